@@ -1,0 +1,73 @@
+# `make demo` and `make test` do all set-up themselves; each step runs again only when what it reads has changed.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+PYTHON ?= python3
+TOOLS := .tools
+VENV := .venv
+BIN := $(VENV)/bin
+UV := $(TOOLS)/bin/uv
+INSTALLED := $(VENV)/.installed
+
+.PHONY: help setup demo test check unit lint format lock down clean
+
+help: ## this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1	\2/' | expand -t 18
+
+setup: $(INSTALLED) ## the Python environment, the jars and Trino: all that the other targets need
+	@$(BIN)/lk setup
+
+demo: setup ## real data through the whole system, in about three minutes
+	@$(BIN)/lk demo
+
+test: setup check ## every check and every test
+	@$(BIN)/pytest
+
+unit: $(INSTALLED) ## the tests that need no server
+	@$(BIN)/pytest tests/unit
+
+check: $(INSTALLED)
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+lint: check ## style, types and layers
+
+format: $(INSTALLED) ## rewrite the style
+	@$(BIN)/ruff check --fix
+	@$(BIN)/ruff format
+
+lock: $(INSTALLED) ## resolve Python packages anew, and the sums of jars whose version was edited
+	@$(UV) pip compile pyproject.toml --extra dev --universal --generate-hashes --no-emit-index-url --no-annotate \
+	  --no-header --quiet --upgrade --output-file requirements.lock
+	@printf 'uv\nsetuptools\nwheel\n' | $(UV) pip compile - --universal --generate-hashes --no-emit-index-url \
+	  --no-annotate --no-header --quiet --upgrade --output-file requirements-tools.lock
+	@$(BIN)/python -m infra.relock
+
+down: ## stop the servers of the default instance
+	@if [ -x $(BIN)/lk ]; then $(BIN)/lk down; else echo "nothing was set up"; fi
+
+clean: down ## remove the environment and the tools; data folders and downloads stay
+	@rm -rf $(VENV) $(TOOLS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info
+
+# Pyspark comes as source: what builds it is pinned in requirements-tools.lock too.
+# The project itself is installed as a link to this folder; hatchling is among the locked packages, so no network.
+$(INSTALLED): requirements.lock pyproject.toml | $(UV)
+	@[ -x $(BIN)/python ] || $(UV) venv --quiet --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" $(VENV)
+	@VIRTUAL_ENV=$(VENV) $(UV) pip sync --require-hashes --build-constraints requirements-tools.lock requirements.lock
+	@VIRTUAL_ENV=$(VENV) $(UV) pip install --quiet --offline --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(UV): requirements-tools.lock
+	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) was not found: install Python 3.11 or newer, or name one: make PYTHON=..." >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' || { \
+	  echo "$(PYTHON) is $$($(PYTHON) --version 2>&1); 3.11, 3.12 or 3.13 is needed, name one: make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
+	  echo "$(PYTHON) has no venv module: install it (Debian and Ubuntu: apt install python3-venv)" >&2; exit 1; }
+	@echo "Bringing uv" >&2
+	@$(PYTHON) -m venv --clear $(TOOLS)
+	@$(TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements-tools.lock
+	@touch $@
