@@ -1,0 +1,1 @@
+"""WHAT is computed. Pure: no I/O, no clock, no environment, no session."""

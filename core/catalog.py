@@ -1,0 +1,55 @@
+"""All topics and views of an instance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from core.digest import topic_digest, view_digest
+from core.errors import Usage
+from core.ident import Name
+from core.topic import Topic
+from core.view import View
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """Topics and views by name, each in order of its name; ``files``: (kind, name) -> where it is defined."""
+
+    topics: Mapping[Name, Topic]
+    views: Mapping[Name, View]
+    files: Mapping[tuple[str, str], str] = field(default_factory=dict, compare=False)
+
+    def topic(self, name: str) -> Topic:
+        """The topic of that name, else Usage."""
+        return _found("topic", name, self.topics)
+
+    def view(self, name: str) -> View:
+        """The view of that name, else Usage."""
+        return _found("view", name, self.views)
+
+    def sources(self, views: Iterable[str]) -> tuple[Name, ...]:
+        """The topics that some views read, in order."""
+        return tuple(sorted({Name(source) for view in views for source in self.view(view).sources}))
+
+    def reading(self, topic: str) -> tuple[View, ...]:
+        """The views that read a topic, in order."""
+        return tuple(view for view in self.views.values() if topic in view.sources)
+
+    def decoder(self, topic: str) -> Name:
+        """Digest of a topic's decoder."""
+        return topic_digest(self.topic(topic))
+
+    def digest(self, view: str) -> Name:
+        """Digest of a view."""
+        return view_digest(self.view(view), self.topics)
+
+
+def _found(kind: str, name: str, known: Mapping[Name, T]) -> T:
+    for key, value in known.items():
+        if key == name:
+            return value
+    raise Usage(f"there is no {kind} {name!r}", todo=f"known: {', '.join(known) or 'none'}")

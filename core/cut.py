@@ -1,0 +1,80 @@
+"""A cut: where the log was divided. Offsets, never a time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from core.ident import Name
+
+
+@dataclass(frozen=True, order=True)
+class Span:
+    """Offsets ``start`` (inclusive) to ``end`` (exclusive) of one partition."""
+
+    topic: Name
+    partition: int
+    start: int
+    end: int
+
+    @property
+    def size(self) -> int:
+        """Offsets in the span."""
+        return self.end - self.start
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Exclusive end offset per topic and partition; a partition that is not named ends at 0.
+
+    Cuts are partially ordered: ``a <= b`` when a ends no later than b in every partition.
+    """
+
+    ends: tuple[tuple[Name, int, int], ...] = ()
+
+    @staticmethod
+    def of(ends: Mapping[str, Mapping[int, int] | Mapping[str, int]]) -> Cut:
+        """From ``{topic: {partition: end}}``; partitions may be text, as JSON has them."""
+        rows = ((Name(topic), int(p), int(end)) for topic, parts in ends.items() for p, end in parts.items())
+        return Cut(tuple(sorted(row for row in rows if row[2] > 0)))
+
+    @staticmethod
+    def parse(text: str) -> Cut:
+        """From the JSON that ``str(cut)`` gives, which is also how Spark's offset log writes offsets."""
+        return Cut.of(json.loads(text))
+
+    def __str__(self) -> str:
+        return json.dumps(self.as_dict(), separators=(",", ":"))
+
+    def as_dict(self) -> dict[str, dict[str, int]]:
+        """``{topic: {partition: end}}`` with text partitions: the form of JSON and of Spark's options."""
+        out: dict[str, dict[str, int]] = {}
+        for topic, partition, end in self.ends:
+            out.setdefault(topic, {})[str(partition)] = end
+        return out
+
+    def end(self, topic: str, partition: int) -> int:
+        """Exclusive end offset of one partition."""
+        return {(t, p): end for t, p, end in self.ends}.get((Name(topic), partition), 0)
+
+    def only(self, topics: Iterable[str]) -> Cut:
+        """The cut restricted to some topics."""
+        wanted = set(topics)
+        return Cut(tuple(row for row in self.ends if row[0] in wanted))
+
+    def __le__(self, other: Cut) -> bool:
+        return all(end <= other.end(topic, partition) for topic, partition, end in self.ends)
+
+    def since(self, start: Cut) -> tuple[Span, ...]:
+        """The non-empty spans from ``start`` to this cut, in order. A partition that went back is left out."""
+        spans = (Span(topic, p, start.end(topic, p), end) for topic, p, end in self.ends)
+        return tuple(span for span in spans if span.size > 0)
+
+    def size_since(self, start: Cut) -> int:
+        """Offsets between ``start`` and this cut."""
+        return sum(span.size for span in self.since(start))
+
+    def behind(self, other: Cut) -> tuple[Span, ...]:
+        """Where this cut ends earlier than ``other``: empty exactly when ``other <= self``."""
+        return other.since(self)

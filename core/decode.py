@@ -1,0 +1,123 @@
+"""Records become events: one pass, one home, for the speed and the batch layer alike.
+
+Nothing throws: a record that is no event stays as a row whose ``_error`` names the rule it broke.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as fn
+
+from core.converters import error_of, in_range, typed
+from core.formats import texts
+from core.topic import Json, Topic
+
+SEMANTICS = 1  # part of every decoder's digest; raise it when the same record would decode differently
+
+HEADERS = "array<struct<key:string,value:binary>>"
+SOURCE_COLUMNS = {
+    "topic": ("_topic", "string"),
+    "partition": ("_partition", "int"),
+    "offset": ("_offset", "bigint"),
+    "timestamp": ("_timestamp", "timestamp"),
+    "timestampType": ("_timestamp_type", "int"),
+    "key": ("_key", "binary"),
+    "value": ("_value", "binary"),
+    "headers": ("_headers", HEADERS),
+}
+RAW_COLUMNS = tuple(name for name, _ in SOURCE_COLUMNS.values())
+ERROR = "_error"
+EVENT_TIME = "event_time"
+
+
+def decoded_columns(topic: Topic) -> dict[str, str]:
+    """Column -> Spark type of what ``decode`` gives, in order."""
+    raw = dict(SOURCE_COLUMNS.values())
+    return {**raw, ERROR: "string", EVENT_TIME: "timestamp", **{field.name: field.type for field in topic.fields}}
+
+
+def raw(archived: DataFrame) -> DataFrame:
+    """Archive rows under the names of Kafka's source, to be decoded again."""
+    return archived.select(*(fn.col(name).alias(source) for source, (name, _) in SOURCE_COLUMNS.items()))
+
+
+def decode(topic: Topic, records: DataFrame) -> DataFrame:
+    """One row per record, with ``decoded_columns(topic)``; a bad record has ``_error`` and null fields.
+
+    Each step is a projection of its own: Spark computes what is used more than once only once.
+    """
+    frame = _checked_bytes(topic, _raw_columns(records))
+    frame = texts(topic, frame)
+    frame = _with(frame, {f"_is_{field.name}": typed(field, fn.col(f"_as_{field.name}")) for field in topic.fields})
+    frame = _with(frame, {field.name: fn.col(f"_is_{field.name}") for field in topic.fields})
+    frame = _with(frame, {"_time": _event_time(topic)})
+    frame = _with(frame, {ERROR: _first_error(topic)})
+    return frame.select(*RAW_COLUMNS, ERROR, *_fields(topic))
+
+
+def _raw_columns(records: DataFrame) -> DataFrame:
+    """Kafka's columns under our names; a source without headers has null ones."""
+    known = set(records.columns)
+    return records.select(
+        *(
+            (fn.col(source) if source in known else fn.lit(None)).cast(kind).alias(name)
+            for source, (name, kind) in SOURCE_COLUMNS.items()
+        )
+    )
+
+
+def _checked_bytes(topic: Topic, frame: DataFrame) -> DataFrame:
+    text = fn.col("_value").cast("string")
+    checks: list[tuple[Column, str | Column]] = [
+        (fn.col("_value").isNull(), "null_value"),
+        (fn.octet_length("_value") > topic.max_bytes, "too_long"),
+        (~fn.is_valid_utf8(text), "bad_utf8"),
+    ]
+    if topic.key is not None:
+        checks.append((fn.col("_key").isNull(), "null_key"))
+    frame = _with(frame, {"_bytes_error": chain(checks)})
+    return _with(frame, {"_text": fn.when(fn.col("_bytes_error").isNull(), text)})
+
+
+def _event_time(topic: Topic) -> Column:
+    if topic.event_time is not None:
+        return fn.col(f"_is_{topic.event_time}")
+    millis = fn.unix_millis("_timestamp")
+    return fn.timestamp_millis(fn.when(in_range(millis), millis))
+
+
+def _first_error(topic: Topic) -> Column:
+    unreadable = "not_json" if isinstance(topic.format, Json) else "no_match"
+    checks: list[tuple[Column, str | Column]] = [
+        (fn.col("_bytes_error").isNotNull(), fn.col("_bytes_error")),
+        (~fn.col("_readable"), unreadable),
+        (fn.col("_version").isNull(), "unknown_version"),
+    ]
+    for field in topic.fields:
+        checks.append(
+            (error_of(field, fn.col(f"_as_{field.name}"), fn.col(f"_is_{field.name}")), f"field_{field.name}")
+        )
+    checks.append((fn.col("_time").isNull(), f"field_{EVENT_TIME}"))
+    checks.extend((~fn.coalesce(fn.expr(rule.sql), fn.lit(False)), f"rule_{rule.name}") for rule in topic.rules)
+    return chain(checks)
+
+
+def _fields(topic: Topic) -> Iterable[Column]:
+    good = fn.col(ERROR).isNull()
+    yield fn.when(good, fn.col("_time")).alias(EVENT_TIME)
+    for field in topic.fields:
+        if field.name != EVENT_TIME:
+            yield fn.when(good, fn.col(f"_is_{field.name}")).alias(field.name)
+
+
+def chain(checks: Iterable[tuple[Column, str | Column]]) -> Column:
+    """Text of the first check that is true, else null."""
+    first, *rest = [(check, fn.lit(name) if isinstance(name, str) else name) for check, name in checks]
+    return reduce(lambda case, pair: case.when(*pair), rest, fn.when(*first))
+
+
+def _with(frame: DataFrame, columns: dict[str, Column]) -> DataFrame:
+    return frame.withColumns(columns) if columns else frame

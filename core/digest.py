@@ -1,0 +1,48 @@
+"""Digests: two definitions that mean the same data have the same one; comments and presentation do not count."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import Field, fields, is_dataclass
+from typing import Any
+
+from core import decode, partial
+from core.ident import Name
+from core.topic import Topic
+from core.view import View
+
+_NOT_DATA = {"comment", "shown", "checks", "partitions"}
+
+
+def topic_digest(topic: Topic) -> Name:
+    """Digest of the decoder: format, fields, rules and the meaning that decode.py gives them."""
+    return _digest({"topic": _plain(topic), "semantics": decode.SEMANTICS})
+
+
+def view_digest(view: View, topics: Mapping[Name, Topic]) -> Name:
+    """Digest of what a view computes, with the decoders of its sources."""
+    sources = [topic_digest(topics[Name(source)]) for source in sorted(view.sources)]
+    return _digest({"view": _plain(view), "sources": sources, "semantics": partial.SEMANTICS})
+
+
+def _digest(value: object) -> Name:
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return Name("d" + hashlib.sha256(text.encode()).hexdigest()[:12])
+
+
+def _plain(value: Any) -> Any:
+    """As JSON. What has its default value is left out, so that a new option changes no digest."""
+    if is_dataclass(value):
+        named = {field.name: getattr(value, field.name) for field in fields(value) if _told(value, field)}
+        return {"kind": type(value).__name__, **{name: _plain(item) for name, item in named.items()}}
+    if isinstance(value, Mapping):
+        return {str(name): _plain(item) for name, item in value.items()}
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _told(value: Any, field: Field[Any]) -> bool:
+    return field.name not in _NOT_DATA and getattr(value, field.name) not in (field.default, {})

@@ -1,0 +1,39 @@
+"""Errors typed by what the caller should do next; each one becomes an exit code."""
+
+from __future__ import annotations
+
+
+class LkError(Exception):
+    """What happened, where, and what to do: the three things a person needs.
+
+    ``where`` names topic/partition/offset, table/version or file/line; ``todo`` is a sentence or a command.
+    """
+
+    exit_code = 1
+
+    def __init__(self, what: str, *, where: str = "", todo: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.where = where
+        self.todo = todo
+
+    def __str__(self) -> str:
+        where = f"\n  where: {self.where}" if self.where else ""
+        todo = f"\n  to do: {self.todo}" if self.todo else ""
+        return f"{self.what}{where}{todo}"
+
+
+class Refused(LkError):
+    """Nothing was changed, and trying again will be refused again (exit 1)."""
+
+
+class Usage(LkError):
+    """The command was called wrongly (exit 2)."""
+
+    exit_code = 2
+
+
+class TryAgain(LkError):
+    """The reason is expected to pass by itself: a lease held, a server starting (exit 75)."""
+
+    exit_code = 75

@@ -1,0 +1,94 @@
+"""Bytes become one text per field: JSON objects with versions, and lines with a pattern."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as fn
+
+from core.topic import Json, Lines, Topic, Version
+
+# A number that follows a JSON name is put in quotes: Spark's parser would send it through a double.
+# A quote that opens a string follows a mark, a space or, inside a string, a backslash: it ends no name.
+_NUMBER = r'("(?<![:{,\[\\\s]")\s*+:\s*+)(-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+)(?=[\s,}\]])'
+_STRICT = {
+    "allowSingleQuotes": "false",
+    "allowNonNumericNumbers": "false",
+    "columnNameOfCorruptRecord": "_bad",
+}
+_SEPARATOR = "\x01"
+
+
+def texts(topic: Topic, frame: DataFrame) -> DataFrame:
+    """Adds ``_readable``, ``_version`` (null: unknown) and ``_as_<field>``: the field's text, null when absent."""
+    if isinstance(topic.format, Json):
+        return _json_texts(topic, topic.format, frame)
+    return _line_texts(topic, topic.format, frame)
+
+
+def json_names(json: Json) -> tuple[str, ...]:
+    """Every JSON name that some version has, with the version's own; sorted."""
+    return tuple(sorted({json.version_name, *(name for version in json.versions for name in version.names)}))
+
+
+def upcast(version: Version, field: str) -> str:
+    """Spark SQL over a version's JSON names that gives the text of a field of today."""
+    if field in version.upcast:
+        return version.upcast[field]
+    return f"`{field}`" if field in version.names else "cast(null as string)"
+
+
+def _json_texts(topic: Topic, json: Json, frame: DataFrame) -> DataFrame:
+    names = json_names(json)
+    frame = frame.withColumn("_json", _parsed(names))
+    readable = fn.col("_json").isNotNull() & fn.col("_json._bad").isNull()
+    frame = frame.select("*", readable.alias("_readable"), *(fn.col("_json")[name].alias(name) for name in names))
+    numbers = [str(version.number) for version in json.versions]
+    given = fn.coalesce(fn.col(f"`{json.version_name}`"), fn.lit("1"))
+    frame = frame.withColumn("_version", fn.when(given.isin(numbers), given))
+    picked = {f"_as_{field.name}": _picked(json, field.name) for field in topic.fields}
+    return frame.withColumns(picked).drop("_json", "_text", *names)
+
+
+def _picked(json: Json, field: str) -> Column:
+    """The version's own expression; one that all versions share needs no choice."""
+    ways = {version.number: upcast(version, field) for version in json.versions}
+    if len(set(ways.values())) == 1:
+        return fn.expr(next(iter(ways.values())))
+    cases = " ".join(f"when '{number}' then {sql}" for number, sql in ways.items())
+    return fn.expr(f"case _version {cases} end")
+
+
+def _parsed(names: tuple[str, ...]) -> Column:
+    """A struct of texts with ``_bad``: it is readable when there is one and ``_bad`` is null.
+
+    A text whose only closing brace is its end cannot go on after its object, which Spark's parser would not see.
+    Of others ``[text,{}]`` is parsed: that has two elements exactly when the text is one value.
+    """
+    one = f"struct<{','.join(f'`{name}`:string' for name in names)},_bad:string>"
+    text = fn.col("_text")
+    clean = fn.regexp_replace(text, _NUMBER, '$1"$2"')
+    flat = text.startswith("{") & (fn.instr(text, "}") == fn.length(text))
+    wrapped = fn.from_json(fn.concat(fn.lit("["), clean, fn.lit(",{}]")), f"array<{one}>", _STRICT)
+    return fn.when(flat, fn.from_json(clean, one, _STRICT)).otherwise(_alone(wrapped))
+
+
+def _alone(found: Column) -> Column:
+    """The first of two elements, else null. A lambda, so that ``found`` is computed once and only when needed."""
+
+    def first(items: Column) -> Column:
+        two = (fn.size(items) == 2) & fn.get(items, fn.lit(1)).isNotNull()
+        return fn.when(two, fn.get(items, fn.lit(0)))
+
+    return fn.get(fn.transform(fn.array(found), first), fn.lit(0))
+
+
+def _line_texts(topic: Topic, lines: Lines, frame: DataFrame) -> DataFrame:
+    """The pattern is matched once: it rewrites the line into its groups, which are then split."""
+    count = len(topic.fields)
+    groups = "".join(f"{_SEPARATOR}${n}" for n in range(1, count + 1))
+    text = fn.when(fn.instr("_text", _SEPARATOR) == 0, fn.col("_text"))
+    rewritten = fn.regexp_replace(text, rf"\A(?:{lines.pattern})\z", groups + _SEPARATOR)
+    frame = frame.withColumn("_parts", fn.split(rewritten, _SEPARATOR))
+    frame = frame.withColumn("_readable", fn.coalesce(fn.size("_parts") == count + 2, fn.lit(False)))
+    part = {f"_as_{field.name}": fn.get("_parts", fn.lit(n)) for n, field in enumerate(topic.fields, 1)}
+    return frame.withColumns({"_version": fn.lit("1"), **part}).drop("_parts", "_text")

@@ -1,0 +1,42 @@
+"""The one parsed identifier: nothing else may become part of SQL text or of a path."""
+
+from __future__ import annotations
+
+import re
+
+from core.errors import Usage
+
+_PATTERN = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*\Z")
+_LONGEST = 60
+
+
+class Name(str):
+    """Lower-case words joined by single underscores, at most 60 characters.
+
+    A double underscore is reserved: it joins the two names of a physical table (see ``joined``).
+    Raises Usage for anything else.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, text: str) -> Name:
+        """Parse ``text``; the only way to make a Name."""
+        if len(text) > _LONGEST or not _PATTERN.match(text):
+            raise Usage(
+                f"{text[:80]!r} is not a name",
+                todo="use lower-case letters, digits and single underscores, a letter first, at most 60 characters",
+            )
+        return super().__new__(cls, text)
+
+
+def joined(left: Name, right: Name) -> str:
+    """The physical table name of a pair, such as a view and its build: ``trade_stats__b000003``."""
+    return f"{left}__{right}"
+
+
+def quoted(*parts: str) -> str:
+    """A dotted, double-quoted SQL identifier. Parts are Names, or two Names joined."""
+    for part in parts:
+        for name in part.split("__"):
+            Name(name)
+    return ".".join(f'"{part}"' for part in parts)

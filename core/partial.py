@@ -1,0 +1,96 @@
+"""What some events add to a view, and how such parts combine: the same for every layer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as fn
+
+from core.decode import ERROR, EVENT_TIME
+from core.view import ROWS, View
+
+SEMANTICS = 1  # part of every view's digest; raise it when the same events would give other rows
+
+_PANE = "_pane"  # start of the pane in epoch milliseconds, until it becomes the window's column
+
+
+def rows(view: View, events: DataFrame) -> DataFrame:
+    """The view's rows of decoded events of one topic: good ones, exploded, then filtered."""
+    frame = events.where(fn.col(ERROR).isNull())
+    if view.explode is not None:
+        frame = frame.withColumn(view.explode.name, fn.explode(fn.expr(view.explode.expr)))
+    return frame if view.where is None else frame.where(view.where)
+
+
+def partial(view: View, events: DataFrame) -> DataFrame:
+    """Decoded rows of one topic, aggregated to ``view.stored_columns``: panes first, then windows."""
+    frame = rows(view, events)
+    keys = [fn.expr(key.expr).cast(key.type).alias(key.name) for key in view.keys]
+    if view.window is not None:
+        keys.append(_pane(fn.unix_millis(EVENT_TIME), view.window.pane).alias(_PANE))
+    aggregates = {name: sql for measure in view.measures for name, sql in measure.aggregate.items()}
+    values = [fn.expr(sql).alias(name) for name, sql in aggregates.items()]
+    frame = frame.groupBy(*keys).agg(*values, fn.count(fn.lit(1)).alias(ROWS))
+    if view.window is None:
+        return _finished(view, frame)
+    if view.window.copies == 1:
+        return _finished(view, _window(view.window.name, frame))
+    hops = fn.sequence(fn.lit(0), fn.lit(view.window.copies - 1))
+    frame = frame.withColumn("_hop", fn.explode(hops))
+    frame = frame.withColumn(_PANE, fn.col(_PANE) - fn.col("_hop") * fn.lit(view.window.pane))
+    return combine(view, _finished(view, _window(view.window.name, frame)))
+
+
+def combine(view: View, parts: DataFrame) -> DataFrame:
+    """Partial rows of the view, merged per key."""
+    keys = [fn.col(column.name) for column in view.key_columns]
+    merged = {name: sql for measure in view.measures for name, sql in measure.combine.items()}
+    aggregates = [fn.expr(sql).alias(name) for name, sql in {**merged, ROWS: f"sum({ROWS})"}.items()]
+    return _declared(view, parts.groupBy(*keys).agg(*aggregates))
+
+
+def ledger(views: Iterable[View], events: DataFrame) -> DataFrame:
+    """Records, decoded, quarantined, first and last offset per partition, and ``rows_<view>`` for each view.
+
+    The view rows are counted event by event, without the grouping that they are to be compared with.
+    """
+    counted = [fn.coalesce(fn.sum(_copies(view)), fn.lit(0)).alias(f"rows_{view.name}") for view in views]
+    return events.groupBy("_topic", "_partition").agg(
+        fn.count(fn.lit(1)).alias("records"),
+        fn.count_if(fn.col(ERROR).isNull()).alias("decoded"),
+        fn.count_if(fn.col(ERROR).isNotNull()).alias("quarantined"),
+        fn.min("_offset").alias("first_offset"),
+        fn.max("_offset").alias("last_offset"),
+        *counted,
+    )
+
+
+def _copies(view: View) -> Column:
+    """How many rows of the view one decoded row gives."""
+    where = f"coalesce({view.where}, false)" if view.where else "true"
+    if view.explode is None:
+        elements = f"case when {where} then 1 else 0 end"
+    else:
+        elements = f"coalesce(size(filter({view.explode.expr}, {view.explode.name} -> {where})), 0)"
+    copies = view.window.copies if view.window else 1
+    return fn.expr(f"case when {ERROR} is null then cast({elements} as bigint) * {copies} else 0 end")
+
+
+def _pane(millis: Column, size: int) -> Column:
+    """The largest multiple of ``size`` that is not after; right before 1970 too."""
+    return millis - fn.pmod(millis, fn.lit(size).cast("bigint"))
+
+
+def _window(name: str, frame: DataFrame) -> DataFrame:
+    return frame.withColumn(name, fn.timestamp_millis(_PANE))
+
+
+def _finished(view: View, frame: DataFrame) -> DataFrame:
+    """Aggregated rows as stored columns."""
+    finish = {name: sql for measure in view.measures for name, sql in measure.finish.items()}
+    return _declared(view, frame.withColumns({name: fn.expr(sql) for name, sql in finish.items()}))
+
+
+def _declared(view: View, frame: DataFrame) -> DataFrame:
+    return frame.select(*(fn.col(column.name).cast(column.type).alias(column.name) for column in view.stored_columns))

@@ -1,0 +1,33 @@
+"""Stock trades as JSON, in two versions that may be interleaved in the log."""
+
+from core.topic import Field, Json, Rule, Topic, Version
+
+TOPIC = Topic(
+    "trades",
+    comment="Trades of a stock exchange; `lk produce trades` makes them up, in version 1",
+    partitions=4,
+    key="ticker",
+    event_time="event_time",
+    format=Json(
+        versions=(
+            # A record that does not say its version is of version 1.
+            Version(1, names=("type", "ticker", "price", "size", "event_time", "id")),
+            # Added: venue. Removed: id. Renamed: ticker is now symbol, type is side and in capitals.
+            Version(
+                2,
+                names=("side", "symbol", "price", "size", "event_time", "venue"),
+                upcast={"type": "lower(side)", "ticker": "symbol"},
+            ),
+        ),
+    ),
+    fields=(
+        Field("type", pattern="bid|ask|trade", comment="bid, ask or trade"),
+        Field("ticker", pattern="[A-Z][A-Z0-9.]{0,11}", comment="Symbol of the stock"),
+        Field("price", "decimal(10,2)", minimum="0.01", comment="Price of one share in dollars"),
+        Field("size", "bigint", minimum="1", maximum="1000000000", comment="Shares"),
+        Field("event_time", "timestamp", comment="When it happened; epoch milliseconds in the record"),
+        Field("id", required=False, comment="Name of the trade; version 2 has none"),
+        Field("venue", required=False, pattern="[A-Z]{4}", comment="Market where it happened; version 1 has none"),
+    ),
+    rules=(Rule("affordable", "price * size <= 10000000000"),),
+)

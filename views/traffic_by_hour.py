@@ -1,0 +1,31 @@
+"""Web traffic per hour and class of HTTP status."""
+
+from core.measures import Count, Sum
+from core.view import Check, Key, Shown, View, Window
+
+VIEW = View(
+    "traffic_by_hour",
+    comment="Requests per UTC hour and class of HTTP status",
+    sources=("access_log",),
+    keys=(
+        Key(
+            "status_class",
+            "concat(cast(status div 100 as string), 'xx')",
+            comment="Class of the HTTP status, such as 2xx",
+        ),
+    ),
+    window=Window("hour", size=3_600_000, comment="Start of the hour, UTC"),
+    measures=(
+        Count("requests", comment="Requests"),
+        Sum("bytes", "coalesce(bytes, 0)", comment="Bytes sent; a request without a size counts as none"),
+        Count("sized", "bytes is not null", comment="Requests that have a size"),
+    ),
+    shown=(
+        Shown(
+            "bytes_mean",
+            "cast(bytes as decimal(38,2)) / nullif(sized, 0)",
+            comment="Mean bytes of the requests that have a size, two decimals",
+        ),
+    ),
+    checks=(Check("counts", "requests > 0 and sized between 0 and requests and bytes >= 0"),),
+)
