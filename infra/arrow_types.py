@@ -1,0 +1,68 @@
+"""Declared column types as Arrow, and when two schemas are the same to Delta."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import pyarrow as pa
+
+from core.errors import Refused
+from core.measures import Column
+
+
+def arrow_schema(columns: Iterable[Column]) -> pa.Schema:
+    """Declared columns as Arrow types; Spark's type texts are the input."""
+    return pa.schema([pa.field(column.name, arrow_type(column.type)) for column in columns])
+
+
+def arrow_type(text: str) -> pa.DataType:
+    """The Arrow type of a Spark type text: scalars, decimal(p,s), array<> and struct<>."""
+    text = text.strip().lower()
+    if text in _SCALARS:
+        return _SCALARS[text]
+    head, _, rest = text.partition("(" if text.startswith("decimal") else "<")
+    inner = rest[:-1]
+    if head == "decimal":
+        precision, scale = inner.split(",")
+        return pa.decimal128(int(precision), int(scale))
+    if head == "array":
+        return pa.list_(arrow_type(inner))
+    if head == "struct":
+        pairs = (part.partition(":") for part in _split(inner))
+        return pa.struct([pa.field(name.strip(), arrow_type(kind)) for name, _, kind in pairs])
+    raise Refused(f"{text!r} is not a column type that tables can have", todo="see docs/add-a-view.md")
+
+
+_SCALARS: Mapping[str, pa.DataType] = {
+    "string": pa.string(),
+    "binary": pa.binary(),
+    "boolean": pa.bool_(),
+    "int": pa.int32(),
+    "bigint": pa.int64(),
+    "double": pa.float64(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us", tz="UTC"),
+}
+
+
+def shape(schema: pa.Schema) -> list[tuple[str, str]]:
+    """Names and types, comparable between what was declared and what Delta gives back."""
+    return [(field.name, _plain(field.type)) for field in schema]
+
+
+def _plain(kind: pa.DataType) -> str:
+    """The type without what Delta does not keep: large or view forms of text, names of list items."""
+    text = str(kind)
+    for old, new in (("large_", ""), ("string_view", "string"), ("binary_view", "binary"), ("element:", "item:")):
+        text = text.replace(old, new)
+    return text.replace(" not null", "")
+
+
+def _split(inner: str) -> list[str]:
+    parts, depth, start = [], 0, 0
+    for place, letter in enumerate(inner):
+        depth += (letter in "<(") - (letter in ">)")
+        if letter == "," and depth == 0:
+            parts.append(inner[start:place])
+            start = place + 1
+    return [*parts, inner[start:]]

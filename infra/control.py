@@ -1,0 +1,241 @@
+"""The control tables: claims, builds and publications. Small, append-only, written under a lease with its generation.
+
+A state that changes (intent, done) is a new row; the last row of a subject counts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from core.cut import Cut
+from core.errors import Refused
+from core.ident import Name
+from infra import delta, lake, leases
+from infra.leases import Lease
+from infra.settings import Settings
+
+Mode = Literal["lambda", "batch", "speed", "kappa"]
+State = Literal["intent", "done", "reverted"]
+How = Literal["full", "incremental"]
+
+_TIME = pa.timestamp("us", tz="UTC")
+_TEXT = pa.string()
+CLAIMS = pa.schema(
+    {"build": _TEXT, "run": _TEXT, "epoch": pa.int64(), "cut": _TEXT, "at": _TIME, "who": _TEXT}
+    | {"views": _TEXT, "decoders": _TEXT}
+)
+BUILDS = pa.schema(
+    {"build": _TEXT, "view": _TEXT, "digest": _TEXT, "cut": _TEXT, "path": _TEXT, "rows": pa.int64()}
+    | {"ledger_ok": pa.bool_(), "checks": _TEXT, "passed": pa.bool_(), "at": _TIME, "seconds": pa.float64()}
+    | {"how": _TEXT}
+)
+PUBLICATIONS = pa.schema(
+    {"seq": pa.int64(), "kind": _TEXT, "state": _TEXT, "at": _TIME, "who": _TEXT, "why": _TEXT, "evidence": _TEXT}
+    | {"pins": _TEXT, "texts": _TEXT}
+)
+_TABLES = {"claims": CLAIMS, "builds": BUILDS, "publications": PUBLICATIONS}
+_FENCED = {"control": ("claims", "publications"), "batch": ("builds",)}
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A cut that a build is to be complete up to, written before landing; ``run`` and ``epoch`` pair with it.
+
+    Without a run, ``epoch`` is -1 and the cut is where the log ended.
+    """
+
+    build: Name
+    run: Name | None
+    epoch: int
+    cut: Cut
+    at: datetime
+    who: str
+    views: Mapping[Name, Name]
+    decoders: Mapping[Name, Name]
+
+
+@dataclass(frozen=True)
+class Built:
+    """One view of one build and what the gate found; ``checks`` is JSON: what was checked and what failed."""
+
+    build: Name
+    view: Name
+    digest: Name
+    cut: Cut
+    path: str
+    rows: int
+    ledger_ok: bool
+    checks: str
+    passed: bool
+    at: datetime
+    seconds: float
+    how: How
+
+
+@dataclass(frozen=True)
+class Pin:
+    """What one view serves: a build, the partials of a run after an epoch, or both.
+
+    ``shape`` is a digest of what readers see: columns, presentation and comments.
+    """
+
+    build: Name | None
+    run: Name | None
+    epoch: int
+    cut: Cut
+    digest: Name
+    mode: Mode
+    shape: Name
+
+
+@dataclass(frozen=True)
+class Publication:
+    """One change of what is served: for every view its pin and its full text; ``evidence`` is JSON."""
+
+    seq: int
+    kind: str
+    state: State
+    at: datetime
+    who: str
+    why: str
+    evidence: str
+    pins: Mapping[Name, Pin]
+    texts: Mapping[Name, str]
+
+
+def table_path(settings: Settings, table: str) -> str:
+    """Where a control table is."""
+    return lake.control(settings, Name(table))
+
+
+@contextlib.contextmanager
+def hold(settings: Settings, name: str) -> Iterator[Lease]:
+    """Holds the lease "control" or "batch", with the tables that it protects made and fenced."""
+    paths = []
+    for table in _FENCED[name]:
+        paths.append(table_path(settings, table))
+        delta.create(paths[-1], _TABLES[table])
+    with leases.hold(settings, name, fenced=paths) as lease:
+        yield lease
+
+
+def claims(settings: Settings) -> list[Claim]:
+    """Every claim, oldest first."""
+    return sorted((_claim(row) for row in _read(settings, "claims")), key=lambda c: number(c.build))
+
+
+def claim_of(settings: Settings, build: Name) -> Claim:
+    """The claim of a build; Refused when there is none."""
+    for claim in claims(settings):
+        if claim.build == build:
+            return claim
+    raise Refused(f"there is no build {build}", where="control.claims", todo="run `lk batch`")
+
+
+def add_claim(settings: Settings, lease: Lease, claim: Claim) -> None:
+    """Writes a claim, under the lease "control"."""
+    row = _row(claim, run=claim.run, views=json.dumps(claim.views), decoders=json.dumps(claim.decoders))
+    _append(settings, lease, "claims", row)
+
+
+def builds(settings: Settings) -> list[Built]:
+    """The newest row of every build and view, in the order of builds and views."""
+    rows = sorted((_built(row) for row in _read(settings, "builds")), key=lambda b: b.at)
+    newest = {(number(b.build), b.view): b for b in rows}
+    return [newest[key] for key in sorted(newest)]
+
+
+def add_built(settings: Settings, lease: Lease, built: Built) -> None:
+    """Writes what the gate found, under the lease "batch"."""
+    _append(settings, lease, "builds", _row(built))
+
+
+def publications(settings: Settings) -> list[Publication]:
+    """Every publication in its newest state, oldest first."""
+    order = {"intent": 0, "reverted": 1, "done": 2}
+    rows = sorted((_publication(row) for row in _read(settings, "publications")), key=lambda p: order[p.state])
+    newest = {p.seq: p for p in rows}
+    return [newest[seq] for seq in sorted(newest)]
+
+
+def add_publication(settings: Settings, lease: Lease, publication: Publication) -> None:
+    """Writes a publication in a new state, under the lease "control"."""
+    pins = {view: asdict(pin) | {"cut": str(pin.cut)} for view, pin in publication.pins.items()}
+    row = _row(publication, pins=json.dumps(pins), texts=json.dumps(dict(publication.texts)))
+    _append(settings, lease, "publications", row)
+
+
+def build_name(number_: int) -> Name:
+    """The id of the n-th build: b000001 and on."""
+    return Name(f"b{number_:06d}")
+
+
+def number(build: Name) -> int:
+    """The number in a build's id."""
+    return int(build[1:])
+
+
+def _read(settings: Settings, table: str) -> list[dict[str, Any]]:
+    path = table_path(settings, table)
+    rows: list[dict[str, Any]] = delta.read(path).to_pylist() if delta.exists(path) else []
+    return rows
+
+
+def _append(settings: Settings, lease: Lease, table: str, row: Mapping[str, Any]) -> None:
+    leases.append(lease, table_path(settings, table), pa.Table.from_pylist([dict(row)], schema=_TABLES[table]))
+
+
+def _row(value: Claim | Built | Publication, **changed: str | None) -> dict[str, Any]:
+    row = {name: getattr(value, name) for name in value.__dataclass_fields__}
+    return {name: str(v) if isinstance(v, Cut) else v for name, v in row.items()} | changed
+
+
+def _claim(row: Mapping[str, Any]) -> Claim:
+    return Claim(
+        build=Name(row["build"]),
+        run=_name(row["run"]),
+        epoch=row["epoch"],
+        cut=Cut.parse(row["cut"]),
+        at=row["at"],
+        who=row["who"],
+        views=_names(row["views"]),
+        decoders=_names(row["decoders"]),
+    )
+
+
+def _built(row: Mapping[str, Any]) -> Built:
+    named = {name: Name(row[name]) for name in ("build", "view", "digest")}
+    return Built(**{**row, **named, "cut": Cut.parse(row["cut"])})
+
+
+def _publication(row: Mapping[str, Any]) -> Publication:
+    pins = {Name(view): _pin(pin) for view, pin in json.loads(row["pins"]).items()}
+    texts = {Name(view): text for view, text in json.loads(row["texts"]).items()}
+    return Publication(**{**row, "pins": pins, "texts": texts})
+
+
+def _pin(pin: Mapping[str, Any]) -> Pin:
+    return Pin(
+        build=_name(pin["build"]),
+        run=_name(pin["run"]),
+        epoch=pin["epoch"],
+        cut=Cut.parse(pin["cut"]),
+        digest=Name(pin["digest"]),
+        mode=pin["mode"],
+        shape=Name(pin["shape"]),
+    )
+
+
+def _name(text: str | None) -> Name | None:
+    return Name(text) if text else None
+
+
+def _names(text: str) -> dict[Name, Name]:
+    return {Name(key): Name(value) for key, value in json.loads(text).items()}

@@ -1,0 +1,121 @@
+"""Named places at which a test can kill, pause or fail this process; without a test instance they do nothing.
+
+Two keys are needed: the environment's ``LK_FAULT=<point>[:<nth hit>]:<kill|pause|raise>`` and the file TEST_INSTANCE in
+the instance's data folder. Before it acts, the fault leaves a proof in ``<data>/faults/<point>``.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.errors import Usage
+from infra.settings import Settings
+
+MARKER = "TEST_INSTANCE"
+VARIABLE = "LK_FAULT"
+KNOWN = (
+    "speed.0_before_epoch",
+    "speed.1_before_quarantine",
+    "speed.2_after_quarantine",
+    "speed.3_before_view",
+    "speed.4_after_views",
+    "speed.5_after_manifest",
+    "speed.6_after_group",
+    "speed.7_in_fold",
+    "speed.8_after_maintenance",
+    "batch.0_before_claim",
+    "batch.1_after_claim",
+    "batch.2_before_land",
+    "batch.3_in_land",
+    "batch.4_after_land",
+    "batch.5_in_build",
+    "batch.6_before_built",
+    "batch.7_after_built",
+    "serving.0_before_intent",
+    "serving.1_after_intent",
+    "serving.2_between_views",
+    "serving.3_before_done",
+    "serving.4_after_done",
+)
+_ACTIONS = ("kill", "pause", "raise")
+
+
+class Injected(Exception):
+    """A fault with the action ``raise``; nothing but a test may catch it."""
+
+
+@dataclass
+class _Fault:
+    point: str
+    nth: int
+    action: str
+    proof: Path
+    hits: int = 0
+
+
+_armed: _Fault | None = None
+_warned = False
+
+
+def arm(settings: Settings) -> None:
+    """Reads LK_FAULT, once per process start. Raises Usage when it names an unknown point or action."""
+    global _armed
+    _armed = None
+    text = os.environ.get(VARIABLE)
+    if not text:
+        return
+    if not (settings.data / MARKER).is_file():
+        _warn(settings)
+        return
+    point, nth, action = _parsed(text)
+    _armed = _Fault(point, nth, action, settings.data / "faults" / point)
+
+
+def reach(point: str) -> None:
+    """Marks that this place was reached; acts only where a test armed it."""
+    if point not in KNOWN:
+        raise Usage(f"there is no fault point {point!r}", todo="add it to infra.faults.KNOWN")
+    fault = _armed
+    if fault is None or fault.point != point:
+        return
+    fault.hits += 1
+    if fault.hits == fault.nth:
+        _prove(fault)
+        _act(fault)
+
+
+def _parsed(text: str) -> tuple[str, int, str]:
+    parts = text.split(":")
+    point, action = parts[0], parts[-1]
+    nth = parts[1] if len(parts) == 3 else "1"
+    if len(parts) not in (2, 3) or point not in KNOWN or action not in _ACTIONS or not nth.isdigit() or int(nth) < 1:
+        raise Usage(
+            f"{VARIABLE}={text!r} is not a fault",
+            todo=f"write <point>[:<nth hit>]:<{'|'.join(_ACTIONS)}>; points are {', '.join(KNOWN)}",
+        )
+    return point, int(nth), action
+
+
+def _prove(fault: _Fault) -> None:
+    fault.proof.parent.mkdir(parents=True, exist_ok=True)
+    with fault.proof.open("w", encoding="utf-8") as out:
+        out.write(f"{fault.action} {os.getpid()} hit {fault.hits}\n")
+        out.flush()
+        os.fsync(out.fileno())
+
+
+def _act(fault: _Fault) -> None:
+    if fault.action == "raise":
+        raise Injected(fault.point)
+    os.killpg(os.getpgrp(), signal.SIGKILL if fault.action == "kill" else signal.SIGSTOP)
+
+
+def _warn(settings: Settings) -> None:
+    global _warned
+    if not _warned:
+        print(f"lk: {VARIABLE} is ignored: {settings.data} is not a test instance", file=sys.stderr)
+    _warned = True

@@ -1,0 +1,191 @@
+"""Input files for topics: JSON lines or text, plain or gzipped, as records with keys and times."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from core.errors import Refused, Usage
+from core.topic import Field, Json, Lines, Topic
+
+GZIP_MAGIC = b"\x1f\x8b"
+NOW = "now"
+# Spark datetime letters that strptime has a word for; longest first.
+_LETTERS = {"yyyy": "%Y", "MMM": "%b", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S", "Z": "%z"}
+
+Extract = Callable[[bytes], str | None]
+
+
+class Record(NamedTuple):
+    """What a producer sends. ``timestamp`` is epoch milliseconds; None means the moment of sending."""
+
+    key: bytes | None
+    value: bytes | None
+    timestamp: int | None = None
+
+
+@dataclass
+class InputFile:
+    """A file whose lines become records, ``loop`` times over. ``done`` is how much of it was read, 0 to 1.
+
+    Raises Refused for a missing, empty or misnamed file, Usage for a field the topic does not have.
+    """
+
+    path: Path
+    topic: Topic
+    key: str | None = None
+    time: str = NOW
+    loop: int = 1
+    done: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.loop < 1:
+            raise Usage(f"loading a file {self.loop} times makes no sense", todo="give --loop 1 or more")
+        self._size = _checked_size(self.path)
+        self._key, self._time = _key(self.topic, self.key), _time(self.topic, self.time)
+
+    def records(self) -> Iterator[Record]:
+        """One record per line, unchanged but for the line's end. A key or time that is not there is left out.
+
+        Raises Refused where a gzip file is broken or holds nothing.
+        """
+        for turn in range(self.loop):
+            for line in self._lines(turn):
+                found = self._key(line) if self._key else None
+                yield Record(found.encode() if found is not None else None, line, self._time(line))
+
+    def _lines(self, turn: int) -> Iterator[bytes]:
+        read = 0
+        try:
+            with self.path.open("rb") as raw, _plain(raw) as lines:
+                for line in lines:
+                    read += 1
+                    yield line.removesuffix(b"\n").removesuffix(b"\r")
+                    self.done = (turn + raw.tell() / self._size) / self.loop
+        except (EOFError, zlib.error, gzip.BadGzipFile) as e:
+            raise Refused(
+                f"the gzip file is broken: {e}",
+                where=f"{self.path}, after line {read}",
+                todo="fetch or pack the file again; the lines before were sent",
+            ) from None
+        if read == 0:
+            raise Refused("the file holds no lines", where=str(self.path), todo="name a file with one record per line")
+
+
+def _checked_size(path: Path) -> int:
+    """Bytes of a readable file. Raises Refused when it is missing, not a file, unreadable or empty."""
+    if not path.exists():
+        raise Refused("there is no such file", where=str(path), todo="correct --file")
+    if not path.is_file():
+        raise Refused("that is not a file", where=str(path), todo="name a .jsonl or text file, plain or gzipped")
+    if not os.access(path, os.R_OK):
+        raise Refused("the file may not be read", where=str(path), todo="change its permissions")
+    if path.stat().st_size == 0:
+        raise Refused("the file is empty", where=str(path), todo="name a file with one record per line")
+    with path.open("rb") as raw:
+        if path.suffix == ".gz" and raw.read(2) != GZIP_MAGIC:
+            todo = "rename it, or fetch it again"
+            raise Refused("the file is named .gz but is not gzipped", where=str(path), todo=todo)
+    return path.stat().st_size
+
+
+def _plain(raw: BinaryIO) -> AbstractContextManager[Iterator[bytes]]:
+    magic = raw.read(2)
+    raw.seek(0)
+    return gzip.GzipFile(fileobj=raw) if magic == GZIP_MAGIC else raw
+
+
+def _key(topic: Topic, asked: str | None) -> Extract | None:
+    name = asked or topic.key
+    return _field(topic, name) if name else None
+
+
+def _time(topic: Topic, asked: str) -> Callable[[bytes], int | None]:
+    if asked == NOW:
+        return lambda _: None
+    text = _field(topic, asked)
+    pattern = next((field.time_format for field in topic.fields if field.name == asked), None)
+    written = _strptime(pattern, asked) if pattern else None
+    return lambda line: _milliseconds(text(line), written)
+
+
+def _field(topic: Topic, name: str) -> Extract:
+    """How to find a field's text in a line: by JSON name, or by the capture group of its position."""
+    if isinstance(topic.format, Json):
+        names = _json_names(topic.format, topic.fields, name)
+        if not names:
+            raise _unknown(topic, name)
+        return lambda line: _json_text(line, names)
+    positions = [n for n, field in enumerate(topic.fields, 1) if field.name == name]
+    if not positions:
+        raise _unknown(topic, name)
+    return _group(topic.format, topic, positions[0])
+
+
+def _json_names(form: Json, fields: tuple[Field, ...], name: str) -> tuple[str, ...]:
+    """The JSON names that hold a field: its own, and those that a version's upcaster merely renames."""
+    known = {field.name for field in fields} | {json_name for version in form.versions for json_name in version.names}
+    renamed = (version.upcast.get(name, "") for version in form.versions)
+    own = (name,) if name in known else ()
+    return own + tuple(other for other in renamed if other.isidentifier() and other != name)
+
+
+def _json_text(line: bytes, names: tuple[str, ...]) -> str | None:
+    try:
+        event = json.loads(line, parse_float=str, parse_int=str)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(event, dict):
+        return None
+    found = next((event[name] for name in names if event.get(name) is not None), None)
+    return found if isinstance(found, str) else None
+
+
+def _group(form: Lines, topic: Topic, position: int) -> Extract:
+    try:
+        pattern = re.compile(form.pattern)
+    except re.error as e:
+        raise Usage(
+            f"the topic's pattern cannot be read by Python: {e}", where=f"topic {topic.name}", todo="load without --key"
+        ) from None
+
+    def extract(line: bytes) -> str | None:
+        match = pattern.fullmatch(line.decode("utf-8", "replace"))
+        return match[position] if match else None
+
+    return extract
+
+
+def _unknown(topic: Topic, name: str) -> Usage:
+    has = ", ".join(field.name for field in topic.fields)
+    return Usage(f"the topic has no field {name!r}", where=f"topic {topic.name}", todo=f"choose one of: {has}")
+
+
+def _strptime(pattern: str, name: str) -> str:
+    out = re.sub("|".join(_LETTERS), lambda match: _LETTERS[match[0]], pattern)
+    if re.search(r"(?<!%)[A-Za-z]", out):
+        raise Usage(f"times written as {pattern!r} cannot be read here", where=f"field {name}", todo="use --time now")
+    return out
+
+
+def _milliseconds(text: str | None, pattern: str | None) -> int | None:
+    """Epoch milliseconds from digits, ISO 8601 or the pattern; None when the text is none of them."""
+    if text is None:
+        return None
+    if re.fullmatch(r"[0-9]{1,15}", text):
+        return int(text)
+    try:
+        moment = datetime.strptime(text, pattern) if pattern else datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return int(aware.timestamp() * 1_000)

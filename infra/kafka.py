@@ -1,0 +1,249 @@
+"""Topics, offsets and groups through the admin client; everything has a deadline.
+
+A consumer group of a run is for people and lag monitors: it is committed to, and never read back to decide anything.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+import tenacity
+from confluent_kafka import (
+    ConsumerGroupTopicPartitions,
+    KafkaError,
+    KafkaException,
+    TopicCollection,
+    TopicPartition,
+)
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AdminClient,
+    ConfigResource,
+    NewTopic,
+    OffsetSpec,
+    ResourceType,
+)
+
+from core.catalog import Catalog
+from core.cut import Cut
+from core.errors import Refused, TryAgain
+from core.ident import Name
+from infra.settings import Settings
+
+DEADLINE = 10.0
+T = TypeVar("T")
+_clients: dict[str, AdminClient] = {}
+_lock = threading.Lock()
+
+
+def admin(settings: Settings) -> AdminClient:
+    """The admin client of this process for these brokers; it reconnects by itself."""
+    address = settings.bootstrap_servers
+    with _lock:
+        if address not in _clients:
+            conf: dict[str, Any] = {"bootstrap.servers": address, "socket.timeout.ms": 5000, "client.id": "lk"}
+            # Callers get errors as exceptions; librdkafka would print them on stderr as well.
+            conf |= {"log_level": 0, "error_cb": lambda _: None}
+            _clients[address] = AdminClient(conf)
+        return _clients[address]
+
+
+def topics(settings: Settings) -> dict[str, int]:
+    """Topics that there are, with their number of partitions; Kafka's own are left out."""
+    found = _asked(settings, lambda: admin(settings).list_topics(timeout=DEADLINE))
+    return {name: len(t.partitions) for name, t in sorted(found.topics.items()) if not name.startswith("__")}
+
+
+def create_topics(settings: Settings, catalog: Catalog) -> tuple[Name, ...]:
+    """Makes the topics of the catalog that are missing, and returns their names.
+
+    Raises Refused for one that is there with fewer partitions than declared, or that does not keep every record.
+    """
+    there = topics(settings)
+    _check_shapes(settings, catalog, there, [name for name in catalog.topics if name in there])
+    missing = [name for name in catalog.topics if name not in there]
+    new = [NewTopic(str(name), catalog.topics[name].partitions, config=_KEEP) for name in missing]
+    for future in (admin(settings).create_topics(new, operation_timeout=DEADLINE) if new else {}).values():
+        _settled(settings, future, ignore=KafkaError.TOPIC_ALREADY_EXISTS)
+    if missing:
+        _check_shapes(settings, catalog, _known(settings, missing), missing)
+    return tuple(missing)
+
+
+def partitions(settings: Settings, names: Iterable[str]) -> dict[Name, int]:
+    """Number of partitions per topic. Raises Refused for a topic that is not there."""
+    there = topics(settings)
+    wanted = [Name(name) for name in names]
+    for name in wanted:
+        if name not in there:
+            raise _no_topic(settings, name)
+    return {name: there[name] for name in wanted}
+
+
+def ends(settings: Settings, names: Iterable[str]) -> Cut:
+    """The high watermark of every partition: where the next record will be."""
+    return Cut.of(_offsets(settings, names, OffsetSpec.latest()))  # type: ignore[no-untyped-call]
+
+
+def begins(settings: Settings, names: Iterable[str]) -> Cut:
+    """The first offset that is still there, per partition; 0 everywhere when nothing was deleted."""
+    return Cut.of(_offsets(settings, names, OffsetSpec.earliest()))  # type: ignore[no-untyped-call]
+
+
+def topic_ids(settings: Settings, names: Iterable[str]) -> dict[Name, str]:
+    """Kafka's own id of each topic: a topic made again has another one."""
+    wanted = [Name(name) for name in names]
+    if not wanted:
+        return {}
+    futures = admin(settings).describe_topics(TopicCollection([str(n) for n in wanted]), request_timeout=DEADLINE)
+    return {Name(name): str(_settled(settings, future, topic=name).topic_id) for name, future in futures.items()}
+
+
+def commit(settings: Settings, group: str, cut: Cut) -> None:
+    """Writes a cut as the offsets of a group that has no members."""
+    if not cut.ends:
+        return
+    parts = [TopicPartition(str(topic), partition, end) for topic, partition, end in cut.ends]
+    request = [ConsumerGroupTopicPartitions(str(group), parts)]
+    for future in admin(settings).alter_consumer_group_offsets(request, request_timeout=DEADLINE).values():
+        _settled(settings, future)
+
+
+def committed(settings: Settings, group: str, names: Iterable[str]) -> Cut:
+    """The offsets of a group in these topics."""
+    parts = [TopicPartition(str(t), p) for t, count in partitions(settings, names).items() for p in range(count)]
+    request = [ConsumerGroupTopicPartitions(str(group), parts)]
+    (future,) = admin(settings).list_consumer_group_offsets(request, request_timeout=DEADLINE).values()
+    found: dict[str, dict[int, int]] = {}
+    for part in _settled(settings, future).topic_partitions:
+        found.setdefault(part.topic, {})[part.partition] = max(part.offset, 0)
+    return Cut.of(found)
+
+
+def groups(settings: Settings) -> tuple[str, ...]:
+    """The consumer groups that there are."""
+    listed = _settled(settings, admin(settings).list_consumer_groups(request_timeout=DEADLINE))
+    return tuple(sorted(group.group_id for group in listed.valid))
+
+
+def group_exists(settings: Settings, group: str) -> bool:
+    """Whether the brokers know this group."""
+    return group in groups(settings)
+
+
+_KEEP = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
+
+
+# A leader that was just elected is not known everywhere at once.
+_patient = tenacity.retry(
+    retry=tenacity.retry_if_exception_type(TryAgain),
+    stop=tenacity.stop_after_delay(DEADLINE),
+    wait=tenacity.wait_fixed(0.1),
+    reraise=True,
+)
+
+
+@_patient
+def _offsets(settings: Settings, names: Iterable[str], spec: OffsetSpec) -> dict[str, dict[int, int]]:
+    parts = [TopicPartition(str(t), p) for t, count in partitions(settings, names).items() for p in range(count)]
+    if not parts:
+        return {}
+    futures = admin(settings).list_offsets(dict.fromkeys(parts, spec), request_timeout=DEADLINE)
+    found: dict[str, dict[int, int]] = {}
+    for part, future in futures.items():
+        found.setdefault(part.topic, {})[part.partition] = int(_settled(settings, future, topic=part.topic).offset)
+    return found
+
+
+def _check_shapes(settings: Settings, catalog: Catalog, there: Mapping[str, int], names: list[Name]) -> None:
+    few = [(name, there[name], catalog.topics[name].partitions) for name in names]
+    lines = [f"{name} has {has} partitions, {wants} are declared" for name, has, wants in few if has < wants]
+    lines += _lossy(settings, names)
+    if lines:
+        raise Refused(
+            "topics are not as their files declare them:\n  " + "\n  ".join(lines),
+            where=settings.bootstrap_servers,
+            todo="correct the topic with your Kafka tools, or its file",
+        )
+
+
+def _known(settings: Settings, names: list[Name]) -> dict[str, int]:
+    """All topics, once the broker lists these: a topic just made takes a moment to be known."""
+    retrying = tenacity.Retrying(
+        retry=tenacity.retry_if_result(lambda found: not set(names) <= set(found)),
+        stop=tenacity.stop_after_delay(DEADLINE),
+        wait=tenacity.wait_fixed(0.05),
+        retry_error_callback=lambda _: _unlisted(settings, names),
+    )
+    return retrying(topics, settings)
+
+
+def _unlisted(settings: Settings, names: list[Name]) -> dict[str, int]:
+    raise _silent(settings, f"new topics are not listed: {', '.join(names)}")
+
+
+def _lossy(settings: Settings, names: list[Name]) -> list[str]:
+    """What makes a topic lose records: a log that is not kept for ever cannot be computed again."""
+    resources = [ConfigResource(ResourceType.TOPIC, str(name)) for name in names]
+    if not resources:
+        return []
+    found = admin(settings).describe_configs(resources, request_timeout=DEADLINE)
+    lines = []
+    for resource, future in found.items():
+        values: Mapping[str, Any] = _settled(settings, future)
+        other = [f"{key}={values[key].value}" for key, wanted in _KEEP.items() if values[key].value != wanted]
+        lines += [f"{resource.name} does not keep every record: {', '.join(other)}"] if other else []
+    return lines
+
+
+def _asked(settings: Settings, call: Any) -> Any:
+    try:
+        return call()
+    except KafkaException as e:
+        raise _failed(settings, e.args[0]) from None
+
+
+def _settled(settings: Settings, future: Future[T], *, ignore: int | None = None, topic: str = "") -> Any:
+    try:
+        return future.result(timeout=DEADLINE + 5)
+    except KafkaException as e:
+        error = e.args[0]
+        if ignore is not None and error.code() == ignore:
+            return None
+        if topic and error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+            raise _no_topic(settings, Name(topic)) from None
+        raise _failed(settings, error) from None
+    except TimeoutError:
+        raise _silent(settings, "no answer in time") from None
+
+
+_PASSING = (
+    KafkaError._TRANSPORT,
+    KafkaError._ALL_BROKERS_DOWN,
+    KafkaError._TIMED_OUT,
+    KafkaError._RESOLVE,
+    KafkaError.REQUEST_TIMED_OUT,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    KafkaError.NOT_COORDINATOR,
+)
+
+
+def _failed(settings: Settings, error: KafkaError) -> Refused | TryAgain:
+    if error.code() in _PASSING or error.retriable():
+        return _silent(settings, error.str())
+    return Refused(f"Kafka refused: {error.str()}", where=settings.bootstrap_servers, todo="see the broker's log")
+
+
+def _silent(settings: Settings, reason: str) -> TryAgain:
+    return TryAgain(f"Kafka does not answer: {reason}", where=settings.bootstrap_servers, todo="start it: `lk up`")
+
+
+def _no_topic(settings: Settings, name: Name) -> Refused:
+    return Refused(
+        f"there is no topic {name}", where=settings.bootstrap_servers, todo=f"send something to it: `lk produce {name}`"
+    )

@@ -1,0 +1,116 @@
+"""Where every table is: the only code that makes paths, from Names alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pyarrow import fs
+
+from core.errors import Refused
+from core.ident import Name
+from infra.settings import Settings
+
+FORMAT = "1"
+_MANIFEST = "_epochs"
+_QUARANTINE = "_quarantine"
+
+
+def open_lake(settings: Settings) -> str:
+    """The lake's root, made if missing. Raises Refused when its format is not the one that this program knows."""
+    files, root = _filesystem(settings.lake_root)
+    marker = f"{root}/FORMAT"
+    if files.get_file_info(marker).type == fs.FileType.NotFound:
+        if _holds_tables(files, root):
+            raise _unknown(settings, "no format")
+        files.create_dir(root, recursive=True)
+        with files.open_output_stream(marker) as out:
+            out.write(FORMAT.encode())
+        return settings.lake_root
+    with files.open_input_stream(marker) as stream:
+        found = stream.read().decode("utf-8", "replace").strip()
+    if found != FORMAT:
+        raise _unknown(settings, f"format {found[:20]!r}")
+    return settings.lake_root
+
+
+def archive(settings: Settings, topic: Name, decoder: Name) -> str:
+    """The archive of a topic, as one decoder typed it."""
+    return _path(settings, "archive", topic, decoder)
+
+
+def decoders(settings: Settings, topic: Name) -> tuple[Name, ...]:
+    """The decoders that have an archive of this topic, by name."""
+    files, root = _filesystem(_path(settings, "archive", topic))
+    found = files.get_file_info(fs.FileSelector(root, allow_not_found=True))
+    return tuple(sorted(Name(info.base_name) for info in found if info.type == fs.FileType.Directory))
+
+
+def remove(path: str) -> bool:
+    """Removes a table's folder, whatever is in it; False when there was none."""
+    files, root = _filesystem(path)
+    if files.get_file_info(root).type != fs.FileType.Directory:
+        return False
+    files.delete_dir(root)
+    return True
+
+
+def batch(settings: Settings, view: Name, build: Name) -> str:
+    """One view of one build."""
+    return _path(settings, "batch", view, build)
+
+
+def speed(settings: Settings, run: Name, view: Name) -> str:
+    """The partials of one view in one run."""
+    return _path(settings, "speed", run, view)
+
+
+def manifest(settings: Settings, run: Name) -> str:
+    """The epochs of a run."""
+    return f"{_path(settings, 'speed', run)}/{_MANIFEST}"
+
+
+def quarantine(settings: Settings, run: Name) -> str:
+    """The records of a run that could not be decoded."""
+    return f"{_path(settings, 'speed', run)}/{_QUARANTINE}"
+
+
+def control(settings: Settings, table: Name) -> str:
+    """One of the small tables that say what was claimed, built and published."""
+    return _path(settings, "control", table)
+
+
+def checkpoint(settings: Settings, run: Name) -> str:
+    """Where Spark keeps the progress of a run."""
+    return f"{settings.checkpoint_root}/{Name(run)}"
+
+
+def relative(settings: Settings, path: str) -> str:
+    """A table's path below the lake's root, as Trino's catalog names it. Raises Refused for a path elsewhere."""
+    root = settings.lake_root.rstrip("/") + "/"
+    if not path.startswith(root):
+        raise Refused("this table is not in the lake", where=path, todo=f"tables live below {root}")
+    return path.removeprefix(root)
+
+
+def _path(settings: Settings, area: str, *names: Name) -> str:
+    return "/".join([settings.lake_root.rstrip("/"), area, *(Name(name) for name in names)])
+
+
+def _filesystem(root: str) -> tuple[fs.FileSystem, str]:
+    if root.startswith("/"):
+        return fs.LocalFileSystem(), root
+    found, path = fs.FileSystem.from_uri(root.replace("s3a:", "s3:", 1))
+    return found, path
+
+
+def _holds_tables(files: fs.FileSystem, root: str) -> bool:
+    areas = ("archive", "batch", "speed", "control")
+    return any(files.get_file_info(f"{root}/{area}").type == fs.FileType.Directory for area in areas)
+
+
+def _unknown(settings: Settings, found: str) -> Refused:
+    return Refused(
+        f"the lake has {found}, this program knows format {FORMAT}",
+        where=str(Path(settings.lake_root) / "FORMAT") if settings.lake_is_local else settings.lake_root,
+        todo="use the program version that wrote it, or bring everything back from Kafka into a new lake: `lk rebuild`",
+    )

