@@ -1,0 +1,217 @@
+"""The speed job: one Structured Streaming query drives one run, until it is told to stop."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from core.catalog import Catalog
+from core.errors import LkError, Refused, TryAgain
+from core.ident import Name
+from infra import kafka, lake, leases, runs
+from infra.runs import Run
+from infra.settings import Settings
+from infra.spark import log_file, session
+from speed import progress, tables
+from speed.epoch import Compute
+from speed.maintenance import Maintenance
+from speed.sink import Sink, Stopped, require_same_topics
+
+CONF = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.driver.maxResultSize": "256m",
+    "spark.sql.streaming.numRecentProgressUpdates": "5",
+    "spark.ui.retainedJobs": "20",
+    "spark.ui.retainedStages": "20",
+    "spark.ui.retainedTasks": "200",
+    "spark.sql.ui.retainedExecutions": "10",
+}
+_NEW = "start a new run: `lk speed start --new`"
+# What Spark says when the broker, not the data, is the reason.
+_PASSING = (
+    "TimeoutException",
+    "DisconnectException",
+    "NetworkException",
+    "BrokerNotAvailable",
+    "No resolvable bootstrap",
+)
+
+
+def run_forever(settings: Settings, catalog: Catalog, run: Name) -> None:
+    """Drives a run until SIGTERM, which stops it between two epochs.
+
+    Raises Refused with the reason when the run cannot go on, TryAgain when it can be started again as it is.
+    """
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    progress.write_state(settings, run, "starting")
+    try:
+        _drive(settings, catalog, run, stop)
+    except LkError as e:
+        _say_failed(settings, run, e)
+        raise
+    except (PySparkException, Py4JError, OSError) as e:
+        lost = TryAgain(
+            f"Spark ended: {_first_line(str(e))}", where=str(log_file(settings, _app(run))), todo="run `lk speed start`"
+        )
+        _say_failed(settings, run, lost)
+        raise lost from None
+    progress.write_state(settings, run, "stopped", epoch=_last(settings, run))
+
+
+def _drive(settings: Settings, catalog: Catalog, run: Name, stop: threading.Event) -> None:
+    spark = session(settings, _app(run), CONF)
+    with driving(spark, settings, catalog, runs.run(settings, run)) as (query, sink):
+        progress.write_state(settings, run, "running", epoch=_last(settings, run))
+        while query.isActive and not stop.wait(0.2):
+            pass
+        finish(query, sink)
+
+
+def _say_failed(settings: Settings, run: Name, e: LkError) -> None:
+    reason = {"what": e.what, "where": e.where, "todo": e.todo, "exit": e.exit_code}
+    progress.write_state(settings, run, "failed", reason=reason)
+
+
+def _app(run: Name) -> str:
+    return f"speed-{run}"
+
+
+@contextmanager
+def driving(
+    spark: SparkSession, settings: Settings, catalog: Catalog, run: Run
+) -> Iterator[tuple[StreamingQuery, Sink]]:
+    """The started query of a run, under the run's lease; leaving the block stops it at once."""
+    lake.open_lake(settings)
+    _check(settings, catalog, run)
+    with leases.hold(settings, f"run_{run.id}") as lease:
+        tables.create(settings, catalog, run)
+        for path in tables.paths(settings, run):
+            leases.fence(lease, path)
+        _check_checkpoint(settings, run)
+        maintenance = Maintenance(spark, settings, catalog, run, lease)
+        sink = Sink(settings, catalog, run, lease, Compute(spark, settings, catalog, run), maintenance.after)
+        query = _start(spark, settings, run, sink)
+        try:
+            yield query, sink
+        finally:
+            sink.stopping.set()
+            query.stop()
+            maintenance.close()
+
+
+def finish(query: StreamingQuery, sink: Sink) -> None:
+    """Stops the query between two epochs. Raises what stopped it before, if something did."""
+    sink.stopping.set()
+    sink.idle.wait()
+    query.stop()
+    error: Any = query.exception()
+    if sink.failure is None and error is None:
+        return
+    raise_reason(sink, error)
+
+
+def raise_reason(sink: Sink, error: Any) -> None:
+    """Raises why a query ended, in words; nothing when it was told to stop."""
+    failure = sink.failure
+    if isinstance(failure, Stopped):
+        return
+    if isinstance(failure, LkError):
+        raise failure
+    text = str(failure or error)
+    try:
+        require_same_topics(sink.run, kafka.topic_ids(sink.settings, sink.run.topics))
+        _check_begins(sink.settings, sink.run)
+    except TryAgain:
+        raise TryAgain(
+            f"Kafka stopped answering: {_first_line(text)}", todo="start Kafka, then `lk speed start`"
+        ) from None
+    if any(word in text for word in _PASSING):
+        raise TryAgain(f"Kafka did not answer: {_first_line(text)}", todo="run `lk speed start`")
+    raise Refused(
+        f"the run cannot go on: {_first_line(text)}",
+        where=f"run {sink.run.id}, after epoch {_last(sink.settings, sink.run.id)}",
+        todo="read the run's log; then `lk speed start` goes on where it stopped",
+    )
+
+
+def _start(spark: SparkSession, settings: Settings, run: Run, sink: Sink) -> StreamingQuery:
+    options = {
+        "kafka.bootstrap.servers": settings.bootstrap_servers,
+        "subscribe": ",".join(sorted(run.topics)),
+        "startingOffsets": json.dumps(_starting(settings, run)),
+        "failOnDataLoss": "true",
+        "includeHeaders": "true",
+        "kafka.isolation.level": "read_committed",
+        # Spark asks for the log's ends on the connection that its last fetch still waits on, partition by partition.
+        "kafka.fetch.max.wait.ms": "1",
+        "maxOffsetsPerTrigger": str(settings.max_offsets_per_trigger),
+    }
+    records = spark.readStream.format("kafka").options(**options).load()
+    writer = records.writeStream.foreachBatch(sink).queryName(str(run.id)).trigger(processingTime=settings.trigger)
+    return writer.option("checkpointLocation", lake.checkpoint(settings, run.id)).start()
+
+
+def _starting(settings: Settings, run: Run) -> dict[str, dict[str, int]]:
+    """An explicit offset for every partition; "earliest" would hide a head that is gone."""
+    counts = kafka.partitions(settings, run.topics)
+    return {str(topic): {str(p): run.start.end(topic, p) for p in range(count)} for topic, count in counts.items()}
+
+
+def _check(settings: Settings, catalog: Catalog, run: Run) -> None:
+    changed = [f"view {v}" for v, d in run.views.items() if v not in catalog.views or catalog.digest(v) != d]
+    changed += [f"topic {t}" for t, d in run.decoders.items() if t not in catalog.topics or catalog.decoder(t) != d]
+    if changed:
+        raise Refused(
+            f"other definitions than the run was declared with: {', '.join(sorted(changed))}",
+            where=f"run {run.id}",
+            todo="either undo the change, or compute anew: `lk speed start --new`, then `lk batch`",
+        )
+    require_same_topics(run, kafka.topic_ids(settings, run.topics))
+    _check_begins(settings, run)
+
+
+def _check_begins(settings: Settings, run: Run) -> None:
+    """Every offset that the run still has to read must be there."""
+    last = runs.last_epoch(settings, run.id)
+    position = last.end if last else run.start
+    gone = kafka.begins(settings, run.topics).since(position)
+    if gone:
+        raise Refused(
+            "records that the run has not read are no longer in the log: "
+            + ", ".join(f"{s.topic}, partition {s.partition}, offsets {s.start} to {s.end}" for s in gone),
+            where=f"run {run.id}",
+            todo="set retention.ms=-1 on the topics; then " + _NEW,
+        )
+
+
+def _check_checkpoint(settings: Settings, run: Run) -> None:
+    """Checkpoint and manifest must be of one history: only the newest epoch may be in one and not the other."""
+    committed, done = _last(settings, run.id), progress.newest(settings, run.id, "commits")
+    offered = progress.newest(settings, run.id, "offsets")
+    if done > committed or offered < committed:
+        raise Refused(
+            f"the checkpoint is at epoch {max(done, offered)}, the manifest at epoch {committed}",
+            where=lake.checkpoint(settings, run.id),
+            todo="one of them was deleted or restored; " + _NEW,
+        )
+
+
+def _last(settings: Settings, run: Name) -> int:
+    epoch = runs.last_epoch(settings, run)
+    return epoch.number if epoch else -1
+
+
+def _first_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[0][:300] if lines else "no reason given"
