@@ -1,0 +1,89 @@
+"""The archive as it is: which offsets it holds, read from the statistics of its own files and from nowhere else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from core.cut import Cut
+from core.errors import Refused
+from core.ident import Name
+from infra import delta, lake
+from infra.settings import Settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+TOPIC_ID = "lk.topicId"
+
+
+@dataclass(frozen=True)
+class Archive:
+    """One generation of a topic's archive: its path, the offsets it holds and the Delta version that holds them."""
+
+    topic: Name
+    decoder: Name
+    path: str
+    version: int
+    ends: Cut
+    topic_id: str | None
+    columns: str = ""  # as Spark's DDL; needed where there is no table to read them from
+
+    @property
+    def exists(self) -> bool:
+        """Whether the table is there."""
+        return self.version >= 0
+
+
+def generation(settings: Settings, topic: Name, decoder: Name) -> Archive:
+    """What one decoder's archive holds. Raises Refused when offsets are missing from it or there twice."""
+    return look(topic, decoder, lake.archive(settings, topic, decoder))
+
+
+def look(topic: Name, decoder: Name, path: str) -> Archive:
+    """What the archive at a path holds now; errors as ``generation``."""
+    if not delta.exists(path):
+        return Archive(topic, decoder, path, -1, Cut(), None)
+    table = delta.table(path)
+    ends = _ends(topic, path, pa.table(table.get_add_actions(flatten=True)))
+    topic_id = table.metadata().configuration.get(TOPIC_ID)
+    return Archive(topic, decoder, path, table.version(), ends, topic_id)
+
+
+def generations(settings: Settings, topic: Name) -> list[Archive]:
+    """Every decoder's archive of a topic, the one that reaches furthest first."""
+    found = [generation(settings, topic, name) for name in lake.decoders(settings, topic)]
+    return sorted((a for a in found if a.exists), key=lambda a: a.ends.size_since(Cut()), reverse=True)
+
+
+def below(spark: SparkSession, archive: Archive, cut: Cut, start: Cut | None = None) -> DataFrame:
+    """Rows of the archive from ``start`` (else from 0) up to the cut, at the version that was looked at.
+
+    A topic that was never landed gives no rows, in ``archive.columns``.
+    """
+    if not archive.exists:
+        return spark.createDataFrame([], archive.columns)
+    rows = spark.read.format("delta").option("versionAsOf", archive.version).load(archive.path)
+    spans = cut.only([archive.topic]).since(start or Cut())
+    texts = [f"(_partition = {s.partition} AND _offset >= {s.start} AND _offset < {s.end})" for s in spans]
+    return rows.where(" OR ".join(texts) if texts else "false")
+
+
+def _ends(topic: Name, path: str, files: pa.Table) -> Cut:
+    """Every partition holds each offset from 0 on once: as many records as its last offset says."""
+    ends: dict[int, int] = {}
+    counts: dict[int, int] = {}
+    for row in files.to_pylist():
+        partition = int(row["partition._partition"])
+        ends[partition] = max(ends.get(partition, 0), int(row["max._offset"]) + 1)
+        counts[partition] = counts.get(partition, 0) + int(row["num_records"])
+    for partition, end in ends.items():
+        if counts[partition] != end:
+            raise Refused(
+                f"the archive holds {counts[partition]} records of {end} offsets",
+                where=f"topic {topic}, partition {partition}, {path}",
+                todo="remove this folder, then `lk land` copies the log again",
+            )
+    return Cut.of({topic: ends})

@@ -1,0 +1,219 @@
+"""Computes every view from the archive up to a claimed cut: one immutable table per view and build."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from batch.archive import Archive, below, generation
+from batch.gate import Count, Verdict, count, judge
+from core.catalog import Catalog
+from core.cut import Cut
+from core.decode import decoded_columns
+from core.errors import Refused
+from core.ident import Name
+from core.partial import combine, partial
+from core.topic import Topic
+from core.view import View
+from infra import control, delta, faults, lake
+from infra.control import Built, Claim, How
+from infra.progress import bar
+from infra.settings import Settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from infra.leases import Lease
+
+_FILE_ROWS = 500_000  # small files over disjoint key ranges let a query of some keys skip the others
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """How one view is computed: in full, or by adding what lies between two cuts to an earlier build."""
+
+    view: View
+    how: How
+    start: Cut
+    base: Built | None
+    note: str
+
+
+@dataclass(frozen=True)
+class _Work:
+    spark: SparkSession
+    settings: Settings
+    catalog: Catalog
+    claim: Claim
+    archives: Mapping[Name, Archive]
+    lease: Lease
+
+
+def build(
+    spark: SparkSession,
+    settings: Settings,
+    catalog: Catalog,
+    claim: Claim,
+    *,
+    views: Sequence[Name] | None = None,
+    incremental: bool = False,
+) -> list[Built]:
+    """Builds the claim's views that have not passed yet, and gives the gate's row of each.
+
+    ``incremental`` adds the log since the last build where that is exact, else builds in full and notes why.
+    Raises Refused when the gate finds something, after every view was tried: nothing of it can be published.
+    """
+    _check_definitions(catalog, claim)
+    wanted = [name for name in claim.views if views is None or name in views]
+    with control.hold(settings, "batch") as lease, bar("building", len(wanted), "") as done:
+        work = _Work(spark, settings, catalog, claim, _archives(settings, catalog, claim), lease)
+        known = {b.view: b for b in control.builds(settings) if b.build == claim.build and b.passed}
+        plans = [_plan(work, catalog.views[name], incremental) for name in wanted if name not in known]
+        counts = _counts(work, plans)
+        built = dict(known)
+        for number, plan in enumerate(plans):
+            built[Name(plan.view.name)] = _build(work, plan, counts[plan.start])
+            done(number + 1)
+    _refuse_failed(list(built.values()))
+    return [built[name] for name in wanted]
+
+
+def _check_definitions(catalog: Catalog, claim: Claim) -> None:
+    now = {name: catalog.digest(name) for name in catalog.views}
+    changed = sorted(name for name, digest in claim.views.items() if now.get(name) != digest)
+    if changed:
+        raise Refused(
+            f"definitions changed since the claim: {', '.join(changed)}",
+            where=f"build {claim.build}",
+            todo="claim again: `lk claim`, or `lk batch`",
+        )
+
+
+def _archives(settings: Settings, catalog: Catalog, claim: Claim) -> dict[Name, Archive]:
+    names = {Name(source) for view in catalog.views.values() for source in view.sources}
+    looked = {name: generation(settings, name, claim.decoders[name]) for name in sorted(names)}
+    found = {name: replace(a, columns=_ddl(catalog.topic(name))) for name, a in looked.items()}
+    for name, archive in found.items():
+        short = archive.ends.behind(claim.cut.only([name]))
+        if short:
+            raise Refused(
+                f"the archive ends before the cut of {claim.build}",
+                where=f"topic {name}, partition {short[0].partition}: {short[0].start} of {short[0].end}",
+                todo="run `lk land` first",
+            )
+    return found
+
+
+def _ddl(topic: Topic) -> str:
+    return ", ".join(f"`{name}` {kind}" for name, kind in decoded_columns(topic).items())
+
+
+def _plan(work: _Work, view: View, incremental: bool) -> _Plan:
+    name = Name(view.name)
+    if not incremental:
+        return _Plan(view, "full", Cut(), None, "")
+    passed = [
+        b
+        for b in control.builds(work.settings)
+        if b.view == name and b.passed and delta.exists(lake.batch(work.settings, name, b.build))
+    ]
+    if not passed:
+        return _Plan(view, "full", Cut(), None, "in full: there is no earlier build")
+    base = passed[-1]
+    earlier = control.claim_of(work.settings, base.build)
+    if base.digest != work.claim.views[name]:
+        return _Plan(view, "full", Cut(), None, f"in full: the definition changed since {base.build}")
+    if any(earlier.decoders.get(Name(source)) != work.claim.decoders[Name(source)] for source in view.sources):
+        return _Plan(view, "full", Cut(), None, f"in full: a decoder changed since {base.build}")
+    if not base.cut.only(view.sources) <= work.claim.cut:
+        return _Plan(view, "full", Cut(), None, f"in full: the cut is before that of {base.build}")
+    return _Plan(view, "incremental", base.cut, base, f"added to {base.build}")
+
+
+def _counts(work: _Work, plans: Sequence[_Plan]) -> dict[Cut, dict[Name, Count]]:
+    """One counting pass per start and topic, for all views together."""
+    counts: dict[Cut, dict[Name, Count]] = {}
+    for start in {plan.start for plan in plans}:
+        counts[start] = {}
+        for topic, archive in work.archives.items():
+            views = [p.view for p in plans if p.start == start and topic in p.view.sources]
+            if views:
+                counts[start][topic] = count(work.spark, archive, views, work.claim.cut, start)
+    return counts
+
+
+def _build(work: _Work, plan: _Plan, counts: Mapping[Name, Count]) -> Built:
+    began, name = time.monotonic(), Name(plan.view.name)
+    path = lake.batch(work.settings, name, work.claim.build)
+    work.lease.check()
+    lake.remove(path)
+    faults.reach("batch.5_in_build")
+    _write(plan.view, _rows(work, plan), path)
+    faults.reach("batch.6_before_built")
+    written = work.spark.read.format("delta").load(path)
+    mine = [counts[Name(source)] for source in plan.view.sources]
+    verdict = judge(plan.view, written, mine, plan.base.checks if plan.base else None)
+    built = _row(work, plan, path, verdict, time.monotonic() - began)
+    control.add_built(work.settings, work.lease, built)
+    faults.reach("batch.7_after_built")
+    return built
+
+
+def _rows(work: _Work, plan: _Plan) -> DataFrame:
+    """Partial results of every source, and of the earlier build, made one."""
+    parts = [
+        partial(plan.view, below(work.spark, work.archives[Name(source)], work.claim.cut, plan.start))
+        for source in plan.view.sources
+    ]
+    if plan.base:
+        base = lake.batch(work.settings, plan.base.view, plan.base.build)
+        parts.append(work.spark.read.format("delta").load(base))
+    if len(parts) == 1:
+        return parts[0]
+    columns = [column.name for column in plan.view.stored_columns]
+    union = functools.reduce(lambda a, b: a.unionByName(b), (part.select(*columns) for part in parts))
+    return combine(plan.view, union)
+
+
+def _write(view: View, rows: DataFrame, path: str) -> None:
+    """Sorted by its keys over all files. Kept while sorting, which would else compute everything twice."""
+    keys = [column.name for column in view.key_columns]
+    kept = rows.persist()
+    try:
+        ordered = kept.orderBy(*keys) if keys else kept.coalesce(1)
+        writer = ordered.write.format("delta").option("maxRecordsPerFile", _FILE_ROWS)
+        writer.mode("error").save(path)
+    finally:
+        kept.unpersist()
+
+
+def _row(work: _Work, plan: _Plan, path: str, verdict: Verdict, seconds: float) -> Built:
+    name = Name(plan.view.name)
+    return Built(
+        build=work.claim.build,
+        view=name,
+        digest=work.claim.views[name],
+        cut=work.claim.cut,
+        path=lake.relative(work.settings, path),
+        rows=verdict.rows,
+        ledger_ok=verdict.ledger_ok,
+        checks=verdict.text(plan.note),
+        passed=verdict.passed,
+        at=datetime.now(UTC),
+        seconds=seconds,
+        how=plan.how,
+    )
+
+
+def _refuse_failed(built: Sequence[Built]) -> None:
+    failed = [f"{b.view}: {b.checks}" for b in built if not b.passed]
+    if failed:
+        raise Refused(
+            "the gate refuses the build:\n  " + "\n  ".join(failed),
+            where=f"build {built[0].build}, control.builds",
+            todo="correct the data or the checks, then run `lk batch` again; what is served stays as it is",
+        )

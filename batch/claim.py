@@ -1,0 +1,138 @@
+"""Claims a cut: where the log is divided between the next build and the partials that add to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from core.catalog import Catalog
+from core.cut import Cut
+from core.errors import Refused, TryAgain
+from core.ident import Name
+from infra import control, faults, kafka, lake, runs, served
+from infra.control import Claim
+from infra.holder import person
+from infra.leases import Lease
+from infra.settings import Settings
+
+
+@dataclass(frozen=True)
+class _Pair:
+    run: Name | None
+    epoch: int
+    cut: Cut
+
+
+def claim(settings: Settings, catalog: Catalog, run: Name | None = None) -> Claim:
+    """Claims the end of the newest epoch of ``run`` (else of the run serving now, else of the last one).
+
+    Without any run, the end of the log is claimed. The same cut, run and definitions give the claim that there is.
+    The claim is written before landing starts, so that no fold crosses it. Raises TryAgain when one just did.
+    """
+    lake.open_lake(settings)
+    with control.hold(settings, "control") as lease:
+        faults.reach("batch.0_before_claim")
+        pair = _pair(settings, catalog, run or _partner(settings, catalog))
+        wanted = _claim(settings, catalog, pair)
+        known = next((c for c in control.claims(settings) if _same(c, wanted)), None)
+        if known is None:
+            _refuse_going_back(settings, wanted)
+            control.add_claim(settings, lease, wanted)
+            faults.reach("batch.1_after_claim")
+            _check_fold(settings, lease, wanted)
+    return known or wanted
+
+
+def _partner(settings: Settings, catalog: Catalog) -> Name | None:
+    """The run serving now, else the last one that computes any of the views."""
+    declared = [run.id for run in runs.runs(settings) if run.views.keys() & catalog.views.keys()]
+    if not declared:
+        return None
+    serving = [one.run for one in _served(settings, catalog) if one.run in declared]
+    return max(serving, key=declared.index) if serving else declared[-1]
+
+
+def _served(settings: Settings, catalog: Catalog) -> list[served.Served]:
+    try:
+        return list(served.served(settings, catalog.views).values())
+    except TryAgain:
+        done = [p for p in control.publications(settings) if p.state == "done"]
+        pins = done[-1].pins.values() if done else []
+        return [served.Served(pin.build, pin.run, pin.epoch, "", "") for pin in pins]
+
+
+def _pair(settings: Settings, catalog: Catalog, run: Name | None) -> _Pair:
+    """A cut and the epoch that ends there; topics that the run does not read are cut where the log ends."""
+    if run is None:
+        return _Pair(None, -1, kafka.ends(settings, _topics(settings, catalog)))
+    declared = runs.run(settings, run)
+    _check_topics(settings, declared)
+    last = runs.last_epoch(settings, run)
+    cut, epoch = (last.end, last.number) if last else (declared.start, -1)
+    others = [topic for topic in _topics(settings, catalog) if topic not in declared.topics]
+    beside = kafka.ends(settings, others) if others else Cut()
+    return _Pair(run, epoch, Cut(tuple(sorted(cut.only(declared.topics).ends + beside.ends))))
+
+
+def _topics(settings: Settings, catalog: Catalog) -> list[Name]:
+    """Topics of the catalog that exist: one that nobody has written to yet is empty."""
+    there = kafka.topics(settings)
+    return [topic for topic in catalog.topics if topic in there]
+
+
+def _check_topics(settings: Settings, run: runs.Run) -> None:
+    now = kafka.topic_ids(settings, run.topics)
+    other = [topic for topic, known in run.topics.items() if now[topic] != known]
+    if other:
+        raise Refused(
+            f"another topic has this name now: {', '.join(other)} was deleted and made again",
+            where=f"run {run.id}",
+            todo="bring everything back from the new log: `lk rebuild`, or restore the topic",
+        )
+
+
+def _claim(settings: Settings, catalog: Catalog, pair: _Pair) -> Claim:
+    newest = max((control.number(c.build) for c in control.claims(settings)), default=0)
+    return Claim(
+        build=control.build_name(newest + 1),
+        run=pair.run,
+        epoch=pair.epoch,
+        cut=pair.cut,
+        at=datetime.now(UTC),
+        who=person(),
+        views={name: catalog.digest(name) for name in catalog.views},
+        decoders={name: catalog.decoder(name) for name in catalog.topics},
+    )
+
+
+def _same(known: Claim, wanted: Claim) -> bool:
+    return (known.run, known.cut, known.views, known.decoders) == (
+        wanted.run,
+        wanted.cut,
+        wanted.views,
+        wanted.decoders,
+    )
+
+
+def _refuse_going_back(settings: Settings, wanted: Claim) -> None:
+    """A run that is behind what was claimed for it cannot be: its manifest only grows."""
+    for known in control.claims(settings):
+        before = known.cut.only(wanted.decoders)
+        if known.run == wanted.run and wanted.cut != before and wanted.cut <= before:
+            raise Refused(
+                f"the newest epoch ends before the cut of {known.build}",
+                where=f"{wanted.run or 'the log'}: {wanted.cut}, claimed before: {known.cut}",
+                todo="look at `lk speed status`; if the log was emptied, use `lk rebuild`",
+            )
+
+
+def _check_fold(settings: Settings, lease: Lease, done: Claim) -> None:
+    """A fold that read the claims before this one was written may have crossed it, if the run is far ahead by now."""
+    lease.check()
+    last = runs.last_epoch(settings, done.run) if done.run else None
+    if last and last.number - done.epoch >= settings.fold_behind:
+        raise TryAgain(
+            f"the run went on by {last.number - done.epoch} epochs while the cut was claimed",
+            where=f"run {done.run}, claim {done.build} at epoch {done.epoch}",
+            todo="run the command again",
+        )

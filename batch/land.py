@@ -1,0 +1,202 @@
+"""Copies the log up to a cut into the archive: every offset once, one atomic commit per topic.
+
+Where to start is read from the archive's own files. The commit's ``txn`` version follows the table version that was
+looked at, so of two landings of the same offsets only one can commit, whoever was paused in between.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark.errors import PySparkException
+
+from batch.archive import TOPIC_ID, Archive, below, generation, generations, look
+from core.catalog import Catalog
+from core.cut import Cut, Span
+from core.decode import decode, decoded_columns, raw
+from core.digest import topic_digest
+from core.errors import Refused, TryAgain
+from core.ident import Name
+from core.topic import Topic
+from infra import control, delta, faults, kafka, lake, trino
+from infra.progress import bar
+from infra.settings import Settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from infra.leases import Lease
+
+APP = "land"
+_TASK_RECORDS = 2_000_000  # more than this per partition is read by several tasks, each writing its own file
+
+
+@dataclass(frozen=True)
+class Landed:
+    """What one topic's archive gained: from Kafka, and re-decoded from the archive of an older decoder."""
+
+    topic: Name
+    records: int
+    redecoded: int
+    spans: tuple[Span, ...]
+    path: str
+    seconds: float
+
+
+def land(spark: SparkSession, settings: Settings, catalog: Catalog, cut: Cut) -> list[Landed]:
+    """Brings the archive of every topic in the cut up to it; topics that are there already gain nothing.
+
+    Raises Refused when offsets below the cut are neither in Kafka nor in an archive, or the topic was made again.
+    """
+    lake.open_lake(settings)
+    topics = [name for name in catalog.topics if cut.only([name]).ends]
+    with control.hold(settings, "batch") as lease, bar("landing", cut.size_since(Cut()), "") as done:
+        faults.reach("batch.2_before_land")
+        landed: list[Landed] = []
+        for name in topics:
+            landed.append(_land(spark, settings, catalog.topics[name], cut.only([name]), lease))
+            done(cut.only(topics[: len(landed)]).size_since(Cut()))
+        faults.reach("batch.4_after_land")
+    for one in landed:
+        register(settings, one.topic, one.path)
+    return landed
+
+
+def register(settings: Settings, topic: Name, path: str) -> bool:
+    """Shows the archive to Trino as archive.<topic>; False when Trino is not there, then publishing does it."""
+    try:
+        trino.register(settings, "archive", topic, lake.relative(settings, path))
+    except TryAgain:
+        return False
+    return True
+
+
+def _land(spark: SparkSession, settings: Settings, topic: Topic, cut: Cut, lease: Lease) -> Landed:
+    began, name = time.monotonic(), Name(topic.name)
+    topic_id = kafka.topic_ids(settings, [name])[name]
+    archive = _open(spark, settings, topic, topic_id)
+    archive, redecoded = _redecode(spark, settings, topic, archive, cut, lease)
+    spans = cut.since(archive.ends)
+    if spans:
+        _check_log(settings, archive, spans)
+        records = _from_kafka(spark, settings, spans)
+        archive = _append(archive, decode(topic, records), spans, lease)
+    size = sum(span.size for span in spans)
+    return Landed(name, size, redecoded, spans, archive.path, time.monotonic() - began)
+
+
+def _open(spark: SparkSession, settings: Settings, topic: Topic, topic_id: str) -> Archive:
+    """The archive of today's decoder, made empty if missing, with the id of the topic that it copies."""
+    from delta.tables import DeltaTable
+
+    name = Name(topic.name)
+    archive = generation(settings, name, topic_digest(topic))
+    for known in [archive, *generations(settings, name)]:
+        if known.topic_id not in (None, topic_id):
+            raise Refused(
+                f"another topic has the name {name} now: it was deleted and made again",
+                where=f"{known.path}: {known.topic_id}, Kafka: {topic_id}",
+                todo="bring everything back from the new log: `lk rebuild`, or restore the topic",
+            )
+    if not archive.exists:
+        builder = DeltaTable.createIfNotExists(spark).location(archive.path).partitionedBy("_partition")
+        for column, kind in decoded_columns(topic).items():
+            builder = builder.addColumn(column, kind)
+        builder.property(TOPIC_ID, topic_id).execute()
+        archive = generation(settings, name, topic_digest(topic))
+    return archive
+
+
+def _redecode(
+    spark: SparkSession, settings: Settings, topic: Topic, archive: Archive, cut: Cut, lease: Lease
+) -> tuple[Archive, int]:
+    """Decodes again what an older decoder's archive holds beyond this one: it may no longer be in Kafka."""
+    older = [a for a in generations(settings, archive.topic) if a.decoder != archive.decoder]
+    spans = _lower(cut, older[0].ends).since(archive.ends) if older else ()
+    if not spans:
+        return archive, 0
+    rows = below(spark, older[0], _lower(cut, older[0].ends), archive.ends)
+    appended = _append(archive, decode(topic, raw(rows)), spans, lease)
+    return appended, sum(span.size for span in spans)
+
+
+def _lower(a: Cut, b: Cut) -> Cut:
+    return Cut(tuple((t, p, min(end, b.end(t, p))) for t, p, end in a.ends if b.end(t, p) > 0))
+
+
+def _check_log(settings: Settings, archive: Archive, spans: Sequence[Span]) -> None:
+    begins, ends = kafka.begins(settings, [archive.topic]), kafka.ends(settings, [archive.topic])
+    for span in spans:
+        begin, end = begins.end(span.topic, span.partition), ends.end(span.topic, span.partition)
+        if begin > span.start:
+            raise _lost(span, span.start, min(begin, span.end))
+        if end < span.end:
+            raise _lost(span, max(end, span.start), span.end)
+
+
+def _lost(span: Span, first: int, end: int) -> Refused:
+    return Refused(
+        f"offsets {first} to {end - 1} are not in Kafka, and no archive holds them",
+        where=f"topic {span.topic}, partition {span.partition}",
+        todo="restore the topic's log; what is served stays as it is",
+    )
+
+
+def _from_kafka(spark: SparkSession, settings: Settings, spans: Sequence[Span]) -> DataFrame:
+    """Exactly these offsets; Spark fails when one of them was deleted."""
+    topic = spans[0].topic
+    offsets = {which: {str(s.partition): getattr(s, which) for s in spans} for which in ("start", "end")}
+    tasks = sum(-(-span.size // _TASK_RECORDS) for span in spans)
+    options = {
+        "kafka.bootstrap.servers": settings.bootstrap_servers,
+        "kafka.isolation.level": "read_committed",
+        "assign": json.dumps({topic: [span.partition for span in spans]}),
+        "startingOffsets": json.dumps({topic: offsets["start"]}),
+        "endingOffsets": json.dumps({topic: offsets["end"]}),
+        "includeHeaders": "true",
+        "failOnDataLoss": "true",
+        "minPartitions": str(max(tasks, len(spans))),
+    }
+    return spark.read.format("kafka").options(**options).load()
+
+
+def _append(archive: Archive, rows: DataFrame, spans: Sequence[Span], lease: Lease) -> Archive:
+    """One commit with exactly these offsets; what it did is read back, and undone when it is not that."""
+    lease.check()
+    said = {"spans": [[s.partition, s.start, s.end] for s in spans], "lease": lease.generation}
+    options = {"txnAppId": APP, "txnVersion": str(archive.version + 1), "userMetadata": json.dumps(said)}
+    faults.reach("batch.3_in_land")
+    try:
+        with delta.mutex(archive.path):
+            rows.write.format("delta").mode("append").options(**options).save(archive.path)
+    except PySparkException as e:
+        raise _failed(archive, e) from None
+    try:
+        after = look(archive.topic, archive.decoder, archive.path)
+    except Refused as e:
+        delta.table(archive.path).restore(archive.version)
+        raise Refused(
+            f"Kafka holds fewer records than offsets: {e.what}",
+            where=f"{e.where}; the append was undone",
+            todo="compacted and transactional topics cannot be archived",
+        ) from None
+    if after.ends != _ends(archive, spans):
+        raise TryAgain("another process landed meanwhile", where=archive.path, todo="run the command again")
+    return after
+
+
+def _ends(archive: Archive, spans: Sequence[Span]) -> Cut:
+    moved = {(s.topic, s.partition): s.end for s in spans}
+    kept = {(t, p): end for t, p, end in archive.ends.ends}
+    return Cut(tuple(sorted((t, p, end) for (t, p), end in (kept | moved).items())))
+
+
+def _failed(archive: Archive, error: PySparkException) -> TryAgain:
+    text = str(error).splitlines()[0]
+    if "Concurrent" in text or "DELTA_CONCURRENT" in text:
+        return TryAgain("another process landed meanwhile", where=archive.path, todo="run the command again")
+    return TryAgain(f"landing {archive.topic} failed: {text}", where=archive.path, todo="see the log of the session")

@@ -1,0 +1,171 @@
+"""Changes what is served, in steps that can be finished or undone after a crash.
+
+Intent row (with every text) -> views, one by one -> serving.status -> done row.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from core import merge
+from core.catalog import Catalog
+from core.ident import Name, joined
+from infra import control, delta, faults, lake, trino
+from infra import served as reading
+from infra.control import Pin, Publication
+from infra.holder import person
+from infra.leases import Lease
+from infra.served import PINNED, SERVING, STATUS, Served
+from infra.settings import Settings
+from serving import texts
+
+_CONTROL = ("runs", "claims", "builds", "publications", "leases")
+
+
+def change(
+    settings: Settings,
+    catalog: Catalog,
+    lease: Lease,
+    kind: str,
+    pins: Mapping[Name, Pin],
+    *,
+    why: str,
+    who: str | None,
+    evidence: Mapping[str, Any],
+    kept: Mapping[Name, str],
+) -> Publication:
+    """Makes these pins the served ones. ``kept`` are the texts of views whose pin stays as it is."""
+    seq = max((p.seq for p in control.publications(settings)), default=0) + 1
+    now = datetime.now(UTC)
+    made = {view: texts.pinned(catalog.view(view), pin) for view, pin in pins.items() if view not in kept}
+    intent = Publication(
+        seq=seq,
+        kind=kind,
+        state="intent",
+        at=now,
+        who=who or person(),
+        why=why,
+        evidence=json.dumps(evidence, sort_keys=True),
+        pins=dict(sorted(pins.items())),
+        texts={**kept, **made, STATUS: texts.status(pins, seq, now)},
+    )
+    register(settings, intent)
+    faults.reach("serving.0_before_intent")
+    control.add_publication(settings, lease, intent)
+    faults.reach("serving.1_after_intent")
+    return finish(settings, catalog, lease, intent)
+
+
+def finish(settings: Settings, catalog: Catalog, lease: Lease, intent: Publication) -> Publication:
+    """Replaces the views that differ, then serving.status, then writes the done row."""
+    put(settings, catalog, lease, intent)
+    faults.reach("serving.3_before_done")
+    lease.check()
+    done = replace(intent, state="done", at=datetime.now(UTC))
+    control.add_publication(settings, lease, done)
+    faults.reach("serving.4_after_done")
+    return done
+
+
+def put(settings: Settings, catalog: Catalog, lease: Lease, publication: Publication) -> tuple[Name, ...]:
+    """Makes the views and serving.status say what the publication says; returns the views that were touched."""
+    touched = []
+    now = reading.served(settings, publication.pins)
+    for view, pin in publication.pins.items():
+        lease.check()
+        if put_view(settings, catalog, view, now.get(view), pin, publication.texts[view]):
+            touched.append(view)
+            faults.reach("serving.2_between_views")
+    lease.check()
+    if not _status_is(settings, publication):
+        trino.replace_view(settings, SERVING, STATUS, publication.texts[STATUS], "What every view serves")
+        touched.append(STATUS)
+    return (*touched, *(view for view in _comment_all(settings, catalog, publication) if view not in touched))
+
+
+def put_view(settings: Settings, catalog: Catalog, view: Name, now: Served | None, pin: Pin, text: str) -> bool:
+    """Makes one served view say this text; False when it did."""
+    inner = texts.inner(view, pin)
+    if now and now.inner == inner and same(now, pin):
+        return False
+    trino.replace_view(settings, PINNED, inner, text)
+    if not now or now.inner != inner:
+        said = catalog.views[view].comment if view in catalog.views else ""
+        trino.replace_view(settings, SERVING, view, texts.outer(view, pin), said)
+        if view in catalog.views:
+            trino.comment_columns(settings, SERVING, view, merge.comments(catalog.views[view]))
+    if now and now.inner not in ("", inner):
+        trino.drop_view(settings, PINNED, now.inner)
+    return True
+
+
+def same(now: Served, pin: Pin) -> bool:
+    """Whether a view's text pins this."""
+    return (now.build, now.run) == (pin.build, pin.run) and (pin.run is None or now.epoch == pin.epoch)
+
+
+def register(settings: Settings, publication: Publication) -> None:
+    """Makes every table that the publication names and the control tables known to Trino."""
+    paths: dict[str, dict[str, str]] = {"batch": {}, "speed": {}, "control": {}}
+    for view, pin in publication.pins.items():
+        if pin.build:
+            paths["batch"][joined(view, pin.build)] = lake.batch(settings, view, pin.build)
+        if pin.run:
+            paths["speed"][joined(view, pin.run)] = lake.speed(settings, pin.run, view)
+    tables = {table: control.table_path(settings, table) for table in _CONTROL}
+    paths["control"] = {table: path for table, path in tables.items() if delta.exists(path)}
+    for schema, wanted in paths.items():
+        _register(settings, schema, wanted)
+
+
+def _register(settings: Settings, schema: str, paths: Mapping[str, str]) -> None:
+    """A name stands for one path here, so a name that is known needs nothing."""
+    try:
+        known = trino.tables(settings, schema)
+    except trino.Broken:
+        known = frozenset()
+    for table, path in paths.items():
+        if table not in known:
+            trino.register(settings, schema, table, lake.relative(settings, path))
+
+
+def register_archives(settings: Settings, decoders: Mapping[Name, Name]) -> None:
+    """Makes the archives of these decoders known to Trino as archive.<topic>."""
+    for topic, decoder in decoders.items():
+        path = lake.archive(settings, topic, decoder)
+        if delta.exists(path):
+            trino.register(settings, "archive", topic, lake.relative(settings, path))
+
+
+def tables_exist(settings: Settings, publication: Publication) -> bool:
+    """Whether everything that the publication names is in the lake."""
+    paths = [lake.batch(settings, view, pin.build) for view, pin in publication.pins.items() if pin.build]
+    paths += [lake.speed(settings, pin.run, view) for view, pin in publication.pins.items() if pin.run]
+    return all(delta.exists(path) for path in paths)
+
+
+def _comment_all(settings: Settings, catalog: Catalog, publication: Publication) -> tuple[Name, ...]:
+    """Gives comments to columns that lack them, as a crash between a view and its comments leaves it."""
+    try:
+        now = trino.column_comments(settings, SERVING)
+    except trino.SqlRefused:
+        now = {}  # an entry that is broken hides the others: each view is asked
+    touched = []
+    for view in publication.pins:
+        comments = merge.comments(catalog.views[view]) if view in catalog.views else {}
+        if any(now.get(view, {}).get(column) != text for column, text in comments.items()):
+            touched += [view] if trino.comment_columns(settings, SERVING, view, comments) else []
+    return tuple(touched)
+
+
+def _status_is(settings: Settings, publication: Publication) -> bool:
+    """The stored text is Trino's formatting of ours, so it is compared by what only this publication has."""
+    try:
+        rows = trino.query(settings, f"SELECT publication, count(*) FROM {SERVING}.{STATUS} GROUP BY 1").rows  # noqa: S608 - constants
+    except trino.SqlRefused:
+        return False
+    return list(rows) == [(publication.seq, len(publication.pins))]

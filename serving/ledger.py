@@ -1,0 +1,98 @@
+"""The ledger: every record of the log counted once by batch or speed, and every view row served once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from core.catalog import Catalog
+from core.cut import Cut
+from core.ident import Name
+from core.merge import ledger_sql
+from infra import control, runs, trino
+from infra.control import Built, Pin
+from infra.runs import Epoch
+from infra.settings import Settings
+from serving import texts
+
+
+@dataclass(frozen=True)
+class Line:
+    """One partition: offsets served, and records counted by batch up to the cut and by speed after it."""
+
+    topic: Name
+    partition: int
+    offsets: int
+    decoded: int
+    quarantined: int
+
+    @property
+    def ok(self) -> bool:
+        """Every offset is one record, decoded or quarantined."""
+        return self.offsets == self.decoded + self.quarantined
+
+
+@dataclass(frozen=True)
+class ViewLine:
+    """One view: rows that its served parts are made of, and rows counted event by event."""
+
+    view: Name
+    served: int
+    counted: int
+
+    @property
+    def ok(self) -> bool:
+        """No row is missing and none is there twice."""
+        return self.served == self.counted
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Up to where a pin's view is complete at one moment, and what was counted on the way."""
+
+    pin: Pin
+    end: Cut
+    newest: int
+    built: Built | None
+    epochs: tuple[Epoch, ...]
+
+
+def reach(settings: Settings, view: Name, pin: Pin) -> Reach:
+    """Reads the manifest once, so that all that follows is about the same moment."""
+    epochs = tuple(e for e in runs.epochs(settings, pin.run) if e.number > pin.epoch) if pin.run else ()
+    built = next((b for b in control.builds(settings) if (b.build, b.view) == (pin.build, view)), None)
+    end = epochs[-1].end if epochs else pin.cut
+    return Reach(pin, end, epochs[-1].number if epochs else pin.epoch, built, epochs)
+
+
+def lines(catalog: Catalog, reaches: Mapping[Name, Reach]) -> tuple[Line, ...]:
+    """Every partition once, from the view that reaches furthest in its topic."""
+    found: dict[tuple[Name, int], Line] = {}
+    for view, one in sorted(reaches.items(), key=lambda item: item[1].end.size_since(Cut())):
+        counted = _counted(one)
+        for topic, partition, end in one.end.only(catalog.view(view).sources).ends:
+            decoded, quarantined = counted.get(f"{topic}/{partition}", (0, 0))
+            found[(topic, partition)] = Line(topic, partition, end, decoded, quarantined)
+    return tuple(found[key] for key in sorted(found))
+
+
+def view_line(settings: Settings, catalog: Catalog, view: Name, one: Reach) -> ViewLine:
+    """Asks Trino for the rows of the parts, up to the newest epoch that the manifest has."""
+    parts = texts.parts(catalog.view(view), one.pin, newest=one.newest)
+    served = trino.query(settings, ledger_sql(catalog.view(view), parts)).rows[0][0]
+    batch = json.loads(one.built.checks)["expected"] if one.built else 0
+    return ViewLine(view, int(served), batch + sum(epoch.rows.get(view, 0) for epoch in one.epochs))
+
+
+def _counted(one: Reach) -> dict[str, tuple[int, int]]:
+    """``topic/partition`` -> decoded, quarantined: by batch up to the cut, by speed after it."""
+    total: dict[str, tuple[int, int]] = {}
+    if one.built:
+        ledger = json.loads(one.built.checks)["ledger"]
+        total = {where: (decoded, quarantined) for where, (_, decoded, quarantined) in ledger.items()}
+    for epoch in one.epochs:
+        for where, counted in epoch.counted.items():
+            a, b = total.get(where, (0, 0))
+            total[where] = (a + counted.decoded, b + counted.quarantined)
+    return total

@@ -1,0 +1,178 @@
+"""Publishes a build, or a run without one: what passed its gate becomes what every reader sees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow.compute as pc
+
+from core.catalog import Catalog
+from core.cut import Cut
+from core.errors import Refused
+from core.ident import Name
+from infra import control, delta, lake, runs
+from infra.control import Claim, Pin, Publication
+from infra.leases import Lease
+from infra.settings import Settings
+from serving import change, repair, texts
+
+
+@dataclass(frozen=True)
+class Now:
+    """What is served before a change: the views' own pins, completed by the publication that made them."""
+
+    last: Publication | None
+    pins: Mapping[Name, Pin] = field(default_factory=dict)
+    texts: Mapping[Name, str] = field(default_factory=dict)
+
+
+def publish(
+    settings: Settings,
+    catalog: Catalog,
+    build: Name,
+    *,
+    why: str,
+    who: str | None = None,
+    rollback: bool = False,
+) -> Publication:
+    """Makes a build that passed its gate the served one, with the partials of its run after the cut.
+
+    A build that is served already gives its publication. Raises Refused when a view failed its gate, the cut is not the
+    end of an epoch of the run, or a partition would go back; then what is served stays as it is.
+    """
+    with control.hold(settings, "control") as lease:
+        now = current(settings, catalog, lease)
+        claim = control.claim_of(settings, build)
+        evidence = _evidence(settings, catalog, claim)
+        pins, kept = _build_pins(settings, catalog, claim, now)
+        change.register_archives(settings, claim.decoders)
+        if now.last and pins == now.last.pins:
+            return now.last
+        if not rollback:
+            _refuse_going_back(settings, catalog, now, pins)
+        check_crossing(settings, pins)
+        if kept:
+            evidence["kept"] = kept
+        texts_kept = {view: now.texts[view] for view in pins if view in now.pins and pins[view] == now.pins[view]}
+        kind = "rollback" if rollback else "build"
+        return change.change(settings, catalog, lease, kind, pins, why=why, who=who, evidence=evidence, kept=texts_kept)
+
+
+def current(settings: Settings, catalog: Catalog, lease: Lease) -> Now:
+    """What is served now: an open intent is finished or reverted, and views that say anything else are made again."""
+    repair.finish_open_intent(settings, catalog, lease)
+    repair.rebuild_broken_views(settings, catalog, lease)
+    last = repair.last_done(settings)
+    if last is None:
+        return Now(None)
+    return Now(last, last.pins, {view: last.texts[view] for view in last.pins})
+
+
+def served_end(settings: Settings, pin: Pin) -> Cut:
+    """Where a pin's view ends now: the newest epoch of its run, else the cut of its build."""
+    last = runs.last_epoch(settings, pin.run) if pin.run else None
+    return last.end if last else pin.cut
+
+
+def _evidence(settings: Settings, catalog: Catalog, claim: Claim) -> dict[str, Any]:
+    """The gate's rows of the build; every view of the claim must have passed, with today's definition."""
+    rows = {b.view: b for b in control.builds(settings) if b.build == claim.build}
+    missing = [view for view in claim.views if view not in rows or not rows[view].passed]
+    if missing:
+        raise Refused(
+            f"views have not passed the gate: {', '.join(missing)}",
+            where=f"build {claim.build}, control.builds",
+            todo=f"run `lk build --build {claim.build}`, or `lk batch`",
+        )
+    changed = [view for view, digest in claim.views.items() if catalog.digest(view) != digest]
+    if changed:
+        raise Refused(
+            f"definitions changed since the claim: {', '.join(changed)}",
+            where=f"build {claim.build}",
+            todo="run `lk batch` again",
+        )
+    gate = {view: {"rows": b.rows, "how": b.how, "at": b.at.isoformat()} for view, b in rows.items()}
+    return {"build": claim.build, "cut": claim.cut.as_dict(), "gate": gate}
+
+
+def _build_pins(
+    settings: Settings, catalog: Catalog, claim: Claim, now: Now
+) -> tuple[dict[Name, Pin], dict[Name, str]]:
+    """The pins of a build, and why some views keep what they serve."""
+    serving = {pin.run for view, pin in now.pins.items() if pin.run and view in claim.views}
+    run_id = claim.run if claim.run in serving or not serving else _newest(settings, serving)
+    run = runs.run(settings, run_id) if run_id else None
+    epoch = _epoch(settings, claim, run) if run else -1
+    pins, kept = dict(now.pins), dict[Name, str]()
+    for view, digest in claim.views.items():
+        fits = run is not None and run.views.get(view) == digest
+        before = now.pins.get(view)
+        if before and before.run and not fits:
+            kept[view] = f"run {run_id} does not compute this definition; start one that does: `lk speed start --new`"
+            continue
+        pins[view] = Pin(
+            build=claim.build,
+            run=run_id if fits else None,
+            epoch=epoch if fits else -1,
+            cut=claim.cut,
+            digest=digest,
+            mode="lambda" if fits else "batch",
+            shape=texts.shape(catalog.view(view)),
+        )
+    if len(kept) == len(claim.views):
+        raise Refused(next(iter(kept.values())), where=f"build {claim.build}", todo="then run `lk batch` again")
+    return dict(sorted(pins.items())), kept
+
+
+def _newest(settings: Settings, serving: set[Name]) -> Name:
+    return [run.id for run in runs.runs(settings) if run.id in serving][-1]
+
+
+def _epoch(settings: Settings, claim: Claim, run: runs.Run) -> int:
+    """The epoch that ends at the cut; the claim's own number where empty epochs follow with the same end."""
+    found = runs.epoch_at(settings, run.id, claim.cut.only(run.topics))
+    # Folds keep clear of claims only: another run's epoch may be folded across, but for its start.
+    if found is None or (claim.run != run.id and found.number != -1):
+        raise Refused(
+            f"the cut of {claim.build} was not claimed as the end of an epoch of run {run.id}, which serves now",
+            where=f"cut {claim.cut}",
+            todo="run `lk batch` again: it claims a cut of that run",
+        )
+    return max(found.number, claim.epoch) if claim.run == run.id else found.number
+
+
+def _refuse_going_back(settings: Settings, catalog: Catalog, now: Now, pins: Mapping[Name, Pin]) -> None:
+    """Neither the build's cut nor the end of what is served may move back, in any partition of a view's sources."""
+    for view, pin in pins.items():
+        before = now.pins.get(view)
+        if before is None or before == pin or view not in catalog.views:
+            continue
+        sources = catalog.view(view).sources
+        ends = (served_end(settings, before), served_end(settings, pin))
+        for old, new in ((before.cut, pin.cut), ends):
+            back = new.only(sources).behind(old.only(sources))
+            if back:
+                span = back[0]
+                raise Refused(
+                    f"view {view} would go back from offset {span.end} to {span.start}",
+                    where=f"topic {span.topic}, partition {span.partition}; served: {before.build or before.run}",
+                    todo="run `lk batch` again for a newer cut",
+                )
+
+
+def check_crossing(settings: Settings, pins: Mapping[Name, Pin]) -> None:
+    """A partial row that begins at or before the pinned epoch and ends after it would be lost or counted twice."""
+    for view, pin in pins.items():
+        if pin.run is None:
+            continue
+        path = lake.speed(settings, pin.run, view)
+        crossing = (pc.field("first_epoch") <= pin.epoch) & (pc.field("last_epoch") > pin.epoch)
+        found = delta.read(path, columns=["first_epoch", "last_epoch"], filters=crossing)
+        if found.num_rows:
+            raise Refused(
+                f"{found.num_rows} partial rows of view {view} were folded across epoch {pin.epoch}",
+                where=path,
+                todo="run `lk batch` again for a newer cut",
+            )

@@ -1,0 +1,51 @@
+"""A whole view, ordered by its keys, as it is now or as it was published."""
+
+from __future__ import annotations
+
+from core.catalog import Catalog
+from core.errors import Refused, Usage
+from core.ident import Name, quoted
+from core.merge import serving_sql
+from core.view import View
+from infra import control, trino
+from infra.control import Pin
+from infra.served import SERVING
+from infra.settings import Settings
+from infra.trino import CATALOG, Result
+from serving import texts
+
+
+def show(
+    settings: Settings, catalog: Catalog, view: Name, *, publish: int | None = None, limit: int | None = None
+) -> Result:
+    """Rows of a view; with ``publish``, of the build that this publication pinned: complete exactly up to its cut."""
+    definition = catalog.view(view)
+    if publish is None:
+        source = f"SELECT * FROM {quoted(CATALOG, SERVING, Name(definition.name))}"  # noqa: S608 - a quoted Name
+    else:
+        source = _published(settings, catalog, definition, publish)
+    keys = ", ".join(f'"{column.name}"' for column in definition.key_columns)
+    order = f" ORDER BY {keys}" if keys else ""
+    most = f" LIMIT {limit:d}" if limit is not None else ""
+    return trino.query(settings, f"SELECT * FROM ({source}){order}{most}")  # noqa: S608 - made from Names
+
+
+def _published(settings: Settings, catalog: Catalog, view: View, seq: int) -> str:
+    found = [p for p in control.publications(settings) if p.seq == seq and p.state == "done"]
+    if not found:
+        raise Usage(f"there is no publication {seq}", todo="see `lk publications`")
+    pin: Pin | None = found[0].pins.get(Name(view.name))
+    if pin is None or pin.build is None:
+        raise Refused(
+            f"publication {seq} pinned no build of {view.name}",
+            where="control.publications",
+            todo="choose one that did: `lk publications`",
+        )
+    if pin.digest != catalog.digest(view.name):
+        raise Refused(
+            f"the definition of {view.name} changed since publication {seq}",
+            where=f"then {pin.digest}, now {catalog.digest(view.name)}",
+            todo=f"read its table, batch.{view.name}__{pin.build}, with `lk query`",
+        )
+    only_build = Pin(pin.build, None, -1, pin.cut, pin.digest, "batch", pin.shape)
+    return serving_sql(view, texts.parts(view, only_build))

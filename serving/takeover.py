@@ -1,0 +1,112 @@
+"""Makes a run serve: the first one, before any build, or a new one that takes over from another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import tenacity
+
+from core.catalog import Catalog
+from core.cut import Cut
+from core.errors import Refused, TryAgain
+from core.ident import Name
+from infra import control, delta, lake, runs
+from infra.control import Pin, Publication
+from infra.runs import Run
+from infra.settings import Settings
+from serving import change, texts
+from serving.publish import Now, check_crossing, current, served_end
+
+PATIENCE = 120.0
+
+
+def serve_run(
+    settings: Settings, catalog: Catalog, run: Name, why: str, *, who: str | None = None, patience: float = PATIENCE
+) -> Publication:
+    """Serves the partials of a run, on top of the build that is served where the run starts at its cut.
+
+    Under the lock it waits until the run has reached what is served now, in every partition. A view whose definition
+    the run does not have, or whose build it cannot be added to, keeps what it serves. Raises TryAgain after
+    ``patience`` seconds.
+    """
+    declared = runs.run(settings, run)
+    with control.hold(settings, "control") as lease:
+        now = current(settings, catalog, lease)
+        pins = _pins(settings, catalog, declared, now)
+        if now.last and pins == now.last.pins:
+            return now.last
+        moved = {view: pin for view, pin in pins.items() if now.pins.get(view) != pin}
+        _wait(settings, catalog, declared, moved, now, patience)
+        check_crossing(settings, moved)
+        kept = {view: now.texts[view] for view in pins if view not in moved}
+        evidence = {"run": run, "start": declared.start.as_dict(), "from": sorted(_runs(now))}
+        return change.change(settings, catalog, lease, "run", pins, why=why, who=who, evidence=evidence, kept=kept)
+
+
+def _pins(settings: Settings, catalog: Catalog, run: Run, now: Now) -> dict[Name, Pin]:
+    pins = dict(now.pins)
+    for view, digest in run.views.items():
+        if view in catalog.views and catalog.digest(view) == digest:
+            pin = _pin(settings, catalog, run, view, now.pins.get(view))
+            if pin:
+                pins[view] = pin
+    if not any(pin.run == run.id for pin in pins.values()):
+        raise Refused(
+            f"run {run.id} can serve no view: it starts at {run.start}, and no build that is served ends there",
+            where=f"run {run.id}",
+            todo="start a run from the published cut: `lk speed start --new`",
+        )
+    return dict(sorted(pins.items()))
+
+
+def _pin(settings: Settings, catalog: Catalog, run: Run, view: Name, before: Pin | None) -> Pin | None:
+    """The served build with the run's epochs after its cut; else, for a run from offset 0, the run alone."""
+    shape, digest = texts.shape(catalog.view(view)), run.views[view]
+    if before and before.run == run.id:
+        return before
+    if before and before.build and before.digest == digest:
+        epoch = runs.epoch_at(settings, run.id, before.cut.only(run.topics))
+        claimed_here = control.claim_of(settings, before.build).run == run.id
+        # Folds keep clear of claims: an epoch that is not claimed may be folded across.
+        if epoch and (epoch.number == -1 or claimed_here):
+            return Pin(before.build, run.id, epoch.number, before.cut, digest, "lambda", shape)
+    if run.start.only(catalog.view(view).sources) == Cut():
+        return Pin(None, run.id, -1, Cut(), digest, "speed", shape)
+    return None
+
+
+def _wait(settings: Settings, catalog: Catalog, run: Run, moved: Mapping[Name, Pin], now: Now, patience: float) -> None:
+    """Until the run's tables are there and nothing that is served would go back."""
+
+    def reached() -> str | None:
+        for view in moved:
+            if not delta.exists(lake.speed(settings, run.id, view)):
+                return f"its table of {view} is not there"
+        for view, pin in moved.items():
+            before = now.pins.get(view)
+            if before is None:
+                continue
+            sources = catalog.view(view).sources
+            old, new = served_end(settings, before).only(sources), served_end(settings, pin).only(sources)
+            if new.behind(old):
+                span = new.behind(old)[0]
+                return f"{view}: topic {span.topic}, partition {span.partition}: {span.start} of {span.end}"
+        return None
+
+    retrying = tenacity.Retrying(
+        retry=tenacity.retry_if_result(lambda behind: behind is not None),
+        wait=tenacity.wait_fixed(0.2),
+        stop=tenacity.stop_after_delay(patience),
+        retry_error_callback=lambda state: state.outcome.result() if state.outcome else None,
+    )
+    behind = retrying(reached)
+    if behind:
+        raise TryAgain(
+            f"run {run.id} has not reached what is served within {patience:.0f} s",
+            where=behind,
+            todo="look at `lk speed status`, then run the command again; what is served stays as it is",
+        )
+
+
+def _runs(now: Now) -> set[str]:
+    return {pin.run for pin in now.pins.values() if pin.run}
