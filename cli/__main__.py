@@ -1,0 +1,5 @@
+"""`python -m cli` is `lk`."""
+
+from cli.root import main
+
+main()

@@ -1,0 +1,146 @@
+"""The verbs of topics, views and records: produce, views, quarantine."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from itertools import chain, repeat
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from cli.options import catalog, json_option, settings
+from cli.output import emit, out, table
+from core.errors import Usage
+from core.ident import Name
+
+if TYPE_CHECKING:
+    from core.catalog import Catalog
+    from infra.definitions import Problem
+    from infra.producer import Acknowledged
+    from speed.quarantine import Quarantined
+
+
+@click.command()
+@click.argument("topic")
+@click.option("--file", "path", type=click.Path(path_type=Path), help="Load this .jsonl or text file, gzipped or not.")
+@click.option("--key", help="The field that becomes the record key (default: as the topic says).")
+@click.option("--time", "when", default="now", show_default=True, help="The record's time: now, or a field.")
+@click.option("--loop", default=1, show_default=True, help="Load the file this many times.")
+@click.option("--rate", type=float, help="Records a second (default: as fast as it goes; generator: 1000).")
+@click.option("--seed", type=int, help="Generate trades from this seed instead of loading a file.")
+@click.option("--count", type=int, help="How many trades to generate.")
+@click.option("--seconds", type=float, help="Generate for so long (instead of --count).")
+@click.option("--start", type=click.DateTime(), help="Time of the first trade, UTC (default: now).")
+@click.option("--late", default=0.0, show_default=True, help="Share of trades that are late.")
+@click.option("--late-by", default=3600.0, show_default=True, help="By up to so many seconds.")
+@click.option("--out-of-order", default=0.0, show_default=True, help="Share of trades that step back by a little.")
+@json_option
+def produce(
+    topic: str,
+    path: Path | None,
+    key: str | None,
+    when: str,
+    loop: int,
+    rate: float | None,
+    seed: int | None,
+    count: int | None,
+    seconds: float | None,
+    start: datetime | None,
+    late: float,
+    late_by: float,
+    out_of_order: float,
+) -> None:
+    """Sends records to TOPIC: from a file, or made-up trades. Not repeatable: each call sends them again."""
+    from core.generator import Trades, trades
+    from infra.input_files import InputFile, Record
+    from infra.producer import produce as send
+
+    found = settings()
+    declared = catalog(found).topic(topic)
+    if (path is None) == (seed is None):
+        raise Usage("say what to send", todo="give --file FILE, or --seed N to generate trades")
+    if path is not None:
+        source = InputFile(path, declared, key=key, time=when, loop=loop)
+        emit(send(found, declared, source.records(), rate=rate, done=lambda: source.done).insist(), _print_acknowledged)
+        return
+    if declared.name != "trades":
+        raise Usage(f"{topic} has no generator", todo="only `trades` can be generated; use --file")
+    pace = rate or 1000.0
+    total = count if count is not None else int(pace * seconds) if seconds else None
+    began = int(start.replace(tzinfo=UTC).timestamp() * 1000) if start else int(time.time() * 1000)
+    spec = Trades(seed or 0, began, pace, late, int(late_by * 1000), out_of_order)
+    endless = chain.from_iterable(trades(spec, 1000, 1000 * block) for block, _ in enumerate(repeat(None)))
+    made = trades(spec, total) if total is not None else endless
+    records = (Record(one.key, one.value) for one in made)
+    emit(send(found, declared, records, rate=pace, total=total).insist(), _print_acknowledged)
+
+
+@click.group(invoke_without_command=True)
+@json_option
+@click.pass_context
+def views(ctx: click.Context) -> None:
+    """Lists the views; `lk views check` finds mistakes in their files."""
+    if ctx.invoked_subcommand is None:
+        emit(catalog(settings()), _print_views)
+
+
+@views.command("check")
+@json_option
+def views_check() -> int:
+    """Reports every mistake in the files of topics and views, with file and line."""
+    from flows.check import check
+
+    problems = check(settings())
+    emit(problems, _print_problems)
+    return 1 if problems else 0
+
+
+@click.group()
+def quarantine() -> None:
+    """Records that could not be decoded."""
+
+
+@quarantine.command("list")
+@click.option("--topic", help="Only this topic.")
+@click.option("--limit", default=100, show_default=True)
+@json_option
+def quarantine_list(topic: str | None, limit: int) -> None:
+    """Lists quarantined records: where they are, which rule they broke, what they hold."""
+    from speed.quarantine import list_quarantined
+
+    found = settings()
+    rows = list_quarantined(found, topic=Name(topic) if topic else None, limit=limit)
+    emit(rows, _print_quarantine)
+
+
+def _print_acknowledged(done: Acknowledged) -> None:
+    rows = [(one.partition, one.count, one.first, one.last) for one in done.partitions]
+    table(f"{done.topic}: {done.count:,} records acknowledged", ["partition", "records", "first", "last"], rows)
+
+
+def _print_views(found: Catalog) -> None:
+    rows = [(v.name, ", ".join(v.sources), _grain(v), v.comment) for v in found.views.values()]
+    table("", ["view", "from", "one row per", "what it is"], rows)
+
+
+def _grain(view: object) -> str:
+    from core.view import View
+
+    assert isinstance(view, View)
+    return ", ".join(column.name for column in view.key_columns)
+
+
+def _print_problems(problems: list[Problem]) -> None:
+    for problem in problems:
+        out().print(f"{problem.file}:{problem.line}: {problem.text}", markup=False, highlight=False)
+    out().print(f"{len(problems)} mistakes" if problems else "no mistakes")
+
+
+def _print_quarantine(rows: list[Quarantined]) -> None:
+    shown = [(one.topic, one.partition, one.offset, one.rule, one.text) for one in rows]
+    table(f"{len(rows)} quarantined", ["topic", "partition", "offset", "rule", "record"], shown)
+
+
+COMMANDS = [produce, views, quarantine]

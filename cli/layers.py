@@ -1,0 +1,164 @@
+"""The layers' verbs: speed, and the batch cycle whole or step by step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cli.options import catalog, json_option, settings
+from cli.output import emit, out, table
+
+if TYPE_CHECKING:
+    from batch.land import Landed
+    from flows.batch import BatchRun
+    from infra.control import Built, Claim, Publication
+
+
+@click.group()
+def speed() -> None:
+    """The speed layer: start, stop, status (and `run`, which stays in the foreground)."""
+
+
+@speed.command("start")
+@click.option("--new", is_flag=True, help="A new run, from the published cut, or from 0 if there is none.")
+@json_option
+def speed_start(new: bool) -> None:
+    """Resumes the last run, or starts the first one."""
+    from flows import speed as flow
+
+    found = settings()
+    emit(flow.start(found, catalog(found), new=new), lambda state: out().print(state.line))
+
+
+@speed.command("stop")
+@json_option
+def speed_stop() -> None:
+    """Stops the run between two epochs."""
+    from flows import speed as flow
+
+    emit(flow.stop(settings()), lambda state: out().print(state.line))
+
+
+@speed.command("status")
+@json_option
+def speed_status() -> None:
+    """Says what the last run does, and how far it is behind the log."""
+    from speed import control
+
+    emit(control.status(settings()), lambda state: out().print(state.line))
+
+
+@speed.command("run")
+@click.argument("run")
+def speed_run(run: str) -> None:
+    """Drives RUN in the foreground until it is told to stop; for clusters and for `speed start`."""
+    from core.ident import Name
+    from speed import job
+
+    found = settings()
+    job.run_forever(found, catalog(found), Name(run))
+
+
+@click.command()
+@click.option("--incremental", is_flag=True, help="Add the log since the last build to it, where that is exact.")
+@json_option
+def batch(incremental: bool) -> None:
+    """Claims a cut, lands the log, builds every view, publishes."""
+    from flows.batch import run_batch
+
+    found = settings()
+    emit(run_batch(found, catalog(found), incremental=incremental), _print_batch)
+
+
+@click.command()
+@json_option
+def claim() -> None:
+    """Reserves the end of the newest epoch as the cut of the next build."""
+    from batch.claim import claim as make
+
+    found = settings()
+    emit(make(found, catalog(found)), _print_claim)
+
+
+@click.command()
+@click.option("--build", help="The claimed build (default: the newest claim).")
+@json_option
+def land(build: str | None) -> None:
+    """Copies the log up to the claimed cut into the archive."""
+    from flows import batch as flow
+
+    found = settings()
+    emit(flow.land_claim(found, catalog(found), build), _print_landed)
+
+
+@click.command()
+@click.option("--build", "name", help="The claimed build (default: the newest claim).")
+@click.option("--incremental", is_flag=True, help="Add the log since the last build to it, where that is exact.")
+@json_option
+def build(name: str | None, incremental: bool) -> None:
+    """Computes every view up to the claimed cut and runs the gate."""
+    from flows import batch as flow
+
+    found = settings()
+    emit(flow.build_claim(found, catalog(found), name, incremental=incremental), _print_built)
+
+
+@click.command()
+@click.option("--build", help="The build to serve (default: the newest claim).")
+@click.option("--why", default="lk publish", help="Recorded with the publication.")
+@json_option
+def publish(build: str | None, why: str) -> None:
+    """Makes a build that passed its gate the served one."""
+    from flows import batch as flow
+
+    found = settings()
+    emit(flow.publish_claim(found, catalog(found), build, why=why), _print_publication)
+
+
+@click.command()
+@json_option
+def rebuild() -> None:
+    """Brings lake, checkpoints and served views back from Kafka alone."""
+    from flows.rebuild import rebuild as bring_back
+
+    found = settings()
+
+    def human(done: Any) -> None:
+        _print_batch(done.batch)
+        out().print(done.line)
+
+    emit(bring_back(found, catalog(found)), human)
+
+
+def _print_claim(claimed: Claim) -> None:
+    pair = f"run {claimed.run}, epoch {claimed.epoch}" if claimed.run else "no run"
+    size = sum(end for _, _, end in claimed.cut.ends)
+    out().print(f"claimed  {claimed.build} · cut at {size:,} offsets · paired with {pair}")
+
+
+def _print_landed(landed: list[Landed] | tuple[Landed, ...]) -> None:
+    for one in landed:
+        out().print(f"landed   {one.topic} · {one.records:,} records · {one.seconds:.1f} s")
+
+
+def _print_built(built: list[Built] | tuple[Built, ...]) -> None:
+    rows = [
+        (one.view, one.build, one.how, one.rows, f"{one.seconds:.1f} s", "passed" if one.passed else "failed")
+        for one in built
+    ]
+    table("built", ["view", "build", "how", "rows", "time", "gate"], rows)
+
+
+def _print_publication(done: Publication) -> None:
+    out().print(f"published {done.seq} · {', '.join(f'{v}: {p.build}' for v, p in done.pins.items())}")
+
+
+def _print_batch(done: BatchRun) -> None:
+    _print_claim(done.claim)
+    _print_landed(done.landed)
+    _print_built(done.built)
+    _print_publication(done.publication)
+
+
+COMMANDS = [speed, batch, claim, land, build, publish, rebuild]

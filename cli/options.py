@@ -1,0 +1,41 @@
+"""What every verb shares: --json, the settings, the definitions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from core.catalog import Catalog
+from infra import progress
+from infra.settings import Settings, load
+
+
+def _note(ctx: click.Context, _option: click.Parameter, value: bool) -> bool:
+    if value:
+        ctx.find_root().meta["json"] = True
+        progress.silence()
+    return value
+
+
+def json_option(function: Any) -> Any:
+    """Adds --json to a verb."""
+    return click.option(
+        "--json", "as_json", is_flag=True, expose_value=False, callback=_note, help="Print one JSON document."
+    )(function)
+
+
+def settings() -> Settings:
+    """The settings of this call: file, environment, defaults."""
+    from infra import faults
+
+    found = load(click.get_current_context().find_root().obj)
+    faults.arm(found)
+    return found
+
+
+def catalog(found: Settings) -> Catalog:
+    """Every topic and view that these settings name."""
+    from infra import definitions
+
+    return definitions.load(found)

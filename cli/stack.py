@@ -1,0 +1,66 @@
+"""The servers' verbs: setup, up, down, status, logs."""
+
+from __future__ import annotations
+
+import click
+
+from cli.options import catalog, json_option, settings
+from cli.output import emit, out
+from cli.status import print_states, print_status
+
+
+@click.command()
+@json_option
+def setup() -> None:
+    """Fetches and verifies the jars and Trino, once per user."""
+    from infra import jars
+
+    found = settings()
+    paths = {name: jars.ensure(found, name) for name in jars.SETS}
+    emit(paths, lambda done: out().print(f"ready: {', '.join(done)} in {found.cache}"))
+
+
+@click.command()
+@json_option
+def up() -> None:
+    """Starts Kafka and Trino, and waits until they answer; repairs what a crash left behind."""
+    from flows.stack import up as start
+
+    found = settings()
+    emit(start(found, catalog(found)), print_states)
+
+
+@click.command()
+@json_option
+def down() -> None:
+    """Stops every process of this instance; data stays."""
+    from infra.local import stack
+
+    emit(stack.down(settings()), lambda names: out().print(f"stopped: {', '.join(names) or 'nothing was running'}"))
+
+
+@click.command()
+@json_option
+def status() -> int:
+    """Servers, views and the ledger; exits 1 when anything is unhealthy, and says what."""
+    from flows.status import status as look
+
+    found = settings()
+    seen = look(found, catalog(found))
+    emit(seen, print_status)
+    return 1 if seen.unhealthy else 0
+
+
+@click.command()
+@click.argument("server")
+@click.option("-n", "--lines", default=40, show_default=True, help="Lines from the end.")
+@click.option("-f", "--follow", is_flag=True, help="Go on until Ctrl-C.")
+def logs(server: str, lines: int, follow: bool) -> None:
+    """Prints the log of SERVER (kafka, trino, speed)."""
+    from infra.local import stack
+
+    for line in stack.logs(settings(), server, lines, follow):
+        click.echo(line)
+
+
+COMMANDS = [setup, up, down, status, logs]

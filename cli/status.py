@@ -1,0 +1,51 @@
+"""How `lk status` is printed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cli.output import out, table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from flows.status import Overview
+    from infra.local.stack import State
+
+
+def print_states(states: Sequence[State]) -> None:
+    """Processes of the instance."""
+    rows = [
+        (one.name, one.status, one.pid, one.address, f"{one.memory / 2**20:,.0f} MiB" if one.memory else "", one.log)
+        for one in states
+    ]
+    table("processes", ["process", "state", "pid", "address", "memory", "log"], rows)
+
+
+def print_status(seen: Overview) -> None:
+    """Processes, views, the ledger, and the verdict."""
+    print_states(seen.processes)
+    if seen.views:
+        table(
+            "views",
+            ["view", "mode", "build", "run", "epoch", "lag (records)", "age (s)", "publication"],
+            [(v.view, v.mode, v.build, v.run, v.epoch, v.lag, v.age, v.publication) for v in seen.views],
+        )
+        _print_ledger(seen)
+    for reason in seen.unhealthy:
+        out().print(f"unhealthy: {reason}", style="bold red", markup=False, highlight=False)
+    if not seen.unhealthy:
+        out().print("healthy", style="bold green")
+
+
+def _print_ledger(seen: Overview) -> None:
+    table(
+        "ledger: every offset is one decoded or one quarantined record",
+        ["topic", "partition", "offsets", "decoded", "quarantined", "reconciles"],
+        [(x.topic, x.partition, x.offsets, x.decoded, x.quarantined, x.ok) for x in seen.partitions],
+    )
+    table(
+        "ledger: every row that events were counted to give is in the view once",
+        ["view", "counted", "served", "reconciles"],
+        [(x.view, x.counted, x.served, x.ok) for x in seen.rows],
+    )

@@ -1,0 +1,81 @@
+"""The batch cycle: claim a cut, land the log up to it, build every view, publish. Whole, or step by step."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from batch.build import build
+from batch.claim import claim
+from batch.land import Landed, land
+from core.catalog import Catalog
+from core.errors import Refused
+from core.ident import Name
+from infra import control
+from infra.control import Built, Claim, Publication
+from infra.settings import Settings
+from infra.spark import session
+from serving.publish import publish
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True)
+class BatchRun:
+    """What one cycle did, step by step."""
+
+    claim: Claim
+    landed: tuple[Landed, ...]
+    built: tuple[Built, ...]
+    publication: Publication
+
+
+def run_batch(settings: Settings, catalog: Catalog, *, incremental: bool = False, why: str = "lk batch") -> BatchRun:
+    """Claims, lands, builds and publishes; a failure in any step leaves what is served untouched."""
+    claimed = claim(settings, catalog)
+    with _spark(settings) as spark:
+        landed = land(spark, settings, catalog, claimed.cut)
+        built = build(spark, settings, catalog, claimed, incremental=incremental)
+    return BatchRun(claimed, tuple(landed), tuple(built), publish(settings, catalog, claimed.build, why=why))
+
+
+def land_claim(settings: Settings, catalog: Catalog, name: str | None) -> tuple[Landed, ...]:
+    """Lands the log up to the cut of a claim; None means the newest claim."""
+    claimed = _claimed(settings, name)
+    with _spark(settings) as spark:
+        return tuple(land(spark, settings, catalog, claimed.cut))
+
+
+def build_claim(
+    settings: Settings, catalog: Catalog, name: str | None, *, incremental: bool = False
+) -> tuple[Built, ...]:
+    """Builds every view of a claim; None means the newest claim."""
+    claimed = _claimed(settings, name)
+    with _spark(settings) as spark:
+        return tuple(build(spark, settings, catalog, claimed, incremental=incremental))
+
+
+def publish_claim(settings: Settings, catalog: Catalog, name: str | None, *, why: str) -> Publication:
+    """Publishes the build of a claim; None means the newest claim."""
+    return publish(settings, catalog, _claimed(settings, name).build, why=why)
+
+
+def _claimed(settings: Settings, name: str | None) -> Claim:
+    if name is not None:
+        return control.claim_of(settings, Name(name))
+    known = control.claims(settings)
+    if not known:
+        raise Refused("nothing was claimed yet", where="control.claims", todo="run `lk claim`, or `lk batch`")
+    return known[-1]
+
+
+@contextlib.contextmanager
+def _spark(settings: Settings) -> Iterator[SparkSession]:
+    spark = session(settings, "batch")
+    try:
+        yield spark
+    finally:
+        spark.stop()

@@ -1,0 +1,139 @@
+"""`lk bench`: every promised figure, measured on fresh instances, with its spread."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from rich.console import Console
+from rich.table import Table
+
+from core.catalog import Catalog
+from core.errors import Usage
+from flows import bench_bulk, bench_epochs, bench_live, instance, speed
+from flows import stack as servers
+from flows.bench_bulk import Bulk
+from flows.bench_epochs import Log
+from flows.bench_figures import Figure, Report, markdown, number, report
+from flows.bench_live import Live
+from flows.demo_progress import note, waiting
+from infra import definitions, runs
+from infra.local import stack
+from infra.settings import Settings
+
+Subject = TypeVar("Subject")
+FOLDER = Path(".bench")
+REPEAT = 3
+LIVE: dict[str, Callable[[Live, int], list[Figure]]] = {
+    "freshness": bench_live.freshness,
+    "query": bench_live.queries,
+    "recovery": bench_live.recovery,
+    "freshness-batch": bench_live.freshness_batch,
+    "memory": bench_live.memory,
+}
+LOG: dict[str, Callable[[Log, int], list[Figure]]] = {"epochs": bench_epochs.epochs}
+BULK: dict[str, Callable[[Bulk, int], list[Figure]]] = {
+    "produce": bench_bulk.producing,
+    "consume": bench_bulk.consuming,
+    "layers": bench_bulk.layers,
+}
+
+
+def bench(
+    base: Settings, names: Sequence[str] = (), *, repeat: int = REPEAT, folder: Path = FOLDER, write: Path | None = None
+) -> Report:
+    """Measures the named groups of figures (default: all), each ``repeat`` times; the instances are removed.
+
+    ``write`` also writes them as a Markdown page. Raises Usage for an unknown name.
+    """
+    known = [*LIVE, *LOG, *BULK]
+    unknown = [name for name in names if name not in known]
+    if unknown or repeat < 1:
+        what = f"there is no figure {', '.join(unknown)}" if unknown else "nothing would be repeated"
+        raise Usage(what, todo=f"choose among {', '.join(known)}, and repeat at least once")
+    began, wanted = time.monotonic(), list(names) or known
+    found = [
+        *_group(wanted, LIVE, lambda: _live(base, folder), repeat),
+        *_group(wanted, LOG, lambda: _filled(base, folder, bench_epochs.fill, bench_epochs.TRADES), repeat),
+        *_group(wanted, BULK, lambda: _filled(base, folder, bench_bulk.fill, bench_bulk.COUNT), repeat),
+    ]
+    done = report(found, time.monotonic() - began)
+    if write:
+        write.parent.mkdir(parents=True, exist_ok=True)
+        write.write_text(markdown(done), "utf-8")
+    return done
+
+
+def show(found: Report) -> None:
+    """Prints the figures."""
+    out = Console(width=None if sys.stdout.isatty() else 140, highlight=False)
+    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
+    for column, justify in (("figure", "left"), ("what", "left"), ("must be", "right"), ("median", "right")):
+        table.add_column(column, justify="right" if justify == "right" else "left")
+    table.add_column("smallest – largest", justify="right")
+    table.add_column("unit")
+    table.add_column("")
+    for one in found.figures:
+        mark = "[green]✓[/]" if one.ok else "[bold red]✗ missed[/]"
+        table.add_row(one.name, one.what, one.bound, number(one.median), one.spread, one.unit, mark)
+    out.print(table)
+    out.print(f"\n{found.machine}; {found.versions}\n{found.at}, {found.seconds:.0f} s: {found.command}", style="dim")
+
+
+@contextmanager
+def _live(base: Settings, folder: Path) -> Iterator[Live]:
+    with _instance(base, folder) as made:
+        catalog = definitions.load(made.settings)
+        with waiting("starting the speed layer"):
+            speed.start(made.settings, catalog)
+        run = runs.runs(made.settings)[-1].id
+        live = Live(made.settings, catalog, made.config, run)
+        with waiting("warming up"):
+            bench_live.warm_up(live)
+        yield live
+
+
+@contextmanager
+def _filled(
+    base: Settings, folder: Path, fill: Callable[[Settings, Catalog, Path], Subject], count: int
+) -> Iterator[Subject]:
+    with _instance(base, folder) as made:
+        with waiting(f"sending {count:,} trades"):
+            subject = fill(made.settings, definitions.load(made.settings), made.config)
+        yield subject
+
+
+@contextmanager
+def _instance(base: Settings, folder: Path) -> Iterator[instance.Instance]:
+    """A fresh instance that is removed when the block ends well; after a failure it is only stopped."""
+    made = instance.fresh(base, folder)
+    try:
+        servers.up(made.settings, definitions.load(made.settings))
+        yield made
+    finally:
+        stack.down(made.settings)
+    instance.remove(folder)
+
+
+def _group(
+    wanted: Sequence[str],
+    measures: Mapping[str, Callable[[Subject, int], list[Figure]]],
+    opened: Callable[[], AbstractContextManager[Subject]],
+    repeat: int,
+) -> list[Figure]:
+    """The wanted figures of one kind of instance; none is made when none is wanted."""
+    chosen = [name for name in measures if name in wanted]
+    found: list[Figure] = []
+    if chosen:
+        with opened() as subject:
+            for name in chosen:
+                with waiting(f"measuring {name}"):
+                    figures = measures[name](subject, repeat)
+                for one in figures:
+                    note(f"{one.name}: {number(one.median)} {one.unit}, {one.spread}")
+                found += figures
+    return found

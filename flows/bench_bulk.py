@@ -1,0 +1,102 @@
+"""Figures of volume: the raw log, landing it, building every view from the archive. No speed run is needed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from confluent_kafka import Consumer, TopicPartition
+
+from core.catalog import Catalog
+from core.errors import TryAgain
+from flows import bench_load as load
+from flows.bench_figures import Figure
+from flows.bench_load import TRADES
+from infra import control, kafka
+from infra.settings import Settings
+
+COUNT = 2_000_000
+_PART = 500_000
+
+
+@dataclass(frozen=True)
+class Bulk:
+    """An instance without a speed run, with COUNT trades in its log; ``sent`` is trades a second per part."""
+
+    settings: Settings
+    catalog: Catalog
+    config: Path
+    sent: tuple[float, ...]
+
+
+def fill(settings: Settings, catalog: Catalog, config: Path) -> Bulk:
+    """Sends the access log, and COUNT trades in parts."""
+    load.access_log(settings, catalog)
+    taken = [load.load(settings, catalog, seed, _PART) for seed in range(COUNT // _PART)]
+    return Bulk(settings, catalog, config, tuple(_PART / seconds for seconds in taken))
+
+
+def producing(bulk: Bulk, _repeat: int) -> list[Figure]:
+    """What the producer and the generator reach together."""
+    how = f"{len(bulk.sent)} parts of {_PART:,} trades, idempotent, acks=all, one process"
+    return [Figure("produce", "trades made up, sent and acknowledged", "records/s", bulk.sent, how=how)]
+
+
+def consuming(bulk: Bulk, repeat: int) -> list[Figure]:
+    """The raw consumer: what the log itself gives to one Python process."""
+    rates = tuple(_consume(bulk) for _ in range(repeat))
+    how = f"librdkafka in one Python process reads {COUNT:,} trades and does nothing with them: the reference"
+    return [Figure("consume", "trades read from Kafka, not decoded", "records/s", rates, how=how)]
+
+
+def layers(bulk: Bulk, repeat: int) -> list[Figure]:
+    """`lk land` and `lk build`, each repetition with new records to land."""
+    landed, built = [], []
+    for turn in range(repeat):
+        if turn:
+            load.load(bulk.settings, bulk.catalog, 100 + turn, COUNT)
+        landed.append(_landed(bulk))
+        built.append(_built(bulk))
+    how_land = f"{COUNT:,} new trades each time; Kafka to archive, decoded, with its ledger; Spark's start not counted"
+    how_build = f"every view alone, full build from the archive of {COUNT:,} to {repeat * COUNT:,} trades"
+    figures = [Figure("land", "records landed", "records/s", tuple(landed), least=200_000, how=how_land)]
+    for number, view in enumerate(built[0]):
+        rates = tuple(found[view] for found in built)
+        how = how_build if number == 0 else ""
+        figures.append(Figure(f"build {view}", "events built", "events/s", rates, least=1_500_000, how=how))
+    return figures
+
+
+def _landed(bulk: Bulk) -> float:
+    """Records landed a second, as `lk land` itself reports it."""
+    load.verb(bulk.settings, bulk.config, "claim")
+    rows = load.verb(bulk.settings, bulk.config, "land")
+    mine = [row for row in rows if row["topic"] == TRADES]
+    return float(sum(row["records"] for row in mine) / sum(row["seconds"] for row in mine))
+
+
+def _built(bulk: Bulk) -> Mapping[str, float]:
+    """Events a second per view of trades."""
+    load.verb(bulk.settings, bulk.config, "build")
+    newest = control.claims(bulk.settings)[-1]
+    events = newest.cut.only([TRADES]).size_since(type(newest.cut)())
+    rows = [row for row in control.builds(bulk.settings) if row.build == newest.build]
+    return {row.view: events / row.seconds for row in rows if TRADES in bulk.catalog.views[row.view].sources}
+
+
+def _consume(bulk: Bulk) -> float:
+    end = kafka.ends(bulk.settings, [TRADES])
+    conf = {"bootstrap.servers": bulk.settings.bootstrap_servers, "group.id": "lk-bench", "log_level": 0}
+    consumer = Consumer({**conf, "queued.max.messages.kbytes": 262_144, "enable.auto.commit": False})
+    consumer.assign([TopicPartition(str(topic), partition, 0) for topic, partition, _ in end.ends])
+    wanted, seen, began = sum(last for _, _, last in end.ends), 0, time.monotonic()
+    while seen < wanted:
+        messages = consumer.consume(10_000, timeout=10)
+        if not messages:
+            raise TryAgain("the log cannot be read to its end", where=f"{seen:,} of {wanted:,} records")
+        seen += len(messages)
+    seconds = time.monotonic() - began
+    consumer.close()
+    return seen / seconds

@@ -1,0 +1,121 @@
+"""A figure: what was measured, how often, how much it spread, and what it must reach."""
+
+from __future__ import annotations
+
+import platform
+import statistics
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+import psutil
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure with every repetition. ``most`` or ``least`` is what its median must keep, if anything."""
+
+    name: str
+    what: str
+    unit: str
+    values: tuple[float, ...]
+    most: float | None = None
+    least: float | None = None
+    how: str = ""
+
+    @property
+    def median(self) -> float:
+        """The middle repetition."""
+        return statistics.median(self.values)
+
+    @property
+    def ok(self) -> bool:
+        """Whether the median keeps the bound."""
+        return (self.most is None or self.median <= self.most) and (self.least is None or self.median >= self.least)
+
+    @property
+    def bound(self) -> str:
+        """The bound as text."""
+        if self.most is not None:
+            return f"≤ {number(self.most)}"
+        return f"≥ {number(self.least)}" if self.least is not None else ""
+
+    @property
+    def spread(self) -> str:
+        """Smallest and largest repetition, and how many there were."""
+        return f"{number(min(self.values))} – {number(max(self.values))} ({len(self.values)}×)"
+
+
+@dataclass(frozen=True)
+class Report:
+    """All figures of one call, with the machine, the day and the command that would measure them again."""
+
+    at: str
+    machine: str
+    versions: str
+    command: str
+    seconds: float
+    figures: tuple[Figure, ...]
+
+    @property
+    def missed(self) -> tuple[Figure, ...]:
+        """Figures that do not keep their bound."""
+        return tuple(figure for figure in self.figures if not figure.ok)
+
+
+def report(figures: Sequence[Figure], seconds: float) -> Report:
+    """The figures with where and when they were measured."""
+    command = " ".join(["lk", *sys.argv[1:]])
+    now = datetime.now(UTC).isoformat(sep=" ", timespec="minutes").replace("+00:00", " UTC")
+    return Report(now, _machine(), _versions(), command, seconds, tuple(figures))
+
+
+def number(value: float) -> str:
+    """Three significant digits, thousands separated."""
+    if abs(value) >= 1_000:
+        return f"{value:,.0f}"
+    return f"{value:.3g}" if abs(value) < 100 else f"{value:.0f}"
+
+
+def markdown(found: Report) -> str:
+    """The page of figures."""
+    lines = [
+        "# Figures",
+        "",
+        f"Measured by `{found.command}` on {found.at} in {found.seconds / 60:.0f} minutes.",
+        "",
+        f"Machine: {found.machine}. {found.versions}.",
+        "",
+        "| figure | what | must be | median | smallest – largest (repetitions) | unit | |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    rows = ((f.name, f.what, f.bound, number(f.median), f.spread, f.unit, _verdict(f)) for f in found.figures)
+    lines += [f"| {' | '.join(row)} |" for row in rows]
+    hows = [f"- **{f.name}**: {f.how}" for f in found.figures if f.how]
+    return "\n".join([*lines, "", "## How", "", *hows, ""])
+
+
+def _verdict(figure: Figure) -> str:
+    return "" if figure.ok else "**missed**"
+
+
+def _machine() -> str:
+    memory = psutil.virtual_memory().total / 2**30
+    return f"{_cpu()}, {psutil.cpu_count()} cores, {memory:.0f} GiB, {platform.system()} {platform.release()}"
+
+
+def _cpu() -> str:
+    info = Path("/proc/cpuinfo")
+    if info.is_file():
+        for line in info.read_text("utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def _versions() -> str:
+    packages = ", ".join(f"{name} {version(name)}" for name in ("pyspark", "delta-spark", "deltalake"))
+    return f"Python {platform.python_version()}, {packages}"

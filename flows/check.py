@@ -1,0 +1,33 @@
+"""Every mistake in the files of topics and views, found without running any of them on data."""
+
+from __future__ import annotations
+
+from core.catalog import Catalog
+from core.errors import TryAgain
+from infra import definitions
+from infra.definitions import Problem
+from infra.progress import console
+from infra.settings import Settings
+from infra.spark import session
+
+
+def check(settings: Settings) -> list[Problem]:
+    """Mistakes of the files; when there are none, mistakes in their SQL as Spark and Trino see them."""
+    problems = definitions.problems(settings)
+    if problems:
+        return list(problems)
+    catalog = definitions.load(settings)
+    spark = session(settings, "views-check")
+    try:
+        return [*definitions.spark_problems(spark, catalog), *_presentation(settings, catalog)]
+    finally:
+        spark.stop()
+
+
+def _presentation(settings: Settings, catalog: Catalog) -> list[Problem]:
+    """Presentation columns are Trino's SQL, which only Trino can judge."""
+    try:
+        return list(definitions.trino_problems(settings, catalog))
+    except TryAgain:
+        console().print("Trino is not up, so presentation columns were not checked: `lk up`", style="yellow")
+        return []

@@ -1,0 +1,15 @@
+"""Servers up, and what is served repaired: what a crash left half done is finished or reverted."""
+
+from __future__ import annotations
+
+from core.catalog import Catalog
+from infra.local import stack
+from infra.settings import Settings
+from serving.repair import repair
+
+
+def up(settings: Settings, catalog: Catalog) -> tuple[stack.State, ...]:
+    """Starts the servers, then repairs the served views."""
+    states = stack.up(settings)
+    repair(settings, catalog)
+    return states

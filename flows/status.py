@@ -1,0 +1,33 @@
+"""The whole instance in one look: servers, views, the ledger, and everything that is wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.catalog import Catalog
+from infra.local import stack
+from infra.settings import Settings
+from serving import status as serving
+
+
+@dataclass(frozen=True)
+class Overview:
+    """Processes, views, the ledger's lines; ``unhealthy`` is empty when all is well."""
+
+    processes: tuple[stack.State, ...]
+    views: tuple[serving.ViewState, ...]
+    partitions: tuple[serving.Line, ...]
+    rows: tuple[serving.ViewLine, ...]
+    unhealthy: tuple[str, ...]
+
+
+def status(settings: Settings, catalog: Catalog) -> Overview:
+    """Reads everything, also while servers are down."""
+    processes = stack.state(settings)
+    down = [
+        f"{one.name} is {one.status}" + (f": see {one.log}" if one.log else "")
+        for one in processes
+        if one.status != "up"
+    ]
+    served = serving.status(settings, catalog)
+    return Overview(processes, served.views, served.partitions, served.rows, (*down, *served.unhealthy))
