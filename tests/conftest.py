@@ -1,0 +1,52 @@
+"""The real servers and one Spark session, shared by all tests of a run."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from infra.local import stack as local
+from infra.settings import LOOPBACK, Settings
+from infra.spark import session
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that nobody listens on, all different because they are held until all are known."""
+    with ExitStack() as held:
+        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind((LOOPBACK, 0))
+        return [int(each.getsockname()[1]) for each in sockets]
+
+
+def fresh_settings(folder: Path) -> Settings:
+    """An instance of its own: a folder and three free ports."""
+    kafka, controller, trino = free_ports(3)
+    return Settings(
+        data=folder,
+        kafka_port=kafka,
+        kafka_controller_port=controller,
+        trino_port=trino,
+    )
+
+
+@pytest.fixture(scope="session")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+    """Settings of an instance whose servers are up for the whole run."""
+    settings = fresh_settings(tmp_path_factory.mktemp("instance"))
+    local.up(settings)
+    yield settings
+    local.down(settings)
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """The one Spark session of the run; it needs no servers."""
+    started = session(fresh_settings(tmp_path_factory.mktemp("spark")), "tests")
+    yield started
+    started.stop()

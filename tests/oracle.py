@@ -1,0 +1,255 @@
+"""The judge: what the records of a log must give, in plain Python that shares nothing with the project.
+
+``decode_record`` reads one record, ``VIEWS[name]`` turns events into ``{key: {column: value}}``, and ``expected`` does
+both. Times are aware datetimes in UTC, money and sums are Decimal, and keys are tuples in the order of the columns.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Any, NamedTuple
+
+Event = dict[str, Any]
+Rows = dict[tuple[Any, ...], dict[str, Any]]
+Groups = defaultdict[tuple[Any, ...], list[Event]]
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MAX_BYTES = 65_536
+
+
+class Record(NamedTuple):
+    """What Kafka holds at one position."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp_ms: int
+    key: bytes | None
+    value: bytes | None
+
+
+class Bad(Exception):
+    """The rule that a record broke."""
+
+
+def moment(ms: int) -> datetime:
+    """Epoch milliseconds as an aware datetime."""
+    return EPOCH + timedelta(milliseconds=ms)
+
+
+def decode_record(topic: str, record: Record) -> Event | str:
+    """The event, or the name of the first rule that the record breaks."""
+    try:
+        text = _text(topic, record)
+        event = _trade(text) if topic == "trades" else _request(text)
+    except Bad as e:
+        return str(e)
+    return {**event, "_topic": record.topic, "_partition": record.partition, "_offset": record.offset}
+
+
+def events(records: Iterable[Record]) -> list[Event]:
+    """The good ones."""
+    return [event for record in records if isinstance(event := decode_record(record.topic, record), dict)]
+
+
+def quarantined(records: Iterable[Record]) -> list[tuple[int, int, str]]:
+    """Partition, offset and rule of every bad record, in order."""
+    found = ((r.partition, r.offset, decode_record(r.topic, r)) for r in records)
+    return sorted((partition, offset, rule) for partition, offset, rule in found if isinstance(rule, str))
+
+
+def expected(view: str, records: Iterable[Record]) -> Rows:
+    """What the view must show when exactly these records are in it; records of other topics do not count."""
+    topic = "trades" if view.startswith("trade") else "access_log"
+    return VIEWS[view](events(r for r in records if r.topic == topic))
+
+
+def _text(topic: str, record: Record) -> str:
+    if record.value is None:
+        raise Bad("null_value")
+    if len(record.value) > MAX_BYTES:
+        raise Bad("too_long")
+    try:
+        text = record.value.decode("utf-8")
+    except UnicodeDecodeError:
+        raise Bad("bad_utf8") from None
+    if topic == "trades" and record.key is None:
+        raise Bad("null_key")
+    return text
+
+
+def _trade(text: str) -> Event:
+    found = _object(text)
+    version = found.get("version")
+    version = "1" if version is None else version
+    if version not in ("1", "2"):
+        raise Bad("unknown_version")
+    if version == "2":
+        side = found.get("side")
+        found["type"] = None if side is None else side.lower()
+        found["ticker"] = found.get("symbol")
+        found["id"] = None
+    else:
+        found["venue"] = None
+    event: Event = {
+        "type": _match("type", found, r"bid|ask|trade"),
+        "ticker": _match("ticker", found, r"[A-Z][A-Z0-9.]{0,11}"),
+        "price": Decimal(_match("price", found, r"-?[0-9]{1,8}(\.[0-9]{1,2})?")),
+    }
+    _require("price", event["price"] >= Decimal("0.01"))
+    event["size"] = int(_match("size", found, r"-?[0-9]{1,18}"))
+    _require("size", 1 <= event["size"] <= 1_000_000_000)
+    event["event_time"] = _time("event_time", int(_match("event_time", found, r"-?[0-9]{1,18}")))
+    event["id"] = found.get("id")
+    event["venue"] = None if found.get("venue") is None else _match("venue", found, r"[A-Z]{4}")
+    if event["price"] * event["size"] > 10_000_000_000:
+        raise Bad("rule_affordable")
+    return event
+
+
+def _object(text: str) -> dict[str, str | None]:
+    """A JSON object with every value as its text: numbers as they were written."""
+    try:
+        found = json.loads(text, parse_float=str, parse_int=str, parse_constant=_no_constant)
+    except ValueError:
+        raise Bad("not_json") from None
+    if not isinstance(found, dict):
+        raise Bad("not_json")
+    return {name: v if v is None or isinstance(v, str) else json.dumps(v) for name, v in found.items()}
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(name)
+
+
+def _match(field: str, found: dict[str, str | None], pattern: str) -> str:
+    text = found.get(field)
+    if text is None or not re.fullmatch(pattern, text):
+        raise Bad(f"field_{field}")
+    return text
+
+
+def _require(field: str, holds: bool) -> None:
+    if not holds:
+        raise Bad(f"field_{field}")
+
+
+def _time(field: str, ms: int) -> datetime:
+    _require(field, 31_536_000_000 <= ms < 7_258_118_400_000)
+    return moment(ms)
+
+
+_LINE = re.compile(
+    r'([^ ]+) ([^ ]+) ([^ ]+) \[([^\]]+)\] "([A-Z]+) ([^" ]*) (HTTP/[0-9.]+)" ([0-9]{3}) ([0-9]+|-)'
+    r' "((?:[^"\\]|\\.)*)" "((?:[^"\\]|\\.)*)"'
+)
+
+
+def _request(line: str) -> Event:
+    """One line of the combined log format; only what the views read."""
+    found = _LINE.fullmatch(line)
+    if not found:
+        raise Bad("no_match")
+    try:
+        at = datetime.strptime(found[4], "%d/%b/%Y:%H:%M:%S %z")
+    except ValueError:
+        raise Bad("field_time") from None
+    time = _time("time", (at - EPOCH) // timedelta(milliseconds=1))
+    status, size = int(found[8]), None if found[9] == "-" else int(found[9])
+    _require("status", 100 <= status <= 599)
+    return {"client": found[1], "path": found[6], "status": status, "bytes": size, "event_time": time}
+
+
+def trade_stats(trades: Iterable[Event]) -> Rows:
+    """Every trade is in the five windows that start in the five seconds up to it."""
+    windows: Groups = defaultdict(list)
+    for trade in trades:
+        second = trade["event_time"].replace(microsecond=0)
+        for back in range(5):
+            windows[trade["ticker"], second - timedelta(seconds=back)].append(trade)
+    return {key: _stats([t["price"] for t in inside]) for key, inside in windows.items()}
+
+
+def _stats(prices: list[Decimal]) -> dict[str, Any]:
+    return {
+        "trades": len(prices),
+        "price_sum": sum(prices, Decimal(0)),
+        "price_min": min(prices),
+        "price_max": max(prices),
+        "price_avg": _ratio(sum(prices, Decimal(0)), len(prices), 6),
+    }
+
+
+def trades_by_day(trades: Iterable[Event]) -> Rows:
+    """The last price is that of the greatest (event time, topic, partition, offset)."""
+    days: Groups = defaultdict(list)
+    for trade in trades:
+        days[trade["ticker"], trade["event_time"].replace(hour=0, minute=0, second=0, microsecond=0)].append(trade)
+    return {key: _day(inside) for key, inside in days.items()}
+
+
+def _day(trades: list[Event]) -> dict[str, Any]:
+    volume = sum(t["size"] for t in trades)
+    turnover = sum((t["price"] * t["size"] for t in trades), Decimal(0))
+    last = max(trades, key=lambda t: (t["event_time"], t["_topic"], t["_partition"], t["_offset"]))
+    return {
+        "trades": len(trades),
+        "volume": Decimal(volume),
+        "turnover": turnover,
+        "price_low": min(t["price"] for t in trades),
+        "price_high": max(t["price"] for t in trades),
+        "price_last": last["price"],
+        "price_mean": _ratio(turnover, volume, 6),
+    }
+
+
+def traffic_by_hour(requests: Iterable[Event]) -> Rows:
+    """Hour by class of status; the mean is over requests that have a size."""
+    hours: Groups = defaultdict(list)
+    for r in requests:
+        hours[f"{r['status'] // 100}xx", r["event_time"].replace(minute=0, second=0, microsecond=0)].append(r)
+    return {key: _hour([r["bytes"] for r in inside]) for key, inside in hours.items()}
+
+
+def _hour(sizes: list[int | None]) -> dict[str, Any]:
+    known = [size for size in sizes if size is not None]
+    mean = _ratio(Decimal(sum(known)), len(known), 2) if known else None
+    return {"requests": len(sizes), "bytes": Decimal(sum(known)), "sized": len(known), "bytes_mean": mean}
+
+
+def traffic_by_path(requests: Iterable[Event]) -> Rows:
+    """Paths without their query."""
+    paths: Groups = defaultdict(list)
+    for request in requests:
+        paths[(request["path"].split("?")[0],)].append(request)
+    return {key: _path(inside) for key, inside in paths.items()}
+
+
+def _path(requests: list[Event]) -> dict[str, Any]:
+    errors = sum(1 for r in requests if r["status"] >= 400)
+    return {
+        "requests": len(requests),
+        "errors": errors,
+        "bytes": Decimal(sum(r["bytes"] or 0 for r in requests)),
+        "first_seen": min(r["event_time"] for r in requests),
+        "last_seen": max(r["event_time"] for r in requests),
+        "error_share": _ratio(Decimal(errors), len(requests), 4),
+    }
+
+
+def _ratio(a: Decimal, b: int, places: int) -> Decimal:
+    """Division as SQL does it: half away from zero."""
+    return (a / b).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP)
+
+
+VIEWS: dict[str, Callable[[Iterable[Event]], Rows]] = {
+    "trade_stats": trade_stats,
+    "trades_by_day": trades_by_day,
+    "traffic_by_hour": traffic_by_hour,
+    "traffic_by_path": traffic_by_path,
+}

@@ -1,0 +1,280 @@
+"""Every kind of poison becomes a row that names its rule; nothing throws, nothing is lost."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from core.decode import RAW_COLUMNS, decode, decoded_columns, raw
+from core.topic import Field, Json, Lines, Topic, Version
+from tests.oracle import Record, decode_record, moment
+from tests.spark.frames import dicts, from_kafka
+from views.trades import TOPIC as TRADES
+
+T0 = 1_763_712_000_000
+EVENT: dict[str, Any] = {"type": "bid", "ticker": "AAPL", "price": 12.34, "size": 100, "event_time": T0, "id": "7-1"}
+GOOD = json.dumps(EVENT, separators=(",", ":"))
+NEWER = '{"version":2,"side":"ASK","symbol":"MSFT","price":"1.50","size":"3","event_time":1763712000001,"venue":"XNAS"}'
+
+
+def but(**changes: Any) -> str:
+    """The good trade with other values; None leaves the name out."""
+    return json.dumps({k: v for k, v in (EVENT | changes).items() if v is not None})
+
+
+def price(text: str) -> str:
+    return GOOD.replace("12.34", text)
+
+
+BAD: list[tuple[str, str | bytes | None]] = [
+    ("null_value", None),
+    ("too_long", "x" * 70_000),
+    ("too_long", but(id="x" * 1_000_000)),
+    ("bad_utf8", GOOD.encode().replace(b"7-1", b"\xff\xfe")),
+    ("bad_utf8", b"\xed\xa0\x80"),
+    ("not_json", ""),
+    ("not_json", "nope"),
+    ("not_json", "null"),
+    ("not_json", "5"),
+    ("not_json", '"text"'),
+    ("not_json", "[]"),
+    ("not_json", f"[{GOOD}]"),
+    ("not_json", f"{GOOD},{GOOD}"),
+    ("not_json", f"{GOOD} {GOOD}"),
+    ("not_json", f"{GOOD}}}"),
+    ("not_json", f"{GOOD}x"),
+    ("not_json", f"{GOOD}]"),
+    ("not_json", GOOD[:-1]),
+    ("not_json", GOOD[:-3]),
+    ("not_json", GOOD.replace('"', "'")),
+    ("not_json", GOOD.replace('"id"', "id")),
+    ("not_json", price("012.34")),
+    ("not_json", price("12.")),
+    ("not_json", price("+1")),
+    ("not_json", price("NaN")),
+    ("not_json", price("Infinity")),
+    ("not_json", price("1.2.3")),
+    ("not_json", GOOD.replace("7-1", "a\nb")),
+    ("unknown_version", but(version=3)),
+    ("unknown_version", but(version="x")),
+    ("unknown_version", but(version=1.0)),
+    ("unknown_version", but(version="")),
+    ("field_type", "{}"),
+    ("field_type", but(type="sell")),
+    ("field_type", but(type="bid\n")),
+    ("field_ticker", but(ticker=None)),
+    ("field_ticker", but(ticker="")),
+    ("field_ticker", but(ticker=5)),
+    ("field_ticker", but(ticker={"a": 1})),
+    ("field_price", but(price=None)),
+    ("field_price", but(price="cheap")),
+    ("field_price", but(price=True)),
+    ("field_price", price("12.345")),
+    ("field_price", price("12.340")),
+    ("field_price", price("12.3400000000000000000000000000000000000001")),
+    ("field_price", price("1e2")),
+    ("field_price", price("0")),
+    ("field_price", price("-0.01")),
+    ("field_price", price("100000000")),
+    ("field_price", price("9" * 60)),
+    ("field_price", price('" 12.34"')),
+    ("field_size", but(size=0)),
+    ("field_size", but(size=-5)),
+    ("field_size", but(size=1.0)),
+    ("field_size", but(size=10**9 + 1)),
+    ("field_size", but(size=2**63)),
+    ("field_size", but(size=10**40)),
+    ("field_size", but(size="")),
+    ("field_event_time", but(event_time=0)),
+    ("field_event_time", but(event_time=-1)),
+    ("field_event_time", but(event_time=31_535_999_999)),
+    ("field_event_time", but(event_time=7_258_118_400_000)),
+    ("field_event_time", but(event_time=T0 * 1000)),
+    ("field_event_time", but(event_time=2**63 - 1)),
+    ("field_event_time", but(event_time="2025-11-21T08:00:00Z")),
+    ("field_event_time", but(event_time=T0 + 0.5)),
+    ("field_venue", NEWER.replace("XNAS", "nasdaq")),
+    ("rule_affordable", but(price=99_999_999.99, size=1_000)),
+]
+
+FINE: list[tuple[str, dict[str, Any]]] = [
+    (GOOD, {"price": Decimal("12.34"), "size": 100, "id": "7-1"}),
+    (json.dumps(EVENT, indent=2), {"price": Decimal("12.34")}),
+    (f"  {GOOD}\n", {"price": Decimal("12.34")}),
+    (price("0.01"), {"price": Decimal("0.01")}),
+    (price("12.3"), {"price": Decimal("12.30")}),
+    (price("12345678.50"), {"price": Decimal("12345678.50")}),
+    (price('"12.34"'), {"price": Decimal("12.34")}),
+    (but(version=1), {"id": "7-1"}),
+    (but(version="1"), {"id": "7-1"}),
+    (but(id=None), {"id": None}),
+    (GOOD.replace('"7-1"', "null"), {"id": None}),
+    (but(id=""), {"id": ""}),
+    (but(id=7), {"id": "7"}),
+    (but(id=":5"), {"id": ":5"}),
+    (but(id='say ":5,"'), {"id": 'say ":5,"'}),
+    (but(id='\\":1}'), {"id": '\\":1}'}),
+    (but(id="}{"), {"id": "}{"}),
+    (but(id="é😀"), {"id": "é😀"}),
+    (but(id="1.50"), {"id": "1.50"}),
+    (but(other={"deep": [1, {"price": 9}]}), {"price": Decimal("12.34")}),
+    (but(_bad="spoof"), {"price": Decimal("12.34")}),
+    (GOOD.replace('"size":100', '"size":1,"size":100'), {"size": 100}),
+    (but(event_time=31_536_000_000), {"event_time": moment(31_536_000_000)}),
+    (but(event_time=7_258_118_399_999), {"event_time": moment(7_258_118_399_999)}),
+    (but(size=10**9, price=10), {"size": 10**9}),
+    (NEWER, {"type": "ask", "ticker": "MSFT", "price": Decimal("1.50"), "size": 3, "id": None, "venue": "XNAS"}),
+    (NEWER.replace(',"venue":"XNAS"', ""), {"venue": None}),
+]
+
+
+def trades(*values: str | bytes | None, key: bytes | None = b"AAPL") -> list[Record]:
+    bytes_ = [value.encode() if isinstance(value, str) else value for value in values]
+    return [Record("trades", 0, offset, T0, key, value) for offset, value in enumerate(bytes_)]
+
+
+@pytest.fixture(scope="module")
+def decoded(spark: SparkSession) -> list[dict[str, Any]]:
+    """All of it in one job: one bad record must not touch its neighbours."""
+    records = trades(*(value for _, value in BAD), *(value for value, _ in FINE))
+    rows = dicts(decode(TRADES, from_kafka(spark, records)))
+    assert [row["_offset"] for row in rows] == list(range(len(BAD) + len(FINE)))
+    return rows
+
+
+@pytest.mark.parametrize("number", range(len(BAD)), ids=lambda n: f"{BAD[n][0]}-{str(BAD[n][1])[:40]}")
+def test_a_bad_record_names_its_rule(decoded: list[dict[str, Any]], number: int) -> None:
+    rule, value = BAD[number]
+    row = decoded[number]
+    assert row["_error"] == rule
+    assert row["_value"] == (value.encode() if isinstance(value, str) else value)
+    assert {name: row[name] for name in ("event_time", "type", "ticker", "price", "size", "id", "venue")} == {
+        "event_time": None,
+        "type": None,
+        "ticker": None,
+        "price": None,
+        "size": None,
+        "id": None,
+        "venue": None,
+    }
+    [record] = trades(value)
+    assert decode_record("trades", record) == rule, "the oracle thinks otherwise"
+
+
+@pytest.mark.parametrize("number", range(len(FINE)), ids=lambda n: FINE[n][0][:60])
+def test_a_good_record_is_read_exactly(decoded: list[dict[str, Any]], number: int) -> None:
+    value, wanted = FINE[number]
+    row = decoded[len(BAD) + number]
+    assert row["_error"] is None
+    assert {name: row[name] for name in wanted} == wanted
+    [record] = trades(value)
+    judged = decode_record("trades", record)
+    assert isinstance(judged, dict)
+    names = ("type", "ticker", "price", "size", "event_time", "id", "venue")
+    assert {name: row[name] for name in names} == {name: judged[name] for name in names}
+
+
+def test_a_topic_with_a_key_refuses_records_without_one(spark: SparkSession) -> None:
+    [row] = dicts(decode(TRADES, from_kafka(spark, trades(GOOD, key=None))))
+    assert (row["_error"], row["_key"]) == ("null_key", None)
+    [row] = dicts(decode(replace(TRADES, key=None), from_kafka(spark, trades(GOOD, key=None))))
+    assert row["_error"] is None
+
+
+def test_the_columns_and_the_position(spark: SparkSession) -> None:
+    frame = decode(TRADES, from_kafka(spark, [Record("trades", 3, 17, T0 + 5, b"k", GOOD.encode())]))
+    assert dict(frame.dtypes) == decoded_columns(TRADES)
+    assert tuple(frame.columns[:8]) == RAW_COLUMNS
+    [row] = dicts(frame)
+    assert (row["_topic"], row["_partition"], row["_offset"]) == ("trades", 3, 17)
+    assert (row["_timestamp"], row["_key"], row["_value"]) == (moment(T0 + 5), b"k", GOOD.encode())
+
+
+def test_archived_rows_decode_again_to_themselves(spark: SparkSession) -> None:
+    first = decode(TRADES, from_kafka(spark, trades(GOOD, NEWER, None, "nope")))
+    assert dicts(decode(TRADES, raw(first))) == dicts(first)
+
+
+def test_a_source_without_headers(spark: SparkSession) -> None:
+    frame = from_kafka(spark, trades(GOOD)).drop("headers")
+    assert dicts(decode(TRADES, frame))[0]["_headers"] is None
+
+
+def test_the_filter_for_good_events_does_not_parse_twice(spark: SparkSession) -> None:
+    frame = decode(TRADES, from_kafka(spark, trades(GOOD))).where("_error is null")
+    plan = frame._jdf.queryExecution().optimizedPlan().toString()
+    assert plan.count("from_json(StructField") == 1
+    assert plan.count("from_json(ArrayType") == 1
+
+
+KINDS = Topic(
+    "kinds",
+    Json((Version(1, ("flag", "at", "day", "money", "whole", "note")),)),
+    fields=(
+        Field("flag", "boolean"),
+        Field("at", "timestamp"),
+        Field("day", "timestamp", required=False, time_format="yyyy-MM-dd HH:mm:ss.SSSSSS"),
+        Field("money", "decimal(38,18)", required=False, minimum="-1.5", maximum="99999999999999999999"),
+        Field("whole", "decimal(3,3)", required=False),
+        Field("note", required=False, absent="n/a", pattern="[a-z]*"),
+    ),
+)
+
+
+def kinds(frame: SparkSession, **values: Any) -> dict[str, Any]:
+    text = json.dumps({"flag": True, "at": T0} | values).encode()
+    [row] = dicts(decode(KINDS, from_kafka(frame, [Record("kinds", 0, 0, T0 + 1, None, text)])))
+    return row
+
+
+def test_types_that_trades_do_not_have(spark: SparkSession) -> None:
+    row = kinds(spark, day="2025-11-21 08:00:00.123999", money="12345678901234567890.123456789012345678", whole="0.999")
+    assert row["_error"] is None
+    assert (row["flag"], row["day"]) == (True, moment(T0 + 123))
+    assert (row["money"], row["whole"]) == (Decimal("12345678901234567890.123456789012345678"), Decimal("0.999"))
+    assert row["event_time"] == moment(T0 + 1), "a topic without event_time takes the record's own"
+
+
+@pytest.mark.parametrize(
+    ("values", "rule"),
+    [
+        ({"flag": "True"}, "field_flag"),
+        ({"flag": 1}, "field_flag"),
+        ({"day": "2025-02-30 00:00:00.000000"}, "field_day"),
+        ({"day": "1960-01-01 00:00:00.000000"}, "field_day"),
+        ({"money": "-1.6"}, "field_money"),
+        ({"money": "100000000000000000000"}, "field_money"),
+        ({"whole": "1.0"}, "field_whole"),
+        ({"note": "A"}, "field_note"),
+        ({"note": "n/a"}, None),
+        ({"note": ""}, None),
+    ],
+)
+def test_other_types_refuse_too(spark: SparkSession, values: dict[str, Any], rule: str | None) -> None:
+    assert kinds(spark, **values)["_error"] == rule
+
+
+LINES = Topic("lines", Lines(r"(\w+)(?: (\d+))?"), (Field("word"), Field("n", "bigint", required=False, absent="")))
+
+
+def lines(spark: SparkSession, *values: bytes) -> DataFrame:
+    return decode(LINES, from_kafka(spark, [Record("lines", 0, n, T0, None, v) for n, v in enumerate(values)]))
+
+
+def test_lines_match_as_a_whole(spark: SparkSession) -> None:
+    found = [
+        (r["_error"], r["word"], r["n"]) for r in dicts(lines(spark, b"a 5", b"a", b"a 5\n", b"a 5 b", b"", b"a\x01"))
+    ]
+    assert found == [
+        (None, "a", 5),
+        (None, "a", None),
+        ("no_match", None, None),
+        ("no_match", None, None),
+        ("no_match", None, None),
+        ("no_match", None, None),
+    ]

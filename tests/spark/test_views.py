@@ -1,0 +1,166 @@
+"""Every view computes what the oracle computes, however the events are split: partial results add up."""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import json
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from pyspark.sql import DataFrame, SparkSession
+
+from core.catalog import Catalog
+from core.decode import decode
+from core.partial import combine, ledger, partial
+from infra.definitions import load
+from infra.settings import Settings
+from tests.oracle import Record, Rows, events, expected, quarantined
+from tests.spark.frames import by_key, dicts, from_kafka, stored_only
+
+LOG = Path(__file__).parents[2] / "data" / "apache-access-2015-05.log.gz"
+MIDNIGHT = 1_763_683_200_000  # 2025-11-21 UTC
+CATALOG: Catalog = load(Settings())
+
+few = settings(
+    max_examples=6,
+    deadline=None,
+    derandomize=True,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+
+_times = st.builds(
+    lambda base, step: base + step,
+    st.sampled_from([MIDNIGHT, MIDNIGHT + 43_200_000, 31_536_000_000, 7_258_118_400_000 - 10_000]),
+    st.one_of(st.integers(0, 9_999), st.sampled_from([0, 999, 1_000, 4_999, 5_000])),
+)
+
+
+@st.composite
+def _values(draw: st.DrawFn) -> bytes:
+    """Trades of both versions, with equal times and prices often, and now and then one that is none."""
+    if draw(st.integers(0, 19)) == 0:
+        return draw(st.sampled_from([b"", b"{}", b"\xff", b'{"version":9}']))
+    ticker, at = draw(st.sampled_from(["A", "BB"])), draw(_times)
+    price = f"{draw(st.integers(1, 3))}.{draw(st.integers(0, 99)):02d}"
+    size = draw(st.sampled_from([1, 7, 1_000_000_000]))
+    if draw(st.booleans()):
+        return f'{{"type":"bid","ticker":"{ticker}","price":{price},"size":{size},"event_time":{at},"id":"1"}}'.encode()
+    newer = {"version": 2, "side": "ASK", "symbol": ticker, "price": price, "size": str(size), "event_time": at}
+    return json.dumps(newer).encode()
+
+
+@st.composite
+def _logs(draw: st.DrawFn) -> list[Record]:
+    """Forty records over three partitions, each with consecutive offsets."""
+    ends = [0, 0, 0]
+    log = []
+    for value in draw(st.lists(_values(), min_size=40, max_size=40)):
+        partition = draw(st.integers(0, 2))
+        log.append(Record("trades", partition, ends[partition], MIDNIGHT, b"k", value))
+        ends[partition] += 1
+    return log
+
+
+def trades(spark: SparkSession, log: list[Record]) -> DataFrame:
+    return decode(CATALOG.topic("trades"), from_kafka(spark, log))
+
+
+def rows_of(view: str, frame: DataFrame) -> Rows:
+    return by_key(CATALOG.view(view), frame)
+
+
+def wanted(view: str, log: list[Record]) -> Rows:
+    return stored_only(CATALOG.view(view), expected(view, log))
+
+
+@pytest.mark.parametrize("view", ["trade_stats", "trades_by_day"])
+@few
+@given(log=_logs())
+def test_a_view_is_what_the_oracle_says(spark: SparkSession, view: str, log: list[Record]) -> None:
+    assert rows_of(view, partial(CATALOG.view(view), trades(spark, log))) == wanted(view, log)
+
+
+@pytest.mark.parametrize("view", ["trade_stats", "trades_by_day"])
+@few
+@given(log=_logs(), seed=st.integers(0, 2**32))
+def test_partial_results_add_up(spark: SparkSession, view: str, log: list[Record], seed: int) -> None:
+    """Any split into epochs, combined in any order and any nesting, gives the same."""
+    dice = random.Random(seed)
+    definition = CATALOG.view(view)
+    epochs: list[list[Record]] = [[], [], []]
+    for record in log:
+        dice.choice(epochs).append(record)
+    parts = [partial(definition, trades(spark, epoch)) for epoch in epochs if epoch]
+    dice.shuffle(parts)
+    nested = functools.reduce(lambda a, b: combine(definition, a.unionAll(b)), parts)
+    flat = combine(definition, functools.reduce(DataFrame.unionAll, reversed(parts)))
+    whole = wanted(view, log)
+    assert rows_of(view, nested) == whole
+    assert rows_of(view, flat) == whole
+
+
+@few
+@given(log=_logs())
+def test_the_ledger_counts_what_the_views_hold(spark: SparkSession, log: list[Record]) -> None:
+    views = CATALOG.reading("trades")
+    frame = trades(spark, log)
+    counted = {row.pop("_partition"): row for row in dicts(ledger(views, frame))}
+    good, bad = events(log), quarantined(log)
+    for partition in {record.partition for record in log}:
+        mine = [record for record in log if record.partition == partition]
+        decoded = sum(1 for event in good if event["_partition"] == partition)
+        assert counted[partition] == {
+            "_topic": "trades",
+            "records": len(mine),
+            "decoded": decoded,
+            "quarantined": sum(1 for at, _, _ in bad if at == partition),
+            "first_offset": 0,
+            "last_offset": len(mine) - 1,
+            "rows_trade_stats": decoded * 5,
+            "rows_trades_by_day": decoded,
+        }
+    for view in views:
+        held = sum(row["_rows"] for row in dicts(partial(view, frame)))
+        assert held == sum(row[f"rows_{view.name}"] for row in counted.values())
+
+
+def test_no_events_give_no_rows(spark: SparkSession) -> None:
+    empty = trades(spark, [])
+    for view in CATALOG.reading("trades"):
+        assert dicts(partial(view, empty)) == []
+    assert dicts(ledger(CATALOG.reading("trades"), empty)) == []
+
+
+def test_stored_columns_have_their_declared_types(spark: SparkSession) -> None:
+    for view in CATALOG.views.values():
+        [source] = view.sources
+        frame = partial(view, decode(CATALOG.topic(source), from_kafka(spark, [])))
+        declared = [(column.name, column.type) for column in view.stored_columns]
+        assert frame.dtypes == declared
+
+
+@pytest.fixture(scope="module")
+def web(spark: SparkSession) -> tuple[list[Record], DataFrame]:
+    lines = gzip.decompress(LOG.read_bytes()).splitlines()
+    log = [Record("access_log", n % 4, n // 4, MIDNIGHT, None, line) for n, line in enumerate(lines)]
+    return log, decode(CATALOG.topic("access_log"), from_kafka(spark, log)).persist()
+
+
+def test_of_the_real_file_exactly_one_line_is_quarantined(web: tuple[list[Record], DataFrame]) -> None:
+    [bad] = dicts(web[1].where("_error is not null"))
+    assert (bad["_partition"], bad["_offset"], bad["_error"]) == (2, 2224, "no_match")
+    assert bad["_value"].startswith(b"46.118.127.106 - - [20/May/2015:12:05:17 +0000]")
+    counts = ("count_if(_error is null) as good", "sum(bytes) as bytes", "count(distinct client) as clients")
+    [good] = dicts(web[1].selectExpr(*counts))
+    assert good == {"good": 9_999, "bytes": 2_747_282_505, "clients": 1_753}
+
+
+@pytest.mark.parametrize("view", ["traffic_by_hour", "traffic_by_path"])
+def test_the_real_file_gives_what_the_oracle_says(web: tuple[list[Record], DataFrame], view: str) -> None:
+    log, frame = web
+    assert rows_of(view, partial(CATALOG.view(view), frame)) == wanted(view, log)

@@ -1,0 +1,1 @@
+"""What tests of the whole system share: the command line, the log read back, and waiting with a deadline."""

@@ -1,0 +1,95 @@
+"""The command line as people call it: a process of its own, with its output and its exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from infra.faults import VARIABLE
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Done:
+    """A command that ended; a negative ``code`` is the signal that ended it."""
+
+    command: str
+    code: int
+    out: str
+    err: str
+
+    def ok(self) -> Done:
+        """The same, or a failure that shows what it said."""
+        assert self.code == 0, self.said
+        return self
+
+    @property
+    def json(self) -> Any:
+        """What --json printed."""
+        return json.loads(self.out)
+
+    @property
+    def said(self) -> str:
+        """All that it printed."""
+        return f"`lk {self.command}` ended with {self.code}\n{self.out}\n{self.err}"
+
+
+@dataclass(frozen=True)
+class Running:
+    """A command that runs in a session of its own, so that a signal to its group reaches its JVM and nobody else."""
+
+    command: str
+    child: subprocess.Popen[str]
+
+    def done(self, seconds: float = 300.0) -> Done:
+        """Waits for its end; one that does not end in time is killed and fails the test."""
+        try:
+            out, err = self.child.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            self.signal(signal.SIGKILL)
+            out, err = self.child.communicate()
+            raise AssertionError(f"`lk {self.command}` did not end within {seconds:.0f} s\n{out}\n{err}") from None
+        return Done(self.command, self.child.returncode, out, err)
+
+    def signal(self, number: signal.Signals) -> None:
+        """Sends a signal to all of its processes."""
+        os.killpg(self.child.pid, number)
+
+
+def spawn(config: Path, *words: str, fault: str | None = None) -> Running:
+    """Starts ``lk WORDS``; ``fault`` is what LK_FAULT says."""
+    child = subprocess.Popen(
+        [sys.executable, "-m", "cli", "-c", str(config), *words],
+        cwd=ROOT,
+        env=environment(fault),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    return Running(" ".join(words), child)
+
+
+def lk(config: Path, *words: str, fault: str | None = None, seconds: float = 300.0) -> Done:
+    """Runs ``lk WORDS`` to its end."""
+    return spawn(config, *words, fault=fault).done(seconds)
+
+
+def environment(fault: str | None = None) -> dict[str, str]:
+    """Ours without any setting of the project, so that only the settings file counts."""
+    ours = {name: value for name, value in os.environ.items() if not name.startswith("LK_") or name == "LK_CACHE"}
+    return ours | ({VARIABLE: fault} if fault else {})
+
+
+def write_config(path: Path, values: dict[str, Any]) -> Path:
+    """A settings file."""
+    path.write_text("".join(f"{key} = {json.dumps(value)}\n" for key, value in values.items()), "utf-8")
+    return path

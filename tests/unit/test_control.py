@@ -1,0 +1,79 @@
+"""Control rows come back as they were written; the last row of a subject counts."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from core.cut import Cut
+from core.errors import Refused
+from core.ident import Name
+from infra import control
+from infra.control import Built, Claim, Pin, Publication
+from infra.served import pins
+from infra.settings import Settings
+
+AT = datetime(2026, 1, 2, 3, 4, 5, 678_901, UTC)
+CUT = Cut.of({"trades": {0: 5, 1: 7}})
+VIEW, DIGEST, RUN = Name("v"), Name("d123"), Name("r000001")
+CLAIM = Claim(Name("b000001"), RUN, 4, CUT, AT, "me", {VIEW: DIGEST}, {Name("trades"): DIGEST})
+BUILT = Built(Name("b000001"), VIEW, DIGEST, CUT, "batch/v/b000001", 3, True, "{}", False, AT, 1.5, "full")
+PIN = Pin(Name("b000001"), None, -1, CUT, DIGEST, "batch", Name("s1"))
+PUBLICATION = Publication(1, "build", "intent", AT, "me", "it's why", "{}", {VIEW: PIN}, {VIEW: 'SELECT "a"'})
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(data=tmp_path)
+
+
+def test_claims_come_back_and_are_found_by_build(settings: Settings) -> None:
+    without_run = replace(CLAIM, build=Name("b000002"), run=None, epoch=-1)
+    with control.hold(settings, "control") as lease:
+        control.add_claim(settings, lease, without_run)
+        control.add_claim(settings, lease, CLAIM)
+    assert control.claims(settings) == [CLAIM, without_run]
+    assert control.claim_of(settings, Name("b000002")) == without_run
+    with pytest.raises(Refused, match="no build b000009"):
+        control.claim_of(settings, Name("b000009"))
+
+
+def test_a_build_that_passes_later_counts(settings: Settings) -> None:
+    later = replace(BUILT, passed=True, at=AT.replace(hour=4))
+    with control.hold(settings, "batch") as lease:
+        control.add_built(settings, lease, BUILT)
+        control.add_built(settings, lease, later)
+    assert control.builds(settings) == [later]
+
+
+def test_the_newest_state_of_a_publication_counts(settings: Settings) -> None:
+    done = replace(PUBLICATION, state="done", at=AT.replace(hour=4))
+    with control.hold(settings, "control") as lease:
+        control.add_publication(settings, lease, PUBLICATION)
+        assert control.publications(settings) == [PUBLICATION]
+        control.add_publication(settings, lease, done)
+    assert control.publications(settings) == [done]
+
+
+def test_an_empty_lake_has_none_of_them(settings: Settings) -> None:
+    assert (control.claims(settings), control.builds(settings), control.publications(settings)) == ([], [], [])
+
+
+def test_pins_are_read_from_the_text_that_trino_stores() -> None:
+    text = """SELECT
+  ticker
+, "_rows"
+FROM
+  ((
+   SELECT "ticker" FROM lake.batch.trade_stats__b000003
+UNION ALL    SELECT "ticker"
+   FROM
+     lake.speed.trade_stats__r000012
+   WHERE (first_epoch > 17)
+))
+"""
+    found = pins("trade_stats__s1", text)
+    assert (found.build, found.run, found.epoch) == (Name("b000003"), Name("r000012"), 17)
+    negative = pins("x", 'FROM "lake"."speed"."v__r000001" WHERE ("first_epoch" > -1)')
+    assert (negative.build, negative.run, negative.epoch) == (None, Name("r000001"), -1)

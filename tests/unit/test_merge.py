@@ -1,0 +1,54 @@
+"""The merge SQL, word by word."""
+
+import pytest
+
+from core.errors import Usage
+from core.measures import Count, Latest, Sum
+from core.merge import comments, ledger_sql, merge_sql, part_sql, serving_sql
+from core.view import Key, Shown, View, Window
+
+VIEW = View(
+    "v",
+    ("t",),
+    keys=(Key("k", "a", comment="a key"),),
+    window=Window("w", 1_000, comment="a start"),
+    measures=(Count("n"), Sum("s", "x"), Latest("last", "x", type="bigint", comment="newest")),
+    shown=(Shown("mean", "s / n", comment="a mean"),),
+)
+COLUMNS = '"k", "w", "n", "s", "last", "_last_at", "_rows"'
+
+
+def test_a_part_reads_the_stored_columns() -> None:
+    assert part_sql(VIEW, '"b"."v"') == f'SELECT {COLUMNS} FROM "b"."v"'
+    assert part_sql(VIEW, '"s"."v"', "first_epoch > 17") == f'SELECT {COLUMNS} FROM "s"."v" WHERE first_epoch > 17'
+
+
+def test_parts_are_merged_by_key() -> None:
+    assert merge_sql(VIEW, ["A", "B"]) == (
+        'SELECT "k", "w", sum(n) AS "n", sum(s) AS "s", max_by(last, _last_at) AS "last", '
+        'max(_last_at) AS "_last_at", sum(_rows) AS "_rows" FROM (A UNION ALL B) GROUP BY "k", "w"'
+    )
+
+
+def test_people_see_no_hidden_columns() -> None:
+    assert serving_sql(VIEW, ["A"]) == (
+        f'SELECT "k", "w", "n", "s", "last", s / n AS "mean" FROM ({merge_sql(VIEW, ["A"])})'
+    )
+
+
+def test_the_ledger_is_one_number() -> None:
+    assert ledger_sql(VIEW, ["A", "B"]) == "SELECT coalesce(sum(_rows), 0) FROM (A UNION ALL B)"
+
+
+def test_comments_are_of_the_shown_columns() -> None:
+    assert comments(VIEW) == {"k": "a key", "w": "a start", "n": "", "s": "", "last": "newest", "mean": "a mean"}
+
+
+def test_a_merge_of_nothing_is_a_mistake() -> None:
+    with pytest.raises(ValueError, match="at least one part"):
+        merge_sql(VIEW, [])
+
+
+def test_a_column_that_is_no_name_never_reaches_sql() -> None:
+    with pytest.raises(Usage):
+        part_sql(View("v", ("t",), keys=(Key('k" --', "a"),), measures=(Count("n"),)), "T")
