@@ -32,7 +32,7 @@ check: $(INSTALLED)
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
-	@$(BIN)/lint-imports
+	@$(BIN)/lint-imports --no-logo
 
 lint: check ## style, types and layers
 

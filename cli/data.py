@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cli.options import catalog, json_option, settings
-from cli.output import emit, out, table
+from cli.output import INTERRUPTED, emit, out, table
 from core.errors import Usage
 from core.ident import Name
 
@@ -51,7 +51,7 @@ def produce(
     late: float,
     late_by: float,
     out_of_order: float,
-) -> None:
+) -> int:
     """Sends records to TOPIC: from a file, or made-up trades. Not repeatable: each call sends them again."""
     from core.generator import Trades, trades
     from infra.input_files import InputFile, Record
@@ -63,8 +63,7 @@ def produce(
         raise Usage("say what to send", todo="give --file FILE, or --seed N to generate trades")
     if path is not None:
         source = InputFile(path, declared, key=key, time=when, loop=loop)
-        emit(send(found, declared, source.records(), rate=rate, done=lambda: source.done).insist(), _print_acknowledged)
-        return
+        return _acknowledged(send(found, declared, source.records(), rate=rate, done=lambda: source.done))
     if declared.name != "trades":
         raise Usage(f"{topic} has no generator", todo="only `trades` can be generated; use --file")
     pace = rate or 1000.0
@@ -74,7 +73,7 @@ def produce(
     endless = chain.from_iterable(trades(spec, 1000, 1000 * block) for block, _ in enumerate(repeat(None)))
     made = trades(spec, total) if total is not None else endless
     records = (Record(one.key, one.value) for one in made)
-    emit(send(found, declared, records, rate=pace, total=total).insist(), _print_acknowledged)
+    return _acknowledged(send(found, declared, records, rate=pace, total=total))
 
 
 @click.group(invoke_without_command=True)
@@ -113,6 +112,12 @@ def quarantine_list(topic: str | None, limit: int) -> None:
     found = settings()
     rows = list_quarantined(found, topic=Name(topic) if topic else None, limit=limit)
     emit(rows, _print_quarantine)
+
+
+def _acknowledged(done: Acknowledged) -> int:
+    """Prints what the broker has; Ctrl-C ends an endless one, and is told by the exit code."""
+    emit(done.insist(), _print_acknowledged)
+    return INTERRUPTED if done.interrupted else 0
 
 
 def _print_acknowledged(done: Acknowledged) -> None:

@@ -18,6 +18,7 @@ from rich.table import Table
 from core.cut import Cut
 
 R = TypeVar("R")
+INTERRUPTED = 130  # what a shell gives a process that Ctrl-C ended
 
 
 def plain(value: object) -> Any:

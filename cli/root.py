@@ -10,9 +10,8 @@ from typing import Any
 
 import click
 
+from cli.output import INTERRUPTED
 from core.errors import LkError
-
-INTERRUPTED = 130
 
 
 class Verbs(click.Group):

@@ -40,12 +40,13 @@ def print_status(seen: Overview) -> None:
 
 def _print_ledger(seen: Overview) -> None:
     table(
-        "ledger: every offset is one decoded or one quarantined record",
+        "ledger of the log: every offset is decoded or quarantined, once",
         ["topic", "partition", "offsets", "decoded", "quarantined", "reconciles"],
         [(x.topic, x.partition, x.offsets, x.decoded, x.quarantined, x.ok) for x in seen.partitions],
     )
-    table(
-        "ledger: every row that events were counted to give is in the view once",
-        ["view", "counted", "served", "reconciles"],
-        [(x.view, x.counted, x.served, x.ok) for x in seen.rows],
-    )
+    if seen.rows:
+        table(
+            "ledger of the views: every counted row is served",
+            ["view", "counted", "served", "reconciles"],
+            [(x.view, x.counted, x.served, x.ok) for x in seen.rows],
+        )

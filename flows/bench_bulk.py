@@ -93,7 +93,7 @@ def _consume(bulk: Bulk) -> float:
     consumer.assign([TopicPartition(str(topic), partition, 0) for topic, partition, _ in end.ends])
     wanted, seen, began = sum(last for _, _, last in end.ends), 0, time.monotonic()
     while seen < wanted:
-        messages = consumer.consume(10_000, timeout=10)
+        messages = consumer.consume(min(10_000, wanted - seen), timeout=10)  # it waits for all of them
         if not messages:
             raise TryAgain("the log cannot be read to its end", where=f"{seen:,} of {wanted:,} records")
         seen += len(messages)

@@ -9,11 +9,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
-import psutil
 import tenacity
 
 from core.catalog import Catalog
@@ -157,18 +156,4 @@ def memory(settings: Settings, *more: int) -> int:
     """Bytes that the instance's processes and ``more`` hold, shared pages counted once (PSS)."""
     found = (process.alive(settings, name) for name in process.names(settings))
     pids = {one.pid for one in found if one} | set(more)
-    return sum(_pss(member) for pid in pids for member in _tree(pid))
-
-
-def _tree(pid: int) -> list[psutil.Process]:
-    with suppress(psutil.NoSuchProcess):
-        root = psutil.Process(pid)
-        return [root, *root.children(recursive=True)]
-    return []
-
-
-def _pss(member: psutil.Process) -> int:
-    with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
-        found = member.memory_full_info()
-        return int(getattr(found, "pss", found.rss))
-    return 0
+    return process.memory(*pids)

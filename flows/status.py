@@ -25,7 +25,7 @@ def status(settings: Settings, catalog: Catalog) -> Overview:
     """Reads everything, also while servers are down."""
     processes = stack.state(settings)
     down = [
-        f"{one.name} is {one.status}" + (f": see {one.log}" if one.log else "")
+        f"{one.name} is {one.status}: `lk up` starts it" + (f"; see {one.log}" if one.log and one.log.exists() else "")
         for one in processes
         if one.status != "up"
     ]

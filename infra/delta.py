@@ -20,6 +20,7 @@ from deltalake import (
     write_deltalake,
 )
 from deltalake.exceptions import CommitFailedError, TableNotFoundError
+from pyarrow.fs import FileSystem, SubTreeFileSystem
 
 from core.errors import Refused, TryAgain
 from infra.arrow_types import arrow_schema as arrow_schema
@@ -98,7 +99,18 @@ def read(
     version: int | None = None,
 ) -> pa.Table:
     """Rows as Arrow; ``filters`` as pyarrow takes them. Raises Refused when there is no such table."""
-    return table(path, version).to_pyarrow_table(columns=list(columns) if columns else None, filters=filters)
+    return rows_of(table(path, version), columns, filters)
+
+
+def rows_of(opened: DeltaTable, columns: Sequence[str] | None = None, filters: Any = None) -> pa.Table:
+    """Rows of an open table as Arrow, read through Arrow's own file system.
+
+    delta-rs's file system is Python: a reader thread of Arrow that still closes a file in it while the interpreter
+    ends would abort the process.
+    """
+    below, root = FileSystem.from_uri(opened.table_uri)
+    wanted = list(columns) if columns else None
+    return opened.to_pyarrow_table(columns=wanted, filters=filters, filesystem=SubTreeFileSystem(root, below))
 
 
 def version(path: str) -> int:

@@ -5,6 +5,7 @@ A consumer group of a run is for people and lag monitors: it is committed to, an
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
@@ -39,8 +40,13 @@ _lock = threading.Lock()
 
 
 def admin(settings: Settings) -> AdminClient:
-    """The admin client of this process for these brokers; it reconnects by itself."""
+    """The admin client of this process for these brokers; it reconnects by itself.
+
+    Raises TryAgain at once when every broker refuses a connection: librdkafka would wait for its deadline.
+    """
     address = settings.bootstrap_servers
+    if all(_refuses(each) for each in address.split(",")):
+        raise _silent(settings, "connection refused")
     with _lock:
         if address not in _clients:
             conf: dict[str, Any] = {"bootstrap.servers": address, "socket.timeout.ms": 5000, "client.id": "lk"}
@@ -196,6 +202,17 @@ def _lossy(settings: Settings, names: list[Name]) -> list[str]:
         other = [f"{key}={values[key].value}" for key, wanted in _KEEP.items() if values[key].value != wanted]
         lines += [f"{resource.name} does not keep every record: {', '.join(other)}"] if other else []
     return lines
+
+
+def _refuses(address: str) -> bool:
+    host, _, port = address.strip().rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=DEADLINE).close()
+    except ConnectionRefusedError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def _asked(settings: Settings, call: Any) -> Any:

@@ -165,7 +165,7 @@ def _take(path: str, name: Name) -> Lease:
 
 
 def _row(table: DeltaTable, name: Name) -> _Row | None:
-    rows = table.to_pyarrow_table(filters=[("name", "=", str(name))]).to_pylist()
+    rows = delta.rows_of(table, filters=[("name", "=", str(name))]).to_pylist()
     if not rows:
         return None
     row = max(rows, key=lambda r: r["generation"])

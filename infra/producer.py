@@ -119,6 +119,7 @@ def _producer(settings: Settings, live: bool) -> Producer:
             "acks": "all",
             "compression.type": "lz4",
             "partitioner": "murmur2_random",  # as Java clients do: one key, one partition, whoever sends
+            "sticky.partitioning.linger.ms": 0,  # without a key, every record takes its own; else a file lands in one
             "linger.ms": 5 if live else 100,  # in bulk, bigger batches; on a schedule, fresh ones
             "batch.size": 1_000_000,
             "message.max.bytes": LARGEST,

@@ -83,6 +83,7 @@ def _connection(settings: Settings, schema: str | None) -> Any:
         timezone="UTC",
         request_timeout=60,
         max_attempts=1,
+        legacy_prepared_statements=False,  # else it asks first, and says on stderr when nobody answers
     )
 
 
@@ -95,7 +96,8 @@ def _errors(settings: Settings, sql: str) -> Iterator[None]:
             raise _unreachable(settings, str(e.message)) from None
         raise SqlRefused(str(e.error_name), str(e.message), sql) from None
     except (TrinoConnectionError, requests.RequestException, TrinoError, json.JSONDecodeError, OSError) as e:
-        raise _unreachable(settings, f"{type(e).__name__}: {e}") from None
+        why = "connection refused" if "Connection refused" in str(e) else f"{type(e).__name__}: {e}"
+        raise _unreachable(settings, why) from None
 
 
 def _unreachable(settings: Settings, why: str) -> TryAgain:

@@ -144,7 +144,7 @@ def _reasons(wrong: list[str]) -> Iterator[None]:
     try:
         yield
     except LkError as e:
-        wrong.append(f"{e.what} ({e.where})" if e.where else e.what)
+        wrong.append(": ".join(part for part in (e.what, e.todo) if part))
 
 
 __all__ = ["Line", "Status", "ViewLine", "ViewState", "status"]

@@ -178,7 +178,8 @@ class Sink:
             opened.update_incremental()
             self.lease.check_against(opened)
             self.lease.check()
-            if (opened.transaction_version(app) or -1) >= number:
+            done = opened.transaction_version(app)
+            if done is not None and done >= number:
                 return
             values = {name: fn.lit(value).cast("bigint") for name, value in tags.items()}
             whole = reduce(DataFrame.unionByName, frames).withColumns(values).select(*schema.names)

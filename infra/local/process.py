@@ -203,3 +203,22 @@ def _write(path: Path, process: Process) -> None:
     part = path.with_suffix(".part")
     part.write_text(json.dumps(asdict(process)), "utf-8")
     part.replace(path)
+
+
+def memory(*pids: int) -> int:
+    """Bytes that these processes and their descendants hold; pages that some share count once (PSS)."""
+    return sum(_pss(member) for pid in pids for member in _tree(pid))
+
+
+def _tree(pid: int) -> list[psutil.Process]:
+    with contextlib.suppress(psutil.NoSuchProcess):
+        root = psutil.Process(pid)
+        return [root, *root.children(recursive=True)]
+    return []
+
+
+def _pss(member: psutil.Process) -> int:
+    with contextlib.suppress(psutil.Error):
+        found = member.memory_full_info()
+        return int(getattr(found, "pss", found.rss))
+    return 0

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
 import tenacity
 
 from core.errors import Refused, Usage
@@ -155,14 +154,7 @@ def _state(settings: Settings, name: str, make: Callable[[Settings], Server] | N
     if not process.alive(settings, name):
         return State(name, "died", known.pid, known.address, log)
     status = "up" if make is None or _answers(make(settings)) else "not answering"
-    return State(name, status, known.pid, known.address, log, _memory(known.pid))
-
-
-def _memory(pid: int) -> int:
-    try:
-        return int(psutil.Process(pid).memory_info().rss)
-    except psutil.Error:
-        return 0
+    return State(name, status, known.pid, known.address, log, process.memory(known.pid))
 
 
 @contextmanager

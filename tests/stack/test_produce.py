@@ -2,6 +2,7 @@
 
 import gzip
 import random
+import signal
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -13,11 +14,15 @@ from confluent_kafka import Consumer, Message, TopicPartition
 
 from core.errors import Refused, TryAgain
 from core.generator import Trades, trades
+from core.ident import Name
 from core.topic import Field, Json, Lines, Topic, Version
+from infra import kafka
 from infra.input_files import InputFile, Record
 from infra.producer import Acknowledged, produce
 from infra.settings import Settings
 from tests.conftest import free_ports
+from tests.support.command import spawn, write_config
+from tests.support.waiting import eventually
 
 SPEC = Trades(seed=3, start=1_700_000_000_000)
 
@@ -123,6 +128,22 @@ def test_ctrl_c_reports_what_was_acknowledged(stack: Settings) -> None:
 
     ended = produce(stack, text_topic("interrupted"), interrupted())
     assert (ended.interrupted, ended.sent, ended.count, ended.complete) == (True, 50, 50, False)
+
+
+def test_ctrl_c_ends_the_endless_generator_with_its_account_and_130(stack: Settings, tmp_path: Path) -> None:
+    where = {"bootstrap_servers": stack.bootstrap_servers, "data": str(tmp_path)}
+    config = write_config(tmp_path / "lk.toml", where)
+    running = spawn(config, "produce", "trades", "--seed", "1", "--rate", "500", "--json")
+
+    def some() -> None:
+        assert sum(end for _, _, end in kafka.ends(stack, [Name("trades")]).ends) > 100
+
+    eventually(stack, 60, some)
+    running.signal(signal.SIGINT)
+    done = running.done(60)
+    assert done.code == 130, done.said
+    written = {one["partition"]: one["count"] for one in done.json["partitions"]}
+    assert written == {partition: end for _, partition, end in kafka.ends(stack, [Name("trades")]).ends if end}
 
 
 def test_without_kafka_the_answer_is_to_start_it(tmp_path: Path) -> None:
