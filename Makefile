@@ -57,7 +57,7 @@ clean: down ## remove the environment and the tools; data folders and downloads 
 # The project itself is installed as a link to this folder; hatchling is among the locked packages, so no network.
 $(INSTALLED): requirements.lock pyproject.toml | $(UV)
 	@[ -x $(BIN)/python ] || $(UV) venv --quiet --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" $(VENV)
-	@VIRTUAL_ENV=$(VENV) $(UV) pip sync --require-hashes --build-constraints requirements-tools.lock requirements.lock
+	@VIRTUAL_ENV=$(VENV) $(UV) pip sync --compile-bytecode --require-hashes --build-constraints requirements-tools.lock requirements.lock
 	@VIRTUAL_ENV=$(VENV) $(UV) pip install --quiet --offline --no-deps --no-build-isolation --editable .
 	@touch $@
 

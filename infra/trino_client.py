@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import requests
+import tenacity
 from trino.dbapi import connect
 from trino.exceptions import Error as TrinoError
 from trino.exceptions import TrinoConnectionError, TrinoQueryError
@@ -17,7 +18,7 @@ from core.errors import Refused, TryAgain
 from infra.settings import Settings
 
 CATALOG = "lake"
-_PASSING = {"SERVER_STARTING_UP", "SERVER_SHUTTING_DOWN", "NO_NODES_AVAILABLE", "CLUSTER_OUT_OF_MEMORY"}
+_PASSING = {"SERVER_STARTING_UP", "SERVER_SHUTTING_DOWN", "CLUSTER_OUT_OF_MEMORY"}
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,20 @@ class SqlRefused(Refused):
         self.code = code
 
 
+class NoNodes(TryAgain):
+    """Trino answers and has no worker yet: for some moments after its start it does not know itself as one."""
+
+
 class Broken(Refused):
     """The stored entry of a table or view cannot be read, as a Trino that was killed may leave it."""
+
+
+_WITH_NODES = tenacity.Retrying(
+    retry=tenacity.retry_if_exception_type(NoNodes),
+    wait=tenacity.wait_fixed(0.2),
+    stop=tenacity.stop_after_delay(15),
+    reraise=True,
+)
 
 
 def query(settings: Settings, sql: str, params: Sequence[Any] = (), *, schema: str | None = None) -> Result:
@@ -50,6 +63,10 @@ def query(settings: Settings, sql: str, params: Sequence[Any] = (), *, schema: s
 
     Raises TryAgain naming the address when Trino cannot be reached, else SqlRefused with Trino's message.
     """
+    return _WITH_NODES(_once, settings, sql, params, schema)
+
+
+def _once(settings: Settings, sql: str, params: Sequence[Any], schema: str | None) -> Result:
     with _errors(settings, sql), contextlib.closing(_connection(settings, schema)) as connection:
         cursor = connection.cursor()
         cursor.execute(sql, list(params)) if params else cursor.execute(sql)
@@ -92,6 +109,10 @@ def _errors(settings: Settings, sql: str) -> Iterator[None]:
     try:
         yield
     except TrinoQueryError as e:
+        if e.error_name == "NO_NODES_AVAILABLE":
+            raise NoNodes(
+                "Trino has no worker", where=settings.trino_url, todo="see its log: `lk logs trino`"
+            ) from None
         if e.error_name in _PASSING:
             raise _unreachable(settings, str(e.message)) from None
         raise SqlRefused(str(e.error_name), str(e.message), sql) from None

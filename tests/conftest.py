@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -13,6 +14,9 @@ from pyspark.sql import SparkSession
 from infra.local import stack as local
 from infra.settings import LOOPBACK, Settings
 from infra.spark import session
+
+# The JVMs of tests live for seconds, which the optimizing compiler would spend on code that hardly runs.
+os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
 
 
 def free_ports(count: int) -> list[int]:
