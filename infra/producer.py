@@ -21,6 +21,7 @@ from infra.input_files import Record
 from infra.progress import bar
 from infra.settings import Settings
 
+_NAP = 0.005  # librdkafka counts in whole milliseconds; a shorter wait would be a busy loop
 _REDRAW = 0.1
 _BURST = 256  # records between two looks at the reports when there is no rate
 
@@ -153,7 +154,7 @@ def _paced(
     for number, record in enumerate(records):
         due = start + number / rate if rate else now
         while (wait := due - time.monotonic()) > 0:
-            producer.poll(wait)
+            producer.poll(max(wait, _NAP))
         if rate or number % _BURST == 0:
             producer.poll(0)
             now = time.monotonic()
