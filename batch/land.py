@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from infra.leases import Lease
 
 APP = "land"
+_STATS = "_offset,_timestamp,event_time"  # read back by `look`, and by who reads a span; of others they only cost time
 _TASK_RECORDS = 2_000_000  # more than this per partition is read by several tasks, each writing its own file
 
 
@@ -106,7 +107,7 @@ def _open(spark: SparkSession, settings: Settings, topic: Topic, topic_id: str) 
         builder = DeltaTable.createIfNotExists(spark).location(archive.path).partitionedBy("_partition")
         for column, kind in decoded_columns(topic).items():
             builder = builder.addColumn(column, kind)
-        builder.property(TOPIC_ID, topic_id).execute()
+        builder.property(TOPIC_ID, topic_id).property("delta.dataSkippingStatsColumns", _STATS).execute()
         archive = generation(settings, name, topic_digest(topic))
     return archive
 

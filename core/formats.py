@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
 from core.topic import Json, Lines, Topic, Version
 
 # A number that follows a JSON name is put in quotes: Spark's parser would send it through a double.
-# A quote that opens a string follows a mark, a space or, inside a string, a backslash: it ends no name.
-_NUMBER = r'("(?<![:{,\[\\\s]")\s*+:\s*+)(-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+)(?=[\s,}\]])'
+# What ends a name is never an opening quote: those follow a mark, a space or, inside a string, a backslash.
+_NUMBER = r'"\s*+:\s*+)(-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+)(?=[\s,}\]])'
+_WORD, _ANY = r"(\w", r"([^:{,\[\\\s]"
 _STRICT = {
     "allowSingleQuotes": "false",
     "allowNonNumericNumbers": "false",
@@ -66,8 +69,9 @@ def _parsed(names: tuple[str, ...]) -> Column:
     """
     one = f"struct<{','.join(f'`{name}`:string' for name in names)},_bad:string>"
     text = fn.col("_text")
-    clean = fn.regexp_replace(text, _NUMBER, '$1"$2"')
-    flat = text.startswith("{") & (fn.instr(text, "}") == fn.length(text))
+    ending = _WORD if all(re.search(r"\w\Z", name, re.ASCII) for name in names) else _ANY  # a word's end is quick
+    clean = fn.regexp_replace(text, ending + _NUMBER, '$1"$2"')
+    flat = fn.rlike(text, fn.lit(r"\A\{[^}]*+\}\z"))
     wrapped = fn.from_json(fn.concat(fn.lit("["), clean, fn.lit(",{}]")), f"array<{one}>", _STRICT)
     return fn.when(flat, fn.from_json(clean, one, _STRICT)).otherwise(_alone(wrapped))
 

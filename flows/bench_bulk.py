@@ -17,7 +17,7 @@ from flows.bench_load import TRADES
 from infra import control, kafka
 from infra.settings import Settings
 
-COUNT = 2_000_000
+COUNT = 5_000_000
 _PART = 500_000
 
 
@@ -89,7 +89,7 @@ def _built(bulk: Bulk) -> Mapping[str, float]:
 def _consume(bulk: Bulk) -> float:
     end = kafka.ends(bulk.settings, [TRADES])
     conf = {"bootstrap.servers": bulk.settings.bootstrap_servers, "group.id": "lk-bench", "log_level": 0}
-    consumer = Consumer({**conf, "queued.max.messages.kbytes": 262_144, "enable.auto.commit": False})
+    consumer = Consumer({**conf, "fetch.queue.backoff.ms": 10, "enable.auto.commit": False})
     consumer.assign([TopicPartition(str(topic), partition, 0) for topic, partition, _ in end.ends])
     wanted, seen, began = sum(last for _, _, last in end.ends), 0, time.monotonic()
     while seen < wanted:
