@@ -131,11 +131,12 @@ def test_ctrl_c_reports_what_was_acknowledged(stack: Settings) -> None:
 
 
 def test_ctrl_c_ends_the_endless_generator_with_its_account_and_130(stack: Settings, tmp_path: Path) -> None:
-    where = {"bootstrap_servers": stack.bootstrap_servers, "data": str(tmp_path)}
+    where = {"bootstrap": stack.bootstrap_servers, "data": str(tmp_path)}
     config = write_config(tmp_path / "lk.toml", where)
     running = spawn(config, "produce", "trades", "--seed", "1", "--rate", "500", "--json")
 
     def some() -> None:
+        assert "trades" in kafka.topics(stack)
         assert sum(end for _, _, end in kafka.ends(stack, [Name("trades")]).ends) > 100
 
     eventually(stack, 60, some)
