@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
+from types import FrameType
 from typing import Any
 
 from confluent_kafka import KafkaException, Producer
@@ -89,15 +92,16 @@ def produce(
     kafka.create_topics(settings, Catalog({Name(topic.name): topic}, {}))
     producer, account, started = _producer(settings, rate is not None), Account(), time.monotonic()
     sent, interrupted = 0, False
-    with _drawn(draw, topic, 100 if done else total) as show:
+    with _drawn(draw, topic, 100 if done else total) as show, _asked_to_stop() as asked:
 
         def redraw() -> None:
             show(100 * done() if done else account.acknowledged)
 
         try:
-            for record in _paced(producer, records, rate, on_send, redraw):
+            for record in _paced(producer, records, rate, on_send, redraw, asked):
                 sent += 1
                 _send(producer, topic.name, record, account, sent)
+            interrupted = asked.is_set()
         except KeyboardInterrupt:
             interrupted = True
         finally:
@@ -109,6 +113,26 @@ def produce(
 
 def _drawn(draw: bool, topic: Topic, total: float | None) -> AbstractContextManager[Callable[[float], None]]:
     return bar(f"sending to {topic.name}", total) if draw else nullcontext(lambda _: None)
+
+
+@contextmanager
+def _asked_to_stop() -> Iterator[threading.Event]:
+    """Set by Ctrl-C, because an exception in the middle of librdkafka's poll gets lost; a second Ctrl-C raises."""
+    asked = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield asked
+        return
+    before = signal.getsignal(signal.SIGINT)
+
+    def ask(_number: int, _frame: FrameType | None) -> None:
+        asked.set()
+        signal.signal(signal.SIGINT, before)
+
+    signal.signal(signal.SIGINT, ask)
+    try:
+        yield asked
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _producer(settings: Settings, live: bool) -> Producer:
@@ -148,13 +172,16 @@ def _paced(
     rate: float | None,
     on_send: OnSend | None,
     show: Callable[[], None],
+    asked: threading.Event,
 ) -> Iterable[Record]:
-    """The records, each not before it is due; waiting is spent on delivery reports."""
+    """The records, each not before it is due, until asked to stop; waiting is spent on delivery reports."""
     start = drawn = now = time.monotonic()
     for number, record in enumerate(records):
         due = start + number / rate if rate else now
-        while (wait := due - time.monotonic()) > 0:
-            producer.poll(max(wait, _NAP))
+        while (wait := due - time.monotonic()) > 0 and not asked.is_set():
+            producer.poll(min(max(wait, _NAP), _REDRAW))
+        if asked.is_set():
+            return
         if rate or number % _BURST == 0:
             producer.poll(0)
             now = time.monotonic()
