@@ -10,7 +10,7 @@ from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import SparkSession
 
 from core.ident import Name
-from infra import lake, trino
+from infra import delta, lake, trino
 from infra.served import PINNED
 from tests.faults import compare
 from tests.faults.load import mixed
@@ -46,7 +46,7 @@ def _drop(table: DeltaTable, epoch: int) -> None:
 
 
 def _double(table: DeltaTable, epoch: int) -> None:
-    rows = table.to_pyarrow_table(filters=[("first_epoch", ">", epoch)]).slice(0, 1)
+    rows = delta.rows_of(table, filters=[("first_epoch", ">", epoch)]).slice(0, 1)
     write_deltalake(table, rows, mode="append")
 
 
@@ -60,7 +60,7 @@ def _hidden(table: DeltaTable, epoch: int) -> None:
 
 def _row(table: DeltaTable, epoch: int) -> str:
     """The predicate of one partial row after an epoch."""
-    row = table.to_pyarrow_table(filters=[("first_epoch", ">", epoch)]).slice(0, 1).to_pylist()[0]
+    row = delta.rows_of(table, filters=[("first_epoch", ">", epoch)]).slice(0, 1).to_pylist()[0]
     return f"ticker = '{row['ticker']}' AND first_epoch = {row['first_epoch']} AND day = '{row['day'].isoformat()}'"
 
 
@@ -117,7 +117,7 @@ def test_a_quarantined_record_that_is_missing_or_there_twice_is_found(still: Wor
     path = lake.quarantine(still.settings, still.run)
     table = DeltaTable(path)
     before = table.version()
-    rows = table.to_pyarrow_table().slice(0, 1)
+    rows = delta.rows_of(table).slice(0, 1)
     write_deltalake(table, rows, mode="append")
     with pytest.raises(AssertionError, match="quarantine"):
         compare.check_quarantine(still.pieces, still.log)
