@@ -42,13 +42,13 @@ _lock = threading.Lock()
 def admin(settings: Settings) -> AdminClient:
     """The admin client of this process for these brokers; it reconnects by itself.
 
-    Raises TryAgain at once when every broker refuses a connection: librdkafka would wait for its deadline.
+    Raises TryAgain at once when at first use every broker refuses: librdkafka would wait for its deadline.
     """
     address = settings.bootstrap_servers
-    if all(_refuses(each) for each in address.split(",")):
-        raise _silent(settings, "connection refused")
     with _lock:
         if address not in _clients:
+            if all(_refuses(each) for each in address.split(",")):
+                raise _silent(settings, "connection refused")
             conf: dict[str, Any] = {"bootstrap.servers": address, "socket.timeout.ms": 5000, "client.id": "lk"}
             # Callers get errors as exceptions; librdkafka would print them on stderr as well.
             conf |= {"log_level": 0, "error_cb": lambda _: None}
