@@ -20,6 +20,7 @@ from core.cut import Cut
 from core.errors import Refused, TryAgain
 from core.generator import Trade, Trades, trades
 from core.ident import Name
+from flows.demo import LATE, LATE_BY_MS, LOG, OUT_OF_ORDER
 from infra import kafka, runs
 from infra.input_files import InputFile, Record
 from infra.local import process
@@ -27,13 +28,11 @@ from infra.producer import OnSend, produce
 from infra.settings import Settings
 
 TRADES = Name("trades")
-LOG = Path(__file__).parent.parent / "data" / "apache-access-2015-05.log.gz"
-LATE, OUT_OF_ORDER = 0.05, 0.10
 
 
 def spec(seed: int, rate: float = 1_000.0) -> Trades:
-    """Trades that begin now, some late, some out of order."""
-    return Trades(seed, time.time_ns() // 1_000_000, rate, LATE, 3_600_000, OUT_OF_ORDER)
+    """Trades that begin now, as late and as far out of order as the demo's."""
+    return Trades(seed, time.time_ns() // 1_000_000, rate, LATE, LATE_BY_MS, OUT_OF_ORDER)
 
 
 def records(found: Iterator[Trade], stop: threading.Event | None = None) -> Iterator[Record]:
