@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 APP = "land"
 _STATS = "_offset,_timestamp,event_time"  # read back by `look`, and by who reads a span; of others they only cost time
+_POLL_RECORDS = "5000"  # ten times Kafka's default: a fifth less work per record
 _TASK_RECORDS = 2_000_000  # more than this per partition is read by several tasks, each writing its own file
 
 
@@ -160,6 +161,7 @@ def _from_kafka(spark: SparkSession, settings: Settings, spans: Sequence[Span]) 
         "endingOffsets": json.dumps({topic: offsets["end"]}),
         "includeHeaders": "true",
         "failOnDataLoss": "true",
+        "kafka.max.poll.records": _POLL_RECORDS,
         "minPartitions": str(max(tasks, len(spans))),
     }
     return spark.read.format("kafka").options(**options).load()

@@ -7,18 +7,19 @@ import re
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
+from core import shape
+from core.shape import NUMBER, SEPARATOR
 from core.topic import Json, Lines, Topic, Version
 
 # A number that follows a JSON name is put in quotes: Spark's parser would send it through a double.
 # What ends a name is never an opening quote: those follow a mark, a space or, inside a string, a backslash.
-_NUMBER = r'"\s*+:\s*+)(-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+)(?=[\s,}\]])'
+_NUMBER = rf'"\s*+:\s*+)({NUMBER})(?=[\s,}}\]])'
 _WORD, _ANY = r"(\w", r"([^:{,\[\\\s]"
 _STRICT = {
     "allowSingleQuotes": "false",
     "allowNonNumericNumbers": "false",
     "columnNameOfCorruptRecord": "_bad",
 }
-_SEPARATOR = "\x01"
 
 
 def texts(topic: Topic, frame: DataFrame) -> DataFrame:
@@ -42,14 +43,18 @@ def upcast(version: Version, field: str) -> str:
 
 def _json_texts(topic: Topic, json: Json, frame: DataFrame) -> DataFrame:
     names = json_names(json)
-    frame = frame.withColumn("_json", _parsed(names))
+    frame = frame.withColumn("_parts", shape.parts(topic, json, names))
+    found = fn.col("_parts")
+    texts = [shape.text(found, number).alias(name) for number, name in enumerate(names)]
+    quick = fn.struct(*texts, fn.lit(None).cast("string").alias("_bad"))
+    frame = frame.withColumn("_json", fn.when(shape.matched(found), quick).otherwise(_parsed(names)))
     readable = fn.col("_json").isNotNull() & fn.col("_json._bad").isNull()
     frame = frame.select("*", readable.alias("_readable"), *(fn.col("_json")[name].alias(name) for name in names))
     numbers = [str(version.number) for version in json.versions]
     given = fn.coalesce(fn.col(f"`{json.version_name}`"), fn.lit("1"))
     frame = frame.withColumn("_version", fn.when(given.isin(numbers), given))
     picked = {f"_as_{field.name}": _picked(json, field.name) for field in topic.fields}
-    return frame.withColumns(picked).drop("_json", "_text", *names)
+    return frame.withColumns(picked).drop("_parts", "_json", "_text", *names)
 
 
 def _picked(json: Json, field: str) -> Column:
@@ -89,10 +94,10 @@ def _alone(found: Column) -> Column:
 def _line_texts(topic: Topic, lines: Lines, frame: DataFrame) -> DataFrame:
     """The pattern is matched once: it rewrites the line into its groups, which are then split."""
     count = len(topic.fields)
-    groups = "".join(f"{_SEPARATOR}${n}" for n in range(1, count + 1))
-    text = fn.when(fn.instr("_text", _SEPARATOR) == 0, fn.col("_text"))
-    rewritten = fn.regexp_replace(text, rf"\A(?:{lines.pattern})\z", groups + _SEPARATOR)
-    frame = frame.withColumn("_parts", fn.split(rewritten, _SEPARATOR))
+    groups = "".join(f"{SEPARATOR}${n}" for n in range(1, count + 1))
+    text = fn.when(fn.instr("_text", SEPARATOR) == 0, fn.col("_text"))
+    rewritten = fn.regexp_replace(text, rf"\A(?:{lines.pattern})\z", groups + SEPARATOR)
+    frame = frame.withColumn("_parts", fn.split(rewritten, SEPARATOR))
     frame = frame.withColumn("_readable", fn.coalesce(fn.size("_parts") == count + 2, fn.lit(False)))
     part = {f"_as_{field.name}": fn.get("_parts", fn.lit(n)) for n, field in enumerate(topic.fields, 1)}
     return frame.withColumns({"_version": fn.lit("1"), **part}).drop("_parts", "_text")
