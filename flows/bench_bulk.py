@@ -17,8 +17,9 @@ from flows.bench_load import TRADES
 from infra import control, kafka
 from infra.settings import Settings
 
-COUNT = 5_000_000
+COUNT = 10_000_000  # half a minute of work or more: Java is slow in the first seconds of each verb
 _PART = 500_000
+_MORE = 1_000  # a build of what was built already would do nothing
 
 
 @dataclass(frozen=True)
@@ -52,15 +53,18 @@ def consuming(bulk: Bulk, repeat: int) -> list[Figure]:
 
 
 def layers(bulk: Bulk, repeat: int) -> list[Figure]:
-    """`lk land` and `lk build`, each repetition with new records to land."""
+    """`lk land` with new records each time, then `lk build` over all of them, again and again."""
     landed, built = [], []
     for turn in range(repeat):
         if turn:
             load.load(bulk.settings, bulk.catalog, 100 + turn, COUNT)
         landed.append(_landed(bulk))
+    for turn in range(repeat):
+        load.load(bulk.settings, bulk.catalog, 200 + turn, _MORE)
+        _landed(bulk)
         built.append(_built(bulk))
     how_land = f"{COUNT:,} new trades each time; Kafka to archive, decoded, with its ledger; Spark's start not counted"
-    how_build = f"every view alone, full build from the archive of {COUNT:,} to {repeat * COUNT:,} trades"
+    how_build = f"every view alone, full build from the archive of {repeat * COUNT:,} trades, with its gate"
     figures = [Figure("land", "records landed", "records/s", tuple(landed), least=200_000, how=how_land)]
     for number, view in enumerate(built[0]):
         rates = tuple(found[view] for found in built)
