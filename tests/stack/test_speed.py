@@ -251,8 +251,8 @@ def test_quarantine_lists_each_bad_record_once_with_its_rule(stack: Settings, sp
 def test_folding_keeps_the_answer_and_the_boundaries(
     stack: Settings, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fold, "LEVELS", (4, 8))
-    settings = stack.model_copy(update={"fold_behind": 2, "max_offsets_per_trigger": 40})
+    monkeypatch.setattr(fold, "LEVELS", (1, 2))
+    settings = stack.model_copy(update={"fold_epochs": 4, "fold_behind": 2, "max_offsets_per_trigger": 40})
     catalog, run = declared(settings, "folded")
     send(settings, catalog, 600)
     catch_up(settings, spark, catalog, run)
@@ -275,10 +275,10 @@ def test_folding_keeps_the_answer_and_the_boundaries(
 
 
 def test_ranges_lie_between_boundaries_and_behind_the_newest() -> None:
-    spans = [(r.first, r.last) for r in fold.due(newest=260, behind=100, boundaries=[70, 99], level=0)]
+    spans = [(r.first, r.last) for r in fold.due(newest=260, behind=100, boundaries=[70, 99], size=50)]
     assert spans == [(0, 49), (50, 70), (71, 99), (100, 149)]
-    assert fold.due(newest=148, behind=100, boundaries=[], level=0) == []
-    assert [(r.first, r.last) for r in fold.due(1_150, 100, [500], 1)] == [(0, 500), (501, 999)]
+    assert fold.due(newest=148, behind=100, boundaries=[], size=50) == []
+    assert [(r.first, r.last) for r in fold.due(1_150, 100, [500], 1_000)] == [(0, 500), (501, 999)]
 
 
 def test_maintenance_bounds_files_and_changes_nothing(stack: Settings, spark: SparkSession) -> None:
