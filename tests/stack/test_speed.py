@@ -252,7 +252,8 @@ def test_folding_keeps_the_answer_and_the_boundaries(
     stack: Settings, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fold, "LEVELS", (1, 2))
-    settings = stack.model_copy(update={"fold_epochs": 4, "fold_behind": 2, "max_offsets_per_trigger": 40})
+    settings = stack.model_copy(update={"max_offsets_per_trigger": 40})
+    folding = settings.model_copy(update={"fold_epochs": 4, "fold_behind": 2})
     catalog, run = declared(settings, "folded")
     send(settings, catalog, 600)
     catch_up(settings, spark, catalog, run)
@@ -262,7 +263,7 @@ def test_folding_keeps_the_answer_and_the_boundaries(
     path = lake.speed(settings, run.id, Name(view.name))
     rows = delta.read(path).num_rows
     with leases.hold(settings, f"run_{run.id}") as lease:
-        while fold.fold(spark, settings, run.id, view, newest, [5], lease):
+        while fold.fold(spark, folding, run.id, view, newest, [5], lease):
             pass
     tags = delta.read(path, ["first_epoch", "last_epoch"]).to_pylist()
     spans = sorted({(row["first_epoch"], row["last_epoch"]) for row in tags})
