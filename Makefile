@@ -5,6 +5,7 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
 PYTHON ?= python3
+TESTERS ?= 2
 TOOLS := .tools
 VENV := .venv
 BIN := $(VENV)/bin
@@ -23,7 +24,7 @@ demo: setup ## real data through the whole system, in about three minutes
 	@$(BIN)/lk demo
 
 test: setup check ## every check and every test
-	@$(BIN)/pytest
+	@$(BIN)/pytest --numprocesses $(TESTERS) --dist loadfile --no-loadscope-reorder
 
 unit: $(INSTALLED) ## the tests that need no server
 	@$(BIN)/pytest tests/unit

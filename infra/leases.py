@@ -24,8 +24,7 @@ from infra import delta, lake
 from infra.holder import Holder
 from infra.settings import Settings
 
-BEAT_SECONDS = 5.0
-STALE_SECONDS = 30.0
+_BEATS = 6  # within the time after which a holder counts as silent
 _SCHEMA = pa.schema(
     [
         ("name", pa.string()),
@@ -96,9 +95,10 @@ def hold(settings: Settings, name: str, *, fenced: Sequence[str] = ()) -> Iterat
 
     ``fenced`` are tables (paths) on which commits of every earlier generation fail from now on.
     """
-    lease = _take(lake.control(settings, TABLE), Name(name))
+    lease = _take(lake.control(settings, TABLE), Name(name), settings.lease_seconds)
     stop = threading.Event()
-    thread = threading.Thread(target=_beating, args=(lease, stop), name=f"lease-{name}", daemon=True)
+    every = settings.lease_seconds / _BEATS
+    thread = threading.Thread(target=_beating, args=(lease, stop, every), name=f"lease-{name}", daemon=True)
     thread.start()
     try:
         for path in fenced:
@@ -106,7 +106,7 @@ def hold(settings: Settings, name: str, *, fenced: Sequence[str] = ()) -> Iterat
         yield lease
     finally:
         stop.set()
-        thread.join(timeout=STALE_SECONDS)
+        thread.join(timeout=settings.lease_seconds)
         lease.release()
 
 
@@ -117,7 +117,7 @@ def holder(settings: Settings, name: str) -> Holder | None:
         return None
     table = delta.table(path)
     row = _row(table, Name(name))
-    held = row and not row.released and not row.holder.is_dead and not _is_stale(table, Name(name))
+    held = row and _is_held(row, table, Name(name), settings.lease_seconds)
     return row.holder if row and held else None
 
 
@@ -139,8 +139,8 @@ def append(lease: Lease, path: str, rows: pa.Table) -> int:
     return delta.version(path)
 
 
-def _beating(lease: Lease, stop: threading.Event) -> None:
-    while not stop.wait(BEAT_SECONDS):
+def _beating(lease: Lease, stop: threading.Event, every: float) -> None:
+    while not stop.wait(every):
         try:
             lease.beat()
         except TryAgain:
@@ -149,12 +149,12 @@ def _beating(lease: Lease, stop: threading.Event) -> None:
             continue  # a commit in between, or storage that hiccups: the next beat is soon enough
 
 
-def _take(path: str, name: Name) -> Lease:
+def _take(path: str, name: Name, patience: float) -> Lease:
     if not delta.exists(path):
         delta.create(path, _SCHEMA, log_retention=_RETENTION)
     table = delta.table(path)
     before = _row(table, name)
-    if before and not before.released and not before.holder.is_dead and not _is_stale(table, name):
+    if before and _is_held(before, table, name, patience):
         raise _taken(name, before)
     lease = Lease(name, (before.generation if before else 0) + 1, Holder.here(), path)
     with _conflicts(name):
@@ -173,8 +173,10 @@ def _row(table: DeltaTable, name: Name) -> _Row | None:
     return _Row(row["generation"], holder, row["since"], row["released"])
 
 
-def _is_stale(table: DeltaTable, name: Name) -> bool:
-    return _now_ms() - (table.transaction_version(_beat(name)) or 0) > STALE_SECONDS * 1000
+def _is_held(row: _Row, table: DeltaTable, name: Name, patience: float) -> bool:
+    """A holder that is not known to be dead may be paused, or on a host that is gone: silence tells."""
+    silent = _now_ms() - (table.transaction_version(_beat(name)) or 0)
+    return not row.released and not row.holder.is_dead and silent <= patience * 1000
 
 
 def _write(table: DeltaTable, name: Name, generation: int, holder: Holder, *, released: bool) -> None:

@@ -20,7 +20,7 @@ from infra.leases import Lease
 from infra.settings import Settings
 from speed import tables
 
-LEVELS = (50, 1_000, 20_000)  # epochs that one row covers, each a multiple of the one before
+LEVELS = (1, 20, 400)  # times ``fold_epochs``: the epochs that one row covers, each a multiple of the one before
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,11 @@ class Range:
     last: int
 
 
-def due(newest: int, behind: int, boundaries: Iterable[int], level: int) -> list[Range]:
-    """The ranges of one level that may be folded when ``newest`` is the newest epoch, oldest first.
+def due(newest: int, behind: int, boundaries: Iterable[int], size: int) -> list[Range]:
+    """The ranges of a level that may be folded when ``newest`` is the newest epoch, oldest first.
 
-    A block of a level is cut into the pieces that lie between boundaries.
+    A block of ``size`` epochs is cut into the pieces that lie between boundaries.
     """
-    size = LEVELS[level]
     blocks = max(0, (newest - behind + 1) // size)
     ends = sorted(set(boundaries))
     return [piece for block in range(blocks) for piece in _pieces(block * size, (block + 1) * size - 1, ends)]
@@ -50,8 +49,8 @@ def fold(
     tags = delta.read(path, columns=["first_epoch", "last_epoch"])
     pairs = set(zip(tags["first_epoch"].to_pylist(), tags["last_epoch"].to_pylist(), strict=True))
     marks = list(boundaries)
-    for level in range(len(LEVELS)):
-        for piece in due(newest, settings.fold_behind, marks, level):
+    for level in LEVELS:
+        for piece in due(newest, settings.fold_behind, marks, level * settings.fold_epochs):
             inside = [pair for pair in pairs if piece.first <= pair[0] and pair[1] <= piece.last]
             if len(inside) > 1:
                 return _fold(spark, path, view, run, piece, lease)

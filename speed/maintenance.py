@@ -20,7 +20,7 @@ from infra.leases import Lease
 from infra.runs import Run
 from infra.settings import Settings
 from speed import tables
-from speed.fold import LEVELS, fold
+from speed.fold import fold
 
 COMPACT = 20  # epochs between two runs of each task on each table
 CHECKPOINT = 50
@@ -82,7 +82,8 @@ class Maintenance:
         if epoch % CHECKPOINT == 0:
             for path in self.paths:
                 self._queue.append(lambda path=path: delta.checkpoint(path))  # type: ignore[misc]
-        if epoch % LEVELS[0] == 0 and epoch >= self.settings.fold_behind + LEVELS[0]:
+        often = self.settings.fold_epochs
+        if epoch % often == 0 and epoch >= self.settings.fold_behind + often:
             for view in self.views:
                 self._queue.append(lambda view=view: self._fold(view, epoch))  # type: ignore[misc]
         if epoch % VACUUM == 0:

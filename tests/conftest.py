@@ -7,6 +7,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -14,9 +15,15 @@ from pyspark.sql import SparkSession
 from infra.local import stack as local
 from infra.settings import LOOPBACK, Settings
 from infra.spark import session
+from tests.support.sharing import ByServers
 
 # The JVMs of tests live for seconds, which the optimizing compiler would spend on code that hardly runs.
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByServers:
+    """Used where several processes share the tests, as in `make test`."""
+    return ByServers(config, log)
 
 
 def free_ports(count: int) -> list[int]:

@@ -12,8 +12,6 @@ from tests.faults.load import mixed
 from tests.faults.world import World
 from tests.support.waiting import eventually
 
-LEASE = 45.0  # seconds until a silent holder's lease is given to another
-
 
 def free(world: World, lease: str) -> None:
     """Waits until the holder of a lease has been silent for too long."""
@@ -21,7 +19,7 @@ def free(world: World, lease: str) -> None:
     def silent() -> None:
         assert leases.holder(world.settings, lease) is None, f"{lease} is held"
 
-    eventually(world.settings, LEASE, silent, every=0.5)
+    eventually(world.settings, 3 * world.settings.lease_seconds, silent)
 
 
 def test_processes_that_wake_after_their_successors_change_nothing(world: World, spark: SparkSession) -> None:

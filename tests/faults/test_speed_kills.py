@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from speed import fold
 from tests.faults.load import mixed
 from tests.faults.world import World
 from tests.support.log import Sent
@@ -20,9 +19,11 @@ AGAIN = {
 }
 # After it, each kill is in an epoch of its own, and the next start delivers that epoch once more.
 ONWARDS = ("speed.6_after_group", "speed.8_after_maintenance")
+SMALL = {"max_offsets_per_trigger": 8, "fold_epochs": 10}
 
 
 def test_a_speed_process_killed_at_every_step_of_one_epoch_commits_that_epoch_once(world: World) -> None:
+    """Each start carries the next kill; the one after the manifest finds its epoch done and goes on."""
     world.running()
     world.settle()
     world.stop_speed()
@@ -34,23 +35,13 @@ def test_a_speed_process_killed_at_every_step_of_one_epoch_commits_that_epoch_on
         assert world.whole() == shown, fault
         assert world.epoch == before + (fault == "speed.5_after_manifest")
         world.send(mixed(seed=len(world.log.records), count=30))
-    world.start_speed()
-    world.settle()
-    assert world.epoch == before + 2
-    world.check()
-
-
-def test_a_speed_process_killed_after_the_manifest_goes_on_with_the_next_epoch(world: World) -> None:
-    world.running()
-    world.settle()
-    world.stop_speed()
-    for seed, point in enumerate(ONWARDS):
-        before = world.epoch
-        world.send(mixed(seed=20 + seed, count=60))
+    for number, point in enumerate(ONWARDS, start=2):
         world.died(world.start_speed(fault=f"{point}:kill"), point)
-        assert world.epoch == before + 1
+        assert world.epoch == before + number
+        world.send(mixed(seed=len(world.log.records), count=60))
     world.start_speed()
     world.settle()
+    assert world.epoch == before + 2 + len(ONWARDS)
     world.check()
 
 
@@ -60,11 +51,11 @@ def test_a_speed_process_killed_in_a_fold_leaves_every_row_once(world: World) ->
     world.settle()
     world.stop_speed()
     world.send(small_epochs(world, 30))
-    world.died(world.start_speed(fault="speed.7_in_fold:kill", max_offsets=8), "speed.7_in_fold")
+    world.died(world.start_speed(fault="speed.7_in_fold:kill", changed=SMALL), "speed.7_in_fold")
     killed_at = world.epoch
     assert world.pieces.folded(world.run) == []
     world.send(small_epochs(world, 31))
-    world.start_speed(max_offsets=8)
+    world.start_speed(changed=SMALL)
 
     def folded() -> None:
         assert world.pieces.folded(world.run), f"nothing was folded up to epoch {world.epoch}"
@@ -78,5 +69,6 @@ def test_a_speed_process_killed_in_a_fold_leaves_every_row_once(world: World) ->
 
 def small_epochs(world: World, seed: int) -> list[Sent]:
     """Enough records to reach the next epoch at which a fold is due, at about 12 an epoch."""
-    due = max(2 * fold.LEVELS[0], (world.epoch // fold.LEVELS[0] + 1) * fold.LEVELS[0])
+    often = SMALL["fold_epochs"]
+    due = max(2 * often, (world.epoch // often + 1) * often)
     return mixed(seed, (due - world.epoch + 5) * 12)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -29,6 +29,7 @@ from tests.support.log import Ends, Log, Sent, send
 from tests.support.waiting import eventually, tails
 
 TOPICS = ("access_log", "trades")
+LEASE_SECONDS = 12.0  # six heartbeats; a busy machine delays one of them by a second or two
 
 
 @dataclass
@@ -66,13 +67,12 @@ class World:
         last = runs.last_epoch(self.settings, self.run)
         return last.number if last else -1
 
-    def start_speed(self, fault: str | None = None, max_offsets: int | None = None) -> int:
+    def start_speed(self, fault: str | None = None, changed: Mapping[str, int] | None = None) -> int:
         """Starts or resumes the run and gives its pid; with a fault it may die before it is seen to run."""
         with pytest.MonkeyPatch.context() as patch:
             if fault:
                 patch.setenv(VARIABLE, fault)
-            changed = {"max_offsets_per_trigger": max_offsets} if max_offsets else {}
-            settings = self.settings.model_copy(update=changed)
+            settings = self.settings.model_copy(update=dict(changed or {}))
             try:
                 speed.start(settings, self.catalog)
             except LkError:
@@ -179,9 +179,10 @@ class World:
 
 def make(settings: Settings, folder: Path) -> World:
     """Starts the servers of an instance that is marked as a test's."""
-    values = {name: getattr(settings, name) for name in ("kafka_port", "kafka_controller_port", "trino_port")}
-    config = write_config(folder / "lk.toml", {"data": str(settings.data), "fold_behind": 2, **values})
-    settings = settings.model_copy(update={"fold_behind": 2})
+    settings = settings.model_copy(update={"fold_behind": 2, "lease_seconds": LEASE_SECONDS})
+    names = ("kafka_port", "kafka_controller_port", "trino_port", "fold_behind", "lease_seconds")
+    values = {name: getattr(settings, name) for name in names}
+    config = write_config(folder / "lk.toml", {"data": str(settings.data), **values})
     stack.up(settings)
     (settings.data / MARKER).touch()
     catalog = definitions.load(settings)

@@ -45,6 +45,11 @@ def from_kafka(spark: SparkSession, records: Iterable[Record]) -> DataFrame:
     return spark.createDataFrame(pa.Table.from_pylist(rows, _KAFKA)).coalesce(1)
 
 
+def stored(spark: SparkSession, frame: DataFrame) -> DataFrame:
+    """The same rows, computed once, as tables keep them."""
+    return spark.createDataFrame(frame.toArrow(), schema=frame.schema).coalesce(1)
+
+
 def dicts(frame: DataFrame) -> list[dict[str, Any]]:
     """Rows as dictionaries with aware times and Decimals."""
     rows: list[dict[str, Any]] = frame.toArrow().to_pylist()

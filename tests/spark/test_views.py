@@ -19,7 +19,7 @@ from core.partial import combine, ledger, partial
 from infra.definitions import load
 from infra.settings import Settings
 from tests.oracle import Record, Rows, events, expected, quarantined
-from tests.spark.frames import by_key, dicts, from_kafka, stored_only
+from tests.spark.frames import by_key, dicts, from_kafka, stored, stored_only
 
 LOG = Path(__file__).parents[2] / "data" / "apache-access-2015-05.log.gz"
 MIDNIGHT = 1_763_683_200_000  # 2025-11-21 UTC
@@ -95,7 +95,7 @@ def test_partial_results_add_up(spark: SparkSession, view: str, log: list[Record
     epochs: list[list[Record]] = [[], [], []]
     for record in log:
         dice.choice(epochs).append(record)
-    parts = [partial(definition, trades(spark, epoch)) for epoch in epochs if epoch]
+    parts = [stored(spark, partial(definition, trades(spark, epoch))) for epoch in epochs if epoch]
     dice.shuffle(parts)
     nested = functools.reduce(lambda a, b: combine(definition, a.unionAll(b)), parts)
     flat = combine(definition, functools.reduce(DataFrame.unionAll, reversed(parts)))

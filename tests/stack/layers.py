@@ -11,6 +11,9 @@ from confluent_kafka import Consumer, TopicPartition
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
+from batch.build import build
+from batch.claim import claim
+from batch.land import land
 from core.catalog import Catalog
 from core.cut import Cut
 from core.decode import decode
@@ -58,7 +61,7 @@ def send(settings: Settings, catalog: Catalog, count: int, first: int = 0, extra
 
 def log(settings: Settings, topic: Name, end: Cut | None = None) -> list[Record]:
     """Every record of the topic below ``end``, under the name that the oracle knows."""
-    consumer = Consumer({"bootstrap.servers": settings.bootstrap_servers, "group.id": "none"})
+    consumer = Consumer({"bootstrap.servers": settings.bootstrap_servers, "group.id": "none", "fetch.wait.max.ms": 5})
     found: list[Record] = []
     for _, partition, stop in (end or kafka.ends(settings, [topic])).only([topic]).ends:
         consumer.assign([TopicPartition(str(topic), partition, 0)])
@@ -87,6 +90,13 @@ def shown(settings: Settings, catalog: Catalog, view: Name, publish: int | None 
 
 def wanted(view: Name, prefix: str, records: Sequence[Record]) -> Rows:
     return expected(view.removeprefix(f"{prefix}_"), records)
+
+
+def check(settings: Settings, catalog: Catalog, prefix: str, end: Cut) -> None:
+    """Every view of the catalog serves what plain Python makes of the log below ``end``."""
+    records = log(settings, topic_of(catalog), end)
+    for view in catalog.views:
+        assert shown(settings, catalog, view) == wanted(view, prefix, records)
 
 
 def new_run(settings: Settings, catalog: Catalog, start: Cut | None = None) -> Run:
@@ -137,6 +147,14 @@ def epoch(spark: SparkSession, settings: Settings, catalog: Catalog, run: Run) -
     delta.append_once(lake.manifest(settings, run.id), runs.epoch_row(done), runs.app(run.id), number)
     events.unpersist()
     return done
+
+
+def built(spark: SparkSession, settings: Settings, catalog: Catalog, run: Name | None = None) -> Claim:
+    """Claimed, landed and built; not published."""
+    claimed = claim(settings, catalog, run)
+    land(spark, settings, catalog, claimed.cut)
+    build(spark, settings, catalog, claimed)
+    return claimed
 
 
 def claim_at(settings: Settings, catalog: Catalog, cut: Cut) -> Claim:

@@ -26,11 +26,11 @@ from core.errors import TryAgain
 from infra import delta, leases
 from infra.settings import Settings
 
-leases.BEAT_SECONDS = 0.2
 data, name, table = sys.argv[1:]
+settings = Settings(data=Path(data)).model_copy(update={"lease_seconds": 1.2})
 rows = pa.table({"n": [7]})
 said = []
-with leases.hold(Settings(data=Path(data)), name, fenced=[table]) as lease:
+with leases.hold(settings, name, fenced=[table]) as lease:
     print("held", lease.generation, flush=True)
     sys.stdin.readline()
     for act in (lease.check, lambda: leases.append(lease, table, rows)):
@@ -94,13 +94,11 @@ def test_a_dead_holder_is_followed_at_once(settings: Settings, table: str) -> No
             assert lease.generation == 2
 
 
-def test_a_paused_holder_fails_at_its_check_and_at_its_next_commit(
-    settings: Settings, table: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_paused_holder_fails_at_its_check_and_at_its_next_commit(settings: Settings, table: str) -> None:
     with holder(settings, "batch", table) as child:
         os.kill(child.pid, signal.SIGSTOP)
-        monkeypatch.setattr(leases, "STALE_SECONDS", -1.0)
-        with leases.hold(settings, "batch", fenced=[table]) as successor:
+        impatient = settings.model_copy(update={"lease_seconds": -1.0})
+        with leases.hold(impatient, "batch", fenced=[table]) as successor:
             os.kill(child.pid, signal.SIGCONT)
             assert answer(child) == "lease lost: batch; lease lost: batch"
             leases.append(successor, table, ONE)

@@ -48,7 +48,7 @@ def made_up(settings: Settings, topic: Topic, spec: Trades, count: int, **option
 
 def read_back(settings: Settings, ended: Acknowledged) -> list[Message]:
     """The records at every acknowledged offset, partition by partition."""
-    consumer = Consumer({"bootstrap.servers": settings.bootstrap_servers, "group.id": "none"})
+    consumer = Consumer({"bootstrap.servers": settings.bootstrap_servers, "group.id": "none", "fetch.wait.max.ms": 5})
     found: list[Message] = []
     for written in ended.partitions:
         consumer.assign([TopicPartition(ended.topic, written.partition, written.first)])

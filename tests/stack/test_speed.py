@@ -251,8 +251,9 @@ def test_quarantine_lists_each_bad_record_once_with_its_rule(stack: Settings, sp
 def test_folding_keeps_the_answer_and_the_boundaries(
     stack: Settings, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fold, "LEVELS", (4, 8))
-    settings = stack.model_copy(update={"fold_behind": 2, "max_offsets_per_trigger": 40})
+    monkeypatch.setattr(fold, "LEVELS", (1, 2))
+    settings = stack.model_copy(update={"max_offsets_per_trigger": 40})
+    folding = settings.model_copy(update={"fold_epochs": 4, "fold_behind": 2})
     catalog, run = declared(settings, "folded")
     send(settings, catalog, 600)
     catch_up(settings, spark, catalog, run)
@@ -262,7 +263,7 @@ def test_folding_keeps_the_answer_and_the_boundaries(
     path = lake.speed(settings, run.id, Name(view.name))
     rows = delta.read(path).num_rows
     with leases.hold(settings, f"run_{run.id}") as lease:
-        while fold.fold(spark, settings, run.id, view, newest, [5], lease):
+        while fold.fold(spark, folding, run.id, view, newest, [5], lease):
             pass
     tags = delta.read(path, ["first_epoch", "last_epoch"]).to_pylist()
     spans = sorted({(row["first_epoch"], row["last_epoch"]) for row in tags})
@@ -275,10 +276,10 @@ def test_folding_keeps_the_answer_and_the_boundaries(
 
 
 def test_ranges_lie_between_boundaries_and_behind_the_newest() -> None:
-    spans = [(r.first, r.last) for r in fold.due(newest=260, behind=100, boundaries=[70, 99], level=0)]
+    spans = [(r.first, r.last) for r in fold.due(newest=260, behind=100, boundaries=[70, 99], size=50)]
     assert spans == [(0, 49), (50, 70), (71, 99), (100, 149)]
-    assert fold.due(newest=148, behind=100, boundaries=[], level=0) == []
-    assert [(r.first, r.last) for r in fold.due(1_150, 100, [500], 1)] == [(0, 500), (501, 999)]
+    assert fold.due(newest=148, behind=100, boundaries=[], size=50) == []
+    assert [(r.first, r.last) for r in fold.due(1_150, 100, [500], 1_000)] == [(0, 500), (501, 999)]
 
 
 def test_maintenance_bounds_files_and_changes_nothing(stack: Settings, spark: SparkSession) -> None:

@@ -45,6 +45,7 @@ class Log:
                 "isolation.level": "read_committed",
                 "auto.offset.reset": "error",
                 "fetch.message.max.bytes": 8 << 20,
+                "fetch.wait.max.ms": 5,  # else a partition waits for the last fetch of the one before
                 "log_level": 0,
             }
         )
