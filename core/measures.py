@@ -13,6 +13,11 @@ from dataclasses import dataclass
 # Orders all events; structs compare field by field, left to right.
 POSITION_TYPE = "struct<event_time:timestamp,_topic:string,_partition:int,_offset:bigint>"
 
+# Inside a block of offsets one long orders the events: Spark would sort all rows to aggregate by anything wider.
+_BITS = 20  # of the offset; the 43 above them hold every event time, in milliseconds
+BLOCK = {"_topic": "_topic", "_partition": "_partition", "_block": f"shiftright(_offset, {_BITS})"}
+ORDER = {"_nth": f"shiftleft(unix_millis(event_time), {_BITS}) | (_offset & {2**_BITS - 1})"}
+
 
 @dataclass(frozen=True)
 class Column:
@@ -34,6 +39,11 @@ class Measure:
     def stored(self) -> tuple[Column, ...]:
         """Columns as declared in tables."""
         raise NotImplementedError
+
+    @property
+    def by_block(self) -> bool:
+        """Whether ``aggregate`` holds inside one block only, so that ``combine`` must follow."""
+        return False
 
     @property
     def aggregate(self) -> dict[str, str]:
@@ -128,7 +138,10 @@ class Max(Measure):
 
 @dataclass(frozen=True)
 class Latest(Measure):
-    """Value of the last event by (event time, topic, partition, offset); its position is stored beside it."""
+    """Value of the last event by (event time, topic, partition, offset); its position is stored beside it.
+
+    Of the rows that one event exploded into it is the last element.
+    """
 
     type: str = "string"
 
@@ -142,16 +155,20 @@ class Latest(Measure):
         return (Column(self.name, self.type), Column(self.at, POSITION_TYPE))
 
     @property
+    def by_block(self) -> bool:
+        return True
+
+    @property
     def aggregate(self) -> dict[str, str]:
-        # One comparison per row; several rows that one event exploded into are told apart by their value.
-        won = f"{self._which}(struct(event_time, _partition, _offset, {self.of} as value))"
-        return {f"_{self.name}_won": won, "_topic": "any_value(_topic)"}
+        which = self._which
+        return {self.name: f"{which}_by({self.of}, _order)", f"_{self.name}_nth": f"{which}(_nth)"}
 
     @property
     def finish(self) -> dict[str, str]:
-        won = f"_{self.name}_won"
-        at = f"{won}.event_time as event_time, _topic, {won}._partition as _partition, {won}._offset as _offset"
-        return {self.name: f"{won}.value", self.at: f"struct({at})"}
+        nth = f"_{self.name}_nth"
+        time = f"timestamp_millis(shiftright({nth}, {_BITS})) as event_time"
+        offset = f"shiftleft(_block, {_BITS}) | ({nth} & {2**_BITS - 1}) as _offset"
+        return {self.name: self.name, self.at: f"struct({time}, _topic, _partition, {offset})"}
 
     @property
     def combine(self) -> dict[str, str]:

@@ -8,10 +8,12 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
 from core.decode import ERROR, EVENT_TIME
-from core.view import ROWS, View
+from core.measures import BLOCK, ORDER
+from core.view import ROWS, View, Window
 
-SEMANTICS = 1  # part of every view's digest; raise it when the same events would give other rows
+SEMANTICS = 2  # part of every view's digest; raise it when the same events would give other rows
 
+_ELEMENT = "_element"  # which element of its event a row is
 _PANE = "_pane"  # start of the pane in epoch milliseconds, until it becomes the window's column
 
 
@@ -19,35 +21,29 @@ def rows(view: View, events: DataFrame) -> DataFrame:
     """The view's rows of decoded events of one topic: good ones, exploded, then filtered."""
     frame = events.where(fn.col(ERROR).isNull())
     if view.explode is not None:
-        frame = frame.withColumn(view.explode.name, fn.explode(fn.expr(view.explode.expr)))
+        frame = frame.select("*", fn.posexplode(fn.expr(view.explode.expr)).alias(_ELEMENT, view.explode.name))
     return frame if view.where is None else frame.where(view.where)
 
 
 def partial(view: View, events: DataFrame) -> DataFrame:
-    """Decoded rows of one topic, aggregated to ``view.stored_columns``: panes first, then windows."""
-    frame = rows(view, events)
+    """Decoded rows of one topic, aggregated to ``view.stored_columns``: panes and blocks first, then windows."""
+    frame = _ordered(view, rows(view, events))
     keys = [fn.expr(key.expr).cast(key.type).alias(key.name) for key in view.keys]
     if view.window is not None:
         keys.append(_pane(fn.unix_millis(EVENT_TIME), view.window.pane).alias(_PANE))
-    aggregates = {name: sql for measure in view.measures for name, sql in measure.aggregate.items()}
-    values = [fn.expr(sql).alias(name) for name, sql in aggregates.items()]
-    frame = frame.groupBy(*keys).agg(*values, fn.count(fn.lit(1)).alias(ROWS))
-    if view.window is None:
-        return _finished(view, frame)
-    if view.window.copies == 1:
-        return _finished(view, _window(view.window.name, frame))
-    hops = fn.sequence(fn.lit(0), fn.lit(view.window.copies - 1))
-    frame = frame.withColumn("_hop", fn.explode(hops))
-    frame = frame.withColumn(_PANE, fn.col(_PANE) - fn.col("_hop") * fn.lit(view.window.pane))
-    return combine(view, _finished(view, _window(view.window.name, frame)))
+    by_block = any(measure.by_block for measure in view.measures)
+    blocks = _named(BLOCK) if by_block else []
+    values = _named({name: sql for measure in view.measures for name, sql in measure.aggregate.items()})
+    frame = frame.groupBy(*keys, *blocks).agg(*values, fn.count(fn.lit(1)).alias(ROWS))
+    parts = _finished(view, frame if view.window is None else _windows(view.window, frame))
+    return combine(view, parts) if by_block or (view.window and view.window.copies > 1) else parts
 
 
 def combine(view: View, parts: DataFrame) -> DataFrame:
     """Partial rows of the view, merged per key."""
     keys = [fn.col(column.name) for column in view.key_columns]
     merged = {name: sql for measure in view.measures for name, sql in measure.combine.items()}
-    aggregates = [fn.expr(sql).alias(name) for name, sql in {**merged, ROWS: f"sum({ROWS})"}.items()]
-    return _declared(view, parts.groupBy(*keys).agg(*aggregates))
+    return _declared(view, parts.groupBy(*keys).agg(*_named({**merged, ROWS: f"sum({ROWS})"})))
 
 
 def ledger(views: Iterable[View], events: DataFrame) -> DataFrame:
@@ -82,8 +78,23 @@ def _pane(millis: Column, size: int) -> Column:
     return millis - fn.pmod(millis, fn.lit(size).cast("bigint"))
 
 
-def _window(name: str, frame: DataFrame) -> DataFrame:
-    return frame.withColumn(name, fn.timestamp_millis(_PANE))
+def _ordered(view: View, frame: DataFrame) -> DataFrame:
+    """With what orders rows inside a block: ``_nth``, and ``_order`` that tells the elements of one event apart."""
+    frame = frame.withColumns({name: fn.expr(sql) for name, sql in ORDER.items()})
+    nth = fn.col("_nth")
+    return frame.withColumn("_order", fn.struct(nth, _ELEMENT) if view.explode else nth)
+
+
+def _named(columns: dict[str, str]) -> list[Column]:
+    return [fn.expr(sql).alias(name) for name, sql in columns.items()]
+
+
+def _windows(window: Window, frame: DataFrame) -> DataFrame:
+    """Each pane in every window that it is a piece of."""
+    if window.copies > 1:
+        frame = frame.withColumn("_hop", fn.explode(fn.sequence(fn.lit(0), fn.lit(window.copies - 1))))
+        frame = frame.withColumn(_PANE, fn.col(_PANE) - fn.col("_hop") * fn.lit(window.pane))
+    return frame.withColumn(window.name, fn.timestamp_millis(_PANE))
 
 
 def _finished(view: View, frame: DataFrame) -> DataFrame:
