@@ -26,7 +26,7 @@ from speed.epoch import Compute
 from speed.maintenance import Maintenance
 from speed.sink import Sink, Stopped, require_same_topics
 
-CONF = {
+_CONF = {
     "spark.sql.adaptive.enabled": "false",
     "spark.driver.maxResultSize": "256m",
     "spark.sql.streaming.numRecentProgressUpdates": "5",
@@ -34,6 +34,12 @@ CONF = {
     "spark.ui.retainedStages": "20",
     "spark.ui.retainedTasks": "200",
     "spark.sql.ui.retainedExecutions": "10",
+}
+# On a local disk Spark's usual one starts twenty processes an epoch (chmod, readlink): a quarter of an epoch's time.
+# This one does not exclude a second writer; the run's lease does, and what a late one wrote is refused.
+_LOCAL_CHECKPOINT = {
+    "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming.checkpointing"
+    ".FileSystemBasedCheckpointFileManager",
 }
 _NEW = "start a new run: `lk speed start --new`"
 # What Spark says when the broker, not the data, is the reason.
@@ -70,7 +76,8 @@ def run_forever(settings: Settings, catalog: Catalog, run: Name) -> None:
 
 
 def _drive(settings: Settings, catalog: Catalog, run: Name, stop: threading.Event) -> None:
-    spark = session(settings, _app(run), CONF)
+    local = _LOCAL_CHECKPOINT if settings.checkpoint_root.startswith("/") else {}
+    spark = session(settings, _app(run), _CONF | local)
     with driving(spark, settings, catalog, runs.run(settings, run)) as (query, sink):
         progress.write_state(settings, run, "running", epoch=_last(settings, run))
         while query.isActive and not stop.wait(0.2):
