@@ -101,7 +101,7 @@ class Settings(BaseSettings):
     fold_behind: int = Field(default=100, ge=1, description="Epochs this many behind the newest may be folded")
     fold_epochs: int = Field(default=50, ge=2, description="Epochs that are folded into one, on the lowest level")
     lease_seconds: float = Field(
-        default=30.0, ge=5.0, description="A process that is silent for this long may be replaced by another"
+        default=30.0, ge=5.0, description="Silence after which a process may be replaced; one value for all of a lake"
     )
 
     @field_validator("views", mode="before")
