@@ -19,6 +19,7 @@ from infra import control, delta, kafka, lake, trino
 from infra.settings import Settings
 from tests.oracle import Rows
 from tests.stack.layers import POISON, catalog_of, claim_at, epoch, log, new_run, send, topic_of, wanted
+from tests.support.topics import delete
 
 Stack = tuple[Settings, SparkSession]
 
@@ -197,15 +198,8 @@ def test_a_topic_made_again_is_refused(both: Stack) -> None:
     topic = topic_of(catalog)
     send(settings, catalog, 200)
     land(spark, settings, catalog, kafka.ends(settings, [topic]))
-    for future in kafka.admin(settings).delete_topics([str(topic)]).values():
-        future.result(timeout=20)
-    from tenacity import retry, stop_after_delay, wait_fixed
-
-    @retry(stop=stop_after_delay(30), wait=wait_fixed(0.2))
-    def made_again() -> None:
-        send(settings, catalog, 900)
-
-    made_again()
+    delete(settings, topic)
+    send(settings, catalog, 900)
     with pytest.raises(Refused, match="deleted and made again"):
         land(spark, settings, catalog, kafka.ends(settings, [topic]))
 

@@ -15,6 +15,7 @@ from infra import kafka, runs
 from infra.runs import Run
 from infra.settings import Settings
 from tests.conftest import free_ports
+from tests.support.topics import delete
 
 
 def catalog(name: str, partitions: int = 3) -> Catalog:
@@ -67,7 +68,7 @@ def test_a_group_holds_the_cut_that_was_committed(stack: Settings) -> None:
 def test_a_topic_made_again_has_another_id(stack: Settings) -> None:
     kafka.create_topics(stack, catalog("again"))
     before = kafka.topic_ids(stack, ["again"])
-    kafka.admin(stack).delete_topics(["again"], operation_timeout=30)["again"].result(30)
+    delete(stack, "again")
     kafka.create_topics(stack, catalog("again"))
     assert kafka.topic_ids(stack, ["again"]) != before
 

@@ -19,6 +19,7 @@ from infra.settings import Settings
 from speed import control, job
 from tests.stack.layers import catalog_of, send, topic_of
 from tests.stack.speed_runs import catch_up, declared, running
+from tests.support.topics import delete
 
 
 def test_a_topic_made_again_is_refused(stack: Settings, spark: SparkSession) -> None:
@@ -27,7 +28,7 @@ def test_a_topic_made_again_is_refused(stack: Settings, spark: SparkSession) -> 
     send(stack, catalog, 100)
     catch_up(stack, spark, catalog, run)
     before = runs.epochs(stack, run.id)
-    kafka.admin(stack).delete_topics([str(topic)], operation_timeout=30)[str(topic)].result(30)
+    delete(stack, topic)
     send(stack, catalog, 300)
     with pytest.raises(Refused, match="deleted and made again"):
         catch_up(stack, spark, catalog, run)
@@ -41,7 +42,7 @@ def test_a_topic_made_again_under_a_running_job_stops_it(stack: Settings, spark:
     with job.driving(spark, stack, catalog, run) as (query, sink):
         query.processAllAvailable()
         before = runs.epochs(stack, run.id)
-        kafka.admin(stack).delete_topics([str(topic)], operation_timeout=30)[str(topic)].result(30)
+        delete(stack, topic)
         send(stack, catalog, 300)
         with pytest.raises(StreamingQueryException):
             query.awaitTermination(120)

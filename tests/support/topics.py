@@ -1,0 +1,17 @@
+"""What only tests do to topics."""
+
+from __future__ import annotations
+
+from infra import kafka
+from infra.settings import Settings
+from tests.support.waiting import eventually
+
+
+def delete(settings: Settings, topic: str) -> None:
+    """Deletes a topic and returns when the broker no longer knows it, which is a moment after it said yes."""
+    kafka.admin(settings).delete_topics([topic], operation_timeout=30)[topic].result(30)
+
+    def gone() -> None:
+        assert topic not in kafka.topics(settings)
+
+    eventually(settings, 30, gone)
