@@ -33,8 +33,6 @@ _CONF = {
     "spark.databricks.delta.snapshotPartitions": "1",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "2",
-    # Written by partition without sorting by it first, as a task reads one partition of the log.
-    "spark.sql.maxConcurrentOutputFileWriters": "16",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
