@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from infra import lake
 from infra.local import stack as local
 from infra.settings import LOOPBACK, Settings
 from infra.spark import session
@@ -48,9 +49,10 @@ def fresh_settings(folder: Path) -> Settings:
 
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
-    """Settings of an instance whose servers are up for the whole run."""
+    """Settings of an instance whose servers are up, and whose lake is open, for the whole run."""
     settings = fresh_settings(tmp_path_factory.mktemp("instance"))
     local.up(settings)
+    lake.open_lake(settings)  # some tests write single tables, and may come first
     yield settings
     local.down(settings)
 
