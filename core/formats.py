@@ -45,8 +45,8 @@ def _json_texts(topic: Topic, json: Json, frame: DataFrame) -> DataFrame:
     names = json_names(json)
     frame = frame.withColumn("_parts", shape.parts(topic, json, names))
     found = fn.col("_parts")
-    texts = [shape.text(found, number).alias(name) for number, name in enumerate(names)]
-    quick = fn.struct(*texts, fn.lit(None).cast("string").alias("_bad"))
+    members = [shape.text(found, number).alias(name) for number, name in enumerate(names)]
+    quick = fn.struct(*members, fn.lit(None).cast("string").alias("_bad"))
     frame = frame.withColumn("_json", fn.when(shape.matched(found), quick).otherwise(_parsed(names)))
     readable = fn.col("_json").isNotNull() & fn.col("_json._bad").isNull()
     frame = frame.select("*", readable.alias("_readable"), *(fn.col("_json")[name].alias(name) for name in names))

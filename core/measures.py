@@ -15,8 +15,9 @@ POSITION_TYPE = "struct<event_time:timestamp,_topic:string,_partition:int,_offse
 
 # Inside a block of offsets one long orders the events: Spark would sort all rows to aggregate by anything wider.
 _BITS = 20  # of the offset; the 43 above them hold every event time, in milliseconds
+_MASK = 2**_BITS - 1
 BLOCK = {"_topic": "_topic", "_partition": "_partition", "_block": f"shiftright(_offset, {_BITS})"}
-ORDER = {"_nth": f"shiftleft(unix_millis(event_time), {_BITS}) | (_offset & {2**_BITS - 1})"}
+ORDER = {"_nth": f"shiftleft(unix_millis(event_time), {_BITS}) | (_offset & {_MASK})"}
 
 
 @dataclass(frozen=True)
@@ -167,7 +168,7 @@ class Latest(Measure):
     def finish(self) -> dict[str, str]:
         nth = f"_{self.name}_nth"
         time = f"timestamp_millis(shiftright({nth}, {_BITS})) as event_time"
-        offset = f"shiftleft(_block, {_BITS}) | ({nth} & {2**_BITS - 1}) as _offset"
+        offset = f"shiftleft(_block, {_BITS}) | ({nth} & {_MASK}) as _offset"
         return {self.name: self.name, self.at: f"struct({time}, _topic, _partition, {offset})"}
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdist.scheduler import LoadFileScheduling
 
 
-class ByServers(LoadFileScheduling):  # type: ignore[misc]
+class ByServers(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
     """Sends tests that use the same servers to the same process."""
 
     def _split_scope(self, nodeid: str) -> str:
