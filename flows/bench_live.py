@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
+import psutil
+
 from core.catalog import Catalog
 from core.ident import Name
 from flows import bench_load as load
@@ -164,7 +166,9 @@ def _kill(live: Live) -> None:
     for name in names:
         found = process.alive(live.settings, name)
         if found:
+            victim = psutil.Process(found.pid)
             os.killpg(found.pid, signal.SIGKILL)
+            victim.wait()
 
 
 def _age(live: Live) -> float:

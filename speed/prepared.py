@@ -10,6 +10,7 @@ Idea: prepared statements.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,16 +83,10 @@ def prepare(
     """Plans everything once; None when a plan keeps results between its runs, and so cannot be used twice."""
     inbox = f"{lake.checkpoint(settings, run.id)}/inbox"
     filesystem(inbox)[0].create_dir(filesystem(inbox)[1], recursive=True)
-    plans = {}
-    for topic, reading in views.items():
-        write(inbox, topic, "[]")
-        events = decoded(catalog, topic, _records(spark, inbox, topic))
-        made = [_planned(branch) for branch in branches(topic, reading, events)]
-        fit = tuple(plan for plan in made if plan is not None)
-        if len(fit) != len(made):
-            return None
-        plans[topic] = fit
-    return Prepared(spark, inbox, plans)
+    with ThreadPoolExecutor() as pool:  # planning is half of a start, and topics are planned apart
+        coming = {name: pool.submit(_plan_topic, spark, catalog, inbox, name, views[name]) for name in views}
+    plans = {topic: made for topic, future in coming.items() if (made := future.result()) is not None}
+    return Prepared(spark, inbox, plans) if len(plans) == len(views) else None
 
 
 def write(inbox: str, topic: Name, text: str) -> None:
@@ -113,6 +108,16 @@ def _records(spark: SparkSession, inbox: str, topic: Name) -> DataFrame:
     content = spark.read.format("binaryFile").load(f"{inbox}/{topic}.json").coalesce(1)
     parsed = fn.from_json(fn.col("content").cast("string"), _SHAPE)
     return content.select(fn.inline(parsed)).withColumn("timestamp", fn.timestamp_micros("timestamp"))
+
+
+def _plan_topic(
+    spark: SparkSession, catalog: Catalog, inbox: str, topic: Name, views: Sequence[View]
+) -> tuple[_Plan, ...] | None:
+    write(inbox, topic, "[]")
+    events = decoded(catalog, topic, _records(spark, inbox, topic))
+    made = [_planned(branch) for branch in branches(topic, views, events)]
+    plans = tuple(plan for plan in made if plan is not None)
+    return plans if len(plans) == len(made) else None
 
 
 def _planned(branch: Branch) -> _Plan | None:
