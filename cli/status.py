@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cli.output import out, table
+from core.cut import Cut
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,8 +29,11 @@ def print_status(seen: Overview) -> None:
     if seen.views:
         table(
             "views",
-            ["view", "mode", "build", "run", "epoch", "lag (records)", "age (s)", "publication"],
-            [(v.view, v.mode, v.build, v.run, v.epoch, v.lag, v.age, v.publication) for v in seen.views],
+            ["view", "mode", "build", "cut (offsets)", "run", "epoch", "lag (records)", "age (s)", "publication"],
+            [
+                (v.view, v.mode, v.build, v.cut.size_since(Cut()), v.run, v.epoch, v.lag, v.age, v.publication)
+                for v in seen.views
+            ],
         )
         _print_ledger(seen)
     for reason in seen.unhealthy:
