@@ -23,7 +23,7 @@ from speed.branches import LEDGER, QUARANTINE, Branch, branches, decoded
 from speed.prepared import Prepared, prepare
 from speed.progress import Planned
 
-SMALL = 25_000  # offsets; up to it, a restart's backlog too, one task and one job beat planning and a shuffle
+SMALL = 25_000  # offsets; up to it, a restart's backlog too, plans made once and one task each beat a shuffle
 FEW_ROWS = 250_000  # view rows; up to it a partial is collected, and delta-rs writes it in a tenth of Spark's time
 _FEW_BAD = 1_000
 

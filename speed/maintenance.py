@@ -23,7 +23,7 @@ from speed import tables
 from speed.fold import fold
 
 COMPACT = 20  # epochs between two runs of each task on each table
-CHECKPOINT = 50
+CHECKPOINT = 20  # readers parse every commit since the last one
 VACUUM = 600
 _SMALL_FILE = 1024 * 1024
 _LARGE_FILE = 16 * _SMALL_FILE

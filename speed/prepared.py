@@ -1,8 +1,8 @@
 """Small epochs without planning: the plan is made once, over a file whose content each epoch replaces.
 
 Building and planning decoders and views costs Spark several times what computing a few hundred records does. So the
-records of a small epoch become a JSON file per topic (bytes as base64), and RDDs that were planned once read it: one
-job gives the ledger, the quarantine and every view's partial, through the same functions as everywhere else.
+records of a small epoch become a JSON file per topic (bytes as base64), and RDDs that were planned once read it: they
+give the ledger, the quarantine and every view's partial, through the same functions as everywhere else.
 A plan with an exchange keeps its shuffle files, so it would answer with the epoch before: such a plan is refused.
 Idea: prepared statements.
 """
@@ -52,9 +52,9 @@ class Prepared:
     plans: dict[Name, tuple[_Plan, ...]]
 
     def run(self, topics: Sequence[Name]) -> list[tuple[Branch, pa.Table]]:
-        """Computes every branch of these topics over what is in the inbox, in one job."""
+        """Computes every branch of these topics over what is in the inbox."""
         plans = [plan for topic in topics for plan in self.plans[topic]]
-        results = _collect(self.spark, [plan.rdd for plan in plans]) if plans else []  # an empty epoch
+        results = _collect(self.spark, [plan.rdd for plan in plans])
         return [(plan.branch, _table(plan.schema, found)) for plan, found in zip(plans, results, strict=True)]
 
     def culprit(self, topics: Sequence[Name]) -> Branch | None:
@@ -129,17 +129,12 @@ def _planned(branch: Branch) -> _Plan | None:
     return _Plan(branch, jdf.toArrowBatchRdd(plan).toJavaRDD(), schema)
 
 
-def _collect(spark: SparkSession, rdds: list[Any]) -> list[list[Any]]:
-    """Runs RDDs of one partition each as one job; what each one gave."""
-    context: Any = spark.sparkContext
-    gateway, jvm = context._gateway, context._jvm
-    array = gateway.new_array(jvm.org.apache.spark.api.java.JavaRDD, len(rdds))
-    numbers = gateway.new_array(jvm.int, len(rdds))
-    for place, rdd in enumerate(rdds):
-        array[place], numbers[place] = rdd, place
+def _collect(spark: SparkSession, rdds: Sequence[Any]) -> list[list[Any]]:
+    """Runs RDDs side by side, each as a job of its own, so that a task carries one plan only; what each one gave."""
     # Tasks of a plain job see the session's settings only as local properties.
-    context.setLocalProperty("spark.sql.session.timeZone", "UTC")
-    return [list(part) for part in context._jsc.union(array).collectPartitions(numbers)]
+    spark.sparkContext.setLocalProperty("spark.sql.session.timeZone", "UTC")
+    running = [rdd.collectAsync() for rdd in rdds]
+    return [list(job.get()) for job in running]
 
 
 def _table(schema: pa.Schema, messages: list[Any]) -> pa.Table:
