@@ -149,13 +149,6 @@ def vacuum(path: str) -> int:
     return len(gone)
 
 
-def maintain(path: str) -> None:
-    """Compacts, sums up the log and deletes what is older than the table's declared retention."""
-    compact(path)
-    checkpoint(path)
-    vacuum(path)
-
-
 def _write_once(
     path: str,
     rows: pa.Table,

@@ -22,8 +22,7 @@ from infra.settings import Settings
 from speed import tables
 from speed.fold import fold
 
-COMPACT = 20  # epochs between two runs of each task on each table
-CHECKPOINT = 20  # readers parse every commit since the last one
+TIDY = 20  # epochs: readers open every small file, and parse every commit since the log was summed up
 VACUUM = 600
 _SMALL_FILE = 1024 * 1024
 _LARGE_FILE = 16 * _SMALL_FILE
@@ -74,14 +73,10 @@ class Maintenance:
     def _enqueue(self, epoch: int) -> None:
         if not epoch:
             return
-        turn = epoch // COMPACT
-        if epoch % COMPACT == 0:
-            size = _LARGE_FILE if turn % 10 == 0 else _SMALL_FILE
+        if epoch % TIDY == 0:
+            size = _LARGE_FILE if epoch // TIDY % 10 == 0 else _SMALL_FILE
             for path in self.paths:
-                self._queue.append(lambda path=path: delta.compact(path, size, lease=self.lease))  # type: ignore[misc]
-        if epoch % CHECKPOINT == 0:
-            for path in self.paths:
-                self._queue.append(lambda path=path: delta.checkpoint(path))  # type: ignore[misc]
+                self._queue.append(lambda path=path: self._tidy(path, size))  # type: ignore[misc]
         often = self.settings.fold_epochs
         if epoch % often == 0 and epoch >= self.settings.fold_behind + often:
             for view in self.views:
@@ -89,6 +84,10 @@ class Maintenance:
         if epoch % VACUUM == 0:
             for path in self.paths:
                 self._queue.append(lambda path=path: delta.vacuum(path))  # type: ignore[misc]
+
+    def _tidy(self, path: str, size: int) -> None:
+        delta.compact(path, size, lease=self.lease)
+        delta.checkpoint(path)
 
     def _fold(self, view: object, epoch: int) -> None:
         """One range; when there is more to fold, it is done in the next turn."""

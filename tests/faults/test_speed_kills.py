@@ -68,7 +68,7 @@ def test_a_speed_process_killed_in_a_fold_leaves_every_row_once(world: World) ->
 
 
 def small_epochs(world: World, seed: int) -> list[Sent]:
-    """Enough records to reach the next epoch at which a fold is due, at about 12 an epoch."""
+    """Enough records to reach the next epoch at which a fold is due, and its turn, at about 12 records an epoch."""
     often = SMALL["fold_epochs"]
     due = max(2 * often, (world.epoch // often + 1) * often)
-    return mixed(seed, (due - world.epoch + 5) * 12)
+    return mixed(seed, (due - world.epoch + 15) * 12)
