@@ -81,7 +81,7 @@ class Settings(BaseSettings):
     checkpoints: Place | None = Field(default=None, description="Root of the checkpoints: a folder or a URI")
 
     spark_master: str = Field(default="local[2]", min_length=1, description="Spark master")
-    spark_memory: Memory = Field(default="1536m", description="Heap of the Spark driver")
+    spark_memory: Memory = Field(default="1g", description="Heap of the Spark driver")
     spark_conf: Annotated[dict[str, str], NoDecode] = Field(
         default_factory=dict, description="More Spark settings; in the environment as JSON"
     )
