@@ -10,11 +10,13 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 
 from pyspark.sql import SparkSession
 
 from core.catalog import Catalog
 from core.ident import Name
+from core.view import View
 from infra import control, delta
 from infra.leases import Lease
 from infra.runs import Run
@@ -76,27 +78,24 @@ class Maintenance:
         if epoch % TIDY == 0:
             size = _LARGE_FILE if epoch // TIDY % 10 == 0 else _SMALL_FILE
             for path in self.paths:
-                self._queue.append(lambda path=path: self._tidy(path, size))  # type: ignore[misc]
+                self._queue.append(partial(self._tidy, path, size))
         often = self.settings.fold_epochs
         if epoch % often == 0 and epoch >= self.settings.fold_behind + often:
             for view in self.views:
-                self._queue.append(lambda view=view: self._fold(view, epoch))  # type: ignore[misc]
+                self._queue.append(partial(self._fold, view, epoch))
         if epoch % VACUUM == 0:
             for path in self.paths:
-                self._queue.append(lambda path=path: delta.vacuum(path))  # type: ignore[misc]
+                self._queue.append(partial(delta.vacuum, path))
 
     def _tidy(self, path: str, size: int) -> None:
         delta.compact(path, size, lease=self.lease)
         delta.checkpoint(path)
 
-    def _fold(self, view: object, epoch: int) -> None:
+    def _fold(self, view: View, epoch: int) -> None:
         """One range; when there is more to fold, it is done in the next turn."""
-        from core.view import View
-
-        assert isinstance(view, View)
         marks = boundaries(self.settings, self.run.id)
         if fold(self.spark, self.settings, self.run.id, view, epoch, marks, self.lease):
-            self._queue.append(lambda: self._fold(view, epoch))
+            self._queue.append(partial(self._fold, view, epoch))
 
 
 def boundaries(settings: Settings, run: Name) -> list[int]:
