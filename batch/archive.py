@@ -55,7 +55,7 @@ def look(topic: Name, decoder: Name, path: str) -> Archive:
 def generations(settings: Settings, topic: Name) -> list[Archive]:
     """Every decoder's archive of a topic, the one that reaches furthest first."""
     found = [generation(settings, topic, name) for name in lake.decoders(settings, topic)]
-    return sorted((a for a in found if a.exists), key=lambda a: a.ends.size_since(Cut()), reverse=True)
+    return sorted((a for a in found if a.exists), key=lambda a: a.ends.size, reverse=True)
 
 
 def below(spark: SparkSession, archive: Archive, cut: Cut, start: Cut | None = None) -> DataFrame:

@@ -56,12 +56,12 @@ def land(spark: SparkSession, settings: Settings, catalog: Catalog, cut: Cut) ->
     """
     lake.open_lake(settings)
     topics = [name for name in catalog.topics if cut.only([name]).ends]
-    with control.hold(settings, "batch") as lease, bar("landing", cut.size_since(Cut()), "") as done:
+    with control.hold(settings, "batch") as lease, bar("landing", cut.size, "") as done:
         faults.reach("batch.2_before_land")
         landed: list[Landed] = []
         for name in topics:
             landed.append(_land(spark, settings, catalog.topics[name], cut.only([name]), lease))
-            done(cut.only(topics[: len(landed)]).size_since(Cut()))
+            done(cut.only(topics[: len(landed)]).size)
         faults.reach("batch.4_after_land")
     for one in landed:
         register(settings, one.topic, one.path)

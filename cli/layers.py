@@ -133,8 +133,7 @@ def rebuild() -> None:
 
 def _print_claim(claimed: Claim) -> None:
     pair = f"run {claimed.run}, epoch {claimed.epoch}" if claimed.run else "no run"
-    size = sum(end for _, _, end in claimed.cut.ends)
-    out().print(f"claimed  {claimed.build} · cut at {size:,} offsets · paired with {pair}")
+    out().print(f"claimed  {claimed.build} · cut at {claimed.cut.size:,} offsets · paired with {pair}")
 
 
 def _print_landed(landed: list[Landed] | tuple[Landed, ...]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cli.output import out, table
-from core.cut import Cut
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,10 +29,7 @@ def print_status(seen: Overview) -> None:
         table(
             "views",
             ["view", "mode", "build", "cut (offsets)", "run", "epoch", "lag (records)", "age (s)", "publication"],
-            [
-                (v.view, v.mode, v.build, v.cut.size_since(Cut()), v.run, v.epoch, v.lag, v.age, v.publication)
-                for v in seen.views
-            ],
+            [(v.view, v.mode, v.build, v.cut.size, v.run, v.epoch, v.lag, v.age, v.publication) for v in seen.views],
         )
         _print_ledger(seen)
     for reason in seen.unhealthy:

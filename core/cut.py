@@ -58,6 +58,11 @@ class Cut:
         """Exclusive end offset of one partition."""
         return {(t, p): end for t, p, end in self.ends}.get((Name(topic), partition), 0)
 
+    @property
+    def size(self) -> int:
+        """Offsets below the cut."""
+        return sum(end for _, _, end in self.ends)
+
     def only(self, topics: Iterable[str]) -> Cut:
         """The cut restricted to some topics."""
         wanted = set(topics)

@@ -117,10 +117,10 @@ def _ledger(settings: Settings, topic: Name, log: Cut, epochs: Sequence[Epoch], 
     decoded, quarantined = query(settings, sql).rows[0]
     return Ledger(
         topic=topic,
-        log=log.only([topic]).size_since(Cut()),
+        log=log.only([topic]).size,
         speed_decoded=sum(row.decoded for row in counted),
         speed_quarantined=sum(row.quarantined for row in counted),
-        cut=cut.only([topic]).size_since(Cut()),
+        cut=cut.only([topic]).size,
         batch_decoded=decoded,
         batch_quarantined=quarantined,
     )

@@ -69,7 +69,7 @@ def reach(settings: Settings, view: Name, pin: Pin) -> Reach:
 def lines(catalog: Catalog, reaches: Mapping[Name, Reach]) -> tuple[Line, ...]:
     """Every partition once, from the view that reaches furthest in its topic."""
     found: dict[tuple[Name, int], Line] = {}
-    for view, one in sorted(reaches.items(), key=lambda item: item[1].end.size_since(Cut())):
+    for view, one in sorted(reaches.items(), key=lambda item: item[1].end.size):
         counted = _counted(one)
         for topic, partition, end in one.end.only(catalog.view(view).sources).ends:
             decoded, quarantined = counted.get(f"{topic}/{partition}", (0, 0))
