@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 APP = "land"
 _STATS = "_offset,_timestamp,event_time"  # read back by `look`, and by who reads a span; of others they only cost time
 _POLL_RECORDS = "5000"  # ten times Kafka's default: a fifth less work per record
-_TASK_RECORDS = 500_000  # tasks of one file each, small enough that all cores end at about the same time
+_TASK_RECORDS = 250_000  # tasks of one file each, small enough that all cores end at about the same time
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -74,8 +75,14 @@ def _claimed(settings: Settings, name: str | None) -> Claim:
 
 @contextlib.contextmanager
 def _spark(settings: Settings) -> Iterator[SparkSession]:
-    spark = session(settings, "batch")
+    spark = session(settings, "batch", {"spark.master": _one_more(settings.spark_master)})
     try:
         yield spark
     finally:
         spark.stop()
+
+
+def _one_more(master: str) -> str:
+    """A task more than the threads of ``local[N]``: a task that waits for Kafka or the disk leaves no core idle."""
+    threads = re.fullmatch(r"local\[(\d+)\]", master)
+    return f"local[{int(threads[1]) + 1}]" if threads else master
