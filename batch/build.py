@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from batch.archive import Archive, below, generation
 from batch.gate import Count, Verdict, count, judge
 from core.catalog import Catalog
 from core.cut import Cut
@@ -20,6 +19,7 @@ from core.partial import combine, partial
 from core.topic import Topic
 from core.view import View
 from infra import control, delta, faults, lake
+from infra.archive import Archive, below, generation
 from infra.control import Built, Claim, How
 from infra.progress import bar
 from infra.settings import Settings

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
 
-from batch.archive import TOPIC_ID, Archive, below, generation, generations, look
 from core.catalog import Catalog
 from core.cut import Cut, Span
 from core.decode import decode, decoded_columns, raw
@@ -23,6 +22,7 @@ from core.errors import Refused, TryAgain
 from core.ident import Name
 from core.topic import Topic
 from infra import control, delta, faults, kafka, lake, trino
+from infra.archive import TOPIC_ID, Archive, below, generation, generations, look
 from infra.progress import bar
 from infra.settings import Settings
 

@@ -18,7 +18,8 @@ from infra import control
 from infra.control import Built, Claim, Publication
 from infra.settings import Settings
 from infra.spark import session
-from serving.publish import publish
+from serving.publish import in_kappa, publish
+from serving.repair import last_done
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,22 +32,41 @@ class BatchRun:
     claim: Claim
     landed: tuple[Landed, ...]
     built: tuple[Built, ...]
-    publication: Publication
+    publication: Publication | None
+
+    @property
+    def note(self) -> str:
+        """Why nothing was published, if so."""
+        kappa = "Kappa serves: the build is kept and not served; `lk switch lambda` serves one"
+        return "" if self.publication else kappa
 
 
-def run_batch(settings: Settings, catalog: Catalog, *, incremental: bool = False, why: str = "lk batch") -> BatchRun:
-    """Claims, lands, builds and publishes; a failure in any step leaves what is served untouched."""
+def run_batch(
+    settings: Settings,
+    catalog: Catalog,
+    *,
+    incremental: bool = False,
+    to_lambda: bool = False,
+    why: str = "lk batch",
+) -> BatchRun:
+    """Claims, lands, builds and publishes; a failure in any step leaves what is served untouched.
+
+    While Kappa serves nothing is published, unless ``to_lambda``.
+    """
     claimed = claim(settings, catalog)
-    with _spark(settings) as spark:
+    with batch_session(settings) as spark:
         landed = land(spark, settings, catalog, claimed.cut)
         built = build(spark, settings, catalog, claimed, incremental=incremental)
-    return BatchRun(claimed, tuple(landed), tuple(built), publish(settings, catalog, claimed.build, why=why))
+    if in_kappa(last_done(settings)) and not to_lambda:
+        return BatchRun(claimed, tuple(landed), tuple(built), None)
+    done = publish(settings, catalog, claimed.build, why=why, to_lambda=to_lambda)
+    return BatchRun(claimed, tuple(landed), tuple(built), done)
 
 
 def land_claim(settings: Settings, catalog: Catalog, name: str | None) -> tuple[Landed, ...]:
     """Lands the log up to the cut of a claim; None means the newest claim."""
     claimed = _claimed(settings, name)
-    with _spark(settings) as spark:
+    with batch_session(settings) as spark:
         return tuple(land(spark, settings, catalog, claimed.cut))
 
 
@@ -55,7 +75,7 @@ def build_claim(
 ) -> tuple[Built, ...]:
     """Builds every view of a claim; None means the newest claim."""
     claimed = _claimed(settings, name)
-    with _spark(settings) as spark:
+    with batch_session(settings) as spark:
         return tuple(build(spark, settings, catalog, claimed, incremental=incremental))
 
 
@@ -74,7 +94,8 @@ def _claimed(settings: Settings, name: str | None) -> Claim:
 
 
 @contextlib.contextmanager
-def _spark(settings: Settings) -> Iterator[SparkSession]:
+def batch_session(settings: Settings) -> Iterator[SparkSession]:
+    """The session of batch work, stopped at the end of the block."""
     spark = session(settings, "batch", {"spark.master": _one_more(settings.spark_master)})
     try:
         yield spark

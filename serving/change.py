@@ -23,7 +23,7 @@ from infra.served import PINNED, SERVING, STATUS, Served
 from infra.settings import Settings
 from serving import texts
 
-_CONTROL = ("runs", "claims", "builds", "publications", "leases")
+_CONTROL = ("runs", "endings", "claims", "builds", "comparisons", "publications", "leases")
 
 
 def change(
@@ -131,6 +131,12 @@ def _register(settings: Settings, schema: str, paths: Mapping[str, str]) -> None
     for table, path in paths.items():
         if table not in known:
             trino.register(settings, schema, table, lake.relative(settings, path))
+
+
+def register_pair(settings: Settings, view: Name, build: Name, run: Name) -> None:
+    """Makes one view's tables of a build and of a run known to Trino."""
+    _register(settings, "batch", {joined(view, build): lake.batch(settings, view, build)})
+    _register(settings, "speed", {joined(view, run): lake.speed(settings, run, view)})
 
 
 def register_archives(settings: Settings, decoders: Mapping[Name, Name]) -> None:

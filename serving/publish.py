@@ -36,14 +36,18 @@ def publish(
     why: str,
     who: str | None = None,
     rollback: bool = False,
+    to_lambda: bool = False,
 ) -> Publication:
     """Makes a build that passed its gate the served one, with the partials of its run after the cut.
 
     A build that is served already gives its publication. Raises Refused when a view failed its gate, the cut is not the
-    end of an epoch of the run, or a partition would go back; then what is served stays as it is.
+    end of an epoch of the run, a partition would go back, or Kappa serves (unless ``to_lambda``); then what is served
+    stays as it is.
     """
     with control.hold(settings, "control") as lease:
         now = current(settings, catalog, lease)
+        if not to_lambda:
+            _refuse_in_kappa(now, build)
         claim = control.claim_of(settings, build)
         evidence = _evidence(settings, catalog, claim)
         pins, kept = _build_pins(settings, catalog, claim, now)
@@ -56,7 +60,7 @@ def publish(
         if kept:
             evidence["kept"] = kept
         texts_kept = {view: now.texts[view] for view in pins if view in now.pins and pins[view] == now.pins[view]}
-        kind = "rollback" if rollback else "build"
+        kind = "rollback" if rollback else "lambda" if to_lambda else "build"
         return change.change(settings, catalog, lease, kind, pins, why=why, who=who, evidence=evidence, kept=texts_kept)
 
 
@@ -68,6 +72,20 @@ def current(settings: Settings, catalog: Catalog, lease: Lease) -> Now:
     if last is None:
         return Now(None)
     return Now(last, last.pins, {view: last.texts[view] for view in last.pins})
+
+
+def in_kappa(publication: Publication | None) -> bool:
+    """Whether any view serves a run alone, by a switch."""
+    return publication is not None and any(pin.mode == "kappa" for pin in publication.pins.values())
+
+
+def _refuse_in_kappa(now: Now, build: Name) -> None:
+    if in_kappa(now.last):
+        raise Refused(
+            "Kappa serves, which needs no build",
+            where=f"build {build}; publication {now.last.seq if now.last else 0}",
+            todo="`lk switch lambda` builds and serves one",
+        )
 
 
 def served_end(settings: Settings, pin: Pin) -> Cut:

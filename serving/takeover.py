@@ -36,7 +36,7 @@ def serve_run(
         if now.last and pins == now.last.pins:
             return now.last
         moved = {view: pin for view, pin in pins.items() if now.pins.get(view) != pin}
-        _wait(settings, catalog, declared, moved, now, patience)
+        wait(settings, catalog, declared, moved, now, patience)
         check_crossing(settings, moved)
         kept = {view: now.texts[view] for view in pins if view not in moved}
         evidence = {"run": run, "start": declared.start.as_dict(), "from": sorted(_runs(now))}
@@ -75,8 +75,8 @@ def _pin(settings: Settings, catalog: Catalog, run: Run, view: Name, before: Pin
     return None
 
 
-def _wait(settings: Settings, catalog: Catalog, run: Run, moved: Mapping[Name, Pin], now: Now, patience: float) -> None:
-    """Until the run's tables are there and nothing that is served would go back."""
+def wait(settings: Settings, catalog: Catalog, run: Run, moved: Mapping[Name, Pin], now: Now, patience: float) -> None:
+    """Waits until the run's tables are there and nothing that is served would go back; TryAgain when it does not."""
 
     def reached() -> str | None:
         for view in moved:

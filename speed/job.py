@@ -21,8 +21,9 @@ from infra import kafka, lake, leases, runs
 from infra.runs import Run
 from infra.settings import Settings
 from infra.spark import log_file, session
-from speed import progress, tables
+from speed import progress, tables, throttle
 from speed.epoch import Compute
+from speed.head import replay_head
 from speed.maintenance import Maintenance
 from speed.sink import Sink, Stopped, require_same_topics
 
@@ -81,8 +82,16 @@ def _drive(settings: Settings, catalog: Catalog, run: Name, stop: threading.Even
     with driving(spark, settings, catalog, runs.run(settings, run)) as (query, sink):
         progress.write_state(settings, run, "running", epoch=_last(settings, run))
         while query.isActive and not stop.wait(0.2):
-            pass
+            if throttle.limit(settings, run) != sink.most:
+                query = _resized(spark, settings, query, sink)
         finish(query, sink)
+
+
+def _resized(spark: SparkSession, settings: Settings, query: StreamingQuery, sink: Sink) -> StreamingQuery:
+    """The same query on the same checkpoint, with epochs of the size that the new limit asks for."""
+    finish(query, sink)
+    sink.stopping.clear()
+    return _start(spark, settings, sink)
 
 
 def _say_failed(settings: Settings, run: Name, e: LkError) -> None:
@@ -106,14 +115,16 @@ def driving(
         for path in tables.paths(settings, run):
             leases.fence(lease, path)
         _check_checkpoint(settings, run)
+        replay_head(spark, settings, catalog, run, lease)
         maintenance = Maintenance(spark, settings, catalog, run, lease)
         sink = Sink(settings, catalog, run, lease, Compute(spark, settings, catalog, run), maintenance.after)
-        query = _start(spark, settings, run, sink)
+        query = _start(spark, settings, sink)
         try:
             yield query, sink
         finally:
             sink.stopping.set()
-            query.stop()
+            for active in spark.streams.active:
+                active.stop()
             maintenance.close()
 
 
@@ -152,7 +163,9 @@ def raise_reason(sink: Sink, error: Any) -> None:
     )
 
 
-def _start(spark: SparkSession, settings: Settings, run: Run, sink: Sink) -> StreamingQuery:
+def _start(spark: SparkSession, settings: Settings, sink: Sink) -> StreamingQuery:
+    run = sink.run
+    sink.most = throttle.limit(settings, run.id)
     options = {
         "kafka.bootstrap.servers": settings.bootstrap_servers,
         "subscribe": ",".join(sorted(run.topics)),
@@ -162,7 +175,7 @@ def _start(spark: SparkSession, settings: Settings, run: Run, sink: Sink) -> Str
         "kafka.isolation.level": "read_committed",
         # Spark asks for the log's ends on the connection that its last fetch still waits on, partition by partition.
         "kafka.fetch.max.wait.ms": "1",
-        "maxOffsetsPerTrigger": str(settings.max_offsets_per_trigger),
+        "maxOffsetsPerTrigger": str(throttle.epoch_size(settings, run.kind, sink.most)),
     }
     records = spark.readStream.format("kafka").options(**options).load()
     writer = records.writeStream.foreachBatch(sink).queryName(str(run.id)).trigger(processingTime=settings.trigger)
@@ -172,7 +185,7 @@ def _start(spark: SparkSession, settings: Settings, run: Run, sink: Sink) -> Str
 def _starting(settings: Settings, run: Run) -> dict[str, dict[str, int]]:
     """An explicit offset for every partition; "earliest" would hide a head that is gone."""
     counts = kafka.partitions(settings, run.topics)
-    return {str(topic): {str(p): run.start.end(topic, p) for p in range(count)} for topic, count in counts.items()}
+    return {str(topic): {str(p): run.origin.end(topic, p) for p in range(count)} for topic, count in counts.items()}
 
 
 def _check(settings: Settings, catalog: Catalog, run: Run) -> None:
@@ -191,7 +204,7 @@ def _check(settings: Settings, catalog: Catalog, run: Run) -> None:
 def _check_begins(settings: Settings, run: Run) -> None:
     """Every offset that the run still has to read must be there."""
     last = runs.last_epoch(settings, run.id)
-    position = last.end if last else run.start
+    position = last.end if last else run.origin
     gone = kafka.begins(settings, run.topics).since(position)
     if gone:
         raise Refused(

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import reduce
@@ -32,7 +33,7 @@ from infra import delta, faults, kafka, lake, runs
 from infra.leases import Lease
 from infra.runs import Epoch, Run
 from infra.settings import Settings
-from speed import progress, tables
+from speed import progress, tables, throttle
 from speed.epoch import Compute, Computed, Part
 from speed.progress import Planned
 
@@ -64,6 +65,7 @@ class Sink:
         self.idle = threading.Event()
         self.idle.set()
         self.failure: BaseException | None = None
+        self.most: int | None = None  # records a second, for a run that is throttled
         self._schemas = {view: tables.partial_schema(catalog.view(view)) for view in run.views}
         self._opened: dict[str, DeltaTable] = {}
 
@@ -81,6 +83,7 @@ class Sink:
     def _commit(self, records: DataFrame, number: int) -> None:
         if self.stopping.is_set():
             raise Stopped
+        began = time.monotonic()
         faults.reach("speed.0_before_epoch")
         self._same_topics()
         planned = progress.planned(self.settings, self.run, number)
@@ -102,6 +105,7 @@ class Sink:
         faults.reach("speed.6_after_group")
         progress.write_state(self.settings, self.run.id, "running", epoch=number)
         self.after(number)
+        throttle.rest(planned.size, began, self.most, self.stopping)
         faults.reach("speed.8_after_maintenance")
 
     def _same_topics(self) -> None:

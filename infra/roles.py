@@ -1,0 +1,66 @@
+"""What each run is for, derived from what was declared, published and ended; nothing else says it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from core.ident import Name
+from infra import control, runs
+from infra.control import Publication
+from infra.endings import endings
+from infra.settings import Settings
+
+Role = Literal["serving", "warm", "replay", "idle", "abandoned", "retired"]
+
+
+def roles(settings: Settings) -> Mapping[Name, Role]:
+    """Every run's role, oldest first.
+
+    ``serving``: a served view pins it. ``warm``: `lk rollback` would serve it. ``replay``: it has not served yet.
+    ``idle``: a live run that neither serves nor would. ``abandoned`` and ``retired``: it has ended.
+    """
+    ended, serving, warm = endings(settings), serving_runs(settings), runs_of(target(settings))
+    found: dict[Name, Role] = {}
+    for run in runs.runs(settings):
+        if run.id in ended:
+            found[run.id] = ended[run.id].how
+        elif run.id in serving:
+            found[run.id] = "serving"
+        elif run.id in warm:
+            found[run.id] = "warm"
+        else:
+            found[run.id] = "replay" if run.kind == "replay" else "idle"
+    return found
+
+
+def current(settings: Settings) -> Name | None:
+    """The run that serves (the newest, where several do), else the newest that is neither a replay nor ended."""
+    known = roles(settings)
+    for role in ("serving", "warm", "idle"):
+        fit = [run for run, its in known.items() if its == role]
+        if fit:
+            return fit[-1]
+    return None
+
+
+def serving_runs(settings: Settings) -> frozenset[Name]:
+    """The runs that served views pin, by the last publication."""
+    done = _done(settings)
+    return runs_of(done[-1] if done else None)
+
+
+def target(settings: Settings) -> Publication | None:
+    """What `lk rollback` goes back to: the newest publication before the last whose runs have not all ended."""
+    done, ended = _done(settings), endings(settings)
+    earlier = [p for p in done[:-1] if p.pins != done[-1].pins and not runs_of(p) & ended.keys()]
+    return earlier[-1] if earlier else None
+
+
+def runs_of(publication: Publication | None) -> frozenset[Name]:
+    """The runs that a publication pins."""
+    return frozenset(pin.run for pin in publication.pins.values() if pin.run) if publication else frozenset()
+
+
+def _done(settings: Settings) -> list[Publication]:
+    return [p for p in control.publications(settings) if p.state == "done"]

@@ -1,0 +1,28 @@
+"""The one instance of the switch tests; its log and its history grow from test to test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from infra.local import stack
+from tests.conftest import fresh_settings
+from tests.faults import world as worlds
+from tests.faults.load import mixed
+from tests.faults.world import World
+
+
+@pytest.fixture(scope="package")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """Servers up, a run that serves with a build, and some records; stopped and gone after the last test."""
+    folder = tmp_path_factory.mktemp("switch")
+    made = worlds.make(fresh_settings(folder / "data"), folder)
+    try:
+        made.start_speed()
+        made.send(mixed(seed=1, count=300))
+        made.settle()
+        made.lk("batch", "--json").ok()
+        yield made
+    finally:
+        stack.down(made.settings)
