@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,13 +10,14 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
 from core.catalog import Catalog
-from core.decode import ERROR, RAW_COLUMNS, decode
+from core.decode import ERROR, EVENT_TIME, RAW_COLUMNS, decode
 from core.ident import Name
 from core.partial import ledger, partial
 from core.view import View
 
 LEDGER = "_ledger"
 QUARANTINE = "_quarantine"
+_ALWAYS = {"_topic", "_partition", "_offset", ERROR, EVENT_TIME}
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,18 @@ class Branch:
 def decoded(catalog: Catalog, topic: Name, records: DataFrame) -> DataFrame:
     """The records of one topic, decoded."""
     return decode(catalog.topic(topic), records.where(fn.col("topic") == fn.lit(str(topic))))
+
+
+def slim(views: Sequence[View], events: DataFrame) -> DataFrame:
+    """The decoded rows as they are cached: what a view may name, and the record itself where it is bad.
+
+    A column counts as named when its name is anywhere in a view's definition; that may be too many, never too few.
+    """
+    named, bad = " ".join(map(repr, views)), fn.col(ERROR).isNotNull()
+    used = {column for column in events.columns if re.search(rf"\b{column}\b", named)}
+    whole = [fn.col(column) for column in events.columns if column in used | _ALWAYS]
+    blanked = [fn.when(bad, fn.col(column)).alias(column) for column in RAW_COLUMNS if column not in used | _ALWAYS]
+    return events.select(*whole, *blanked)
 
 
 def branches(topic: Name, views: Sequence[View], events: DataFrame) -> list[Branch]:

@@ -19,7 +19,7 @@ from core.ident import Name
 from core.view import ROWS, View
 from infra.runs import Counted, Run
 from infra.settings import Settings
-from speed.branches import LEDGER, QUARANTINE, Branch, branches, decoded
+from speed.branches import LEDGER, QUARANTINE, Branch, branches, decoded, slim
 from speed.prepared import Prepared, prepare
 from speed.progress import Planned
 
@@ -127,7 +127,8 @@ def _planned_anew(
     catalog: Catalog, views: dict[Name, list[View]], records: DataFrame, topics: Sequence[Name], planned: Planned
 ) -> Iterator[list[tuple[Branch, Part]]]:
     small = planned.size <= SMALL
-    frames = [decoded(catalog, topic, records.coalesce(1) if small else records) for topic in topics]
+    records = records.coalesce(1) if small else records
+    frames = [slim(views[topic], decoded(catalog, topic, records)) for topic in topics]
     for frame in frames:
         frame.persist(StorageLevel.MEMORY_AND_DISK)
     try:

@@ -17,7 +17,7 @@ from core.catalog import Catalog
 from core.errors import LkError
 from core.ident import Name
 from flows import speed
-from infra import definitions, delta, kafka, leases, runs
+from infra import definitions, delta, kafka, leases, roles, runs
 from infra.faults import MARKER, VARIABLE
 from infra.local import process, stack
 from infra.settings import Settings
@@ -58,8 +58,8 @@ class World:
 
     @property
     def run(self) -> Name:
-        """The newest run."""
-        return runs.runs(self.settings)[-1].id
+        """The run that serves, else the newest."""
+        return roles.current(self.settings) or runs.runs(self.settings)[-1].id
 
     @property
     def epoch(self) -> int:
@@ -113,6 +113,20 @@ class World:
             ends = kafka.ends(self.settings, TOPICS)
             assert last, "no epoch yet"
             assert last.end == ends, f"committed {last.end} of {ends}"
+
+        eventually(self.settings, seconds, caught_up)
+
+    def settle_all(self, seconds: float = 180.0) -> None:
+        """Waits until every run that is driven has committed all of the log."""
+        driven = [run for run in runs.runs(self.settings) if process.alive(self.settings, control.name(run.id))]
+        assert driven, "no run is driven"
+
+        def caught_up() -> None:
+            ends = kafka.ends(self.settings, TOPICS)
+            for run in driven:
+                last = runs.last_epoch(self.settings, run.id)
+                assert last, f"{run.id} has no epoch yet"
+                assert last.end == ends, f"{run.id} committed {last.end} of {ends}"
 
         eventually(self.settings, seconds, caught_up)
 

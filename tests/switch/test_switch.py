@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import json
 
-from infra import comparisons, kafka, lake, roles, runs
+import pyarrow as pa
+import pyarrow.compute as pc
+from deltalake import write_deltalake
+
+from core.ident import Name
+from infra import comparisons, delta, kafka, lake, roles, runs, trino
 from tests.faults.load import mixed
 from tests.faults.world import World
 
@@ -52,4 +57,55 @@ def test_a_run_that_a_rollback_would_serve_is_retired_only_when_that_is_given_up
     assert roles.roles(world.settings)[warm] == "retired"
     assert lake.size(lake.run(world.settings, warm)) == 0
     assert warm not in kafka.groups(world.settings)
+    world.check()
+
+
+def test_a_replay_heeds_its_limit_and_a_change_of_it_while_it_runs(world: World) -> None:
+    total = len(world.log.records)
+    rate = total // 5  # so that the first epoch's records are worth five seconds
+    world.lk("replay", "start", "--rate", str(rate), "--json").ok()
+    world.lk("replay", "wait", "--json").ok()
+    world.send(mixed(seed=4, count=20))
+    status = world.lk("replay", "wait", "--json").ok().json
+    run = runs.runs(world.settings)[-1].id
+    epochs = [epoch for epoch in runs.epochs(world.settings, run) if epoch.end.size_since(epoch.start)]
+    assert (status["limit"], status["done"]) == (rate, total + 20)
+    assert (epochs[1].committed_at - epochs[0].committed_at).total_seconds() > 4
+    assert epochs[0].end.size == total
+    world.lk("replay", "throttle", "--rate", "1", "--json").ok()
+    world.send(mixed(seed=5, count=20))
+    assert world.lk("replay", "throttle", "--rate", "0", "--json").ok().json["limit"] is None
+    assert world.lk("replay", "wait", "--json").ok().json["done"] == total + 40
+    world.lk("replay", "abandon", "--json").ok()
+    assert roles.roles(world.settings)[run] == "abandoned"
+    world.settle()
+    world.check()
+
+
+def test_a_planted_difference_is_found_named_and_refused(world: World) -> None:
+    world.lk("replay", "start", "--json").ok()
+    world.lk("replay", "wait", "--json").ok()
+    run, served = runs.runs(world.settings)[-1].id, world.pieces.served()
+    table = delta.table(lake.speed(world.settings, run, Name("trades_by_day")))
+    rows = table.to_pyarrow_table()
+    planted = rows.set_column(
+        rows.column_names.index("volume"), "volume", pc.add(rows["volume"], pa.scalar(1, rows["volume"].type))
+    )
+    write_deltalake(table, planted.cast(rows.schema), mode="overwrite")
+    said = world.lk("switch", "kappa", "--json")
+    assert said.code == 1, said.said
+    assert "trades_by_day" in said.json["error"]
+    assert "cells differ" in said.json["error"]
+    assert world.pieces.served() == served
+    found = comparisons.newest(world.settings, run)
+    assert sorted((one.view, one.equal) for one in found.values()) == [
+        ("trade_stats", True),
+        ("trades_by_day", False),
+        ("traffic_by_hour", True),
+        ("traffic_by_path", True),
+    ]
+    assert world.lk("compare", "--run", run).code == 1
+    told = trino.query(world.settings, "SELECT count(*) FROM lake.control.comparisons WHERE cells > 0").rows
+    assert told == [(2,)]
+    world.lk("replay", "abandon", "--json").ok()
     world.check()

@@ -1,0 +1,63 @@
+"""Ten switches while events arrive and readers read: no error, no answer that the log never gave."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+
+from core.ident import Name
+from infra import control, roles
+from tests.faults.load import mixed
+from tests.faults.world import World
+from tests.support.log import send
+from tests.switch.readers import check, reading
+
+
+class Load(threading.Thread):
+    """Sends small lots of records, one after the other, until it is told to stop."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__(daemon=True)
+        self.world = world
+        self.stopping = threading.Event()
+        self.lots = 0
+
+    def run(self) -> None:
+        """Lots of different events, five a second."""
+        for seed in itertools.count(1_000):
+            if self.stopping.wait(0.2):
+                return
+            send(self.world.settings, mixed(seed=seed, count=20))
+            self.lots += 1
+
+
+def test_ten_switches_under_load_show_no_error_and_no_mix(world: World) -> None:
+    world.running()
+    load, before = Load(world), len(control.publications(world.settings))
+    with reading(world.settings, count=2, pause=0.1) as readers:
+        load.start()
+        world.lk("switch", "kappa", "--json").ok()
+        kappa = served(world)
+        for _ in range(5):
+            world.lk("rollback", "--json").ok()
+        world.lk("switch", "lambda", "--json").ok()
+        assert served(world) == kappa or roles.roles(world.settings)[kappa] == "warm"
+        world.lk("switch", "kappa", "--run", kappa, "--json").ok()
+        for _ in range(2):
+            world.lk("rollback", "--json").ok()
+        load.stopping.set()
+        load.join()
+    done = [p.kind for p in control.publications(world.settings)[before:] if p.state == "done"]
+    assert [kind for kind in done if kind != "run"] == ["kappa", *["rollback"] * 5, "lambda", "kappa", *["rollback"] * 2]
+    assert load.lots > 20
+    assert min(len(reader.answers) for reader in readers) > 50
+    world.settle_all()
+    world.log.read()
+    check(readers, world.log.records)
+    world.check()
+
+
+def served(world: World) -> Name:
+    """The one run that serves."""
+    (run,) = roles.serving_runs(world.settings)
+    return run
