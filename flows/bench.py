@@ -14,7 +14,7 @@ from rich.table import Table
 
 from core.catalog import Catalog
 from core.errors import Usage
-from flows import bench_bulk, bench_epochs, bench_live, instance, speed
+from flows import bench_bulk, bench_epochs, bench_live, bench_replay, instance, speed
 from flows import stack as servers
 from flows.bench_bulk import Bulk
 from flows.bench_epochs import Log
@@ -40,6 +40,7 @@ BULK: dict[str, Callable[[Bulk, int], list[Figure]]] = {
     "produce": bench_bulk.producing,
     "consume": bench_bulk.consuming,
     "layers": bench_bulk.layers,
+    "replay": bench_replay.replaying,
 }
 
 

@@ -18,6 +18,8 @@ from core.errors import LkError
 from core.ident import Name
 from flows import speed
 from infra import definitions, delta, kafka, leases, roles, runs
+from infra import control as control_tables
+from infra.control import Publication
 from infra.faults import MARKER, VARIABLE
 from infra.local import process, stack
 from infra.settings import Settings
@@ -60,6 +62,11 @@ class World:
     def run(self) -> Name:
         """The run that serves, else the newest."""
         return roles.current(self.settings) or runs.runs(self.settings)[-1].id
+
+    @property
+    def publication(self) -> Publication:
+        """The newest publication that is done."""
+        return [p for p in control_tables.publications(self.settings) if p.state == "done"][-1]
 
     @property
     def epoch(self) -> int:
@@ -194,7 +201,7 @@ class World:
 def make(settings: Settings, folder: Path) -> World:
     """Starts the servers of an instance that is marked as a test's."""
     settings = settings.model_copy(update={"fold_behind": 2, "lease_seconds": LEASE_SECONDS})
-    names = ("kafka_port", "kafka_controller_port", "trino_port", "fold_behind", "lease_seconds")
+    names = ("kafka_port", "kafka_controller_port", "trino_port", "fold_behind", "fold_epochs", "lease_seconds")
     values = {name: getattr(settings, name) for name in names}
     config = write_config(folder / "lk.toml", {"data": str(settings.data), **values})
     stack.up(settings)

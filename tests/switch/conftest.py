@@ -17,7 +17,8 @@ from tests.faults.world import World
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """Servers up, a run that serves with a build, and some records; stopped and gone after the last test."""
     folder = tmp_path_factory.mktemp("switch")
-    made = worlds.make(fresh_settings(folder / "data"), folder)
+    settings = fresh_settings(folder / "data").model_copy(update={"fold_epochs": 4})
+    made = worlds.make(settings, folder)
     try:
         made.start_speed()
         made.send(mixed(seed=1, count=300))

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from infra import comparisons, control, roles, runs
+from infra import comparisons, roles, runs
 from tests.faults.load import mixed
 from tests.faults.world import World
 
@@ -32,7 +32,7 @@ def test_a_switch_killed_at_every_step_is_finished_by_the_same_command(world: Wo
     world.running()
     world.send(mixed(seed=60, count=120))
     world.settle()
-    if {pin.mode for pin in last(world).pins.values()} != {"lambda"}:
+    if {pin.mode for pin in world.publication.pins.values()} != {"lambda"}:
         world.lk("switch", "lambda", "--json").ok()
     served, known = world.pieces.served(), runs.runs(world.settings)
     for fault in REPLAYING:
@@ -50,7 +50,7 @@ def test_a_switch_killed_at_every_step_is_finished_by_the_same_command(world: Wo
         killed(world, fault)
         world.settle_all()
         world.check(healthy=False)
-    assert {pin.run for pin in last(world).pins.values()} == {replay.id}
+    assert {pin.run for pin in world.publication.pins.values()} == {replay.id}
     assert world.lk("switch", "kappa", "--json").ok().json["already"] is True
     assert [run for run in runs.runs(world.settings) if run not in known] == [replay]
     world.settle_all()
@@ -59,14 +59,14 @@ def test_a_switch_killed_at_every_step_is_finished_by_the_same_command(world: Wo
 
 @pytest.mark.parametrize("fault", ["serving.1_after_intent", "serving.3_before_done"])
 def test_a_rollback_killed_at_any_step_is_finished_by_any_command(world: World, fault: str) -> None:
-    before = last(world)
+    before = world.publication
     ended = world.lk("rollback", "--json", fault=f"{fault}:kill")
     assert ended.code == -signal.SIGKILL, ended.said
     world.take_proof(fault)
     world.lk("up", "--json").ok()
     world.settle_all()
     world.check()
-    assert last(world).seq >= before.seq
+    assert world.publication.seq >= before.seq
 
 
 def killed(world: World, fault: str) -> None:
@@ -74,6 +74,3 @@ def killed(world: World, fault: str) -> None:
     assert ended.code == -signal.SIGKILL, ended.said
     world.take_proof(fault.partition(":")[0])
 
-
-def last(world: World) -> control.Publication:
-    return [p for p in control.publications(world.settings) if p.state == "done"][-1]
