@@ -45,8 +45,9 @@ def reset(settings: Settings, catalog: Catalog, *, from_archive: bool = False, w
     control.start(settings, run)
     replay.wait(settings, run)
     before = [Cut.of(cut) for cut in evidence["before"].values()]
-    seconds = (_reached(settings, run, before, done.at) - datetime.fromisoformat(evidence["stopped"])).total_seconds()
-    return Reset(done, run, seconds, already)
+    whole = max(done.at, _reached(settings, run, before) or done.at)
+    outage = whole - datetime.fromisoformat(evidence["stopped"])
+    return Reset(done, run, outage.total_seconds(), already)
 
 
 def _others(catalog: Catalog, last: Publication) -> bool:
@@ -63,7 +64,7 @@ def _reset(settings: Settings, catalog: Catalog, *, from_archive: bool, why: str
     return switch.reset(settings, catalog, run, stopped=stopped, why=why)
 
 
-def _reached(settings: Settings, run: Name, before: list[Cut], published: datetime) -> datetime:
-    """When the run had read again all that was served before; at once where that was nothing."""
-    epochs = runs.epochs(settings, run) if any(cut.ends for cut in before) else ()
-    return next((e.committed_at for e in epochs if all(cut <= e.end for cut in before)), published)
+def _reached(settings: Settings, run: Name, before: list[Cut]) -> datetime | None:
+    """When the run had read again all that was served before; None for an empty log."""
+    done = (epoch for epoch in runs.epochs(settings, run) if all(cut <= epoch.end for cut in before))
+    return next((epoch.committed_at for epoch in done), None)
