@@ -21,7 +21,11 @@ def speed() -> None:
 
 
 @speed.command("start")
-@click.option("--new", is_flag=True, help="A new run, from the published cut (from 0 if there is none), or from a new build.")
+@click.option(
+    "--new",
+    is_flag=True,
+    help="A new run, from the published cut, or from 0 if there is none; from a build of changed views.",
+)
 @json_option
 def speed_start(new: bool) -> None:
     """Resumes the last run, or starts the first one."""

@@ -118,9 +118,7 @@ def _evidence(settings: Settings, catalog: Catalog, claim: Claim) -> dict[str, A
     return {"build": claim.build, "cut": claim.cut.as_dict(), "gate": gate}
 
 
-def _build_pins(
-    settings: Settings, catalog: Catalog, claim: Claim, now: Now
-) -> tuple[dict[Name, Pin], list[Name]]:
+def _build_pins(settings: Settings, catalog: Catalog, claim: Claim, now: Now) -> tuple[dict[Name, Pin], list[Name]]:
     """The pins of a build, and the views that keep what they serve: the run that serves computes them otherwise."""
     serving = {pin.run for view, pin in now.pins.items() if pin.run and view in claim.views}
     run_id = claim.run if claim.run in serving or not serving else _newest(settings, serving)
