@@ -105,3 +105,9 @@ def test_a_change_that_is_undone_is_rolled_back(shop: Shop) -> None:
     shop.order(50)
     follow(shop, "Go back")
     shop.check()
+
+
+def test_a_replay_that_has_served_is_not_taken_up_by_another(shop: Shop) -> None:
+    """Its role is no more that of a replay: a reset or a switch would else serve what it read long ago."""
+    replays = [run.id for run in runs.runs(shop.settings) if run.kind == "replay"]
+    assert sorted({roles.roles(shop.settings)[run] for run in replays}) == ["abandoned", "idle", "warm"]
