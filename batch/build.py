@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from batch.gate import Count, Verdict, count, judge
 from core.catalog import Catalog
+from core.changed import changed, refusal
 from core.cut import Cut
 from core.decode import decoded_columns
 from core.errors import Refused
@@ -83,14 +84,9 @@ def build(
 
 
 def _check_definitions(catalog: Catalog, claim: Claim) -> None:
-    now = {name: catalog.digest(name) for name in catalog.views}
-    changed = sorted(name for name, digest in claim.views.items() if now.get(name) != digest)
-    if changed:
-        raise Refused(
-            f"definitions changed since the claim: {', '.join(changed)}",
-            where=f"build {claim.build}",
-            todo="claim again: `lk claim`, or `lk batch`",
-        )
+    others = changed(catalog, claim.views)
+    if others:
+        raise refusal(others, "the build was claimed", where=f"build {claim.build}")
 
 
 def _archives(settings: Settings, catalog: Catalog, claim: Claim) -> dict[Name, Archive]:

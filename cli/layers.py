@@ -21,7 +21,11 @@ def speed() -> None:
 
 
 @speed.command("start")
-@click.option("--new", is_flag=True, help="A new run, from the published cut, or from 0 if there is none.")
+@click.option(
+    "--new",
+    is_flag=True,
+    help="A new run, from the published cut, or from 0 if there is none; from a build of changed views.",
+)
 @json_option
 def speed_start(new: bool) -> None:
     """Resumes the last run, or starts the first one."""
@@ -160,8 +164,8 @@ def print_batch(done: BatchRun) -> None:
     _print_built(done.built)
     if done.publication:
         _print_publication(done.publication)
-    else:
-        out().print(done.note)
+    if done.note:
+        out().print(done.note, markup=False, highlight=False)
 
 
 COMMANDS = [speed, batch, claim, land, build, publish, rebuild]

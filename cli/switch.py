@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cli.options import catalog, json_option, settings
+from cli.options import archive_option, catalog, json_option, settings
 from cli.output import emit, out, table
 from core.ident import Name
 
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from speed.replay import Progress
 
 _RUN = click.option("--run", type=Name, help="The run (default: the replay that is not finished).")
-_ARCHIVE = click.option(
-    "--head-from-archive", "from_archive", is_flag=True, help="Read from the archive what the log has lost."
-)
 _RATE = click.option("--rate", type=click.IntRange(min=1), help="Most records a second.")
 
 
@@ -35,7 +32,7 @@ def replay() -> None:
 @replay.command("start")
 @click.option("--run", type=Name, help="The new run's id (default: the next free one).")
 @_RATE
-@_ARCHIVE
+@archive_option
 @json_option
 def replay_start(run: Name | None, rate: int | None, from_archive: bool) -> None:
     """Starts a replay in the background, or goes on with the one that was begun."""
@@ -48,7 +45,7 @@ def replay_start(run: Name | None, rate: int | None, from_archive: bool) -> None
 
 @replay.command("run")
 @click.option("--run", type=Name, help="The new run's id (default: the next free one).")
-@_ARCHIVE
+@archive_option
 def replay_run(run: Name | None, from_archive: bool) -> None:
     """Drives a replay in the foreground until it is told to stop; for clusters."""
     from flows import replay as flow
@@ -124,7 +121,7 @@ def switch() -> None:
 @click.option("--plan", is_flag=True, help="Only say what would happen.")
 @click.option("--run", type=Name, help="The run to serve (default: the replay that was begun, else a new one).")
 @_RATE
-@_ARCHIVE
+@archive_option
 @click.option("--why", default="lk switch kappa", help="Recorded with the publication.")
 @json_option
 def switch_kappa(plan: bool, run: Name | None, rate: int | None, from_archive: bool, why: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from batch.build import build
 from batch.claim import claim
 from batch.land import Landed, land
 from core.catalog import Catalog
+from core.changed import ways
 from core.errors import Refused
 from core.ident import Name
 from infra import control
@@ -36,9 +38,12 @@ class BatchRun:
 
     @property
     def note(self) -> str:
-        """Why nothing was published, if so."""
-        kappa = "Kappa serves: the build is kept and not served; `lk switch lambda` serves one"
-        return "" if self.publication else kappa
+        """Why nothing was published, or not every view, if so."""
+        if self.publication is None:
+            return "Kappa serves: the build is kept and not served; `lk switch lambda` serves one"
+        kept = json.loads(self.publication.evidence).get("kept")
+        why = "not published, as the run that serves was declared with other definitions"
+        return f"{', '.join(kept)}: {why}; {ways()}" if kept else ""
 
 
 def run_batch(
@@ -61,6 +66,19 @@ def run_batch(
         return BatchRun(claimed, tuple(landed), tuple(built), None)
     done = publish(settings, catalog, claimed.build, why=why, to_lambda=to_lambda)
     return BatchRun(claimed, tuple(landed), tuple(built), done)
+
+
+def build_anew(settings: Settings, catalog: Catalog) -> Claim:
+    """The newest build that passed with every view as it is defined now, else a new one; it is not published."""
+    passed = {(built.build, built.view): built.digest for built in control.builds(settings) if built.passed}
+    for known in reversed(control.claims(settings)):
+        if all(passed.get((known.build, view)) == catalog.digest(view) for view in catalog.views):
+            return known
+    claimed = claim(settings, catalog)
+    with batch_session(settings) as spark:
+        land(spark, settings, catalog, claimed.cut)
+        build(spark, settings, catalog, claimed)
+    return claimed
 
 
 def land_claim(settings: Settings, catalog: Catalog, name: str | None) -> tuple[Landed, ...]:

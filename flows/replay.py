@@ -110,7 +110,8 @@ def _until_caught_up(settings: Settings, run: Run, done: Callable[[float], None]
             raise Refused(
                 f"replay {run.id} {seen.state.phase}: {seen.state.reason or 'no process drives it'}",
                 where=str(seen.state.log),
-                todo=f"read the log; `lk replay start` goes on after epoch {seen.state.epoch}",
+                todo="read the log; `lk replay start`, or the verb that waited, goes on "
+                f"after epoch {seen.state.epoch}",
             )
         return seen
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from core.catalog import Catalog
+from core.changed import changed
 from core.cut import Cut
 from core.errors import Refused
 from core.ident import Name
@@ -10,7 +11,7 @@ from infra import roles, runs
 from infra.local import process
 from infra.settings import Settings
 from serving import repair
-from serving.publish import in_kappa
+from serving.publish import changed_since, in_kappa
 from serving.takeover import serve_run
 from speed import control
 from speed.control import State
@@ -21,15 +22,17 @@ _SWITCHES = ("kappa", "lambda", "rollback")  # publications that leave the run b
 def start(settings: Settings, catalog: Catalog, *, new: bool = False) -> State:
     """Starts the current run again, or with ``new`` one from the published cut (from 0 if there is none); serves it.
 
-    Another run goes on serving until the new one has reached it in every partition, and is stopped then. A run that a
-    switch left warm is started too.
+    Where served views are defined otherwise now, a new run starts from a full build, and Lambda serves. Another run
+    goes on serving until the new one has reached it in every partition, and is stopped then. A run that a switch left
+    warm is started too. Raises Refused when the current run computes other definitions.
     """
     current = roles.current(settings)
     if new or current is None:
         return _fresh(settings, catalog)
+    control.require_same_definitions(catalog, runs.run(settings, current))
     state = control.start(settings, current)
     serve_run(settings, catalog, current, "lk speed start")
-    for run in _warm(settings):
+    for run in _warm(settings, catalog):
         control.start(settings, run)
     return state
 
@@ -51,14 +54,7 @@ def published_cut(settings: Settings) -> Cut:
 
 
 def _fresh(settings: Settings, catalog: Catalog) -> State:
-    last = repair.last_done(settings)
-    if last and in_kappa(last):
-        raise Refused(
-            "Kappa serves: a new run there is a replay",
-            where=f"publication {last.seq}",
-            todo="`lk replay start`, then `lk switch kappa`; or `lk switch lambda` first",
-        )
-    run = control.declare(settings, catalog, published_cut(settings)).id
+    run = control.declare(settings, catalog, _start(settings, catalog)).id
     state = control.start(settings, run)
     serve_run(settings, catalog, run, "lk speed start --new")
     for other, role in roles.roles(settings).items():
@@ -67,7 +63,26 @@ def _fresh(settings: Settings, catalog: Catalog) -> State:
     return state
 
 
-def _warm(settings: Settings) -> list[Name]:
+def _start(settings: Settings, catalog: Catalog) -> Cut:
+    """The published cut; that of a build with today's definitions where served views are defined otherwise now."""
     last = repair.last_done(settings)
-    switched = last is not None and last.kind in _SWITCHES
-    return [run for run, role in roles.roles(settings).items() if role == "warm"] if switched else []
+    if changed_since(last, catalog):
+        from flows.batch import build_anew  # brings Spark, which no other start needs here
+
+        return build_anew(settings, catalog).cut
+    if last and in_kappa(last):
+        raise Refused(
+            "Kappa serves: a new run there is a replay",
+            where=f"publication {last.seq}",
+            todo="`lk replay start`, then `lk switch kappa`; or `lk switch lambda` first",
+        )
+    return published_cut(settings)
+
+
+def _warm(settings: Settings, catalog: Catalog) -> list[Name]:
+    """The runs that a switch left warm, but for those that compute other definitions: they cannot go on."""
+    last = repair.last_done(settings)
+    if last is None or last.kind not in _SWITCHES:
+        return []
+    warm = [run for run in runs.runs(settings) if roles.roles(settings)[run.id] == "warm"]
+    return [run.id for run in warm if not changed(catalog, run.views, run.decoders)]

@@ -9,6 +9,7 @@ from batch.build import build
 from batch.claim import claim
 from batch.land import land
 from core.catalog import Catalog
+from core.changed import refusal
 from core.cut import Cut
 from core.errors import Refused
 from core.ident import Name
@@ -20,6 +21,7 @@ from infra.control import Publication
 from infra.settings import Settings
 from serving import repair, switch
 from serving.compare import compare
+from serving.publish import changed_since
 from speed import control, throttle
 from speed import replay as replaying
 from speed.replay import Log
@@ -88,7 +90,7 @@ def to_kappa(
 ) -> Switched:
     """Replays (or goes on with a replay, or takes ``run``), waits, compares, promotes; safe to repeat after a crash."""
     began = time.monotonic()
-    serving = _kappa_run(settings)
+    serving = _kappa_run(settings, catalog)
     if serving is not None and run in (None, serving) and replaying.open_replay(settings, catalog) is None:
         last = repair.last_done(settings)
         assert last is not None
@@ -106,7 +108,13 @@ def to_kappa(
 
 
 def to_lambda(settings: Settings, catalog: Catalog, *, why: str = "lk switch lambda") -> BatchRun:
-    """Builds at a cut of the run that serves, and serves the build with the run's partials after it."""
+    """Builds at a cut of the run that serves, and serves the build with the run's partials after it.
+
+    Raises Refused when that run computes other definitions.
+    """
+    others = changed_since(repair.last_done(settings), catalog)
+    if others:
+        raise refusal(others, "the run that serves was declared", where=f"run {roles.current(settings)}")
     return run_batch(settings, catalog, why=why, to_lambda=True)
 
 
@@ -135,12 +143,13 @@ def mode(settings: Settings) -> str:
     return found[0] if len(found) == 1 else ("mixed: " + ", ".join(found) if found else "nothing")
 
 
-def _kappa_run(settings: Settings) -> Name | None:
-    """The run that serves every view alone."""
+def _kappa_run(settings: Settings, catalog: Catalog) -> Name | None:
+    """The run that serves every view alone, each as it is defined now."""
     last = repair.last_done(settings)
-    pins = set(last.pins.values()) if last else set()
-    found = {pin.run for pin in pins}
-    return found.pop() if pins and all(pin.mode == "kappa" for pin in pins) and len(found) == 1 else None
+    pins = last.pins if last else {}
+    found = {pin.run for pin in pins.values()}
+    same = catalog.views.keys() <= pins.keys() and not changed_since(last, catalog)
+    return found.pop() if same and all(pin.mode == "kappa" for pin in pins.values()) and len(found) == 1 else None
 
 
 def _done(settings: Settings, run: Name) -> int:

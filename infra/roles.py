@@ -18,9 +18,10 @@ def roles(settings: Settings) -> Mapping[Name, Role]:
     """Every run's role, oldest first.
 
     ``serving``: a served view pins it. ``warm``: `lk rollback` would serve it. ``replay``: it has not served yet.
-    ``idle``: a live run that neither serves nor would. ``abandoned`` and ``retired``: it has ended.
+    ``idle``: any other run that neither serves nor would. ``abandoned`` and ``retired``: it has ended.
     """
     ended, serving, warm = endings(settings), serving_runs(settings), runs_of(target(settings))
+    served = frozenset().union(*map(runs_of, _done(settings)))
     found: dict[Name, Role] = {}
     for run in runs.runs(settings):
         if run.id in ended:
@@ -30,7 +31,7 @@ def roles(settings: Settings) -> Mapping[Name, Role]:
         elif run.id in warm:
             found[run.id] = "warm"
         else:
-            found[run.id] = "replay" if run.kind == "replay" else "idle"
+            found[run.id] = "replay" if run.kind == "replay" and run.id not in served else "idle"
     return found
 
 

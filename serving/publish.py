@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow.compute as pc
 
 from core.catalog import Catalog
+from core.changed import changed, refusal
 from core.cut import Cut
 from core.errors import Refused
 from core.ident import Name
@@ -79,6 +80,12 @@ def in_kappa(publication: Publication | None) -> bool:
     return publication is not None and any(pin.mode == "kappa" for pin in publication.pins.values())
 
 
+def changed_since(publication: Publication | None, catalog: Catalog) -> list[str]:
+    """The served views that are defined otherwise now; one that is not defined any more keeps what it serves."""
+    pins = publication.pins if publication else {}
+    return changed(catalog, {view: pin.digest for view, pin in pins.items() if view in catalog.views})
+
+
 def _refuse_in_kappa(now: Now, build: Name) -> None:
     if in_kappa(now.last):
         raise Refused(
@@ -104,31 +111,25 @@ def _evidence(settings: Settings, catalog: Catalog, claim: Claim) -> dict[str, A
             where=f"build {claim.build}, control.builds",
             todo=f"run `lk build --build {claim.build}`, or `lk batch`",
         )
-    changed = [view for view, digest in claim.views.items() if catalog.digest(view) != digest]
-    if changed:
-        raise Refused(
-            f"definitions changed since the claim: {', '.join(changed)}",
-            where=f"build {claim.build}",
-            todo="run `lk batch` again",
-        )
+    others = changed(catalog, claim.views)
+    if others:
+        raise refusal(others, "the build was claimed", where=f"build {claim.build}")
     gate = {view: {"rows": b.rows, "how": b.how, "at": b.at.isoformat()} for view, b in rows.items()}
     return {"build": claim.build, "cut": claim.cut.as_dict(), "gate": gate}
 
 
-def _build_pins(
-    settings: Settings, catalog: Catalog, claim: Claim, now: Now
-) -> tuple[dict[Name, Pin], dict[Name, str]]:
-    """The pins of a build, and why some views keep what they serve."""
+def _build_pins(settings: Settings, catalog: Catalog, claim: Claim, now: Now) -> tuple[dict[Name, Pin], list[Name]]:
+    """The pins of a build, and the views that keep what they serve: the run that serves computes them otherwise."""
     serving = {pin.run for view, pin in now.pins.items() if pin.run and view in claim.views}
     run_id = claim.run if claim.run in serving or not serving else _newest(settings, serving)
     run = runs.run(settings, run_id) if run_id else None
     epoch = _epoch(settings, claim, run) if run else -1
-    pins, kept = dict(now.pins), dict[Name, str]()
+    pins, kept = dict(now.pins), list[Name]()
     for view, digest in claim.views.items():
         fits = run is not None and run.views.get(view) == digest
         before = now.pins.get(view)
         if before and before.run and not fits:
-            kept[view] = f"run {run_id} does not compute this definition; start one that does: `lk speed start --new`"
+            kept.append(view)
             continue
         pins[view] = Pin(
             build=claim.build,
@@ -140,7 +141,8 @@ def _build_pins(
             shape=texts.shape(catalog.view(view)),
         )
     if len(kept) == len(claim.views):
-        raise Refused(next(iter(kept.values())), where=f"build {claim.build}", todo="then run `lk batch` again")
+        others = [f"view {view}" for view in kept]
+        raise refusal(others, "the run was declared", where=f"run {run_id}; build {claim.build} passed its gate")
     return dict(sorted(pins.items())), kept
 
 

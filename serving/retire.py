@@ -40,12 +40,12 @@ def _refuse_named(settings: Settings, run: Name, *, final: bool) -> None:
     reasons = [
         (run in serving_runs(settings), "it is served", "switch first: `lk switch lambda`, `lk switch kappa`"),
         (run in runs_of(intent), "an open publication names it", "`lk up` finishes or reverts that"),
-        (holder is not None, f"it is driven by {holder}", f"stop it first: `lk speed stop --run {run}`"),
         (
             run in runs_of(back) and not final,
             f"`lk rollback` would serve it (publication {back.seq if back else 0})",
             f"to give that up: `lk retire {run} --final`",
         ),
+        (holder is not None, f"it is driven by {holder}", "stop that process where it runs, then retire it again"),
     ]
     for named, what, todo in reasons:
         if named:

@@ -1,23 +1,26 @@
-"""Switches what is served: to Kappa, which is one proven run alone, to Lambda, and back to what was before."""
+"""Switches what is served: to Kappa, which is one proven run alone, and back to what was before; resets it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from core.catalog import Catalog
+from core.changed import changed, refusal
 from core.cut import Cut
 from core.errors import Refused
 from core.ident import Name
 from infra import comparisons, control, runs
 from infra.comparisons import Comparison
-from infra.control import Pin, Publication
+from infra.control import Mode, Pin, Publication
 from infra.endings import endings
 from infra.roles import target
 from infra.runs import HEAD, Run
 from infra.settings import Settings
 from serving import change, texts
-from serving.publish import Now, check_crossing, current
+from serving.publish import Now, check_crossing, current, in_kappa, served_end
 from serving.takeover import PATIENCE, wait
 
 ALL = HEAD - 1  # the epoch before a run's first: pins all of its partials
@@ -47,6 +50,28 @@ def to_kappa(
         return change.change(settings, catalog, lease, "kappa", pins, why=why, who=who, evidence=evidence, kept=kept)
 
 
+def reset(
+    settings: Settings, catalog: Catalog, run: Name, *, stopped: datetime, why: str, who: str | None = None
+) -> Publication:
+    """Serves a run alone at once, however far it is: readers see less than before until it has caught up.
+
+    ``stopped`` is when what served before was stopped; it is kept with where each view ended then.
+    """
+    declared = runs.run(settings, run)
+    with control.hold(settings, "control") as lease:
+        now = current(settings, catalog, lease)
+        mode: Mode = "kappa" if in_kappa(now.last) else "speed"
+        moved = {view: replace(_pin(catalog, declared, view), mode=mode) for view in declared.views}
+        pins = {**now.pins, **moved}
+        if now.last and pins == now.last.pins:
+            return now.last
+        ends = {view: served_end(settings, now.pins[view]) for view in moved if view in now.pins}
+        before = {view: end.only(catalog.view(view).sources).as_dict() for view, end in ends.items()}
+        kept = {view: now.texts[view] for view in pins if view not in moved}
+        evidence = {"run": run, "stopped": stopped.isoformat(), "before": before}
+        return change.change(settings, catalog, lease, "reset", pins, why=why, who=who, evidence=evidence, kept=kept)
+
+
 def rollback(settings: Settings, catalog: Catalog, *, why: str, who: str | None = None) -> Publication:
     """Serves again what was served before the last change, at once. Its runs have gone on, so nothing is lost."""
     with control.hold(settings, "control") as lease:
@@ -67,11 +92,13 @@ def rollback(settings: Settings, catalog: Catalog, *, why: str, who: str | None 
 def _proof(settings: Settings, catalog: Catalog, run: Run) -> Mapping[Name, Comparison]:
     """The newest comparison of every view that the run computes as it is defined now; each must be equal."""
     views = [view for view, digest in run.views.items() if view in catalog.views and catalog.digest(view) == digest]
+    if not views:
+        raise refusal(changed(catalog, run.views), "the run was declared", where=f"run {run.id}")
     found = comparisons.newest(settings, run.id)
     missing = [view for view in views if view not in found or found[view].digest != run.views[view]]
-    if missing or not views:
+    if missing:
         raise Refused(
-            f"not proven equal yet: {', '.join(missing) or 'the run computes no view as it is defined now'}",
+            f"not proven equal yet: {', '.join(missing)}",
             where=f"run {run.id}, control.comparisons",
             todo=f"run `lk compare --run {run.id}`, or `lk switch kappa`",
         )

@@ -23,7 +23,7 @@ PATIENCE = 120.0
 def serve_run(
     settings: Settings, catalog: Catalog, run: Name, why: str, *, who: str | None = None, patience: float = PATIENCE
 ) -> Publication:
-    """Serves the partials of a run, on top of the build that is served where the run starts at its cut.
+    """Serves the partials of a run, on top of a build at whose cut it starts: the served one, else one that passed.
 
     Under the lock it waits until the run has reached what is served now, in every partition. A view whose definition
     the run does not have, or whose build it cannot be added to, keeps what it serves. Raises TryAgain after
@@ -52,15 +52,18 @@ def _pins(settings: Settings, catalog: Catalog, run: Run, now: Now) -> dict[Name
                 pins[view] = pin
     if not any(pin.run == run.id for pin in pins.values()):
         raise Refused(
-            f"run {run.id} can serve no view: it starts at {run.start}, and no build that is served ends there",
+            f"run {run.id} can serve no view: it starts at {run.start}, and no build ends there",
             where=f"run {run.id}",
-            todo="start a run from the published cut: `lk speed start --new`",
+            todo="start a run from the cut of a build: `lk speed start --new`",
         )
     return dict(sorted(pins.items()))
 
 
 def _pin(settings: Settings, catalog: Catalog, run: Run, view: Name, before: Pin | None) -> Pin | None:
-    """The served build with the run's epochs after its cut; else, for a run from offset 0, the run alone."""
+    """The served build with the run's epochs after its cut; else, for a run from offset 0, the run alone.
+
+    Else a build that passed with the run's definition, and at whose cut the run starts.
+    """
     shape, digest = texts.shape(catalog.view(view)), run.views[view]
     if before and before.run == run.id:
         return before
@@ -72,6 +75,9 @@ def _pin(settings: Settings, catalog: Catalog, run: Run, view: Name, before: Pin
             return Pin(before.build, run.id, epoch.number, before.cut, digest, "lambda", shape)
     if run.start.only(catalog.view(view).sources) == Cut():
         return Pin(None, run.id, -1, Cut(), digest, "speed", shape)
+    for built in reversed(control.builds(settings)):
+        if (built.view, built.digest, built.passed) == (view, digest, True) and built.cut.only(run.topics) == run.start:
+            return Pin(built.build, run.id, -1, built.cut, digest, "lambda", shape)
     return None
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import tenacity
 
 from core.catalog import Catalog
+from core.changed import changed, refusal
 from core.cut import Cut
 from core.errors import LkError, Refused, TryAgain, Usage
 from core.ident import Name
@@ -88,6 +89,13 @@ def declare(
     )
     runs.declare(settings, run)
     return run
+
+
+def require_same_definitions(catalog: Catalog, run: Run) -> None:
+    """Raises Refused when a view or a decoder of the run is defined otherwise now: its partials would not add up."""
+    others = changed(catalog, run.views, run.decoders)
+    if others:
+        raise refusal(others, "the run was declared", where=f"run {run.id}")
 
 
 def start(settings: Settings, run: Name) -> State:

@@ -21,7 +21,7 @@ from infra import kafka, lake, leases, runs
 from infra.runs import Run
 from infra.settings import Settings
 from infra.spark import log_file, session
-from speed import progress, tables, throttle
+from speed import control, progress, tables, throttle
 from speed.epoch import Compute
 from speed.head import replay_head
 from speed.maintenance import Maintenance
@@ -189,14 +189,7 @@ def _starting(settings: Settings, run: Run) -> dict[str, dict[str, int]]:
 
 
 def _check(settings: Settings, catalog: Catalog, run: Run) -> None:
-    changed = [f"view {v}" for v, d in run.views.items() if v not in catalog.views or catalog.digest(v) != d]
-    changed += [f"topic {t}" for t, d in run.decoders.items() if t not in catalog.topics or catalog.decoder(t) != d]
-    if changed:
-        raise Refused(
-            f"other definitions than the run was declared with: {', '.join(sorted(changed))}",
-            where=f"run {run.id}",
-            todo="either undo the change, or compute anew: `lk speed start --new`, then `lk batch`",
-        )
+    control.require_same_definitions(catalog, run)
     require_same_topics(run, kafka.topic_ids(settings, run.topics))
     _check_begins(settings, run)
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.catalog import Catalog
+from core.changed import changed, refusal
 from core.cut import Cut
 from core.errors import Refused
 from core.ident import Name
@@ -93,13 +94,10 @@ def open_replay(settings: Settings, catalog: Catalog) -> Run | None:
     if not found:
         return None
     run = found[-1]
-    changed = [view for view in catalog.views if run.views.get(view) != catalog.digest(view)]
-    if changed:
-        raise Refused(
-            f"replay {run.id} computes other definitions of {', '.join(changed)}",
-            where=f"run {run.id}",
-            todo=f"give it up, then replay again: `lk replay abandon --run {run.id}`",
-        )
+    others = changed(catalog, run.views, run.decoders) + [f"view {v}" for v in catalog.views if v not in run.views]
+    if others:
+        first = f"give the replay up (`lk replay abandon --run {run.id}`) and "
+        raise refusal(others, "the replay was declared", where=f"run {run.id}", first=first)
     return run
 
 
