@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from core.cut import Cut
 from core.ident import Name
 from infra import runs
 from infra.endings import Ending, endings

@@ -10,7 +10,6 @@ from batch.claim import claim
 from batch.land import land
 from core.catalog import Catalog
 from core.changed import refusal
-from core.cut import Cut
 from core.errors import Refused
 from core.ident import Name
 from flows import replay

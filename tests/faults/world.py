@@ -17,8 +17,8 @@ from core.catalog import Catalog
 from core.errors import LkError
 from core.ident import Name
 from flows import speed
-from infra import definitions, delta, kafka, leases, roles, runs
 from infra import control as control_tables
+from infra import definitions, delta, kafka, leases, roles, runs
 from infra.control import Publication
 from infra.faults import MARKER, VARIABLE
 from infra.local import process, stack

@@ -53,7 +53,16 @@ def test_equal_sides_have_no_difference_in_any_order(spark: SparkSession) -> Non
         ([*BUILD, ("c", 1, 1, 1, 1)], {("c", 1): (0, 1, 0)}),
         ([*BUILD, BUILD[2]], {("b", 1): (1, 2, 0)}),
     ],
-    ids=["one cell", "three cells", "null and zero", "null key", "key dropped", "null key dropped", "key added", "twice"],
+    ids=[
+        "one cell",
+        "three cells",
+        "null and zero",
+        "null key",
+        "key dropped",
+        "null key dropped",
+        "key added",
+        "twice",
+    ],
 )
 def test_a_planted_difference_is_found(
     spark: SparkSession, run: list[Row], wanted: dict[tuple[Any, ...], tuple[int, int, int]]

@@ -1,4 +1,4 @@
-"""Readers that never pause: every answer must be the whole log up to one offset of each partition, and never go back."""
+"""Readers that never pause: each answer must be the log up to one offset of each partition, and none goes back."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ from infra import trino
 from infra.settings import Settings
 from tests.oracle import Record, events
 
-QUERY = (
-    "SELECT ticker, sum(trades), sum(volume), sum(turnover) FROM lake.serving.trades_by_day GROUP BY ticker"
-)
+QUERY = "SELECT ticker, sum(trades), sum(volume), sum(turnover) FROM lake.serving.trades_by_day GROUP BY ticker"
 Sums = tuple[int, int, Decimal]
 State = dict[str, Sums]
 NOTHING: Sums = (0, 0, Decimal(0))
@@ -64,7 +62,7 @@ def check(readers: Sequence[Reader], records: Sequence[Record]) -> None:
         for answer in reader.answers:
             assert sorted(answer.rows) == sorted(homes.keys() & answer.rows.keys())
             moment = {partition: _moment(answer.rows, homes, partition, found) for partition, found in states.items()}
-            assert all(moment[p] >= before.get(p, 0) for p in moment), f"an answer is older than the one before it"
+            assert all(moment[p] >= before.get(p, 0) for p in moment), "an answer is older than the one before it"
             before = moment
 
 

@@ -48,7 +48,13 @@ def test_ten_switches_under_load_show_no_error_and_no_mix(world: World) -> None:
         load.stopping.set()
         load.join()
     done = [p.kind for p in control.publications(world.settings)[before:] if p.state == "done"]
-    assert [kind for kind in done if kind != "run"] == ["kappa", *["rollback"] * 5, "lambda", "kappa", *["rollback"] * 2]
+    assert [kind for kind in done if kind != "run"] == [
+        "kappa",
+        *["rollback"] * 5,
+        "lambda",
+        "kappa",
+        *["rollback"] * 2,
+    ]
     assert load.lots > 20
     assert min(len(reader.answers) for reader in readers) > 50
     world.settle_all()

@@ -1,4 +1,4 @@
-"""A switch killed at every step of replay, comparison and promotion: nothing served changes, the same command mends it."""
+"""A switch killed at every step of replay, proof and promotion: nothing served changes, the same command mends it."""
 
 from __future__ import annotations
 
@@ -73,4 +73,3 @@ def killed(world: World, fault: str) -> None:
     ended = world.lk("switch", "kappa", "--json", fault=f"{fault}:kill")
     assert ended.code == -signal.SIGKILL, ended.said
     world.take_proof(fault.partition(":")[0])
-
