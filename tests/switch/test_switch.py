@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from deltalake import write_deltalake
 
 from core.ident import Name
@@ -88,10 +87,10 @@ def test_a_planted_difference_is_found_named_and_refused(world: World) -> None:
     run, served = runs.runs(world.settings)[-1].id, world.pieces.served()
     table = delta.table(lake.speed(world.settings, run, Name("trades_by_day")))
     rows = table.to_pyarrow_table()
-    planted = rows.set_column(
-        rows.column_names.index("volume"), "volume", pc.add(rows["volume"], pa.scalar(1, rows["volume"].type))
-    )
-    write_deltalake(table, planted.cast(rows.schema), mode="overwrite")
+    volumes = [volume + 1 for volume in rows["volume"].to_pylist()]
+    place = rows.column_names.index("volume")
+    planted = rows.set_column(place, rows.schema.field("volume"), pa.array(volumes, rows.schema.field("volume").type))
+    write_deltalake(table, planted, mode="overwrite")
     said = world.lk("switch", "kappa", "--json")
     assert said.code == 1, said.said
     assert "trades_by_day" in said.json["error"]
