@@ -15,11 +15,6 @@ from core.topic import Json, Lines, Topic, Version
 # What ends a name is never an opening quote: those follow a mark, a space or, inside a string, a backslash.
 _NUMBER = rf'"\s*+:\s*+)({NUMBER})(?=[\s,}}\]])'
 _WORD, _ANY = r"(\w", r"([^:{,\[\\\s]"
-_STRICT = {
-    "allowSingleQuotes": "false",
-    "allowNonNumericNumbers": "false",
-    "columnNameOfCorruptRecord": "_bad",
-}
 
 
 def texts(topic: Topic, frame: DataFrame) -> DataFrame:
@@ -46,15 +41,15 @@ def _json_texts(topic: Topic, json: Json, frame: DataFrame) -> DataFrame:
     frame = frame.withColumn("_parts", shape.parts(topic, json, names))
     found = fn.col("_parts")
     members = [shape.text(found, number).alias(name) for number, name in enumerate(names)]
-    quick = fn.struct(*members, fn.lit(None).cast("string").alias("_bad"))
-    frame = frame.withColumn("_json", fn.when(shape.matched(found), quick).otherwise(_parsed(names)))
-    readable = fn.col("_json").isNotNull() & fn.col("_json._bad").isNull()
+    frame = _parsed(frame, shape.matched(found), names)
+    frame = frame.withColumn("_json", fn.when(shape.matched(found), fn.struct(*members)).otherwise(fn.col("_parsed")))
+    readable = fn.col("_json").isNotNull()
     frame = frame.select("*", readable.alias("_readable"), *(fn.col("_json")[name].alias(name) for name in names))
     numbers = [str(version.number) for version in json.versions]
     given = fn.coalesce(fn.col(f"`{json.version_name}`"), fn.lit("1"))
     frame = frame.withColumn("_version", fn.when(given.isin(numbers), given))
     picked = {f"_as_{field.name}": _picked(json, field.name) for field in topic.fields}
-    return frame.withColumns(picked).drop("_parts", "_json", "_text", *names)
+    return frame.withColumns(picked).drop("_parts", "_parsed", "_json", "_text", *names)
 
 
 def _picked(json: Json, field: str) -> Column:
@@ -66,29 +61,29 @@ def _picked(json: Json, field: str) -> Column:
     return fn.expr(f"case _version {cases} end")
 
 
-def _parsed(names: tuple[str, ...]) -> Column:
-    """A struct of texts with ``_bad``: it is readable when there is one and ``_bad`` is null.
+def _parsed(frame: DataFrame, matched: Column, names: tuple[str, ...]) -> DataFrame:
+    """Adds ``_parsed``: a struct of texts; null where the text matched, or is not one object that says each name once.
 
-    A text whose only closing brace is its end cannot go on after its object, which Spark's parser would not see.
-    Of others ``[text,{}]`` is parsed: that has two elements exactly when the text is one value.
+    Spark's parser does not look at what follows a value, so the text is parsed in two lists: alone, and before ``{}``.
+    One that closes the list itself and goes on makes both equally long; one whose only ``}`` is its end cannot do that.
     """
-    one = f"struct<{','.join(f'`{name}`:string' for name in names)},_bad:string>"
-    text = fn.col("_text")
     ending = _WORD if all(re.search(r"\w\Z", name, re.ASCII) for name in names) else _ANY  # a word's end is quick
-    clean = fn.regexp_replace(text, ending + _NUMBER, '$1"$2"')
-    flat = fn.rlike(text, fn.lit(r"\A\{[^}]*+\}\z"))
-    wrapped = fn.from_json(fn.concat(fn.lit("["), clean, fn.lit(",{}]")), f"array<{one}>", _STRICT)
-    return fn.when(flat, fn.from_json(clean, one, _STRICT)).otherwise(_alone(wrapped))
+    texts = f"struct<{','.join(f'`{name}`:string' for name in names)}>"
+    clean = fn.regexp_replace("_text", ending + _NUMBER, '$1"$2"')
+    frame = frame.withColumn("_clean", fn.when(~fn.coalesce(matched, fn.lit(False)), clean))
+    flat = fn.instr("_clean", "}") == fn.length("_clean")
+    frame = frame.withColumns({"_alone": _list("]"), "_paired": fn.when(~flat, _list(",{}]"))})
+    whole = flat | ((_length("_alone") == 1) & (_length("_paired") == 2))
+    frame = frame.withColumn("_parsed", fn.when(whole, fn.try_variant_get("_alone", "$[0]", texts)))
+    return frame.drop("_clean", "_alone", "_paired")
 
 
-def _alone(found: Column) -> Column:
-    """The first of two elements, else null. A lambda, so that ``found`` is computed once and only when needed."""
+def _list(end: str) -> Column:
+    return fn.try_parse_json(fn.concat(fn.lit("["), "_clean", fn.lit(end)))
 
-    def first(items: Column) -> Column:
-        two = (fn.size(items) == 2) & fn.get(items, fn.lit(1)).isNotNull()
-        return fn.when(two, fn.get(items, fn.lit(0)))
 
-    return fn.get(fn.transform(fn.array(found), first), fn.lit(0))
+def _length(name: str) -> Column:
+    return fn.size(fn.try_variant_get(name, "$", "array<variant>"))
 
 
 def _line_texts(topic: Topic, lines: Lines, frame: DataFrame) -> DataFrame:

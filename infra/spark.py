@@ -26,7 +26,11 @@ if TYPE_CHECKING:
 
 # The stack: stopping a query in mid-batch overflows the default one in a regex of Spark's.
 # Throughput counts more than pauses: with the parallel collector a fifth more records are decoded a second.
-_JVM = "-Xss4m -XX:+UseParallelGC --enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow"
+# A topic's decoder is one method, and Java would only interpret one of more than 8,000 bytes: four times slower.
+_JVM = (
+    "-Xss4m -XX:+UseParallelGC -XX:-DontCompileHugeMethods"
+    " --enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow"
+)
 _CONF = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -106,6 +110,7 @@ def _conf(settings: Settings, app_name: str) -> dict[str, str]:
         "spark.driver.extraJavaOptions": " ".join(
             [_JVM, *class_archive("spark"), f"-Dlog4j2.configurationFile={log4j}"]
         ),
+        "spark.executor.extraJavaOptions": _JVM,
         "spark.sql.warehouse.dir": str(work / "warehouse"),
     }
 

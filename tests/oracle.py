@@ -115,12 +115,21 @@ def _trade(text: str) -> Event:
 def _object(text: str) -> dict[str, str | None]:
     """A JSON object with every value as its text: numbers as they were written."""
     try:
-        found = json.loads(text, parse_float=str, parse_int=str, parse_constant=_no_constant)
-    except ValueError:
+        found = json.loads(
+            text, parse_float=str, parse_int=str, parse_constant=_no_constant, object_pairs_hook=_each_once
+        )
+        json.dumps(found, ensure_ascii=False).encode()
+    except ValueError:  # of which the error of half a surrogate pair is one
         raise Bad("not_json") from None
     if not isinstance(found, dict):
         raise Bad("not_json")
     return {name: v if v is None or isinstance(v, str) else json.dumps(v) for name, v in found.items()}
+
+
+def _each_once(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(members) != len(dict(members)):
+        raise ValueError("a name is there twice")
+    return dict(members)
 
 
 def _no_constant(name: str) -> None:

@@ -48,6 +48,11 @@ BAD: list[tuple[str, str | bytes | None]] = [
     ("not_json", f"{GOOD}}}"),
     ("not_json", f"{GOOD}x"),
     ("not_json", f"{GOOD}]"),
+    ("not_json", f"{GOOD}],x"),
+    ("not_json", f"{GOOD},{{}}],x"),
+    ("not_json", f"{GOOD},{{}}"),
+    ("not_json", GOOD.replace('"size":100', '"size":1,"size":100')),
+    ("not_json", GOOD.replace("7-1", r"\ud800")),
     ("not_json", GOOD[:-1]),
     ("not_json", GOOD[:-3]),
     ("not_json", GOOD.replace('"', "'")),
@@ -123,7 +128,6 @@ FINE: list[tuple[str, dict[str, Any]]] = [
     (but(id="1.50"), {"id": "1.50"}),
     (but(other={"deep": [1, {"price": 9}]}), {"price": Decimal("12.34")}),
     (but(_bad="spoof"), {"price": Decimal("12.34")}),
-    (GOOD.replace('"size":100', '"size":1,"size":100'), {"size": 100}),
     (but(event_time=31_536_000_000), {"event_time": moment(31_536_000_000)}),
     (but(event_time=7_258_118_399_999), {"event_time": moment(7_258_118_399_999)}),
     (but(size=10**9, price=10), {"size": 10**9}),
@@ -207,5 +211,4 @@ def test_a_source_without_headers(spark: SparkSession) -> None:
 def test_the_filter_for_good_events_does_not_parse_twice(spark: SparkSession) -> None:
     frame = decode(TRADES, from_kafka(spark, trades(GOOD))).where("_error is null")
     plan = frame._jdf.queryExecution().optimizedPlan().toString()
-    assert plan.count("from_json(StructField") == 1
-    assert plan.count("from_json(ArrayType") == 1
+    assert sum("parseJson" in line for line in plan.splitlines()) == 1
