@@ -60,6 +60,9 @@ class Row:
     how: str
 
 
+_Line = tuple[str, Callable[[Mode], str], str]
+
+
 def measured(subject: Live, served: Publication, rebuilt: Rebuilt) -> Mode:
     """Measures what is served now, as `lk bench` does; events flow for as long as that takes."""
     settings = subject.settings
@@ -85,38 +88,58 @@ def measured(subject: Live, served: Publication, rebuilt: Rebuilt) -> Mode:
 
 def rows(first: Mode, second: Mode) -> tuple[Row, ...]:
     """The two modes side by side, the numbers as text."""
-    pair = (first, second)
-    flow = f"{_SECONDS:.0f} s of {RATE:,.0f} trades a second"
+    lines = (*_speeds(first, second), *_costs(), *_parts(first, second))
+    return tuple(Row(what, text(first), text(second), how) for what, text, how in lines)
+
+
+_FLOW = f"{_SECONDS:.0f} s of {RATE:,.0f} trades a second"
+
+
+def _speeds(first: Mode, second: Mode) -> Sequence[_Line]:
     batch, replay = first.rebuilt.records, second.rebuilt.records
-    cold = f"cold, beside the flow: `lk batch` of {batch:,} records to its publication, a replay of {replay:,} to its end"
     return (
-        _row("freshness, p50", pair, lambda m: f"{m.freshness.p50:.2f} s", f"{flow}, sent until counted by Trino"),
-        _row("freshness, p99", pair, lambda m: f"{m.freshness.p99:.2f} s", "the other run follows the log as well"),
-        _row("query time, p50", pair, lambda m: f"{m.query:.2f} s", f"5 minutes of one ticker, {_ANSWERS} answers"),
-        _row("rebuild: time", pair, lambda m: f"{m.rebuilt.seconds:.0f} s", cold),
-        _row("rebuild: CPU s per million", pair, lambda m: _cpu(m.rebuilt.usage, m.rebuilt.records), _TREE),
-        _row("rebuild: MB per million", pair, lambda m: _mb(m.rebuilt.usage, m.rebuilt.records), _WRITTEN),
-        _row("live: CPU s per million", pair, lambda m: _cpu(m.live, m.live_records), f"the run's process, {flow};"),
-        _row("live: MB per million", pair, lambda m: _mb(m.live, m.live_records), "every batch comes on top of this"),
-        _row("disk used", pair, lambda m: f"{m.disk / 10**6:.0f} MB", _DISK),
-        _row("processes that must run", pair, lambda m: f"{len(m.processes)}", _each(pair, lambda m: m.processes)),
-        _row("steps to be scheduled", pair, lambda m: f"{len(m.steps)}", _each(pair, lambda m: m.steps)),
-        _row("parts of an answer", pair, lambda m: f"{len(m.tables)}", _each(pair, lambda m: m.tables)),
+        ("freshness, p50", lambda m: f"{m.freshness.p50:.2f} s", f"{_FLOW}, sent until counted by Trino"),
+        ("freshness, p99", lambda m: f"{m.freshness.p99:.2f} s", "the same; the other run follows the log as well"),
+        ("query time, p50", lambda m: f"{m.query:.2f} s", f"5 minutes of one ticker, {_ANSWERS} answers"),
+        (
+            "rebuild: time",
+            lambda m: f"{m.rebuilt.seconds:.0f} s",
+            f"cold, beside the flow: `lk batch` of {batch:,} records, published; a replay of {replay:,}, caught up",
+        ),
     )
 
 
-_TREE = "user and system time of the process and its children"
-_WRITTEN = "written to disk by the same processes"
-_DISK = "lambda: archive, build and run; kappa: its run. Both need the log"
+def _costs() -> Sequence[_Line]:
+    return (
+        (
+            "rebuild: CPU s per million",
+            lambda m: _cpu(m.rebuilt.usage, m.rebuilt.records),
+            "user and system time of the process and its children",
+        ),
+        (
+            "rebuild: MB per million",
+            lambda m: _mb(m.rebuilt.usage, m.rebuilt.records),
+            "written to disk by the same processes",
+        ),
+        ("live: CPU s per million", lambda m: _cpu(m.live, m.live_records), f"the process of its run, {_FLOW}"),
+        ("live: MB per million", lambda m: _mb(m.live, m.live_records), "the same; every batch comes on top of it"),
+        (
+            "disk used",
+            lambda m: f"{m.disk / 10**6:.0f} MB",
+            "lambda: archive, build and run; kappa: its run. Both need the log",
+        ),
+    )
 
 
-def _row(what: str, pair: tuple[Mode, Mode], text: Callable[[Mode], str], how: str) -> Row:
-    return Row(what, text(pair[0]), text(pair[1]), how)
+def _parts(first: Mode, second: Mode) -> Sequence[_Line]:
+    def each(words: Callable[[Mode], Sequence[str]]) -> str:
+        return "; ".join(f"{mode.name}: {', '.join(words(mode)) or 'none'}" for mode in (first, second))
 
-
-def _each(pair: tuple[Mode, Mode], words: Callable[[Mode], Sequence[str]]) -> str:
-    """What was counted, in words."""
-    return "; ".join(f"{mode.name}: {', '.join(words(mode)) or 'none'}" for mode in pair)
+    return (
+        ("processes that must run", lambda m: f"{len(m.processes)}", each(lambda m: m.processes)),
+        ("steps to be scheduled", lambda m: f"{len(m.steps)}", each(lambda m: m.steps)),
+        ("parts of an answer", lambda m: f"{len(m.tables)}", each(lambda m: m.tables)),
+    )
 
 
 def _cpu(used: Usage, records: int) -> str:

@@ -112,12 +112,12 @@ def truths(settings: Settings, topic: Name, its_runs: Iterable[Name]) -> frozens
 
 
 def account(
-    answers: Sequence[Answer], failures: Sequence[str], truths: frozenset[int], stretches: Sequence[Stretch]
+    answers: Sequence[Answer], failures: Sequence[str], known: frozenset[int], stretches: Sequence[Stretch]
 ) -> Account:
-    """Judges every answer."""
+    """Judges every answer; ``known`` are the counts that were true at some moment."""
     took = sorted(answer.arrived - answer.asked for answer in answers)
     arrived = sorted(answer.arrived for answer in answers)
-    untrue = (f"{one.count:,} is the count of no single moment" for one in answers if one.count not in truths)
+    untrue = (f"{one.count:,} is the count of no single moment" for one in answers if one.count not in known)
     broken = (error for stretch in stretches for error in _broken(answers, stretch))
     return Account(
         answers=len(answers),
