@@ -122,9 +122,7 @@ def _send(made: Instance, catalog: Catalog, history: Acknowledged, tally: Tally)
         return _Sent(access_log, history, sent, tally, meter.result(), batch.rebuilt())
 
 
-def _flow(
-    settings: Settings, catalog: Catalog, tally: Tally, batch: Batch, meter: Meter, shown: Lanes
-) -> Acknowledged:
+def _flow(settings: Settings, catalog: Catalog, tally: Tally, batch: Batch, meter: Meter, shown: Lanes) -> Acknowledged:
     """Trades at their rate, the batch layer in the middle, then everything visible and published."""
     spec, count = Trades(SEED, _now(), RATE, LATE, LATE_BY_MS, OUT_OF_ORDER), int(RATE * SECONDS)
     shown.expect(count)

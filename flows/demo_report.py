@@ -51,7 +51,7 @@ def _sent(demo: Demo) -> RenderableType:
     for sent in (demo.access_log, demo.history, demo.trades):
         table.add_row(sent.topic, f"{sent.sent:,}", f"{sent.count:,}", _per_partition(sent), mark(sent.complete))
     told = (
-        f"access_log: real lines of a web server, May 2015; trades: made up, {HISTORY // 60} minutes of them sent at once,\n"
+        f"access_log: real lines of a web server, May 2015; trades: made up, {HISTORY // 60} minutes of them at once,\n"
         f"then half a minute at 1,000 a second; {demo.late:,} are late by up to an hour, {demo.out_of_order:,} out of "
         "order by up to 3 seconds"
     )
