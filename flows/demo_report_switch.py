@@ -51,8 +51,8 @@ def _readers(found: Switched) -> RenderableType:
     counts = (f"{count:,}" for count in seen.modes.values())
     drawn.add_row(f"{seen.answers:,}", *counts, f"{len(seen.errors):,}", *times, mark(not seen.errors))
     how = (
-        f"{SLOW:.0f} questions a second, {QUICK:.0f} around each change: how many trades are there? Every answer must be\n"
-        "the exact count at the end of one epoch, none may go back before the rollback, and the next question\n"
+        f"{SLOW:.0f} questions a second, {QUICK:.0f} around each change: how many trades are there? Every answer must\n"
+        "be the exact count at the end of one epoch, none may go back before the rollback, and the next question\n"
         "must see a change; the longest pause is the longest time without an answer"
     )
     errors = [Text(error, style="red") for error in seen.errors[:5]]
