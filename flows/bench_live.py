@@ -16,7 +16,7 @@ import psutil
 from core.catalog import Catalog
 from core.ident import Name
 from flows import bench_load as load
-from flows import demo_read, speed
+from flows import demo_read, speed, verbs
 from flows.bench_figures import Figure
 from flows.demo_read import BY_DAY, BY_WINDOW
 from infra import runs
@@ -44,7 +44,7 @@ def warm_up(live: Live) -> None:
     """Brings everything to its working temperature: the access log, some trades, one batch, some answers."""
     load.access_log(live.settings, live.catalog)
     with load.flowing(live.settings, live.catalog, next(SEEDS), RATE):
-        load.finished(live.settings, load.start_verb(live.settings, live.config, "batch"), "batch")
+        verbs.finished(verbs.start(live.settings, live.config, "batch"))
     _fresh(live, _WARM)
 
 
@@ -110,9 +110,9 @@ def memory(live: Live, repeat: int) -> list[Figure]:
     peaks = []
     with load.flowing(live.settings, live.catalog, next(SEEDS), RATE):
         for _ in range(repeat):
-            child = load.start_verb(live.settings, live.config, "batch")
-            peaks.append(max(_samples(live, child)) / 2**30)
-            load.finished(live.settings, child, "batch")
+            batch = verbs.start(live.settings, live.config, "batch")
+            peaks.append(max(_samples(live, batch.child)) / 2**30)
+            verbs.finished(batch)
     what = "Kafka, Trino, the speed run and one batch together, PSS, at its highest"
     how = f"{repeat} batches while {RATE:,.0f} trades a second flow; all process trees, sampled 5 times a second"
     return [Figure("memory", what, "GiB", tuple(peaks), most=6, how=how)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from flows import bench_bulk, bench_live, replay, speed
+from flows import bench_live, raw_consumer, replay, speed, verbs
 from flows import bench_load as load
 from flows.bench_bulk import Bulk
 from flows.bench_figures import Figure
@@ -20,8 +20,8 @@ _SHARE = 0.4  # of its full rate, for the replay that is throttled
 
 def replaying(bulk: Bulk, repeat: int) -> list[Figure]:
     """A replay at full rate, then throttled, while the live run follows 1,000 trades a second."""
-    raw = bench_bulk.consuming(bulk, 1)[0].median
-    load.verb(bulk.settings, bulk.config, "batch")
+    raw = raw_consumer.rate(bulk.settings, load.TRADES)
+    verbs.run(bulk.settings, bulk.config, "batch")
     speed.start(bulk.settings, bulk.catalog)
     live = Live(bulk.settings, bulk.catalog, bulk.config, runs.runs(bulk.settings)[-1].id)
     bench_live.warm_up(live)

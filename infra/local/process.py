@@ -207,10 +207,11 @@ def _write(path: Path, process: Process) -> None:
 
 def memory(*pids: int) -> int:
     """Bytes that these processes and their descendants hold; pages that some share count once (PSS)."""
-    return sum(_pss(member) for pid in pids for member in _tree(pid))
+    return sum(_pss(member) for pid in pids for member in tree(pid))
 
 
-def _tree(pid: int) -> list[psutil.Process]:
+def tree(pid: int) -> list[psutil.Process]:
+    """A process and its descendants; nothing when it is gone."""
     with contextlib.suppress(psutil.NoSuchProcess):
         root = psutil.Process(pid)
         return [root, *root.children(recursive=True)]
