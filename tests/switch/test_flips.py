@@ -59,7 +59,7 @@ def test_ten_switches_under_load_show_no_error_and_no_mix(world: World) -> None:
     assert min(len(reader.answers) for reader in readers) > 50
     world.settle_all()
     world.log.read()
-    check(readers, world.log.records)
+    check(readers, world.log.records, back=7)
     world.check()
 
 
