@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
 from core.converters import error_of, in_range, typed
-from core.formats import texts
+from core.formats import sure, texts
 from core.topic import Json, Topic
 
 SEMANTICS = 1  # part of every decoder's digest; raise it when the same record would decode differently
@@ -51,7 +51,8 @@ def decode(topic: Topic, records: DataFrame) -> DataFrame:
     """
     frame = _checked_bytes(topic, _raw_columns(records))
     frame = texts(topic, frame)
-    frame = _with(frame, {f"_is_{field.name}": typed(field, fn.col(f"_as_{field.name}")) for field in topic.fields})
+    values = {f"_is_{f.name}": typed(f, fn.col(f"_as_{f.name}"), sure(topic, f)) for f in topic.fields}
+    frame = _with(frame, values)
     frame = _with(frame, {field.name: fn.col(f"_is_{field.name}") for field in topic.fields})
     frame = _with(frame, {"_time": _event_time(topic)})
     frame = _with(frame, {ERROR: _first_error(topic)})

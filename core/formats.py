@@ -9,7 +9,7 @@ from pyspark.sql import functions as fn
 
 from core import shape
 from core.shape import NUMBER, SEPARATOR
-from core.topic import Json, Lines, Topic, Version
+from core.topic import Field, Json, Lines, Topic, Version
 
 # A number that follows a JSON name is put in quotes: Spark's parser would send it through a double.
 # What ends a name is never an opening quote: those follow a mark, a space or, inside a string, a backslash.
@@ -18,10 +18,20 @@ _WORD, _ANY = r"(\w", r"([^:{,\[\\\s]"
 
 
 def texts(topic: Topic, frame: DataFrame) -> DataFrame:
-    """Adds ``_readable``, ``_version`` (null: unknown) and ``_as_<field>``: the field's text, null when absent."""
+    """Adds ``_readable``, ``_version`` (null: unknown) and ``_as_<field>``: the field's text, null when absent.
+
+    Of JSON ``_sure`` too: whether the record matched a declared shape.
+    """
     if isinstance(topic.format, Json):
         return _json_texts(topic, topic.format, frame)
     return _line_texts(topic, topic.format, frame)
+
+
+def sure(topic: Topic, field: Field) -> Column:
+    """Whether a field's text in ``texts`` is known to match the field's form."""
+    if isinstance(topic.format, Json):
+        return shape.sure(topic.format, field, fn.col("_sure"))
+    return fn.lit(False)
 
 
 def json_names(json: Json) -> tuple[str, ...]:
@@ -41,8 +51,9 @@ def _json_texts(topic: Topic, json: Json, frame: DataFrame) -> DataFrame:
     frame = frame.withColumn("_parts", shape.parts(topic, json, names))
     found = fn.col("_parts")
     members = [shape.text(found, number).alias(name) for number, name in enumerate(names)]
-    frame = _parsed(frame, shape.matched(found), names)
-    frame = frame.withColumn("_json", fn.when(shape.matched(found), fn.struct(*members)).otherwise(fn.col("_parsed")))
+    frame = frame.withColumn("_sure", fn.coalesce(shape.matched(found), fn.lit(False)))
+    frame = _parsed(frame, names)
+    frame = frame.withColumn("_json", fn.when(fn.col("_sure"), fn.struct(*members)).otherwise(fn.col("_parsed")))
     readable = fn.col("_json").isNotNull()
     frame = frame.select("*", readable.alias("_readable"), *(fn.col("_json")[name].alias(name) for name in names))
     numbers = [str(version.number) for version in json.versions]
@@ -61,7 +72,7 @@ def _picked(json: Json, field: str) -> Column:
     return fn.expr(f"case _version {cases} end")
 
 
-def _parsed(frame: DataFrame, matched: Column, names: tuple[str, ...]) -> DataFrame:
+def _parsed(frame: DataFrame, names: tuple[str, ...]) -> DataFrame:
     """Adds ``_parsed``: a struct of texts; null where the text matched, or is not one object that says each name once.
 
     Spark's parser does not look at what follows a value, so the text is parsed in two lists: alone, and before ``{}``.
@@ -70,7 +81,7 @@ def _parsed(frame: DataFrame, matched: Column, names: tuple[str, ...]) -> DataFr
     ending = _WORD if all(re.search(r"\w\Z", name, re.ASCII) for name in names) else _ANY  # a word's end is quick
     texts = f"struct<{','.join(f'`{name}`:string' for name in names)}>"
     clean = fn.regexp_replace("_text", ending + _NUMBER, '$1"$2"')
-    frame = frame.withColumn("_clean", fn.when(~fn.coalesce(matched, fn.lit(False)), clean))
+    frame = frame.withColumn("_clean", fn.when(~fn.col("_sure"), clean))
     flat = fn.instr("_clean", "}") == fn.length("_clean")
     frame = frame.withColumns({"_alone": _list("]"), "_paired": fn.when(~flat, _list(",{}]"))})
     whole = flat | ((_length("_alone") == 1) & (_length("_paired") == 2))

@@ -1,6 +1,6 @@
 """JSON records in the one shape that their version declares: a pattern reads them, at a third of a parser's cost.
 
-That is: the names in the declared order, strings without escapes, numbers where the field is one; most producers
+That is: the names in the declared order, strings without escapes, numbers as the field wants them; most producers
 write nothing else. Whatever differs (other order, escapes, nulls, more names) does not match, and is parsed.
 """
 
@@ -12,11 +12,14 @@ from collections import defaultdict
 from pyspark.sql import Column
 from pyspark.sql import functions as fn
 
+from core.converters import form
 from core.topic import Field, Json, Topic, Version
 
 NUMBER = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+"
 SEPARATOR = "\x01"  # no JSON text holds it as it is
 _STRING = r'"([^"\\\x00-\x1f]++)"'  # not empty: that is how a name which the version does not have looks
+# Patterns in which no quote, backslash or group can hide: they may stand between the quotes of a string.
+_STRICT = re.compile(r"(?:[\w|?*+]|\[(?:A-Z|a-z|0-9|[\w.])+\]|\{[0-9,]+\})+", re.ASCII)
 _EITHER = rf"(?:{_STRING}|({NUMBER}))"
 
 
@@ -60,9 +63,20 @@ def _members(topic: Topic, json: Json, version: Version) -> dict[str, str]:
     return stated | {name: _value(fields.get(name)) for name in version.names}
 
 
+def sure(json: Json, field: Field, matched: Column) -> Column:
+    """Whether the shape that a record matched holds the field to its ``form``, so that nobody must look again."""
+    if form(field) is None or (field.type == "string" and not _STRICT.fullmatch(field.pattern or "")):
+        return fn.lit(False)
+    made = [str(version.number) for version in json.versions if field.name in version.upcast]
+    return matched & ~fn.col("_version").isin(made) if made else matched
+
+
 def _value(field: Field | None) -> str:
     if field is None:
         return _EITHER
+    if field.type == "boolean":
+        return "(true|false)"
     if field.type == "string" or field.time_format:
-        return _STRING
-    return "(true|false)" if field.type == "boolean" else f"({NUMBER})"
+        strict = field.pattern if field.pattern and _STRICT.fullmatch(field.pattern) else None
+        return _STRING if strict is None else rf'"((?!")(?:{strict}))"'
+    return rf"((?!-?0[0-9]){form(field)})"
