@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,7 @@ def run(arguments: list[str]) -> int:
 
 
 def main() -> None:
-    """The console script."""
+    """The console script. A verb that is told to end stops what it started, as after Ctrl-C."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     _register()
     sys.exit(run(sys.argv[1:]))

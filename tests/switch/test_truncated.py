@@ -12,6 +12,7 @@ import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import NewPartitions  # type: ignore[attr-defined]
 
+from flows import replay
 from infra import comparisons, kafka, roles, runs
 from infra.local import process, stack
 from speed import control
@@ -45,9 +46,9 @@ def slow(short: World, tmp_path_factory: pytest.TempPathFactory) -> World:
     return replace(short, config=write_config(tmp_path_factory.mktemp("slow") / "lk.toml", values))
 
 
-def paused(world: World) -> int:
+def paused(world: World, *words: str) -> int:
     """Starts a replay that stops itself before its third epoch, and gives its pid."""
-    started = world.spawn("replay", "start", "--json", fault="speed.0_before_epoch:3:pause")
+    started = world.spawn("replay", "start", *words, "--json", fault="speed.0_before_epoch:3:pause")
     world.wait_for_proof("speed.0_before_epoch")
     proof = world.take_proof("speed.0_before_epoch")
     started.done()
@@ -78,18 +79,32 @@ def test_a_partition_added_during_a_replay_is_replayed_from_its_first_record(slo
     slow.check()
 
 
-def test_a_head_deleted_during_a_replay_stops_it_and_says_where(slow: World) -> None:
-    served = slow.pieces.served()
-    slow.lk("switch", "lambda", "--json").ok()
-    served = slow.pieces.served()
-    pid = paused(slow)
+def test_a_head_deleted_between_plan_and_start_is_refused_with_its_range(slow: World) -> None:
+    plan = slow.lk("switch", "kappa", "--plan", "--json").ok().json
+    assert [log["complete"] for log in plan["logs"]] == [True] * 9
+    run, served = replay.declared(slow.settings, slow.catalog).id, slow.pieces.served()
     end = slow.log.ends["trades", 1]
+    delete(slow, "trades", 1, end)
+    said = slow.lk("replay", "start", "--json")
+    assert said.code == 1, said.said
+    assert f"no longer in the log: trades, partition 1, offsets 0 to {end}" in said.json["error"]
+    assert runs.last_epoch(slow.settings, run) is None
+    slow.lk("replay", "abandon", "--json").ok()
+    assert slow.pieces.served() == served
+
+
+def test_a_head_deleted_during_a_replay_stops_it_and_says_where(slow: World) -> None:
+    slow.send(mixed(seed=73, count=400))
+    slow.settle_all()
+    pid = paused(slow, "--head-from-archive")
+    slow.lk("batch", "--json").ok()
+    served, end = slow.pieces.served(), slow.log.ends["trades", 1]
     delete(slow, "trades", 1, end)
     os.killpg(pid, signal.SIGCONT)
     slow.gone(pid)
     (run,) = [run for run, role in roles.roles(slow.settings).items() if role == "replay"]
     assert process.alive(slow.settings, control.name(run)) is None
-    said = slow.lk("switch", "kappa", "--json")
+    said = slow.lk("switch", "kappa", "--head-from-archive", "--json")
     assert said.code == 1, said.said
     assert "no longer in the log" in said.json["error"]
     assert "trades, partition 1" in said.json["error"]
