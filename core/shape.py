@@ -65,7 +65,7 @@ def _members(topic: Topic, json: Json, version: Version) -> dict[str, str]:
 
 def sure(json: Json, field: Field, matched: Column) -> Column:
     """Whether the shape that a record matched holds the field to its ``form``, so that nobody must look again."""
-    if form(field) is None or (field.type == "string" and not _STRICT.fullmatch(field.pattern or "")):
+    if _held(field) is None:
         return fn.lit(False)
     made = [str(version.number) for version in json.versions if field.name in version.upcast]
     return matched & ~fn.col("_version").isin(made) if made else matched
@@ -74,9 +74,17 @@ def sure(json: Json, field: Field, matched: Column) -> Column:
 def _value(field: Field | None) -> str:
     if field is None:
         return _EITHER
+    held = _held(field)
     if field.type == "boolean":
         return "(true|false)"
     if field.type == "string" or field.time_format:
-        strict = field.pattern if field.pattern and _STRICT.fullmatch(field.pattern) else None
-        return _STRING if strict is None else rf'"((?!")(?:{strict}))"'
-    return rf"((?!-?0[0-9]){form(field)})"
+        return _STRING if held is None else rf'"((?!")(?:{held}))"'
+    return rf"((?!-?0[0-9]){held})"
+
+
+def _held(field: Field) -> str | None:
+    """The form that the shape holds a field to; None when it takes any text of the field's kind."""
+    wanted = form(field)
+    if wanted is not None and field.type == "string" and not _STRICT.fullmatch(wanted):
+        return None
+    return wanted
