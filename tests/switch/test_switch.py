@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from typing import Any
 
 import pyarrow as pa
 from deltalake import write_deltalake
@@ -11,6 +13,8 @@ from core.ident import Name
 from infra import comparisons, delta, kafka, lake, roles, runs, trino
 from tests.faults.load import mixed
 from tests.faults.world import World
+
+VIEW = Name("trades_by_day")
 
 
 def modes(world: World) -> set[tuple[str, str | None]]:
@@ -85,12 +89,7 @@ def test_a_planted_difference_is_found_named_and_refused(world: World) -> None:
     world.lk("replay", "start", "--json").ok()
     world.lk("replay", "wait", "--json").ok()
     run, served = runs.runs(world.settings)[-1].id, world.pieces.served()
-    table = delta.table(lake.speed(world.settings, run, Name("trades_by_day")))
-    rows = table.to_pyarrow_table()
-    volumes = [volume + 1 for volume in rows["volume"].to_pylist()]
-    place = rows.column_names.index("volume")
-    planted = rows.set_column(place, rows.schema.field("volume"), pa.array(volumes, rows.schema.field("volume").type))
-    write_deltalake(table, planted, mode="overwrite")
+    wanted = planted(world, run)
     said = world.lk("switch", "kappa", "--json")
     assert said.code == 1, said.said
     assert "trades_by_day" in said.json["error"]
@@ -103,8 +102,33 @@ def test_a_planted_difference_is_found_named_and_refused(world: World) -> None:
         ("traffic_by_hour", True),
         ("traffic_by_path", True),
     ]
+    wrong = found[VIEW]
+    assert (wrong.cells, wrong.only_build, wrong.only_run, wrong.repeated, wrong.trino) == (1, 1, 1, 0, False)
+    assert [key(one["key"]) for one in json.loads(wrong.first)] == wanted
     assert world.lk("compare", "--run", run).code == 1
-    told = trino.query(world.settings, "SELECT count(*) FROM lake.control.comparisons WHERE cells > 0").rows
-    assert list(told) == [(2,)]
+    sql = "SELECT count(*), sum(cells), sum(only_build), sum(only_run) FROM lake.control.comparisons WHERE cells > 0"
+    assert list(trino.query(world.settings, sql).rows) == [(2, 2, 2, 2)]
     world.lk("replay", "abandon", "--json").ok()
     world.check()
+
+
+Key = tuple[str, str]
+
+
+def planted(world: World, run: Name) -> list[Key]:
+    """Changes one cell of a run's partials, drops a key and adds one; gives ticker and day of the three."""
+    table = delta.table(lake.speed(world.settings, run, VIEW))
+    rows = table.to_pyarrow_table().to_pylist()
+    changed, dropped = sorted({key(row) for row in rows})[:2]
+    first = next(row for row in rows if key(row) == changed)
+    added = {**first, "ticker": "ZZZZ"}
+    first["volume"] += 1
+    kept = [row for row in rows if key(row) != dropped]
+    schema = table.to_pyarrow_table().schema
+    write_deltalake(table, pa.Table.from_pylist([*kept, added], schema=schema), mode="overwrite")
+    return [changed, dropped, key(added)]
+
+
+def key(row: Mapping[str, Any]) -> Key:
+    """Ticker and day."""
+    return row["ticker"], str(row["day"])[:10]
