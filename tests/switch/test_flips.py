@@ -23,37 +23,37 @@ class Load(threading.Thread):
         self.lots = 0
 
     def run(self) -> None:
-        """Lots of different events, five a second."""
+        """A lot of different events every second."""
         for seed in itertools.count(1_000):
-            if self.stopping.wait(0.2):
+            if self.stopping.wait(1.0):
                 return
-            send(self.world.settings, mixed(seed=seed, count=20))
+            send(self.world.settings, mixed(seed=seed, count=60))
             self.lots += 1
 
 
 def test_ten_switches_under_load_show_no_error_and_no_mix(world: World) -> None:
     world.running()
     load, before = Load(world), len(control.publications(world.settings))
-    with reading(world.settings, count=2, pause=0.1) as readers:
+    with reading(world.settings, count=2, pause=0.5) as readers:
         load.start()
         world.lk("switch", "kappa", "--json").ok()
         kappa = served(world)
-        for _ in range(5):
+        for _ in range(4):
             world.lk("rollback", "--json").ok()
         world.lk("switch", "lambda", "--json").ok()
-        assert served(world) == kappa or roles.roles(world.settings)[kappa] == "warm"
+        assert served(world) == kappa
         world.lk("switch", "kappa", "--run", kappa, "--json").ok()
-        for _ in range(2):
+        for _ in range(3):
             world.lk("rollback", "--json").ok()
         load.stopping.set()
         load.join()
     done = [p.kind for p in control.publications(world.settings)[before:] if p.state == "done"]
     assert [kind for kind in done if kind != "run"] == [
         "kappa",
-        *["rollback"] * 5,
+        *["rollback"] * 4,
         "lambda",
         "kappa",
-        *["rollback"] * 2,
+        *["rollback"] * 3,
     ]
     assert load.lots > 20
     assert min(len(reader.answers) for reader in readers) > 50
