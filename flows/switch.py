@@ -14,7 +14,7 @@ from core.errors import Refused
 from core.ident import Name
 from flows import replay
 from flows.batch import BatchRun, batch_session, run_batch
-from infra import faults, lake, roles, runs
+from infra import comparisons, faults, lake, roles, runs
 from infra.comparisons import Comparison
 from infra.control import Publication
 from infra.settings import Settings
@@ -87,7 +87,10 @@ def to_kappa(
     from_archive: bool = False,
     why: str = "lk switch kappa",
 ) -> Switched:
-    """Replays (or goes on with a replay, or takes ``run``), waits, compares, promotes; safe to repeat after a crash."""
+    """Replays (or goes on with a replay, or takes ``run``), waits, compares, promotes; safe to repeat after a crash.
+
+    A run that is proven equal already is not compared again.
+    """
     began = time.monotonic()
     serving = _kappa_run(settings, catalog)
     if serving is not None and run in (None, serving) and replaying.open_replay(settings, catalog) is None:
@@ -99,11 +102,14 @@ def to_kappa(
     if run is not None:
         control.start(settings, run)
     replay.wait(settings, chosen)
-    found = prove(settings, catalog, chosen)
+    if not switch.proven(settings, catalog, chosen):
+        prove(settings, catalog, chosen)
+    found = comparisons.newest(settings, chosen)
     faults.reach("replay.4_before_switch")
     throttle.set_limit(settings, chosen, None)
+    control.start(settings, chosen)  # it may have died since; what is served must go on
     done = switch.to_kappa(settings, catalog, chosen, why=why)
-    return Switched(done, chosen, tuple(found), time.monotonic() - began, already=False)
+    return Switched(done, chosen, tuple(found.values()), time.monotonic() - began, already=False)
 
 
 def to_lambda(settings: Settings, catalog: Catalog, *, why: str = "lk switch lambda") -> BatchRun:

@@ -17,7 +17,7 @@ from core.ident import Name
 from core.merge import merge_sql
 from core.partial import combine
 from core.view import View
-from infra import comparisons, control, lake, runs, trino
+from infra import comparisons, control, faults, lake, runs, trino
 from infra.comparisons import Comparison
 from infra.control import Claim, Pin
 from infra.progress import bar
@@ -45,6 +45,7 @@ def compare(spark: SparkSession, settings: Settings, catalog: Catalog, claim: Cl
     with control.hold(settings, "batch") as lease, bar("comparing", len(views), "") as done:
         for view in views:
             lease.check()
+            faults.reach("replay.3_in_compare")
             one = _compare(spark, settings, catalog.view(view), claim, run)
             comparisons.add(settings, lease, one)
             found.append(one)

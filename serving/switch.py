@@ -89,9 +89,22 @@ def rollback(settings: Settings, catalog: Catalog, *, why: str, who: str | None 
         return change.change(settings, catalog, lease, "rollback", pins, why=why, who=who, evidence=evidence, kept=kept)
 
 
+def proven(settings: Settings, catalog: Catalog, run: Name) -> bool:
+    """Whether the newest comparison of every view that the run computes as it is defined now found it equal."""
+    declared, found = runs.run(settings, run), comparisons.newest(settings, run)
+    views = _same_views(catalog, declared)
+    return bool(views) and all(
+        view in found and found[view].digest == declared.views[view] and found[view].equal for view in views
+    )
+
+
+def _same_views(catalog: Catalog, run: Run) -> list[Name]:
+    return [view for view, digest in run.views.items() if view in catalog.views and catalog.digest(view) == digest]
+
+
 def _proof(settings: Settings, catalog: Catalog, run: Run) -> Mapping[Name, Comparison]:
     """The newest comparison of every view that the run computes as it is defined now; each must be equal."""
-    views = [view for view, digest in run.views.items() if view in catalog.views and catalog.digest(view) == digest]
+    views = _same_views(catalog, run)
     if not views:
         raise refusal(changed(catalog, run.views), "the run was declared", where=f"run {run.id}")
     found = comparisons.newest(settings, run.id)

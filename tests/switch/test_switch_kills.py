@@ -6,13 +6,16 @@ import signal
 
 import pytest
 
+from core.ident import Name
 from infra import comparisons, roles, runs
+from infra.local import process
+from speed import control
 from tests.faults.load import mixed
 from tests.faults.world import World
+from tests.support.waiting import eventually
 
 # Of several views, the second: the first is done by then.
 REPLAYING = (
-    "speed.0_before_epoch",
     "speed.3_before_view:2",
     "speed.4_after_views",
     "speed.5_after_manifest",
@@ -35,12 +38,15 @@ def test_a_switch_killed_at_every_step_is_finished_by_the_same_command(world: Wo
     if {pin.mode for pin in world.publication.pins.values()} != {"lambda"}:
         world.lk("switch", "lambda", "--json").ok()
     served, known = world.pieces.served(), runs.runs(world.settings)
-    for fault in REPLAYING:
-        ended = world.lk("switch", "kappa", "--json", fault=f"{fault}:kill")
-        assert (ended.code, "died" in ended.out) == (1, True), ended.said
-        assert world.take_proof(fault.partition(":")[0]).startswith("kill ")
-        assert world.pieces.served() == served, f"{fault} changed what is served"
+    ended = world.lk("switch", "kappa", "--json", fault="speed.0_before_epoch:kill")
+    assert (ended.code, "died" in ended.out) == (1, True), ended.said
+    world.take_proof("speed.0_before_epoch")
     (replay,) = [run for run in runs.runs(world.settings) if run not in known]
+    for seed, fault in enumerate(REPLAYING, 61):
+        world.send(mixed(seed=seed, count=20))  # so that there is an epoch to die in
+        world.lk("replay", "start", "--json", fault=f"{fault}:kill")
+        died(world, replay.id, fault)
+        assert world.pieces.served() == served, f"{fault} changed what is served"
     for fault in PROVING:
         killed(world, fault)
         assert world.pieces.served() == served, f"{fault} changed what is served"
@@ -73,3 +79,13 @@ def killed(world: World, fault: str) -> None:
     ended = world.lk("switch", "kappa", "--json", fault=f"{fault}:kill")
     assert ended.code == -signal.SIGKILL, ended.said
     world.take_proof(fault.partition(":")[0])
+
+
+def died(world: World, run: Name, fault: str) -> None:
+    world.wait_for_proof(fault.partition(":")[0])
+    assert world.take_proof(fault.partition(":")[0]).startswith("kill ")
+
+    def gone() -> None:
+        assert process.alive(world.settings, control.name(run)) is None
+
+    eventually(world.settings, 60, gone)
