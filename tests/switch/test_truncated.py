@@ -46,9 +46,9 @@ def slow(short: World, tmp_path_factory: pytest.TempPathFactory) -> World:
     return replace(short, config=write_config(tmp_path_factory.mktemp("slow") / "lk.toml", values))
 
 
-def paused(world: World, *words: str) -> int:
-    """Starts a replay that stops itself before its third epoch, and gives its pid."""
-    started = world.spawn("replay", "start", *words, "--json", fault="speed.0_before_epoch:3:pause")
+def paused(world: World, *words: str, epoch: int) -> int:
+    """Starts a replay that stops itself before it reads its n-th epoch, and gives its pid."""
+    started = world.spawn("replay", "start", *words, "--json", fault=f"speed.0_before_epoch:{epoch}:pause")
     world.wait_for_proof("speed.0_before_epoch")
     proof = world.take_proof("speed.0_before_epoch")
     started.done()
@@ -61,7 +61,7 @@ def delete(world: World, topic: str, partition: int, before: int) -> None:
 
 
 def test_a_partition_added_during_a_replay_is_replayed_from_its_first_record(slow: World) -> None:
-    pid = paused(slow)
+    pid = paused(slow, epoch=3)
     for future in kafka.admin(slow.settings).create_partitions([NewPartitions("trades", 5)]).values():
         future.result(30)
     added = [one._replace(partition=4) for one in mixed(seed=71, count=40) if one.topic == "trades"]
@@ -83,11 +83,11 @@ def test_a_head_deleted_between_plan_and_start_is_refused_with_its_range(slow: W
     plan = slow.lk("switch", "kappa", "--plan", "--json").ok().json
     assert [log["complete"] for log in plan["logs"]] == [True] * 9
     run, served = replay.declared(slow.settings, slow.catalog).id, slow.pieces.served()
-    end = slow.log.ends["trades", 1]
-    delete(slow, "trades", 1, end)
+    end = slow.log.ends["trades", 2]
+    delete(slow, "trades", 2, end)
     said = slow.lk("replay", "start", "--json")
     assert said.code == 1, said.said
-    assert f"no longer in the log: trades, partition 1, offsets 0 to {end}" in said.json["error"]
+    assert f"no longer in the log: trades, partition 2, offsets 0 to {end}" in said.json["error"]
     assert runs.last_epoch(slow.settings, run) is None
     slow.lk("replay", "abandon", "--json").ok()
     assert slow.pieces.served() == served
@@ -96,10 +96,10 @@ def test_a_head_deleted_between_plan_and_start_is_refused_with_its_range(slow: W
 def test_a_head_deleted_during_a_replay_stops_it_and_says_where(slow: World) -> None:
     slow.send(mixed(seed=73, count=400))
     slow.settle_all()
-    pid = paused(slow, "--head-from-archive")
+    pid = paused(slow, "--head-from-archive", epoch=1)
     slow.lk("batch", "--json").ok()
-    served, end = slow.pieces.served(), slow.log.ends["trades", 1]
-    delete(slow, "trades", 1, end)
+    served, end = slow.pieces.served(), slow.log.ends["trades", 2]
+    delete(slow, "trades", 2, end)
     os.killpg(pid, signal.SIGCONT)
     slow.gone(pid)
     (run,) = [run for run, role in roles.roles(slow.settings).items() if role == "replay"]
@@ -107,7 +107,7 @@ def test_a_head_deleted_during_a_replay_stops_it_and_says_where(slow: World) -> 
     said = slow.lk("switch", "kappa", "--head-from-archive", "--json")
     assert said.code == 1, said.said
     assert "no longer in the log" in said.json["error"]
-    assert "trades, partition 1" in said.json["error"]
+    assert "trades, partition 2" in said.json["error"]
     slow.lk("replay", "abandon", "--json").ok()
     assert roles.roles(slow.settings)[run] == "abandoned"
     assert slow.pieces.served() == served
@@ -115,11 +115,11 @@ def test_a_head_deleted_during_a_replay_stops_it_and_says_where(slow: World) -> 
 
 def test_a_log_without_its_head_is_refused_by_name_and_range(short: World) -> None:
     known, served = runs.runs(short.settings), short.pieces.served()
-    end = short.log.ends["trades", 1]
+    end = short.log.ends["trades", 2]
     for words in (["switch", "kappa", "--plan"], ["switch", "kappa"], ["replay", "start"]):
         said = short.lk(*words, "--json")
         assert said.code == 1, said.said
-        assert f"trades, partition 1: offsets 0 to {end - 1} are gone" in said.json["error"]
+        assert f"trades, partition 2: offsets 0 to {end - 1} are gone" in said.json["error"]
         assert "--head-from-archive" in said.json["todo"]
     assert runs.runs(short.settings) == known
     assert short.pieces.served() == served
