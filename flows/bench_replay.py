@@ -11,10 +11,11 @@ from flows.bench_figures import Figure
 from flows.bench_live import RATE, Live
 from infra import runs
 from infra.freshness import Freshness
+from infra.settings import Settings
 from speed import throttle
 
-_WINDOW = 12.0  # seconds of one measurement, about four epochs
-_WARM = 3  # epochs before the first measurement: Java compiles meanwhile
+_WINDOW = 10.0  # seconds of one measurement, at least; it ends with an epoch
+_WARM = 2  # epochs before the first measurement: Java compiles meanwhile
 _SHARE = 0.4  # of its full rate, for the replay that is throttled
 
 
@@ -36,7 +37,7 @@ def replaying(bulk: Bulk, repeat: int) -> list[Figure]:
     throttle.set_limit(bulk.settings, state.run, int(_SHARE * full))
     throttled = bench_live.sample(live, _WINDOW, repeat)
     replay.abandon(bulk.settings, state.run)
-    return [*_rates(rates, raw), _ratio(alone, throttled)]
+    return [*_rates(bulk.settings, rates, raw), _ratio(alone, throttled)]
 
 
 def _rate(replayed: Live) -> float:
@@ -60,10 +61,10 @@ def _epochs(replayed: Live) -> int:
     return last.number + 1 if last else 0
 
 
-def _rates(rates: list[float], raw: float) -> list[Figure]:
+def _rates(settings: Settings, rates: list[float], raw: float) -> list[Figure]:
     how = (
-        f"all views, epochs of {'1,000,000'} records, {len(rates)} × {_WINDOW:.0f} s after the first {_WARM} epochs, "
-        f"while the live run follows {RATE:,.0f} trades a second"
+        f"all views, epochs of {settings.replay_offsets_per_trigger:,} records, {len(rates)} × at least {_WINDOW:.0f} s "
+        f"after the first {_WARM} epochs, while the live run follows {RATE:,.0f} trades a second"
     )
     share = f"the same, divided by what a raw Python consumer reads on the same log, alone: {raw:,.0f} records/s"
     return [

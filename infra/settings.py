@@ -93,7 +93,7 @@ class Settings(BaseSettings):
     )
 
     max_offsets_per_trigger: int = Field(default=50_000, ge=1, description="Most records of one epoch")
-    replay_offsets_per_trigger: int = Field(default=1_000_000, ge=1, description="Most records of a replay's epoch")
+    replay_offsets_per_trigger: int = Field(default=2_000_000, ge=1, description="Most records of a replay's epoch")
     trigger: str = Field(
         default="100 milliseconds",
         pattern=r"^[0-9]+ (millisecond|second|minute)s?$",

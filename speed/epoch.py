@@ -19,7 +19,7 @@ from core.ident import Name
 from core.view import ROWS, View
 from infra.runs import Counted, Run
 from infra.settings import Settings
-from speed.branches import LEDGER, QUARANTINE, Branch, branches, decoded, slim
+from speed.branches import LEDGER, QUARANTINE, Branch, branches_of, decoded, held
 from speed.prepared import Prepared, prepare
 from speed.progress import Planned
 
@@ -128,11 +128,13 @@ def _planned_anew(
 ) -> Iterator[list[tuple[Branch, Part]]]:
     small = planned.size <= SMALL
     records = records.coalesce(1) if small else records
-    frames = [slim(views[topic], decoded(catalog, topic, records)) for topic in topics]
+    frames = [held(views[topic], decoded(catalog, topic, records)) for topic in topics]
     for frame in frames:
         frame.persist(StorageLevel.MEMORY_AND_DISK)
     try:
-        found = [b for topic, frame in zip(topics, frames, strict=True) for b in branches(topic, views[topic], frame)]
+        found = [
+            b for topic, frame in zip(topics, frames, strict=True) for b in branches_of(topic, views[topic], frame)
+        ]
         yield [(b, Part(frame=b.frame)) for b in found]
     finally:
         for frame in frames:

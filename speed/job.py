@@ -20,7 +20,7 @@ from core.ident import Name
 from infra import kafka, lake, leases, runs
 from infra.runs import Run
 from infra.settings import Settings
-from infra.spark import log_file, session
+from infra.spark import POLL_RECORDS, log_file, session
 from speed import control, progress, tables, throttle
 from speed.epoch import Compute
 from speed.head import replay_head
@@ -175,6 +175,7 @@ def _start(spark: SparkSession, settings: Settings, sink: Sink) -> StreamingQuer
         "kafka.isolation.level": "read_committed",
         # Spark asks for the log's ends on the connection that its last fetch still waits on, partition by partition.
         "kafka.fetch.max.wait.ms": "1",
+        "kafka.max.poll.records": POLL_RECORDS,
         "maxOffsetsPerTrigger": str(throttle.epoch_size(settings, run.kind, sink.most)),
     }
     records = spark.readStream.format("kafka").options(**options).load()
