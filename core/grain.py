@@ -7,6 +7,7 @@ shared between aggregates: Krishnamurthy, Wu, Franklin, "On-the-fly sharing for 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
@@ -59,16 +60,19 @@ def partial_of(view: View, found: DataFrame) -> DataFrame:
 
 
 def ledger_of(views: Sequence[View], found: DataFrame) -> DataFrame:
-    """What ``core.partial.ledger`` gives for those events: every view's rows are counted before it is regrouped."""
+    """What ``core.partial.ledger`` gives for those events: every view's rows are counted before it is regrouped.
+
+    Besides, ``bytes_<view>`` is how many bytes the view's partial has at most.
+    """
     records, good = fn.col(ROWS), fn.col(ERROR).isNull()
-    copies = {view.name: view.window.copies if view.window else 1 for view in views}
     return found.groupBy(*_PLACE).agg(
         fn.sum(records).alias("records"),
         _total(good, records).alias("decoded"),
         _total(~good, records).alias("quarantined"),
         fn.min(_FIRST).alias("first_offset"),
         fn.max(_LAST).alias("last_offset"),
-        *(_total(good, records * fn.lit(n)).alias(f"rows_{view}") for view, n in copies.items()),
+        *(_total(good, records * fn.lit(_copies(view))).alias(f"rows_{view.name}") for view in views),
+        *((fn.count_if(good) * _width(view, found)).alias(f"bytes_{view.name}") for view in views),
     )
 
 
@@ -76,6 +80,20 @@ def bad_of(found: DataFrame) -> DataFrame:
     """The records that could not be decoded, as they came, with the rule."""
     bad = found.where(fn.col(ERROR).isNotNull())
     return bad.select(*(fn.col(_bad(name)).alias(name) for name in RAW_COLUMNS), ERROR)
+
+
+def _copies(view: View) -> int:
+    return view.window.copies if view.window else 1
+
+
+def _width(view: View, found: DataFrame) -> Column:
+    """Bytes of a grain's rows in a view: sixteen a column, and the longest text of each column of texts."""
+    mine = [f"_key{n}" for n in range(len(view.keys))]
+    mine += [f"{view.name}__{name}" for measure in view.measures for name in measure.aggregate]
+    texts = [name for name, kind in found.dtypes if name in mine and kind in ("string", "binary")]
+    wide = [fn.coalesce(fn.max(fn.octet_length(name)), fn.lit(0)) for name in texts]
+    fixed = fn.lit(16 * len(view.stored_columns)).cast("bigint")
+    return fn.lit(_copies(view)) * reduce(Column.__add__, wide, fixed)
 
 
 def _total(where: Column, what: Column) -> Column:

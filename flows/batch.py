@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -19,7 +18,7 @@ from core.ident import Name
 from infra import control
 from infra.control import Built, Claim, Publication
 from infra.settings import Settings
-from infra.spark import session
+from infra.spark import session, with_more_tasks
 from serving.publish import in_kappa, publish
 from serving.repair import last_done
 
@@ -114,14 +113,8 @@ def _claimed(settings: Settings, name: str | None) -> Claim:
 @contextlib.contextmanager
 def batch_session(settings: Settings) -> Iterator[SparkSession]:
     """The session of batch work, stopped at the end of the block."""
-    spark = session(settings, "batch", {"spark.master": _one_more(settings.spark_master)})
+    spark = session(settings, "batch", {"spark.master": with_more_tasks(settings.spark_master, 1)})
     try:
         yield spark
     finally:
         spark.stop()
-
-
-def _one_more(master: str) -> str:
-    """A task more than the threads of ``local[N]``: a task that waits for Kafka or the disk leaves no core idle."""
-    threads = re.fullmatch(r"local\[(\d+)\]", master)
-    return f"local[{int(threads[1]) + 1}]" if threads else master

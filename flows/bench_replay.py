@@ -63,7 +63,7 @@ def _epochs(replayed: Live) -> int:
 
 def _rates(settings: Settings, rates: list[float], raw: float) -> list[Figure]:
     how = (
-        f"all views, epochs of {settings.replay_offsets_per_trigger:,} records, {len(rates)} × at least {_WINDOW:.0f} s "
+        f"all views, epochs of {settings.replay_offsets_per_trigger:,}, {len(rates)} × {_WINDOW:.0f} s or more, "
         f"after the first {_WARM} epochs, while the live run follows {RATE:,.0f} trades a second"
     )
     share = f"the same, divided by what a raw Python consumer reads on the same log, alone: {raw:,.0f} records/s"

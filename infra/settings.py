@@ -94,6 +94,9 @@ class Settings(BaseSettings):
 
     max_offsets_per_trigger: int = Field(default=50_000, ge=1, description="Most records of one epoch")
     replay_offsets_per_trigger: int = Field(default=2_000_000, ge=1, description="Most records of a replay's epoch")
+    yield_seconds: float = Field(
+        default=2.0, ge=0, description="Seconds between epochs beside a replay that catches up without a limit"
+    )
     trigger: str = Field(
         default="100 milliseconds",
         pattern=r"^[0-9]+ (millisecond|second|minute)s?$",

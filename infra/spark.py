@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -24,10 +25,11 @@ if TYPE_CHECKING:
     from pyspark import SparkConf
     from pyspark.sql import SparkSession
 
+POLL_RECORDS = "5000"  # of Spark's Kafka source; ten times Kafka's default: a fifth less work per record
+
 # The stack: stopping a query in mid-batch overflows the default one in a regex of Spark's.
 # Throughput counts more than pauses: with the parallel collector a fifth more records are decoded a second.
 # A topic's decoder is one method, and Java would only interpret one of more than 8,000 bytes: four times slower.
-POLL_RECORDS = "5000"  # of Spark's Kafka source; ten times Kafka's default: a fifth less work per record
 _JVM = (
     "-Xss4m -XX:+UseParallelGC -XX:-DontCompileHugeMethods"
     " --enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow"
@@ -80,6 +82,12 @@ def session(settings: Settings, app_name: str, conf: Mapping[str, str] | None = 
         except PySparkRuntimeError as e:
             raise Refused(f"Spark does not start: {e}", where=str(log), todo="read the log") from None
     return SparkSession.builder.config(conf=spark_conf).getOrCreate()
+
+
+def with_more_tasks(master: str, more: int) -> str:
+    """More tasks than the threads of ``local[N]``: one that waits for Kafka or the disk leaves no core idle."""
+    threads = re.fullmatch(r"local\[(\d+)\]", master)
+    return f"local[{int(threads[1]) + more}]" if threads else master
 
 
 def _launch(conf: SparkConf, out: IO[bytes]) -> JavaGateway:

@@ -24,7 +24,8 @@ from speed.prepared import Prepared, prepare
 from speed.progress import Planned
 
 SMALL = 25_000  # offsets; up to it, a restart's backlog too, plans made once and one task each beat a shuffle
-FEW_ROWS = 250_000  # view rows; up to it a partial is collected, and delta-rs writes it in a tenth of Spark's time
+COLLECTED = 192 * 1024 * 1024  # bytes; a partial up to it is collected, and delta-rs writes it in less time than Spark
+_ROW = 768  # bytes of a row, where nothing better is known
 _FEW_BAD = 1_000
 
 
@@ -104,11 +105,16 @@ class Compute:
         partials: dict[Name, list[Part]] = {Name(view): [] for view in self.run.views}
         for b, part in parts:
             if b.part not in (LEDGER, QUARANTINE):
-                few = view_rows[Name(b.part)] <= FEW_ROWS
+                few = _most_bytes(b.part, ledgers) <= COLLECTED
                 partials[Name(b.part)].append(Part(rows=_collected(part)) if few else part)
         done = Computed(counted, view_rows, quarantine, partials)
         _reconcile(done, planned)
         return done
+
+
+def _most_bytes(view: str, ledgers: Sequence[dict[str, Any]]) -> int:
+    """What a view's partial takes at most: as the ledger bounds it, else by the rows that it is made of."""
+    return sum(row.get(f"bytes_{view}", row.get(f"rows_{view}", 0) * _ROW) for row in ledgers)
 
 
 def cannot(branch: Branch, planned: Planned, reason: BaseException) -> LkError:

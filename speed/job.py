@@ -20,8 +20,8 @@ from core.ident import Name
 from infra import kafka, lake, leases, runs
 from infra.runs import Run
 from infra.settings import Settings
-from infra.spark import POLL_RECORDS, log_file, session
-from speed import control, progress, tables, throttle
+from infra.spark import POLL_RECORDS, log_file, session, with_more_tasks
+from speed import control, precedence, progress, tables, throttle
 from speed.epoch import Compute
 from speed.head import replay_head
 from speed.maintenance import Maintenance
@@ -42,6 +42,7 @@ _LOCAL_CHECKPOINT = {
     "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming.checkpointing"
     ".FileSystemBasedCheckpointFileManager",
 }
+_MORE_TASKS = 2  # of a replay: beside a live run each task counts when the machine divides its time
 _NEW = "start a new run: `lk speed start --new`"
 # What Spark says when the broker, not the data, is the reason.
 _PASSING = (
@@ -77,9 +78,12 @@ def run_forever(settings: Settings, catalog: Catalog, run: Name) -> None:
 
 
 def _drive(settings: Settings, catalog: Catalog, run: Name, stop: threading.Event) -> None:
-    local = _LOCAL_CHECKPOINT if settings.checkpoint_root.startswith("/") else {}
-    spark = session(settings, _app(run), _CONF | local)
-    with driving(spark, settings, catalog, runs.run(settings, run)) as (query, sink):
+    declared = runs.run(settings, run)
+    conf = _CONF | (_LOCAL_CHECKPOINT if settings.checkpoint_root.startswith("/") else {})
+    if declared.kind == "replay":
+        conf |= {"spark.master": with_more_tasks(settings.spark_master, _MORE_TASKS)}
+    spark = session(settings, _app(run), conf)
+    with driving(spark, settings, catalog, declared) as (query, sink):
         progress.write_state(settings, run, "running", epoch=_last(settings, run))
         while query.isActive and not stop.wait(0.2):
             if throttle.limit(settings, run) != sink.most:
@@ -122,6 +126,7 @@ def driving(
         try:
             yield query, sink
         finally:
+            precedence.claim(settings, run.id, wanted=False)
             sink.stopping.set()
             for active in spark.streams.active:
                 active.stop()

@@ -33,7 +33,7 @@ from infra import delta, faults, kafka, lake, runs
 from infra.leases import Lease
 from infra.runs import Epoch, Run
 from infra.settings import Settings
-from speed import progress, tables, throttle
+from speed import precedence, progress, tables, throttle
 from speed.epoch import Compute, Computed, Part
 from speed.progress import Planned
 
@@ -90,6 +90,8 @@ class Sink:
         if self._is_committed(planned):
             self._show_offsets(planned)
             return
+        big = planned.size > self.settings.max_offsets_per_trigger
+        precedence.claim(self.settings, self.run.id, wanted=big and self.most is None)
         with self.compute.computed(records, planned) as computed:
             faults.reach("speed.1_before_quarantine")
             self._quarantine(computed, number)
@@ -106,6 +108,7 @@ class Sink:
         progress.write_state(self.settings, self.run.id, "running", epoch=number)
         self.after(number)
         throttle.rest(planned.size, began, self.most, self.stopping)
+        precedence.rest(self.settings, self.run.id, began, self.stopping)
         faults.reach("speed.8_after_maintenance")
 
     def _same_topics(self) -> None:

@@ -12,6 +12,7 @@ from infra.settings import Settings
 from speed.progress import filesystem
 
 SHORTEST = 10_000  # offsets; a smaller epoch would be all planning
+_WORTH = 4  # seconds of reading in one epoch under a limit
 
 
 def limit(settings: Settings, run: Name) -> int | None:
@@ -35,9 +36,9 @@ def set_limit(settings: Settings, run: Name, records_per_second: int | None) -> 
 
 
 def epoch_size(settings: Settings, kind: str, most: int | None) -> int:
-    """Most offsets of one epoch: big ones for a replay, about a second's worth under a limit."""
+    """Most offsets of one epoch: big ones for a replay, some seconds' worth under a limit."""
     largest = settings.replay_offsets_per_trigger if kind == "replay" else settings.max_offsets_per_trigger
-    return largest if most is None else max(SHORTEST, min(largest, most))
+    return largest if most is None else max(SHORTEST, min(largest, _WORTH * most))
 
 
 def rest(size: int, began: float, most: int | None, stop: threading.Event) -> None:

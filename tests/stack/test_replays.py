@@ -39,7 +39,7 @@ def test_replays_of_any_epochs_and_partitions_are_what_plain_python_gives(
         send(stack, catalog, 150, first, POISON)
     total = 3 * (150 + len(POISON))
     sizes = [replayed(stack, spark, catalog, size) for size in (100, 10_000)]
-    for limit in ("SMALL", "FEW_ROWS", "_FEW_BAD"):
+    for limit in ("SMALL", "COLLECTED", "_FEW_BAD"):
         monkeypatch.setattr(speed.epoch, limit, 0)
     sizes.append(replayed(stack, spark, catalog, 250))
     assert [sum(size) for size in sizes] == [total] * 3

@@ -35,7 +35,7 @@ def test_every_epoch_is_exact_and_counted(stack: Settings, spark: SparkSession) 
 def test_big_epochs_written_by_spark_give_the_same(
     stack: Settings, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for limit in ("SMALL", "FEW_ROWS", "_FEW_BAD"):
+    for limit in ("SMALL", "COLLECTED", "_FEW_BAD"):
         monkeypatch.setattr(speed.epoch, limit, 0)
     catalog, run = declared(stack, "big")
     send(stack, catalog, 400, 0, POISON)
