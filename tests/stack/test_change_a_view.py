@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import pytest
 
 from infra import control, roles, runs
+from tests.stack.shop import Shop, opened
 from tests.support.command import ROOT, Done
-from tests.switch.shop import Shop, opened
 
 PAGE = (ROOT / "docs" / "runbooks" / "change-a-view.md").read_text("utf-8")
 
