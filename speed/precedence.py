@@ -1,6 +1,6 @@
-"""Who reads first: beside a replay that catches up without a limit, the other runs of the machine take fewer epochs.
+"""Who reads first: a run that nobody reads, or beside which a replay catches up without a limit, takes fewer epochs.
 
-An epoch costs a live run about as much with one record as with a thousand, so fewer of them leave a replay the cores.
+An epoch costs about as much with one record as with a thousand, so fewer of them leave the cores to who needs them.
 """
 
 from __future__ import annotations
@@ -25,10 +25,14 @@ def claim(settings: Settings, run: Name, *, wanted: bool) -> None:
         path.unlink(missing_ok=True)
 
 
-def rest(settings: Settings, run: Name, began: float, stop: threading.Event) -> None:
-    """Waits until ``yield_seconds`` after ``began`` (``time.monotonic``) where another run reads first."""
-    if any(path.name != run and time.time() - _touched(path) < _EXPIRES for path in _folder(settings).glob("*")):
+def rest(settings: Settings, run: Name, began: float, stop: threading.Event, *, serving: bool) -> None:
+    """Waits until ``yield_seconds`` after ``began`` (``time.monotonic``) where the run comes second."""
+    if not serving or _others(settings, run):
         stop.wait(max(0.0, began + settings.yield_seconds - time.monotonic()))
+
+
+def _others(settings: Settings, run: Name) -> bool:
+    return any(path.name != run and time.time() - _touched(path) < _EXPIRES for path in _folder(settings).glob("*"))
 
 
 def _touched(path: Path) -> float:

@@ -66,6 +66,7 @@ class Sink:
         self.idle.set()
         self.failure: BaseException | None = None
         self.most: int | None = None  # records a second, for a run that is throttled
+        self.serving = True  # whether anybody reads what the run writes
         self._schemas = {view: tables.partial_schema(catalog.view(view)) for view in run.views}
         self._opened: dict[str, DeltaTable] = {}
 
@@ -108,7 +109,8 @@ class Sink:
         progress.write_state(self.settings, self.run.id, "running", epoch=number)
         self.after(number)
         throttle.rest(planned.size, began, self.most, self.stopping)
-        precedence.rest(self.settings, self.run.id, began, self.stopping)
+        if planned.size < self.settings.max_offsets_per_trigger:
+            precedence.rest(self.settings, self.run.id, began, self.stopping, serving=self.serving)
         faults.reach("speed.8_after_maintenance")
 
     def _same_topics(self) -> None:

@@ -21,15 +21,19 @@ def settings(tmp_path: Path) -> Settings:
     return Settings(data=tmp_path, yield_seconds=0.1)
 
 
-def rested(settings: Settings, run: Name) -> float:
+def rested(settings: Settings, run: Name, *, serving: bool = True) -> float:
     began = time.monotonic()
-    precedence.rest(settings, run, began, threading.Event())
+    precedence.rest(settings, run, began, threading.Event(), serving=serving)
     return time.monotonic() - began
 
 
 def test_another_run_rests_while_a_replay_reads_first(settings: Settings) -> None:
     precedence.claim(settings, REPLAY, wanted=True)
     assert rested(settings, LIVE) >= 0.1
+
+
+def test_a_run_that_nobody_reads_rests(settings: Settings) -> None:
+    assert rested(settings, LIVE, serving=False) >= 0.1
 
 
 def test_the_replay_itself_never_rests(settings: Settings) -> None:
