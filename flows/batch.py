@@ -21,6 +21,7 @@ from infra.settings import Settings
 from infra.spark import session, with_more_tasks
 from serving.publish import in_kappa, publish
 from serving.repair import last_done
+from speed import precedence
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -112,9 +113,10 @@ def _claimed(settings: Settings, name: str | None) -> Claim:
 
 @contextlib.contextmanager
 def batch_session(settings: Settings) -> Iterator[SparkSession]:
-    """The session of batch work, stopped at the end of the block."""
-    spark = session(settings, "batch", {"spark.master": with_more_tasks(settings.spark_master, 1)})
-    try:
-        yield spark
-    finally:
-        spark.stop()
+    """The session of batch work, which reads first; stopped at the end of the block."""
+    with precedence.reading_first(settings, Name("batch")):
+        spark = session(settings, "batch", {"spark.master": with_more_tasks(settings.spark_master, 1)})
+        try:
+            yield spark
+        finally:
+            spark.stop()

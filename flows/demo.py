@@ -34,9 +34,11 @@ from speed.control import status as speed_status
 
 FOLDER = Path(".demo")
 RATE, SECONDS, SEED = 1_000.0, 30, 7
-HISTORY = 900  # seconds of trades that are in the log before: what a build and a replay read has some weight
+HISTORY = 300  # seconds of trades that are in the log before: what a build and a replay read has some weight
 _BATCH_AT = 8_000  # the trade at which the batch layer is started
 _PATIENCE = 300.0
+# No process lives longer than minutes: what Java's second compiler would cost them they would not get back.
+_JAVA = "-XX:TieredStopAtLevel=1"
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ def demo(base: Settings, folder: Path = FOLDER) -> Demo:
     began = time.monotonic()
     if instance.remove(folder):
         note("the earlier demo was stopped and removed")
-    made = instance.fresh(base, folder)
+    made = instance.fresh(base.model_copy(update={"java_options": base.java_options or _JAVA}), folder)
     settings = made.settings
     catalog = definitions.load(settings)
     servers.up(settings, catalog)

@@ -75,7 +75,8 @@ def plan(settings: Settings, catalog: Catalog, run: Name | None = None, *, from_
         compared=tuple(catalog.views),
         unswitched=_unswitched(settings, catalog),
         readers="the old answer of a view until its text is replaced, then the new one; never an error, never a mix; "
-        f"while a replay without --rate catches up, answers are up to {settings.yield_seconds:g} s older",
+        "while a replay without --rate catches up, and during the proof, "
+        f"answers are up to {settings.yield_seconds:g} s older",
     )
 
 

@@ -117,9 +117,12 @@ def _conf(settings: Settings, app_name: str) -> dict[str, str]:
         "spark.master": settings.spark_master,
         "spark.driver.memory": settings.spark_memory,
         "spark.driver.extraJavaOptions": " ".join(
-            [_JVM, *class_archive("spark"), f"-Dlog4j2.configurationFile={log4j}"]
+            [
+                *(_JVM, settings.java_options, *class_archive("spark")),
+                *(f"-Dlog4j2.configurationFile={log4j}", f"-Djava.io.tmpdir={work}"),
+            ]
         ),
-        "spark.executor.extraJavaOptions": _JVM,
+        "spark.executor.extraJavaOptions": f"{_JVM} {settings.java_options}".rstrip(),
         "spark.sql.warehouse.dir": str(work / "warehouse"),
     }
 

@@ -1,28 +1,41 @@
-"""Who reads first: a run that nobody reads, or beside which a replay catches up without a limit, takes fewer epochs.
+"""Who reads first: beside what computes history, and where nobody reads what a run writes, a run takes fewer epochs.
 
 An epoch costs about as much with one record as with a thousand, so fewer of them leave the cores to who needs them.
 """
 
 from __future__ import annotations
 
+import contextlib
+import json
 import threading
 import time
+from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 from core.ident import Name
+from infra.holder import Holder
 from infra.settings import Settings
 
-_EXPIRES = 60.0  # seconds; a replay says it at the start of each big epoch
 
-
-def claim(settings: Settings, run: Name, *, wanted: bool) -> None:
-    """Says that a run reads first, or that it does not any more."""
-    path = _folder(settings) / run
+def claim(settings: Settings, who: Name, *, wanted: bool) -> None:
+    """Says that this process reads first, in the name of ``who``, or that it does not any more."""
+    path = _folder(settings) / who
     if wanted:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
+        path.write_text(json.dumps(asdict(Holder.here())), "utf-8")
     else:
         path.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def reading_first(settings: Settings, who: Name) -> Iterator[None]:
+    """Claims it for the block."""
+    claim(settings, who, wanted=True)
+    try:
+        yield
+    finally:
+        claim(settings, who, wanted=False)
 
 
 def rest(settings: Settings, run: Name, began: float, stop: threading.Event, *, serving: bool) -> None:
@@ -32,14 +45,15 @@ def rest(settings: Settings, run: Name, began: float, stop: threading.Event, *, 
 
 
 def _others(settings: Settings, run: Name) -> bool:
-    return any(path.name != run and time.time() - _touched(path) < _EXPIRES for path in _folder(settings).glob("*"))
+    return any(path.name != run and _lives(path) for path in _folder(settings).glob("*"))
 
 
-def _touched(path: Path) -> float:
+def _lives(path: Path) -> bool:
+    """Whether the process that said so is there; a killed one holds nobody up."""
     try:
-        return path.stat().st_mtime
-    except FileNotFoundError:
-        return 0.0
+        return not Holder(**json.loads(path.read_text("utf-8"))).is_dead
+    except (FileNotFoundError, ValueError):
+        return False  # taken back, or only half written, at this moment
 
 
 def _folder(settings: Settings) -> Path:

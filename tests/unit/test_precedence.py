@@ -1,11 +1,13 @@
-"""Beside a replay that reads first, other runs take fewer epochs; nothing else makes them wait."""
+"""Beside what reads first, runs take fewer epochs; nothing else makes them wait."""
 
 from __future__ import annotations
 
-import os
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 
@@ -14,6 +16,16 @@ from infra.settings import Settings
 from speed import precedence
 
 REPLAY, LIVE = Name("r000002"), Name("r000001")
+_OTHER = """
+import sys
+from core.ident import Name
+from infra.settings import Settings
+from speed.precedence import claim
+
+claim(Settings(data=sys.argv[1]), Name(sys.argv[2]), wanted=True)
+print("said", flush=True)
+sys.stdin.read()
+"""
 
 
 @pytest.fixture
@@ -49,8 +61,23 @@ def test_nobody_rests_when_no_replay_reads_first_any_more(settings: Settings) ->
     assert rested(settings, LIVE) < 0.1
 
 
-def test_what_a_killed_replay_said_expires(settings: Settings) -> None:
-    precedence.claim(settings, REPLAY, wanted=True)
-    [said] = settings.run_dir.glob("precedence/*")
-    os.utime(said, (time.time() - 61, time.time() - 61))
+def test_what_a_killed_process_said_counts_no_more(settings: Settings) -> None:
+    words = [sys.executable, "-c", _OTHER, str(settings.data), REPLAY]
+    with subprocess.Popen(words, stdin=PIPE, stdout=PIPE) as other:
+        assert other.stdout
+        assert other.stdout.readline() == b"said\n"
+        assert rested(settings, LIVE) >= 0.1
+        other.kill()
+    assert (settings.run_dir / "precedence" / REPLAY).is_file()
+    assert rested(settings, LIVE) < 0.1
+
+
+def test_a_claim_ends_with_its_block_however_that_ends(settings: Settings) -> None:
+    def fail() -> None:
+        with precedence.reading_first(settings, Name("batch")):
+            assert rested(settings, LIVE) >= 0.1
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
     assert rested(settings, LIVE) < 0.1
