@@ -91,7 +91,7 @@ def to_kappa(
 ) -> Switched:
     """Replays (or goes on with a replay, or takes ``run``), waits, compares, promotes; safe to repeat after a crash.
 
-    A run that is proven equal already is not compared again.
+    A run that was compared already is not compared again: when it differed it is refused.
     """
     began = time.monotonic()
     serving = _kappa_run(settings, catalog)
@@ -104,7 +104,7 @@ def to_kappa(
     if run is not None:
         control.start(settings, run)
     replay.wait(settings, chosen)
-    if not switch.proven(settings, catalog, chosen):
+    if not switch.compared(settings, catalog, chosen):
         prove(settings, catalog, chosen)
     found = comparisons.newest(settings, chosen)
     faults.reach("replay.4_before_switch")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Literal
 
 from core.ident import Name
@@ -20,8 +21,9 @@ def roles(settings: Settings) -> Mapping[Name, Role]:
     ``serving``: a served view pins it. ``warm``: `lk rollback` would serve it. ``replay``: it has not served yet.
     ``idle``: any other run that neither serves nor would. ``abandoned`` and ``retired``: it has ended.
     """
-    ended, serving, warm = endings(settings), serving_runs(settings), runs_of(target(settings))
-    served = frozenset().union(*map(runs_of, _done(settings)))
+    done, ended = _done(settings), endings(settings)
+    serving, warm = runs_of(done[-1] if done else None), runs_of(_target(done, ended.keys()))
+    served = frozenset().union(*map(runs_of, done))
     found: dict[Name, Role] = {}
     for run in runs.runs(settings):
         if run.id in ended:
@@ -53,8 +55,11 @@ def serving_runs(settings: Settings) -> frozenset[Name]:
 
 def target(settings: Settings) -> Publication | None:
     """What `lk rollback` goes back to: the newest publication before the last whose runs have not all ended."""
-    done, ended = _done(settings), endings(settings)
-    earlier = [p for p in done[:-1] if p.pins != done[-1].pins and not runs_of(p) & ended.keys()]
+    return _target(_done(settings), endings(settings).keys())
+
+
+def _target(done: Sequence[Publication], ended: AbstractSet[Name]) -> Publication | None:
+    earlier = [p for p in done[:-1] if p.pins != done[-1].pins and not runs_of(p) & ended]
     return earlier[-1] if earlier else None
 
 

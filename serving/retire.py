@@ -56,7 +56,7 @@ def _free(settings: Settings, run: runs.Run) -> None:
     """Each step can be done again. Trino forgets a table before its files go."""
     known = trino.tables(settings, "speed")
     for view in run.views:
-        if joined(view, run.id) in known:
+        if ("speed", joined(view, run.id)) in known:
             trino.unregister(settings, "speed", joined(view, run.id))
     lake.remove(lake.run(settings, run.id))
     lake.remove(lake.checkpoint(settings, run.id))

@@ -89,13 +89,11 @@ def rollback(settings: Settings, catalog: Catalog, *, why: str, who: str | None 
         return change.change(settings, catalog, lease, "rollback", pins, why=why, who=who, evidence=evidence, kept=kept)
 
 
-def proven(settings: Settings, catalog: Catalog, run: Name) -> bool:
-    """Whether the newest comparison of every view that the run computes as it is defined now found it equal."""
+def compared(settings: Settings, catalog: Catalog, run: Name) -> bool:
+    """Whether every view that the run computes as it is defined now was compared, whatever was found."""
     declared, found = runs.run(settings, run), comparisons.newest(settings, run)
     views = _same_views(catalog, declared)
-    return bool(views) and all(
-        view in found and found[view].digest == declared.views[view] and found[view].equal for view in views
-    )
+    return bool(views) and all(view in found and found[view].digest == declared.views[view] for view in views)
 
 
 def _same_views(catalog: Catalog, run: Run) -> list[Name]:
@@ -120,7 +118,7 @@ def _proof(settings: Settings, catalog: Catalog, run: Run) -> Mapping[Name, Comp
         raise Refused(
             "the run differs from the build:\n  " + "\n  ".join(_difference(found[view]) for view in wrong),
             where=f"run {run.id}, build {found[wrong[0]].build}, control.comparisons",
-            todo="find the cause; then `lk replay abandon`, and replay again. What is served stays as it is",
+            todo="find the cause; then `lk replay abandon`, and replay again (or `lk compare`, if it was the build)",
         )
     return {view: found[view] for view in views}
 
@@ -146,7 +144,7 @@ def _behind(settings: Settings, now: Now, before: Publication) -> int:
     """Records that what was served before is behind what is served now; it catches up by itself."""
     ends = []
     for pins in (now.pins.values(), before.pins.values()):
-        last = [runs.last_epoch(settings, pin.run) for pin in pins if pin.run]
+        last = [runs.last_epoch(settings, run) for run in {pin.run for pin in pins} if run]
         ends.append(min((epoch.end.size for epoch in last if epoch), default=0))
     return max(0, ends[0] - ends[1])
 

@@ -111,11 +111,12 @@ class World:
 
     def settle(self, seconds: float = 180.0) -> None:
         """Waits until the run has committed all of the log."""
+        run = self.run  # asked once: it takes reading five tables
 
         def caught_up() -> None:
-            last = runs.last_epoch(self.settings, self.run)
-            known = process.alive(self.settings, control.name(self.run))
-            if known is None and leases.holder(self.settings, f"run_{self.run}") is None:
+            last = runs.last_epoch(self.settings, run)
+            known = process.alive(self.settings, control.name(run))
+            if known is None and leases.holder(self.settings, f"run_{run}") is None:
                 pytest.fail(f"the speed process died\n{tails(self.settings)}")
             ends = kafka.ends(self.settings, TOPICS)
             assert last, "no epoch yet"
@@ -136,6 +137,11 @@ class World:
                 assert last.end == ends, f"{run.id} committed {last.end} of {ends}"
 
         eventually(self.settings, seconds, caught_up)
+
+    def serve_lambda(self) -> None:
+        """Makes sure that Lambda serves."""
+        if {pin.mode for pin in self.publication.pins.values()} != {"lambda"}:
+            self.lk("switch", "lambda", "--json").ok()
 
     def build(self, spark: SparkSession) -> Name:
         """Claims, lands and builds in this process, which has a session already; nothing is published."""
@@ -200,9 +206,9 @@ class World:
 
 def make(settings: Settings, folder: Path) -> World:
     """Starts the servers of an instance that is marked as a test's."""
-    settings = settings.model_copy(update={"fold_behind": 2, "lease_seconds": LEASE_SECONDS})
-    names = ("kafka_port", "kafka_controller_port", "trino_port", "fold_behind", "fold_epochs", "lease_seconds")
-    values = {name: getattr(settings, name) for name in names}
+    settings = settings.model_copy(update={"fold_behind": 2, "lease_seconds": LEASE_SECONDS, "yield_seconds": 0.2})
+    ports, upkeep = ("kafka_port", "kafka_controller_port", "trino_port"), ("fold_behind", "fold_epochs")
+    values = {name: getattr(settings, name) for name in (*ports, *upkeep, "lease_seconds", "yield_seconds")}
     config = write_config(folder / "lk.toml", {"data": str(settings.data), **values})
     stack.up(settings)
     (settings.data / MARKER).touch()

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from xdist.scheduler import LoadFileScheduling
 
 ONE_INSTANCE = ("tests/switch/", "tests/faults/")
+_THEN = ("change_a_view", "truncated", "end_to_end", "replays", "batch", "local_stack", "speed", "")
+_LONG = (*ONE_INSTANCE, *(f"tests/stack/test_{name}" for name in _THEN), "tests/spark/", "")
 
 
 def longest_first(nodeids: Sequence[str]) -> list[int]:
     """The order of tests in which what takes longest begins first, so that no process is left with it alone."""
-    return sorted(range(len(nodeids)), key=lambda n: not nodeids[n].startswith(ONE_INSTANCE))
+    return sorted(range(len(nodeids)), key=lambda n: next(k for k, at in enumerate(_LONG) if nodeids[n].startswith(at)))
 
 
 class ByServers(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types

@@ -35,8 +35,7 @@ def test_a_switch_killed_at_every_step_is_finished_by_the_same_command(world: Wo
     world.running()
     world.send(mixed(seed=60, count=120))
     world.settle()
-    if {pin.mode for pin in world.publication.pins.values()} != {"lambda"}:
-        world.lk("switch", "lambda", "--json").ok()
+    world.serve_lambda()
     served, known = world.pieces.served(), runs.runs(world.settings)
     ended = world.lk("switch", "kappa", "--json", fault="speed.0_before_epoch:kill")
     assert (ended.code, "died" in ended.out) == (1, True), ended.said
@@ -63,12 +62,12 @@ def test_a_switch_killed_at_every_step_is_finished_by_the_same_command(world: Wo
     world.check()
 
 
-@pytest.mark.parametrize("fault", ["serving.1_after_intent", "serving.3_before_done"])
+@pytest.mark.parametrize("fault", ["serving.1_after_intent", "serving.2_between_views:2", "serving.3_before_done"])
 def test_a_rollback_killed_at_any_step_is_finished_by_any_command(world: World, fault: str) -> None:
     before = world.publication
     ended = world.lk("rollback", "--json", fault=f"{fault}:kill")
     assert ended.code == -signal.SIGKILL, ended.said
-    world.take_proof(fault)
+    world.take_proof(fault.partition(":")[0])
     world.lk("up", "--json").ok()
     world.settle_all()
     world.check()

@@ -16,6 +16,7 @@ LOTS = 14
 
 
 def test_kappa_for_weeks_then_lambda_then_kappa_again_stays_exact(world: World, spark: SparkSession) -> None:
+    world.serve_lambda()
     before = roles.current(world.settings)
     world.lk("switch", "kappa", "--json").ok()
     kappa = world.run
