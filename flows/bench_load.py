@@ -102,7 +102,7 @@ def lag(settings: Settings, run: Name) -> int:
     return kafka.ends(settings, declared.topics).size_since(done.end if done else Cut())
 
 
-def until(done: Callable[[], bool], what: str, seconds: float = 300.0, *, every: float = 0.05) -> float:
+def until(done: Callable[[], bool], what: str, seconds: float = 300.0, *, every: float = 0.25) -> float:
     """Polls until it is so; gives the seconds it took. Raises TryAgain after the deadline."""
     began = time.monotonic()
     retrying = tenacity.Retrying(

@@ -31,7 +31,7 @@ def replaying(bulk: Bulk, repeat: int) -> list[Figure]:
     assert state.run
     replayed = Live(bulk.settings, bulk.catalog, bulk.config, state.run)
     with load.flowing(bulk.settings, bulk.catalog, next(bench_live.SEEDS), RATE):
-        load.until(lambda: _epochs(replayed) > _WARM, "the replay's first epochs")
+        load.until(lambda: _epochs(replayed) > _WARM, "the replay's first epochs", every=1.0)
         rates = [_rate(replayed) for _ in range(repeat)]
     full = sorted(rates)[len(rates) // 2]
     throttle.set_limit(bulk.settings, state.run, int(_SHARE * full))
@@ -45,7 +45,7 @@ def _rate(replayed: Live) -> float:
     first = runs.last_epoch(replayed.settings, replayed.run)
     assert first
     until = time.time() + _WINDOW
-    load.until(lambda: _committed(replayed) > until, "an epoch of the replay")
+    load.until(lambda: _committed(replayed) > until, "an epoch of the replay", every=1.0)
     last = runs.last_epoch(replayed.settings, replayed.run)
     assert last
     return last.end.size_since(first.end) / (last.committed_at - first.committed_at).total_seconds()

@@ -232,7 +232,7 @@ def _until(settings: Settings, done: Callable[[], bool], what: str) -> None:
 
     retrying = tenacity.Retrying(
         retry=tenacity.retry_if_result(lambda yes: not yes),
-        wait=tenacity.wait_fixed(0.1),
+        wait=tenacity.wait_fixed(0.5),
         stop=tenacity.stop_after_delay(_PATIENCE),
         retry_error_callback=lambda _: _late(what),
     )

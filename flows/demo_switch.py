@@ -139,7 +139,7 @@ def _to_kappa(made: Instance, catalog: Catalog, run: Name, readers: Readers) -> 
         return verbs.ended(verb)
 
     with waiting("building every view at an epoch's end of the replay, comparing both, serving the replay"):
-        load.until(look, "the switch", _PATIENCE, every=0.3)
+        load.until(look, "the switch", _PATIENCE, every=0.5)
     note(f"Kappa serves: run {run} alone, proven equal cell by cell")
     return _change(made.settings, at, verb.began)
 

@@ -136,7 +136,8 @@ def hold(settings: Settings, name: str) -> Iterator[Lease]:
     paths = []
     for table in _FENCED[name]:
         paths.append(table_path(settings, table))
-        delta.create(paths[-1], _TABLES[table])
+        if not delta.exists(paths[-1]):
+            delta.create(paths[-1], _TABLES[table])
     with leases.hold(settings, name, fenced=paths) as lease:
         yield lease
 

@@ -69,6 +69,11 @@ def current(settings: Settings, catalog: Catalog, lease: Lease) -> Now:
     """What is served now: an open intent is finished or reverted, and views that say anything else are made again."""
     repair.finish_open_intent(settings, catalog, lease)
     repair.rebuild_broken_views(settings, catalog, lease)
+    return said(settings)
+
+
+def said(settings: Settings) -> Now:
+    """What the last publication says that is served."""
     last = repair.last_done(settings)
     if last is None:
         return Now(None)
@@ -95,10 +100,11 @@ def _refuse_in_kappa(now: Now, build: Name) -> None:
         )
 
 
-def served_end(settings: Settings, pin: Pin) -> Cut:
-    """Where a pin's view ends now: the newest epoch of its run, else the cut of its build."""
-    last = runs.last_epoch(settings, pin.run) if pin.run else None
-    return last.end if last else pin.cut
+def served_ends(settings: Settings, pins: Mapping[Name, Pin]) -> dict[Name, Cut]:
+    """Where each view ends now: the newest epoch of its run, else the cut of its build."""
+    last = {run: runs.last_epoch(settings, run) for run in {pin.run for pin in pins.values()} if run}
+    epochs = {view: last[pin.run] if pin.run else None for view, pin in pins.items()}
+    return {view: epoch.end if epoch else pins[view].cut for view, epoch in epochs.items()}
 
 
 def _evidence(settings: Settings, catalog: Catalog, claim: Claim) -> dict[str, Any]:
@@ -165,13 +171,13 @@ def _epoch(settings: Settings, claim: Claim, run: runs.Run) -> int:
 
 def _refuse_going_back(settings: Settings, catalog: Catalog, now: Now, pins: Mapping[Name, Pin]) -> None:
     """Neither the build's cut nor the end of what is served may move back, in any partition of a view's sources."""
+    old_ends, new_ends = served_ends(settings, now.pins), served_ends(settings, pins)
     for view, pin in pins.items():
         before = now.pins.get(view)
         if before is None or before == pin or view not in catalog.views:
             continue
         sources = catalog.view(view).sources
-        ends = (served_end(settings, before), served_end(settings, pin))
-        for old, new in ((before.cut, pin.cut), ends):
+        for old, new in ((before.cut, pin.cut), (old_ends[view], new_ends[view])):
             back = new.only(sources).behind(old.only(sources))
             if back:
                 span = back[0]

@@ -20,7 +20,8 @@ from infra.roles import target
 from infra.runs import HEAD, Run
 from infra.settings import Settings
 from serving import change, texts
-from serving.publish import Now, check_crossing, current, in_kappa, served_end
+from serving.publish import Now, check_crossing, current, in_kappa, said, served_ends
+from serving.repair import finish_open_intent
 from serving.takeover import PATIENCE, wait
 
 ALL = HEAD - 1  # the epoch before a run's first: pins all of its partials
@@ -65,7 +66,7 @@ def reset(
         pins = {**now.pins, **moved}
         if now.last and pins == now.last.pins:
             return now.last
-        ends = {view: served_end(settings, now.pins[view]) for view in moved if view in now.pins}
+        ends = served_ends(settings, {view: now.pins[view] for view in moved if view in now.pins})
         before = {view: end.only(catalog.view(view).sources).as_dict() for view, end in ends.items()}
         kept = {view: now.texts[view] for view in pins if view not in moved}
         evidence = {"run": run, "stopped": stopped.isoformat(), "before": before}
@@ -73,9 +74,13 @@ def reset(
 
 
 def rollback(settings: Settings, catalog: Catalog, *, why: str, who: str | None = None) -> Publication:
-    """Serves again what was served before the last change, at once. Its runs have gone on, so nothing is lost."""
+    """Serves again what was served before the last change, at once. Its runs have gone on, so nothing is lost.
+
+    Views are not repaired before, as each is looked at when it is replaced.
+    """
     with control.hold(settings, "control") as lease:
-        now = current(settings, catalog, lease)
+        finish_open_intent(settings, catalog, lease)
+        now = said(settings)
         before = target(settings)
         if before is None or now.last is None:
             raise Refused(

@@ -15,7 +15,7 @@ from infra.control import Pin, Publication
 from infra.runs import Run
 from infra.settings import Settings
 from serving import change, texts
-from serving.publish import Now, check_crossing, current, served_end
+from serving.publish import Now, check_crossing, current, served_ends
 
 PATIENCE = 120.0
 
@@ -88,12 +88,10 @@ def wait(settings: Settings, catalog: Catalog, run: Run, moved: Mapping[Name, Pi
         for view in moved:
             if not delta.exists(lake.speed(settings, run.id, view)):
                 return f"its table of {view} is not there"
-        for view, pin in moved.items():
-            before = now.pins.get(view)
-            if before is None:
-                continue
+        ends = served_ends(settings, moved)
+        for view, before in served_ends(settings, {view: now.pins[view] for view in moved if view in now.pins}).items():
             sources = catalog.view(view).sources
-            old, new = served_end(settings, before).only(sources), served_end(settings, pin).only(sources)
+            old, new = before.only(sources), ends[view].only(sources)
             if new.behind(old):
                 span = new.behind(old)[0]
                 return f"{view}: topic {span.topic}, partition {span.partition}: {span.start} of {span.end}"

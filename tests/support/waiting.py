@@ -13,7 +13,7 @@ from infra.settings import Settings
 T = TypeVar("T")
 
 
-def eventually(settings: Settings, seconds: float, condition: Callable[[], T], every: float = 0.1) -> T:
+def eventually(settings: Settings, seconds: float, condition: Callable[[], T], every: float = 0.2) -> T:
     """What ``condition`` returns once it raises no AssertionError; after the deadline its error with the logs' ends."""
     retrying = tenacity.Retrying(
         retry=tenacity.retry_if_exception_type(AssertionError),

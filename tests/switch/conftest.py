@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from infra import roles
 from infra.local import stack
 from tests.conftest import fresh_settings
 from tests.faults import world as worlds
@@ -27,3 +28,12 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         yield made
     finally:
         stack.down(made.settings)
+
+
+@pytest.fixture(autouse=True)
+def _idle_runs_end(world: World) -> Iterator[None]:
+    """Runs that neither serve nor would are retired after each test: each is a process that follows the log."""
+    yield
+    for run, role in roles.roles(world.settings).items():
+        if role == "idle":
+            world.lk("retire", run, "--json").ok()

@@ -34,7 +34,7 @@ class Load(threading.Thread):
 def test_ten_switches_under_load_show_no_error_and_no_mix(world: World) -> None:
     world.running()
     load, before = Load(world), len(control.publications(world.settings))
-    with reading(world.settings, count=1, pause=0.5) as steady:
+    with reading(world.settings, count=1, pause=1.0) as steady:
         load.start()
         world.lk("switch", "kappa", "--json").ok()
         kappa = served(world)
@@ -57,7 +57,8 @@ def test_ten_switches_under_load_show_no_error_and_no_mix(world: World) -> None:
         *["rollback"] * 3,
     ]
     assert load.lots > 20
-    assert [len(reader.answers) > 20 for reader in (*steady, *quick)] == [True] * 3
+    assert [len(reader.answers) > 20 for reader in steady] == [True]
+    assert [len(reader.answers) > 5 for reader in quick] == [True] * 2
     world.settle_all()
     world.log.read()
     check([*steady, *quick], world.log.records, back=7)
