@@ -22,7 +22,7 @@ from infra.settings import Settings
 from serving import change, texts
 from serving.publish import Now, check_crossing, current, in_kappa, said, served_ends
 from serving.repair import finish_open_intent
-from serving.takeover import PATIENCE, wait
+from serving.takeover import PATIENCE, reached
 
 ALL = HEAD - 1  # the epoch before a run's first: pins all of its partials
 
@@ -44,11 +44,13 @@ def to_kappa(
         if now.last and pins == now.last.pins:
             return now.last
         moved = {view: pins[view] for view in proof if now.pins.get(view) != pins[view]}
-        wait(settings, catalog, declared, moved, now, patience)
-        check_crossing(settings, moved)
         kept = {view: now.texts[view] for view in pins if view not in moved}
         evidence = {"run": run, "proof": {view: _told(one) for view, one in proof.items()}, "kept": sorted(kept)}
-        return change.change(settings, catalog, lease, "kappa", pins, why=why, who=who, evidence=evidence, kept=kept)
+        with reached(settings, catalog, declared, moved, now, patience):
+            check_crossing(settings, moved)
+            return change.change(
+                settings, catalog, lease, "kappa", pins, why=why, who=who, evidence=evidence, kept=kept
+            )
 
 
 def reset(

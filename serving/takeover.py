@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 
 import tenacity
 
@@ -12,12 +13,14 @@ from core.errors import Refused, TryAgain
 from core.ident import Name
 from infra import control, delta, lake, runs
 from infra.control import Pin, Publication
+from infra.held_back import held_back
 from infra.runs import Run
 from infra.settings import Settings
 from serving import change, texts
 from serving.publish import Now, check_crossing, current, served_ends
 
 PATIENCE = 120.0
+_UNDER_WAY = 10.0  # seconds; a process that is paused in the middle of an epoch is not waited for
 
 
 def serve_run(
@@ -36,11 +39,11 @@ def serve_run(
         if now.last and pins == now.last.pins:
             return now.last
         moved = {view: pin for view, pin in pins.items() if now.pins.get(view) != pin}
-        wait(settings, catalog, declared, moved, now, patience)
-        check_crossing(settings, moved)
         kept = {view: now.texts[view] for view in pins if view not in moved}
         evidence = {"run": run, "start": declared.start.as_dict(), "from": sorted(_runs(now))}
-        return change.change(settings, catalog, lease, "run", pins, why=why, who=who, evidence=evidence, kept=kept)
+        with reached(settings, catalog, declared, moved, now, patience):
+            check_crossing(settings, moved)
+            return change.change(settings, catalog, lease, "run", pins, why=why, who=who, evidence=evidence, kept=kept)
 
 
 def _pins(settings: Settings, catalog: Catalog, run: Run, now: Now) -> dict[Name, Pin]:
@@ -81,10 +84,27 @@ def _pin(settings: Settings, catalog: Catalog, run: Run, view: Name, before: Pin
     return None
 
 
-def wait(settings: Settings, catalog: Catalog, run: Run, moved: Mapping[Name, Pin], now: Now, patience: float) -> None:
+@contextlib.contextmanager
+def reached(
+    settings: Settings, catalog: Catalog, run: Run, moved: Mapping[Name, Pin], now: Now, patience: float
+) -> Iterator[None]:
+    """The block in which a run may take over: it has reached what is served, and what serves begins no epoch meanwhile.
+
+    Raises TryAgain when it does not within ``patience`` seconds.
+    """
+    _wait(settings, catalog, run, moved, now, patience)
+    before = {pin.run for view in moved if (pin := now.pins.get(view)) and pin.run}
+    with contextlib.ExitStack() as others:
+        for other in sorted(before - {run.id}):
+            others.enter_context(held_back(settings, other, _UNDER_WAY))
+        _wait(settings, catalog, run, moved, now, min(patience, settings.lease_seconds))
+        yield
+
+
+def _wait(settings: Settings, catalog: Catalog, run: Run, moved: Mapping[Name, Pin], now: Now, patience: float) -> None:
     """Waits until the run's tables are there and nothing that is served would go back; TryAgain when it does not."""
 
-    def reached() -> str | None:
+    def lacking() -> str | None:
         for view in moved:
             if not delta.exists(lake.speed(settings, run.id, view)):
                 return f"its table of {view} is not there"
@@ -103,7 +123,7 @@ def wait(settings: Settings, catalog: Catalog, run: Run, moved: Mapping[Name, Pi
         stop=tenacity.stop_after_delay(patience),
         retry_error_callback=lambda state: state.outcome.result() if state.outcome else None,
     )
-    behind = retrying(reached)
+    behind = retrying(lacking)
     if behind:
         raise TryAgain(
             f"run {run.id} has not reached what is served within {patience:.0f} s",

@@ -30,6 +30,7 @@ from core.catalog import Catalog
 from core.errors import Refused, TryAgain
 from core.ident import Name
 from infra import delta, faults, kafka, lake, runs
+from infra.held_back import epoch
 from infra.leases import Lease
 from infra.runs import Epoch, Run
 from infra.settings import Settings
@@ -93,6 +94,20 @@ class Sink:
             return
         big = planned.size > self.settings.max_offsets_per_trigger
         precedence.claim(self.settings, self.run.id, wanted=big and self.most is None)
+        with epoch(self.settings, self.run.id, self.settings.lease_seconds):
+            self._write_epoch(records, planned)
+        self._show_offsets(planned)
+        faults.reach("speed.6_after_group")
+        progress.write_state(self.settings, self.run.id, "running", epoch=number)
+        self.after(number)
+        throttle.rest(planned.size, began, self.most, self.stopping)
+        if planned.size < self.settings.max_offsets_per_trigger:
+            precedence.rest(self.settings, self.run.id, began, self.stopping, serving=self.serving)
+        faults.reach("speed.8_after_maintenance")
+
+    def _write_epoch(self, records: DataFrame, planned: Planned) -> None:
+        """Quarantine, every view, then the manifest, which makes it count."""
+        number = planned.number
         with self.compute.computed(records, planned) as computed:
             faults.reach("speed.1_before_quarantine")
             self._quarantine(computed, number)
@@ -104,14 +119,6 @@ class Sink:
         faults.reach("speed.4_after_views")
         self._manifest(planned, computed, versions)
         faults.reach("speed.5_after_manifest")
-        self._show_offsets(planned)
-        faults.reach("speed.6_after_group")
-        progress.write_state(self.settings, self.run.id, "running", epoch=number)
-        self.after(number)
-        throttle.rest(planned.size, began, self.most, self.stopping)
-        if planned.size < self.settings.max_offsets_per_trigger:
-            precedence.rest(self.settings, self.run.id, began, self.stopping, serving=self.serving)
-        faults.reach("speed.8_after_maintenance")
 
     def _same_topics(self) -> None:
         """A topic deleted and made again is another topic. A broker that restarts is waited for."""
