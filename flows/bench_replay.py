@@ -15,7 +15,7 @@ from infra.settings import Settings
 from speed import throttle
 
 _WINDOW = 10.0  # seconds of one measurement, at least; it ends with an epoch
-_WARM = 2  # epochs before the first measurement: Java compiles meanwhile
+_WARM = 4  # epochs before the first measurement: Java compiles meanwhile
 _SHARE = 0.4  # of its full rate, for the replay that is throttled
 
 

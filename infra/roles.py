@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from typing import Literal
 
+from deltalake import DeltaTable
+
 from core.ident import Name
-from infra import control, runs
+from infra import control, delta, runs
 from infra.control import Publication
 from infra.endings import endings
 from infra.settings import Settings
@@ -51,6 +54,30 @@ def serving_runs(settings: Settings) -> frozenset[Name]:
     """The runs that served views pin, by the last publication."""
     done = _done(settings)
     return runs_of(done[-1] if done else None)
+
+
+@dataclass
+class Serving:
+    """Whether a run serves, for who asks again and again: publications are read only after one was added."""
+
+    settings: Settings
+    run: Name
+    _opened: DeltaTable | None = None
+    _version: int = -1
+    _serves: bool = False
+
+    def now(self) -> bool:
+        """Whether a served view pins the run."""
+        path = control.table_path(self.settings, "publications")
+        if self._opened is None and delta.exists(path):
+            self._opened = delta.table(path)
+        if self._opened is None:
+            return False
+        self._opened.update_incremental()
+        if self._opened.version() != self._version:
+            self._version = self._opened.version()
+            self._serves = self.run in serving_runs(self.settings)
+        return self._serves
 
 
 def target(settings: Settings) -> Publication | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import signal
 import threading
@@ -18,7 +17,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 from core.catalog import Catalog
 from core.errors import LkError, Refused, TryAgain
 from core.ident import Name
-from infra import kafka, lake, leases, roles, runs
+from infra import kafka, lake, leases, runs
+from infra.roles import Serving
 from infra.runs import Run
 from infra.settings import Settings
 from infra.spark import POLL_RECORDS, log_file, session, with_more_tasks
@@ -44,7 +44,6 @@ _LOCAL_CHECKPOINT = {
     ".FileSystemBasedCheckpointFileManager",
 }
 _MORE_TASKS = 2  # of a replay: beside a live run each task counts when the machine divides its time
-_ROLE = 10  # looks at the limit between two looks at what is served, which cost more
 _NEW = "start a new run: `lk speed start --new`"
 # What Spark says when the broker, not the data, is the reason.
 _PASSING = (
@@ -87,9 +86,9 @@ def _drive(settings: Settings, catalog: Catalog, run: Name, stop: threading.Even
     spark = session(settings, _app(run), conf)
     with driving(spark, settings, catalog, declared) as (query, sink):
         progress.write_state(settings, run, "running", epoch=_last(settings, run))
-        for look in itertools.count():
-            if look % _ROLE == 0:
-                sink.serving = run in roles.serving_runs(settings)
+        serving = Serving(settings, run)
+        while True:
+            sink.serving = serving.now()
             if throttle.limit(settings, run) != sink.most:
                 query = _resized(spark, settings, query, sink)
             if not query.isActive or stop.wait(0.2):
