@@ -61,6 +61,7 @@ def _unexpected(error: BaseException) -> int:
 
 def run(arguments: list[str]) -> int:
     """Runs one verb; returns its exit code: 0 done, 1 refused, 2 usage, 75 try again."""
+    _register()
     try:
         result: Any = lk(arguments, prog_name="lk", standalone_mode=False)
     except click.exceptions.Abort:
@@ -82,5 +83,4 @@ def run(arguments: list[str]) -> int:
 def main() -> None:
     """The console script. A verb that is told to end stops what it started, as after Ctrl-C."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    _register()
     sys.exit(run(sys.argv[1:]))

@@ -18,7 +18,7 @@ from core.ident import Name
 from infra import control
 from infra.control import Built, Claim, Publication
 from infra.settings import Settings
-from infra.spark import session, with_more_tasks
+from infra.spark import borrowed, with_more_tasks
 from serving.publish import in_kappa, publish
 from serving.repair import last_done
 from speed import precedence
@@ -113,10 +113,7 @@ def _claimed(settings: Settings, name: str | None) -> Claim:
 
 @contextlib.contextmanager
 def batch_session(settings: Settings) -> Iterator[SparkSession]:
-    """The session of batch work, which reads first; stopped at the end of the block."""
-    with precedence.reading_first(settings, Name("batch")):
-        spark = session(settings, "batch", {"spark.master": with_more_tasks(settings.spark_master, 1)})
-        try:
-            yield spark
-        finally:
-            spark.stop()
+    """The session of batch work, which reads first."""
+    conf = {"spark.master": with_more_tasks(settings.spark_master, 1)}
+    with precedence.reading_first(settings, Name("batch")), borrowed(settings, "batch", conf) as spark:
+        yield spark

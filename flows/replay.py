@@ -117,7 +117,7 @@ def _until_caught_up(settings: Settings, run: Run, done: Callable[[float], None]
 
     retrying = tenacity.Retrying(
         retry=tenacity.retry_if_result(lambda seen: not seen.caught_up),
-        wait=tenacity.wait_fixed(0.5),
+        wait=tenacity.wait_fixed(1.0),
         stop=tenacity.stop_never if patience is None else tenacity.stop_after_delay(patience),
         retry_error_callback=lambda _: _late(run, patience),
     )

@@ -84,6 +84,20 @@ def session(settings: Settings, app_name: str, conf: Mapping[str, str] | None = 
     return SparkSession.builder.config(conf=spark_conf).getOrCreate()
 
 
+@contextmanager
+def borrowed(settings: Settings, app_name: str, conf: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
+    """The session of this process for one block; it is stopped at the block's end if it began there."""
+    from pyspark import SparkContext
+
+    ours = SparkContext._active_spark_context is None
+    spark = session(settings, app_name, conf)
+    try:
+        yield spark
+    finally:
+        if ours:
+            spark.stop()
+
+
 def with_more_tasks(master: str, more: int) -> str:
     """More tasks than the threads of ``local[N]``: one that waits for Kafka or the disk leaves no core idle."""
     threads = re.fullmatch(r"local\[(\d+)\]", master)

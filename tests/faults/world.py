@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,11 +27,12 @@ from infra.settings import Settings
 from speed import control
 from tests.faults import compare
 from tests.faults.pieces import Pieces
-from tests.support.command import Done, Running, lk, spawn, write_config
+from tests.support.command import Done, Running, here, lk, spawn, write_config
 from tests.support.log import Ends, Log, Sent, send
 from tests.support.waiting import eventually, tails
 
 TOPICS = ("access_log", "trades")
+IDLE = {"spark.sql.streaming.pollingDelay": "100ms"}  # of several runs; each asks Kafka every 10 ms by default
 LEASE_SECONDS = 12.0  # six heartbeats; a busy machine delays one of them by a second or two
 
 
@@ -47,6 +49,10 @@ class World:
     def lk(self, *words: str, fault: str | None = None, seconds: float = 300.0) -> Done:
         """Runs a verb in a process of its own."""
         return lk(self.config, *words, fault=fault, seconds=seconds)
+
+    def here(self, *words: str) -> Done:
+        """Runs a verb in this process."""
+        return here(self.config, *words)
 
     def spawn(self, *words: str, fault: str | None = None) -> Running:
         """Starts a verb and goes on."""
@@ -141,7 +147,7 @@ class World:
     def serve_lambda(self) -> None:
         """Makes sure that Lambda serves."""
         if {pin.mode for pin in self.publication.pins.values()} != {"lambda"}:
-            self.lk("switch", "lambda", "--json").ok()
+            self.here("switch", "lambda", "--json").ok()
 
     def build(self, spark: SparkSession) -> Name:
         """Claims, lands and builds in this process, which has a session already; nothing is published."""
@@ -206,10 +212,12 @@ class World:
 
 def make(settings: Settings, folder: Path) -> World:
     """Starts the servers of an instance that is marked as a test's."""
-    settings = settings.model_copy(update={"fold_behind": 2, "lease_seconds": LEASE_SECONDS, "yield_seconds": 0.2})
+    changed = {"fold_behind": 2, "lease_seconds": LEASE_SECONDS, "yield_seconds": 0.2, "spark_conf": IDLE}
+    settings = settings.model_copy(update=changed)
     ports, upkeep = ("kafka_port", "kafka_controller_port", "trino_port"), ("fold_behind", "fold_epochs")
     values = {name: getattr(settings, name) for name in (*ports, *upkeep, "lease_seconds", "yield_seconds")}
-    config = write_config(folder / "lk.toml", {"data": str(settings.data), **values})
+    values |= {"data": str(settings.data), "spark_conf": json.dumps(IDLE)}
+    config = write_config(folder / "lk.toml", values)
     stack.up(settings)
     (settings.data / MARKER).touch()
     catalog = definitions.load(settings)

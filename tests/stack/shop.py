@@ -19,7 +19,7 @@ from serving.query import query
 from tests.conftest import fresh_settings
 from tests.faults.load import NOON, millis
 from tests.faults.world import LEASE_SECONDS
-from tests.support.command import Done, lk, write_config
+from tests.support.command import Done, here, lk, write_config
 from tests.support.log import Sent, send
 from tests.support.waiting import eventually
 
@@ -69,6 +69,10 @@ class Shop:
     def lk(self, *words: str, fault: str | None = None) -> Done:
         """Runs a verb in a process of its own."""
         return lk(self.config, *words, fault=fault)
+
+    def here(self, *words: str) -> Done:
+        """Runs a verb in this process."""
+        return here(self.config, *words)
 
     def order(self, count: int) -> None:
         """Sends some orders of 1 to 9,999 cents."""
@@ -148,10 +152,10 @@ def opened(folder: Path) -> Iterator[Shop]:
     (settings.data / MARKER).touch()
     try:
         shop = Shop(settings, config, views)
-        shop.lk("speed", "start").ok()
+        shop.here("speed", "start").ok()
         shop.order(200)
         shop.settle()
-        shop.lk("batch").ok()
+        shop.here("batch").ok()
         yield shop
     finally:
         stack.down(settings)

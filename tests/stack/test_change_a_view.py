@@ -8,6 +8,7 @@ import signal
 from collections.abc import Iterator
 
 import pytest
+from pyspark.sql import SparkSession
 
 from infra import control, roles, runs
 from tests.stack.shop import Shop, opened
@@ -17,7 +18,7 @@ PAGE = (ROOT / "docs" / "runbooks" / "change-a-view.md").read_text("utf-8")
 
 
 @pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
+def shop(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[Shop]:
     """One instance; each test begins and ends with every rule served as it is defined."""
     with opened(tmp_path_factory.mktemp("shop")) as made:
         yield made
@@ -28,19 +29,19 @@ def follow(shop: Shop, section: str) -> list[Done]:
     (text,) = re.findall(rf"^## {re.escape(section)}$(.*?)(?=^## |\Z)", PAGE, re.M | re.S)
     lines = [line for block in re.findall(r"^```sh\n(.*?)^```", text, re.M | re.S) for line in block.splitlines()]
     assert lines
-    return [shop.lk(*shlex.split(line.removeprefix("lk "))).ok() for line in lines]
+    return [shop.here(*shlex.split(line.removeprefix("lk "))).ok() for line in lines]
 
 
 def test_a_changed_view_is_refused_and_lambda_serves_it(shop: Shop) -> None:
     shop.check()
     before, pinned = shop.shown(), shop.pinned()
     shop.at_least(3_000)
-    refused = shop.lk("speed", "start")
+    refused = shop.here("speed", "start")
     assert (refused.code, refused.err.strip() in PAGE) == (1, True), refused.said
     for verb, code in (("status", 1), ("batch", 0)):
-        said = shop.lk(verb)
+        said = shop.here(verb)
         assert (said.code, "`lk speed start --new`" in said.out, "`lk switch kappa`" in said.out) == (code, True, True)
-    assert shop.lk("switch", "lambda").err.count("view orders_by_customer") == 1
+    assert shop.here("switch", "lambda").err.count("view orders_by_customer") == 1
     assert (shop.shown(), shop.pinned()) == (before, pinned)
     built = control.builds(shop.settings)
     shop.order(50)
@@ -54,7 +55,7 @@ def test_a_changed_view_is_refused_and_lambda_serves_it(shop: Shop) -> None:
 def test_a_changed_decoder_is_refused_and_kappa_serves_it(shop: Shop) -> None:
     pinned = shop.pinned()
     shop.at_most(8_000)
-    refused = shop.lk("speed", "start", "--json")
+    refused = shop.here("speed", "start", "--json")
     assert (refused.code, "topic orders, view orders_by_customer" in refused.json["error"]) == (1, True)
     assert shop.pinned() == pinned
     shop.order(50)
@@ -65,18 +66,18 @@ def test_a_changed_decoder_is_refused_and_kappa_serves_it(shop: Shop) -> None:
 
 def test_a_replay_of_another_definition_has_to_be_given_up(shop: Shop) -> None:
     shop.at_least(2_000)
-    replay = shop.lk("replay", "start", "--json").ok().json["run"]
+    replay = shop.here("replay", "start", "--json").ok().json["run"]
     shop.at_least(3_000)
-    refused = shop.lk("replay", "start", "--json")
+    refused = shop.here("replay", "start", "--json")
     assert (refused.code, f"lk replay abandon --run {replay}" in refused.json["todo"]) == (1, True)
-    shop.lk("replay", "abandon", "--json").ok()
+    shop.here("replay", "abandon", "--json").ok()
     shop.check()
 
 
 def test_kappa_serves_a_second_change_by_lambda(shop: Shop) -> None:
     assert shop.pinned().build is None
     shop.at_least(1_000)
-    assert shop.lk("switch", "lambda").code == 1
+    assert shop.here("switch", "lambda").code == 1
     follow(shop, "Way 1: Lambda")
     assert shop.pinned().build is not None
     shop.check()
@@ -86,7 +87,7 @@ def test_a_reset_reads_the_log_again_and_says_how_long_readers_went_without(shop
     before, pinned = shop.shown(), shop.pinned()
     assert pinned.run
     shop.at_least(500)
-    assert shop.lk("reset").code == 1
+    assert shop.here("reset").code == 1
     assert (shop.shown(), shop.pinned()) == (before, pinned)
     killed = shop.lk("reset", "--yes", fault="serving.1_after_intent:kill")
     assert killed.code == -signal.SIGKILL, killed.said
@@ -95,7 +96,7 @@ def test_a_reset_reads_the_log_again_and_says_how_long_readers_went_without(shop
     run = shop.pinned().run
     assert (run, shop.pinned().build) == (runs.runs(shop.settings)[-1].id, None)
     shop.check()
-    assert "was reset already" in shop.lk("reset", "--yes").ok().out
+    assert "was reset already" in shop.here("reset", "--yes").ok().out
     assert shop.pinned().run == run
     assert roles.roles(shop.settings)[pinned.run] == "warm"
 

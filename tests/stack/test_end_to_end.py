@@ -59,7 +59,7 @@ class Life:
             assert said.code == 0, said.said
             assert [view["lag"] for view in said.json["views"]] == [0, 0, 0, 0], said.json["views"]
 
-        eventually(settings, 180, all_served, every=0.5)
+        eventually(settings, 180, all_served)
 
 
 @pytest.fixture(scope="module")

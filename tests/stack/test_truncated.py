@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import NewPartitions  # type: ignore[attr-defined]
+from pyspark.sql import SparkSession
 
 from flows import replay
 from infra import comparisons, kafka, roles, runs
@@ -25,7 +26,7 @@ from tests.support.command import write_config
 
 
 @pytest.fixture(scope="module")
-def short(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def short(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[World]:
     """An instance of its own, with a build that holds all of its log: its head may be deleted."""
     folder = tmp_path_factory.mktemp("short")
     made = worlds.make(fresh_settings(folder / "data"), folder)
@@ -33,7 +34,7 @@ def short(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         made.start_speed()
         made.send(mixed(seed=70, count=400))
         made.settle()
-        made.lk("batch", "--json").ok()
+        made.here("batch", "--json").ok()
         yield made
     finally:
         stack.down(made.settings)
@@ -67,29 +68,29 @@ def test_a_partition_added_during_a_replay_is_replayed_from_its_first_record(slo
     added = [one._replace(partition=4) for one in mixed(seed=71, count=40) if one.topic == "trades"]
     slow.send(added)
     os.killpg(pid, signal.SIGCONT)
-    done = slow.lk("switch", "kappa", "--json").ok().json
+    done = slow.here("switch", "kappa", "--json").ok().json
     assert [one["equal"] for one in done["comparisons"]] == [True] * 4
     last = runs.last_epoch(slow.settings, done["run"])
     assert last
     assert last.end.end(*next((t, p) for t, p, _ in last.end.ends if (t, p) == ("trades", 4))) == len(added)
     slow.settle_all()
     slow.check()
-    slow.lk("rollback", "--json").ok()
+    slow.here("rollback", "--json").ok()
     slow.settle_all()
     slow.check()
 
 
 def test_a_head_deleted_between_plan_and_start_is_refused_with_its_range(slow: World) -> None:
-    plan = slow.lk("switch", "kappa", "--plan", "--json").ok().json
+    plan = slow.here("switch", "kappa", "--plan", "--json").ok().json
     assert [log["complete"] for log in plan["logs"]] == [True] * 9
     run, served = replay.declared(slow.settings, slow.catalog).id, slow.pieces.served()
     end = slow.log.ends["trades", 2]
     delete(slow, "trades", 2, end)
-    said = slow.lk("replay", "start", "--json")
+    said = slow.here("replay", "start", "--json")
     assert said.code == 1, said.said
     assert f"no longer in the log: trades, partition 2, offsets 0 to {end}" in said.json["error"]
     assert runs.last_epoch(slow.settings, run) is None
-    slow.lk("replay", "abandon", "--json").ok()
+    slow.here("replay", "abandon", "--json").ok()
     assert slow.pieces.served() == served
 
 
@@ -97,18 +98,18 @@ def test_a_head_deleted_during_a_replay_stops_it_and_says_where(slow: World) -> 
     slow.send(mixed(seed=73, count=400))
     slow.settle_all()
     pid = paused(slow, "--head-from-archive", epoch=1)
-    slow.lk("batch", "--json").ok()
+    slow.here("batch", "--json").ok()
     served, end = slow.pieces.served(), slow.log.ends["trades", 2]
     delete(slow, "trades", 2, end)
     os.killpg(pid, signal.SIGCONT)
     slow.gone(pid)
     (run,) = [run for run, role in roles.roles(slow.settings).items() if role == "replay"]
     assert process.alive(slow.settings, control.name(run)) is None
-    said = slow.lk("switch", "kappa", "--head-from-archive", "--json")
+    said = slow.here("switch", "kappa", "--head-from-archive", "--json")
     assert said.code == 1, said.said
     assert "no longer in the log" in said.json["error"]
     assert "trades, partition 2" in said.json["error"]
-    slow.lk("replay", "abandon", "--json").ok()
+    slow.here("replay", "abandon", "--json").ok()
     assert roles.roles(slow.settings)[run] == "abandoned"
     assert slow.pieces.served() == served
 
@@ -117,7 +118,7 @@ def test_a_log_without_its_head_is_refused_by_name_and_range(short: World) -> No
     known, served = runs.runs(short.settings), short.pieces.served()
     end = short.log.ends["trades", 2]
     for words in (["switch", "kappa", "--plan"], ["switch", "kappa"], ["replay", "start"]):
-        said = short.lk(*words, "--json")
+        said = short.here(*words, "--json")
         assert said.code == 1, said.said
         assert f"trades, partition 2: offsets 0 to {end - 1} are gone" in said.json["error"]
         assert "--head-from-archive" in said.json["todo"]
@@ -132,7 +133,7 @@ def test_the_head_is_replayed_from_the_archive_and_every_report_says_so(short: W
         ended = short.lk(*words, "--json", fault=f"{fault}:kill")
         assert ended.code == 1, ended.said
         short.take_proof(fault)
-    said = short.lk(*words).ok().out
+    said = short.here(*words).ok().out
     assert "was read from the archive, not from the log" in said
     run = runs.runs(short.settings)[-1]
     assert run.head.ends
@@ -140,7 +141,7 @@ def test_the_head_is_replayed_from_the_archive_and_every_report_says_so(short: W
     short.settle_all()
     short.log.read()
     compare.check(short.pieces, short.log)
-    assert "head from the archive" in short.lk("replay", "status", "--run", run.id).ok().out
+    assert "head from the archive" in short.here("replay", "status", "--run", run.id).ok().out
 
 
 def compared(world: World) -> list[comparisons.Comparison]:

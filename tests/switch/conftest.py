@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from pyspark.sql import SparkSession
 
 from infra import roles
 from infra.local import stack
@@ -15,7 +16,7 @@ from tests.faults.world import World
 
 
 @pytest.fixture(scope="package")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[World]:
     """Servers up, a run that serves with a build, and some records; stopped and gone after the last test."""
     folder = tmp_path_factory.mktemp("switch")
     settings = fresh_settings(folder / "data").model_copy(update={"fold_epochs": 4})
@@ -24,7 +25,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         made.start_speed()
         made.send(mixed(seed=1, count=300))
         made.settle()
-        made.lk("batch", "--json").ok()
+        made.here("batch", "--json").ok()
         yield made
     finally:
         stack.down(made.settings)
@@ -36,4 +37,4 @@ def _idle_runs_end(world: World) -> Iterator[None]:
     yield
     for run, role in roles.roles(world.settings).items():
         if role == "idle":
-            world.lk("retire", run, "--json").ok()
+            world.here("retire", run, "--json").ok()

@@ -23,9 +23,9 @@ class Load(threading.Thread):
         self.lots = 0
 
     def run(self) -> None:
-        """A lot of different events every two seconds."""
+        """A lot of different events every four seconds: three runs follow the log, on the cores of the test."""
         for seed in itertools.count(1_000):
-            if self.stopping.wait(2.0):
+            if self.stopping.wait(4.0):
                 return
             send(self.world.settings, mixed(seed=seed, count=60))
             self.lots += 1
@@ -36,16 +36,16 @@ def test_ten_switches_under_load_show_no_error_and_no_mix(world: World) -> None:
     load, before = Load(world), len(control.publications(world.settings))
     with reading(world.settings, count=1, pause=1.0) as steady:
         load.start()
-        world.lk("switch", "kappa", "--json").ok()
+        world.here("switch", "kappa", "--json").ok()
         kappa = served(world)
         with reading(world.settings, count=2, pause=0.1) as quick:
             for _ in range(4):
-                world.lk("rollback", "--json").ok()
-        world.lk("switch", "lambda", "--json").ok()
+                world.here("rollback", "--json").ok()
+        world.here("switch", "lambda", "--json").ok()
         assert served(world) == kappa
-        world.lk("switch", "kappa", "--run", kappa, "--json").ok()
+        world.here("switch", "kappa", "--run", kappa, "--json").ok()
         for _ in range(3):
-            world.lk("rollback", "--json").ok()
+            world.here("rollback", "--json").ok()
         load.stopping.set()
         load.join()
     done = [p.kind for p in control.publications(world.settings)[before:] if p.state == "done"]

@@ -19,7 +19,7 @@ VIEW = Name("trades_by_day")
 
 def modes(world: World) -> set[tuple[str, str | None]]:
     """Mode and run of every view, as `lk status` tells them."""
-    views = json.loads(world.lk("status", "--json").out)["views"]
+    views = json.loads(world.here("status", "--json").out)["views"]
     return {(view["mode"], view["run"]) for view in views}
 
 
@@ -40,12 +40,12 @@ def test_a_replayed_run_is_proven_equal_and_then_served(world: World) -> None:
 
 def test_kappa_needs_no_batch_layer_and_rollback_loses_nothing(world: World) -> None:
     kappa = roles.current(world.settings)
-    batch = world.lk("batch", "--json").ok().json
+    batch = world.here("batch", "--json").ok().json
     assert batch["publication"] is None
     world.send(mixed(seed=3, count=200))
     world.settle()
     world.check()
-    world.lk("rollback", "--json").ok()
+    world.here("rollback", "--json").ok()
     assert {mode for mode, _ in modes(world)} == {"lambda"}
     assert roles.current(world.settings) != kappa
     world.settle_all()
@@ -54,9 +54,9 @@ def test_kappa_needs_no_batch_layer_and_rollback_loses_nothing(world: World) -> 
 
 def test_a_run_that_a_rollback_would_serve_is_retired_only_when_that_is_given_up(world: World) -> None:
     (warm,) = [run for run, role in roles.roles(world.settings).items() if role == "warm"]
-    refused = world.lk("retire", warm, "--json")
+    refused = world.here("retire", warm, "--json")
     assert (refused.code, "would serve it" in refused.json["error"]) == (1, True)
-    world.lk("retire", warm, "--final", "--json").ok()
+    world.here("retire", warm, "--final", "--json").ok()
     assert roles.roles(world.settings)[warm] == "retired"
     assert lake.size(lake.run(world.settings, warm)) == 0
     assert warm not in kafka.groups(world.settings)
@@ -66,32 +66,32 @@ def test_a_run_that_a_rollback_would_serve_is_retired_only_when_that_is_given_up
 def test_a_replay_heeds_its_limit_and_a_change_of_it_while_it_runs(world: World) -> None:
     total = len(world.log.records)
     rate = total // 5  # so that the first epoch's records are worth five seconds
-    world.lk("replay", "start", "--rate", str(rate), "--json").ok()
-    world.lk("replay", "wait", "--json").ok()
+    world.here("replay", "start", "--rate", str(rate), "--json").ok()
+    world.here("replay", "wait", "--json").ok()
     world.send(mixed(seed=4, count=20))
-    status = world.lk("replay", "wait", "--json").ok().json
+    status = world.here("replay", "wait", "--json").ok().json
     run = runs.runs(world.settings)[-1].id
     epochs = [epoch for epoch in runs.epochs(world.settings, run) if epoch.end.size_since(epoch.start)]
     assert (status["limit"], status["done"]) == (rate, total + 20)
     assert epochs[1].batch_time_ms - epochs[0].batch_time_ms >= 5_000
     assert epochs[0].end.size == total
-    world.lk("replay", "throttle", "--rate", "1", "--json").ok()
+    world.here("replay", "throttle", "--rate", "1", "--json").ok()
     world.send(mixed(seed=5, count=20))
-    assert world.lk("replay", "throttle", "--rate", "0", "--json").ok().json["limit"] is None
-    assert world.lk("replay", "wait", "--json").ok().json["done"] == total + 40
-    world.lk("replay", "abandon", "--json").ok()
+    assert world.here("replay", "throttle", "--rate", "0", "--json").ok().json["limit"] is None
+    assert world.here("replay", "wait", "--json").ok().json["done"] == total + 40
+    world.here("replay", "abandon", "--json").ok()
     assert roles.roles(world.settings)[run] == "abandoned"
     world.settle()
     world.check()
 
 
 def test_a_planted_difference_is_found_named_and_refused(world: World) -> None:
-    world.lk("replay", "start", "--json").ok()
-    world.lk("replay", "wait", "--json").ok()
+    world.here("replay", "start", "--json").ok()
+    world.here("replay", "wait", "--json").ok()
     run, served = runs.runs(world.settings)[-1].id, world.pieces.served()
     wanted = planted(world, run)
-    assert world.lk("compare", "--run", run).code == 1
-    said = world.lk("switch", "kappa", "--json")
+    assert world.here("compare", "--run", run).code == 1
+    said = world.here("switch", "kappa", "--json")
     assert said.code == 1, said.said
     assert "trades_by_day" in said.json["error"]
     assert "cells differ" in said.json["error"]
@@ -108,7 +108,7 @@ def test_a_planted_difference_is_found_named_and_refused(world: World) -> None:
     assert [key(one["key"]) for one in json.loads(wrong.first)] == wanted
     sql = "SELECT count(*), sum(cells), sum(only_build), sum(only_run) FROM lake.control.comparisons WHERE cells > 0"
     assert list(trino.query(world.settings, sql).rows) == [(1, 1, 1, 1)]
-    world.lk("replay", "abandon", "--json").ok()
+    world.here("replay", "abandon", "--json").ok()
     world.check()
 
 

@@ -18,7 +18,7 @@ LOTS = 14
 def test_kappa_for_weeks_then_lambda_then_kappa_again_stays_exact(world: World, spark: SparkSession) -> None:
     world.serve_lambda()
     before = roles.current(world.settings)
-    world.lk("switch", "kappa", "--json").ok()
+    world.here("switch", "kappa", "--json").ok()
     kappa = world.run
     assert kappa != before
     first = world.epoch
@@ -39,19 +39,19 @@ def test_kappa_for_weeks_then_lambda_then_kappa_again_stays_exact(world: World, 
     build(spark, world.settings, world.catalog, held)
     assert [one.equal for one in compare(spark, world.settings, world.catalog, held)] == [True] * 4
     for _ in range(2):
-        world.lk("rollback", "--json").ok()
+        world.here("rollback", "--json").ok()
         world.settle_all()
         world.check()
     assert world.run == kappa
     assert before
-    world.lk("retire", before, "--final", "--json").ok()
+    world.here("retire", before, "--final", "--json").ok()
     assert lake.size(lake.run(world.settings, before)) == 0
-    world.lk("switch", "lambda", "--json").ok()
+    world.here("switch", "lambda", "--json").ok()
     assert {(pin.mode, pin.run) for pin in world.publication.pins.values()} == {("lambda", kappa)}
     world.send(mixed(seed=1_000, count=40))
     world.settle()
     world.check()
-    again = world.lk("switch", "kappa", "--json").ok().json["run"]
+    again = world.here("switch", "kappa", "--json").ok().json["run"]
     assert again not in (before, kappa)
     assert runs.run(world.settings, again).kind == "replay"
     world.settle_all()
