@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from core.errors import Refused
 from flows import bench_live, raw_consumer, replay, speed, verbs
 from flows import bench_load as load
 from flows.bench_bulk import Bulk
@@ -12,10 +13,10 @@ from flows.bench_live import RATE, Live
 from infra import runs
 from infra.freshness import Freshness
 from infra.settings import Settings
-from speed import throttle
 
 _WINDOW = 10.0  # seconds of one measurement, at least; it ends with an epoch
-_WARM = 4  # epochs before the first measurement: Java compiles meanwhile
+_WARM = 2  # epochs before the first measurement: Java compiles meanwhile
+_WARM_THROTTLED = 8  # the same for smaller epochs
 _SHARE = 0.4  # of its full rate, for the replay that is throttled
 
 
@@ -31,13 +32,24 @@ def replaying(bulk: Bulk, repeat: int) -> list[Figure]:
     assert state.run
     replayed = Live(bulk.settings, bulk.catalog, bulk.config, state.run)
     with load.flowing(bulk.settings, bulk.catalog, next(bench_live.SEEDS), RATE):
-        load.until(lambda: _epochs(replayed) > _WARM, "the replay's first epochs", every=1.0)
+        load.until(lambda: _epochs(replayed) >= _WARM, "the replay's first epochs", every=1.0)
         rates = [_rate(replayed) for _ in range(repeat)]
-    full = sorted(rates)[len(rates) // 2]
-    throttle.set_limit(bulk.settings, state.run, int(_SHARE * full))
-    throttled = bench_live.sample(live, _WINDOW, repeat)
     replay.abandon(bulk.settings, state.run)
+    throttled = _beside_a_throttled(bulk, live, int(_SHARE * sorted(rates)[len(rates) // 2]), repeat)
     return [*_rates(bulk.settings, rates, raw), _ratio(alone, throttled)]
+
+
+def _beside_a_throttled(bulk: Bulk, live: Live, rate: int, repeat: int) -> list[Freshness]:
+    """The live run's freshness beside a replay that is held to a rate, and that has records left at the end."""
+    state = replay.start(bulk.settings, bulk.catalog, rate=rate)
+    assert state.run
+    replayed = Live(bulk.settings, bulk.catalog, bulk.config, state.run)
+    load.until(lambda: _epochs(replayed) >= _WARM_THROTTLED, "the throttled replay's first epochs", every=1.0)
+    found = bench_live.sample(live, _WINDOW, repeat)
+    if replay.status(bulk.settings, state.run).caught_up:
+        raise Refused("the throttled replay had nothing left to read", todo="repeat fewer times")
+    replay.abandon(bulk.settings, state.run)
+    return found
 
 
 def _rate(replayed: Live) -> float:

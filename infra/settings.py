@@ -103,7 +103,7 @@ class Settings(BaseSettings):
     )
 
     max_offsets_per_trigger: int = Field(default=50_000, ge=1, description="Most records of one epoch")
-    replay_offsets_per_trigger: int = Field(default=2_000_000, ge=1, description="Most records of a replay's epoch")
+    replay_offsets_per_trigger: int = Field(default=4_000_000, ge=1, description="Most records of a replay's epoch")
     yield_seconds: float = Field(
         default=2.0, ge=0, description="Seconds between epochs beside a batch, or a replay without a limit"
     )

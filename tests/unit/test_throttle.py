@@ -28,7 +28,7 @@ def test_a_limit_is_kept_changed_and_taken_away(tmp_path: Path) -> None:
     ("kind", "most", "size"),
     [
         ("live", None, 50_000),
-        ("replay", None, 2_000_000),
+        ("replay", None, 4_000_000),
         ("replay", 100_000, 400_000),
         ("replay", 100, 10_000),
         ("live", 100_000, 50_000),
