@@ -20,7 +20,7 @@ help: ## this list
 setup: $(INSTALLED) ## the Python environment, the jars and Trino: all that the other targets need
 	@$(BIN)/lk setup
 
-demo: setup ## real data through the whole system, in about three minutes
+demo: setup ## real data through the whole system, in under six minutes
 	@$(BIN)/lk demo
 
 test: setup check ## every check and every test

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from batch.archive import Archive, below, generation
 from batch.gate import Count, Verdict, count, judge
 from core.catalog import Catalog
+from core.changed import changed, refusal
 from core.cut import Cut
 from core.decode import decoded_columns
 from core.errors import Refused
@@ -20,6 +20,7 @@ from core.partial import combine, partial
 from core.topic import Topic
 from core.view import View
 from infra import control, delta, faults, lake
+from infra.archive import Archive, below, generation
 from infra.control import Built, Claim, How
 from infra.progress import bar
 from infra.settings import Settings
@@ -83,14 +84,9 @@ def build(
 
 
 def _check_definitions(catalog: Catalog, claim: Claim) -> None:
-    now = {name: catalog.digest(name) for name in catalog.views}
-    changed = sorted(name for name, digest in claim.views.items() if now.get(name) != digest)
-    if changed:
-        raise Refused(
-            f"definitions changed since the claim: {', '.join(changed)}",
-            where=f"build {claim.build}",
-            todo="claim again: `lk claim`, or `lk batch`",
-        )
+    others = changed(catalog, claim.views)
+    if others:
+        raise refusal(others, "the build was claimed", where=f"build {claim.build}")
 
 
 def _archives(settings: Settings, catalog: Catalog, claim: Claim) -> dict[Name, Archive]:

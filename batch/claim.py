@@ -9,7 +9,7 @@ from core.catalog import Catalog
 from core.cut import Cut
 from core.errors import Refused, TryAgain
 from core.ident import Name
-from infra import control, faults, kafka, lake, runs, served
+from infra import control, faults, kafka, lake, roles, runs, served
 from infra.control import Claim
 from infra.holder import person
 from infra.leases import Lease
@@ -44,12 +44,12 @@ def claim(settings: Settings, catalog: Catalog, run: Name | None = None) -> Clai
 
 
 def _partner(settings: Settings, catalog: Catalog) -> Name | None:
-    """The run serving now, else the last one that computes any of the views."""
+    """The run serving now, else the last live one that computes any of the views."""
+    its = roles.roles(settings)
     declared = [run.id for run in runs.runs(settings) if run.views.keys() & catalog.views.keys()]
-    if not declared:
-        return None
     serving = [one.run for one in _served(settings, catalog) if one.run in declared]
-    return max(serving, key=declared.index) if serving else declared[-1]
+    live = [run for run in declared if its[run] in ("serving", "warm", "idle")]
+    return max(serving, key=declared.index) if serving else (live[-1] if live else None)
 
 
 def _served(settings: Settings, catalog: Catalog) -> list[served.Served]:

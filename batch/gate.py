@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as fn
 
-from batch.archive import Archive, below
 from core.cut import Cut
 from core.ident import Name
 from core.partial import ledger
 from core.view import ROWS, View
+from infra.archive import Archive, below
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
 
-from batch.archive import TOPIC_ID, Archive, below, generation, generations, look
 from core.catalog import Catalog
 from core.cut import Cut, Span
 from core.decode import decode, decoded_columns, raw
@@ -23,8 +22,10 @@ from core.errors import Refused, TryAgain
 from core.ident import Name
 from core.topic import Topic
 from infra import control, delta, faults, kafka, lake, trino
+from infra.archive import TOPIC_ID, Archive, below, generation, generations, look
 from infra.progress import bar
 from infra.settings import Settings
+from infra.spark import POLL_RECORDS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 APP = "land"
 _STATS = "_offset,_timestamp,event_time"  # read back by `look`, and by who reads a span; of others they only cost time
-_POLL_RECORDS = "5000"  # ten times Kafka's default: a fifth less work per record
 _TASK_RECORDS = 250_000  # tasks of one file each, small enough that all cores end at about the same time
 
 
@@ -161,7 +161,7 @@ def _from_kafka(spark: SparkSession, settings: Settings, spans: Sequence[Span]) 
         "endingOffsets": json.dumps({topic: offsets["end"]}),
         "includeHeaders": "true",
         "failOnDataLoss": "true",
-        "kafka.max.poll.records": _POLL_RECORDS,
+        "kafka.max.poll.records": POLL_RECORDS,
         "minPartitions": str(max(tasks, len(spans))),
     }
     return spark.read.format("kafka").options(**options).load()

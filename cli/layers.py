@@ -21,7 +21,11 @@ def speed() -> None:
 
 
 @speed.command("start")
-@click.option("--new", is_flag=True, help="A new run, from the published cut, or from 0 if there is none.")
+@click.option(
+    "--new",
+    is_flag=True,
+    help="A new run, from the published cut, or from 0 if there is none; from a build of changed views.",
+)
 @json_option
 def speed_start(new: bool) -> None:
     """Resumes the last run, or starts the first one."""
@@ -68,7 +72,7 @@ def batch(incremental: bool) -> None:
     from flows.batch import run_batch
 
     found = settings()
-    emit(run_batch(found, catalog(found), incremental=incremental), _print_batch)
+    emit(run_batch(found, catalog(found), incremental=incremental), print_batch)
 
 
 @click.command()
@@ -125,7 +129,7 @@ def rebuild() -> None:
     found = settings()
 
     def human(done: Any) -> None:
-        _print_batch(done.batch)
+        print_batch(done.batch)
         out().print(done.line)
 
     emit(bring_back(found, catalog(found)), human)
@@ -153,11 +157,15 @@ def _print_publication(done: Publication) -> None:
     out().print(f"published {done.seq} · {', '.join(f'{v}: {p.build}' for v, p in done.pins.items())}")
 
 
-def _print_batch(done: BatchRun) -> None:
+def print_batch(done: BatchRun) -> None:
+    """A whole batch cycle."""
     _print_claim(done.claim)
     _print_landed(done.landed)
     _print_built(done.built)
-    _print_publication(done.publication)
+    if done.publication:
+        _print_publication(done.publication)
+    if done.note:
+        out().print(done.note, markup=False, highlight=False)
 
 
 COMMANDS = [speed, batch, claim, land, build, publish, rebuild]

@@ -25,6 +25,13 @@ def json_option(function: Any) -> Any:
     )(function)
 
 
+def archive_option(function: Any) -> Any:
+    """Adds --head-from-archive to a verb that reads the log from its start."""
+    return click.option(
+        "--head-from-archive", "from_archive", is_flag=True, help="Read from the archive what the log has lost."
+    )(function)
+
+
 def settings() -> Settings:
     """The settings of this call: file, environment, defaults."""
     from infra import faults

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import decimal
+import inspect
 import json
 import pathlib
 import sys
@@ -22,11 +23,13 @@ INTERRUPTED = 130  # what a shell gives a process that Ctrl-C ended
 
 
 def plain(value: object) -> Any:
-    """JSON's idea of a value: dataclasses become objects, decimals and times become text."""
+    """JSON's idea of a value: dataclasses become objects, with what they derive; decimals and times become text."""
     if isinstance(value, Cut):
         return value.as_dict()
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        derived = [name for name, _ in inspect.getmembers(type(value), lambda member: isinstance(member, property))]
+        names = [field.name for field in dataclasses.fields(value)] + derived
+        return {name: plain(getattr(value, name)) for name in names}
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

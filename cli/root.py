@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -30,9 +31,9 @@ def lk(ctx: click.Context, config: Path | None) -> None:
 
 
 def _register() -> None:
-    from cli import data, layers, serving, stack, tools
+    from cli import data, layers, reset, serving, stack, switch, tools
 
-    for module in (stack, data, layers, serving, tools):
+    for module in (stack, data, layers, switch, reset, serving, tools):
         for command in module.COMMANDS:
             lk.add_command(command)
 
@@ -60,6 +61,7 @@ def _unexpected(error: BaseException) -> int:
 
 def run(arguments: list[str]) -> int:
     """Runs one verb; returns its exit code: 0 done, 1 refused, 2 usage, 75 try again."""
+    _register()
     try:
         result: Any = lk(arguments, prog_name="lk", standalone_mode=False)
     except click.exceptions.Abort:
@@ -79,6 +81,6 @@ def run(arguments: list[str]) -> int:
 
 
 def main() -> None:
-    """The console script."""
-    _register()
+    """The console script. A verb that is told to end stops what it started, as after Ctrl-C."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.exit(run(sys.argv[1:]))

@@ -14,7 +14,7 @@ from core.view import ROWS, View, Window
 SEMANTICS = 2  # part of every view's digest; raise it when the same events would give other rows
 
 _ELEMENT = "_element"  # which element of its event a row is
-_PANE = "_pane"  # start of the pane in epoch milliseconds, until it becomes the window's column
+PANE = "_pane"  # start of the pane in epoch milliseconds, until it becomes the window's column
 
 
 def rows(view: View, events: DataFrame) -> DataFrame:
@@ -27,23 +27,29 @@ def rows(view: View, events: DataFrame) -> DataFrame:
 
 def partial(view: View, events: DataFrame) -> DataFrame:
     """Decoded rows of one topic, aggregated to ``view.stored_columns``: panes and blocks first, then windows."""
-    frame = _ordered(view, rows(view, events))
+    frame = ordered(view, rows(view, events))
     keys = [fn.expr(key.expr).cast(key.type).alias(key.name) for key in view.keys]
     if view.window is not None:
-        keys.append(_pane(fn.unix_millis(EVENT_TIME), view.window.pane).alias(_PANE))
+        keys.append(pane(fn.unix_millis(EVENT_TIME), view.window.pane).alias(PANE))
     by_block = any(measure.by_block for measure in view.measures)
-    blocks = _named(BLOCK) if by_block else []
-    values = _named({name: sql for measure in view.measures for name, sql in measure.aggregate.items()})
-    frame = frame.groupBy(*keys, *blocks).agg(*values, fn.count(fn.lit(1)).alias(ROWS))
-    parts = _finished(view, frame if view.window is None else _windows(view.window, frame))
+    blocks = named(BLOCK) if by_block else []
+    values = named({name: sql for measure in view.measures for name, sql in measure.aggregate.items()})
+    parts = placed(view, frame.groupBy(*keys, *blocks).agg(*values, fn.count(fn.lit(1)).alias(ROWS)))
     return combine(view, parts) if by_block or (view.window and view.window.copies > 1) else parts
+
+
+def placed(view: View, panes: DataFrame) -> DataFrame:
+    """Aggregated panes as stored columns, each in every window that it is a piece of."""
+    frame = panes if view.window is None else _windows(view.window, panes)
+    finish = {name: sql for measure in view.measures for name, sql in measure.finish.items()}
+    return _declared(view, frame.withColumns({name: fn.expr(sql) for name, sql in finish.items()}))
 
 
 def combine(view: View, parts: DataFrame) -> DataFrame:
     """Partial rows of the view, merged per key."""
     keys = [fn.col(column.name) for column in view.key_columns]
     merged = {name: sql for measure in view.measures for name, sql in measure.combine.items()}
-    return _declared(view, parts.groupBy(*keys).agg(*_named({**merged, ROWS: f"sum({ROWS})"})))
+    return _declared(view, parts.groupBy(*keys).agg(*named({**merged, ROWS: f"sum({ROWS})"})))
 
 
 def ledger(views: Iterable[View], events: DataFrame) -> DataFrame:
@@ -73,19 +79,20 @@ def _copies(view: View) -> Column:
     return fn.expr(f"case when {ERROR} is null then cast({elements} as bigint) * {copies} else 0 end")
 
 
-def _pane(millis: Column, size: int) -> Column:
+def pane(millis: Column, size: int) -> Column:
     """The largest multiple of ``size`` that is not after; right before 1970 too."""
     return millis - fn.pmod(millis, fn.lit(size).cast("bigint"))
 
 
-def _ordered(view: View, frame: DataFrame) -> DataFrame:
-    """With what orders rows inside a block: ``_nth``, and ``_order`` that tells the elements of one event apart."""
+def ordered(view: View, frame: DataFrame) -> DataFrame:
+    """Rows with their order inside a block: ``_nth``, and ``_order`` that tells the elements of one event apart."""
     frame = frame.withColumns({name: fn.expr(sql) for name, sql in ORDER.items()})
     nth = fn.col("_nth")
     return frame.withColumn("_order", fn.struct(nth, _ELEMENT) if view.explode else nth)
 
 
-def _named(columns: dict[str, str]) -> list[Column]:
+def named(columns: dict[str, str]) -> list[Column]:
+    """Column -> SQL, as columns."""
     return [fn.expr(sql).alias(name) for name, sql in columns.items()]
 
 
@@ -93,14 +100,8 @@ def _windows(window: Window, frame: DataFrame) -> DataFrame:
     """Each pane in every window that it is a piece of."""
     if window.copies > 1:
         frame = frame.withColumn("_hop", fn.explode(fn.sequence(fn.lit(0), fn.lit(window.copies - 1))))
-        frame = frame.withColumn(_PANE, fn.col(_PANE) - fn.col("_hop") * fn.lit(window.pane))
-    return frame.withColumn(window.name, fn.timestamp_millis(_PANE))
-
-
-def _finished(view: View, frame: DataFrame) -> DataFrame:
-    """Aggregated rows as stored columns."""
-    finish = {name: sql for measure in view.measures for name, sql in measure.finish.items()}
-    return _declared(view, frame.withColumns({name: fn.expr(sql) for name, sql in finish.items()}))
+        frame = frame.withColumn(PANE, fn.col(PANE) - fn.col("_hop") * fn.lit(window.pane))
+    return frame.withColumn(window.name, fn.timestamp_millis(PANE))
 
 
 def _declared(view: View, frame: DataFrame) -> DataFrame:

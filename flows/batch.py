@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import re
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -12,13 +12,16 @@ from batch.build import build
 from batch.claim import claim
 from batch.land import Landed, land
 from core.catalog import Catalog
+from core.changed import ways
 from core.errors import Refused
 from core.ident import Name
 from infra import control
 from infra.control import Built, Claim, Publication
 from infra.settings import Settings
-from infra.spark import session
-from serving.publish import publish
+from infra.spark import borrowed, with_more_tasks
+from serving.publish import in_kappa, publish
+from serving.repair import last_done
+from speed import precedence
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,22 +34,57 @@ class BatchRun:
     claim: Claim
     landed: tuple[Landed, ...]
     built: tuple[Built, ...]
-    publication: Publication
+    publication: Publication | None
+
+    @property
+    def note(self) -> str:
+        """Why nothing was published, or not every view, if so."""
+        if self.publication is None:
+            return "Kappa serves: the build is kept and not served; `lk switch lambda` serves one"
+        kept = json.loads(self.publication.evidence).get("kept")
+        why = "not published, as the run that serves was declared with other definitions"
+        return f"{', '.join(kept)}: {why}; {ways()}" if kept else ""
 
 
-def run_batch(settings: Settings, catalog: Catalog, *, incremental: bool = False, why: str = "lk batch") -> BatchRun:
-    """Claims, lands, builds and publishes; a failure in any step leaves what is served untouched."""
+def run_batch(
+    settings: Settings,
+    catalog: Catalog,
+    *,
+    incremental: bool = False,
+    to_lambda: bool = False,
+    why: str = "lk batch",
+) -> BatchRun:
+    """Claims, lands, builds and publishes; a failure in any step leaves what is served untouched.
+
+    While Kappa serves nothing is published, unless ``to_lambda``.
+    """
     claimed = claim(settings, catalog)
-    with _spark(settings) as spark:
+    with batch_session(settings) as spark:
         landed = land(spark, settings, catalog, claimed.cut)
         built = build(spark, settings, catalog, claimed, incremental=incremental)
-    return BatchRun(claimed, tuple(landed), tuple(built), publish(settings, catalog, claimed.build, why=why))
+    if in_kappa(last_done(settings)) and not to_lambda:
+        return BatchRun(claimed, tuple(landed), tuple(built), None)
+    done = publish(settings, catalog, claimed.build, why=why, to_lambda=to_lambda)
+    return BatchRun(claimed, tuple(landed), tuple(built), done)
+
+
+def build_anew(settings: Settings, catalog: Catalog) -> Claim:
+    """The newest build that passed with every view as it is defined now, else a new one; it is not published."""
+    passed = {(built.build, built.view): built.digest for built in control.builds(settings) if built.passed}
+    for known in reversed(control.claims(settings)):
+        if all(passed.get((known.build, view)) == catalog.digest(view) for view in catalog.views):
+            return known
+    claimed = claim(settings, catalog)
+    with batch_session(settings) as spark:
+        land(spark, settings, catalog, claimed.cut)
+        build(spark, settings, catalog, claimed)
+    return claimed
 
 
 def land_claim(settings: Settings, catalog: Catalog, name: str | None) -> tuple[Landed, ...]:
     """Lands the log up to the cut of a claim; None means the newest claim."""
     claimed = _claimed(settings, name)
-    with _spark(settings) as spark:
+    with batch_session(settings) as spark:
         return tuple(land(spark, settings, catalog, claimed.cut))
 
 
@@ -55,7 +93,7 @@ def build_claim(
 ) -> tuple[Built, ...]:
     """Builds every view of a claim; None means the newest claim."""
     claimed = _claimed(settings, name)
-    with _spark(settings) as spark:
+    with batch_session(settings) as spark:
         return tuple(build(spark, settings, catalog, claimed, incremental=incremental))
 
 
@@ -74,15 +112,8 @@ def _claimed(settings: Settings, name: str | None) -> Claim:
 
 
 @contextlib.contextmanager
-def _spark(settings: Settings) -> Iterator[SparkSession]:
-    spark = session(settings, "batch", {"spark.master": _one_more(settings.spark_master)})
-    try:
+def batch_session(settings: Settings) -> Iterator[SparkSession]:
+    """The session of batch work, which reads first."""
+    conf = {"spark.master": with_more_tasks(settings.spark_master, 1)}
+    with precedence.reading_first(settings, Name("batch")), borrowed(settings, "batch", conf) as spark:
         yield spark
-    finally:
-        spark.stop()
-
-
-def _one_more(master: str) -> str:
-    """A task more than the threads of ``local[N]``: a task that waits for Kafka or the disk leaves no core idle."""
-    threads = re.fullmatch(r"local\[(\d+)\]", master)
-    return f"local[{int(threads[1]) + 1}]" if threads else master

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from core.catalog import Catalog
 from core.errors import Usage
-from flows import bench_bulk, bench_epochs, bench_live, instance, speed
+from flows import bench_bulk, bench_epochs, bench_live, bench_replay, bench_switch, instance, speed
 from flows import stack as servers
 from flows.bench_bulk import Bulk
 from flows.bench_epochs import Log
@@ -34,12 +34,14 @@ LIVE: dict[str, Callable[[Live, int], list[Figure]]] = {
     "recovery": bench_live.recovery,
     "freshness-batch": bench_live.freshness_batch,
     "memory": bench_live.memory,
+    "rollback": bench_switch.rollback,
 }
 LOG: dict[str, Callable[[Log, int], list[Figure]]] = {"epochs": bench_epochs.epochs}
 BULK: dict[str, Callable[[Bulk, int], list[Figure]]] = {
     "produce": bench_bulk.producing,
     "consume": bench_bulk.consuming,
     "layers": bench_bulk.layers,
+    "replay": bench_replay.replaying,
 }
 
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from confluent_kafka import Consumer, TopicPartition
-
 from core.catalog import Catalog
-from core.errors import TryAgain
 from flows import bench_load as load
+from flows import raw_consumer, verbs
 from flows.bench_figures import Figure
 from flows.bench_load import TRADES
-from infra import control, kafka
+from infra import control
 from infra.settings import Settings
 
 COUNT = 20_000_000  # more than a minute of work: Java is slow in the first ten seconds of each verb
@@ -47,7 +44,7 @@ def producing(bulk: Bulk, _repeat: int) -> list[Figure]:
 
 def consuming(bulk: Bulk, repeat: int) -> list[Figure]:
     """The raw consumer: what the log itself gives to one Python process."""
-    rates = tuple(_consume(bulk) for _ in range(repeat))
+    rates = tuple(raw_consumer.rate(bulk.settings, TRADES) for _ in range(repeat))
     how = f"librdkafka in one Python process reads {COUNT:,} trades and does nothing with them: the reference"
     return [Figure("consume", "trades read from Kafka, not decoded", "records/s", rates, how=how)]
 
@@ -75,32 +72,16 @@ def layers(bulk: Bulk, repeat: int) -> list[Figure]:
 
 def _landed(bulk: Bulk) -> float:
     """Records landed a second, as `lk land` itself reports it."""
-    load.verb(bulk.settings, bulk.config, "claim")
-    rows = load.verb(bulk.settings, bulk.config, "land")
+    verbs.run(bulk.settings, bulk.config, "claim")
+    rows = verbs.run(bulk.settings, bulk.config, "land")
     mine = [row for row in rows if row["topic"] == TRADES]
     return float(sum(row["records"] for row in mine) / sum(row["seconds"] for row in mine))
 
 
 def _built(bulk: Bulk) -> Mapping[str, float]:
     """Events a second per view of trades."""
-    load.verb(bulk.settings, bulk.config, "build")
+    verbs.run(bulk.settings, bulk.config, "build")
     newest = control.claims(bulk.settings)[-1]
     events = newest.cut.only([TRADES]).size
     rows = [row for row in control.builds(bulk.settings) if row.build == newest.build]
     return {row.view: events / row.seconds for row in rows if TRADES in bulk.catalog.views[row.view].sources}
-
-
-def _consume(bulk: Bulk) -> float:
-    end = kafka.ends(bulk.settings, [TRADES])
-    conf = {"bootstrap.servers": bulk.settings.bootstrap_servers, "group.id": "lk-bench", "log_level": 0}
-    consumer = Consumer({**conf, "fetch.queue.backoff.ms": 10, "enable.auto.commit": False})
-    consumer.assign([TopicPartition(str(topic), partition, 0) for topic, partition, _ in end.ends])
-    wanted, seen, began = end.size, 0, time.monotonic()
-    while seen < wanted:
-        messages = consumer.consume(min(10_000, wanted - seen), timeout=10)  # it waits for all of them
-        if not messages:
-            raise TryAgain("the log cannot be read to its end", where=f"{seen:,} of {wanted:,} records")
-        seen += len(messages)
-    seconds = time.monotonic() - began
-    consumer.close()
-    return seen / seconds

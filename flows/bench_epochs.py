@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.catalog import Catalog
-from core.cut import Cut
 from flows import bench_load as load
 from flows.bench_figures import Figure
 from flows.bench_live import fixed_range, timed
@@ -58,14 +57,14 @@ def _served_in(log: Log, wanted: int, repeat: int) -> tuple[tuple[float, ...], i
     """Medians, and how many epochs there were."""
     changed = {"max_offsets_per_trigger": TRADES // wanted, "trigger": "0 milliseconds"}
     settings = log.settings.model_copy(update=changed)
-    state = control.start(settings, log.catalog, new=True, cut=Cut(), note=f"bench: {wanted} epochs")
-    assert state.run is not None
-    load.caught_up(settings, state.run, 1_800)
-    serve_run(settings, log.catalog, state.run, "bench")
-    control.stop(settings, state.run)
+    run = control.declare(settings, log.catalog, note=f"bench: {wanted} epochs").id
+    control.start(settings, run)
+    load.caught_up(settings, run, 1_800)
+    serve_run(settings, log.catalog, run, "bench")
+    control.stop(settings, run)
     sql = fixed_range(settings)
     timed(settings, sql)
     found = []
     for _ in range(repeat):
         found.append(percentile(sorted(timed(settings, sql) for _ in range(_EACH)), 50))
-    return tuple(found), len(runs.epochs(settings, state.run))
+    return tuple(found), len(runs.epochs(settings, run))

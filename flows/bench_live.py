@@ -16,7 +16,7 @@ import psutil
 from core.catalog import Catalog
 from core.ident import Name
 from flows import bench_load as load
-from flows import demo_read, speed
+from flows import demo_read, speed, verbs
 from flows.bench_figures import Figure
 from flows.demo_read import BY_DAY, BY_WINDOW
 from infra import runs
@@ -27,7 +27,7 @@ from infra.trino import query
 
 RATE = 1_000.0
 _WARM = 120.0  # seconds of flow before the first figure: Java compiles what is hot for minutes
-_SEEDS = count(1_000)
+SEEDS = count(1_000)
 
 
 @dataclass(frozen=True)
@@ -43,20 +43,25 @@ class Live:
 def warm_up(live: Live) -> None:
     """Brings everything to its working temperature: the access log, some trades, one batch, some answers."""
     load.access_log(live.settings, live.catalog)
-    with load.flowing(live.settings, live.catalog, next(_SEEDS), RATE):
-        load.finished(live.settings, load.start_verb(live.settings, live.config, "batch"), "batch")
+    with load.flowing(live.settings, live.catalog, next(SEEDS), RATE):
+        verbs.finished(verbs.start(live.settings, live.config, "batch"))
     _fresh(live, _WARM)
 
 
 def freshness(live: Live, repeat: int, seconds: float = 20.0) -> list[Figure]:
     """Freshness with all views and no batch running."""
-    found = [_fresh(live, seconds) for _ in range(repeat)]
+    found = sample(live, seconds, repeat)
     how = (
         f"{repeat} × {seconds:.0f} s of {RATE:,.0f} trades a second, after {_WARM:.0f} s of the same to warm up; "
         "5 % late, 10 % out of order; every event is a sample; "
         f"asked: the count of {BY_DAY}, median answer {max(one.poll for one in found):.2f} s"
     )
     return _freshness("freshness", "event sent to visible in Trino, no batch running", found, how, (0.8, 2.0))
+
+
+def sample(live: Live, seconds: float, repeat: int) -> list[Freshness]:
+    """Freshness of what flows for some seconds, again and again."""
+    return [_fresh(live, seconds) for _ in range(repeat)]
 
 
 def freshness_batch(live: Live, repeat: int, seconds: float = 20.0) -> list[Figure]:
@@ -73,7 +78,7 @@ def queries(live: Live, repeat: int, each: int = 60) -> list[Figure]:
     """A merged query over a fixed key range while events flow."""
     sql = fixed_range(live.settings)
     medians = []
-    with load.flowing(live.settings, live.catalog, next(_SEEDS), RATE):
+    with load.flowing(live.settings, live.catalog, next(SEEDS), RATE):
         for _ in range(repeat):
             times = sorted(timed(live.settings, sql) for _ in range(each))
             medians.append(percentile(times, 50))
@@ -86,7 +91,7 @@ def recovery(live: Live, repeat: int) -> list[Figure]:
     """From kill -9 of the speed process under load until lag 0."""
     taken = []
     for _ in range(repeat):
-        with load.flowing(live.settings, live.catalog, next(_SEEDS), RATE):
+        with load.flowing(live.settings, live.catalog, next(SEEDS), RATE):
             load.until(lambda: _age(live) < 2, "a running speed layer")
             began = time.monotonic()
             _kill(live)
@@ -103,11 +108,11 @@ def recovery(live: Live, repeat: int) -> list[Figure]:
 def memory(live: Live, repeat: int) -> list[Figure]:
     """The largest sum of all processes while a batch runs."""
     peaks = []
-    with load.flowing(live.settings, live.catalog, next(_SEEDS), RATE):
+    with load.flowing(live.settings, live.catalog, next(SEEDS), RATE):
         for _ in range(repeat):
-            child = load.start_verb(live.settings, live.config, "batch")
-            peaks.append(max(_samples(live, child)) / 2**30)
-            load.finished(live.settings, child, "batch")
+            batch = verbs.start(live.settings, live.config, "batch")
+            peaks.append(max(_samples(live, batch.child)) / 2**30)
+            verbs.finished(batch)
     what = "Kafka, Trino, the speed run and one batch together, PSS, at its highest"
     how = f"{repeat} batches while {RATE:,.0f} trades a second flow; all process trees, sampled 5 times a second"
     return [Figure("memory", what, "GiB", tuple(peaks), most=6, how=how)]
@@ -132,7 +137,7 @@ def timed(settings: Settings, sql: str) -> float:
 def _fresh(live: Live, seconds: float) -> Freshness:
     load.caught_up(live.settings, live.run)
     with measuring(lambda: demo_read.total(live.settings, live.catalog, BY_DAY)) as meter:
-        load.flow_for(live.settings, live.catalog, next(_SEEDS), seconds, RATE, meter.on_send)
+        load.flow_for(live.settings, live.catalog, next(SEEDS), seconds, RATE, meter.on_send)
         return meter.result()
 
 

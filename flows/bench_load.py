@@ -1,26 +1,22 @@
-"""What the benchmarks share: trades flowing in the background, waiting for lag 0, memory of process trees."""
+"""What demo and benchmarks share: what is sent, trades flowing in the background, waiting for lag 0, memory."""
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any
 
 import tenacity
 
 from core.catalog import Catalog
 from core.cut import Cut
-from core.errors import Refused, TryAgain
+from core.errors import TryAgain
 from core.generator import Trade, Trades, trades
 from core.ident import Name
-from flows.demo import LATE, LATE_BY_MS, LOG, OUT_OF_ORDER
+from flows import verbs
 from infra import kafka, runs
 from infra.input_files import InputFile, Record
 from infra.local import process
@@ -28,10 +24,12 @@ from infra.producer import OnSend, produce
 from infra.settings import Settings
 
 TRADES = Name("trades")
+LOG = Path(__file__).parent.parent / "data" / "apache-access-2015-05.log.gz"
+LATE, OUT_OF_ORDER, LATE_BY_MS = 0.05, 0.10, 3_600_000
 
 
 def spec(seed: int, rate: float = 1_000.0) -> Trades:
-    """Trades that begin now, as late and as far out of order as the demo's."""
+    """Trades that begin now, some late by up to an hour, some out of order."""
     return Trades(seed, time.time_ns() // 1_000_000, rate, LATE, LATE_BY_MS, OUT_OF_ORDER)
 
 
@@ -79,7 +77,7 @@ def batches(settings: Settings, config: Path) -> AbstractContextManager[threadin
 
     def work(stop: threading.Event) -> None:
         while not stop.is_set():
-            finished(settings, start_verb(settings, config, "batch"), "batch")
+            verbs.finished(verbs.start(settings, config, "batch"))
 
     return beside(work)
 
@@ -104,12 +102,12 @@ def lag(settings: Settings, run: Name) -> int:
     return kafka.ends(settings, declared.topics).size_since(done.end if done else Cut())
 
 
-def until(done: Callable[[], bool], what: str, seconds: float = 300.0) -> float:
+def until(done: Callable[[], bool], what: str, seconds: float = 300.0, *, every: float = 0.25) -> float:
     """Polls until it is so; gives the seconds it took. Raises TryAgain after the deadline."""
     began = time.monotonic()
     retrying = tenacity.Retrying(
         retry=tenacity.retry_if_result(lambda yes: not yes),
-        wait=tenacity.wait_fixed(0.05),
+        wait=tenacity.wait_fixed(every),
         stop=tenacity.stop_after_delay(seconds),
     )
     try:
@@ -122,33 +120,6 @@ def until(done: Callable[[], bool], what: str, seconds: float = 300.0) -> float:
 def caught_up(settings: Settings, run: Name, seconds: float = 300.0) -> float:
     """Waits for lag 0; gives the seconds."""
     return until(lambda: lag(settings, run) == 0, "catching up", seconds)
-
-
-def start_verb(settings: Settings, config: Path, *words: str) -> subprocess.Popen[bytes]:
-    """A verb as a process of its own; what it says is in the instance's logs."""
-    log = settings.log_dir / f"bench-{words[0]}.log"
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("wb") as out:
-        argv = [sys.executable, "-m", "cli", "-c", str(config), *words]
-        return subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
-
-
-def finished(settings: Settings, child: subprocess.Popen[bytes], *words: str) -> None:
-    """Waits for a verb. Raises Refused with its last lines when it failed."""
-    if child.wait(900):
-        log = settings.log_dir / f"bench-{words[0]}.log"
-        said = "\n    ".join(log.read_text("utf-8", errors="replace").strip().splitlines()[-6:])
-        raise Refused(f"`lk {' '.join(words)}` failed:\n    {said}", where=str(log), todo="read the log")
-
-
-def verb(settings: Settings, config: Path, *words: str) -> Any:
-    """Runs a verb with --json; gives what it printed."""
-    argv = [sys.executable, "-m", "cli", "-c", str(config), *words, "--json"]
-    done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-    if done.returncode:
-        said = (done.stdout + done.stderr).strip()[-2_000:]
-        raise Refused(f"`lk {' '.join(words)}` failed: {said}", where=str(settings.log_dir), todo="read the logs")
-    return json.loads(done.stdout)
 
 
 def memory(settings: Settings, *more: int) -> int:

@@ -8,7 +8,7 @@ from infra import definitions
 from infra.definitions import Problem
 from infra.progress import console
 from infra.settings import Settings
-from infra.spark import session
+from infra.spark import borrowed
 
 
 def check(settings: Settings) -> list[Problem]:
@@ -17,11 +17,8 @@ def check(settings: Settings) -> list[Problem]:
     if problems:
         return list(problems)
     catalog = definitions.load(settings)
-    spark = session(settings, "views-check")
-    try:
+    with borrowed(settings, "views-check") as spark:
         return [*definitions.spark_problems(spark, catalog), *_presentation(settings, catalog)]
-    finally:
-        spark.stop()
 
 
 def _presentation(settings: Settings, catalog: Catalog) -> list[Problem]:

@@ -1,12 +1,11 @@
-"""`make demo`: real data through a fresh instance, and every number compared with a count in plain Python."""
+"""`make demo`: real data through a fresh instance, every number counted in plain Python too; then Kappa and back."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 import tenacity
@@ -14,26 +13,32 @@ import tenacity
 from core.catalog import Catalog
 from core.errors import Refused, TryAgain
 from core.generator import DISORDER_MS, Trades, trades
-from flows import demo_check, demo_compare, demo_read, instance, speed
+from flows import bench_load as load
+from flows import demo_check, demo_compare, demo_read, demo_switch, instance, speed, verbs
 from flows import stack as servers
+from flows.bench_load import LATE, LATE_BY_MS, LOG, OUT_OF_ORDER
 from flows.demo_check import Check, Tally
+from flows.demo_modes import Rebuilt
 from flows.demo_progress import Lanes, lanes, note, waiting
 from flows.demo_read import BY_DAY, BY_HOUR, Hour, Split
+from flows.demo_switch import Switched
 from flows.instance import Instance
 from flows.status import status
-from infra import definitions
+from infra import control, definitions
 from infra.freshness import Freshness, Meter, measuring
-from infra.input_files import InputFile, Record
+from infra.input_files import InputFile
+from infra.local.usage import Watch
 from infra.producer import Acknowledged, produce
 from infra.settings import Settings
-from speed import control
+from speed.control import status as speed_status
 
 FOLDER = Path(".demo")
-LOG = Path(__file__).parent.parent / "data" / "apache-access-2015-05.log.gz"
 RATE, SECONDS, SEED = 1_000.0, 30, 7
-LATE, OUT_OF_ORDER, LATE_BY_MS = 0.05, 0.10, 3_600_000
+HISTORY = 300  # seconds of trades that are in the log before: what a build and a replay read has some weight
 _BATCH_AT = 8_000  # the trade at which the batch layer is started
 _PATIENCE = 300.0
+# No process lives longer than minutes: what Java's second compiler would cost them they would not get back.
+_JAVA = "-XX:TieredStopAtLevel=1"
 
 
 @dataclass(frozen=True)
@@ -44,8 +49,9 @@ class Demo:
     unset: tuple[str, ...]
     trino_url: str
     seconds: float
-    batch_seconds: float
+    batch: Rebuilt
     access_log: Acknowledged
+    history: Acknowledged
     trades: Acknowledged
     late: int
     out_of_order: int
@@ -53,6 +59,7 @@ class Demo:
     split: tuple[Split, ...]
     hours: tuple[Hour, ...]
     freshness: Freshness
+    switched: Switched
     checks: tuple[Check, ...]
 
     @property
@@ -61,15 +68,16 @@ class Demo:
         return tuple(check for check in self.checks if not check.ok)
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Sent:
     """What one pass produced, handed from the sending step to the reading step."""
 
     access_log: Acknowledged
+    history: Acknowledged
     trades: Acknowledged
     tally: Tally
     freshness: Freshness
-    batch_seconds: float = field(default=0.0)
+    batch: Rebuilt
 
 
 def demo(base: Settings, folder: Path = FOLDER) -> Demo:
@@ -80,34 +88,45 @@ def demo(base: Settings, folder: Path = FOLDER) -> Demo:
     began = time.monotonic()
     if instance.remove(folder):
         note("the earlier demo was stopped and removed")
-    made = instance.fresh(base, folder)
+    made = instance.fresh(base.model_copy(update={"java_options": base.java_options or _JAVA}), folder)
     settings = made.settings
     catalog = definitions.load(settings)
     servers.up(settings, catalog)
-    with waiting("starting the speed layer"):
-        speed.start(settings, catalog)
-    note("the speed layer runs")
-    sent = _send(settings, catalog, made.config)
-    with waiting("reading everything back and comparing it"):
-        return _read(made, catalog, sent, began)
+    tally = Tally()
+    with waiting(f"sending {HISTORY // 60} minutes of trades at once, starting the speed layer"):
+        with ThreadPoolExecutor(1) as beside:
+            sending = beside.submit(_history, settings, catalog, tally)
+            speed.start(settings, catalog)
+        history = sending.result()
+    note(f"the speed layer runs; {history.count:,} trades are in the log")
+    return _read(made, catalog, _send(made, catalog, history, tally), began)
 
 
-def _send(settings: Settings, catalog: Catalog, config: Path) -> _Sent:
+def _history(settings: Settings, catalog: Catalog, tally: Tally) -> Acknowledged:
+    """Trades of the last minutes, sent at once."""
+    spec = Trades(SEED - 1, _now() - HISTORY * 1_000, RATE, out_of_order=OUT_OF_ORDER)
+    made = tally.watch(trades(spec, int(RATE * HISTORY)), spec.start, RATE, DISORDER_MS)
+    return produce(settings, catalog.topic("trades"), load.records(made), draw=False).insist()
+
+
+def _send(made: Instance, catalog: Catalog, history: Acknowledged, tally: Tally) -> _Sent:
+    settings = made.settings
     source = InputFile(LOG, catalog.topic("access_log"))
     access_log = produce(settings, source.topic, source.records(), done=lambda: source.done).insist()
     with waiting(f"waiting until {demo_check.REQUESTS:,} requests can be queried"):
         _until(settings, lambda: demo_read.total(settings, catalog, BY_HOUR) >= demo_check.REQUESTS, "the access log")
     note(f"the access log is loaded: {access_log.count:,} lines")
+    with waiting(f"waiting until {history.count:,} trades can be queried"):
+        _until(settings, lambda: demo_read.total(settings, catalog, BY_DAY) >= history.count, "the earlier trades")
+    batch = Batch(settings, made.config)
     with measuring(lambda: demo_read.total(settings, catalog, BY_DAY)) as meter, lanes() as shown:
-        return _flow(settings, catalog, config, access_log, meter, shown)
+        sent = _flow(settings, catalog, tally, batch, meter, shown)
+        return _Sent(access_log, history, sent, tally, meter.result(), batch.rebuilt())
 
 
-def _flow(
-    settings: Settings, catalog: Catalog, config: Path, access_log: Acknowledged, meter: Meter, shown: Lanes
-) -> _Sent:
+def _flow(settings: Settings, catalog: Catalog, tally: Tally, batch: Batch, meter: Meter, shown: Lanes) -> Acknowledged:
     """Trades at their rate, the batch layer in the middle, then everything visible and published."""
-    spec = Trades(SEED, time.time_ns() // 1_000_000, RATE, LATE, LATE_BY_MS, OUT_OF_ORDER)
-    tally, count, batch = Tally(), int(RATE * SECONDS), Batch(settings, config)
+    spec, count = Trades(SEED, _now(), RATE, LATE, LATE_BY_MS, OUT_OF_ORDER), int(RATE * SECONDS)
     shown.expect(count)
 
     def on_send(number: int, due: float) -> None:
@@ -118,8 +137,8 @@ def _flow(
             shown.update(number, meter.visible, batch.state)
 
     watched = tally.watch(trades(spec, count), spec.start, RATE, DISORDER_MS)
-    records = (Record(trade.key, trade.value) for trade in watched)
-    sent = produce(settings, catalog.topic("trades"), records, rate=RATE, on_send=on_send, draw=False).insist()
+    topic = catalog.topic("trades")
+    sent = produce(settings, topic, load.records(watched), rate=RATE, on_send=on_send, draw=False).insist()
     if sent.interrupted:
         raise KeyboardInterrupt
 
@@ -128,82 +147,92 @@ def _flow(
         return batch.ended() and meter.visible >= count
 
     _until(settings, settled, "the trades and the batch layer")
-    return _Sent(access_log, sent, tally, meter.result(), batch.seconds)
+    return sent
 
 
 class Batch:
-    """`lk batch` as a process of its own, as an operator or a scheduler would run it."""
+    """`lk batch`, as an operator or a scheduler would run it."""
 
     def __init__(self, settings: Settings, config: Path) -> None:
-        self._log = settings.log_dir / "batch.log"
-        self._argv = [sys.executable, "-m", "cli", "-c", str(config), "batch"]
-        self._child: subprocess.Popen[bytes] | None = None
-        self._began = self.seconds = 0.0
+        self._settings, self._config = settings, config
+        self._verb: verbs.Started | None = None
+        self._watch: Watch | None = None
+        self._seconds = 0.0
 
     def start(self) -> None:
-        """Starts it; what it prints is kept in the instance's logs."""
-        self._log.parent.mkdir(parents=True, exist_ok=True)
-        self._began = time.monotonic()
-        with self._log.open("wb") as out:
-            self._child = subprocess.Popen(self._argv, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+        """Starts it."""
+        self._verb = verbs.start(self._settings, self._config, "batch")
+        self._watch = Watch(self._verb.child.pid)
 
     @property
     def state(self) -> str:
         """What a person should read: when it starts, that it runs, that it has published."""
-        if self._child is None:
+        if self._verb is None:
             return f"starts after {_BATCH_AT / RATE:.0f} s"
-        return f"published after {self.seconds:.0f} s" if self.ended() else "claims, lands, builds, publishes"
+        return f"published after {self._seconds:.0f} s" if self.ended() else "claims, lands, builds, publishes"
 
     def ended(self) -> bool:
         """Whether it is done. Raises Refused with its last lines when it failed."""
-        if self._child is None or self._child.poll() is None:
+        if self._verb is None or not verbs.ended(self._verb):
             return False
-        self.seconds = self.seconds or time.monotonic() - self._began
-        if self._child.returncode:
-            said = self._log.read_text("utf-8", errors="replace").strip().splitlines()[-6:]
-            raise Refused("`lk batch` failed:\n    " + "\n    ".join(said), where=str(self._log), todo="read the log")
+        self._seconds = self._seconds or time.monotonic() - self._verb.began
         return True
+
+    def rebuilt(self) -> Rebuilt:
+        """What it took, once it has ended."""
+        assert self._watch is not None
+        return Rebuilt(self._seconds, control.claims(self._settings)[-1].cut.size, self._watch.last)
 
 
 def _read(made: Instance, catalog: Catalog, sent: _Sent, began: float) -> Demo:
+    """Reads everything back and compares it, while Lambda serves; then switches to Kappa and back."""
     settings = made.settings
-    split, ledger = demo_read.split(settings), demo_read.ledger(settings)
-    checks = (
-        *demo_compare.traffic(settings, LOG),
-        *demo_compare.trades(settings, sent.tally, sent.trades),
-        *demo_compare.layers(split, ledger, sent.freshness),
-        demo_compare.health(status(settings, catalog)),
-    )
+    with waiting("reading everything back and comparing it"):
+        split, ledger, hours = demo_read.split(settings), demo_read.ledger(settings), demo_read.hours(settings)
+        checks = (
+            *demo_compare.traffic(settings, LOG),
+            *demo_compare.trades(settings, sent.tally, sent.history, sent.trades),
+            *demo_compare.layers(split, ledger, sent.freshness),
+            demo_compare.health(status(settings, catalog)),
+        )
+    note(f"Lambda: {sum(check.ok for check in checks)} of {len(checks)} numbers are exact")
+    switched = demo_switch.there_and_back(made, catalog, sent.batch)
     return Demo(
         config=made.config,
         unset=made.unset,
         trino_url=settings.trino_url,
         seconds=time.monotonic() - began,
-        batch_seconds=sent.batch_seconds,
+        batch=sent.batch,
         access_log=sent.access_log,
+        history=sent.history,
         trades=sent.trades,
         late=sent.tally.late,
         out_of_order=sent.tally.out_of_order,
         ledger=tuple(ledger),
         split=tuple(split),
-        hours=tuple(demo_read.hours(settings)),
+        hours=tuple(hours),
         freshness=sent.freshness,
-        checks=checks,
+        switched=switched,
+        checks=(*checks, *switched.checks, demo_compare.health(status(settings, catalog), " at the end")),
     )
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000
 
 
 def _until(settings: Settings, done: Callable[[], bool], what: str) -> None:
     """Polls until it is so. Raises Refused as soon as the speed layer has died, TryAgain when patience ends."""
 
     def look() -> bool:
-        state = control.status(settings)
+        state = speed_status(settings)
         if not state.alive:
             raise Refused(f"the speed layer {state.phase}: {state.reason}", where=str(state.log), todo="read the log")
         return done()
 
     retrying = tenacity.Retrying(
         retry=tenacity.retry_if_result(lambda yes: not yes),
-        wait=tenacity.wait_fixed(0.1),
+        wait=tenacity.wait_fixed(0.5),
         stop=tenacity.stop_after_delay(_PATIENCE),
         retry_error_callback=lambda _: _late(what),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -64,8 +64,8 @@ class Tally:
     count: int = 0
     late: int = 0
     out_of_order: int = 0
-    days: dict[tuple[str, int], Sums] = field(default_factory=dict)
-    windows: dict[tuple[str, int], Sums] = field(default_factory=dict)
+    days: dict[tuple[str, int], Sums] = field(default_factory=lambda: defaultdict(Sums))
+    windows: dict[tuple[str, int], Sums] = field(default_factory=lambda: defaultdict(Sums))
 
     def watch(self, trades: Iterable[Trade], start: int, rate: float, disorder: int) -> Iterator[Trade]:
         """Passes the trades on and counts them."""
@@ -79,10 +79,10 @@ class Tally:
 
     def _add(self, trade: Trade) -> None:
         at = trade.event_time
-        self.days.setdefault((trade.ticker, at - at % _DAY_MS), Sums()).add(trade)
+        self.days[trade.ticker, at - at % _DAY_MS].add(trade)
         newest = at - at % _HOP_MS
         for start in range(newest, newest - _SIZE_MS, -_HOP_MS):
-            self.windows.setdefault((trade.ticker, start), Sums()).add(trade)
+            self.windows[trade.ticker, start].add(trade)
 
     def by_day(self) -> Table:
         """(ticker, day) -> trades, volume, low, high, last price."""

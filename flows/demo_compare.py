@@ -28,12 +28,12 @@ def traffic(settings: Settings, log: Path) -> list[Check]:
     ]
 
 
-def trades(settings: Settings, tally: Tally, sent: Acknowledged) -> list[Check]:
+def trades(settings: Settings, tally: Tally, *sent: Acknowledged) -> list[Check]:
     """The two views of the trades, row by row."""
     by_day = demo_read.table(settings, BY_DAY, "ticker, day", "trades, volume, price_low, price_high, price_last")
     by_window = demo_read.table(settings, BY_WINDOW, "ticker, window_start", "trades, price_sum, price_min, price_max")
     return [
-        same("trades acknowledged by Kafka", tally.count, sent.count),
+        same("trades acknowledged by Kafka", tally.count, sum(one.count for one in sent)),
         same_rows("all rows of trades_by_day", tally.by_day(), by_day),
         same_rows("all rows of trade_stats", tally.by_window(), by_window),
     ]
@@ -54,6 +54,6 @@ def layers(split: Sequence[Split], ledger: Sequence[Ledger], freshness: Freshnes
     ]
 
 
-def health(found: Overview) -> Check:
+def health(found: Overview, when: str = "") -> Check:
     """What `lk status` says: nothing may be wrong."""
-    return Check("what `lk status` finds wrong", "nothing", "; ".join(found.unhealthy) or "nothing")
+    return Check(f"what `lk status` finds wrong{when}", "nothing", "; ".join(found.unhealthy) or "nothing")

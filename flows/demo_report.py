@@ -10,11 +10,12 @@ from pathlib import Path
 from rich.console import Console, Group, RenderableType
 from rich.panel import Panel
 from rich.rule import Rule
-from rich.table import Table
 from rich.text import Text
 
-from flows.demo import Demo
+from flows import demo_report_switch
+from flows.demo import HISTORY, Demo
 from flows.demo_read import Hour, Split, Ticker
+from flows.demo_tables import bare, mark
 from infra.producer import Acknowledged
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
@@ -41,23 +42,18 @@ def _parts(demo: Demo) -> Iterable[tuple[str, RenderableType]]:
     yield "Traffic of the web server, by hour", _hours(demo.hours)
     yield "One view, three ways: trades_by_day, all days together", _split(demo.split[:5], len(demo.split))
     yield "Freshness: from sending an event until a Trino query has counted it", _freshness(demo)
+    yield from demo_report_switch.parts(demo.switched)
     yield "Compared with a count in plain Python", _checks(demo)
 
 
-def _table(*columns: str, left: int = 1) -> Table:
-    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 3, 0, 0))
-    for number, column in enumerate(columns):
-        table.add_column(column, justify="left" if number < left else "right", no_wrap=True)
-    return table
-
-
 def _sent(demo: Demo) -> RenderableType:
-    table = _table("topic", "sent", "acknowledged", "by partition", "")
-    for sent in (demo.access_log, demo.trades):
-        table.add_row(sent.topic, f"{sent.sent:,}", f"{sent.count:,}", _per_partition(sent), _mark(sent.complete))
+    table = bare("topic", "sent", "acknowledged", "by partition", "")
+    for sent in (demo.access_log, demo.history, demo.trades):
+        table.add_row(sent.topic, f"{sent.sent:,}", f"{sent.count:,}", _per_partition(sent), mark(sent.complete))
     told = (
-        "access_log: real lines of a web server, May 2015; trades: made up, 1,000 a second for half a minute,\n"
-        f"{demo.late:,} of them late by up to an hour, {demo.out_of_order:,} out of order by up to 3 seconds"
+        f"access_log: real lines of a web server, May 2015; trades: made up, {HISTORY // 60} minutes of them at once,\n"
+        f"then half a minute at 1,000 a second; {demo.late:,} are late by up to an hour, {demo.out_of_order:,} out of "
+        "order by up to 3 seconds"
     )
     return Group(table, Text(told, style="dim"))
 
@@ -67,20 +63,20 @@ def _per_partition(sent: Acknowledged) -> str:
 
 
 def _ledger(demo: Demo) -> RenderableType:
-    table = _table("topic", "log", "speed: decoded", "+ quarantined", "batch: decoded", "+ quarantined", "up to", "")
+    table = bare("topic", "log", "speed: decoded", "+ quarantined", "batch: decoded", "+ quarantined", "up to", "")
     for row in demo.ledger:
         table.add_row(
             row.topic,
             f"{row.log:,}",
             *(f"{row.speed_decoded:,}", f"{row.speed_quarantined:,}"),
             *(f"{row.batch_decoded:,}", f"{row.batch_quarantined:,}", f"{row.cut:,}"),
-            _mark(row.ok),
+            mark(row.ok),
         )
     return table
 
 
 def _tickers(rows: Sequence[Split]) -> RenderableType:
-    table = _table("ticker", "", "trades", "shares", "low", "high", left=2)
+    table = bare("ticker", "", "trades", "shares", "low", "high", left=2)
     most = max(row.merged.trades for row in rows)
     for row in rows:
         found = row.merged
@@ -91,7 +87,7 @@ def _tickers(rows: Sequence[Split]) -> RenderableType:
 
 def _hours(rows: Sequence[Hour]) -> RenderableType:
     most = max(row.requests for row in rows)
-    table = _table("day", "requests in each hour with traffic", "requests", "errors", "MB", left=2)
+    table = bare("day", "requests in each hour with traffic", "requests", "errors", "MB", left=2)
     for day in sorted({row.hour.date() for row in rows}):
         of_day = [row for row in rows if row.hour.date() == day]
         by_hour = {row.hour.hour: row.requests for row in of_day}
@@ -104,12 +100,12 @@ def _hours(rows: Sequence[Hour]) -> RenderableType:
 
 
 def _split(rows: Sequence[Split], count: int) -> RenderableType:
-    table = _table("ticker", "measure", "batch alone", "speed alone", "merged", "", left=2)
+    table = bare("ticker", "measure", "batch alone", "speed alone", "merged", "", left=2)
     for row in rows:
         for name, sign in (("trades", "+"), ("volume", "+"), ("high", "max")):
             batch, speed = (_cell(part, name) for part in (row.batch, row.speed))
             ticker = row.merged.ticker if name == "trades" else ""
-            table.add_row(ticker, name, batch, f"{sign} {speed}", f"= {_cell(row.merged, name)}", _mark(row.adds_up))
+            table.add_row(ticker, name, batch, f"{sign} {speed}", f"= {_cell(row.merged, name)}", mark(row.adds_up))
     more = Text(f"and so on for all {count} tickers; `lk show trades_by_day` is the merged one", style="dim")
     return Group(table, more)
 
@@ -120,20 +116,20 @@ def _cell(part: Ticker | None, name: str) -> str:
 
 def _freshness(demo: Demo) -> RenderableType:
     found = demo.freshness
-    table = _table("p50", "p95", "p99", "slowest", "events measured", "queries asked", left=0)
+    table = bare("p50", "p95", "p99", "slowest", "events measured", "queries asked", left=0)
     seconds = (f"{value:.2f} s" for value in (found.p50, found.p95, found.p99, found.worst))
     table.add_row(*seconds, f"{found.samples:,}", f"{found.polls:,}")
     told = (
-        f"at 1,000 events a second, with `lk batch` running for {demo.batch_seconds:.0f} s of it on the same "
+        f"at 1,000 events a second, with `lk batch` running for {demo.batch.seconds:.0f} s of it on the same "
         "machine; `lk bench freshness` measures it undisturbed"
     )
     return Group(table, Text(told, style="dim"))
 
 
 def _checks(demo: Demo) -> RenderableType:
-    table = _table("", "number", "counted in Python", "answered by Trino", left=2)
+    table = bare("", "number", "counted in Python", "answered by Trino", left=2)
     for check in demo.checks:
-        table.add_row(_mark(check.ok), check.what, check.expected, check.found)
+        table.add_row(mark(check.ok), check.what, check.expected, check.found)
     return table
 
 
@@ -153,6 +149,8 @@ def _next(demo: Demo) -> Text:
         ("more trades, for a minute", f"{lk} produce trades --seed 8 --rate 1000 --seconds 60 --late 0.05"),
         ("publish a new build from the old one and the log since", f"{lk} batch --incremental"),
         ("as it was when the batch layer published", f"{lk} show traffic_by_hour --publish 2"),
+        ("every run: the one that serves, the one that a rollback would serve", f"{lk} runs"),
+        ("Kappa again, at once; the same command then goes back to Lambda", f"{lk} rollback"),
         ("stop the servers and the speed layer; `up` and `speed start` go on with the data", f"{lk} down"),
     )
     where = f"The servers are up: Trino at {demo.trino_url}, catalog lake, schema serving. What to try next:\n"
@@ -162,10 +160,6 @@ def _next(demo: Demo) -> Text:
     if demo.unset:
         text.append(f"\nUnset {', '.join(demo.unset)} first: the environment wins over the settings file.\n", "yellow")
     return text
-
-
-def _mark(ok: bool) -> Text:
-    return Text("✓", style="green") if ok else Text("✗ off", style="bold red")
 
 
 def _command() -> str:

@@ -1,37 +1,47 @@
-"""Starting and stopping a run, together with what is served of it."""
+"""Starting and stopping runs, together with what is served of them."""
 
 from __future__ import annotations
 
 from core.catalog import Catalog
+from core.changed import changed
 from core.cut import Cut
-from infra import runs
+from core.errors import Refused
+from core.ident import Name
+from infra import roles, runs
 from infra.local import process
 from infra.settings import Settings
 from serving import repair
+from serving.publish import changed_since, in_kappa
 from serving.takeover import serve_run
 from speed import control
 from speed.control import State
 
+_SWITCHES = ("kappa", "lambda", "rollback")  # publications that leave the run before them warm
+
 
 def start(settings: Settings, catalog: Catalog, *, new: bool = False) -> State:
-    """Starts the last run again, or with ``new`` one from the published cut (from 0 if there is none); serves it.
+    """Starts the current run again, or with ``new`` one from the published cut (from 0 if there is none); serves it.
 
-    Another run goes on serving until the new one has reached it in every partition, and is stopped then.
+    Where served views are defined otherwise now, a new run starts from a full build, and Lambda serves. Another run
+    goes on serving until the new one has reached it in every partition, and is stopped then. A run that a switch left
+    warm is started too. Raises Refused when the current run computes other definitions.
     """
-    fresh = new or not runs.runs(settings)
-    state = control.start(settings, catalog, new=fresh, cut=published_cut(settings) if fresh else Cut())
-    assert state.run is not None
-    serve_run(settings, catalog, state.run, "lk speed start --new" if new else "lk speed start")
-    for other in runs.runs(settings):
-        if other.id != state.run and process.alive(settings, control.name(other.id)):
-            control.stop(settings, other.id)
+    current = roles.current(settings)
+    if new or current is None:
+        return _fresh(settings, catalog)
+    control.require_same_definitions(catalog, runs.run(settings, current))
+    state = control.start(settings, current)
+    serve_run(settings, catalog, current, "lk speed start")
+    for run in _warm(settings, catalog):
+        control.start(settings, run)
     return state
 
 
 def stop(settings: Settings) -> State:
     """Stops every run that is going, each between two epochs."""
-    for run in runs.runs(settings)[:-1]:
-        if process.alive(settings, control.name(run.id)):
+    current = roles.current(settings)
+    for run in runs.runs(settings):
+        if run.id != current and process.alive(settings, control.name(run.id)):
             control.stop(settings, run.id)
     return control.stop(settings)
 
@@ -41,3 +51,38 @@ def published_cut(settings: Settings) -> Cut:
     last = repair.last_done(settings)
     pins = [pin for pin in last.pins.values() if pin.build] if last else []
     return max(pins, key=lambda pin: str(pin.build)).cut if pins else Cut()
+
+
+def _fresh(settings: Settings, catalog: Catalog) -> State:
+    run = control.declare(settings, catalog, _start(settings, catalog)).id
+    state = control.start(settings, run)
+    serve_run(settings, catalog, run, "lk speed start --new")
+    for other, role in roles.roles(settings).items():
+        if role in ("warm", "idle") and process.alive(settings, control.name(other)):
+            control.stop(settings, other)
+    return state
+
+
+def _start(settings: Settings, catalog: Catalog) -> Cut:
+    """The published cut; that of a build with today's definitions where served views are defined otherwise now."""
+    last = repair.last_done(settings)
+    if changed_since(last, catalog):
+        from flows.batch import build_anew  # brings Spark, which no other start needs here
+
+        return build_anew(settings, catalog).cut
+    if last and in_kappa(last):
+        raise Refused(
+            "Kappa serves: a new run there is a replay",
+            where=f"publication {last.seq}",
+            todo="`lk replay start`, then `lk switch kappa`; or `lk switch lambda` first",
+        )
+    return published_cut(settings)
+
+
+def _warm(settings: Settings, catalog: Catalog) -> list[Name]:
+    """The runs that a switch left warm, but for those that compute other definitions: they cannot go on."""
+    last = repair.last_done(settings)
+    if last is None or last.kind not in _SWITCHES:
+        return []
+    warm = [run for run in runs.runs(settings) if roles.roles(settings)[run.id] == "warm"]
+    return [run.id for run in warm if not changed(catalog, run.views, run.decoders)]

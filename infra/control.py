@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
@@ -20,6 +20,9 @@ from core.ident import Name
 from infra import delta, lake, leases
 from infra.leases import Lease
 from infra.settings import Settings
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 Mode = Literal["lambda", "batch", "speed", "kappa"]
 State = Literal["intent", "done", "reverted"]
@@ -40,8 +43,20 @@ PUBLICATIONS = pa.schema(
     {"seq": pa.int64(), "kind": _TEXT, "state": _TEXT, "at": _TIME, "who": _TEXT, "why": _TEXT, "evidence": _TEXT}
     | {"pins": _TEXT, "texts": _TEXT}
 )
-_TABLES = {"claims": CLAIMS, "builds": BUILDS, "publications": PUBLICATIONS}
-_FENCED = {"control": ("claims", "publications"), "batch": ("builds",)}
+COMPARISONS = pa.schema(
+    {"run": _TEXT, "build": _TEXT, "epoch": pa.int64(), "cut": _TEXT, "head": _TEXT, "view": _TEXT, "digest": _TEXT}
+    | {name: pa.int64() for name in ("keys", "only_build", "only_run", "repeated", "cells")}
+    | {"first": _TEXT, "trino": pa.bool_(), "at": _TIME, "seconds": pa.float64()}
+)
+ENDINGS = pa.schema({"run": _TEXT, "how": _TEXT, "at": _TIME, "who": _TEXT, "why": _TEXT})
+_TABLES = {
+    "claims": CLAIMS,
+    "builds": BUILDS,
+    "publications": PUBLICATIONS,
+    "comparisons": COMPARISONS,
+    "endings": ENDINGS,
+}
+_FENCED = {"control": ("claims", "publications", "endings"), "batch": ("builds", "comparisons")}
 
 
 @dataclass(frozen=True)
@@ -121,14 +136,15 @@ def hold(settings: Settings, name: str) -> Iterator[Lease]:
     paths = []
     for table in _FENCED[name]:
         paths.append(table_path(settings, table))
-        delta.create(paths[-1], _TABLES[table])
+        if not delta.exists(paths[-1]):
+            delta.create(paths[-1], _TABLES[table])
     with leases.hold(settings, name, fenced=paths) as lease:
         yield lease
 
 
 def claims(settings: Settings) -> list[Claim]:
     """Every claim, oldest first."""
-    return sorted((_claim(row) for row in _read(settings, "claims")), key=lambda c: number(c.build))
+    return sorted((_claim(row) for row in read(settings, "claims")), key=lambda c: number(c.build))
 
 
 def claim_of(settings: Settings, build: Name) -> Claim:
@@ -141,26 +157,26 @@ def claim_of(settings: Settings, build: Name) -> Claim:
 
 def add_claim(settings: Settings, lease: Lease, claim: Claim) -> None:
     """Writes a claim, under the lease "control"."""
-    row = _row(claim, run=claim.run, views=json.dumps(claim.views), decoders=json.dumps(claim.decoders))
-    _append(settings, lease, "claims", row)
+    row = as_row(claim, run=claim.run, views=json.dumps(claim.views), decoders=json.dumps(claim.decoders))
+    append(settings, lease, "claims", row)
 
 
 def builds(settings: Settings) -> list[Built]:
     """The newest row of every build and view, in the order of builds and views."""
-    rows = sorted((_built(row) for row in _read(settings, "builds")), key=lambda b: b.at)
+    rows = sorted((_built(row) for row in read(settings, "builds")), key=lambda b: b.at)
     newest = {(number(b.build), b.view): b for b in rows}
     return [newest[key] for key in sorted(newest)]
 
 
 def add_built(settings: Settings, lease: Lease, built: Built) -> None:
     """Writes what the gate found, under the lease "batch"."""
-    _append(settings, lease, "builds", _row(built))
+    append(settings, lease, "builds", as_row(built))
 
 
 def publications(settings: Settings) -> list[Publication]:
     """Every publication in its newest state, oldest first."""
     order = {"intent": 0, "reverted": 1, "done": 2}
-    rows = sorted((_publication(row) for row in _read(settings, "publications")), key=lambda p: order[p.state])
+    rows = sorted((_publication(row) for row in read(settings, "publications")), key=lambda p: order[p.state])
     newest = {p.seq: p for p in rows}
     return [newest[seq] for seq in sorted(newest)]
 
@@ -168,8 +184,8 @@ def publications(settings: Settings) -> list[Publication]:
 def add_publication(settings: Settings, lease: Lease, publication: Publication) -> None:
     """Writes a publication in a new state, under the lease "control"."""
     pins = {view: asdict(pin) | {"cut": str(pin.cut)} for view, pin in publication.pins.items()}
-    row = _row(publication, pins=json.dumps(pins), texts=json.dumps(dict(publication.texts)))
-    _append(settings, lease, "publications", row)
+    row = as_row(publication, pins=json.dumps(pins), texts=json.dumps(dict(publication.texts)))
+    append(settings, lease, "publications", row)
 
 
 def build_name(number_: int) -> Name:
@@ -182,19 +198,22 @@ def number(build: Name) -> int:
     return int(build[1:])
 
 
-def _read(settings: Settings, table: str) -> list[dict[str, Any]]:
+def read(settings: Settings, table: str) -> list[dict[str, Any]]:
+    """Every row of a control table, in no order; none when it was never written."""
     path = table_path(settings, table)
     rows: list[dict[str, Any]] = delta.read(path).to_pylist() if delta.exists(path) else []
     return rows
 
 
-def _append(settings: Settings, lease: Lease, table: str, row: Mapping[str, Any]) -> None:
+def append(settings: Settings, lease: Lease, table: str, row: Mapping[str, Any]) -> None:
+    """Writes a row, under the lease that protects the table."""
     leases.append(lease, table_path(settings, table), pa.Table.from_pylist([dict(row)], schema=_TABLES[table]))
 
 
-def _row(value: Claim | Built | Publication, **changed: str | None) -> dict[str, Any]:
-    row = {name: getattr(value, name) for name in value.__dataclass_fields__}
-    return {name: str(v) if isinstance(v, Cut) else v for name, v in row.items()} | changed
+def as_row(value: DataclassInstance, **changed: str | None) -> dict[str, Any]:
+    """A dataclass as a row of its table: cuts as text, and what the caller changed."""
+    found = {name: getattr(value, name) for name in value.__dataclass_fields__}
+    return {name: str(v) if isinstance(v, Cut) else v for name, v in found.items()} | changed
 
 
 def _claim(row: Mapping[str, Any]) -> Claim:

@@ -139,6 +139,13 @@ def group_exists(settings: Settings, group: str) -> bool:
     return group in groups(settings)
 
 
+def forget_group(settings: Settings, group: str) -> None:
+    """Removes a group, if it is there."""
+    if group_exists(settings, group):
+        for future in admin(settings).delete_consumer_groups([group], request_timeout=DEADLINE).values():
+            _settled(settings, future)
+
+
 _KEEP = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
 
 

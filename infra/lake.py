@@ -10,7 +10,7 @@ from core.errors import Refused
 from core.ident import Name
 from infra.settings import Settings
 
-FORMAT = "1"
+FORMAT = "2"
 _MANIFEST = "_epochs"
 _QUARANTINE = "_quarantine"
 
@@ -54,9 +54,21 @@ def remove(path: str) -> bool:
     return True
 
 
+def size(path: str) -> int:
+    """Bytes below a folder."""
+    files, root = _filesystem(path)
+    found = files.get_file_info(fs.FileSelector(root, allow_not_found=True, recursive=True))
+    return sum(info.size or 0 for info in found if info.type == fs.FileType.File)
+
+
 def batch(settings: Settings, view: Name, build: Name) -> str:
     """One view of one build."""
     return _path(settings, "batch", view, build)
+
+
+def run(settings: Settings, run: Name) -> str:
+    """Everything of one run."""
+    return _path(settings, "speed", run)
 
 
 def speed(settings: Settings, run: Name, view: Name) -> str:

@@ -117,22 +117,27 @@ def _drawn(draw: bool, topic: Topic, total: float | None) -> AbstractContextMana
 
 @contextmanager
 def _asked_to_stop() -> Iterator[threading.Event]:
-    """Set by Ctrl-C, because an exception in the middle of librdkafka's poll gets lost; a second Ctrl-C raises."""
+    """Set by Ctrl-C and SIGTERM, because an exception in librdkafka's poll gets lost; a second signal raises."""
     asked = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield asked
         return
-    before = signal.getsignal(signal.SIGINT)
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
     def ask(_number: int, _frame: FrameType | None) -> None:
         asked.set()
-        signal.signal(signal.SIGINT, before)
+        restore()
 
-    signal.signal(signal.SIGINT, ask)
+    for number in before:
+        signal.signal(number, ask)
     try:
         yield asked
     finally:
-        signal.signal(signal.SIGINT, before)
+        restore()
 
 
 def _producer(settings: Settings, live: bool) -> Producer:

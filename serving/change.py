@@ -23,7 +23,7 @@ from infra.served import PINNED, SERVING, STATUS, Served
 from infra.settings import Settings
 from serving import texts
 
-_CONTROL = ("runs", "claims", "builds", "publications", "leases")
+_CONTROL = ("runs", "endings", "claims", "builds", "comparisons", "publications", "leases")
 
 
 def change(
@@ -62,7 +62,9 @@ def change(
 
 def finish(settings: Settings, catalog: Catalog, lease: Lease, intent: Publication) -> Publication:
     """Replaces the views that differ, then serving.status, then writes the done row."""
-    put(settings, catalog, lease, intent)
+    _put_views(settings, catalog, lease, intent)
+    lease.check()
+    _put_status(settings, intent)
     faults.reach("serving.3_before_done")
     lease.check()
     done = replace(intent, state="done", at=datetime.now(UTC))
@@ -73,6 +75,15 @@ def finish(settings: Settings, catalog: Catalog, lease: Lease, intent: Publicati
 
 def put(settings: Settings, catalog: Catalog, lease: Lease, publication: Publication) -> tuple[Name, ...]:
     """Makes the views and serving.status say what the publication says; returns the views that were touched."""
+    touched = _put_views(settings, catalog, lease, publication)
+    lease.check()
+    if not _status_is(settings, publication):
+        _put_status(settings, publication)
+        touched.append(STATUS)
+    return (*touched, *(view for view in _comment_all(settings, catalog, publication) if view not in touched))
+
+
+def _put_views(settings: Settings, catalog: Catalog, lease: Lease, publication: Publication) -> list[Name]:
     touched = []
     now = reading.served(settings, publication.pins)
     for view, pin in publication.pins.items():
@@ -80,11 +91,11 @@ def put(settings: Settings, catalog: Catalog, lease: Lease, publication: Publica
         if put_view(settings, catalog, view, now.get(view), pin, publication.texts[view]):
             touched.append(view)
             faults.reach("serving.2_between_views")
-    lease.check()
-    if not _status_is(settings, publication):
-        trino.replace_view(settings, SERVING, STATUS, publication.texts[STATUS], "What every view serves")
-        touched.append(STATUS)
-    return (*touched, *(view for view in _comment_all(settings, catalog, publication) if view not in touched))
+    return touched
+
+
+def _put_status(settings: Settings, publication: Publication) -> None:
+    trino.replace_view(settings, SERVING, STATUS, publication.texts[STATUS], "What every view serves")
 
 
 def put_view(settings: Settings, catalog: Catalog, view: Name, now: Served | None, pin: Pin, text: str) -> bool:
@@ -110,27 +121,34 @@ def same(now: Served, pin: Pin) -> bool:
 
 def register(settings: Settings, publication: Publication) -> None:
     """Makes every table that the publication names and the control tables known to Trino."""
-    paths: dict[str, dict[str, str]] = {"batch": {}, "speed": {}, "control": {}}
+    wanted: dict[tuple[str, str], str] = {}
     for view, pin in publication.pins.items():
         if pin.build:
-            paths["batch"][joined(view, pin.build)] = lake.batch(settings, view, pin.build)
+            wanted["batch", joined(view, pin.build)] = lake.batch(settings, view, pin.build)
         if pin.run:
-            paths["speed"][joined(view, pin.run)] = lake.speed(settings, pin.run, view)
-    tables = {table: control.table_path(settings, table) for table in _CONTROL}
-    paths["control"] = {table: path for table, path in tables.items() if delta.exists(path)}
-    for schema, wanted in paths.items():
-        _register(settings, schema, wanted)
+            wanted["speed", joined(view, pin.run)] = lake.speed(settings, pin.run, view)
+    for table in _CONTROL:
+        path = control.table_path(settings, table)
+        if delta.exists(path):
+            wanted["control", table] = path
+    _register(settings, wanted)
 
 
-def _register(settings: Settings, schema: str, paths: Mapping[str, str]) -> None:
+def _register(settings: Settings, wanted: Mapping[tuple[str, str], str]) -> None:
     """A name stands for one path here, so a name that is known needs nothing."""
     try:
-        known = trino.tables(settings, schema)
+        known = trino.tables(settings, *sorted({schema for schema, _ in wanted}))
     except trino.Broken:
         known = frozenset()
-    for table, path in paths.items():
-        if table not in known:
+    for (schema, table), path in wanted.items():
+        if (schema, table) not in known:
             trino.register(settings, schema, table, lake.relative(settings, path))
+
+
+def register_pair(settings: Settings, view: Name, build: Name, run: Name) -> None:
+    """Makes one view's tables of a build and of a run known to Trino."""
+    tables = {("batch", joined(view, build)): lake.batch(settings, view, build)}
+    _register(settings, {**tables, ("speed", joined(view, run)): lake.speed(settings, run, view)})
 
 
 def register_archives(settings: Settings, decoders: Mapping[Name, Name]) -> None:

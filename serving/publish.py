@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow.compute as pc
 
 from core.catalog import Catalog
+from core.changed import changed, refusal
 from core.cut import Cut
 from core.errors import Refused
 from core.ident import Name
@@ -36,14 +37,18 @@ def publish(
     why: str,
     who: str | None = None,
     rollback: bool = False,
+    to_lambda: bool = False,
 ) -> Publication:
     """Makes a build that passed its gate the served one, with the partials of its run after the cut.
 
     A build that is served already gives its publication. Raises Refused when a view failed its gate, the cut is not the
-    end of an epoch of the run, or a partition would go back; then what is served stays as it is.
+    end of an epoch of the run, a partition would go back, or Kappa serves (unless ``to_lambda``); then what is served
+    stays as it is.
     """
     with control.hold(settings, "control") as lease:
         now = current(settings, catalog, lease)
+        if not to_lambda:
+            _refuse_in_kappa(now, build)
         claim = control.claim_of(settings, build)
         evidence = _evidence(settings, catalog, claim)
         pins, kept = _build_pins(settings, catalog, claim, now)
@@ -56,7 +61,7 @@ def publish(
         if kept:
             evidence["kept"] = kept
         texts_kept = {view: now.texts[view] for view in pins if view in now.pins and pins[view] == now.pins[view]}
-        kind = "rollback" if rollback else "build"
+        kind = "rollback" if rollback else "lambda" if to_lambda else "build"
         return change.change(settings, catalog, lease, kind, pins, why=why, who=who, evidence=evidence, kept=texts_kept)
 
 
@@ -64,16 +69,42 @@ def current(settings: Settings, catalog: Catalog, lease: Lease) -> Now:
     """What is served now: an open intent is finished or reverted, and views that say anything else are made again."""
     repair.finish_open_intent(settings, catalog, lease)
     repair.rebuild_broken_views(settings, catalog, lease)
+    return said(settings)
+
+
+def said(settings: Settings) -> Now:
+    """What the last publication says that is served."""
     last = repair.last_done(settings)
     if last is None:
         return Now(None)
     return Now(last, last.pins, {view: last.texts[view] for view in last.pins})
 
 
-def served_end(settings: Settings, pin: Pin) -> Cut:
-    """Where a pin's view ends now: the newest epoch of its run, else the cut of its build."""
-    last = runs.last_epoch(settings, pin.run) if pin.run else None
-    return last.end if last else pin.cut
+def in_kappa(publication: Publication | None) -> bool:
+    """Whether any view serves a run alone, by a switch."""
+    return publication is not None and any(pin.mode == "kappa" for pin in publication.pins.values())
+
+
+def changed_since(publication: Publication | None, catalog: Catalog) -> list[str]:
+    """The served views that are defined otherwise now; one that is not defined any more keeps what it serves."""
+    pins = publication.pins if publication else {}
+    return changed(catalog, {view: pin.digest for view, pin in pins.items() if view in catalog.views})
+
+
+def _refuse_in_kappa(now: Now, build: Name) -> None:
+    if in_kappa(now.last):
+        raise Refused(
+            "Kappa serves, which needs no build",
+            where=f"build {build}; publication {now.last.seq if now.last else 0}",
+            todo="`lk switch lambda` builds and serves one",
+        )
+
+
+def served_ends(settings: Settings, pins: Mapping[Name, Pin]) -> dict[Name, Cut]:
+    """Where each view ends now: the newest epoch of its run, else the cut of its build."""
+    last = {run: runs.last_epoch(settings, run) for run in {pin.run for pin in pins.values()} if run}
+    epochs = {view: last[pin.run] if pin.run else None for view, pin in pins.items()}
+    return {view: epoch.end if epoch else pins[view].cut for view, epoch in epochs.items()}
 
 
 def _evidence(settings: Settings, catalog: Catalog, claim: Claim) -> dict[str, Any]:
@@ -86,31 +117,25 @@ def _evidence(settings: Settings, catalog: Catalog, claim: Claim) -> dict[str, A
             where=f"build {claim.build}, control.builds",
             todo=f"run `lk build --build {claim.build}`, or `lk batch`",
         )
-    changed = [view for view, digest in claim.views.items() if catalog.digest(view) != digest]
-    if changed:
-        raise Refused(
-            f"definitions changed since the claim: {', '.join(changed)}",
-            where=f"build {claim.build}",
-            todo="run `lk batch` again",
-        )
+    others = changed(catalog, claim.views)
+    if others:
+        raise refusal(others, "the build was claimed", where=f"build {claim.build}")
     gate = {view: {"rows": b.rows, "how": b.how, "at": b.at.isoformat()} for view, b in rows.items()}
     return {"build": claim.build, "cut": claim.cut.as_dict(), "gate": gate}
 
 
-def _build_pins(
-    settings: Settings, catalog: Catalog, claim: Claim, now: Now
-) -> tuple[dict[Name, Pin], dict[Name, str]]:
-    """The pins of a build, and why some views keep what they serve."""
+def _build_pins(settings: Settings, catalog: Catalog, claim: Claim, now: Now) -> tuple[dict[Name, Pin], list[Name]]:
+    """The pins of a build, and the views that keep what they serve: the run that serves computes them otherwise."""
     serving = {pin.run for view, pin in now.pins.items() if pin.run and view in claim.views}
     run_id = claim.run if claim.run in serving or not serving else _newest(settings, serving)
     run = runs.run(settings, run_id) if run_id else None
     epoch = _epoch(settings, claim, run) if run else -1
-    pins, kept = dict(now.pins), dict[Name, str]()
+    pins, kept = dict(now.pins), list[Name]()
     for view, digest in claim.views.items():
         fits = run is not None and run.views.get(view) == digest
         before = now.pins.get(view)
         if before and before.run and not fits:
-            kept[view] = f"run {run_id} does not compute this definition; start one that does: `lk speed start --new`"
+            kept.append(view)
             continue
         pins[view] = Pin(
             build=claim.build,
@@ -122,7 +147,8 @@ def _build_pins(
             shape=texts.shape(catalog.view(view)),
         )
     if len(kept) == len(claim.views):
-        raise Refused(next(iter(kept.values())), where=f"build {claim.build}", todo="then run `lk batch` again")
+        others = [f"view {view}" for view in kept]
+        raise refusal(others, "the run was declared", where=f"run {run_id}; build {claim.build} passed its gate")
     return dict(sorted(pins.items())), kept
 
 
@@ -145,13 +171,13 @@ def _epoch(settings: Settings, claim: Claim, run: runs.Run) -> int:
 
 def _refuse_going_back(settings: Settings, catalog: Catalog, now: Now, pins: Mapping[Name, Pin]) -> None:
     """Neither the build's cut nor the end of what is served may move back, in any partition of a view's sources."""
+    old_ends, new_ends = served_ends(settings, now.pins), served_ends(settings, pins)
     for view, pin in pins.items():
         before = now.pins.get(view)
         if before is None or before == pin or view not in catalog.views:
             continue
         sources = catalog.view(view).sources
-        ends = (served_end(settings, before), served_end(settings, pin))
-        for old, new in ((before.cut, pin.cut), ends):
+        for old, new in ((before.cut, pin.cut), (old_ends[view], new_ends[view])):
             back = new.only(sources).behind(old.only(sources))
             if back:
                 span = back[0]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from core.catalog import Catalog
+from core.changed import ways
 from core.cut import Cut
 from core.errors import LkError
 from core.ident import Name
@@ -18,6 +19,7 @@ from infra.served import Served
 from infra.settings import Settings
 from serving import change, ledger, repair
 from serving.ledger import Line, Reach, ViewLine
+from serving.publish import changed_since
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,10 @@ def status(settings: Settings, catalog: Catalog) -> Status:
     reaches = {view: ledger.reach(settings, view, pin) for view, pin in pins.items()}
     lines = ledger.lines(catalog, reaches)
     wrong += [_broken(line) for line in lines if not line.ok]
-    rows = _rows(settings, catalog, reaches, wrong)
+    others = changed_since(last, catalog)
+    wrong += [f"served as defined before: {', '.join(others)}; {ways()}"] if others else []
+    known = {view: reach for view, reach in reaches.items() if reach.pin.digest == catalog.digest(view)}
+    rows = _rows(settings, catalog, known, wrong)
     states = _states(settings, catalog, reaches, last.seq, wrong)
     return Status(states, lines, rows, tuple(dict.fromkeys(wrong)))
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 
 import tenacity
 
@@ -12,18 +13,20 @@ from core.errors import Refused, TryAgain
 from core.ident import Name
 from infra import control, delta, lake, runs
 from infra.control import Pin, Publication
+from infra.held_back import held_back
 from infra.runs import Run
 from infra.settings import Settings
 from serving import change, texts
-from serving.publish import Now, check_crossing, current, served_end
+from serving.publish import Now, check_crossing, current, served_ends
 
 PATIENCE = 120.0
+_UNDER_WAY = 10.0  # seconds; a process that is paused in the middle of an epoch is not waited for
 
 
 def serve_run(
     settings: Settings, catalog: Catalog, run: Name, why: str, *, who: str | None = None, patience: float = PATIENCE
 ) -> Publication:
-    """Serves the partials of a run, on top of the build that is served where the run starts at its cut.
+    """Serves the partials of a run, on top of a build at whose cut it starts: the served one, else one that passed.
 
     Under the lock it waits until the run has reached what is served now, in every partition. A view whose definition
     the run does not have, or whose build it cannot be added to, keeps what it serves. Raises TryAgain after
@@ -36,11 +39,11 @@ def serve_run(
         if now.last and pins == now.last.pins:
             return now.last
         moved = {view: pin for view, pin in pins.items() if now.pins.get(view) != pin}
-        _wait(settings, catalog, declared, moved, now, patience)
-        check_crossing(settings, moved)
         kept = {view: now.texts[view] for view in pins if view not in moved}
         evidence = {"run": run, "start": declared.start.as_dict(), "from": sorted(_runs(now))}
-        return change.change(settings, catalog, lease, "run", pins, why=why, who=who, evidence=evidence, kept=kept)
+        with reached(settings, catalog, declared, moved, now, patience):
+            check_crossing(settings, moved)
+            return change.change(settings, catalog, lease, "run", pins, why=why, who=who, evidence=evidence, kept=kept)
 
 
 def _pins(settings: Settings, catalog: Catalog, run: Run, now: Now) -> dict[Name, Pin]:
@@ -52,15 +55,18 @@ def _pins(settings: Settings, catalog: Catalog, run: Run, now: Now) -> dict[Name
                 pins[view] = pin
     if not any(pin.run == run.id for pin in pins.values()):
         raise Refused(
-            f"run {run.id} can serve no view: it starts at {run.start}, and no build that is served ends there",
+            f"run {run.id} can serve no view: it starts at {run.start}, and no build ends there",
             where=f"run {run.id}",
-            todo="start a run from the published cut: `lk speed start --new`",
+            todo="start a run from the cut of a build: `lk speed start --new`",
         )
     return dict(sorted(pins.items()))
 
 
 def _pin(settings: Settings, catalog: Catalog, run: Run, view: Name, before: Pin | None) -> Pin | None:
-    """The served build with the run's epochs after its cut; else, for a run from offset 0, the run alone."""
+    """The served build with the run's epochs after its cut; else, for a run from offset 0, the run alone.
+
+    Else a build that passed with the run's definition, and at whose cut the run starts.
+    """
     shape, digest = texts.shape(catalog.view(view)), run.views[view]
     if before and before.run == run.id:
         return before
@@ -72,22 +78,40 @@ def _pin(settings: Settings, catalog: Catalog, run: Run, view: Name, before: Pin
             return Pin(before.build, run.id, epoch.number, before.cut, digest, "lambda", shape)
     if run.start.only(catalog.view(view).sources) == Cut():
         return Pin(None, run.id, -1, Cut(), digest, "speed", shape)
+    for built in reversed(control.builds(settings)):
+        if (built.view, built.digest, built.passed) == (view, digest, True) and built.cut.only(run.topics) == run.start:
+            return Pin(built.build, run.id, -1, built.cut, digest, "lambda", shape)
     return None
 
 
-def _wait(settings: Settings, catalog: Catalog, run: Run, moved: Mapping[Name, Pin], now: Now, patience: float) -> None:
-    """Until the run's tables are there and nothing that is served would go back."""
+@contextlib.contextmanager
+def reached(
+    settings: Settings, catalog: Catalog, run: Run, moved: Mapping[Name, Pin], now: Now, patience: float
+) -> Iterator[None]:
+    """The block in which a run may take over: it has reached what is served, and what serves begins no epoch meanwhile.
 
-    def reached() -> str | None:
+    Raises TryAgain when it does not within ``patience`` seconds.
+    """
+    _wait(settings, catalog, run, moved, now, patience)
+    before = {pin.run for view in moved if (pin := now.pins.get(view)) and pin.run}
+    with contextlib.ExitStack() as others:
+        for other in sorted(before - {run.id}):
+            others.enter_context(held_back(settings, other, _UNDER_WAY))
+        _wait(settings, catalog, run, moved, now, min(patience, settings.lease_seconds))
+        yield
+
+
+def _wait(settings: Settings, catalog: Catalog, run: Run, moved: Mapping[Name, Pin], now: Now, patience: float) -> None:
+    """Waits until the run's tables are there and nothing that is served would go back; TryAgain when it does not."""
+
+    def lacking() -> str | None:
         for view in moved:
             if not delta.exists(lake.speed(settings, run.id, view)):
                 return f"its table of {view} is not there"
-        for view, pin in moved.items():
-            before = now.pins.get(view)
-            if before is None:
-                continue
+        ends = served_ends(settings, moved)
+        for view, before in served_ends(settings, {view: now.pins[view] for view in moved if view in now.pins}).items():
             sources = catalog.view(view).sources
-            old, new = served_end(settings, before).only(sources), served_end(settings, pin).only(sources)
+            old, new = before.only(sources), ends[view].only(sources)
             if new.behind(old):
                 span = new.behind(old)[0]
                 return f"{view}: topic {span.topic}, partition {span.partition}: {span.start} of {span.end}"
@@ -99,7 +123,7 @@ def _wait(settings: Settings, catalog: Catalog, run: Run, moved: Mapping[Name, P
         stop=tenacity.stop_after_delay(patience),
         retry_error_callback=lambda state: state.outcome.result() if state.outcome else None,
     )
-    behind = retrying(reached)
+    behind = retrying(lacking)
     if behind:
         raise TryAgain(
             f"run {run.id} has not reached what is served within {patience:.0f} s",

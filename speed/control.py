@@ -13,12 +13,13 @@ from pathlib import Path
 import tenacity
 
 from core.catalog import Catalog
+from core.changed import changed, refusal
 from core.cut import Cut
 from core.errors import LkError, Refused, TryAgain, Usage
 from core.ident import Name
-from infra import kafka, lake, runs
+from infra import kafka, lake, roles, runs
 from infra.local import process
-from infra.runs import Epoch, Run
+from infra.runs import Epoch, Kind, Run
 from infra.settings import PREFIX, Settings
 from speed import progress
 
@@ -60,7 +61,16 @@ class State:
         return " · ".join([*parts, *([self.reason, f"log: {self.log}"] if self.reason else [])])
 
 
-def declare(settings: Settings, catalog: Catalog, start: Cut = ZERO, note: str = "") -> Run:
+def declare(
+    settings: Settings,
+    catalog: Catalog,
+    start: Cut = ZERO,
+    *,
+    id: Name | None = None,
+    kind: Kind = "live",
+    head: Cut = ZERO,
+    note: str = "",
+) -> Run:
     """A new run over every view of the catalog, from ``start``; it does not run yet."""
     lake.open_lake(settings)
     topics = catalog.sources(catalog.views)
@@ -68,31 +78,31 @@ def declare(settings: Settings, catalog: Catalog, start: Cut = ZERO, note: str =
         raise Usage("there are no views", todo="add one: see docs/add-a-view.md")
     kafka.create_topics(settings, Catalog({t: catalog.topics[t] for t in topics}, {}))
     run = Run(
-        id=runs.fresh_id(settings),
+        id=id or runs.fresh_id(settings),
         views={view: catalog.digest(view) for view in catalog.views},
         topics=kafka.topic_ids(settings, topics),
         decoders={topic: catalog.decoder(topic) for topic in topics},
         start=start.only(topics),
         note=note,
+        kind=kind,
+        head=head.only(topics),
     )
     runs.declare(settings, run)
     return run
 
 
-def start(
-    settings: Settings,
-    catalog: Catalog,
-    *,
-    new: bool = False,
-    cut: Cut = ZERO,
-    note: str = "",
-) -> State:
-    """Starts the last run again, or with ``new`` (or when there is none) a new one from ``cut``.
+def require_same_definitions(catalog: Catalog, run: Run) -> None:
+    """Raises Refused when a view or a decoder of the run is defined otherwise now: its partials would not add up."""
+    others = changed(catalog, run.views, run.decoders)
+    if others:
+        raise refusal(others, "the run was declared", where=f"run {run.id}")
+
+
+def start(settings: Settings, run: Name) -> State:
+    """Starts the process of a declared run, where it goes on from its checkpoint.
 
     Returns when the query runs; a run that runs already is left alone. Raises the reason when it does not start.
     """
-    known = runs.runs(settings)
-    run = declare(settings, catalog, cut, note).id if new or not known else known[-1].id
     if process.alive(settings, name(run)) is None:
         argv = [sys.executable, "-m", "cli", "speed", "run", run]
         process.stop(settings, name(run))
@@ -106,16 +116,16 @@ def start(
 
 
 def stop(settings: Settings, run: Name | None = None) -> State:
-    """Stops the last run, or ``run``, between two epochs; killed only when it has not ended after a minute."""
-    chosen = run or _newest(settings)
+    """Stops the current run, or ``run``, between two epochs; killed only when it has not ended after a minute."""
+    chosen = run or roles.current(settings)
     if chosen is not None:
         process.stop(settings, name(chosen), grace=GRACE)
     return status(settings, chosen)
 
 
 def status(settings: Settings, run: Name | None = None) -> State:
-    """What the last run, or ``run``, does."""
-    chosen = run or _newest(settings)
+    """What the current run, or ``run``, does."""
+    chosen = run or roles.current(settings)
     if chosen is None:
         return State(None, alive=False, phase="none", epoch=-1)
     alive = process.alive(settings, name(chosen))
@@ -141,13 +151,8 @@ def name(run: Name) -> str:
     return f"speed-{run}"
 
 
-def _newest(settings: Settings) -> Name | None:
-    known = runs.runs(settings)
-    return known[-1].id if known else None
-
-
 def _lag(settings: Settings, run: Run, epoch: Epoch | None) -> dict[str, int] | None:
-    position = epoch.end if epoch else run.start
+    position = epoch.end if epoch else run.origin
     try:
         spans = kafka.ends(settings, run.topics).since(position)
     except (TryAgain, Refused):

@@ -19,12 +19,13 @@ from core.ident import Name
 from core.view import ROWS, View
 from infra.runs import Counted, Run
 from infra.settings import Settings
-from speed.branches import LEDGER, QUARANTINE, Branch, branches, decoded
+from speed.branches import LEDGER, QUARANTINE, Branch, branches_of, decoded, held
 from speed.prepared import Prepared, prepare
 from speed.progress import Planned
 
 SMALL = 25_000  # offsets; up to it, a restart's backlog too, plans made once and one task each beat a shuffle
-FEW_ROWS = 250_000  # view rows; up to it a partial is collected, and delta-rs writes it in a tenth of Spark's time
+COLLECTED = 192 * 1024 * 1024  # bytes; a partial up to it is collected, and delta-rs writes it in less time than Spark
+_ROW = 768  # bytes of a row, where nothing better is known
 _FEW_BAD = 1_000
 
 
@@ -104,11 +105,16 @@ class Compute:
         partials: dict[Name, list[Part]] = {Name(view): [] for view in self.run.views}
         for b, part in parts:
             if b.part not in (LEDGER, QUARANTINE):
-                few = view_rows[Name(b.part)] <= FEW_ROWS
+                few = _most_bytes(b.part, ledgers) <= COLLECTED
                 partials[Name(b.part)].append(Part(rows=_collected(part)) if few else part)
         done = Computed(counted, view_rows, quarantine, partials)
         _reconcile(done, planned)
         return done
+
+
+def _most_bytes(view: str, ledgers: Sequence[dict[str, Any]]) -> int:
+    """What a view's partial takes at most: as the ledger bounds it, else by the rows that it is made of."""
+    return sum(row.get(f"bytes_{view}", row.get(f"rows_{view}", 0) * _ROW) for row in ledgers)
 
 
 def cannot(branch: Branch, planned: Planned, reason: BaseException) -> LkError:
@@ -127,11 +133,14 @@ def _planned_anew(
     catalog: Catalog, views: dict[Name, list[View]], records: DataFrame, topics: Sequence[Name], planned: Planned
 ) -> Iterator[list[tuple[Branch, Part]]]:
     small = planned.size <= SMALL
-    frames = [decoded(catalog, topic, records.coalesce(1) if small else records) for topic in topics]
+    records = records.coalesce(1) if small else records
+    frames = [held(views[topic], decoded(catalog, topic, records)) for topic in topics]
     for frame in frames:
         frame.persist(StorageLevel.MEMORY_AND_DISK)
     try:
-        found = [b for topic, frame in zip(topics, frames, strict=True) for b in branches(topic, views[topic], frame)]
+        found = [
+            b for topic, frame in zip(topics, frames, strict=True) for b in branches_of(topic, views[topic], frame)
+        ]
         yield [(b, Part(frame=b.frame)) for b in found]
     finally:
         for frame in frames:

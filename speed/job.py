@@ -18,11 +18,13 @@ from core.catalog import Catalog
 from core.errors import LkError, Refused, TryAgain
 from core.ident import Name
 from infra import kafka, lake, leases, runs
+from infra.roles import Serving
 from infra.runs import Run
 from infra.settings import Settings
-from infra.spark import log_file, session
-from speed import progress, tables
+from infra.spark import POLL_RECORDS, log_file, session, with_more_tasks
+from speed import control, precedence, progress, tables, throttle
 from speed.epoch import Compute
+from speed.head import replay_head
 from speed.maintenance import Maintenance
 from speed.sink import Sink, Stopped, require_same_topics
 
@@ -41,6 +43,7 @@ _LOCAL_CHECKPOINT = {
     "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming.checkpointing"
     ".FileSystemBasedCheckpointFileManager",
 }
+_MORE_TASKS = 2  # of a replay: beside a live run each task counts when the machine divides its time
 _NEW = "start a new run: `lk speed start --new`"
 # What Spark says when the broker, not the data, is the reason.
 _PASSING = (
@@ -76,13 +79,28 @@ def run_forever(settings: Settings, catalog: Catalog, run: Name) -> None:
 
 
 def _drive(settings: Settings, catalog: Catalog, run: Name, stop: threading.Event) -> None:
-    local = _LOCAL_CHECKPOINT if settings.checkpoint_root.startswith("/") else {}
-    spark = session(settings, _app(run), _CONF | local)
-    with driving(spark, settings, catalog, runs.run(settings, run)) as (query, sink):
+    declared = runs.run(settings, run)
+    conf = _CONF | (_LOCAL_CHECKPOINT if settings.checkpoint_root.startswith("/") else {})
+    if declared.kind == "replay":
+        conf |= {"spark.master": with_more_tasks(settings.spark_master, _MORE_TASKS)}
+    spark = session(settings, _app(run), conf)
+    with driving(spark, settings, catalog, declared) as (query, sink):
         progress.write_state(settings, run, "running", epoch=_last(settings, run))
-        while query.isActive and not stop.wait(0.2):
-            pass
+        serving = Serving(settings, run)
+        while True:
+            sink.serving = serving.now()
+            if throttle.limit(settings, run) != sink.most:
+                query = _resized(spark, settings, query, sink)
+            if not query.isActive or stop.wait(0.2):
+                break
         finish(query, sink)
+
+
+def _resized(spark: SparkSession, settings: Settings, query: StreamingQuery, sink: Sink) -> StreamingQuery:
+    """The same query on the same checkpoint, with epochs of the size that the new limit asks for."""
+    finish(query, sink)
+    sink.stopping.clear()
+    return _start(spark, settings, sink)
 
 
 def _say_failed(settings: Settings, run: Name, e: LkError) -> None:
@@ -106,14 +124,17 @@ def driving(
         for path in tables.paths(settings, run):
             leases.fence(lease, path)
         _check_checkpoint(settings, run)
+        replay_head(spark, settings, catalog, run, lease)
         maintenance = Maintenance(spark, settings, catalog, run, lease)
         sink = Sink(settings, catalog, run, lease, Compute(spark, settings, catalog, run), maintenance.after)
-        query = _start(spark, settings, run, sink)
+        query = _start(spark, settings, sink)
         try:
             yield query, sink
         finally:
+            precedence.claim(settings, run.id, wanted=False)
             sink.stopping.set()
-            query.stop()
+            for active in spark.streams.active:
+                active.stop()
             maintenance.close()
 
 
@@ -152,7 +173,9 @@ def raise_reason(sink: Sink, error: Any) -> None:
     )
 
 
-def _start(spark: SparkSession, settings: Settings, run: Run, sink: Sink) -> StreamingQuery:
+def _start(spark: SparkSession, settings: Settings, sink: Sink) -> StreamingQuery:
+    run = sink.run
+    sink.most = throttle.limit(settings, run.id)
     options = {
         "kafka.bootstrap.servers": settings.bootstrap_servers,
         "subscribe": ",".join(sorted(run.topics)),
@@ -162,7 +185,8 @@ def _start(spark: SparkSession, settings: Settings, run: Run, sink: Sink) -> Str
         "kafka.isolation.level": "read_committed",
         # Spark asks for the log's ends on the connection that its last fetch still waits on, partition by partition.
         "kafka.fetch.max.wait.ms": "1",
-        "maxOffsetsPerTrigger": str(settings.max_offsets_per_trigger),
+        "kafka.max.poll.records": POLL_RECORDS,
+        "maxOffsetsPerTrigger": str(throttle.epoch_size(settings, run.kind, sink.most)),
     }
     records = spark.readStream.format("kafka").options(**options).load()
     writer = records.writeStream.foreachBatch(sink).queryName(str(run.id)).trigger(processingTime=settings.trigger)
@@ -172,18 +196,11 @@ def _start(spark: SparkSession, settings: Settings, run: Run, sink: Sink) -> Str
 def _starting(settings: Settings, run: Run) -> dict[str, dict[str, int]]:
     """An explicit offset for every partition; "earliest" would hide a head that is gone."""
     counts = kafka.partitions(settings, run.topics)
-    return {str(topic): {str(p): run.start.end(topic, p) for p in range(count)} for topic, count in counts.items()}
+    return {str(topic): {str(p): run.origin.end(topic, p) for p in range(count)} for topic, count in counts.items()}
 
 
 def _check(settings: Settings, catalog: Catalog, run: Run) -> None:
-    changed = [f"view {v}" for v, d in run.views.items() if v not in catalog.views or catalog.digest(v) != d]
-    changed += [f"topic {t}" for t, d in run.decoders.items() if t not in catalog.topics or catalog.decoder(t) != d]
-    if changed:
-        raise Refused(
-            f"other definitions than the run was declared with: {', '.join(sorted(changed))}",
-            where=f"run {run.id}",
-            todo="either undo the change, or compute anew: `lk speed start --new`, then `lk batch`",
-        )
+    control.require_same_definitions(catalog, run)
     require_same_topics(run, kafka.topic_ids(settings, run.topics))
     _check_begins(settings, run)
 
@@ -191,7 +208,7 @@ def _check(settings: Settings, catalog: Catalog, run: Run) -> None:
 def _check_begins(settings: Settings, run: Run) -> None:
     """Every offset that the run still has to read must be there."""
     last = runs.last_epoch(settings, run.id)
-    position = last.end if last else run.start
+    position = last.end if last else run.origin
     gone = kafka.begins(settings, run.topics).since(position)
     if gone:
         raise Refused(

@@ -42,7 +42,7 @@ class Planned:
 def planned(settings: Settings, run: Run, number: int) -> Planned:
     """Epoch ``number``, from the checkpoint. Raises Refused when an offset went back."""
     end, batch_time_ms = _logged(settings, run.id, number)
-    start = _logged(settings, run.id, number - 1)[0] if number else run.start
+    start = _logged(settings, run.id, number - 1)[0] if number else run.origin
     if not start <= end:
         raise Refused(
             f"epoch {number} goes back: {end.behind(start)}",

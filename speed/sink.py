@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import reduce
@@ -29,10 +30,11 @@ from core.catalog import Catalog
 from core.errors import Refused, TryAgain
 from core.ident import Name
 from infra import delta, faults, kafka, lake, runs
+from infra.held_back import epoch
 from infra.leases import Lease
 from infra.runs import Epoch, Run
 from infra.settings import Settings
-from speed import progress, tables
+from speed import precedence, progress, tables, throttle
 from speed.epoch import Compute, Computed, Part
 from speed.progress import Planned
 
@@ -64,6 +66,8 @@ class Sink:
         self.idle = threading.Event()
         self.idle.set()
         self.failure: BaseException | None = None
+        self.most: int | None = None  # records a second, for a run that is throttled
+        self.serving = True  # whether anybody reads what the run writes
         self._schemas = {view: tables.partial_schema(catalog.view(view)) for view in run.views}
         self._opened: dict[str, DeltaTable] = {}
 
@@ -81,12 +85,29 @@ class Sink:
     def _commit(self, records: DataFrame, number: int) -> None:
         if self.stopping.is_set():
             raise Stopped
+        began = time.monotonic()
         faults.reach("speed.0_before_epoch")
         self._same_topics()
         planned = progress.planned(self.settings, self.run, number)
         if self._is_committed(planned):
             self._show_offsets(planned)
             return
+        big = planned.size > self.settings.max_offsets_per_trigger
+        precedence.claim(self.settings, self.run.id, wanted=big and self.most is None)
+        with epoch(self.settings, self.run.id, self.settings.lease_seconds):
+            self._write_epoch(records, planned)
+        self._show_offsets(planned)
+        faults.reach("speed.6_after_group")
+        progress.write_state(self.settings, self.run.id, "running", epoch=number)
+        self.after(number)
+        throttle.rest(planned.size, began, self.most, self.stopping)
+        if planned.size < self.settings.max_offsets_per_trigger:
+            precedence.rest(self.settings, self.run.id, began, self.stopping, serving=self.serving)
+        faults.reach("speed.8_after_maintenance")
+
+    def _write_epoch(self, records: DataFrame, planned: Planned) -> None:
+        """Quarantine, every view, then the manifest, which makes it count."""
+        number = planned.number
         with self.compute.computed(records, planned) as computed:
             faults.reach("speed.1_before_quarantine")
             self._quarantine(computed, number)
@@ -98,11 +119,6 @@ class Sink:
         faults.reach("speed.4_after_views")
         self._manifest(planned, computed, versions)
         faults.reach("speed.5_after_manifest")
-        self._show_offsets(planned)
-        faults.reach("speed.6_after_group")
-        progress.write_state(self.settings, self.run.id, "running", epoch=number)
-        self.after(number)
-        faults.reach("speed.8_after_maintenance")
 
     def _same_topics(self) -> None:
         """A topic deleted and made again is another topic. A broker that restarts is waited for."""

@@ -16,7 +16,7 @@ from infra import lake
 from infra.local import stack as local
 from infra.settings import LOOPBACK, Settings
 from infra.spark import session
-from tests.support.sharing import ByServers
+from tests.support.sharing import ByServers, longest_first
 
 # The JVMs of tests live for seconds, which the optimizing compiler would spend on code that hardly runs.
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
@@ -25,6 +25,11 @@ os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByServers:
     """Used where several processes share the tests, as in `make test`."""
     return ByServers(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The long ones first."""
+    items[:] = [items[n] for n in longest_first([item.nodeid for item in items])]
 
 
 def free_ports(count: int) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import shlex
 import subprocess
 import uuid
 from pathlib import Path
@@ -38,6 +39,7 @@ def server(settings: Settings) -> Server:
             *java,
             *class_archive(NAME),
             *(f"-Xmx{settings.kafka_memory}", "-XX:+ExitOnOutOfMemoryError", "--enable-native-access=ALL-UNNAMED"),
+            *shlex.split(settings.java_options),
             *(f"-Dlog4j2.configurationFile={log4j}", "kafka.Kafka", str(config)),
         ),
         ports={"kafka_port": settings.kafka_port, "kafka_controller_port": settings.kafka_controller_port},

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import psutil
+import tenacity
 
 from core.errors import Refused
 from infra.settings import LOOPBACK, PREFIX, Settings
@@ -123,8 +124,7 @@ def stop(settings: Settings, name: str, *, grace: float = _GRACE) -> bool:
     if running:
         with contextlib.suppress(ProcessLookupError):
             os.kill(process.pid, signal.SIGTERM)
-        with contextlib.suppress(psutil.NoSuchProcess, psutil.TimeoutExpired):
-            psutil.Process(process.pid).wait(grace)
+        _wait_until_gone(settings, name, grace)
     left = list(_session(process))
     for member in left:
         with contextlib.suppress(psutil.NoSuchProcess):
@@ -182,6 +182,17 @@ def _created(pid: int) -> float | None:
         return None
 
 
+def _wait_until_gone(settings: Settings, name: str, seconds: float) -> None:
+    """Gone, or a zombie: its parent may be another process, which does not look."""
+    retrying = tenacity.Retrying(
+        retry=tenacity.retry_if_result(lambda found: found is not None),
+        wait=tenacity.wait_fixed(0.05),
+        stop=tenacity.stop_after_delay(seconds),
+        retry_error_callback=lambda _: None,
+    )
+    retrying(alive, settings, name)
+
+
 def _reap(pid: int) -> None:
     child = _children.get(pid)
     if child is not None and child.poll() is not None:
@@ -207,10 +218,11 @@ def _write(path: Path, process: Process) -> None:
 
 def memory(*pids: int) -> int:
     """Bytes that these processes and their descendants hold; pages that some share count once (PSS)."""
-    return sum(_pss(member) for pid in pids for member in _tree(pid))
+    return sum(_pss(member) for pid in pids for member in tree(pid))
 
 
-def _tree(pid: int) -> list[psutil.Process]:
+def tree(pid: int) -> list[psutil.Process]:
+    """A process and its descendants; nothing when it is gone."""
     with contextlib.suppress(psutil.NoSuchProcess):
         root = psutil.Process(pid)
         return [root, *root.children(recursive=True)]

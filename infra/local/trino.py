@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
@@ -49,6 +50,7 @@ def server(settings: Settings) -> Server:
         name=NAME,
         argv=(
             *(str(home / "bin" / "java"), f"-Xmx{settings.trino_memory}", *_JVM, *vector, *class_archive(NAME)),
+            *shlex.split(settings.java_options),
             *(f"-D{key}={value}" for key, value in node.items()),
             *(f"-Dconfig={etc / 'config.properties'}", f"-Dlog.levels-file={etc / 'log.properties'}"),
             *("-cp", f"{dist}/lib/*", "io.trino.server.TrinoServer"),

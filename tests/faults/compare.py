@@ -9,6 +9,7 @@ from core.cut import Cut
 from core.ident import Name
 from core.view import ROWS, View
 from infra import control, runs
+from infra.endings import endings
 from serving import status as serving
 from tests import oracle
 from tests.faults.pieces import Pieces, Quarantined, Row, in_order, measured, shown
@@ -55,7 +56,7 @@ def check_status(pieces: Pieces, log: Log) -> None:
 
 def check_quarantine(pieces: Pieces, log: Log) -> None:
     """Every bad record is in the quarantine of the runs that read it, and in the archive that holds it, once."""
-    for run in runs.runs(pieces.settings):
+    for run in living(pieces):
         last = runs.last_epoch(pieces.settings, run.id)
         read = [r for r in log.since(ends(run.start)) if _before(r, ends(last.end) if last else {})]
         same(f"quarantine of {run.id}", pieces.quarantined_by_speed(run.id), bad(log, read))
@@ -73,10 +74,16 @@ def check_archive(pieces: Pieces, log: Log) -> None:
 
 def check_commits(pieces: Pieces) -> None:
     """No epoch was committed twice to any table of any run."""
-    for run in runs.runs(pieces.settings):
+    for run in living(pieces):
         for view in run.views:
             found = pieces.commits(run.id, view)
             assert found == sorted(set(found)), f"{run.id}/{view}: {found}"
+
+
+def living(pieces: Pieces) -> list[runs.Run]:
+    """The runs that have not ended: of the others nothing is left."""
+    ended = endings(pieces.settings)
+    return [run for run in runs.runs(pieces.settings) if run.id not in ended]
 
 
 def whole(pieces: Pieces, log: Log, marks: Sequence[Ends]) -> list[int]:

@@ -54,7 +54,7 @@ def test_a_batch_killed_at_every_step_is_finished_by_the_next_one(world: World) 
     claims = control.claims(world.settings)
     world.send(mixed(seed=41, count=40))
     world.settle()
-    world.lk("build", "--json").ok()
+    world.here("build", "--json").ok()
     assert control.claims(world.settings) == claims
     for fault in PUBLISHING:
         killed(world, "publish", fault)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,18 +18,21 @@ from core.catalog import Catalog
 from core.errors import LkError
 from core.ident import Name
 from flows import speed
-from infra import definitions, delta, kafka, leases, runs
+from infra import control as control_tables
+from infra import definitions, delta, kafka, leases, roles, runs
+from infra.control import Publication
 from infra.faults import MARKER, VARIABLE
 from infra.local import process, stack
 from infra.settings import Settings
 from speed import control
 from tests.faults import compare
 from tests.faults.pieces import Pieces
-from tests.support.command import Done, Running, lk, spawn, write_config
+from tests.support.command import Done, Running, here, lk, spawn, write_config
 from tests.support.log import Ends, Log, Sent, send
 from tests.support.waiting import eventually, tails
 
 TOPICS = ("access_log", "trades")
+IDLE = {"spark.sql.streaming.pollingDelay": "100ms"}  # of several runs; each asks Kafka every 10 ms by default
 LEASE_SECONDS = 12.0  # six heartbeats; a busy machine delays one of them by a second or two
 
 
@@ -46,6 +50,10 @@ class World:
         """Runs a verb in a process of its own."""
         return lk(self.config, *words, fault=fault, seconds=seconds)
 
+    def here(self, *words: str) -> Done:
+        """Runs a verb in this process."""
+        return here(self.config, *words)
+
     def spawn(self, *words: str, fault: str | None = None) -> Running:
         """Starts a verb and goes on."""
         return spawn(self.config, *words, fault=fault)
@@ -58,8 +66,13 @@ class World:
 
     @property
     def run(self) -> Name:
-        """The newest run."""
-        return runs.runs(self.settings)[-1].id
+        """The run that serves, else the newest."""
+        return roles.current(self.settings) or runs.runs(self.settings)[-1].id
+
+    @property
+    def publication(self) -> Publication:
+        """The newest publication that is done."""
+        return [p for p in control_tables.publications(self.settings) if p.state == "done"][-1]
 
     @property
     def epoch(self) -> int:
@@ -104,17 +117,37 @@ class World:
 
     def settle(self, seconds: float = 180.0) -> None:
         """Waits until the run has committed all of the log."""
+        run = self.run  # asked once: it takes reading five tables
 
         def caught_up() -> None:
-            last = runs.last_epoch(self.settings, self.run)
-            known = process.alive(self.settings, control.name(self.run))
-            if known is None and leases.holder(self.settings, f"run_{self.run}") is None:
+            last = runs.last_epoch(self.settings, run)
+            known = process.alive(self.settings, control.name(run))
+            if known is None and leases.holder(self.settings, f"run_{run}") is None:
                 pytest.fail(f"the speed process died\n{tails(self.settings)}")
             ends = kafka.ends(self.settings, TOPICS)
             assert last, "no epoch yet"
             assert last.end == ends, f"committed {last.end} of {ends}"
 
         eventually(self.settings, seconds, caught_up)
+
+    def settle_all(self, seconds: float = 180.0) -> None:
+        """Waits until every run that is driven has committed all of the log."""
+        driven = [run for run in runs.runs(self.settings) if process.alive(self.settings, control.name(run.id))]
+        assert driven, "no run is driven"
+
+        def caught_up() -> None:
+            ends = kafka.ends(self.settings, TOPICS)
+            for run in driven:
+                last = runs.last_epoch(self.settings, run.id)
+                assert last, f"{run.id} has no epoch yet"
+                assert last.end == ends, f"{run.id} committed {last.end} of {ends}"
+
+        eventually(self.settings, seconds, caught_up)
+
+    def serve_lambda(self) -> None:
+        """Makes sure that Lambda serves."""
+        if {pin.mode for pin in self.publication.pins.values()} != {"lambda"}:
+            self.here("switch", "lambda", "--json").ok()
 
     def build(self, spark: SparkSession) -> Name:
         """Claims, lands and builds in this process, which has a session already; nothing is published."""
@@ -179,10 +212,12 @@ class World:
 
 def make(settings: Settings, folder: Path) -> World:
     """Starts the servers of an instance that is marked as a test's."""
-    settings = settings.model_copy(update={"fold_behind": 2, "lease_seconds": LEASE_SECONDS})
-    names = ("kafka_port", "kafka_controller_port", "trino_port", "fold_behind", "lease_seconds")
-    values = {name: getattr(settings, name) for name in names}
-    config = write_config(folder / "lk.toml", {"data": str(settings.data), **values})
+    changed = {"fold_behind": 2, "lease_seconds": LEASE_SECONDS, "yield_seconds": 0.2, "spark_conf": IDLE}
+    settings = settings.model_copy(update=changed)
+    ports, upkeep = ("kafka_port", "kafka_controller_port", "trino_port"), ("fold_behind", "fold_epochs")
+    values = {name: getattr(settings, name) for name in (*ports, *upkeep, "lease_seconds", "yield_seconds")}
+    values |= {"data": str(settings.data), "spark_conf": json.dumps(IDLE)}
+    config = write_config(folder / "lk.toml", values)
     stack.up(settings)
     (settings.data / MARKER).touch()
     catalog = definitions.load(settings)

@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 from pyspark.sql import SparkSession
 
-from batch.archive import generation
 from batch.build import build
 from batch.claim import claim
 from batch.land import Landed, land
@@ -16,6 +15,7 @@ from core.ident import Name
 from core.topic import Field
 from core.view import Check
 from infra import control, delta, kafka, lake, trino
+from infra.archive import generation
 from infra.settings import Settings
 from tests.oracle import Rows
 from tests.stack.layers import POISON, catalog_of, claim_at, epoch, log, new_run, send, topic_of, wanted

@@ -133,6 +133,6 @@ def test_a_table_that_is_not_there_is_refused(tmp_path: Path) -> None:
 def test_a_lake_of_another_format_is_refused(tmp_path: Path) -> None:
     settings = Settings(data=tmp_path)
     assert lake.open_lake(settings) == lake.open_lake(settings)
-    (tmp_path / "lake" / "FORMAT").write_text("2")
-    with pytest.raises(Refused, match="format '2'"):
+    (tmp_path / "lake" / "FORMAT").write_text("1")
+    with pytest.raises(Refused, match="format '1'"):
         lake.open_lake(settings)

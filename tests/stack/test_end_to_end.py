@@ -11,12 +11,13 @@ from typing import Any
 
 import psutil
 import pytest
+from pyspark.sql import SparkSession
 
 from infra.settings import load as load_settings
 from tests import oracle
 from tests.conftest import free_ports
 from tests.oracle import Record, Rows
-from tests.support.command import ROOT, Done, lk, write_config
+from tests.support.command import ROOT, Done, here, lk, write_config
 from tests.support.log import Log
 from tests.support.waiting import eventually
 
@@ -43,8 +44,11 @@ class Life:
     def lk(self, *words: str, seconds: float = 300.0) -> Done:
         return lk(self.config, *words, seconds=seconds)
 
+    def here(self, *words: str) -> Done:
+        return here(self.config, *words)
+
     def json(self, *words: str) -> Any:
-        return self.lk(*words, "--json").ok().json
+        return self.here(*words, "--json").ok().json
 
     def shows(self, *options: str) -> dict[str, Any]:
         """Every view, as `lk show` prints it."""
@@ -55,15 +59,15 @@ class Life:
         settings = self.log.settings
 
         def all_served() -> None:
-            said = self.lk("status", "--json")
+            said = self.here("status", "--json")
             assert said.code == 0, said.said
             assert [view["lag"] for view in said.json["views"]] == [0, 0, 0, 0], said.json["views"]
 
-        eventually(settings, 180, all_served, every=0.5)
+        eventually(settings, 180, all_served)
 
 
 @pytest.fixture(scope="module")
-def life(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Life]:
+def life(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[Life]:
     folder = tmp_path_factory.mktemp("life")
     kafka, controller, trino = free_ports(3)
     ports = {"kafka_port": kafka, "kafka_controller_port": controller, "trino_port": trino}
@@ -113,7 +117,7 @@ def test_up_starts_the_servers_and_a_second_up_changes_nothing(life: Life) -> No
 def test_views_are_listed_and_their_files_checked(life: Life) -> None:
     assert sorted(life.json("views")["views"]) == sorted(KEYS)
     assert life.json("views", "check") == []
-    assert "no mistakes" in life.lk("views", "check").ok().out
+    assert "no mistakes" in life.here("views", "check").ok().out
 
 
 def test_produce_says_what_was_acknowledged(life: Life, tmp_path: Path) -> None:

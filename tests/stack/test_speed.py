@@ -35,7 +35,7 @@ def test_every_epoch_is_exact_and_counted(stack: Settings, spark: SparkSession) 
 def test_big_epochs_written_by_spark_give_the_same(
     stack: Settings, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for limit in ("SMALL", "FEW_ROWS", "_FEW_BAD"):
+    for limit in ("SMALL", "COLLECTED", "_FEW_BAD"):
         monkeypatch.setattr(speed.epoch, limit, 0)
     catalog, run = declared(stack, "big")
     send(stack, catalog, 400, 0, POISON)
@@ -131,12 +131,13 @@ def test_kafka_restarted_under_a_running_job_loses_nothing(stack: Settings, spar
 def test_a_run_is_started_once_stopped_between_epochs_and_resumed(stack: Settings) -> None:
     catalog = definitions.load(stack)
     try:
-        first = control.start(stack, catalog, new=True)
+        run = control.declare(stack, catalog).id
+        first = control.start(stack, run)
         assert (first.alive, first.phase, first.already) == (True, "running", False)
-        again = control.start(stack, catalog)
+        again = control.start(stack, run)
         assert (again.pid, again.already) == (first.pid, True)
-        stopped = control.stop(stack)
+        stopped = control.stop(stack, run)
         assert (stopped.alive, stopped.phase, stopped.run) == (False, "stopped", first.run)
-        assert control.start(stack, catalog).run == first.run
+        assert control.start(stack, run).run == first.run
     finally:
-        control.stop(stack)
+        control.stop(stack, run)

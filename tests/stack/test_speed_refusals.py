@@ -92,7 +92,7 @@ def test_a_start_that_fails_says_why(stack: Settings) -> None:
     catalog = catalog_of(stack, "unknown")
     run = control.declare(stack, catalog)
     with pytest.raises(Refused, match="other definitions than the run was declared with"):
-        control.start(stack, catalog)
+        control.start(stack, run.id)
     state = control.status(stack, run.id)
     assert (state.alive, state.phase) == (False, "failed")
     assert "other definitions" in state.line

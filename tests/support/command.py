@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
+from cli.root import run
 from infra.faults import VARIABLE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -81,6 +85,14 @@ def spawn(config: Path, *words: str, fault: str | None = None) -> Running:
 def lk(config: Path, *words: str, fault: str | None = None, seconds: float = 300.0) -> Done:
     """Runs ``lk WORDS`` to its end."""
     return spawn(config, *words, fault=fault).done(seconds)
+
+
+def here(config: Path, *words: str) -> Done:
+    """Runs ``lk WORDS`` in this process, with its Spark session: to start Java costs more than most verbs do."""
+    out, err = io.StringIO(), io.StringIO()
+    with patch.dict(os.environ, environment(), clear=True), redirect_stdout(out), redirect_stderr(err):
+        code = run(["-c", str(config), *words])
+    return Done(" ".join(words), code, out.getvalue(), err.getvalue())
 
 
 def environment(fault: str | None = None) -> dict[str, str]:

@@ -1,8 +1,19 @@
-"""How processes share the tests: a file stays whole, and the fault tests share their one instance."""
+"""How processes share the tests: a file stays whole, and so does a folder whose tests share one instance."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdist.scheduler import LoadFileScheduling
+
+ONE_INSTANCE = ("tests/switch/", "tests/faults/")
+_THEN = ("change_a_view", "truncated", "end_to_end", "replays", "batch", "local_stack", "speed", "")
+_LONG = (*ONE_INSTANCE, *(f"tests/stack/test_{name}" for name in _THEN), "tests/spark/", "")
+
+
+def longest_first(nodeids: Sequence[str]) -> list[int]:
+    """The order of tests in which what takes longest begins first, so that no process is left with it alone."""
+    return sorted(range(len(nodeids)), key=lambda n: next(k for k, at in enumerate(_LONG) if nodeids[n].startswith(at)))
 
 
 class ByServers(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
@@ -10,4 +21,4 @@ class ByServers(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
 
     def _split_scope(self, nodeid: str) -> str:
         file: str = nodeid.split("::", 1)[0]
-        return "tests/faults" if file.startswith("tests/faults/") else file
+        return next((folder for folder in ONE_INSTANCE if file.startswith(folder)), file)

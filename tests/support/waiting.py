@@ -13,11 +13,14 @@ from infra.settings import Settings
 T = TypeVar("T")
 
 
-def eventually(settings: Settings, seconds: float, condition: Callable[[], T], every: float = 0.1) -> T:
-    """What ``condition`` returns once it raises no AssertionError; after the deadline its error with the logs' ends."""
+def eventually(settings: Settings, seconds: float, condition: Callable[[], T]) -> T:
+    """What ``condition`` returns once it raises no AssertionError; after the deadline its error with the logs' ends.
+
+    Asked less and less often, at least every second: most conditions cost reading some tables.
+    """
     retrying = tenacity.Retrying(
         retry=tenacity.retry_if_exception_type(AssertionError),
-        wait=tenacity.wait_fixed(every),
+        wait=tenacity.wait_exponential(multiplier=0.05, min=0.1, max=1.0),
         stop=tenacity.stop_after_delay(seconds),
         reraise=True,
     )

@@ -1,0 +1,249 @@
+"""The verbs of the switch: replay, compare, switch, rollback, runs, retire."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from cli.options import archive_option, catalog, json_option, settings
+from cli.output import emit, out, table
+from core.ident import Name
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from flows.runs import Listed
+    from flows.switch import Plan, Switched
+    from infra.comparisons import Comparison
+    from infra.control import Publication
+    from infra.endings import Ending
+    from speed.replay import Progress
+
+_RUN = click.option("--run", type=Name, help="The run (default: the replay that is not finished).")
+_RATE = click.option("--rate", type=click.IntRange(min=1), help="Most records a second.")
+
+
+@click.group()
+def replay() -> None:
+    """The log from offset zero as a new run: start, status, wait, throttle, abandon (and `run`, in the foreground)."""
+
+
+@replay.command("start")
+@click.option("--run", type=Name, help="The new run's id (default: the next free one).")
+@_RATE
+@archive_option
+@json_option
+def replay_start(run: Name | None, rate: int | None, from_archive: bool) -> None:
+    """Starts a replay in the background, or goes on with the one that was begun."""
+    from flows import replay as flow
+
+    found = settings()
+    state = flow.start(found, catalog(found), run=run, rate=rate, from_archive=from_archive)
+    emit(state, lambda one: out().print(one.line))
+
+
+@replay.command("run")
+@click.option("--run", type=Name, help="The new run's id (default: the next free one).")
+@archive_option
+def replay_run(run: Name | None, from_archive: bool) -> None:
+    """Drives a replay in the foreground until it is told to stop; for clusters."""
+    from flows import replay as flow
+
+    found = settings()
+    flow.drive(found, catalog(found), run=run, from_archive=from_archive)
+
+
+@replay.command("status")
+@_RUN
+@json_option
+def replay_status(run: Name | None) -> None:
+    """Says how far a replay is, how fast it reads and how long it will take."""
+    from flows import replay as flow
+
+    emit(flow.status(settings(), run), _print_progress)
+
+
+@replay.command("wait")
+@_RUN
+@click.option("--seconds", type=float, help="Give up after so long (exit 75).")
+@json_option
+def replay_wait(run: Name | None, seconds: float | None) -> None:
+    """Waits until a replay has caught up with the log."""
+    from flows import replay as flow
+
+    emit(flow.wait(settings(), run, patience=seconds), _print_progress)
+
+
+@replay.command("throttle")
+@_RUN
+@click.option(
+    "--rate", type=click.IntRange(min=0), required=True, help="Most records a second; 0 takes the limit away."
+)
+@json_option
+def replay_throttle(run: Name | None, rate: int) -> None:
+    """Changes how fast a replay may read, while it runs."""
+    from flows import replay as flow
+
+    emit(flow.limit(settings(), rate or None, run), _print_progress)
+
+
+@replay.command("abandon")
+@_RUN
+@json_option
+def replay_abandon(run: Name | None) -> None:
+    """Stops a replay that never served, and frees what it held."""
+    from flows import replay as flow
+
+    emit(flow.abandon(settings(), run), _print_ending)
+
+
+@click.command()
+@_RUN
+@json_option
+def compare(run: Name | None) -> int:
+    """Builds every view at the end of an epoch of a run, and compares them cell by cell; exit 1 if one differs."""
+    from flows import replay as flow
+    from flows import switch
+
+    found = settings()
+    done = switch.prove(found, catalog(found), run or flow.chosen(found, run))
+    emit(done, _print_comparisons)
+    return 0 if all(one.equal for one in done) else 1
+
+
+@click.group()
+def switch() -> None:
+    """Switches what is served: kappa or lambda."""
+
+
+@switch.command("kappa")
+@click.option("--plan", is_flag=True, help="Only say what would happen.")
+@click.option("--run", type=Name, help="The run to serve (default: the replay that was begun, else a new one).")
+@_RATE
+@archive_option
+@click.option("--why", default="lk switch kappa", help="Recorded with the publication.")
+@json_option
+def switch_kappa(plan: bool, run: Name | None, rate: int | None, from_archive: bool, why: str) -> None:
+    """Replays the log from offset zero, proves the replay equal to a build, then serves it."""
+    from flows import switch as flow
+
+    found = settings()
+    known = catalog(found)
+    if plan:
+        emit(flow.plan(found, known, run, from_archive=from_archive), _print_plan)
+        return
+    emit(flow.to_kappa(found, known, run=run, rate=rate, from_archive=from_archive, why=why), _print_switched)
+
+
+@switch.command("lambda")
+@click.option("--why", default="lk switch lambda", help="Recorded with the publication.")
+@json_option
+def switch_lambda(why: str) -> None:
+    """Builds at a cut of the run that serves, and serves the build with what follows."""
+    from cli.layers import print_batch
+    from flows import switch as flow
+
+    found = settings()
+    emit(flow.to_lambda(found, catalog(found), why=why), print_batch)
+
+
+@click.command()
+@click.option("--why", default="lk rollback", help="Recorded with the publication.")
+@json_option
+def rollback(why: str) -> None:
+    """Serves again what was served before the last change, at once."""
+    from flows import switch as flow
+
+    found = settings()
+    emit(flow.rollback(found, catalog(found), why=why), _print_publication)
+
+
+@click.command()
+@json_option
+def runs() -> None:
+    """Lists every run: what it is for, how far it is."""
+    from flows.runs import listed
+
+    emit(listed(settings()), _print_runs)
+
+
+@click.command()
+@click.argument("run", type=Name)
+@click.option("--final", is_flag=True, help="Also give up going back to it with `lk rollback`.")
+@click.option("--why", default="lk retire", help="Recorded with the run.")
+@json_option
+def retire(run: Name, final: bool, why: str) -> None:
+    """Stops RUN and frees its tables and its checkpoint; its id stays used."""
+    from flows.runs import retire as end
+
+    emit(end(settings(), run, final=final, why=why), _print_ending)
+
+
+def _print_progress(seen: Progress) -> None:
+    parts = [seen.state.line, f"{seen.done:,} of {seen.total:,} records"]
+    parts += [f"{seen.rate:,.0f} records/s"] if seen.rate else []
+    parts += [f"limited to {seen.limit:,}/s"] if seen.limit else []
+    parts += [f"{seen.left:,.0f} s left"] if seen.left and not seen.caught_up else []
+    parts += [f"head from the archive up to {seen.head}"] if seen.head.ends else []
+    out().print(" · ".join([*parts, "caught up" if seen.caught_up else "behind"]))
+
+
+def _print_comparisons(found: Sequence[Comparison]) -> None:
+    rows = [
+        (c.view, c.keys, c.only_build, c.only_run, c.repeated, c.cells, c.trino, f"{c.seconds:.1f} s", c.equal)
+        for c in found
+    ]
+    columns = ["view", "keys", "only in build", "only in run", "twice", "cells that differ", "Trino agrees", "time"]
+    first = found[0]
+    table(f"run {first.run} against build {first.build}, at epoch {first.epoch}", [*columns, "equal"], rows)
+    if first.head.ends:
+        out().print(f"the head up to {first.head} was read from the archive, not from the log")
+    for one in found:
+        if not one.equal:
+            out().print(f"{one.view}: first differences: {one.first}", markup=False, highlight=False)
+
+
+def _print_plan(found: Plan) -> None:
+    rows = [(log.topic, log.partition, log.begin, log.end, log.archived, log.complete) for log in found.logs]
+    table(f"{found.mode} serves", ["topic", "partition", "first offset", "end", "archived", "complete from 0"], rows)
+    lines = [
+        f"{found.records:,} records to replay"
+        + (f", by run {found.run}, which was begun" if found.run else ", by a new run"),
+        f"measured: {found.measured[1]:,.0f} records/s (run {found.measured[0]})"
+        if found.measured
+        else "no replay was measured here yet",
+        f"expected: {found.seconds:,.0f} s" if found.seconds is not None else "expected time: unknown",
+        f"expected disk: {found.bytes / 2**20:,.0f} MiB, as the run that serves"
+        if found.bytes is not None
+        else "expected disk: unknown",
+        f"compared in full: {', '.join(found.compared)}",
+        *(f"not switched: {view}: {why}" for view, why in found.unswitched.items()),
+        f"readers see {found.readers}",
+    ]
+    out().print("\n".join(lines), markup=False, highlight=False)
+
+
+def _print_switched(done: Switched) -> None:
+    if done.comparisons:
+        _print_comparisons(done.comparisons)
+    word = "already served" if done.already else "served"
+    out().print(f"kappa · run {done.run} is {word} · publication {done.publication.seq} · {done.seconds:.1f} s")
+
+
+def _print_publication(done: Publication) -> None:
+    pins = ", ".join(f"{view}: {pin.mode} {pin.build or ''} {pin.run or ''}" for view, pin in done.pins.items())
+    out().print(f"{done.kind} · publication {done.seq} · {pins}")
+
+
+def _print_runs(found: Sequence[Listed]) -> None:
+    rows = [(r.run, r.role, r.kind, r.process, r.epoch, r.records, r.behind, r.created_at, r.note) for r in found]
+    columns = ["run", "role", "kind", "process", "epoch", "records", "behind", "created", "note"]
+    table("", columns, rows)
+
+
+def _print_ending(done: Ending) -> None:
+    out().print(f"run {done.run} was {done.how} · {done.why}")
+
+
+COMMANDS = [replay, compare, switch, rollback, runs, retire]

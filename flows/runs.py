@@ -1,0 +1,57 @@
+"""Every run in one look, and the end of one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from core.ident import Name
+from infra import runs
+from infra.endings import Ending, endings
+from infra.roles import roles, runs_of, serving_runs, target
+from infra.settings import Settings
+from serving import retire as ending
+from speed import control
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A run: its role, its process, the records it has committed and those it lacks (None when Kafka is silent)."""
+
+    run: Name
+    role: str
+    kind: str
+    process: str
+    epoch: int
+    records: int
+    behind: int | None
+    created_at: datetime
+    note: str
+
+
+def listed(settings: Settings) -> tuple[Listed, ...]:
+    """Every run, oldest first."""
+    ended = endings(settings)
+    return tuple(
+        _gone(run, ended[run.id]) if run.id in ended else _going(settings, run, roles(settings)[run.id])
+        for run in runs.runs(settings)
+    )
+
+
+def retire(settings: Settings, run: Name, *, final: bool = False, why: str = "lk retire") -> Ending:
+    """Stops a run that nothing names any more, and frees what it held."""
+    named = serving_runs(settings) | (frozenset() if final else runs_of(target(settings)))
+    if run not in named and run not in endings(settings):
+        control.stop(settings, runs.run(settings, run).id)
+    return ending.end(settings, run, "retired", why=why, final=final)
+
+
+def _going(settings: Settings, run: runs.Run, role: str) -> Listed:
+    state, last = control.status(settings, run.id), runs.last_epoch(settings, run.id)
+    records = last.end.size if last else 0
+    process = state.phase if state.alive else f"{state.phase} (no process)"
+    return Listed(run.id, role, run.kind, process, state.epoch, records, state.behind, run.created_at, run.note)
+
+
+def _gone(run: runs.Run, end: Ending) -> Listed:
+    return Listed(run.id, end.how, run.kind, "ended", -1, 0, None, run.created_at, end.why)

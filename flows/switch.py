@@ -1,0 +1,177 @@
+"""The switch: replay, catch up, prove equal, serve; and the way back."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from batch.build import build
+from batch.claim import claim
+from batch.land import land
+from core.catalog import Catalog
+from core.changed import refusal
+from core.errors import Refused
+from core.ident import Name
+from flows import replay
+from flows.batch import BatchRun, batch_session, run_batch
+from infra import comparisons, faults, lake, roles, runs
+from infra.comparisons import Comparison
+from infra.control import Publication
+from infra.settings import Settings
+from serving import repair, switch
+from serving.compare import compare
+from serving.publish import changed_since
+from speed import control, throttle
+from speed import replay as replaying
+from speed.replay import Log
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What `lk switch kappa` would do. Seconds and bytes are expectations from what was measured here, else None.
+
+    ``run`` is the replay that would go on, None where a new one would start. ``unswitched`` is view -> why not.
+    """
+
+    mode: str
+    logs: tuple[Log, ...]
+    records: int
+    run: Name | None
+    measured: tuple[Name, float] | None
+    seconds: float | None
+    bytes: int | None
+    compared: tuple[Name, ...]
+    unswitched: dict[Name, str]
+    readers: str
+
+
+@dataclass(frozen=True)
+class Switched:
+    """What a switch did: the publication and, where one was needed, the proof."""
+
+    publication: Publication
+    run: Name
+    comparisons: tuple[Comparison, ...]
+    seconds: float
+    already: bool
+
+
+def plan(settings: Settings, catalog: Catalog, run: Name | None = None, *, from_archive: bool = False) -> Plan:
+    """What a switch to Kappa would do; nothing is changed. Raises Refused where it would be refused."""
+    logs = replaying.look(settings, catalog)
+    replaying.head_of(logs, from_archive=from_archive)
+    begun = runs.run(settings, run) if run else replaying.open_replay(settings, catalog)
+    records, known = sum(log.end for log in logs), replaying.measured(settings)
+    done = _done(settings, begun.id) if begun else 0
+    serving = roles.current(settings)
+    return Plan(
+        mode=mode(settings),
+        logs=logs,
+        records=records,
+        run=begun.id if begun else None,
+        measured=known,
+        seconds=(records - done) / known[1] if known else None,
+        bytes=lake.size(lake.run(settings, serving)) if serving else None,
+        compared=tuple(catalog.views),
+        unswitched=_unswitched(settings, catalog),
+        readers="the old answer of a view until its text is replaced, then the new one; never an error, never a mix; "
+        "while a replay without --rate catches up, and during the proof, "
+        f"answers are up to {settings.yield_seconds:g} s older",
+    )
+
+
+def to_kappa(
+    settings: Settings,
+    catalog: Catalog,
+    *,
+    run: Name | None = None,
+    rate: int | None = None,
+    from_archive: bool = False,
+    why: str = "lk switch kappa",
+) -> Switched:
+    """Replays (or goes on with a replay, or takes ``run``), waits, compares, promotes; safe to repeat after a crash.
+
+    A run that was compared already is not compared again: when it differed it is refused.
+    """
+    began = time.monotonic()
+    serving = _kappa_run(settings, catalog)
+    if serving is not None and run in (None, serving) and replaying.open_replay(settings, catalog) is None:
+        last = repair.last_done(settings)
+        assert last is not None
+        return Switched(last, serving, (), time.monotonic() - began, already=True)
+    chosen = run or replay.start(settings, catalog, rate=rate, from_archive=from_archive).run
+    assert chosen is not None
+    if run is not None:
+        control.start(settings, run)
+    replay.wait(settings, chosen)
+    if not switch.compared(settings, catalog, chosen):
+        prove(settings, catalog, chosen)
+    found = comparisons.newest(settings, chosen)
+    faults.reach("replay.4_before_switch")
+    throttle.set_limit(settings, chosen, None)
+    control.start(settings, chosen)  # it may have died since; what is served must go on
+    done = switch.to_kappa(settings, catalog, chosen, why=why)
+    return Switched(done, chosen, tuple(found.values()), time.monotonic() - began, already=False)
+
+
+def to_lambda(settings: Settings, catalog: Catalog, *, why: str = "lk switch lambda") -> BatchRun:
+    """Builds at a cut of the run that serves, and serves the build with the run's partials after it.
+
+    Raises Refused when that run computes other definitions.
+    """
+    others = changed_since(repair.last_done(settings), catalog)
+    if others:
+        raise refusal(others, "the run that serves was declared", where=f"run {roles.current(settings)}")
+    return run_batch(settings, catalog, why=why, to_lambda=True)
+
+
+def rollback(settings: Settings, catalog: Catalog, *, why: str = "lk rollback") -> Publication:
+    """Serves what was served before, at once; then makes sure that its runs are driven."""
+    done = switch.rollback(settings, catalog, why=why)
+    for run in sorted(roles.serving_runs(settings)):
+        control.start(settings, run)
+    return done
+
+
+def prove(settings: Settings, catalog: Catalog, run: Name) -> list[Comparison]:
+    """Builds every view in full at an epoch's end of the run, and compares the run with that."""
+    claimed = claim(settings, catalog, run)
+    faults.reach("replay.2_before_compare")
+    with batch_session(settings) as spark:
+        land(spark, settings, catalog, claimed.cut)
+        build(spark, settings, catalog, claimed)
+        return compare(spark, settings, catalog, claimed)
+
+
+def mode(settings: Settings) -> str:
+    """What serves: lambda, kappa, batch, speed, or nothing; mixed where views differ."""
+    last = repair.last_done(settings)
+    found = sorted({pin.mode for pin in last.pins.values()}) if last else []
+    return found[0] if len(found) == 1 else ("mixed: " + ", ".join(found) if found else "nothing")
+
+
+def _kappa_run(settings: Settings, catalog: Catalog) -> Name | None:
+    """The run that serves every view alone, each as it is defined now."""
+    last = repair.last_done(settings)
+    pins = last.pins if last else {}
+    found = {pin.run for pin in pins.values()}
+    same = catalog.views.keys() <= pins.keys() and not changed_since(last, catalog)
+    return found.pop() if same and all(pin.mode == "kappa" for pin in pins.values()) and len(found) == 1 else None
+
+
+def _done(settings: Settings, run: Name) -> int:
+    last = runs.last_epoch(settings, run)
+    return last.end.size if last else 0
+
+
+def _unswitched(settings: Settings, catalog: Catalog) -> dict[Name, str]:
+    last = repair.last_done(settings)
+    served = last.pins if last else {}
+    return {view: "its definition is not there any more" for view in served if view not in catalog.views}
+
+
+def require_run(settings: Settings, run: Name) -> Name:
+    """A run that can be compared: declared, and not ended."""
+    if roles.roles(settings).get(run) in ("abandoned", "retired"):
+        raise Refused(f"run {run} has ended", where=f"run {run}", todo="`lk runs` lists them")
+    return runs.run(settings, run).id

@@ -1,0 +1,157 @@
+"""Compares a run with a build at equal offsets: every view, every key, every stored column, in Spark and in Trino."""
+
+from __future__ import annotations
+
+import json
+import time
+from datetime import UTC, datetime
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import functions as fn
+
+from core.catalog import Catalog
+from core.cut import Cut
+from core.errors import Refused
+from core.ident import Name
+from core.merge import merge_sql
+from core.partial import combine
+from core.view import View
+from infra import comparisons, control, faults, lake, runs, trino
+from infra.comparisons import Comparison
+from infra.control import Claim, Pin
+from infra.progress import bar
+from infra.runs import HEAD
+from infra.settings import Settings
+from serving import change, texts
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+SHOWN = 10  # keys that differ are listed up to here; all are counted
+
+
+def compare(spark: SparkSession, settings: Settings, catalog: Catalog, claim: Claim) -> list[Comparison]:
+    """Compares the build of a claim with the run that it was claimed for, up to the claimed epoch.
+
+    The result is written to control.comparisons, whatever it says. Raises Refused when there is nothing to compare.
+    """
+    if claim.run is None:
+        raise Refused("the cut was claimed without a run", where=f"build {claim.build}", todo="name a run")
+    run = runs.run(settings, claim.run)
+    views = [view for view, digest in run.views.items() if claim.views.get(view) == digest]
+    _register(settings, claim, views)
+    found = []
+    with control.hold(settings, "batch") as lease, bar("comparing", len(views), "") as done:
+        for view in views:
+            lease.check()
+            faults.reach("replay.3_in_compare")
+            one = _compare(spark, settings, catalog.view(view), claim, run)
+            comparisons.add(settings, lease, one)
+            found.append(one)
+            done(len(found))
+    return found
+
+
+def differences(view: View, build: DataFrame, run: DataFrame) -> DataFrame:
+    """One row per key of either side: how often each side has it, both sides' columns, and how many of them differ.
+
+    Keys are compared null-safe, and columns too; a side that has a key twice gives ``n_build`` or ``n_run`` of 2.
+    """
+    keys = [column.name for column in view.key_columns]
+    cells = [column.name for column in view.stored_columns if column.name not in keys]
+    sides = reduce(lambda a, b: a.unionByName(b), (_side(build, keys, cells, 1), _side(run, keys, cells, 0)))
+    both = sides.groupBy(*keys).agg(
+        fn.sum("_build").alias("n_build"),
+        fn.sum(1 - fn.col("_build")).alias("n_run"),
+        fn.max(fn.when(fn.col("_build") == 1, fn.col("_cells"))).alias("build"),
+        fn.max(fn.when(fn.col("_build") == 0, fn.col("_cells"))).alias("run"),
+    )
+    unequal = [(~fn.col(f"build.{cell}").eqNullSafe(fn.col(f"run.{cell}"))).cast("bigint") for cell in cells]
+    once = (fn.col("n_build") == 1) & (fn.col("n_run") == 1)
+    return both.withColumn("n_cells", fn.when(once, reduce(lambda a, b: a + b, unequal)).otherwise(0))
+
+
+def _side(frame: DataFrame, keys: list[str], cells: list[str], which: int) -> DataFrame:
+    return frame.select(*keys, fn.struct(*cells).alias("_cells"), fn.lit(which).cast("bigint").alias("_build"))
+
+
+def _compare(spark: SparkSession, settings: Settings, view: View, claim: Claim, run: runs.Run) -> Comparison:
+    began, name = time.monotonic(), Name(view.name)
+    build = spark.read.format("delta").load(lake.batch(settings, name, claim.build))
+    parts = spark.read.format("delta").load(lake.speed(settings, run.id, name))
+    _refuse_crossing(parts, claim, name)
+    merged = combine(view, parts.where(fn.col("last_epoch") <= claim.epoch))
+    found = differences(view, build, merged).persist()
+    try:
+        totals = _totals(found)
+        first = _first(view, found) if any(totals[n] for n in ("only_build", "only_run", "repeated", "cells")) else []
+    finally:
+        found.unpersist()
+    return Comparison(
+        run=run.id,
+        build=claim.build,
+        epoch=claim.epoch,
+        cut=claim.cut.only(view.sources),
+        head=run.head.only(view.sources),
+        view=name,
+        digest=claim.views[name],
+        **totals,
+        first=json.dumps(first),
+        trino=_trino_agrees(settings, view, claim, run),
+        at=datetime.now(UTC),
+        seconds=time.monotonic() - began,
+    )
+
+
+def _refuse_crossing(parts: DataFrame, claim: Claim, view: Name) -> None:
+    crossing = parts.where((fn.col("first_epoch") <= claim.epoch) & (fn.col("last_epoch") > claim.epoch)).count()
+    if crossing:
+        raise Refused(
+            f"{crossing} partial rows of view {view} were folded across epoch {claim.epoch}",
+            where=f"run {claim.run}, build {claim.build}",
+            todo="compare again: a newer cut is claimed first",
+        )
+
+
+def _totals(found: DataFrame) -> dict[str, int]:
+    def count(condition: Column) -> Column:
+        return fn.count_if(condition)
+
+    row: Any = found.agg(
+        count((fn.col("n_build") > 0) & (fn.col("n_run") > 0)).alias("keys"),
+        count(fn.col("n_run") == 0).alias("only_build"),
+        count(fn.col("n_build") == 0).alias("only_run"),
+        count((fn.col("n_build") > 1) | (fn.col("n_run") > 1)).alias("repeated"),
+        fn.coalesce(fn.sum("n_cells"), fn.lit(0)).alias("cells"),
+    ).first()
+    return {name: int(value) for name, value in row.asDict().items()}
+
+
+def _first(view: View, found: DataFrame) -> list[Any]:
+    keys = [column.name for column in view.key_columns]
+    wrong = (fn.col("n_build") != 1) | (fn.col("n_run") != 1) | (fn.col("n_cells") > 0)
+    text = fn.to_json(fn.struct(fn.struct(*keys).alias("key"), "n_build", "n_run", "build", "run"))
+    ordered = found.where(wrong).orderBy(*keys).limit(SHOWN)
+    return [json.loads(row["text"]) for row in ordered.select(text.alias("text")).collect()]
+
+
+def _register(settings: Settings, claim: Claim, views: list[Name]) -> None:
+    for view in views:
+        assert claim.run is not None
+        change.register_pair(settings, view, claim.build, claim.run)
+
+
+def _trino_agrees(settings: Settings, view: View, claim: Claim, run: runs.Run) -> bool:
+    """The merge that Trino would run gives as many rows as the build, with the same hash over all stored columns."""
+    digest = claim.views[Name(view.name)]
+    build = Pin(claim.build, None, HEAD, claim.cut, digest, "batch", texts.shape(view))
+    pin = Pin(None, run.id, HEAD - 1, Cut(), digest, "kappa", texts.shape(view))
+    sides = [texts.parts(view, build), texts.parts(view, pin, newest=claim.epoch)]
+    answers = [trino.query(settings, _hash_sql(view, parts)).rows for parts in sides]
+    return answers[0] == answers[1]
+
+
+def _hash_sql(view: View, parts: list[str]) -> str:
+    columns = ", ".join(f'"{column.name}"' for column in view.stored_columns)
+    return f"SELECT count(*), to_hex(checksum(ROW({columns}))) FROM ({merge_sql(view, parts)})"  # noqa: S608 - Names

@@ -1,0 +1,63 @@
+"""Ends a run: its tables and its checkpoint go, its id stays used."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Literal
+
+from core.errors import Refused
+from core.ident import Name, joined
+from infra import control, kafka, lake, leases, runs, trino
+from infra.endings import Ending, add, endings
+from infra.holder import person
+from infra.roles import runs_of, serving_runs, target
+from infra.settings import Settings
+from serving import repair
+
+
+def end(
+    settings: Settings, run: Name, how: Literal["abandoned", "retired"], *, why: str, final: bool = False
+) -> Ending:
+    """Records the end of a run, then frees what it held: tables, Trino's entries, checkpoint, consumer group.
+
+    Raises Refused while a served view, an open intent or, unless ``final``, the target of a rollback names it, or while
+    a process drives it. An ended run is freed again where a crash left something.
+    """
+    declared = runs.run(settings, run)
+    with control.hold(settings, "control") as lease:
+        _refuse_named(settings, run, final=final)
+        known = endings(settings).get(run)
+        if known is None:
+            known = Ending(run, how, datetime.now(UTC), person(), why)
+            add(settings, lease, known)
+        _free(settings, declared)
+    return known
+
+
+def _refuse_named(settings: Settings, run: Name, *, final: bool) -> None:
+    intent, back = repair.open_intent(settings), target(settings)
+    holder = leases.holder(settings, f"run_{run}")
+    reasons = [
+        (run in serving_runs(settings), "it is served", "switch first: `lk switch lambda`, `lk switch kappa`"),
+        (run in runs_of(intent), "an open publication names it", "`lk up` finishes or reverts that"),
+        (
+            run in runs_of(back) and not final,
+            f"`lk rollback` would serve it (publication {back.seq if back else 0})",
+            f"to give that up: `lk retire {run} --final`",
+        ),
+        (holder is not None, f"it is driven by {holder}", "stop that process where it runs, then retire it again"),
+    ]
+    for named, what, todo in reasons:
+        if named:
+            raise Refused(f"run {run} cannot be ended: {what}", where="control.publications", todo=todo)
+
+
+def _free(settings: Settings, run: runs.Run) -> None:
+    """Each step can be done again. Trino forgets a table before its files go."""
+    known = trino.tables(settings, "speed")
+    for view in run.views:
+        if ("speed", joined(view, run.id)) in known:
+            trino.unregister(settings, "speed", joined(view, run.id))
+    lake.remove(lake.run(settings, run.id))
+    lake.remove(lake.checkpoint(settings, run.id))
+    kafka.forget_group(settings, run.id)

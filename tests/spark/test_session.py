@@ -1,0 +1,17 @@
+"""The session of a process belongs to whoever started it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from infra.spark import borrowed
+from tests.conftest import fresh_settings
+
+
+def test_a_session_that_was_there_is_borrowed_and_goes_on(spark: SparkSession, tmp_path: Path) -> None:
+    with borrowed(fresh_settings(tmp_path), "another") as same:
+        assert same.sparkContext is spark.sparkContext
+    assert spark.range(3).count() == 3
+    assert not (tmp_path / "logs").exists()

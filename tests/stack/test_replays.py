@@ -1,0 +1,64 @@
+"""Replays give the same tables, whatever their epochs and the log's partitions: those that plain Python gives."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from pyspark.sql import SparkSession
+
+import speed.epoch
+from core.catalog import Catalog
+from core.cut import Cut
+from core.errors import Refused, TryAgain
+from infra import kafka, runs
+from infra.settings import Settings
+from speed import control, job
+from tests.stack.layers import POISON, catalog_of, send, topic_of
+from tests.stack.speed_runs import catch_up, check
+
+
+def replayed(settings: Settings, spark: SparkSession, catalog: Catalog, size: int) -> list[int]:
+    """The sizes of the epochs of a new replay, which was compared with plain Python."""
+    run = control.declare(settings, catalog, kind="replay", note="test")
+    catch_up(settings.model_copy(update={"replay_offsets_per_trigger": size}), spark, catalog, run)
+    check(settings, catalog, run, str(topic_of(catalog)).removesuffix("_trades"))
+    return [epoch.end.size_since(epoch.start) for epoch in runs.epochs(settings, run.id)]
+
+
+@pytest.mark.parametrize("partitions", [1, 4, 7])
+def test_replays_of_any_epochs_and_partitions_are_what_plain_python_gives(
+    stack: Settings, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, partitions: int
+) -> None:
+    """Late, out-of-order, bad and repeated records are in the log; the last replay is computed and written by Spark."""
+    known = catalog_of(stack, f"split{partitions}")
+    (topic,) = known.topics
+    catalog = Catalog({topic: replace(known.topics[topic], partitions=partitions)}, known.views)
+    kafka.create_topics(stack, catalog)
+    for first in (0, 150, 0):
+        send(stack, catalog, 150, first, POISON)
+    total = 3 * (150 + len(POISON))
+    sizes = [replayed(stack, spark, catalog, size) for size in (100, 10_000)]
+    for limit in ("SMALL", "COLLECTED", "_FEW_BAD"):
+        monkeypatch.setattr(speed.epoch, limit, 0)
+    sizes.append(replayed(stack, spark, catalog, 250))
+    assert [sum(size) for size in sizes] == [total] * 3
+    assert [len(size) for size in sizes] == [5, 1, 2]
+
+
+def test_a_replay_is_a_group_of_its_own_and_its_id_is_never_used_again(stack: Settings, spark: SparkSession) -> None:
+    catalog = catalog_of(stack, "named")
+    send(stack, catalog, 50)
+    run = control.declare(stack, catalog, kind="replay", note="test")
+    catch_up(stack, spark, catalog, run)
+    assert run.id in kafka.groups(stack)
+    assert kafka.committed(stack, run.id, run.topics) == kafka.ends(stack, run.topics)
+    with pytest.raises(Refused, match="was used before"):
+        control.declare(stack, catalog, id=run.id, kind="replay", note="test")
+    with (
+        job.driving(spark, stack, catalog, run),
+        pytest.raises(TryAgain, match="is held"),
+        job.driving(spark, stack, catalog, run),
+    ):
+        pass
+    assert run.start == Cut()

@@ -1,0 +1,71 @@
+"""Ten switches while events arrive and readers read: no error, no answer that the log never gave."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+
+from core.ident import Name
+from infra import control, roles
+from tests.faults.load import mixed
+from tests.faults.world import World
+from tests.support.log import send
+from tests.switch.readers import check, reading
+
+
+class Load(threading.Thread):
+    """Sends small lots of records, one after the other, until it is told to stop."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__(daemon=True)
+        self.world = world
+        self.stopping = threading.Event()
+        self.lots = 0
+
+    def run(self) -> None:
+        """A lot of different events every four seconds: three runs follow the log, on the cores of the test."""
+        for seed in itertools.count(1_000):
+            if self.stopping.wait(4.0):
+                return
+            send(self.world.settings, mixed(seed=seed, count=60))
+            self.lots += 1
+
+
+def test_ten_switches_under_load_show_no_error_and_no_mix(world: World) -> None:
+    world.running()
+    load, before = Load(world), len(control.publications(world.settings))
+    with reading(world.settings, count=1, pause=1.0) as steady:
+        load.start()
+        world.here("switch", "kappa", "--json").ok()
+        kappa = served(world)
+        with reading(world.settings, count=2, pause=0.1) as quick:
+            for _ in range(4):
+                world.here("rollback", "--json").ok()
+        world.here("switch", "lambda", "--json").ok()
+        assert served(world) == kappa
+        world.here("switch", "kappa", "--run", kappa, "--json").ok()
+        for _ in range(3):
+            world.here("rollback", "--json").ok()
+        load.stopping.set()
+        load.join()
+    done = [p.kind for p in control.publications(world.settings)[before:] if p.state == "done"]
+    assert [kind for kind in done if kind != "run"] == [
+        "kappa",
+        *["rollback"] * 4,
+        "lambda",
+        "kappa",
+        *["rollback"] * 3,
+    ]
+    assert load.lots > 20
+    assert [len(reader.answers) > 20 for reader in steady] == [True]
+    assert [len(reader.answers) > 5 for reader in quick] == [True] * 2
+    world.settle_all()
+    world.log.read()
+    check([*steady, *quick], world.log.records, back=7)
+    world.check()
+
+
+def served(world: World) -> Name:
+    """The one run that serves."""
+    (run,) = roles.serving_runs(world.settings)
+    return run
