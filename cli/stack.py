@@ -12,11 +12,13 @@ from cli.status import print_states, print_status
 @click.command()
 @json_option
 def setup() -> None:
-    """Fetches and verifies the jars and Trino, once per user."""
+    """Fetches and verifies the jars and Trino, once per user; Spark's classes are parsed once per clone."""
+    from flows.prepare import prepare
     from infra import jars
 
     found = settings()
     paths = {name: jars.ensure(found, name) for name in jars.SETS}
+    prepare(found, catalog(found))
     emit(paths, lambda done: out().print(f"ready: {', '.join(done)} in {found.cache}"))
 
 

@@ -93,15 +93,19 @@ def class_archive(name: str) -> list[str]:
 
     Java checks the archive against itself and the jars, and writes it anew where it does not fit.
     """
-    folder = Path(sys.prefix) / "class-archives"
+    archive = archive_file(name)
     if not os.access(sys.prefix, os.W_OK):
         return []
-    folder.mkdir(exist_ok=True)
-    archive = folder / f"{name}.jsa"
+    archive.parent.mkdir(exist_ok=True)
     if archive.is_file() and not _headed(archive):
         archive.unlink(missing_ok=True)
     quiet = ["-Xlog:cds=off", "-Xlog:aot=off"]
     return ["-XX:+AutoCreateSharedArchive", f"-XX:SharedArchiveFile={archive}", *quiet]
+
+
+def archive_file(name: str) -> Path:
+    """Where the parsed classes of one kind of process are kept."""
+    return Path(sys.prefix) / "class-archives" / f"{name}.jsa"
 
 
 def _headed(archive: Path) -> bool:

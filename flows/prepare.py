@@ -1,0 +1,48 @@
+"""Spark's class archive, made before the first real work: its first process would else make it while others wait."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from core.catalog import Catalog
+from infra import definitions
+from infra.java import archive_file
+from infra.progress import bar
+from infra.settings import Settings
+from infra.spark import borrowed
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def prepare(settings: Settings, catalog: Catalog) -> bool:
+    """Plans every view, writes and reads a Delta table and runs a stream, so that Java has met the classes of each.
+
+    Java writes the archive as it ends. False, with nothing done, where there is one, or none can be written.
+    """
+    if archive_file("spark").is_file() or not os.access(sys.prefix, os.W_OK):
+        return False
+    with tempfile.TemporaryDirectory() as folder, bar("preparing Spark"):
+        here = settings.model_copy(update={"data": Path(folder)})
+        with borrowed(here, "prepare") as spark:
+            definitions.spark_problems(spark, catalog)
+            _stream(spark, Path(folder))
+    return True
+
+
+def _stream(spark: SparkSession, folder: Path) -> None:
+    table = str(folder / "table")
+
+    def write(rows: DataFrame, _number: int) -> None:
+        rows.write.format("delta").mode("append").save(table)
+
+    source = spark.readStream.format("rate-micro-batch").options(rowsPerBatch="10", numPartitions="1").load()
+    stream = source.writeStream.foreachBatch(write).option("checkpointLocation", str(folder / "checkpoint"))
+    query = stream.trigger(availableNow=True).start()
+    query.awaitTermination(20)
+    query.stop()
+    spark.read.format("delta").load(table).groupBy("timestamp").count().collect()
