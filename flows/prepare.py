@@ -13,7 +13,7 @@ from infra import definitions
 from infra.java import archive_file
 from infra.progress import bar
 from infra.settings import Settings
-from infra.spark import borrowed
+from infra.spark import borrowed, end_java
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -31,6 +31,7 @@ def prepare(settings: Settings, catalog: Catalog) -> bool:
         with borrowed(here, "prepare") as spark:
             definitions.spark_problems(spark, catalog)
             _stream(spark, Path(folder))
+        end_java()
     return True
 
 

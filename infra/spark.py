@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyspark
 
@@ -96,6 +96,18 @@ def borrowed(settings: Settings, app_name: str, conf: Mapping[str, str] | None =
     finally:
         if ours:
             spark.stop()
+
+
+def end_java() -> None:
+    """Ends the JVM of this process, whose session was stopped, and waits until it is gone: it may write as it ends."""
+    from pyspark import SparkContext
+
+    gateway: Any = SparkContext._gateway
+    if gateway is not None:
+        gateway.shutdown()
+        gateway.proc.stdin.close()
+        gateway.proc.wait()
+        SparkContext._gateway = SparkContext._jvm = None
 
 
 def with_more_tasks(master: str, more: int) -> str:
