@@ -27,7 +27,7 @@ def prepare(settings: Settings, catalog: Catalog) -> bool:
     if archive_file("spark").is_file() or not os.access(sys.prefix, os.W_OK):
         return False
     with tempfile.TemporaryDirectory() as folder, bar("preparing Spark"):
-        here = settings.model_copy(update={"data": Path(folder)})
+        here = settings.model_copy(update={"data": Path(folder), "spark_master": "local[2]"})
         with borrowed(here, "prepare") as spark:
             definitions.spark_problems(spark, catalog)
             _stream(spark, Path(folder))
