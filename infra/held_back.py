@@ -5,9 +5,9 @@ Whoever drives a run shares its lock for each epoch; who takes over needs it alo
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 
 import tenacity
 
@@ -15,24 +15,20 @@ from core.ident import Name
 from infra.settings import Settings
 
 
-@contextlib.contextmanager
-def epoch(settings: Settings, run: Name, patience: float) -> Iterator[bool]:
+def epoch(settings: Settings, run: Name, patience: float) -> AbstractContextManager[bool]:
     """An epoch of the run; waits for who holds it back, at most ``patience`` seconds. Whether nobody does."""
-    with _locked(settings, run, fcntl.LOCK_SH, patience) as free:
-        yield free
+    return _locked(settings, run, fcntl.LOCK_SH, patience)
 
 
-@contextlib.contextmanager
-def held_back(settings: Settings, run: Name, patience: float) -> Iterator[bool]:
+def held_back(settings: Settings, run: Name, patience: float) -> AbstractContextManager[bool]:
     """A block in which the run begins no epoch; waits for the one under way, at most ``patience`` seconds.
 
     False when that did not end: its process may be paused.
     """
-    with _locked(settings, run, fcntl.LOCK_EX, patience) as alone:
-        yield alone
+    return _locked(settings, run, fcntl.LOCK_EX, patience)
 
 
-@contextlib.contextmanager
+@contextmanager
 def _locked(settings: Settings, run: Name, how: int, patience: float) -> Iterator[bool]:
     path = settings.run_dir / "held-back" / run
     path.parent.mkdir(parents=True, exist_ok=True)
