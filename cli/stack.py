@@ -18,7 +18,7 @@ def setup() -> None:
 
     found = settings()
     paths = {name: jars.ensure(found, name) for name in jars.SETS}
-    prepare(found, catalog(found))
+    prepare(found)
     emit(paths, lambda done: out().print(f"ready: {', '.join(done)} in {found.cache}"))
 
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.catalog import Catalog
 from infra import definitions
-from infra.java import archive_file
+from infra.java import archive_file, class_archive
 from infra.progress import bar
 from infra.settings import Settings
 from infra.spark import borrowed, end_java
@@ -19,17 +16,17 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-def prepare(settings: Settings, catalog: Catalog) -> bool:
+def prepare(settings: Settings) -> bool:
     """Plans every view, writes and reads a Delta table and runs a stream, so that Java has met the classes of each.
 
     Java writes the archive as it ends. False, with nothing done, where there is one, or none can be written.
     """
-    if archive_file("spark").is_file() or not os.access(sys.prefix, os.W_OK):
+    if not class_archive("spark") or archive_file("spark").is_file():
         return False
     with tempfile.TemporaryDirectory() as folder, bar("preparing Spark"):
         here = settings.model_copy(update={"data": Path(folder), "spark_master": "local[2]"})
         with borrowed(here, "prepare") as spark:
-            definitions.spark_problems(spark, catalog)
+            definitions.spark_problems(spark, definitions.load(here))
             _stream(spark, Path(folder))
         end_java()
     return True
