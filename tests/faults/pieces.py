@@ -54,8 +54,8 @@ class Pieces:
 
     def batch(self, view: View, build: Name) -> list[Row]:
         """One build: keys, window, measures and the hidden count."""
-        found = delta.read(lake.batch(self.settings, Name(view.name), build), measured(view))
-        return in_order(tuple(row.values()) for row in found.to_pylist())
+        table = quoted("lake", "batch", joined(Name(view.name), build))
+        return self._rows(f"SELECT {_listed(measured(view))} FROM {table}")
 
     def speed(self, view: View, run: Name, after: int) -> list[Row]:
         """The partials of a run after an epoch, merged."""
