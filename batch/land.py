@@ -23,9 +23,9 @@ from core.ident import Name
 from core.topic import Topic
 from infra import control, delta, faults, kafka, lake, trino
 from infra.archive import TOPIC_ID, Archive, below, generation, generations, look
+from infra.kafka_records import between
 from infra.progress import bar
 from infra.settings import Settings
-from infra.spark import POLL_RECORDS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -85,7 +85,7 @@ def _land(spark: SparkSession, settings: Settings, topic: Topic, cut: Cut, lease
     spans = cut.since(archive.ends)
     if spans:
         _check_log(settings, archive, spans)
-        records = _from_kafka(spark, settings, spans)
+        records = between(spark, settings, spans, task_records=_TASK_RECORDS)
         archive = _append(archive, decode(topic, records), spans, lease)
     size = sum(span.size for span in spans)
     return Landed(name, size, redecoded, spans, archive.path, time.monotonic() - began)
@@ -146,25 +146,6 @@ def _lost(span: Span, first: int, end: int) -> Refused:
         where=f"topic {span.topic}, partition {span.partition}",
         todo="restore the topic's log; what is served stays as it is",
     )
-
-
-def _from_kafka(spark: SparkSession, settings: Settings, spans: Sequence[Span]) -> DataFrame:
-    """Exactly these offsets; Spark fails when one of them was deleted."""
-    topic = spans[0].topic
-    offsets = {which: {str(s.partition): getattr(s, which) for s in spans} for which in ("start", "end")}
-    tasks = sum(-(-span.size // _TASK_RECORDS) for span in spans)
-    options = {
-        "kafka.bootstrap.servers": settings.bootstrap_servers,
-        "kafka.isolation.level": "read_committed",
-        "assign": json.dumps({topic: [span.partition for span in spans]}),
-        "startingOffsets": json.dumps({topic: offsets["start"]}),
-        "endingOffsets": json.dumps({topic: offsets["end"]}),
-        "includeHeaders": "true",
-        "failOnDataLoss": "true",
-        "kafka.max.poll.records": POLL_RECORDS,
-        "minPartitions": str(max(tasks, len(spans))),
-    }
-    return spark.read.format("kafka").options(**options).load()
 
 
 def _append(archive: Archive, rows: DataFrame, spans: Sequence[Span], lease: Lease) -> Archive:

@@ -18,6 +18,7 @@ from core.partial import PANE, combine, named, ordered, pane, placed
 from core.view import ROWS, View
 
 _PLACE = ("_topic", "_partition")
+_BAD = "_bad"  # the whole record, of a bad one
 _FIRST, _LAST = "_first_offset", "_last_offset"
 
 
@@ -38,9 +39,9 @@ def grains(views: Sequence[View], events: DataFrame) -> DataFrame:
     sizes = [view.window.pane for view in views if view.window]
     panes = [pane(fn.unix_millis(EVENT_TIME), min(sizes)).alias(PANE)] if sizes else []
     blocks = named(BLOCK) if any(m.by_block for view in views for m in view.measures) else list(map(fn.col, _PLACE))
-    bad = [fn.when(fn.col(ERROR).isNotNull(), fn.col(name)).alias(_bad(name)) for name in RAW_COLUMNS]
+    bad = fn.when(fn.col(ERROR).isNotNull(), fn.struct(*RAW_COLUMNS)).alias(_BAD)
     values = {f"{view.name}__{name}": sql for view in views for m in view.measures for name, sql in m.aggregate.items()}
-    frame = ordered(views[0], events).groupBy(*blocks, *keys, *panes, *bad, fn.col(ERROR))
+    frame = ordered(views[0], events).groupBy(*blocks, *keys, *panes, bad, fn.col(ERROR))
     offsets = fn.min("_offset").alias(_FIRST), fn.max("_offset").alias(_LAST)
     return frame.agg(*named(values), fn.count(fn.lit(1)).alias(ROWS), *offsets)
 
@@ -79,7 +80,7 @@ def ledger_of(views: Sequence[View], found: DataFrame) -> DataFrame:
 def bad_of(found: DataFrame) -> DataFrame:
     """The records that could not be decoded, as they came, with the rule."""
     bad = found.where(fn.col(ERROR).isNotNull())
-    return bad.select(*(fn.col(_bad(name)).alias(name) for name in RAW_COLUMNS), ERROR)
+    return bad.select(*(fn.col(_BAD)[name].alias(name) for name in RAW_COLUMNS), ERROR)
 
 
 def _copies(view: View) -> int:
@@ -98,7 +99,3 @@ def _width(view: View, found: DataFrame) -> Column:
 
 def _total(where: Column, what: Column) -> Column:
     return fn.coalesce(fn.sum(fn.when(where, what)), fn.lit(0))
-
-
-def _bad(name: str) -> str:
-    return f"_bad{name}"

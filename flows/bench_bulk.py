@@ -14,7 +14,7 @@ from flows.bench_load import TRADES
 from infra import control
 from infra.settings import Settings
 
-COUNT = 20_000_000  # more than a minute of work: Java is slow in the first ten seconds of each verb
+COUNT = 28_000_000  # some minutes of work: Java is slow in the first ten seconds of each verb
 _PART = 500_000
 _MORE = 1_000  # a build of what was built already would do nothing
 

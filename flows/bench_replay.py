@@ -15,7 +15,7 @@ from infra.freshness import Freshness
 from infra.settings import Settings
 
 _WINDOW = 10.0  # seconds of one measurement, at least; it ends with an epoch
-_WARM = 2  # epochs before the first measurement: Java compiles meanwhile
+_WARM = 3  # epochs before the first measurement: Java compiles meanwhile
 _WARM_THROTTLED = 8  # the same for smaller epochs
 _SHARE = 0.4  # of its full rate, for the replay that is throttled
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from pyspark import SparkConf
     from pyspark.sql import SparkSession
 
-POLL_RECORDS = "5000"  # of Spark's Kafka source; ten times Kafka's default: a fifth less work per record
-
 # The stack: stopping a query in mid-batch overflows the default one in a regex of Spark's.
 # Throughput counts more than pauses: with the parallel collector a fifth more records are decoded a second.
 # A topic's decoder is one method, and Java would only interpret one of more than 8,000 bytes: four times slower.
@@ -40,6 +38,10 @@ _CONF = {
     "spark.databricks.delta.snapshotPartitions": "1",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "2",
+    # Without Kafka: its first source turns each record into objects and back.
+    "spark.sql.sources.useV1SourceList": "avro,csv,json,orc,parquet,text",
+    # One epoch of all views has more generated classes than the 100 that Spark keeps: all were compiled in each again.
+    "spark.sql.codegen.cache.maxEntries": "1000",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
-from core.catalog import Catalog
-from core.decode import ERROR, EVENT_TIME, RAW_COLUMNS, decode
+from core.decode import ERROR, EVENT_TIME, RAW_COLUMNS
 from core.grain import bad_of, grains, ledger_of, partial_of, share
 from core.ident import Name
 from core.partial import ledger, partial
@@ -28,11 +27,6 @@ class Branch:
     topic: Name
     part: str
     frame: DataFrame
-
-
-def decoded(catalog: Catalog, topic: Name, records: DataFrame) -> DataFrame:
-    """The records of one topic, decoded."""
-    return decode(catalog.topic(topic), records.where(fn.col("topic") == fn.lit(str(topic))))
 
 
 def slim(views: Sequence[View], events: DataFrame) -> DataFrame:

@@ -3,30 +3,38 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 from py4j.protocol import Py4JError
+from pyspark import inheritable_thread_target
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.storagelevel import StorageLevel
 
 from core.catalog import Catalog
+from core.decode import decode
 from core.errors import LkError, Refused
 from core.ident import Name
 from core.view import ROWS, View
+from infra.kafka_records import between
 from infra.runs import Counted, Run
 from infra.settings import Settings
-from speed.branches import LEDGER, QUARANTINE, Branch, branches_of, decoded, held
+from speed.branches import LEDGER, QUARANTINE, Branch, branches_of, held
 from speed.prepared import Prepared, prepare
 from speed.progress import Planned
 
 SMALL = 25_000  # offsets; up to it, a restart's backlog too, plans made once and one task each beat a shuffle
 COLLECTED = 192 * 1024 * 1024  # bytes; a partial up to it is collected, and delta-rs writes it in less time than Spark
+_TASK_RECORDS = 1_000_000  # each task groups anew; still few enough for partitions of unequal size
 _ROW = 768  # bytes of a row, where nothing better is known
 _FEW_BAD = 1_000
+
+One = TypeVar("One")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -35,6 +43,11 @@ class Part:
 
     rows: pa.Table | None = None
     frame: DataFrame | None = None
+
+
+def collected(part: Part) -> Part:
+    """The same rows, collected."""
+    return part if part.frame is None else Part(rows=part.frame.toArrow())
 
 
 @dataclass(frozen=True)
@@ -52,9 +65,11 @@ class Compute:
 
     def __init__(self, spark: SparkSession, settings: Settings, catalog: Catalog, run: Run) -> None:
         self.spark = spark
+        self.settings = settings
         self.catalog = catalog
         self.run = run
         self.views = {topic: self._reading(topic) for topic in run.topics}
+        self._pool = ThreadPoolExecutor()  # kept: each of its threads has a thread in Java too
         self.prepared: Prepared | None = prepare(spark, settings, catalog, run, self.views)
 
     @contextlib.contextmanager
@@ -64,7 +79,7 @@ class Compute:
         if planned.size <= SMALL and self.prepared and self.prepared.put(records, topics):
             yield self._checked(self._at_once(self.prepared, topics, planned), planned)
             return
-        with _planned_anew(self.catalog, self.views, records, topics, planned) as parts:
+        with self._planned_anew(topics, planned) as parts:
             yield self._checked(parts, planned)
 
     def _reading(self, topic: Name) -> list[View]:
@@ -78,6 +93,27 @@ class Compute:
             if culprit is None:
                 raise
             raise cannot(culprit, planned, e) from None
+
+    @contextlib.contextmanager
+    def _planned_anew(self, topics: Sequence[Name], planned: Planned) -> Iterator[list[tuple[Branch, Part]]]:
+        """Topics are read apart: to pick one out of the records of all would read all of them for each."""
+        frames: list[DataFrame] = []
+        try:
+            found = self._side_by_side(lambda topic: self._topic(topic, planned, frames), topics)
+            yield [part for parts in found for part in parts]
+        finally:
+            for frame in frames:
+                frame.unpersist()
+
+    def _topic(self, topic: Name, planned: Planned, frames: list[DataFrame]) -> list[tuple[Branch, Part]]:
+        """One topic's branches, of which the ledger is collected: then what it caches, one of ``frames``, is there."""
+        spans = [span for span in planned.spans if span.topic == topic]
+        records = between(self.spark, self.settings, spans, task_records=_TASK_RECORDS, group=self.run.id)
+        records = records.coalesce(1) if planned.size <= SMALL else records
+        kept = held(self.views[topic], decode(self.catalog.topic(topic), records))
+        frames.append(kept.persist(StorageLevel.MEMORY_AND_DISK))
+        parts = [(b, Part(frame=b.frame)) for b in branches_of(topic, self.views[topic], kept)]
+        return [(b, collected(part) if b.part == LEDGER else part) for b, part in parts]
 
     def _checked(self, parts: list[tuple[Branch, Part]], planned: Planned) -> Computed:
         ledgers = [row for b, part in parts if b.part == LEDGER for row in _rows(part)]
@@ -99,17 +135,36 @@ class Compute:
                 )
         view_rows = {Name(v): sum(row.get(f"rows_{v}", 0) for row in ledgers) for v in self.run.views}
         bad = sum(count.quarantined for count in counted.values())
+        parts = self._few_collected(parts, ledgers, bad)
         quarantine = [part for b, part in parts if b.part == QUARANTINE] if bad else []
-        if bad <= _FEW_BAD:
-            quarantine = [Part(rows=_collected(part)) for part in quarantine]
         partials: dict[Name, list[Part]] = {Name(view): [] for view in self.run.views}
         for b, part in parts:
             if b.part not in (LEDGER, QUARANTINE):
-                few = _most_bytes(b.part, ledgers) <= COLLECTED
-                partials[Name(b.part)].append(Part(rows=_collected(part)) if few else part)
+                partials[Name(b.part)].append(part)
         done = Computed(counted, view_rows, quarantine, partials)
         _reconcile(done, planned)
         return done
+
+    def _few_collected(
+        self, parts: list[tuple[Branch, Part]], ledgers: Sequence[dict[str, Any]], bad: int
+    ) -> list[tuple[Branch, Part]]:
+        """The same parts; those of not too many rows are collected."""
+
+        def few(part: str) -> bool:
+            return 0 < bad <= _FEW_BAD if part == QUARANTINE else _most_bytes(part, ledgers) <= COLLECTED
+
+        wanted = [n for n, (b, part) in enumerate(parts) if part.frame is not None and few(b.part)]
+        found = dict(zip(wanted, self._side_by_side(lambda n: collected(parts[n][1]), wanted), strict=True))
+        return [(b, found.get(n, part)) for n, (b, part) in enumerate(parts)]
+
+    def _side_by_side(self, what: Callable[[One], Result], of: Sequence[One]) -> list[Result]:
+        """What Spark gives for each, asked for at once: where one job waits or has a task too few, another goes on.
+
+        The jobs belong to the caller's query, and end when it is stopped.
+        """
+        running = [self._pool.submit(inheritable_thread_target(self.spark)(what), one) for one in of]
+        wait(running)
+        return [job.result() for job in running]
 
 
 def _most_bytes(view: str, ledgers: Sequence[dict[str, Any]]) -> int:
@@ -128,25 +183,6 @@ def cannot(branch: Branch, planned: Planned, reason: BaseException) -> LkError:
     )
 
 
-@contextlib.contextmanager
-def _planned_anew(
-    catalog: Catalog, views: dict[Name, list[View]], records: DataFrame, topics: Sequence[Name], planned: Planned
-) -> Iterator[list[tuple[Branch, Part]]]:
-    small = planned.size <= SMALL
-    records = records.coalesce(1) if small else records
-    frames = [held(views[topic], decoded(catalog, topic, records)) for topic in topics]
-    for frame in frames:
-        frame.persist(StorageLevel.MEMORY_AND_DISK)
-    try:
-        found = [
-            b for topic, frame in zip(topics, frames, strict=True) for b in branches_of(topic, views[topic], frame)
-        ]
-        yield [(b, Part(frame=b.frame)) for b in found]
-    finally:
-        for frame in frames:
-            frame.unpersist()
-
-
 def _reconcile(done: Computed, planned: Planned) -> None:
     """The hidden count of every partial is what was counted event by event."""
     for view, parts in done.partials.items():
@@ -162,12 +198,6 @@ def _reconcile(done: Computed, planned: Planned) -> None:
 
 
 def _rows(part: Part) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = _collected(part).to_pylist()
+    assert part.rows is not None
+    rows: list[dict[str, Any]] = part.rows.to_pylist()
     return rows
-
-
-def _collected(part: Part) -> pa.Table:
-    if part.rows is not None:
-        return part.rows
-    assert part.frame is not None
-    return part.frame.toArrow()

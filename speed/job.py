@@ -18,10 +18,11 @@ from core.catalog import Catalog
 from core.errors import LkError, Refused, TryAgain
 from core.ident import Name
 from infra import kafka, lake, leases, runs
+from infra.kafka_records import source_options
 from infra.roles import Serving
 from infra.runs import Run
 from infra.settings import Settings
-from infra.spark import POLL_RECORDS, log_file, session, with_more_tasks
+from infra.spark import log_file, session, with_more_tasks
 from speed import control, precedence, progress, tables, throttle
 from speed.epoch import Compute
 from speed.head import replay_head
@@ -177,15 +178,11 @@ def _start(spark: SparkSession, settings: Settings, sink: Sink) -> StreamingQuer
     run = sink.run
     sink.most = throttle.limit(settings, run.id)
     options = {
-        "kafka.bootstrap.servers": settings.bootstrap_servers,
+        **source_options(settings),
         "subscribe": ",".join(sorted(run.topics)),
         "startingOffsets": json.dumps(_starting(settings, run)),
-        "failOnDataLoss": "true",
-        "includeHeaders": "true",
-        "kafka.isolation.level": "read_committed",
         # Spark asks for the log's ends on the connection that its last fetch still waits on, partition by partition.
         "kafka.fetch.max.wait.ms": "1",
-        "kafka.max.poll.records": POLL_RECORDS,
         "maxOffsetsPerTrigger": str(throttle.epoch_size(settings, run.kind, sink.most)),
     }
     records = spark.readStream.format("kafka").options(**options).load()

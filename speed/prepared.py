@@ -20,12 +20,13 @@ from pyspark.sql import functions as fn
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from core.catalog import Catalog
+from core.decode import decode
 from core.ident import Name
 from core.view import View
 from infra import lake
 from infra.runs import Run
 from infra.settings import Settings
-from speed.branches import Branch, branches, decoded
+from speed.branches import Branch, branches
 from speed.progress import filesystem
 
 LARGEST = 32 * 1024 * 1024  # bytes of one epoch's files; above it, the records do not pass through the driver
@@ -114,7 +115,7 @@ def _plan_topic(
     spark: SparkSession, catalog: Catalog, inbox: str, topic: Name, views: Sequence[View]
 ) -> tuple[_Plan, ...] | None:
     write(inbox, topic, "[]")
-    events = decoded(catalog, topic, _records(spark, inbox, topic))
+    events = decode(catalog.topic(topic), _records(spark, inbox, topic))
     made = [_planned(branch) for branch in branches(topic, views, events)]
     plans = tuple(plan for plan in made if plan is not None)
     return plans if len(plans) == len(made) else None

@@ -79,13 +79,12 @@ def test_a_replay_heeds_its_limit_and_a_change_of_it_while_it_runs(world: World)
     world.send(mixed(seed=5, count=20))
     assert world.here("replay", "throttle", "--rate", "0", "--json").ok().json["limit"] is None
     assert world.here("replay", "wait", "--json").ok().json["done"] == total + 40
-    world.here("replay", "abandon", "--json").ok()
-    assert roles.roles(world.settings)[run] == "abandoned"
     world.settle()
     world.check()
 
 
 def test_a_planted_difference_is_found_named_and_refused(world: World) -> None:
+    """In the replay of the test before, which goes on, or in one that is started."""
     world.here("replay", "start", "--json").ok()
     world.here("replay", "wait", "--json").ok()
     run, served = runs.runs(world.settings)[-1].id, world.pieces.served()
@@ -109,6 +108,7 @@ def test_a_planted_difference_is_found_named_and_refused(world: World) -> None:
     sql = "SELECT count(*), sum(cells), sum(only_build), sum(only_run) FROM lake.control.comparisons WHERE cells > 0"
     assert list(trino.query(world.settings, sql).rows) == [(1, 1, 1, 1)]
     world.here("replay", "abandon", "--json").ok()
+    assert roles.roles(world.settings)[run] == "abandoned"
     world.check()
 
 
