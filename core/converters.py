@@ -14,7 +14,7 @@ from core.topic import Field
 EARLIEST_MS = 31_536_000_000  # 1971-01-01 UTC
 LATEST_MS = 7_258_118_400_000  # 2200-01-01 UTC, exclusive
 DECIMAL = re.compile(r"decimal\((\d{1,2}),(\d{1,2})\)\Z")
-_INTEGER = r"-?[0-9]{1,18}"
+_INTEGER = r"-?+[0-9]{1,18}+"  # what follows is never a digit, so nothing is given back
 
 
 def typed(field: Field, text: Column, sure: Column) -> Column:
@@ -74,8 +74,8 @@ def _decimal_form(kind: str) -> str:
     found = DECIMAL.match(kind)
     assert found, kind
     precision, scale = int(found[1]), int(found[2])
-    fraction = rf"(?:\.[0-9]{{1,{scale}}})?" if scale else ""
-    return rf"-?[0-9]{{1,{max(precision - scale, 1)}}}{fraction}"
+    fraction = rf"(?:\.[0-9]{{1,{scale}}}+)?+" if scale else ""
+    return rf"-?+[0-9]{{1,{max(precision - scale, 1)}}}+{fraction}"
 
 
 def _broken(field: Field, text: Column, value: Column, sure: Column) -> Column | None:

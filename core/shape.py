@@ -1,13 +1,15 @@
 """JSON records in the one shape that their version declares: a pattern reads them, at a third of a parser's cost.
 
-That is: the names in the declared order, strings without escapes, numbers as the field wants them; most producers
-write nothing else. Whatever differs (other order, escapes, nulls, more names) does not match, and is parsed.
+That is: the names in the declared order, strings without escapes, numbers as the field wants them, a space after each
+mark or after none; most producers write nothing else. Whatever differs (other order, escapes, nulls, more names) does
+not match, and is parsed.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
+from functools import reduce
 
 from pyspark.sql import Column
 from pyspark.sql import functions as fn
@@ -20,14 +22,20 @@ SEPARATOR = "\x01"  # no JSON text holds it as it is
 _STRING = r'"([^"\\\x00-\x1f]++)"'  # not empty: that is how a name which the version does not have looks
 # Patterns in which no quote, backslash or group can hide: they may stand between the quotes of a string.
 _STRICT = re.compile(r"(?:[\w|?*+]|\[(?:A-Z|a-z|0-9|[\w.])+\]|\{[0-9,]+\})+", re.ASCII)
+_MARKS = ((", ", ": "), (",", ":"))  # what producers put between members and after names; the longer is tried first
 _EITHER = rf"(?:{_STRING}|({NUMBER}))"
 
 
 def parts(topic: Topic, json: Json, names: tuple[str, ...]) -> Column:
-    """An array of texts. Where ``_text`` has a declared shape: an empty one, then that of each name."""
-    pattern, replacement = _pattern(topic, json, names)
-    text = fn.when(fn.startswith(fn.col("_text"), fn.lit("{")), fn.col("_text"))
-    return fn.split(fn.regexp_replace(text, pattern, replacement), SEPARATOR)
+    """An array of texts. Where ``_text`` has a declared shape: an empty one, then that of each name.
+
+    The beginning of a text tells the one pattern that it may match.
+    """
+    shapes = [_shape(topic, json, version, names, *marks) for version in json.versions for marks in _MARKS]
+    text = fn.col("_text")
+    cases = [(fn.startswith(text, fn.lit(begin)), fn.regexp_replace(text, *how)) for begin, *how in shapes]
+    first, *rest = cases
+    return fn.split(reduce(lambda case, pair: case.when(*pair), rest, fn.when(*first)), SEPARATOR)
 
 
 def matched(found: Column) -> Column:
@@ -40,20 +48,23 @@ def text(found: Column, number: int) -> Column:
     return fn.nullif(fn.get(found, fn.lit(number + 1)), fn.lit(""))
 
 
-def _pattern(topic: Topic, json: Json, names: tuple[str, ...]) -> tuple[str, str]:
-    """What a record of any version must match, and what to put for it: the groups of each name, between separators."""
+def _shape(
+    topic: Topic, json: Json, version: Version, names: tuple[str, ...], between: str, colon: str
+) -> tuple[str, str, str]:
+    """How a version's records begin, what one must match, and what to put for it: its texts between separators."""
+    members = _members(topic, json, version)
     groups: dict[str, list[str]] = defaultdict(list)
-    shapes, count = [], 0
-    for version in json.versions:
-        members = []
-        for name, value in _members(topic, json, version).items():
-            members.append(f'"{re.escape(name)}": ?{value}')
-            for _ in range(re.compile(value).groups):
-                count += 1
-                groups[name].append(f"${count}")
-        shapes.append(r"\{" + ", ?".join(members) + r"\}")
+    for count, name in enumerate((name for name in members for _ in range(_groups(members[name]))), 1):
+        groups[name].append(f"${count}")
+    pattern = between.join(f'"{re.escape(name)}"{colon}{value}' for name, value in members.items())
     texts = ("".join(groups[name]) for name in names)
-    return rf"\A(?:{'|'.join(shapes)})\z", SEPARATOR + SEPARATOR.join(texts) + SEPARATOR
+    stated = "" if version.number == 1 else f"{version.number}{between}"
+    begin = f'{{"{next(iter(members))}"{colon}{stated}'
+    return begin, rf"\A\{{{pattern}\}}\z", SEPARATOR + SEPARATOR.join(texts) + SEPARATOR
+
+
+def _groups(pattern: str) -> int:
+    return re.compile(pattern).groups
 
 
 def _members(topic: Topic, json: Json, version: Version) -> dict[str, str]:

@@ -24,7 +24,8 @@ def prepare(settings: Settings) -> bool:
     if not class_archive("spark") or archive_file("spark").is_file():
         return False
     with tempfile.TemporaryDirectory() as folder, bar("preparing Spark"):
-        here = settings.model_copy(update={"data": Path(folder), "spark_master": "local[2]"})
+        # Without the user's own views: a mistake in one of them is no reason to refuse set-up.
+        here = settings.model_copy(update={"data": Path(folder), "spark_master": "local[2]", "views": ()})
         with borrowed(here, "prepare") as spark:
             definitions.spark_problems(spark, definitions.load(here))
             _stream(spark, Path(folder))

@@ -45,11 +45,6 @@ class Part:
     frame: DataFrame | None = None
 
 
-def collected(part: Part) -> Part:
-    """The same rows, collected."""
-    return part if part.frame is None else Part(rows=part.frame.toArrow())
-
-
 @dataclass(frozen=True)
 class Computed:
     """The whole of an epoch, nothing of it written yet."""
@@ -112,8 +107,8 @@ class Compute:
         records = records.coalesce(1) if planned.size <= SMALL else records
         kept = held(self.views[topic], decode(self.catalog.topic(topic), records))
         frames.append(kept.persist(StorageLevel.MEMORY_AND_DISK))
-        parts = [(b, Part(frame=b.frame)) for b in branches_of(topic, self.views[topic], kept)]
-        return [(b, collected(part) if b.part == LEDGER else part) for b, part in parts]
+        found = branches_of(topic, self.views[topic], kept)
+        return [(b, Part(rows=b.frame.toArrow()) if b.part == LEDGER else Part(frame=b.frame)) for b in found]
 
     def _checked(self, parts: list[tuple[Branch, Part]], planned: Planned) -> Computed:
         ledgers = [row for b, part in parts if b.part == LEDGER for row in _rows(part)]
@@ -150,12 +145,15 @@ class Compute:
     ) -> list[tuple[Branch, Part]]:
         """The same parts; those of not too many rows are collected."""
 
-        def few(part: str) -> bool:
-            return 0 < bad <= _FEW_BAD if part == QUARANTINE else _most_bytes(part, ledgers) <= COLLECTED
+        def few(branch: Branch, part: Part) -> bool:
+            if part.frame is None:
+                return False
+            return 0 < bad <= _FEW_BAD if branch.part == QUARANTINE else _most_bytes(branch.part, ledgers) <= COLLECTED
 
-        wanted = [n for n, (b, part) in enumerate(parts) if part.frame is not None and few(b.part)]
-        found = dict(zip(wanted, self._side_by_side(lambda n: collected(parts[n][1]), wanted), strict=True))
-        return [(b, found.get(n, part)) for n, (b, part) in enumerate(parts)]
+        wanted = [b for b, part in parts if few(b, part)]
+        rest = [(b, part) for b, part in parts if not few(b, part)]
+        tables = self._side_by_side(lambda branch: branch.frame.toArrow(), wanted)
+        return rest + [(b, Part(rows=rows)) for b, rows in zip(wanted, tables, strict=True)]
 
     def _side_by_side(self, what: Callable[[One], Result], of: Sequence[One]) -> list[Result]:
         """What Spark gives for each, asked for at once: where one job waits or has a task too few, another goes on.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -44,6 +45,30 @@ def test_replays_of_any_epochs_and_partitions_are_what_plain_python_gives(
     sizes.append(replayed(stack, spark, catalog, 250))
     assert [sum(size) for size in sizes] == [total] * 3
     assert [len(size) for size in sizes] == [5, 1, 2]
+
+
+def test_a_big_epoch_fetches_each_record_once(
+    stack: Settings, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By Spark's own count of what its tasks read, where each piece of what is kept counts as one, too."""
+    monkeypatch.setattr(speed.epoch, "SMALL", 0)
+    one, other = (catalog_of(stack, prefix) for prefix in ("once", "twice"))
+    for each in (one, other):
+        send(stack, each, 2_000)
+    both = Catalog({**one.topics, **other.topics}, {**one.views, **other.views})
+    run = control.declare(stack, both, kind="replay", note="test")
+    before = read_by_tasks(spark)
+    catch_up(stack, spark, both, run)
+    assert [sum(count.records for count in epoch.counted.values()) for epoch in runs.epochs(stack, run.id)] == [4_000]
+    assert 4_000 <= read_by_tasks(spark) - before < 4_100
+
+
+def read_by_tasks(spark: SparkSession) -> int:
+    """Records that all tasks of the session have read so far."""
+    sc: Any = spark.sparkContext
+    quantiles = sc._gateway.new_array(sc._jvm.double, 0)
+    stages = sc._jsc.sc().statusStore().stageList(None, False, False, quantiles, sc._jvm.java.util.ArrayList())
+    return sum(stages.apply(n).inputRecords() for n in range(stages.size()))
 
 
 def test_a_replay_is_a_group_of_its_own_and_its_id_is_never_used_again(stack: Settings, spark: SparkSession) -> None:

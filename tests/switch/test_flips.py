@@ -38,9 +38,12 @@ def test_ten_switches_under_load_show_no_error_and_no_mix(world: World) -> None:
         load.start()
         world.here("switch", "kappa", "--json").ok()
         kappa = served(world)
+        rollbacks = 0
         with reading(world.settings, count=2, pause=0.1) as quick:
-            for _ in range(4):
-                world.here("rollback", "--json").ok()
+            while rollbacks < 4 or min(len(reader.answers) for reader in quick) <= 20:
+                for _ in range(2):  # there and back
+                    world.here("rollback", "--json").ok()
+                rollbacks += 2
         world.here("switch", "lambda", "--json").ok()
         assert served(world) == kappa
         world.here("switch", "kappa", "--run", kappa, "--json").ok()
@@ -51,17 +54,16 @@ def test_ten_switches_under_load_show_no_error_and_no_mix(world: World) -> None:
     done = [p.kind for p in control.publications(world.settings)[before:] if p.state == "done"]
     assert [kind for kind in done if kind != "run"] == [
         "kappa",
-        *["rollback"] * 4,
+        *["rollback"] * rollbacks,
         "lambda",
         "kappa",
         *["rollback"] * 3,
     ]
     assert load.lots > 20
     assert [len(reader.answers) > 20 for reader in steady] == [True]
-    assert [len(reader.answers) > 5 for reader in quick] == [True] * 2
     world.settle_all()
     world.log.read()
-    check([*steady, *quick], world.log.records, back=7)
+    check([*steady, *quick], world.log.records, back=rollbacks + 3)
     world.check()
 
 
