@@ -54,17 +54,14 @@ def _shape(
     """How a version's records begin, what one must match, and what to put for it: its texts between separators."""
     members = _members(topic, json, version)
     groups: dict[str, list[str]] = defaultdict(list)
-    for count, name in enumerate((name for name in members for _ in range(_groups(members[name]))), 1):
-        groups[name].append(f"${count}")
+    homes = [name for name, value in members.items() for _ in range(re.compile(value).groups)]
+    for number, name in enumerate(homes, 1):
+        groups[name].append(f"${number}")
     pattern = between.join(f'"{re.escape(name)}"{colon}{value}' for name, value in members.items())
     texts = ("".join(groups[name]) for name in names)
     stated = "" if version.number == 1 else f"{version.number}{between}"
     begin = f'{{"{next(iter(members))}"{colon}{stated}'
     return begin, rf"\A\{{{pattern}\}}\z", SEPARATOR + SEPARATOR.join(texts) + SEPARATOR
-
-
-def _groups(pattern: str) -> int:
-    return re.compile(pattern).groups
 
 
 def _members(topic: Topic, json: Json, version: Version) -> dict[str, str]:

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import pyarrow as pa
-from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
+from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Transaction, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError
 
-from core.errors import TryAgain
+from core.errors import LkError, TryAgain
 from core.ident import Name
 from infra import delta, lake
 from infra.holder import Holder
@@ -39,6 +39,9 @@ _SCHEMA = pa.schema(
 )
 TABLE = Name("leases")
 _RETENTION = "interval 10 minutes"
+_TIDY = 100  # heartbeats; meanwhile the table's log grows
+# After a commit delta-rs would delete old entries, and fail when another process does so at that moment.
+_HOOKS = PostCommitHookProperties(create_checkpoint=True, cleanup_expired_logs=False)
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,7 @@ class Lease:
 
     def release(self) -> None:
         """Gives the lease back; nothing happens when it is lost already."""
-        with self._lock, contextlib.suppress(DeltaError, TryAgain):
+        with self._lock, contextlib.suppress(DeltaError, OSError, LkError):
             table = delta.table(self._path)
             self.check_against(table)
             _write(table, self.name, self.generation, self.holder, released=True)
@@ -135,18 +138,34 @@ def append(lease: Lease, path: str, rows: pa.Table) -> int:
     table = delta.table(path)
     lease.check_against(table)
     with _conflicts(lease.name):
-        write_deltalake(table, rows, mode="append", commit_properties=CommitProperties(app_transactions=[lease.fence]))
+        write_deltalake(
+            table,
+            rows,
+            mode="append",
+            commit_properties=CommitProperties(app_transactions=[lease.fence]),
+            post_commithook_properties=_HOOKS,
+        )
     return delta.version(path)
 
 
 def _beating(lease: Lease, stop: threading.Event, every: float) -> None:
+    beats = 0
     while not stop.wait(every):
+        beats += 1
+        if beats % _TIDY == 0:
+            _tidy(lease._path)
         try:
             lease.beat()
         except TryAgain:
             return
-        except DeltaError:
+        except (DeltaError, OSError, LkError):
             continue  # a commit in between, or storage that hiccups: the next beat is soon enough
+
+
+def _tidy(path: str) -> None:
+    """Deletes what is older than the table keeps; of several processes that do, one may find it gone already."""
+    with contextlib.suppress(DeltaError, OSError):
+        delta.vacuum(path)
 
 
 def _take(path: str, name: Name, patience: float) -> Lease:
@@ -160,7 +179,7 @@ def _take(path: str, name: Name, patience: float) -> Lease:
     with _conflicts(name):
         _write(table, name, lease.generation, lease.holder, released=False)
     if lease.generation % 50 == 0:
-        delta.vacuum(path)
+        _tidy(path)
     return lease
 
 
@@ -190,6 +209,7 @@ def _write(table: DeltaTable, name: Name, generation: int, holder: Holder, *, re
         mode="overwrite",
         predicate=f"name = '{name}'",
         commit_properties=CommitProperties(app_transactions=txns),
+        post_commithook_properties=_HOOKS,
     )
 
 
@@ -199,6 +219,7 @@ def _empty_commit(table: DeltaTable, txns: list[Transaction]) -> None:
         mode="append",
         schema=table.schema(),
         commit_properties=CommitProperties(app_transactions=txns),
+        post_commithook_properties=_HOOKS,
     )
 
 

@@ -44,7 +44,7 @@ def check(pieces: Pieces, log: Log, *, live: bool = True) -> None:
 def check_status(pieces: Pieces, log: Log) -> None:
     """Fails unless `lk status` counts exactly the records of the log and finds nothing wrong."""
     found = serving.status(pieces.settings, pieces.catalog)
-    assert found.unhealthy == ()
+    assert found.unhealthy == (), found.unhealthy
     assert [view.lag for view in found.views] == [0] * len(pieces.catalog.views)
     counted = [
         (str(line.topic), line.partition, line.offsets, line.decoded, line.quarantined) for line in found.partitions

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,6 +14,7 @@ import pytest
 from core.errors import TryAgain
 from infra import control, delta, lake, leases
 from infra.settings import Settings
+from tests.support.waiting import eventually
 
 SCHEMA = pa.schema([("n", pa.int64())])
 ONE = pa.table({"n": [1]}, schema=SCHEMA)
@@ -42,6 +43,20 @@ with leases.hold(settings, name, fenced=[table]) as lease:
 print("; ".join(said), flush=True)
 """
 
+BEATING = """
+import sys, threading
+from pathlib import Path
+from infra import leases
+from infra.settings import Settings
+
+data, name = sys.argv[1:]
+with leases.hold(Settings(data=Path(data)).model_copy(update={"lease_seconds": 0.03}), name):
+    print("held", flush=True)
+    sys.stdin.readline()
+    alive = [thread.name for thread in threading.enumerate()]
+    print("beating" if f"lease-{name}" in alive else alive, flush=True)
+"""
+
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
@@ -58,7 +73,21 @@ def table(settings: Settings) -> str:
 @contextmanager
 def holder(settings: Settings, name: str, table: str) -> Iterator[subprocess.Popen[str]]:
     """Another process that holds the lease, then tries to check and to commit when it is told to go on."""
-    argv = [sys.executable, "-c", HOLDER, str(settings.data), name, table]
+    with child_of(HOLDER, str(settings.data), name, table) as child:
+        yield child
+
+
+@contextmanager
+def beating(settings: Settings, name: str) -> Iterator[subprocess.Popen[str]]:
+    """Another process that holds the lease and beats all the time."""
+    with child_of(BEATING, str(settings.data), name) as child:
+        yield child
+
+
+@contextmanager
+def child_of(script: str, *args: str) -> Iterator[subprocess.Popen[str]]:
+    """A process that runs the script, once it holds its lease; killed at the end."""
+    argv = [sys.executable, "-c", script, *args]
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout
         assert child.stdout.readline().startswith("held")
@@ -140,3 +169,23 @@ def test_leases_do_not_disturb_each_other(settings: Settings) -> None:
         batch.check()
         other.check()
         assert (batch.generation, other.generation) == (1, 1)
+
+
+def test_heartbeats_go_on_while_old_entries_of_the_log_are_deleted(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By several processes at once, each of which may find an entry gone that it was about to delete."""
+    monkeypatch.setattr(leases, "_RETENTION", "interval 1 seconds")
+    with leases.hold(settings, "batch"):
+        pass
+    names = [f"run_r00000{n}" for n in range(1, 5)]
+    with ExitStack() as held:
+        children = [held.enter_context(beating(settings, name)) for name in names]
+
+        def tidied() -> None:
+            path = lake.control(settings, leases.TABLE)
+            assert delta.version(path) >= 1_000
+            assert not Path(path, "_delta_log", f"{100:020d}.json").exists()
+
+        eventually(settings, 120, tidied)
+        assert [answer(child) for child in children] == ["beating"] * 4
