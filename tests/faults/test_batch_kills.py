@@ -60,12 +60,12 @@ def test_a_batch_killed_at_every_step_is_finished_by_the_next_one(world: World) 
         killed(world, "publish", fault)
         world.check(healthy=False)
         begun = fault.startswith(("serving.1", "serving.2", "serving.3"))
-        said = world.lk("status", "--json")
+        said = world.here("status", "--json")
         assert said.code == begun, said.said
         assert any("was begun and not finished" in reason for reason in said.json["unhealthy"]) == begun
     last = done(world)[-1]
     assert len(done(world)) == before + 1
-    assert world.lk("publish", "--json").ok().json["seq"] == last.seq
+    assert world.here("publish", "--json").ok().json["seq"] == last.seq
     assert {pin.build for pin in last.pins.values()} == {claims[-1].build}
     world.check()
 
@@ -93,9 +93,9 @@ def test_a_slow_batch_does_not_publish_behind_a_newer_one(world: World, spark: S
     world.settle()
     newer = world.build(spark)
     assert newer != slow
-    world.lk("publish", "--build", newer, "--json").ok()
+    world.here("publish", "--build", newer, "--json").ok()
     served = world.pieces.served()
-    late = world.lk("publish", "--build", slow, "--json")
+    late = world.here("publish", "--build", slow, "--json")
     assert (late.code, "would go back" in late.json["error"]) == (1, True), late.said
     assert world.pieces.served() == served
     world.check()
@@ -105,7 +105,7 @@ def test_a_batch_without_new_records_publishes_nothing_new(world: World, spark: 
     world.running()
     world.settle()
     first = world.build(spark)
-    seq = world.lk("publish", "--json").ok().json["seq"]
+    seq = world.here("publish", "--json").ok().json["seq"]
     assert world.build(spark) == first
-    assert world.lk("publish", "--json").ok().json["seq"] == seq
+    assert world.here("publish", "--json").ok().json["seq"] == seq
     world.check()

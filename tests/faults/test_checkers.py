@@ -27,7 +27,7 @@ def still(world: World, spark: SparkSession) -> World:
     world.send(trades(70))
     world.settle()
     world.build(spark)
-    world.lk("publish", "--json").ok()
+    world.here("publish", "--json").ok()
     for seed in (71, 72):
         world.send([*trades(seed), Sent("trades", b"ACME", b"no trade")])
         world.settle()
@@ -82,7 +82,7 @@ def planted(world: World, defect: Callable[[DeltaTable, int], None]) -> Iterator
 
 def ledger_reasons(world: World) -> list[str]:
     """What `lk status` says about rows; that the run is stopped is not one of them."""
-    said = world.lk("status", "--json")
+    said = world.here("status", "--json")
     assert said.code == 1, said.said
     return [reason for reason in said.json["unhealthy"] if "rows" in reason]
 
@@ -106,7 +106,7 @@ def test_a_pin_that_is_off_by_one_epoch_is_found(still: World, step: int) -> Non
     try:
         with pytest.raises(AssertionError, match=rf"serving\.{VIEW}"):
             compare.check(still.pieces, still.log)
-        said = still.lk("status", "--json")
+        said = still.here("status", "--json")
         assert any(f"view {VIEW} does not serve what was published" in reason for reason in said.json["unhealthy"])
     finally:
         trino.replace_view(still.settings, PINNED, pin.inner, pin.text)

@@ -45,7 +45,7 @@ def test_processes_that_wake_after_their_successors_change_nothing(world: World,
     try:
         world.settle()
         newer = world.build(spark)
-        assert world.lk("publish", "--json").ok().json["pins"]["trade_stats"]["build"] == newer
+        assert world.here("publish", "--json").ok().json["pins"]["trade_stats"]["build"] == newer
         world.check()
         served, tables = world.pieces.served(), world.versions("archive", "batch")
         history = control.publications(world.settings)
@@ -57,7 +57,7 @@ def test_processes_that_wake_after_their_successors_change_nothing(world: World,
             assert "lease lost" in ended.json["error"] or "another process" in ended.json["error"], ended.said
         os.killpg(pid, signal.SIGCONT)
         world.gone(pid)
-        assert "lease lost" in world.lk("logs", f"speed-{world.run}").ok().out
+        assert "lease lost" in world.here("logs", f"speed-{world.run}").ok().out
 
         assert world.pieces.served() == served
         assert control.publications(world.settings) == history

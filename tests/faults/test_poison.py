@@ -32,11 +32,11 @@ def test_poison_of_every_kind_is_in_quarantine_once_and_good_records_are_not_aff
     assert sorted(got, key=repr) == sorted(wanted, key=repr)
     world.check()
     build = world.build(spark)
-    assert world.lk("publish", "--json").ok().json["pins"]["trade_stats"]["build"] == build
+    assert world.here("publish", "--json").ok().json["pins"]["trade_stats"]["build"] == build
     held = [q for q in world.pieces.quarantined_by_batch() if q in found]
     assert held == found
     world.check()
-    listed = world.lk("quarantine", "list", "--limit", "10000", "--json").ok().json
+    listed = world.here("quarantine", "list", "--limit", "10000", "--json").ok().json
     assert [(q["topic"], q["partition"], q["offset"], q["rule"]) for q in listed] == [
         (topic, *place) for topic in ("access_log", "trades") for place in quarantined(world, topic)
     ]
@@ -64,8 +64,8 @@ def test_events_late_by_days_are_in_their_windows_before_and_after_a_batch(world
     world.send([trade(rng, n, millis(NOON) - day * DAY_MS) for n, day in enumerate(days)])
     world.settle()
     world.check()
-    seen = world.lk("show", "trades_by_day", "--json").ok().json
+    seen = world.here("show", "trades_by_day", "--json").ok().json
     assert sum(row["day"].startswith("1985-02-17") for row in seen) == 1
     world.build(spark)
-    world.lk("publish", "--json").ok()
+    world.here("publish", "--json").ok()
     world.check()

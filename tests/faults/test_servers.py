@@ -57,7 +57,7 @@ def test_trino_killed_in_the_middle_of_a_publish_serves_one_build_or_the_other(
     stack.up(world.settings)
     world.check(healthy=False)
     assert {one.build for one in world.pieces.served().values()} != {build}
-    world.lk("up", "--json").ok()
+    world.here("up", "--json").ok()
     assert control.publications(world.settings)[-1].state == "done"
     assert {one.build for one in world.pieces.served().values()} == {build}
     world.check()
@@ -70,9 +70,9 @@ def test_a_view_whose_stored_text_is_broken_is_made_again_by_up(world: World) ->
     stored = sorted((world.settings.data / "lake" / trino.METASTORE / "pinned").glob("*/.trinoSchema"))
     assert len(stored) == len(world.catalog.views)
     stored[0].write_bytes(stored[0].read_bytes()[:20])
-    said = world.lk("status", "--json")
+    said = world.here("status", "--json")
     assert said.code == 1, said.said
-    world.lk("up", "--json").ok()
+    world.here("up", "--json").ok()
     assert control.publications(world.settings)[-1].seq == seq
     world.check()
 
@@ -95,5 +95,5 @@ def test_a_partition_added_while_running_is_read_from_its_first_record(world: Wo
     assert world.running() == pid
     world.check()
     world.build(spark)
-    world.lk("publish", "--json").ok()
+    world.here("publish", "--json").ok()
     world.check()

@@ -128,7 +128,7 @@ class Shop:
         """Fails unless readers see what today's rules make of the log, and everything is healthy."""
         self.settle()
         assert self.shown() == self.wanted()
-        self.lk("status", "--json").ok()
+        self.here("status", "--json").ok()
 
     def _edit(self, name: str, old: str, new: str) -> None:
         path = self.folder / f"{name}.py"

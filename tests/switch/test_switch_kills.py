@@ -68,7 +68,7 @@ def test_a_rollback_killed_at_any_step_is_finished_by_any_command(world: World, 
     ended = world.lk("rollback", "--json", fault=f"{fault}:kill")
     assert ended.code == -signal.SIGKILL, ended.said
     world.take_proof(fault.partition(":")[0])
-    world.lk("up", "--json").ok()
+    world.here("up", "--json").ok()
     world.settle_all()
     world.check()
     assert world.publication.seq >= before.seq
