@@ -44,6 +44,7 @@ _LOCAL_CHECKPOINT = {
     "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming.checkpointing"
     ".FileSystemBasedCheckpointFileManager",
 }
+_LOOK = 1.0  # seconds between two looks at who serves, at the limit and at the query; a signal is heeded at once
 _MORE_TASKS = 2  # of a replay: beside a live run each task counts when the machine divides its time
 _NEW = "start a new run: `lk speed start --new`"
 # What Spark says when the broker, not the data, is the reason.
@@ -92,7 +93,7 @@ def _drive(settings: Settings, catalog: Catalog, run: Name, stop: threading.Even
             sink.serving = serving.now()
             if throttle.limit(settings, run) != sink.most:
                 query = _resized(spark, settings, query, sink)
-            if not query.isActive or stop.wait(0.2):
+            if not query.isActive or stop.wait(_LOOK):
                 break
         finish(query, sink)
 

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 Event = dict[str, Any]
@@ -42,8 +43,9 @@ def moment(ms: int) -> datetime:
     return EPOCH + timedelta(milliseconds=ms)
 
 
+@lru_cache(maxsize=20_000)
 def decode_record(topic: str, record: Record) -> Event | str:
-    """The event, or the name of the first rule that the record breaks."""
+    """The event, or the name of the first rule that the record breaks; asked about the same records many times."""
     try:
         text = _text(topic, record)
         event = _trade(text) if topic == "trades" else _request(text)
