@@ -40,7 +40,7 @@ _SCHEMA = pa.schema(
 TABLE = Name("leases")
 _RETENTION = "interval 10 minutes"
 _TIDY = 100  # heartbeats; meanwhile the table's log grows
-# After a commit delta-rs would delete old entries, and fail when another process does so at that moment.
+# After a commit delta-rs would delete old entries, and fail when another process does so: all holders write this table.
 _HOOKS = PostCommitHookProperties(create_checkpoint=True, cleanup_expired_logs=False)
 
 
@@ -138,13 +138,7 @@ def append(lease: Lease, path: str, rows: pa.Table) -> int:
     table = delta.table(path)
     lease.check_against(table)
     with _conflicts(lease.name):
-        write_deltalake(
-            table,
-            rows,
-            mode="append",
-            commit_properties=CommitProperties(app_transactions=[lease.fence]),
-            post_commithook_properties=_HOOKS,
-        )
+        write_deltalake(table, rows, mode="append", commit_properties=CommitProperties(app_transactions=[lease.fence]))
     return delta.version(path)
 
 
