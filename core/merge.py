@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from core.ident import Name
 from core.view import ROWS, View
 
@@ -26,9 +28,10 @@ def serving_sql(view: View, parts: list[str]) -> str:
     return _select(stored + shown, f"({merge_sql(view, parts)})")
 
 
-def ledger_sql(view: View, parts: list[str]) -> str:  # noqa: ARG001  one shape for all three
-    """One number: how many view rows the parts are made of."""
-    return _select([f"coalesce(sum({ROWS}), 0)"], _union(parts))
+def ledger_sql(parts: Mapping[Name, list[str]]) -> str:
+    """One row per view: its name, and how many view rows its parts are made of."""
+    rows = f"coalesce(sum({ROWS}), 0)"
+    return " UNION ALL ".join(_select([f"'{view}'", rows], _union(found)) for view, found in parts.items())
 
 
 def comments(view: View) -> dict[str, str]:

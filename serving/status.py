@@ -101,12 +101,11 @@ def _broken(line: Line) -> str:
 
 
 def _rows(settings: Settings, catalog: Catalog, reaches: dict[Name, Reach], wrong: list[str]) -> tuple[ViewLine, ...]:
-    lines: list[ViewLine] = []
     with _reasons(wrong):
-        for view, reach in reaches.items():
-            lines.append(ledger.view_line(settings, catalog, view, reach))
-    wrong += [f"view {x.view} serves {x.served} rows, {x.counted} were counted" for x in lines if not x.ok]
-    return tuple(lines)
+        lines = ledger.view_lines(settings, catalog, reaches)
+        wrong += [f"view {x.view} serves {x.served} rows, {x.counted} were counted" for x in lines if not x.ok]
+        return lines
+    return ()
 
 
 def _states(

@@ -3,6 +3,7 @@
 import pytest
 
 from core.errors import Usage
+from core.ident import Name
 from core.measures import Count, Latest, Sum
 from core.merge import comments, ledger_sql, merge_sql, part_sql, serving_sql
 from core.view import Key, Shown, View, Window
@@ -36,8 +37,11 @@ def test_people_see_no_hidden_columns() -> None:
     )
 
 
-def test_the_ledger_is_one_number() -> None:
-    assert ledger_sql(VIEW, ["A", "B"]) == "SELECT coalesce(sum(_rows), 0) FROM (A UNION ALL B)"
+def test_the_ledger_is_one_number_per_view() -> None:
+    assert ledger_sql({Name("v"): ["A", "B"], Name("w"): ["C"]}) == (
+        "SELECT 'v', coalesce(sum(_rows), 0) FROM (A UNION ALL B) UNION ALL "
+        "SELECT 'w', coalesce(sum(_rows), 0) FROM (C)"
+    )
 
 
 def test_comments_are_of_the_shown_columns() -> None:
