@@ -13,12 +13,12 @@ from batch.gate import Count, Verdict, count, judge
 from core.catalog import Catalog
 from core.changed import changed, refusal
 from core.cut import Cut
-from core.decode import decoded_columns
+from core.decode import decoded_ddl
 from core.errors import Refused
 from core.ident import Name
 from core.partial import combine, partial
-from core.topic import Topic
-from core.view import View
+from core.units import answer, source_rows
+from core.view import Keyed, Rollup, View
 from infra import control, delta, faults, lake
 from infra.archive import Archive, below, generation
 from infra.control import Built, Claim, How
@@ -92,7 +92,7 @@ def _check_definitions(catalog: Catalog, claim: Claim) -> None:
 def _archives(settings: Settings, catalog: Catalog, claim: Claim) -> dict[Name, Archive]:
     names = {Name(source) for view in catalog.views.values() for source in view.sources}
     looked = {name: generation(settings, name, claim.decoders[name]) for name in sorted(names)}
-    found = {name: replace(a, columns=_ddl(catalog.topic(name))) for name, a in looked.items()}
+    found = {name: replace(a, columns=decoded_ddl(catalog.topic(name))) for name, a in looked.items()}
     for name, archive in found.items():
         short = archive.ends.behind(claim.cut.only([name]))
         if short:
@@ -104,14 +104,12 @@ def _archives(settings: Settings, catalog: Catalog, claim: Claim) -> dict[Name, 
     return found
 
 
-def _ddl(topic: Topic) -> str:
-    return ", ".join(f"`{name}` {kind}" for name, kind in decoded_columns(topic).items())
-
-
 def _plan(work: _Work, view: View, incremental: bool) -> _Plan:
     name = Name(view.name)
     if not incremental:
         return _Plan(view, "full", Cut(), None, "")
+    if isinstance(view, Keyed):
+        return _Plan(view, "full", Cut(), None, "in full: a late event may change any unit of a keyed view")
     passed = [
         b
         for b in control.builds(work.settings)
@@ -152,7 +150,8 @@ def _build(work: _Work, plan: _Plan, counts: Mapping[Name, Count]) -> Built:
     faults.reach("batch.6_before_built")
     written = work.spark.read.format("delta").load(path)
     mine = [counts[Name(source)] for source in plan.view.sources]
-    verdict = judge(plan.view, written, mine, plan.base.checks if plan.base else None)
+    used = _used(work, plan.view) if isinstance(plan.view, Keyed) else None
+    verdict = judge(plan.view, written, mine, plan.base.checks if plan.base else None, used)
     built = _row(work, plan, path, verdict, time.monotonic() - began)
     control.add_built(work.settings, work.lease, built)
     faults.reach("batch.7_after_built")
@@ -160,19 +159,37 @@ def _build(work: _Work, plan: _Plan, counts: Mapping[Name, Count]) -> Built:
 
 
 def _rows(work: _Work, plan: _Plan) -> DataFrame:
+    if isinstance(plan.view, Keyed):
+        return answer(plan.view, _sources(work, plan.view))
+    return _added_up(work, plan, plan.view)
+
+
+def _sources(work: _Work, view: Keyed) -> dict[str, DataFrame]:
+    """The events that a keyed view is a query over."""
+    topics = {source: work.catalog.topic(source) for source in view.sources}
+    return {name: source_rows(view, topic, _events(work, name, Cut())) for name, topic in topics.items()}
+
+
+def _events(work: _Work, source: str, start: Cut) -> DataFrame:
+    return below(work.spark, work.archives[Name(source)], work.claim.cut, start)
+
+
+def _added_up(work: _Work, plan: _Plan, view: Rollup) -> DataFrame:
     """Partial results of every source, and of the earlier build, made one."""
-    parts = [
-        partial(plan.view, below(work.spark, work.archives[Name(source)], work.claim.cut, plan.start))
-        for source in plan.view.sources
-    ]
+    parts = [partial(view, _events(work, source, plan.start)) for source in view.sources]
     if plan.base:
         base = lake.batch(work.settings, plan.base.view, plan.base.build)
         parts.append(work.spark.read.format("delta").load(base))
     if len(parts) == 1:
         return parts[0]
-    columns = [column.name for column in plan.view.stored_columns]
+    columns = [column.name for column in view.stored_columns]
     union = functools.reduce(lambda a, b: a.unionByName(b), (part.select(*columns) for part in parts))
-    return combine(plan.view, union)
+    return combine(view, union)
+
+
+def _used(work: _Work, view: Keyed) -> int:
+    """How many events the query had; they are counted event by event too, which must agree."""
+    return sum(rows.count() for rows in _sources(work, view).values())
 
 
 def _write(view: View, rows: DataFrame, path: str) -> None:

@@ -76,10 +76,10 @@ def count(spark: SparkSession, archive: Archive, views: Sequence[View], cut: Cut
     return Count(found, counted, tuple(problems))
 
 
-def judge(view: View, built: DataFrame, counts: Sequence[Count], base: str | None) -> Verdict:
+def judge(view: View, built: DataFrame, counts: Sequence[Count], base: str | None, used: int | None = None) -> Verdict:
     """Counts the build's rows and evaluates every check; one that cannot be evaluated fails by its name.
 
-    ``base`` is what the gate said of the build that this one was added to.
+    ``base`` is what the gate said of the build that this one was added to, ``used`` how many events a keyed view had.
     """
     try:
         row = built.agg(*_totals(), *(_broken(check.sql).alias(f"check_{check.name}") for check in view.checks)).first()
@@ -92,7 +92,7 @@ def judge(view: View, built: DataFrame, counts: Sequence[Count], base: str | Non
     before: dict[str, Any] = json.loads(base) if base else {"expected": 0, "ledger": {}}
     return Verdict(
         rows=totals["n"],
-        counted=int(totals["counted"]),
+        counted=int(totals["counted"]) if used is None else used,
         expected=before["expected"] + sum(count.rows[Name(view.name)] for count in counts),
         failures=failures,
         problems=tuple(problem for count in counts for problem in count.problems),

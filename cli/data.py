@@ -17,6 +17,7 @@ from core.ident import Name
 
 if TYPE_CHECKING:
     from core.catalog import Catalog
+    from core.view import View
     from infra.definitions import Problem
     from infra.producer import Acknowledged
     from speed.quarantine import Quarantined
@@ -130,11 +131,11 @@ def _print_views(found: Catalog) -> None:
     table("", ["view", "from", "one row per", "what it is"], rows)
 
 
-def _grain(view: object) -> str:
-    from core.view import View
+def _grain(view: View) -> str:
+    from core.view import Rollup
 
-    assert isinstance(view, View)
-    return ", ".join(column.name for column in view.key_columns)
+    columns = view.key_columns if isinstance(view, Rollup) else view.unit_columns[:-1]
+    return ", ".join(column.name for column in columns)
 
 
 def _print_problems(problems: list[Problem]) -> None:

@@ -39,6 +39,11 @@ def decoded_columns(topic: Topic) -> dict[str, str]:
     return {**raw, ERROR: "string", EVENT_TIME: "timestamp", **{field.name: field.type for field in topic.fields}}
 
 
+def decoded_ddl(topic: Topic) -> str:
+    """The same as Spark's DDL."""
+    return ", ".join(f"`{name}` {kind}" for name, kind in decoded_columns(topic).items())
+
+
 def raw(archived: DataFrame) -> DataFrame:
     """Archive rows under the names of Kafka's source, to be decoded again."""
     return archived.select(*(fn.col(name).alias(source) for source, (name, _) in SOURCE_COLUMNS.items()))

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import Field, fields, is_dataclass
 from typing import Any
 
-from core import decode, partial
+from core import decode, partial, units
 from core.ident import Name
 from core.topic import Topic
-from core.view import View
+from core.view import Keyed, View
 
 _NOT_DATA = {"comment", "shown", "checks", "partitions"}
 
@@ -23,8 +23,9 @@ def topic_digest(topic: Topic) -> Name:
 
 def view_digest(view: View, topics: Mapping[Name, Topic]) -> Name:
     """Digest of what a view computes, with the decoders of its sources."""
+    semantics = units.SEMANTICS if isinstance(view, Keyed) else partial.SEMANTICS
     sources = [topic_digest(topics[Name(source)]) for source in sorted(view.sources)]
-    return _digest({"view": _plain(view), "sources": sources, "semantics": partial.SEMANTICS})
+    return _digest({"view": _plain(view), "sources": sources, "semantics": semantics})
 
 
 def _digest(value: object) -> Name:

@@ -15,14 +15,14 @@ from pyspark.sql import functions as fn
 from core.decode import ERROR, EVENT_TIME, RAW_COLUMNS
 from core.measures import BLOCK
 from core.partial import PANE, combine, named, ordered, pane, placed
-from core.view import ROWS, View
+from core.view import ROWS, Rollup
 
 _PLACE = ("_topic", "_partition")
 _BAD = "_bad"  # the whole record, of a bad one
 _FIRST, _LAST = "_first_offset", "_last_offset"
 
 
-def share(views: Sequence[View]) -> bool:
+def share(views: Sequence[Rollup]) -> bool:
     """Whether grains hold all of these views: the same keys, nothing left out or exploded, panes that nest."""
     keys = {tuple((key.expr, key.type) for key in view.keys) for view in views}
     plain = all(view.where is None and view.explode is None for view in views)
@@ -30,7 +30,7 @@ def share(views: Sequence[View]) -> bool:
     return len(keys) == 1 and plain and all(size % min(sizes) == 0 for size in sizes)
 
 
-def grains(views: Sequence[View], events: DataFrame) -> DataFrame:
+def grains(views: Sequence[Rollup], events: DataFrame) -> DataFrame:
     """Decoded rows of one topic, aggregated per partition, key and smallest pane; a bad record stays a row, whole.
 
     ``views`` must ``share``.
@@ -46,7 +46,7 @@ def grains(views: Sequence[View], events: DataFrame) -> DataFrame:
     return frame.agg(*named(values), fn.count(fn.lit(1)).alias(ROWS), *offsets)
 
 
-def partial_of(view: View, found: DataFrame) -> DataFrame:
+def partial_of(view: Rollup, found: DataFrame) -> DataFrame:
     """What ``core.partial.partial`` gives for the events that the grains were made of."""
     names = [name for measure in view.measures for name in measure.aggregate]
     blocks = [name for name in BLOCK if name in found.columns]
@@ -60,7 +60,7 @@ def partial_of(view: View, found: DataFrame) -> DataFrame:
     return combine(view, placed(view, good))
 
 
-def ledger_of(views: Sequence[View], found: DataFrame) -> DataFrame:
+def ledger_of(views: Sequence[Rollup], found: DataFrame) -> DataFrame:
     """What ``core.partial.ledger`` gives for those events: every view's rows are counted before it is regrouped.
 
     Besides, ``bytes_<view>`` is how many bytes the view's partial has at most.
@@ -83,11 +83,11 @@ def bad_of(found: DataFrame) -> DataFrame:
     return bad.select(*(fn.col(_BAD)[name].alias(name) for name in RAW_COLUMNS), ERROR)
 
 
-def _copies(view: View) -> int:
+def _copies(view: Rollup) -> int:
     return view.window.copies if view.window else 1
 
 
-def _width(view: View, found: DataFrame) -> Column:
+def _width(view: Rollup, found: DataFrame) -> Column:
     """Bytes of a grain's rows in a view: sixteen a column, and the longest text of each column of texts."""
     mine = [f"_key{n}" for n in range(len(view.keys))]
     mine += [f"{view.name}__{name}" for measure in view.measures for name in measure.aggregate]

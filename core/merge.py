@@ -1,24 +1,30 @@
-"""Trino SQL that merges parts of a view: generated from its measures, never written by hand."""
+"""Trino SQL that merges parts of a view: generated from its definition, never written by hand."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from core.ident import Name
-from core.view import ROWS, View
+from core.view import ROWS, Keyed, Rollup, View
+
+_EPOCH = "_epoch"  # of a row of a keyed view: which of the parts is newer
+_BUILT = "BIGINT '-2'"  # a build is older than every epoch; the head from the archive is epoch -1
 
 
-def part_sql(view: View, table: str, where: str | None = None) -> str:
-    """The stored columns of one table; ``table`` and ``where`` are SQL text made from Names and integers."""
-    return _select([_column(column.name) for column in view.stored_columns], table, where=where)
+def batch_part(view: View, table: str) -> str:
+    """What a build holds of a view; ``table`` is SQL text made from Names."""
+    return _part(view, table, _BUILT)
+
+
+def speed_part(view: View, table: str, after: int, until: int | None = None) -> str:
+    """What a run's epochs after one, up to another, gave; ``table`` is SQL text made from Names."""
+    where = f"first_epoch > {after:d}" + (f" AND last_epoch <= {until:d}" if until is not None else "")
+    return _part(view, table, "last_epoch", where)
 
 
 def merge_sql(view: View, parts: list[str]) -> str:
-    """All stored columns, hidden ones too, one row per key."""
-    keys = [_column(column.name) for column in view.key_columns]
-    combined = {name: sql for measure in view.measures for name, sql in measure.combine.items()}
-    values = [f"{sql} AS {_column(name)}" for name, sql in {**combined, ROWS: f"sum({ROWS})"}.items()]
-    return _select(keys + values, _union(parts), group=keys)
+    """All stored columns, hidden ones too: one row per key, or of a keyed view each unit's rows by the newest part."""
+    return _newest(view, parts) if isinstance(view, Keyed) else _combined(view, parts)
 
 
 def serving_sql(view: View, parts: list[str]) -> str:
@@ -36,10 +42,33 @@ def ledger_sql(parts: Mapping[Name, list[str]]) -> str:
 
 def comments(view: View) -> dict[str, str]:
     """Column -> comment, for the columns that ``serving_sql`` shows."""
-    window = {view.window.name: view.window.comment} if view.window else {}
     keys = {key.name: key.comment for key in view.keys}
-    measures = {measure.name: measure.comment for measure in view.measures}
-    return {**keys, **window, **measures, **{shown.name: shown.comment for shown in view.shown}}
+    shown = {shown.name: shown.comment for shown in view.shown}
+    if isinstance(view, Keyed):
+        return {**keys, **{result.name: result.comment for result in view.results}, **shown}
+    window = {view.window.name: view.window.comment} if view.window else {}
+    return {**keys, **window, **{measure.name: measure.comment for measure in view.measures}, **shown}
+
+
+def _part(view: View, table: str, epoch: str, where: str | None = None) -> str:
+    columns = [_column(column.name) for column in view.stored_columns]
+    columns += [f"{epoch} AS {_column(_EPOCH)}"] if isinstance(view, Keyed) else []
+    return _select(columns, table, where=where)
+
+
+def _combined(view: Rollup, parts: list[str]) -> str:
+    keys = [_column(column.name) for column in view.key_columns]
+    combined = {name: sql for measure in view.measures for name, sql in measure.combine.items()}
+    values = [f"{sql} AS {_column(name)}" for name, sql in {**combined, ROWS: f"sum({ROWS})"}.items()]
+    return _select(keys + values, _union(parts), group=keys)
+
+
+def _newest(view: Keyed, parts: list[str]) -> str:
+    stored = [_column(column.name) for column in view.stored_columns]
+    unit = ", ".join(_column(column.name) for column in view.unit_columns)
+    newest = f"max({_EPOCH}) OVER (PARTITION BY {unit}) AS _newest"
+    ranked = _select(["*", newest], _union(parts))
+    return _select(stored, f"({ranked})", where=f"{_EPOCH} = _newest AND {ROWS} > 0")
 
 
 def _union(parts: list[str]) -> str:

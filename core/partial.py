@@ -9,7 +9,7 @@ from pyspark.sql import functions as fn
 
 from core.decode import ERROR, EVENT_TIME
 from core.measures import BLOCK, ORDER
-from core.view import ROWS, View, Window
+from core.view import ROWS, Keyed, Rollup, View, Window
 
 SEMANTICS = 2  # part of every view's digest; raise it when the same events would give other rows
 
@@ -17,7 +17,7 @@ _ELEMENT = "_element"  # which element of its event a row is
 PANE = "_pane"  # start of the pane in epoch milliseconds, until it becomes the window's column
 
 
-def rows(view: View, events: DataFrame) -> DataFrame:
+def rows(view: Rollup, events: DataFrame) -> DataFrame:
     """The view's rows of decoded events of one topic: good ones, exploded, then filtered."""
     frame = events.where(fn.col(ERROR).isNull())
     if view.explode is not None:
@@ -25,7 +25,7 @@ def rows(view: View, events: DataFrame) -> DataFrame:
     return frame if view.where is None else frame.where(view.where)
 
 
-def partial(view: View, events: DataFrame) -> DataFrame:
+def partial(view: Rollup, events: DataFrame) -> DataFrame:
     """Decoded rows of one topic, aggregated to ``view.stored_columns``: panes and blocks first, then windows."""
     frame = ordered(view, rows(view, events))
     keys = [fn.expr(key.expr).cast(key.type).alias(key.name) for key in view.keys]
@@ -38,14 +38,14 @@ def partial(view: View, events: DataFrame) -> DataFrame:
     return combine(view, parts) if by_block or (view.window and view.window.copies > 1) else parts
 
 
-def placed(view: View, panes: DataFrame) -> DataFrame:
+def placed(view: Rollup, panes: DataFrame) -> DataFrame:
     """Aggregated panes as stored columns, each in every window that it is a piece of."""
     frame = panes if view.window is None else _windows(view.window, panes)
     finish = {name: sql for measure in view.measures for name, sql in measure.finish.items()}
     return _declared(view, frame.withColumns({name: fn.expr(sql) for name, sql in finish.items()}))
 
 
-def combine(view: View, parts: DataFrame) -> DataFrame:
+def combine(view: Rollup, parts: DataFrame) -> DataFrame:
     """Partial rows of the view, merged per key."""
     keys = [fn.col(column.name) for column in view.key_columns]
     merged = {name: sql for measure in view.measures for name, sql in measure.combine.items()}
@@ -55,7 +55,8 @@ def combine(view: View, parts: DataFrame) -> DataFrame:
 def ledger(views: Iterable[View], events: DataFrame) -> DataFrame:
     """Records, decoded, quarantined, first and last offset per partition, and ``rows_<view>`` for each view.
 
-    The view rows are counted event by event, without the grouping that they are to be compared with.
+    The view rows are counted event by event, without the grouping that they are to be compared with; of a keyed view
+    they are the events that have a key.
     """
     counted = [fn.coalesce(fn.sum(_copies(view)), fn.lit(0)).alias(f"rows_{view.name}") for view in views]
     return events.groupBy("_topic", "_partition").agg(
@@ -70,13 +71,22 @@ def ledger(views: Iterable[View], events: DataFrame) -> DataFrame:
 
 def _copies(view: View) -> Column:
     """How many rows of the view one decoded row gives."""
+    return fn.expr(_keyed(view) if isinstance(view, Keyed) else _rolled_up(view))
+
+
+def _keyed(view: Keyed) -> str:
+    keys = " and ".join(f"({key.expr}) is not null" for key in view.keys)
+    return f"case when {ERROR} is null and {keys} then 1L else 0L end"
+
+
+def _rolled_up(view: Rollup) -> str:
     where = f"coalesce({view.where}, false)" if view.where else "true"
     if view.explode is None:
         elements = f"case when {where} then 1 else 0 end"
     else:
         elements = f"coalesce(size(filter({view.explode.expr}, {view.explode.name} -> {where})), 0)"
     copies = view.window.copies if view.window else 1
-    return fn.expr(f"case when {ERROR} is null then cast({elements} as bigint) * {copies} else 0 end")
+    return f"case when {ERROR} is null then cast({elements} as bigint) * {copies} else 0 end"
 
 
 def pane(millis: Column, size: int) -> Column:
@@ -84,7 +94,7 @@ def pane(millis: Column, size: int) -> Column:
     return millis - fn.pmod(millis, fn.lit(size).cast("bigint"))
 
 
-def ordered(view: View, frame: DataFrame) -> DataFrame:
+def ordered(view: Rollup, frame: DataFrame) -> DataFrame:
     """Rows with their order inside a block: ``_nth``, and ``_order`` that tells the elements of one event apart."""
     frame = frame.withColumns({name: fn.expr(sql) for name, sql in ORDER.items()})
     nth = fn.col("_nth")
@@ -104,5 +114,5 @@ def _windows(window: Window, frame: DataFrame) -> DataFrame:
     return frame.withColumn(window.name, fn.timestamp_millis(PANE))
 
 
-def _declared(view: View, frame: DataFrame) -> DataFrame:
+def _declared(view: Rollup, frame: DataFrame) -> DataFrame:
     return frame.select(*(fn.col(column.name).cast(column.type).alias(column.name) for column in view.stored_columns))

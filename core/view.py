@@ -1,4 +1,8 @@
-"""What a view is: one definition for batch, speed, replay and the merge. Data only; partial.py gives it meaning."""
+"""What a view is: one definition for batch, speed, replay and the merge. Data only.
+
+A rollup's meaning is in partial.py: partial results add up. A keyed view's is in units.py: the rows of a unit, which is
+a key, or a key and a segment of time, are a query over all of its events.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ from dataclasses import dataclass
 from core.measures import Column, Measure
 
 ROWS = "_rows"  # hidden count: view rows that events gave; reconciled with the ledger
+SEGMENT = "_segment"  # start of a unit's segment in epoch milliseconds; 0 where a unit is a key
 
 
 @dataclass(frozen=True)
@@ -69,8 +74,8 @@ class Check:
 
 
 @dataclass(frozen=True)
-class View:
-    """A rollup view: events, filtered and exploded, grouped by keys and window into measures that add up.
+class Rollup:
+    """A view whose partial results add up: events, filtered and exploded, grouped by keys and window into measures.
 
     ``sources`` are topic names; every expression must make sense in each of them.
     """
@@ -97,3 +102,65 @@ class View:
         """Every column of a batch table; a speed table adds first_epoch and last_epoch."""
         measures = tuple(column for measure in self.measures for column in measure.stored)
         return (*self.key_columns, *measures, Column(ROWS, "bigint"))
+
+
+@dataclass(frozen=True)
+class Result:
+    """A column that the query gives, with its declared Spark type."""
+
+    name: str
+    type: str = "string"
+    comment: str = ""
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How far events of one key matter to each other; all in milliseconds.
+
+    ``anchor`` is a timestamp among the results. A row may depend only on events from ``before`` before its anchor to
+    ``after`` after it, both included. Units are ``segment`` long: an epoch computes those that its events reach.
+    """
+
+    anchor: str
+    before: int
+    after: int
+    segment: int
+
+
+@dataclass(frozen=True)
+class Keyed:
+    """A view whose rows need all events of a key together: joins, sessions, deduplication, repair.
+
+    ``query`` is Spark SQL over the sources, each written as ``{topic}``, with the topic's fields, ``event_time``,
+    ``_topic``, ``_partition``, ``_offset`` and the keys, which hide fields of their names. It gives the keys and
+    ``results``, and must treat every key by itself. Events without a key are in no unit.
+    """
+
+    name: str
+    sources: tuple[str, ...]
+    keys: tuple[Key, ...]
+    results: tuple[Result, ...]
+    query: str
+    reach: Reach | None = None
+    shown: tuple[Shown, ...] = ()
+    checks: tuple[Check, ...] = ()
+    comment: str = ""
+
+    @property
+    def unit_columns(self) -> tuple[Column, ...]:
+        """What names a unit."""
+        return (*(Column(key.name, key.type) for key in self.keys), Column(SEGMENT, "bigint"))
+
+    @property
+    def key_columns(self) -> tuple[Column, ...]:
+        """What tells rows apart: all that the query gives. Rows that are equal in all of it are counted."""
+        keys = tuple(Column(key.name, key.type) for key in self.keys)
+        return keys + tuple(Column(result.name, result.type) for result in self.results)
+
+    @property
+    def stored_columns(self) -> tuple[Column, ...]:
+        """Every column of a batch table; a row of count 0 says that its unit has none, its results are null."""
+        return (*self.key_columns, Column(SEGMENT, "bigint"), Column(ROWS, "bigint"))
+
+
+View = Rollup | Keyed

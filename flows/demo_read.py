@@ -13,7 +13,7 @@ from core.cut import Cut
 from core.errors import Refused
 from core.ident import Name, joined, quoted
 from core.measures import Count
-from core.view import View
+from core.view import Rollup, View
 from flows.demo_check import Table
 from infra import control, kafka, runs
 from infra.control import Pin
@@ -128,11 +128,11 @@ def _ledger(settings: Settings, topic: Name, log: Cut, epochs: Sequence[Epoch], 
 
 def count_sql(view: View) -> str:
     """A cheap query for how many events a served view counts: its plain count over all rows, less window copies."""
-    count = next((measure.name for measure in view.measures if isinstance(measure, Count) and not measure.of), None)
-    if count is None:
+    plain = [m.name for m in view.measures if isinstance(m, Count) and not m.of] if isinstance(view, Rollup) else []
+    if not isinstance(view, Rollup) or not plain:
         raise Refused(f"view {view.name} has no plain count", todo="measure another view")
     copies = view.window.copies if view.window else 1
-    return f"SELECT coalesce(sum({quoted(Name(count))}), 0) / {copies} FROM {served(Name(view.name))}"  # noqa: S608
+    return f"SELECT coalesce(sum({quoted(Name(plain[0]))}), 0) / {copies} FROM {served(Name(view.name))}"  # noqa: S608
 
 
 def total(settings: Settings, catalog: Catalog, view: Name) -> int:

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, TypeVar
 from core.catalog import Catalog
 from core.errors import Refused
 from core.ident import Name
+from core.mistakes import Mistake
 from core.topic import Topic
-from core.validate import Mistake, mistakes
+from core.validate import mistakes
 from core.view import View
 from infra.settings import Settings
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 T = TypeVar("T")
+_KINDS = {"TOPIC": "Topic", "VIEW": "Rollup or Keyed"}
 OWN = Path(__file__).resolve().parent.parent / "views"
 
 
@@ -144,7 +146,7 @@ def _read_file(path: Path, defined: list[_Defined], found: list[Problem]) -> Non
         if isinstance(value, kind) and isinstance(value.name, str):
             defined.append(_Defined(path, value))
         else:
-            found.append(Problem(str(path), _line(path, "", name), f"{name} must be a {kind.__name__} with a name"))
+            found.append(Problem(str(path), _line(path, "", name), f"{name} must be a {_KINDS[name]} with a name"))
 
 
 def _module(path: Path) -> ModuleType:

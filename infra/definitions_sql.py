@@ -12,13 +12,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as fn
 from pyspark.sql.types import ArrayType, BooleanType, DataType, DecimalType, IntegralType, StringType
 
-from core.decode import decoded_columns
+from core.decode import decoded_ddl
 from core.formats import upcast
 from core.measures import Count, Max, Measure, Min, Sum
+from core.mistakes import Mistake
 from core.partial import partial
 from core.topic import Json, Lines, Topic
-from core.validate import Mistake
-from core.view import View
+from core.units import answer, source_rows
+from core.view import Keyed, Rollup, View
 from infra import probe
 
 Wanted = Callable[[DataType], str | None]
@@ -89,26 +90,56 @@ def _upcasts(spark: SparkSession, json: Json) -> Iterator[Mistake]:
 
 
 def _view(spark: SparkSession, view: View, topics: Mapping[Any, Topic]) -> Iterator[Mistake]:
-    before = 0
-    for source in view.sources:
-        for one in _source(spark, view, topics[source]):
-            before += 1
-            yield one
+    before = list(_keyed(spark, view, topics) if isinstance(view, Keyed) else _rollup(spark, view, topics))
+    yield from before
     ddl = ", ".join(f"`{column.name}` {column.type}" for column in view.stored_columns)
     stored = spark.createDataFrame([], ddl)
     yield from _expressions(stored, [_Part("Check", check.name, check.sql, _boolean) for check in view.checks])
-    if not before:
-        for source in view.sources:
-            ddl = ", ".join(f"`{name}` {kind}" for name, kind in decoded_columns(topics[source]).items())
-            yield from _failing("View", view.name, f"from {source}", partial(view, spark.createDataFrame([], ddl)))
 
 
-def _source(spark: SparkSession, view: View, topic: Topic) -> Iterator[Mistake]:
+def _rollup(spark: SparkSession, view: Rollup, topics: Mapping[Any, Topic]) -> Iterator[Mistake]:
+    before = [one for source in view.sources for one in _source(spark, view, topics[source])]
+    yield from before
+    for source in view.sources if not before else ():
+        empty = spark.createDataFrame([], decoded_ddl(topics[source]))
+        yield from _failing("Rollup", view.name, f"from {source}", partial(view, empty))
+
+
+def _keyed(spark: SparkSession, view: Keyed, topics: Mapping[Any, Topic]) -> Iterator[Mistake]:
+    """The keys, then the query: on the probe's rows it must run, and give what the view declares."""
+    events = {source: _events(spark, topics[source]) for source in view.sources}
+    known = {source: frame for source, frame in events.items() if frame is not None}
+    keys = [_Part("Key", key.name, key.expr, _declared(key.type)) for key in view.keys]
+    before = [one for frame in known.values() for one in _expressions(frame, keys)]
+    yield from before
+    if before or len(known) < len(events):
+        return
+    rows = {source: source_rows(view, topics[source], frame) for source, frame in known.items()}
+    try:
+        found = spark.sql(view.query, **rows)
+        answer(view, rows).collect()
+    except PySparkException as e:
+        yield Mistake("Keyed", view.name, f"query: {_said(e)}")
+        return
+    yield from _expressions(found, [_Part("Result", r.name, r.name, _declared(r.type)) for r in view.results])
+    if _CLOCK.search(view.query) or not found._jdf.queryExecution().analyzed().deterministic():
+        yield Mistake("Keyed", view.name, "query gives another result each time it is computed")
+
+
+def _events(spark: SparkSession, topic: Topic) -> DataFrame | None:
+    """The probe's events that keep the topic's rules; None when a rule is wrong, which is told of the topic."""
     if any(_rules(spark, topic)):
-        return  # told of the topic; events cannot be made up before that is mended
+        return None
     events = probe.events_of(spark, topic)
     for rule in topic.rules:
         events = events.where(rule.sql)
+    return events
+
+
+def _source(spark: SparkSession, view: Rollup, topic: Topic) -> Iterator[Mistake]:
+    events = _events(spark, topic)
+    if events is None:
+        return
     if view.explode is not None:
         found = list(_expressions(events, [_Part("Explode", view.explode.name, view.explode.expr, _array)]))
         if found:
@@ -117,7 +148,7 @@ def _source(spark: SparkSession, view: View, topic: Topic) -> Iterator[Mistake]:
         # Rows stay when the made-up array has no elements: other expressions are to see them.
         events = events.withColumn(view.explode.name, fn.explode_outer(fn.expr(view.explode.expr)))
     if view.where is not None:
-        found = list(_expressions(events, [_Part("View", view.name, view.where, _boolean, "where: ")]))
+        found = list(_expressions(events, [_Part("Rollup", view.name, view.where, _boolean, "where: ")]))
         yield from found
         events = events if found else events.where(view.where)
     keys = [_Part("Key", key.name, key.expr, _declared(key.type)) for key in view.keys]

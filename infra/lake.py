@@ -7,10 +7,11 @@ from pathlib import Path
 from pyarrow import fs
 
 from core.errors import Refused
-from core.ident import Name
+from core.ident import Name, joined
 from infra.settings import Settings
 
 FORMAT = "2"
+_EVENTS = Name("events")
 _MANIFEST = "_epochs"
 _QUARANTINE = "_quarantine"
 
@@ -74,6 +75,11 @@ def run(settings: Settings, run: Name) -> str:
 def speed(settings: Settings, run: Name, view: Name) -> str:
     """The partials of one view in one run."""
     return _path(settings, "speed", run, view)
+
+
+def events(settings: Settings, run: Name, view: Name) -> str:
+    """The events that a run keeps for a keyed view: its units are computed from all of theirs."""
+    return f"{_path(settings, 'speed', run)}/{joined(Name(view), _EVENTS)}"
 
 
 def manifest(settings: Settings, run: Name) -> str:

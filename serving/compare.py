@@ -15,7 +15,7 @@ from core.cut import Cut
 from core.errors import Refused
 from core.ident import Name
 from core.merge import merge_sql
-from core.partial import combine
+from core.parts import comparable, merged
 from core.view import View
 from infra import comparisons, control, faults, lake, runs, trino
 from infra.comparisons import Comparison
@@ -81,8 +81,8 @@ def _compare(spark: SparkSession, settings: Settings, view: View, claim: Claim, 
     build = spark.read.format("delta").load(lake.batch(settings, name, claim.build))
     parts = spark.read.format("delta").load(lake.speed(settings, run.id, name))
     _refuse_crossing(parts, claim, name)
-    merged = combine(view, parts.where(fn.col("last_epoch") <= claim.epoch))
-    found = differences(view, build, merged).persist()
+    whole = merged(view, parts.where(fn.col("last_epoch") <= claim.epoch))
+    found = differences(view, comparable(view, build), comparable(view, whole)).persist()
     try:
         totals = _totals(found)
         first = _first(view, found) if any(totals[n] for n in ("only_build", "only_run", "repeated", "cells")) else []

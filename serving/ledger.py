@@ -6,11 +6,14 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import pyarrow.compute as pc
+
 from core.catalog import Catalog
 from core.cut import Cut
 from core.ident import Name
 from core.merge import ledger_sql
-from infra import control, runs, trino
+from core.view import Rollup
+from infra import control, delta, lake, runs, trino
 from infra.control import Built, Pin
 from infra.runs import Epoch
 from infra.settings import Settings
@@ -35,7 +38,7 @@ class Line:
 
 @dataclass(frozen=True)
 class ViewLine:
-    """One view: rows that its served parts are made of, and rows counted event by event."""
+    """One view: rows that its served parts are made of (events, of a keyed view), and rows counted event by event."""
 
     view: Name
     served: int
@@ -81,9 +84,24 @@ def view_lines(settings: Settings, catalog: Catalog, reaches: Mapping[Name, Reac
     """Asks Trino once for the rows of all parts, up to the newest epoch that each view's manifest has."""
     if not reaches:
         return ()
-    parts = {view: texts.parts(catalog.view(view), one.pin, newest=one.newest) for view, one in reaches.items()}
-    served = {str(view): int(rows) for view, rows in trino.query(settings, ledger_sql(parts)).rows}
+    parts = {
+        view: texts.parts(definition, one.pin, newest=one.newest)
+        for view, one in reaches.items()
+        if isinstance(definition := catalog.view(view), Rollup)
+    }
+    rows = trino.query(settings, ledger_sql(parts)).rows if parts else ()
+    served = {str(view): int(count) for view, count in rows}
+    served |= {str(view): _used(settings, view, one) for view, one in reaches.items() if view not in parts}
     return tuple(ViewLine(view, served[view], _expected(view, one)) for view, one in reaches.items())
+
+
+def _used(settings: Settings, view: Name, one: Reach) -> int:
+    """The events that a keyed view was computed from: those of the build, and those that the run keeps."""
+    batch = json.loads(one.built.checks)["counted"] if one.built else 0
+    if one.pin.run is None:
+        return int(batch)
+    since = (pc.field("epoch") > one.pin.epoch) & (pc.field("epoch") <= one.newest)
+    return int(batch) + delta.read(lake.events(settings, one.pin.run, view), ["epoch"], since).num_rows
 
 
 def _expected(view: Name, one: Reach) -> int:

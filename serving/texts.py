@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from core.ident import Name, joined, quoted
-from core.merge import comments, part_sql, serving_sql
+from core.merge import batch_part, comments, serving_sql, speed_part
 from core.view import View
 from infra.control import Pin
 from infra.served import PINNED
@@ -19,11 +19,9 @@ def parts(view: View, pin: Pin, *, newest: int | None = None) -> list[str]:
     """The parts that a pin names; ``newest`` leaves out partials of later epochs."""
     found, name = [], Name(view.name)
     if pin.build:
-        found.append(part_sql(view, quoted(CATALOG, "batch", joined(name, pin.build))))
+        found.append(batch_part(view, quoted(CATALOG, "batch", joined(name, pin.build))))
     if pin.run:
-        until = f" AND last_epoch <= {newest:d}" if newest is not None else ""
-        table = quoted(CATALOG, "speed", joined(name, pin.run))
-        found.append(part_sql(view, table, f"first_epoch > {pin.epoch:d}{until}"))
+        found.append(speed_part(view, quoted(CATALOG, "speed", joined(name, pin.run)), pin.epoch, newest))
     return found
 
 

@@ -12,8 +12,10 @@ from pyspark.sql import functions as fn
 from core.decode import ERROR, EVENT_TIME, RAW_COLUMNS
 from core.grain import bad_of, grains, ledger_of, partial_of, share
 from core.ident import Name
+from core.packed import packed
 from core.partial import ledger, partial
-from core.view import View
+from core.topic import Topic
+from core.view import Keyed, Rollup, View
 
 LEDGER = "_ledger"
 QUARANTINE = "_quarantine"
@@ -22,7 +24,7 @@ _ALWAYS = {"_topic", "_partition", "_offset", ERROR, EVENT_TIME}
 
 @dataclass(frozen=True)
 class Branch:
-    """One result of one topic: LEDGER, QUARANTINE or the name of a view."""
+    """One result of one topic: LEDGER, QUARANTINE or the name of a view; of a keyed view the events that it keeps."""
 
     topic: Name
     part: str
@@ -43,19 +45,32 @@ def slim(views: Sequence[View], events: DataFrame) -> DataFrame:
 
 def held(views: Sequence[View], events: DataFrame) -> DataFrame:
     """What is kept of a big epoch's decoded rows: grains where they hold all of the views, else the rows, slim."""
-    return grains(views, events) if share(views) else slim(views, events)
+    rollups = _alike(views)
+    return grains(rollups, events) if rollups else slim(views, events)
 
 
-def branches_of(topic: Name, views: Sequence[View], kept: DataFrame) -> list[Branch]:
+def branches_of(topic: Topic, views: Sequence[View], kept: DataFrame) -> list[Branch]:
     """Every result of one topic, from what ``held`` gave."""
-    if not share(views):
+    rollups, name = _alike(views), Name(topic.name)
+    if not rollups:
         return branches(topic, views, kept)
-    partials = [Branch(topic, view.name, partial_of(view, kept)) for view in views]
-    return [Branch(topic, LEDGER, ledger_of(views, kept)), Branch(topic, QUARANTINE, bad_of(kept)), *partials]
+    partials = [Branch(name, view.name, partial_of(view, kept)) for view in rollups]
+    return [Branch(name, LEDGER, ledger_of(rollups, kept)), Branch(name, QUARANTINE, bad_of(kept)), *partials]
 
 
-def branches(topic: Name, views: Sequence[View], events: DataFrame) -> list[Branch]:
+def branches(topic: Topic, views: Sequence[View], events: DataFrame) -> list[Branch]:
     """Every result of one topic's decoded rows; ``views`` are those of the run that read it."""
+    name = Name(topic.name)
     bad = events.where(fn.col(ERROR).isNotNull()).select(*RAW_COLUMNS, ERROR)
-    partials = [Branch(topic, view.name, partial(view, events)) for view in views]
-    return [Branch(topic, LEDGER, ledger(views, events)), Branch(topic, QUARANTINE, bad), *partials]
+    found = [Branch(name, view.name, _of(view, topic, events)) for view in views]
+    return [Branch(name, LEDGER, ledger(views, events)), Branch(name, QUARANTINE, bad), *found]
+
+
+def _of(view: View, topic: Topic, events: DataFrame) -> DataFrame:
+    return packed(view, topic, events) if isinstance(view, Keyed) else partial(view, events)
+
+
+def _alike(views: Sequence[View]) -> list[Rollup]:
+    """The views when grains hold them all, else none."""
+    rollups = [view for view in views if isinstance(view, Rollup)]
+    return rollups if len(rollups) == len(views) and share(rollups) else []

@@ -1,4 +1,7 @@
-"""What one epoch adds: counted records, bad records and a partial per view, as Arrow or as DataFrames by its size."""
+"""What one epoch adds: counted and bad records, a partial per rollup, events of keyed views and what their units give.
+
+All of it as Arrow or as DataFrames, by its size.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +22,14 @@ from core.catalog import Catalog
 from core.decode import decode
 from core.errors import LkError, Refused
 from core.ident import Name
-from core.view import ROWS, View
+from core.view import ROWS, Keyed, View
 from infra.kafka_records import between
 from infra.runs import Counted, Run
 from infra.settings import Settings
 from speed.branches import LEDGER, QUARANTINE, Branch, branches_of, held
 from speed.prepared import Prepared, prepare
 from speed.progress import Planned
+from speed.units import plan_units
 
 SMALL = 25_000  # offsets; up to it, a restart's backlog too, plans made once and one task each beat a shuffle
 COLLECTED = 192 * 1024 * 1024  # bytes; a partial up to it is collected, and delta-rs writes it in less time than Spark
@@ -47,7 +51,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Computed:
-    """The whole of an epoch, nothing of it written yet."""
+    """The whole of an epoch, nothing of it written yet; ``partials`` of a keyed view are its new events, packed."""
 
     counted: dict[str, Counted]
     view_rows: dict[Name, int]
@@ -66,6 +70,9 @@ class Compute:
         self.views = {topic: self._reading(topic) for topic in run.topics}
         self._pool = ThreadPoolExecutor()  # kept: each of its threads has a thread in Java too
         self.prepared: Prepared | None = prepare(spark, settings, catalog, run, self.views)
+        self._units = plan_units(spark, settings, catalog, run)
+        self.keyed = [view for view in sorted(run.views) if isinstance(catalog.view(view), Keyed)]
+        self.rollups = [view for view in sorted(run.views) if view not in self.keyed]
 
     @contextlib.contextmanager
     def computed(self, records: DataFrame, planned: Planned) -> Iterator[Computed]:
@@ -77,6 +84,16 @@ class Compute:
         with self._planned_anew(topics, planned) as parts:
             yield self._checked(parts, planned)
 
+    def units(self, view: Name, parts: Sequence[Part], planned: Planned) -> list[Part]:
+        """What the units that an epoch reaches give, once its events are kept; errors as for any view."""
+        collected = [part.rows for part in parts if part.rows is not None]
+        new = pa.concat_tables(collected) if len(collected) == len(parts) else None
+        try:
+            found = self._units.results(view, planned.number, new)
+        except (PySparkException, Py4JError) as e:
+            raise cannot(view, self.catalog.view(view).sources, planned, e) from None
+        return [Part(rows=found) if isinstance(found, pa.Table) else Part(frame=found)]
+
     def _reading(self, topic: Name) -> list[View]:
         return [view for view in self.catalog.reading(topic) if view.name in self.run.views]
 
@@ -87,7 +104,7 @@ class Compute:
             culprit = prepared.culprit(topics)
             if culprit is None:
                 raise
-            raise cannot(culprit, planned, e) from None
+            raise cannot(culprit.part, [culprit.topic], planned, e) from None
 
     @contextlib.contextmanager
     def _planned_anew(self, topics: Sequence[Name], planned: Planned) -> Iterator[list[tuple[Branch, Part]]]:
@@ -107,7 +124,7 @@ class Compute:
         records = records.coalesce(1) if planned.size <= SMALL else records
         kept = held(self.views[topic], decode(self.catalog.topic(topic), records))
         frames.append(kept.persist(StorageLevel.MEMORY_AND_DISK))
-        found = branches_of(topic, self.views[topic], kept)
+        found = branches_of(self.catalog.topic(topic), self.views[topic], kept)
         return [(b, Part(rows=b.frame.toArrow()) if b.part == LEDGER else Part(frame=b.frame)) for b in found]
 
     def _checked(self, parts: list[tuple[Branch, Part]], planned: Planned) -> Computed:
@@ -137,7 +154,7 @@ class Compute:
             if b.part not in (LEDGER, QUARANTINE):
                 partials[Name(b.part)].append(part)
         done = Computed(counted, view_rows, quarantine, partials)
-        _reconcile(done, planned)
+        _reconcile(done, planned, self.rollups)
         return done
 
     def _few_collected(
@@ -170,23 +187,24 @@ def _most_bytes(view: str, ledgers: Sequence[dict[str, Any]]) -> int:
     return sum(row.get(f"bytes_{view}", row.get(f"rows_{view}", 0) * _ROW) for row in ledgers)
 
 
-def cannot(branch: Branch, planned: Planned, reason: BaseException) -> LkError:
+def cannot(part: str, topics: Sequence[str], planned: Planned, reason: BaseException) -> LkError:
     """The view that stops its run, with where and why."""
     text = str(reason).strip().splitlines()
-    what = f"view {branch.part} cannot be computed" if not branch.part.startswith("_") else "records cannot be decoded"
+    what = f"view {part} cannot be computed" if not part.startswith("_") else "records cannot be decoded"
     return Refused(
         f"{what}: {next((line for line in text if line.strip()), '')[:300]}",
-        where=f"topic {branch.topic}, epoch {planned.number}, offsets {planned.start} to {planned.end}",
+        where=f"topic {', '.join(topics)}, epoch {planned.number}, offsets {planned.start} to {planned.end}",
         todo="correct the definition, then start a new run: `lk speed start --new`",
     )
 
 
-def _reconcile(done: Computed, planned: Planned) -> None:
-    """The hidden count of every partial is what was counted event by event."""
+def _reconcile(done: Computed, planned: Planned, rollups: Sequence[Name]) -> None:
+    """The hidden count of every partial, or how many events a keyed view keeps, is what was counted event by event."""
     for view, parts in done.partials.items():
         if any(part.rows is None for part in parts):
             continue
-        grouped = sum(pa.compute.sum(part.rows[ROWS]).as_py() or 0 for part in parts if part.rows is not None)
+        tables = [part.rows for part in parts if part.rows is not None]
+        grouped = sum((pa.compute.sum(t[ROWS]).as_py() or 0) if view in rollups else t.num_rows for t in tables)
         if grouped != done.view_rows[view]:
             raise Refused(
                 f"the ledger of {view} is off: {grouped} rows were grouped, {done.view_rows[view]} were counted",

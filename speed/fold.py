@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
 from core.ident import Name
-from core.partial import combine
+from core.parts import merged
 from core.view import View
 from infra import delta, faults, lake, runs
 from infra.leases import Lease
@@ -60,9 +60,8 @@ def fold(
 def _fold(spark: SparkSession, path: str, view: View, run: Name, piece: Range, lease: Lease) -> int:
     inside = (pc.field("first_epoch") >= piece.first) & (pc.field("last_epoch") <= piece.last)
     rows = delta.read(path, filters=inside)
-    stored = rows.select([column.name for column in view.stored_columns])
-    merged = combine(view, spark.createDataFrame(stored).coalesce(1)).toArrow()
-    folded = tables.tagged(merged, tables.partial_schema(view), first_epoch=piece.first, last_epoch=piece.last)
+    found = merged(view, spark.createDataFrame(rows).coalesce(1)).toArrow()
+    folded = tables.tagged(found, tables.partial_schema(view), first_epoch=piece.first, last_epoch=piece.last)
     faults.reach("speed.7_in_fold")
     app = runs.app(run, f"{view.name}/fold")
     version = (delta.txn_version(path, app) or 0) + 1

@@ -1,21 +1,28 @@
-"""The head of a replay from the archive: what the log no longer holds, as one epoch before Kafka's first.
+"""What a run takes from the archive before Kafka's first epoch.
 
-It is committed like any epoch: views first, the manifest row last, each once, under app ids of its own.
+A replay of a log whose head was deleted takes that head, as one epoch: views first, the manifest row last, each once,
+under app ids of its own. A live run that starts at a build's cut takes the events of its keyed views up to there: what
+they gave is in the build, but units that later events reach need them.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import reduce
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
 from core.catalog import Catalog
 from core.cut import Cut
-from core.decode import ERROR, RAW_COLUMNS
+from core.decode import ERROR, RAW_COLUMNS, decoded_ddl
 from core.errors import Refused
 from core.ident import Name
+from core.packed import packed
 from core.partial import ledger, partial
+from core.units import answer, source_rows
+from core.view import Keyed, Rollup
 from infra import archive, delta, faults, lake, runs
 from infra.leases import Lease
 from infra.runs import HEAD, Counted, Epoch, Run
@@ -31,7 +38,7 @@ def replay_head(spark: SparkSession, settings: Settings, catalog: Catalog, run: 
     manifest = lake.manifest(settings, run.id)
     if not run.head.ends or delta.txn_version(manifest, runs.head_app(run.id)) is not None:
         return
-    events = {topic: _events(spark, settings, run, topic) for topic in run.topics}
+    events = {topic: _events(spark, settings, catalog, run, topic, run.head) for topic in run.topics}
     counted: dict[str, Counted] = {}
     rows = dict.fromkeys(run.views, 0)
     for topic, frame in events.items():
@@ -50,16 +57,28 @@ def replay_head(spark: SparkSession, settings: Settings, catalog: Catalog, run: 
     delta.append_once(manifest, runs.epoch_row(epoch), runs.head_app(run.id), 0, lease=lease)
 
 
-def _events(spark: SparkSession, settings: Settings, run: Run, topic: Name) -> DataFrame:
-    held = archive.generation(settings, topic, run.decoders[topic])
-    short = held.ends.behind(run.head.only([topic]))
+def keep_history(spark: SparkSession, settings: Settings, catalog: Catalog, run: Run, lease: Lease) -> None:
+    """Keeps the events of keyed views below ``run.start``; nothing when that was done. Raises as ``replay_head``."""
+    keyed = [view for name in sorted(run.views) if isinstance(view := catalog.view(name), Keyed)]
+    if not run.start.ends or not keyed:
+        return
+    sources = sorted({Name(source) for view in keyed for source in view.sources})
+    events = {topic: _events(spark, settings, catalog, run, topic, run.start) for topic in sources}
+    for view in keyed:
+        _keep(settings, catalog, run, view, events, lease)
+
+
+def _events(spark: SparkSession, settings: Settings, catalog: Catalog, run: Run, topic: Name, cut: Cut) -> DataFrame:
+    found = archive.generation(settings, topic, run.decoders[topic])
+    held = replace(found, columns=decoded_ddl(catalog.topic(topic)))
+    short = held.ends.behind(cut.only([topic]))
     if short:
         raise Refused(
-            f"the archive ends at offset {short[0].start}, the replay's head at {short[0].end}",
+            f"the archive ends at offset {short[0].start}, the run needs it up to {short[0].end}",
             where=f"topic {topic}, partition {short[0].partition}, {held.path}",
-            todo="run `lk batch`, then start a new replay",
+            todo="run `lk batch`, then start a new run, or replay",
         )
-    return archive.below(spark, held, run.head, Cut())
+    return archive.below(spark, held, cut, Cut())
 
 
 def _refuse_gaps(run: Run, counted: dict[str, Counted]) -> None:
@@ -76,29 +95,45 @@ def _refuse_gaps(run: Run, counted: dict[str, Counted]) -> None:
 def _write(
     settings: Settings, catalog: Catalog, run: Run, view: Name, events: dict[Name, DataFrame], lease: Lease
 ) -> int:
-    path, app = lake.speed(settings, run.id, view), runs.head_app(run.id, view)
-    definition = catalog.view(view)
+    path, definition = lake.speed(settings, run.id, view), catalog.view(view)
+    if isinstance(definition, Keyed):
+        _keep(settings, catalog, run, definition, events, lease)
+        sources = {s: source_rows(definition, catalog.topic(s), events[Name(s)]) for s in definition.sources}
+        rows = answer(definition, sources)
+    else:
+        rows = _added_up(definition, events)
     schema = tables.partial_schema(definition)
-    parts = [partial(definition, events[Name(source)]) for source in definition.sources if Name(source) in events]
-    if delta.txn_version(path, app) is None:
-        lease.check()
-        tags = {name: fn.lit(HEAD).cast("bigint") for name in ("first_epoch", "last_epoch")}
-        whole = parts[0]
-        for part in parts[1:]:
-            whole = whole.unionByName(part)
-        writer = whole.withColumns(tags).select(*schema.names).write.format("delta").mode("append")
-        writer.option("txnAppId", app).option("txnVersion", 0).save(path)
+    _append(path, rows, schema.names, runs.head_app(run.id, view), lease, first_epoch=HEAD, last_epoch=HEAD)
     return delta.version(path)
+
+
+def _added_up(view: Rollup, events: dict[Name, DataFrame]) -> DataFrame:
+    parts = [partial(view, events[Name(source)]) for source in view.sources if Name(source) in events]
+    return reduce(DataFrame.unionByName, parts)
+
+
+def _keep(
+    settings: Settings, catalog: Catalog, run: Run, view: Keyed, events: dict[Name, DataFrame], lease: Lease
+) -> None:
+    rows = [packed(view, catalog.topic(source), events[Name(source)]) for source in view.sources]
+    path, app = lake.events(settings, run.id, Name(view.name)), runs.head_app(run.id, f"{view.name}/events")
+    _append(path, reduce(DataFrame.unionByName, rows), tables.events_schema().names, app, lease, epoch=HEAD)
+
+
+def _append(path: str, rows: DataFrame, names: list[str], app: str, lease: Lease, **tags: int) -> None:
+    """Once per app."""
+    if delta.txn_version(path, app) is not None:
+        return
+    lease.check()
+    values = {name: fn.lit(value).cast("bigint") for name, value in tags.items()}
+    writer = rows.withColumns(values).select(*names).write.format("delta").mode("append")
+    writer.option("txnAppId", app).option("txnVersion", 0).save(path)
 
 
 def _quarantine(settings: Settings, run: Run, events: dict[Name, DataFrame], lease: Lease) -> None:
     path, app = lake.quarantine(settings, run.id), runs.head_app(run.id, "_quarantine")
     if delta.txn_version(path, app) is not None:
         return
-    lease.check()
-    schema = tables.quarantine_schema()
     for topic, frame in sorted(events.items()):
         bad = frame.where(fn.col(ERROR).isNotNull()).select(*RAW_COLUMNS, ERROR)
-        rows = bad.withColumn("epoch", fn.lit(HEAD).cast("bigint")).select(*schema.names)
-        writer = rows.write.format("delta").mode("append")
-        writer.option("txnAppId", f"{app}/{topic}").option("txnVersion", 0).save(path)
+        _append(path, bad, tables.quarantine_schema().names, f"{app}/{topic}", lease, epoch=HEAD)

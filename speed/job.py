@@ -25,7 +25,7 @@ from infra.settings import Settings
 from infra.spark import log_file, session, with_more_tasks
 from speed import control, precedence, progress, tables, throttle
 from speed.epoch import Compute
-from speed.head import replay_head
+from speed.head import keep_history, replay_head
 from speed.maintenance import Maintenance
 from speed.sink import Sink, Stopped, require_same_topics
 
@@ -123,9 +123,10 @@ def driving(
     _check(settings, catalog, run)
     with leases.hold(settings, f"run_{run.id}") as lease:
         tables.create(settings, catalog, run)
-        for path in tables.paths(settings, run):
+        for path in tables.paths(settings, catalog, run):
             leases.fence(lease, path)
         _check_checkpoint(settings, run)
+        keep_history(spark, settings, catalog, run, lease)
         replay_head(spark, settings, catalog, run, lease)
         maintenance = Maintenance(spark, settings, catalog, run, lease)
         sink = Sink(settings, catalog, run, lease, Compute(spark, settings, catalog, run), maintenance.after)

@@ -41,7 +41,7 @@ class Maintenance:
         self.run = run
         self.lease = lease
         self.views = [catalog.view(view) for view in sorted(run.views)]
-        self.paths = tables.paths(settings, run)
+        self.paths = tables.paths(settings, catalog, run)
         self._queue: deque[Task] = deque()
         self._pool = ThreadPoolExecutor(1, "maintenance")
         self._running: Future[object] | None = None

@@ -5,7 +5,8 @@
    manifest row is there already is skipped.
 2. Everything is computed before anything is written; the ledger must account for every offset.
 3. Bad records are appended to the quarantine, as ``txn(run/_quarantine, epoch)``.
-4. Each view's partial is appended to its table, as ``txn(run/view, epoch)``; an empty partial is no commit.
+4. Each rollup's partial is appended to its table, as ``txn(run/view, epoch)``; an empty partial is no commit. Events of
+   keyed views are appended to what the run keeps of them; then their units are computed from that, and appended.
 5. The manifest row is appended, as ``txn(run/_epochs, epoch)``: from now on the epoch is committed.
 6. The end offsets are committed to the run's consumer group, for people and lag monitors; nothing reads them back.
 7. Maintenance that is due runs beside the next epochs.
@@ -112,10 +113,16 @@ class Sink:
             faults.reach("speed.1_before_quarantine")
             self._quarantine(computed, number)
             faults.reach("speed.2_after_quarantine")
-            versions = {}
-            for view, parts in sorted(computed.partials.items()):
+            for view in self.compute.rollups:
                 faults.reach("speed.3_before_view")
-                versions[view] = self._append(view, parts, number)
+                self._append(view, computed.partials[view], number)
+            for view in self.compute.keyed:
+                faults.reach("speed.3_before_view")
+                if computed.view_rows[view]:
+                    self._keep(view, computed.partials[view], number)
+                    faults.reach("speed.3_before_units")
+                    self._append(view, self.compute.units(view, computed.partials[view], planned), number)
+        versions = {view: self._version(view) for view in self.run.views}
         faults.reach("speed.4_after_views")
         self._manifest(planned, computed, versions)
         faults.reach("speed.5_after_manifest")
@@ -149,10 +156,16 @@ class Sink:
         path = lake.quarantine(self.settings, self.run.id)
         self._write(path, "_quarantine", computed.quarantine, number, tables.quarantine_schema(), epoch=number)
 
-    def _append(self, view: Name, parts: list[Part], number: int) -> int:
+    def _keep(self, view: Name, parts: list[Part], number: int) -> None:
+        path = lake.events(self.settings, self.run.id, view)
+        self._write(path, f"{view}/events", parts, number, tables.events_schema(), epoch=number)
+
+    def _append(self, view: Name, parts: list[Part], number: int) -> None:
         path = lake.speed(self.settings, self.run.id, view)
         self._write(path, view, parts, number, self._schemas[view], first_epoch=number, last_epoch=number)
-        return int(self._handle(path).version())
+
+    def _version(self, view: Name) -> int:
+        return int(self._handle(lake.speed(self.settings, self.run.id, view)).version())
 
     def _manifest(self, planned: Planned, computed: Computed, versions: dict[Name, int]) -> None:
         epoch = Epoch(

@@ -10,13 +10,15 @@ from core.catalog import Catalog
 from core.decode import ERROR, SOURCE_COLUMNS
 from core.ident import Name
 from core.measures import Column
-from core.view import View
+from core.packed import PACKED
+from core.view import Keyed, View
 from infra import delta, lake, runs
 from infra.runs import Run
 from infra.settings import Settings
 
 FIRST = Column("first_epoch", "bigint")
 LAST = Column("last_epoch", "bigint")
+EPOCH = Column("epoch", "bigint")
 QUARANTINED = (*(Column(*column) for column in SOURCE_COLUMNS.values()), Column(ERROR, "string"))
 
 
@@ -27,7 +29,12 @@ def partial_schema(view: View) -> pa.Schema:
 
 def quarantine_schema() -> pa.Schema:
     """Everything Kafka gave for a record, the rule it broke, and the epoch that read it."""
-    return delta.arrow_schema([*QUARANTINED, Column("epoch", "bigint")])
+    return delta.arrow_schema([*QUARANTINED, EPOCH])
+
+
+def events_schema() -> pa.Schema:
+    """What a run keeps of the events of a keyed view, and the epoch that read each."""
+    return delta.arrow_schema([*PACKED, EPOCH])
 
 
 def create(settings: Settings, catalog: Catalog, run: Run) -> None:
@@ -36,10 +43,9 @@ def create(settings: Settings, catalog: Catalog, run: Run) -> None:
         delta.create(path, schema, log_retention=delta.HOUR)
 
 
-def paths(settings: Settings, run: Run) -> list[str]:
+def paths(settings: Settings, catalog: Catalog, run: Run) -> list[str]:
     """Every table of the run; the views' come first."""
-    views = [lake.speed(settings, run.id, view) for view in sorted(run.views)]
-    return [*views, lake.quarantine(settings, run.id), lake.manifest(settings, run.id)]
+    return [path for path, _ in _tables(settings, catalog, run)]
 
 
 def tagged(rows: pa.Table, schema: pa.Schema, **tags: int) -> pa.Table:
@@ -50,7 +56,10 @@ def tagged(rows: pa.Table, schema: pa.Schema, **tags: int) -> pa.Table:
 
 
 def _tables(settings: Settings, catalog: Catalog, run: Run) -> Iterator[tuple[str, pa.Schema]]:
-    for view in run.views:
+    for view in sorted(run.views):
         yield lake.speed(settings, run.id, Name(view)), partial_schema(catalog.view(view))
+    for view in sorted(run.views):
+        if isinstance(catalog.view(view), Keyed):
+            yield lake.events(settings, run.id, Name(view)), events_schema()
     yield lake.quarantine(settings, run.id), quarantine_schema()
     yield lake.manifest(settings, run.id), runs.EPOCHS

@@ -1,9 +1,9 @@
 """Trades per ticker in 5-second windows that hop by 1 second."""
 
 from core.measures import Count, Max, Min, Sum
-from core.view import Check, Key, Shown, View, Window
+from core.view import Check, Key, Rollup, Shown, Window
 
-VIEW = View(
+VIEW = Rollup(
     "trade_stats",
     comment="Trades per ticker in 5-second windows hopping by 1 second",
     sources=("trades",),

@@ -1,9 +1,9 @@
 """Trades per ticker and day."""
 
 from core.measures import Count, Latest, Max, Min, Sum
-from core.view import Check, Key, Shown, View, Window
+from core.view import Check, Key, Rollup, Shown, Window
 
-VIEW = View(
+VIEW = Rollup(
     "trades_by_day",
     comment="Trades per ticker and UTC day",
     sources=("trades",),

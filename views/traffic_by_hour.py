@@ -1,9 +1,9 @@
 """Web traffic per hour and class of HTTP status."""
 
 from core.measures import Count, Sum
-from core.view import Check, Key, Shown, View, Window
+from core.view import Check, Key, Rollup, Shown, Window
 
-VIEW = View(
+VIEW = Rollup(
     "traffic_by_hour",
     comment="Requests per UTC hour and class of HTTP status",
     sources=("access_log",),

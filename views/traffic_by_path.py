@@ -1,9 +1,9 @@
 """Web traffic per path."""
 
 from core.measures import Count, Max, Min, Sum
-from core.view import Check, Key, Shown, View
+from core.view import Check, Key, Rollup, Shown
 
-VIEW = View(
+VIEW = Rollup(
     "traffic_by_path",
     comment="Requests per path, without the query",
     sources=("access_log",),

@@ -9,10 +9,10 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from core.measures import Count, Sum
-from core.view import Key, View
+from core.view import Key, Rollup
 from serving.compare import differences
 
-VIEW = View(
+VIEW = Rollup(
     name="sales",
     sources=("trades",),
     keys=(Key("shop", "shop"), Key("day", "day", "bigint")),

@@ -32,9 +32,9 @@ TOPIC = Topic(
 """
 VIEW = """
 from core.measures import Count, Latest, Min, Sum
-from core.view import Check, Explode, Key, View, Window
+from core.view import Check, Explode, Key, Rollup, Window
 
-VIEW = View(
+VIEW = Rollup(
     "plays",
     ("songs",),
     keys=(Key("word", "word"),),

@@ -11,7 +11,7 @@ from core.decode import decode
 from core.measures import Count, First, Latest, Max, Min, Sum
 from core.partial import combine, ledger, partial
 from core.topic import Field, Json, Topic, Version
-from core.view import Explode, Key, View, Window
+from core.view import Explode, Key, Rollup, Window
 from tests.oracle import Record, moment
 from tests.spark.frames import dicts, from_kafka
 
@@ -32,7 +32,7 @@ def record(name: str, partition: int, offset: int, at: int, **values: Any) -> Re
     return Record(name, partition, offset, T0, None, json.dumps({"at": T0 + at} | values).encode())
 
 
-TAGS = View(
+TAGS = Rollup(
     "tags",
     ("posts",),
     keys=(Key("tag", "tag"),),
@@ -40,7 +40,7 @@ TAGS = View(
     explode=Explode("tag", "split(tags, ',')"),
     where="tag <> '' and n is not null",
 )
-SEEN = View(
+SEEN = Rollup(
     "seen",
     ("posts", "pages"),
     keys=(Key("who", "who"),),
@@ -104,7 +104,7 @@ def test_several_sources_and_ties(spark: SparkSession) -> None:
 
 def test_the_last_event_is_found_across_blocks_of_offsets(spark: SparkSession) -> None:
     """Events of one time are ordered by offset, also where its lower bits alone would say otherwise."""
-    last = View(
+    last = Rollup(
         "last", ("posts",), keys=(), measures=(First("first", "n", type="bigint"), Latest("last", "n", type="bigint"))
     )
     block = 2**20
@@ -118,7 +118,7 @@ def test_the_last_event_is_found_across_blocks_of_offsets(spark: SparkSession) -
 
 def test_rows_of_one_event_are_told_apart_by_their_place_in_it(spark: SparkSession) -> None:
     """Nothing depends on the order in which Spark reads: the last element is the latest, the first the first."""
-    words = View(
+    words = Rollup(
         "words",
         ("posts",),
         keys=(Key("who", "who"),),

@@ -41,9 +41,9 @@ TOPIC = Topic(
 """,
     "orders_by_customer": """
 from core.measures import Count, Sum
-from core.view import Key, View
+from core.view import Key, Rollup
 
-VIEW = View(
+VIEW = Rollup(
     "orders_by_customer",
     comment="Orders per customer",
     sources=("orders",),

@@ -9,9 +9,9 @@ from infra.settings import Settings
 
 VIEW = """
 from core.measures import Count, Latest
-from core.view import Key, Shown, View
+from core.view import Key, Rollup, Shown
 
-VIEW = View(
+VIEW = Rollup(
     "sizes",
     ("trades",),
     keys=(Key("ticker", "ticker"),),

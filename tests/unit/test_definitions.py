@@ -28,9 +28,9 @@ TOPIC = Topic(
 """
 VIEW = """
 from core.measures import Count, Sum
-from core.view import Key, View, Window
+from core.view import Key, Rollup, Window
 
-VIEW = View(
+VIEW = Rollup(
     "plays",
     ("songs",),
     keys=(Key("title", "title"),),

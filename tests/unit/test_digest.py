@@ -8,10 +8,10 @@ from core.digest import topic_digest, view_digest
 from core.ident import Name
 from core.measures import Count, Max, Min
 from core.topic import Field, Json, Lines, Rule, Topic, Version
-from core.view import Check, Explode, Key, Shown, View, Window
+from core.view import Check, Explode, Key, Rollup, Shown, View, Window
 
 TOPIC = Topic("t", Json((Version(1, ("a",)),)), (Field("a", "bigint"),), key="a")
-VIEW = View("v", ("t",), keys=(Key("k", "a", "bigint"),), measures=(Min("m", "a"),), window=Window("w", 5_000))
+VIEW = Rollup("v", ("t",), keys=(Key("k", "a", "bigint"),), measures=(Min("m", "a"),), window=Window("w", 5_000))
 
 
 def view_of(view: View, topic: Topic = TOPIC) -> str:

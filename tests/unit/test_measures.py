@@ -1,7 +1,7 @@
 """The closed set of measures: what each stores, aggregates and combines."""
 
 from core.measures import POSITION_TYPE, Column, Count, First, Latest, Max, Min, Sum
-from core.view import Key, View, Window
+from core.view import Key, Rollup, Window
 
 
 def test_count_of_a_predicate_counts_what_is_true() -> None:
@@ -23,7 +23,7 @@ def test_latest_keeps_the_position_of_the_event_that_won() -> None:
 
 
 def test_the_columns_of_a_view() -> None:
-    view = View(
+    view = Rollup(
         "v",
         ("t",),
         keys=(Key("k", "a", "bigint"),),

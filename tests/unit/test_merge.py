@@ -6,9 +6,9 @@ from core.errors import Usage
 from core.ident import Name
 from core.measures import Count, Latest, Sum
 from core.merge import comments, ledger_sql, merge_sql, part_sql, serving_sql
-from core.view import Key, Shown, View, Window
+from core.view import Key, Rollup, Shown, Window
 
-VIEW = View(
+VIEW = Rollup(
     "v",
     ("t",),
     keys=(Key("k", "a", comment="a key"),),
@@ -55,4 +55,4 @@ def test_a_merge_of_nothing_is_a_mistake() -> None:
 
 def test_a_column_that_is_no_name_never_reaches_sql() -> None:
     with pytest.raises(Usage):
-        part_sql(View("v", ("t",), keys=(Key('k" --', "a"),), measures=(Count("n"),)), "T")
+        part_sql(Rollup("v", ("t",), keys=(Key('k" --', "a"),), measures=(Count("n"),)), "T")

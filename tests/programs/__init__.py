@@ -1,0 +1,1 @@
+"""What the programs in views/programs must give, told in plain Python, and events to tell it of."""

@@ -1,0 +1,117 @@
+"""The judge of the programs: rows of a view from the list of its events, in plain Python.
+
+An event is a dictionary of its fields with ``topic``, ``partition``, ``offset`` and ``at`` (epoch milliseconds).
+Rows are tuples in the order of the view's columns; rows that are equal are there as often as they must be.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from decimal import Decimal
+from typing import Any
+
+from tests.oracle import moment
+
+Event = dict[str, Any]
+Row = tuple[Any, ...]
+
+HOUR = 3_600_000
+
+
+def rows(view: str, events: Iterable[Event]) -> list[Row]:
+    """What the view must hold of these events, in no order; events of other topics do not count."""
+    topics, of_key = VIEWS[view]
+    units: dict[str, list[Event]] = defaultdict(list)
+    for event in events:
+        if event["topic"] in topics:
+            units[event[KEYS[view]]].append(event)
+    return [(key, *row) for key, unit in units.items() for row in of_key(sorted(unit, key=_position))]
+
+
+def _position(event: Event) -> tuple[int, str, int, int]:
+    return event["at"], event["topic"], event["partition"], event["offset"]
+
+
+def order_payments(events: list[Event]) -> Iterator[Row]:
+    """Each order with each payment of the ten minutes from it on; who has no partner stands alone."""
+    orders = [e for e in events if e["topic"] == "orders"]
+    payments = [e for e in events if e["topic"] == "payments"]
+    matched = set()
+    for n, order in enumerate(orders):
+        partners = [p for p in payments if 0 <= p["at"] - order["at"] <= 600_000]
+        for p in partners:
+            times = moment(order["at"]), moment(p["at"]), moment(order["at"])
+            yield (*times, order["amount"], p["payment_id"], p["paid"], "both")
+            matched.add(id(p))
+        if not partners:
+            yield moment(order["at"]), None, moment(order["at"]), orders[n]["amount"], None, None, "order"
+    for p in payments:
+        if id(p) not in matched:
+            yield None, moment(p["at"]), moment(p["at"]), None, p["payment_id"], p["paid"], "payment"
+
+
+def sessions(events: list[Event]) -> Iterator[Row]:
+    """A request more than half an hour after the one before begins a new session."""
+    session: list[Event] = []
+    for event in [*events, None]:
+        if session and (event is None or event["at"] - session[-1]["at"] > HOUR // 2):
+            size = sum(e["bytes"] or 0 for e in session)
+            yield moment(session[0]["at"]), moment(session[-1]["at"]), len(session), size
+            session = []
+        if event is not None:
+            session.append(event)
+
+
+def trades_sliding(events: list[Event]) -> Iterator[Row]:
+    """Trades of the five seconds that end with the trade's millisecond, which is all inside."""
+    for trade in events:
+        inside = [e["price"] for e in events if trade["at"] - 5_000 < e["at"] <= trade["at"]]
+        place = trade["partition"], trade["offset"]
+        yield moment(trade["at"]), *place, trade["price"], len(inside), sum(inside, Decimal(0))
+
+
+def readings_gaps(events: list[Event]) -> Iterator[Row]:
+    """Numbers that came more than once, or right before which some are missing."""
+    copies = Counter(e["seq"] for e in events)
+    before: int | None = None
+    for seq in sorted(copies):
+        missing = None if before is None else seq - before - 1
+        if missing or copies[seq] > 1:
+            yield seq, missing, copies[seq]
+        before = seq
+
+
+def readings_backwards(events: list[Event]) -> Iterator[Row]:
+    """Readings behind a later one in their partition."""
+    seen: dict[int, int] = {}
+    for event in sorted(events, key=lambda e: e["offset"]):
+        highest = seen.get(event["partition"], event["at"])
+        if event["at"] < highest:
+            yield moment(event["at"]), event["partition"], event["offset"], moment(highest)
+        seen[event["partition"]] = max(highest, event["at"])
+
+
+def purchases_once(events: list[Event]) -> Iterator[Row]:
+    """A report is a duplicate when one before it, in the order of all events, is at most an hour older."""
+    for n, event in enumerate(events):
+        if not any(event["at"] - earlier["at"] <= HOUR for earlier in events[:n]):
+            yield event["item"], moment(event["at"])
+
+
+VIEWS: dict[str, tuple[tuple[str, ...], Callable[[list[Event]], Iterable[Row]]]] = {
+    "order_payments": (("orders", "payments"), order_payments),
+    "purchases_once": (("purchases",), purchases_once),
+    "readings_backwards": (("readings",), readings_backwards),
+    "readings_gaps": (("readings",), readings_gaps),
+    "sessions": (("access_log",), sessions),
+    "trades_sliding": (("trades",), trades_sliding),
+}
+KEYS = {
+    "order_payments": "order_id",
+    "purchases_once": "purchase_id",
+    "readings_backwards": "device",
+    "readings_gaps": "device",
+    "sessions": "client",
+    "trades_sliding": "ticker",
+}

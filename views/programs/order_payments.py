@@ -1,0 +1,36 @@
+"""Stream-stream join: orders with their payments of the next ten minutes."""
+
+from core.view import Check, Key, Keyed, Reach, Result
+
+TEN_MINUTES = 600_000
+
+VIEW = Keyed(
+    "order_payments",
+    comment="Orders joined with payments of the same order up to ten minutes later; those without a match stay",
+    sources=("orders", "payments"),
+    keys=(Key("order_id", "order_id", comment="Name of the order"),),
+    query="""
+        SELECT coalesce(o.order_id, p.order_id) AS order_id,
+               o.event_time AS ordered_at, p.event_time AS paid_at,
+               coalesce(o.event_time, p.event_time) AS happened_at,
+               o.amount, p.payment_id, p.paid,
+               CASE WHEN p.order_id IS NULL THEN 'order' WHEN o.order_id IS NULL THEN 'payment' ELSE 'both' END AS side
+        FROM {orders} AS o FULL OUTER JOIN {payments} AS p
+          ON o.order_id = p.order_id
+         AND p.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 10 MINUTES
+    """,
+    results=(
+        Result("ordered_at", "timestamp", comment="When it was ordered; absent without an order"),
+        Result("paid_at", "timestamp", comment="When it was paid; absent without a payment"),
+        Result("happened_at", "timestamp", comment="When it was ordered, else paid"),
+        Result("amount", "decimal(10,2)", comment="Dollars to be paid"),
+        Result("payment_id", comment="Name of the payment"),
+        Result("paid", "decimal(10,2)", comment="Dollars paid"),
+        Result("side", comment="both, order or payment: who is there. An inner join is the rows of 'both'"),
+    ),
+    reach=Reach("happened_at", before=TEN_MINUTES, after=TEN_MINUTES, segment=3_600_000),
+    checks=(
+        Check("some_side", "side = 'both' or (side = 'order') = (paid is null)"),
+        Check("in_time", "paid_at is null or ordered_at is null or paid_at >= ordered_at"),
+    ),
+)

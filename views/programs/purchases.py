@@ -1,0 +1,16 @@
+"""Purchases as an application reports them, now and then twice."""
+
+from core.topic import Field, Json, Topic, Version
+
+TOPIC = Topic(
+    "purchases",
+    comment="Purchases as an application reports them, now and then twice",
+    key="purchase_id",
+    event_time="event_time",
+    format=Json(versions=(Version(1, names=("purchase_id", "item", "event_time")),)),
+    fields=(
+        Field("purchase_id", comment="Name of the purchase, the same when it is reported again"),
+        Field("item", comment="What was bought"),
+        Field("event_time", "timestamp", comment="When it was reported; epoch milliseconds in the record"),
+    ),
+)

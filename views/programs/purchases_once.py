@@ -1,0 +1,28 @@
+"""Deduplication: reports of purchases without those that repeat one of the hour before."""
+
+from core.view import Check, Key, Keyed, Reach, Result
+
+HOUR = 3_600_000
+
+VIEW = Keyed(
+    "purchases_once",
+    comment="Reports of purchases, but for those within one hour after another of the same id",
+    sources=("purchases",),
+    keys=(Key("purchase_id", "purchase_id", comment="Name of the purchase"),),
+    query="""
+        SELECT * FROM (
+            SELECT purchase_id, item, event_time AS reported_at,
+                   lag(event_time) OVER (
+                       PARTITION BY purchase_id ORDER BY event_time, _topic, _partition, _offset
+                   ) AS before
+            FROM {purchases}
+        )
+        WHERE before IS NULL OR reported_at - before > INTERVAL 1 HOUR
+    """,
+    results=(
+        Result("item", comment="What was bought"),
+        Result("reported_at", "timestamp", comment="When it was reported"),
+    ),
+    reach=Reach("reported_at", before=HOUR, after=0, segment=HOUR),
+    checks=(Check("has_time", "reported_at is not null"),),
+)

@@ -1,0 +1,28 @@
+"""Monitoring a key: events of one entity that a consumer sees after later ones."""
+
+from core.view import Check, Key, Keyed, Result
+
+VIEW = Keyed(
+    "readings_backwards",
+    comment="Readings that stand in the log behind a reading of the same sensor with a later event time",
+    sources=("readings",),
+    keys=(Key("device", "device", comment="Name of the sensor"),),
+    query="""
+        SELECT * FROM (
+            SELECT device, event_time AS measured_at, _partition AS log_partition, _offset AS log_offset,
+                   max(event_time) OVER (
+                       PARTITION BY device, _partition ORDER BY _offset
+                       ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+                   ) AS seen
+            FROM {readings}
+        )
+        WHERE measured_at < seen
+    """,
+    results=(
+        Result("measured_at", "timestamp", comment="Event time of the reading"),
+        Result("log_partition", "int", comment="Its partition in the log"),
+        Result("log_offset", "bigint", comment="Its offset in the log"),
+        Result("seen", "timestamp", comment="Latest event time before it in the partition"),
+    ),
+    checks=(Check("backwards", "measured_at < seen"),),
+)

@@ -1,0 +1,20 @@
+"""Out-of-order repair: readings that come days late change the hour in which they were measured."""
+
+from core.measures import Count, Max, Min, Sum
+from core.view import Check, Key, Rollup, Shown, Window
+
+VIEW = Rollup(
+    "readings_by_hour",
+    comment="Readings per sensor and UTC hour, however late they come",
+    sources=("readings",),
+    keys=(Key("device", "device", comment="Name of the sensor"),),
+    window=Window("hour", size=3_600_000, comment="Start of the hour"),
+    measures=(
+        Count("readings", comment="Readings, also those that were sent twice"),
+        Sum("celsius_sum", "celsius", scale=2, comment="Sum of the degrees"),
+        Min("celsius_min", "celsius", type="decimal(5,2)", comment="Lowest"),
+        Max("celsius_max", "celsius", type="decimal(5,2)", comment="Highest"),
+    ),
+    shown=(Shown("celsius_avg", "cast(celsius_sum as decimal(38,4)) / readings", comment="Average, four decimals"),),
+    checks=(Check("order", "celsius_min <= celsius_max"),),
+)

@@ -1,0 +1,23 @@
+"""Gaps and duplicates: where the numbers of a sensor's readings skip or repeat."""
+
+from core.view import Check, Key, Keyed, Result
+
+VIEW = Keyed(
+    "readings_gaps",
+    comment="Sequence numbers of a sensor before which some are missing, or which came more than once",
+    sources=("readings",),
+    keys=(Key("device", "device", comment="Name of the sensor"),),
+    query="""
+        SELECT * FROM (
+            SELECT device, seq, seq - lag(seq) OVER (PARTITION BY device ORDER BY seq) - 1 AS missing, copies
+            FROM (SELECT device, seq, count(1) AS copies FROM {readings} GROUP BY device, seq)
+        )
+        WHERE missing > 0 OR copies > 1
+    """,
+    results=(
+        Result("seq", "bigint", comment="Sequence number of a reading"),
+        Result("missing", "bigint", comment="Numbers right before it that never came; absent for the first"),
+        Result("copies", "bigint", comment="How often it came"),
+    ),
+    checks=(Check("wrong", "missing > 0 or copies > 1"),),
+)

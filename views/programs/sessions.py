@@ -1,0 +1,33 @@
+"""Sessions: visits of a web site, with a gap of half an hour."""
+
+from core.view import Check, Key, Keyed, Result, Shown
+
+VIEW = Keyed(
+    "sessions",
+    comment="Visits: requests of one client, none more than 30 minutes after the one before",
+    sources=("access_log",),
+    keys=(Key("client", "client", comment="Address of the client"),),
+    query="""
+        SELECT client, min(event_time) AS started_at, max(event_time) AS ended_at,
+               count(1) AS requests, sum(coalesce(bytes, 0)) AS bytes
+        FROM (
+            SELECT *, count_if(is_first) OVER (PARTITION BY client ORDER BY event_time) AS session
+            FROM (
+                SELECT *, coalesce(event_time - lag(event_time) OVER (PARTITION BY client ORDER BY event_time)
+                                   > INTERVAL 30 MINUTES, true) AS is_first
+                FROM {access_log}
+            )
+        )
+        GROUP BY client, session
+    """,
+    results=(
+        Result("started_at", "timestamp", comment="First request"),
+        Result("ended_at", "timestamp", comment="Last request"),
+        Result("requests", "bigint", comment="Requests"),
+        Result("bytes", "bigint", comment="Bytes sent; a request without a size counts as none"),
+    ),
+    shown=(
+        Shown("seconds", "date_diff('second', started_at, ended_at)", comment="From the first to the last request"),
+    ),
+    checks=(Check("order", "started_at <= ended_at and requests > 0"),),
+)
