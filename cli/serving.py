@@ -1,4 +1,4 @@
-"""The verbs of readers: query, show, publications."""
+"""The verbs of readers: query, show, get, publications."""
 
 from __future__ import annotations
 
@@ -48,6 +48,19 @@ def show(view: str, as_csv: bool, publish: int | None, limit: int | None) -> Non
 
 
 @click.command()
+@click.argument("view")
+@click.argument("key", nargs=-1)
+@click.option("--limit", type=int, help="At most so many rows.")
+@json_option
+def get(view: str, key: tuple[str, ...], limit: int | None) -> None:
+    """Prints the rows of one KEY of VIEW, the newest window first."""
+    from serving.get import get as read
+
+    found = settings()
+    _emit_rows(read(found, catalog(found), Name(view), key, limit=limit), view)
+
+
+@click.command()
 @json_option
 def publications() -> None:
     """Lists what was made the served answer: when, by whom, why."""
@@ -68,4 +81,4 @@ def _print_publications(rows: list[Publication]) -> None:
     table("", ["publication", "kind", "state", "at", "who", "why", "views"], shown)
 
 
-COMMANDS = [query, show, publications]
+COMMANDS = [query, show, get, publications]

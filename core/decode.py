@@ -31,12 +31,15 @@ SOURCE_COLUMNS = {
 RAW_COLUMNS = tuple(name for name, _ in SOURCE_COLUMNS.values())
 ERROR = "_error"
 EVENT_TIME = "event_time"
+DELETED = "deleted"  # of a changelog: whether the event deletes its key
 
 
 def decoded_columns(topic: Topic) -> dict[str, str]:
     """Column -> Spark type of what ``decode`` gives, in order."""
     raw = dict(SOURCE_COLUMNS.values())
-    return {**raw, ERROR: "string", EVENT_TIME: "timestamp", **{field.name: field.type for field in topic.fields}}
+    deleted = {DELETED: "boolean"} if topic.changelog else {}
+    fields = {field.name: field.type for field in topic.fields}
+    return {**raw, ERROR: "string", EVENT_TIME: "timestamp", **deleted, **fields}
 
 
 def decoded_ddl(topic: Topic) -> str:
@@ -55,7 +58,7 @@ def decode(topic: Topic, records: DataFrame) -> DataFrame:
     Each step is a projection of its own: Spark computes what is used more than once only once.
     """
     frame = _checked_bytes(topic, _raw_columns(records))
-    frame = texts(topic, frame)
+    frame = _with_key(topic, texts(topic, frame))
     values = {f"_is_{f.name}": typed(f, fn.col(f"_as_{f.name}"), sure(topic, f)) for f in topic.fields}
     frame = _with(frame, values)
     frame = _with(frame, {field.name: fn.col(f"_is_{field.name}") for field in topic.fields})
@@ -78,42 +81,60 @@ def _raw_columns(records: DataFrame) -> DataFrame:
 def _checked_bytes(topic: Topic, frame: DataFrame) -> DataFrame:
     text = fn.col("_value").cast("string")
     checks: list[tuple[Column, str | Column]] = [
-        (fn.col("_value").isNull(), "null_value"),
+        (fn.lit(False) if topic.changelog else fn.col("_value").isNull(), "null_value"),
         (fn.octet_length("_value") > topic.max_bytes, "too_long"),
         (~fn.is_valid_utf8(text), "bad_utf8"),
     ]
     if topic.key is not None:
         checks.append((fn.col("_key").isNull(), "null_key"))
+    if topic.changelog:
+        checks.append((~fn.is_valid_utf8(fn.col("_key").cast("string")), "bad_utf8"))
     frame = _with(frame, {"_bytes_error": chain(checks)})
     return _with(frame, {"_text": fn.when(fn.col("_bytes_error").isNull(), text)})
 
 
+def _with_key(topic: Topic, frame: DataFrame) -> DataFrame:
+    """A delete has no value: its key is the record's."""
+    if not topic.changelog:
+        return frame
+    text = fn.when(_deletes(), fn.col("_key").cast("string")).otherwise(fn.col(f"_as_{topic.key}"))
+    return frame.withColumn(f"_as_{topic.key}", text)
+
+
+def _deletes() -> Column:
+    return fn.col("_value").isNull()
+
+
 def _event_time(topic: Topic) -> Column:
-    if topic.event_time is not None:
-        return fn.col(f"_is_{topic.event_time}")
     millis = fn.unix_millis("_timestamp")
-    return fn.timestamp_millis(fn.when(in_range(millis), millis))
+    written = fn.timestamp_millis(fn.when(in_range(millis), millis))
+    if topic.event_time is None:
+        return written
+    told = fn.col(f"_is_{topic.event_time}")
+    return fn.when(_deletes(), written).otherwise(told) if topic.changelog else told
 
 
 def _first_error(topic: Topic) -> Column:
     unreadable = "not_json" if isinstance(topic.format, Json) else "no_match"
+    told = ~_deletes() if topic.changelog else fn.lit(True)  # what a delete cannot break is not asked of it
     checks: list[tuple[Column, str | Column]] = [
         (fn.col("_bytes_error").isNotNull(), fn.col("_bytes_error")),
-        (~fn.col("_readable"), unreadable),
-        (fn.col("_version").isNull(), "unknown_version"),
+        (told & ~fn.col("_readable"), unreadable),
+        (told & fn.col("_version").isNull(), "unknown_version"),
     ]
     for field in topic.fields:
-        checks.append(
-            (error_of(field, fn.col(f"_as_{field.name}"), fn.col(f"_is_{field.name}")), f"field_{field.name}")
-        )
+        wrong = error_of(field, fn.col(f"_as_{field.name}"), fn.col(f"_is_{field.name}"))
+        checks.append((wrong if field.name == topic.key else told & wrong, f"field_{field.name}"))
     checks.append((fn.col("_time").isNull(), f"field_{EVENT_TIME}"))
-    checks.extend((~fn.coalesce(fn.expr(rule.sql), fn.lit(False)), f"rule_{rule.name}") for rule in topic.rules)
+    checks += [(told & ~fn.coalesce(fn.expr(rule.sql), fn.lit(False)), f"rule_{rule.name}") for rule in topic.rules]
     return chain(checks)
 
 
 def _fields(topic: Topic) -> Iterable[Column]:
     good = fn.col(ERROR).isNull()
     yield fn.when(good, fn.col("_time")).alias(EVENT_TIME)
+    if topic.changelog:
+        yield fn.when(good, _deletes()).alias(DELETED)
     for field in topic.fields:
         if field.name != EVENT_TIME:
             yield fn.when(good, fn.col(f"_is_{field.name}")).alias(field.name)

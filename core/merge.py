@@ -31,7 +31,8 @@ def serving_sql(view: View, parts: list[str]) -> str:
     """What people see: keys, window, measures and presentation, without hidden columns."""
     stored = [_column(column.name) for column in view.stored_columns if not column.name.startswith("_")]
     shown = [f"{shown.sql} AS {_column(shown.name)}" for shown in view.shown]
-    return _select(stored + shown, f"({merge_sql(view, parts)})")
+    whole = _select(stored + shown, f"({merge_sql(view, parts)})")
+    return whole if view.only is None else _select(["*"], f"({whole})", where=view.only)
 
 
 def ledger_sql(parts: Mapping[Name, list[str]]) -> str:

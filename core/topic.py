@@ -69,7 +69,8 @@ class Topic:
     """One topic: everything that turns its records into events.
 
     ``key`` names the field that producers use as the record key; such a topic refuses records without a key.
-    ``event_time`` names a timestamp field; None takes the record's own timestamp.
+    ``event_time`` names a timestamp field; None takes the record's own timestamp. In a ``changelog`` a record without
+    a value deletes its key: an event at the record's timestamp, whose other fields are absent, with ``deleted`` true.
     """
 
     name: str
@@ -81,3 +82,4 @@ class Topic:
     event_time: str | None = None
     rules: tuple[Rule, ...] = ()
     max_bytes: int = 65_536
+    changelog: bool = False

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 
-from core.decode import EVENT_TIME
+from core.decode import DELETED, EVENT_TIME
 from core.mistakes import Mistake, at, column_names, is_decimal, name_mistakes
 from core.topic import FIELD_TYPES, Field, Json, Lines, Topic, Version
 
@@ -26,6 +26,10 @@ def topic_mistakes(topic: Topic) -> Iterator[Mistake]:
         yield at(topic, "partitions and max_bytes are at least 1")
     if topic.key is not None and topic.key not in known:
         yield at(topic, f"key {topic.key!r} is not a field")
+    if topic.changelog and topic.key is None:
+        yield at(topic, "a changelog has a key: it is what a record without a value deletes")
+    if topic.changelog and DELETED in known:
+        yield at(known[DELETED], "a changelog has a column of this name already")
     if topic.event_time is not None and getattr(known.get(topic.event_time), "type", None) != "timestamp":
         yield at(topic, f"event_time {topic.event_time!r} is not a timestamp field")
     if EVENT_TIME in known and topic.event_time != EVENT_TIME:

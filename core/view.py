@@ -77,7 +77,8 @@ class Check:
 class Rollup:
     """A view whose partial results add up: events, filtered and exploded, grouped by keys and window into measures.
 
-    ``sources`` are topic names; every expression must make sense in each of them.
+    ``sources`` are topic names; every expression must make sense in each of them. ``only`` is presentation too: a
+    Trino SQL predicate over what is shown, for the rows that people see.
     """
 
     name: str
@@ -88,6 +89,7 @@ class Rollup:
     where: str | None = None
     explode: Explode | None = None
     shown: tuple[Shown, ...] = ()
+    only: str | None = None
     checks: tuple[Check, ...] = ()
     comment: str = ""
 
@@ -133,7 +135,7 @@ class Keyed:
 
     ``query`` is Spark SQL over the sources, each written as ``{topic}``, with the topic's fields, ``event_time``,
     ``_topic``, ``_partition``, ``_offset`` and the keys, which hide fields of their names. It gives the keys and
-    ``results``, and must treat every key by itself. Events without a key are in no unit.
+    ``results``, and must treat every key by itself. Events without a key are in no unit. ``only`` is as in a rollup.
     """
 
     name: str
@@ -143,6 +145,7 @@ class Keyed:
     query: str
     reach: Reach | None = None
     shown: tuple[Shown, ...] = ()
+    only: str | None = None
     checks: tuple[Check, ...] = ()
     comment: str = ""
 

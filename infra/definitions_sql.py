@@ -42,7 +42,11 @@ def shown_sql(view: View) -> dict[str, str]:
         if not column.type.startswith("struct")
     )
     row = f"(SELECT {columns})"
-    return {shown.name: " ".join(["EXPLAIN (TYPE VALIDATE) SELECT", shown.sql, "FROM", row]) for shown in view.shown}
+    found = {shown.name: " ".join(["EXPLAIN (TYPE VALIDATE) SELECT", shown.sql, "FROM", row]) for shown in view.shown}
+    if view.only is not None:
+        shown = ", ".join(["*", *(f"{shown.sql} AS {shown.name}" for shown in view.shown)])
+        found["only"] = f"EXPLAIN (TYPE VALIDATE) SELECT * FROM (SELECT {shown} FROM {row}) WHERE {view.only}"  # noqa: S608
+    return found
 
 
 def _topic(spark: SparkSession, topic: Topic) -> Iterator[Mistake]:

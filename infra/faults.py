@@ -22,6 +22,7 @@ KNOWN = (
     "speed.1_before_quarantine",
     "speed.2_after_quarantine",
     "speed.3_before_view",
+    "speed.3_before_units",
     "speed.4_after_views",
     "speed.5_after_manifest",
     "speed.6_after_group",

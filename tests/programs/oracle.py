@@ -21,7 +21,10 @@ HOUR = 3_600_000
 
 def rows(view: str, events: Iterable[Event]) -> list[Row]:
     """What the view must hold of these events, in no order; events of other topics do not count."""
-    topics, of_key = VIEWS[view]
+    if view in ROLLUPS:
+        topic, of_all = ROLLUPS[view]
+        return list(of_all([event for event in events if event["topic"] == topic]))
+    topics, of_key = KEYED[view]
     units: dict[str, list[Event]] = defaultdict(list)
     for event in events:
         if event["topic"] in topics:
@@ -99,8 +102,97 @@ def purchases_once(events: list[Event]) -> Iterator[Row]:
             yield event["item"], moment(event["at"])
 
 
-VIEWS: dict[str, tuple[tuple[str, ...], Callable[[list[Event]], Iterable[Row]]]] = {
+def page_views_enriched(events: list[Event]) -> Iterator[Row]:
+    """The profile is the latest that is not later than the view; each search within a second gives a row."""
+    for view in events:
+        if view["topic"] != "page_views":
+            continue
+        known = [e for e in events if e["topic"] == "profiles" and e["at"] <= view["at"]]
+        profile = (known[-1]["city"], known[-1]["level"]) if known else (None, None)
+        near = [e for e in events if e["topic"] == "searches" and abs(e["at"] - view["at"]) <= 1_000]
+        found = [(e["term"], moment(e["at"])) for e in near] or [(None, None)]
+        for search in found:
+            yield view["view_id"], moment(view["at"]), view["page"], *profile, *search
+
+
+def profile_changes(events: list[Event]) -> Iterator[Row]:
+    """A record changes something when it makes, ends or alters a profile."""
+    before: tuple[Any, Any] = (None, None)
+    for event in events:
+        now = event["city"], event["level"]
+        if now != before:
+            yield moment(event["at"]), now[0] is None, *now, before[0] is not None, *before
+        before = now
+
+
+def word_count(events: list[Event]) -> Iterator[Row]:
+    """Runs of letters, in lower case, but for 'the'."""
+    words = Counter(word for e in events for word in _words(e["line"].lower()) if word != "the")
+    yield from words.items()
+
+
+def _words(text: str) -> list[str]:
+    return "".join(c if c.isalpha() else " " for c in text).split()
+
+
+def readings_by_hour(events: list[Event]) -> Iterator[Row]:
+    """Every reading counts in its own hour, whenever it came."""
+    for (device, hour), inside in _grouped(events, lambda e: (e["device"], e["at"] // HOUR)).items():
+        degrees = [e["celsius"] for e in inside]
+        yield device, moment(hour * HOUR), len(degrees), sum(degrees, Decimal(0)), min(degrees), max(degrees)
+
+
+def orders_by_country(events: list[Event]) -> Iterator[Row]:
+    """Names as they were valid at the time of the order."""
+    for (name,), inside in _grouped(events, lambda e: (_country(e["country"], e["at"]),)).items():
+        yield name, len(inside), sum((e["amount"] for e in inside), Decimal(0))
+
+
+def _country(code: str, at: int) -> str | None:
+    if code == "TR":  # until 2022-06-01 and from then on
+        return "Turkey" if at < 1_654_041_600_000 else "Türkiye"
+    return {"NO": "Norway", "DE": "Germany"}.get(code)
+
+
+def top_ten(events: list[Event]) -> Iterator[Row]:
+    """All stocks of each hour; the places are given later."""
+    for (ticker, hour), inside in _grouped(events, lambda e: (e["ticker"], e["at"] // HOUR)).items():
+        yield ticker, moment(hour * HOUR), len(inside), Decimal(sum(e["size"] for e in inside))
+
+
+def trades_week(events: list[Event]) -> Iterator[Row]:
+    """Days of each stock; the average over seven of them comes later."""
+    for (ticker, day), inside in _grouped(events, lambda e: (e["ticker"], e["at"] // (24 * HOUR))).items():
+        prices = [e["price"] for e in inside]
+        yield ticker, moment(day * 24 * HOUR), len(prices), sum(prices, Decimal(0)), min(prices), max(prices)
+
+
+def profiles_now(events: list[Event]) -> Iterator[Row]:
+    """The latest record of every user, deletes too."""
+    for (user,), inside in _grouped(events, lambda e: (e["user_id"],)).items():
+        last = max(inside, key=_position)
+        yield user, last["city"], last["level"], last["city"] is None
+
+
+def _grouped(events: list[Event], key: Callable[[Event], tuple[Any, ...]]) -> dict[tuple[Any, ...], list[Event]]:
+    found: dict[tuple[Any, ...], list[Event]] = defaultdict(list)
+    for event in events:
+        found[key(event)].append(event)
+    return found
+
+
+ROLLUPS: dict[str, tuple[str, Callable[[list[Event]], Iterable[Row]]]] = {
+    "orders_by_country": ("orders", orders_by_country),
+    "profiles_now": ("profiles", profiles_now),
+    "readings_by_hour": ("readings", readings_by_hour),
+    "top_ten": ("trades", top_ten),
+    "trades_week": ("trades", trades_week),
+    "word_count": ("lines", word_count),
+}
+KEYED: dict[str, tuple[tuple[str, ...], Callable[[list[Event]], Iterable[Row]]]] = {
     "order_payments": (("orders", "payments"), order_payments),
+    "page_views_enriched": (("page_views", "profiles", "searches"), page_views_enriched),
+    "profile_changes": (("profiles",), profile_changes),
     "purchases_once": (("purchases",), purchases_once),
     "readings_backwards": (("readings",), readings_backwards),
     "readings_gaps": (("readings",), readings_gaps),
@@ -109,6 +201,8 @@ VIEWS: dict[str, tuple[tuple[str, ...], Callable[[list[Event]], Iterable[Row]]]]
 }
 KEYS = {
     "order_payments": "order_id",
+    "page_views_enriched": "user_id",
+    "profile_changes": "user_id",
     "purchases_once": "purchase_id",
     "readings_backwards": "device",
     "readings_gaps": "device",

@@ -1,0 +1,31 @@
+"""A table's changelog as a stream again: what each record of a profile changed."""
+
+from core.view import Check, Key, Keyed, Result
+
+VIEW = Keyed(
+    "profile_changes",
+    comment="Changes of profiles, with what was before; records that change nothing are left out",
+    sources=("profiles",),
+    keys=(Key("user_id", "user_id", comment="Name of the user"),),
+    query="""
+        SELECT * FROM (
+            SELECT user_id, event_time AS changed_at, deleted AS is_deleted, city, level,
+                   lag(city) OVER in_order AS city_before,
+                   coalesce(NOT lag(deleted) OVER in_order, false) AS was_there,
+                   lag(level) OVER in_order AS level_before
+            FROM {profiles}
+            WINDOW in_order AS (PARTITION BY user_id ORDER BY event_time, _topic, _partition, _offset)
+        )
+        WHERE was_there = is_deleted OR city <> city_before OR level <> level_before
+    """,
+    results=(
+        Result("changed_at", "timestamp", comment="When"),
+        Result("is_deleted", "boolean", comment="Whether the profile was deleted"),
+        Result("city", comment="Where the user lives from then on"),
+        Result("level", "bigint", comment="Level of membership from then on"),
+        Result("was_there", "boolean", comment="Whether there was a profile before"),
+        Result("city_before", comment="Where the user lived before; absent without a profile"),
+        Result("level_before", "bigint", comment="Level before; absent without a profile"),
+    ),
+    checks=(Check("real", "was_there or not is_deleted"),),
+)
