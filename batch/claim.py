@@ -100,7 +100,7 @@ def _claim(settings: Settings, catalog: Catalog, pair: _Pair) -> Claim:
         cut=pair.cut,
         at=datetime.now(UTC),
         who=person(),
-        views={name: catalog.digest(name) for name in catalog.views},
+        views={name: catalog.digest(name) for name in catalog.reproducible},
         decoders={name: catalog.decoder(name) for name in catalog.topics},
     )
 

@@ -39,6 +39,11 @@ class Catalog:
         """The views that read a topic, in order."""
         return tuple(view for view in self.views.values() if topic in view.sources)
 
+    @property
+    def reproducible(self) -> tuple[Name, ...]:
+        """The views that builds and replays give again, in order."""
+        return tuple(name for name, view in self.views.items() if view.reproducible)
+
     def decoder(self, topic: str) -> Name:
         """Digest of a topic's decoder."""
         return topic_digest(self.topic(topic))

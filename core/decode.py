@@ -13,6 +13,7 @@ from pyspark.sql import functions as fn
 
 from core.converters import error_of, in_range, typed
 from core.formats import sure, texts
+from core.topic import EVENT_TIME as EVENT_TIME
 from core.topic import Json, Topic
 
 SEMANTICS = 2  # part of every decoder's digest; raise it when the same record would decode differently
@@ -30,7 +31,6 @@ SOURCE_COLUMNS = {
 }
 RAW_COLUMNS = tuple(name for name, _ in SOURCE_COLUMNS.values())
 ERROR = "_error"
-EVENT_TIME = "event_time"
 DELETED = "deleted"  # of a changelog: whether the event deletes its key
 
 

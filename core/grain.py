@@ -26,6 +26,7 @@ def share(views: Sequence[Rollup]) -> bool:
     """Whether grains hold all of these views: the same keys, nothing left out or exploded, panes that nest."""
     keys = {tuple((key.expr, key.type) for key in view.keys) for view in views}
     plain = all(view.where is None and view.explode is None for view in views)
+    plain &= all(view.window is None or view.window.over == EVENT_TIME for view in views)
     sizes = [view.window.pane for view in views if view.window]
     return len(keys) == 1 and plain and all(size % min(sizes) == 0 for size in sizes)
 

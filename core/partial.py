@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
-from core.decode import ERROR, EVENT_TIME
+from core.decode import ERROR
 from core.measures import BLOCK, ORDER
-from core.view import ROWS, Keyed, Rollup, View, Window
+from core.view import PROCESSING_TIME, ROWS, Keyed, Rollup, View, Window
 
 SEMANTICS = 2  # part of every view's digest; raise it when the same events would give other rows
 
@@ -30,7 +30,7 @@ def partial(view: Rollup, events: DataFrame) -> DataFrame:
     frame = ordered(view, rows(view, events))
     keys = [fn.expr(key.expr).cast(key.type).alias(key.name) for key in view.keys]
     if view.window is not None:
-        keys.append(pane(fn.unix_millis(EVENT_TIME), view.window.pane).alias(PANE))
+        keys.append(_pane(view.window).alias(PANE))
     by_block = any(measure.by_block for measure in view.measures)
     blocks = named(BLOCK) if by_block else []
     values = named({name: sql for measure in view.measures for name, sql in measure.aggregate.items()})
@@ -87,6 +87,13 @@ def _rolled_up(view: Rollup) -> str:
         elements = f"coalesce(size(filter({view.explode.expr}, {view.explode.name} -> {where})), 0)"
     copies = view.window.copies if view.window else 1
     return f"case when {ERROR} is null then cast({elements} as bigint) * {copies} else 0 end"
+
+
+def _pane(window: Window) -> Column:
+    """The pane of a row; of processing time, which rows do not tell, the first one until the epoch is known."""
+    if window.over == PROCESSING_TIME:
+        return fn.lit(0).cast("bigint")
+    return pane(fn.unix_millis(window.over), window.pane)
 
 
 def pane(millis: Column, size: int) -> Column:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+EVENT_TIME = "event_time"  # of an event, whatever field it comes from
 FIELD_TYPES = ("string", "bigint", "boolean", "timestamp")  # and decimal(p,s)
 
 
@@ -71,6 +72,7 @@ class Topic:
     ``key`` names the field that producers use as the record key; such a topic refuses records without a key.
     ``event_time`` names a timestamp field; None takes the record's own timestamp. In a ``changelog`` a record without
     a value deletes its key: an event at the record's timestamp, whose other fields are absent, with ``deleted`` true.
+    With ``append_time`` that timestamp is when the log took the record, else what its producer said.
     """
 
     name: str
@@ -83,3 +85,4 @@ class Topic:
     rules: tuple[Rule, ...] = ()
     max_bytes: int = 65_536
     changelog: bool = False
+    append_time: bool = False

@@ -7,11 +7,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from core.decode import EVENT_TIME
 from core.measures import Count, Latest, Max, Measure, Min, Sum
 from core.mistakes import Mistake, at, column_names, is_decimal, name_mistakes
-from core.topic import Topic
-from core.view import Keyed, Reach, Rollup, View, Window
+from core.topic import EVENT_TIME, Topic
+from core.view import APPEND_TIME, PROCESSING_TIME, Keyed, Reach, Rollup, View, Window
 
 COLUMN_TYPES = ("string", "bigint", "int", "boolean", "date", "timestamp")  # and decimal(p,s)
 MOST_COPIES = 3_600
@@ -47,6 +46,9 @@ def _rollup(view: Rollup, topics: Mapping[str, Topic]) -> Iterator[Mistake]:
     yield from column_names((*view.keys, *window, *view.measures, *view.shown), "column")
     if view.window is not None:
         yield from _window(view.window)
+    if view.window is not None and view.window.over == APPEND_TIME:
+        told = [source for source in view.sources if source in topics and not topics[source].append_time]
+        yield from (at(view.window, f"topic {source!r} does not say when records were appended") for source in told)
     for measure in view.measures:
         yield from _measure(measure)
     yield from _exploded(view, topics)
@@ -83,6 +85,10 @@ def _reach(view: Keyed, reach: Reach) -> Iterator[Mistake]:
 
 
 def _window(window: Window) -> Iterator[Mistake]:
+    if window.over not in (EVENT_TIME, APPEND_TIME, PROCESSING_TIME):
+        yield at(window, f"over {window.over!r} is none of EVENT_TIME, APPEND_TIME, PROCESSING_TIME")
+    elif window.over == PROCESSING_TIME and window.hop is not None:
+        yield at(window, "windows of processing time tumble")
     if window.size < 1 or window.pane < 1:
         yield at(window, "size and hop are at least 1 millisecond")
     elif window.size % window.pane:

@@ -9,9 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core.measures import Column, Measure
+from core.topic import EVENT_TIME
 
 ROWS = "_rows"  # hidden count: view rows that events gave; reconciled with the ledger
 SEGMENT = "_segment"  # start of a unit's segment in epoch milliseconds; 0 where a unit is a key
+
+
+APPEND_TIME, PROCESSING_TIME = "_timestamp", "processing_time"  # besides EVENT_TIME, what windows may be over
 
 
 @dataclass(frozen=True)
@@ -26,8 +30,9 @@ class Key:
 
 @dataclass(frozen=True)
 class Window:
-    """Event-time windows. ``name`` is the column that holds a window's start.
+    """Windows of time. ``name`` is the column that holds a window's start.
 
+    ``over`` is EVENT_TIME, APPEND_TIME (of the record in the log) or PROCESSING_TIME (of the epoch that read it).
     ``size`` and ``hop`` are milliseconds; without a hop, windows tumble. Windows start at multiples of the hop
     since 1970-01-01 UTC, and a hopping event belongs to ``size / hop`` windows.
     """
@@ -36,6 +41,7 @@ class Window:
     size: int
     hop: int | None = None
     comment: str = ""
+    over: str = EVENT_TIME
 
     @property
     def pane(self) -> int:
@@ -94,6 +100,11 @@ class Rollup:
     comment: str = ""
 
     @property
+    def reproducible(self) -> bool:
+        """Whether the log alone says what the view holds; else no build and no replay can give it."""
+        return self.window is None or self.window.over != PROCESSING_TIME
+
+    @property
     def key_columns(self) -> tuple[Column, ...]:
         """Keys and the window's start: what identifies a row."""
         window = (Column(self.window.name, "timestamp"),) if self.window else ()
@@ -148,6 +159,11 @@ class Keyed:
     only: str | None = None
     checks: tuple[Check, ...] = ()
     comment: str = ""
+
+    @property
+    def reproducible(self) -> bool:
+        """The log alone says what the view holds."""
+        return True
 
     @property
     def unit_columns(self) -> tuple[Column, ...]:

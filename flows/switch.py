@@ -72,7 +72,7 @@ def plan(settings: Settings, catalog: Catalog, run: Name | None = None, *, from_
         measured=known,
         seconds=(records - done) / known[1] if known else None,
         bytes=lake.size(lake.run(settings, serving)) if serving else None,
-        compared=tuple(catalog.views),
+        compared=catalog.reproducible,
         unswitched=_unswitched(settings, catalog),
         readers="the old answer of a view until its text is replaced, then the new one; never an error, never a mix; "
         "while a replay without --rate catches up, and during the proof, "
@@ -167,7 +167,9 @@ def _done(settings: Settings, run: Name) -> int:
 def _unswitched(settings: Settings, catalog: Catalog) -> dict[Name, str]:
     last = repair.last_done(settings)
     served = last.pins if last else {}
-    return {view: "its definition is not there any more" for view in served if view not in catalog.views}
+    gone = {view: "its definition is not there any more" for view in served if view not in catalog.views}
+    never = dict.fromkeys(catalog.views, "it counts by processing time, which no replay gives again")
+    return gone | {view: why for view, why in never.items() if view not in catalog.reproducible}
 
 
 def require_run(settings: Settings, run: Name) -> Name:

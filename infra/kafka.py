@@ -31,6 +31,7 @@ from core.catalog import Catalog
 from core.cut import Cut
 from core.errors import Refused, TryAgain
 from core.ident import Name
+from core.topic import Topic
 from infra.settings import Settings
 
 DEADLINE = 10.0
@@ -70,7 +71,9 @@ def create_topics(settings: Settings, catalog: Catalog) -> tuple[Name, ...]:
     there = topics(settings)
     _check_shapes(settings, catalog, there, [name for name in catalog.topics if name in there])
     missing = [name for name in catalog.topics if name not in there]
-    new = [NewTopic(str(name), catalog.topics[name].partitions, config=_KEEP) for name in missing]
+    new = [
+        NewTopic(str(name), catalog.topics[name].partitions, config=_config(catalog.topics[name])) for name in missing
+    ]
     for future in (admin(settings).create_topics(new, operation_timeout=DEADLINE) if new else {}).values():
         _settled(settings, future, ignore=KafkaError.TOPIC_ALREADY_EXISTS)
     if missing:
@@ -149,6 +152,11 @@ def forget_group(settings: Settings, group: str) -> None:
 _KEEP = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
 
 
+def _config(topic: Topic) -> dict[str, str]:
+    """What makes a topic keep every record, and say when it came."""
+    return {**_KEEP, "message.timestamp.type": "LogAppendTime" if topic.append_time else "CreateTime"}
+
+
 # A leader that was just elected is not known everywhere at once.
 _patient = tenacity.retry(
     retry=tenacity.retry_if_exception_type(TryAgain),
@@ -173,7 +181,7 @@ def _offsets(settings: Settings, names: Iterable[str], spec: OffsetSpec) -> dict
 def _check_shapes(settings: Settings, catalog: Catalog, there: Mapping[str, int], names: list[Name]) -> None:
     few = [(name, there[name], catalog.topics[name].partitions) for name in names]
     lines = [f"{name} has {has} partitions, {wants} are declared" for name, has, wants in few if has < wants]
-    lines += _lossy(settings, names)
+    lines += _otherwise(settings, [catalog.topics[name] for name in names])
     if lines:
         raise Refused(
             "topics are not as their files declare them:\n  " + "\n  ".join(lines),
@@ -197,17 +205,24 @@ def _unlisted(settings: Settings, names: list[Name]) -> dict[str, int]:
     raise _silent(settings, f"new topics are not listed: {', '.join(names)}")
 
 
-def _lossy(settings: Settings, names: list[Name]) -> list[str]:
-    """What makes a topic lose records: a log that is not kept for ever cannot be computed again."""
-    resources = [ConfigResource(ResourceType.TOPIC, str(name)) for name in names]
+def _otherwise(settings: Settings, declared: list[Topic]) -> list[str]:
+    """Topics that lose records, so that the log cannot be computed again, or whose timestamps mean something else."""
+    wanted = {topic.name: _config(topic) for topic in declared}
+    resources = [ConfigResource(ResourceType.TOPIC, name) for name in wanted]
     if not resources:
         return []
     found = admin(settings).describe_configs(resources, request_timeout=DEADLINE)
     lines = []
     for resource, future in found.items():
         values: Mapping[str, Any] = _settled(settings, future)
-        other = [f"{key}={values[key].value}" for key, wanted in _KEEP.items() if values[key].value != wanted]
-        lines += [f"{resource.name} does not keep every record: {', '.join(other)}"] if other else []
+        config = wanted[resource.name]
+        other = [f"{key}={values[key].value}" for key in config if values[key].value != config[key]]
+        lossy = (
+            "does not keep every record"
+            if any(values[key].value != _KEEP[key] for key in _KEEP)
+            else "is set otherwise"
+        )
+        lines += [f"{resource.name} {lossy}: {', '.join(other)}"] if other else []
     return lines
 
 

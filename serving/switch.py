@@ -104,7 +104,8 @@ def compared(settings: Settings, catalog: Catalog, run: Name) -> bool:
 
 
 def _same_views(catalog: Catalog, run: Run) -> list[Name]:
-    return [view for view, digest in run.views.items() if view in catalog.views and catalog.digest(view) == digest]
+    known = catalog.reproducible
+    return [view for view, digest in run.views.items() if view in known and catalog.digest(view) == digest]
 
 
 def _proof(settings: Settings, catalog: Catalog, run: Run) -> Mapping[Name, Comparison]:

@@ -27,6 +27,7 @@ from infra.kafka_records import between
 from infra.runs import Counted, Run
 from infra.settings import Settings
 from speed.branches import LEDGER, QUARANTINE, Branch, branches_of, held
+from speed.part import Part, in_window
 from speed.prepared import Prepared, prepare
 from speed.progress import Planned
 from speed.units import plan_units
@@ -39,14 +40,6 @@ _FEW_BAD = 1_000
 
 One = TypeVar("One")
 Result = TypeVar("Result")
-
-
-@dataclass(frozen=True)
-class Part:
-    """Rows of one table: collected, or left in Spark when there may be many."""
-
-    rows: pa.Table | None = None
-    frame: DataFrame | None = None
 
 
 @dataclass(frozen=True)
@@ -152,7 +145,7 @@ class Compute:
         partials: dict[Name, list[Part]] = {Name(view): [] for view in self.run.views}
         for b, part in parts:
             if b.part not in (LEDGER, QUARANTINE):
-                partials[Name(b.part)].append(part)
+                partials[Name(b.part)].append(in_window(self.catalog.view(b.part), part, planned.batch_time_ms))
         done = Computed(counted, view_rows, quarantine, partials)
         _reconcile(done, planned, self.rollups)
         return done

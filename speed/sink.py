@@ -36,7 +36,8 @@ from infra.leases import Lease
 from infra.runs import Epoch, Run
 from infra.settings import Settings
 from speed import precedence, progress, tables, throttle
-from speed.epoch import Compute, Computed, Part
+from speed.epoch import Compute, Computed
+from speed.part import Part
 from speed.progress import Planned
 
 _BROKER_DEADLINE = 60.0

@@ -7,6 +7,7 @@ TOPIC = Topic(
     comment="Purchases as an application reports them, now and then twice",
     key="purchase_id",
     event_time="event_time",
+    append_time=True,
     format=Json(versions=(Version(1, names=("purchase_id", "item", "event_time")),)),
     fields=(
         Field("purchase_id", comment="Name of the purchase, the same when it is reported again"),

@@ -1,0 +1,13 @@
+"""Three times: purchases per minute of log-append time; a replay gives the same, as the log keeps that time."""
+
+from core.measures import Count
+from core.view import APPEND_TIME, Key, Rollup, Window
+
+VIEW = Rollup(
+    "purchases_by_append_time",
+    comment="Purchases per minute of log-append time, when they came into the log",
+    sources=("purchases",),
+    keys=(Key("item", "item", comment="What was bought"),),
+    window=Window("minute", size=60_000, over=APPEND_TIME, comment="Start of the minute"),
+    measures=(Count("reports", comment="Reports of purchases"),),
+)
