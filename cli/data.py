@@ -6,7 +6,7 @@ import time
 from datetime import UTC, datetime
 from itertools import chain, repeat
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -16,11 +16,15 @@ from core.errors import Usage
 from core.ident import Name
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from core.catalog import Catalog
     from core.view import View
     from infra.definitions import Problem
     from infra.producer import Acknowledged
     from speed.quarantine import Quarantined
+
+T = TypeVar("T")
 
 
 @click.command()
@@ -30,13 +34,16 @@ if TYPE_CHECKING:
 @click.option("--time", "when", default="now", show_default=True, help="The record's time: now, or a field.")
 @click.option("--loop", default=1, show_default=True, help="Load the file this many times.")
 @click.option("--rate", type=float, help="Records a second (default: as fast as it goes; generator: 1000).")
-@click.option("--seed", type=int, help="Generate trades from this seed instead of loading a file.")
-@click.option("--count", type=int, help="How many trades to generate.")
+@click.option("--seed", type=int, help="Make up events from this seed instead of loading a file.")
+@click.option("--count", type=int, help="How many events to make up.")
 @click.option("--seconds", type=float, help="Generate for so long (instead of --count).")
-@click.option("--start", type=click.DateTime(), help="Time of the first trade, UTC (default: now).")
-@click.option("--late", default=0.0, show_default=True, help="Share of trades that are late.")
+@click.option("--start", type=click.DateTime(), help="Time of the first event, UTC (default: now).")
+@click.option("--late", default=0.0, show_default=True, help="Share of events that are late.")
 @click.option("--late-by", default=3600.0, show_default=True, help="By up to so many seconds.")
-@click.option("--out-of-order", default=0.0, show_default=True, help="Share of trades that step back by a little.")
+@click.option("--out-of-order", default=0.0, show_default=True, help="Share of events that step back by a little.")
+@click.option("--duplicate", default=0.0, show_default=True, help="Share of records that are sent again.")
+@click.option("--unmatched", default=0.0, show_default=True, help="Share of events without a partner in other topics.")
+@click.option("--bad", default=0.0, show_default=True, help="Share of records that cannot be decoded.")
 @json_option
 def produce(
     topic: str,
@@ -52,29 +59,41 @@ def produce(
     late: float,
     late_by: float,
     out_of_order: float,
+    duplicate: float,
+    unmatched: float,
+    bad: float,
 ) -> int:
-    """Sends records to TOPIC: from a file, or made-up trades. Not repeatable: each call sends them again."""
+    """Sends records to TOPIC: from a file, or made-up ones. Not repeatable: each call sends them again."""
     from core.generator import Trades, trades
+    from core.made import Made, records
     from infra.input_files import InputFile, Record
     from infra.producer import produce as send
 
     found = settings()
     declared = catalog(found).topic(topic)
     if (path is None) == (seed is None):
-        raise Usage("say what to send", todo="give --file FILE, or --seed N to generate trades")
+        raise Usage("say what to send", todo="give --file FILE, or --seed N to make events up")
     if path is not None:
         source = InputFile(path, declared, key=key, time=when, loop=loop)
         return _acknowledged(send(found, declared, source.records(), rate=rate, done=lambda: source.done))
-    if declared.name != "trades":
-        raise Usage(f"{topic} has no generator", todo="only `trades` can be generated; use --file")
     pace = rate or 1000.0
     total = count if count is not None else int(pace * seconds) if seconds else None
     began = int(start.replace(tzinfo=UTC).timestamp() * 1000) if start else int(time.time() * 1000)
-    spec = Trades(seed or 0, began, pace, late, int(late_by * 1000), out_of_order)
-    endless = chain.from_iterable(trades(spec, 1000, 1000 * block) for block, _ in enumerate(repeat(None)))
-    made = trades(spec, total) if total is not None else endless
-    records = (Record(one.key, one.value) for one in made)
-    return _acknowledged(send(found, declared, records, rate=pace, total=total))
+    plain, more = (seed or 0, began, pace, late, int(late_by * 1000), out_of_order), (duplicate, unmatched, bad)
+    if declared.example is None and declared.name == "trades" and not any(more):
+        blocks = _blocks(lambda size, first: trades(Trades(*plain), size, first), total)
+        made = (Record(one.key, one.value) for one in blocks)
+    else:
+        events = _blocks(lambda size, first: records(declared, Made(*plain, *more), size, first), total)
+        made = (Record(one.key, one.value, None if declared.event_time else one.at) for one in events)
+    return _acknowledged(send(found, declared, made, rate=pace, total=total))
+
+
+def _blocks(make: Callable[[int, int], Iterator[T]], total: int | None) -> Iterator[T]:
+    """``total`` of them, or without end."""
+    if total is not None:
+        return make(total, 0)
+    return chain.from_iterable(make(1000, 1000 * block) for block, _ in enumerate(repeat(None)))
 
 
 @click.group(invoke_without_command=True)

@@ -13,7 +13,7 @@ from core.ident import Name
 from core.topic import Topic
 from core.view import Keyed, View
 
-_NOT_DATA = {"comment", "shown", "only", "checks", "partitions"}
+_NOT_DATA = {"comment", "shown", "only", "checks", "partitions", "example"}
 
 
 def topic_digest(topic: Topic) -> Name:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+
+from core.dice import Dice
 
 EVENT_TIME = "event_time"  # of an event, whatever field it comes from
 FIELD_TYPES = ("string", "bigint", "boolean", "timestamp")  # and decimal(p,s)
@@ -73,6 +75,8 @@ class Topic:
     ``event_time`` names a timestamp field; None takes the record's own timestamp. In a ``changelog`` a record without
     a value deletes its key: an event at the record's timestamp, whose other fields are absent, with ``deleted`` true.
     With ``append_time`` that timestamp is when the log took the record, else what its producer said.
+    ``example`` makes up an event, for `lk produce --seed`: its fields but for the event time, or a line; in a
+    changelog the key alone deletes.
     """
 
     name: str
@@ -86,3 +90,4 @@ class Topic:
     max_bytes: int = 65_536
     changelog: bool = False
     append_time: bool = False
+    example: Callable[[Dice], Mapping[str, object] | str] | None = None

@@ -1,10 +1,20 @@
 """Lines of text."""
 
+from core.dice import Dice
 from core.topic import Field, Lines, Topic
+
+_WORDS = ("the", "The", "a", "log", "is", "read", "again", "and", "again,", "whatever", "comes", "late", "3rd", "it's")
+
+
+def line(dice: Dice) -> str:
+    """Up to twelve words."""
+    return " ".join(dice.pick(_WORDS) for _ in range(dice.below(13)))
+
 
 TOPIC = Topic(
     "lines",
     comment="Lines of text, timed by the record",
     format=Lines("(.*)"),
     fields=(Field("line", comment="The text"),),
+    example=line,
 )

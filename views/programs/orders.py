@@ -1,6 +1,19 @@
 """Orders of a shop."""
 
+from core.dice import Dice
 from core.topic import Field, Json, Topic, Version
+
+
+def order(dice: Dice) -> dict[str, object]:
+    """Order n; countries are not equally eager."""
+    cents = dice.below(50_000) + 1
+    return {
+        "order_id": f"o{dice.number}",
+        "customer": f"c{dice.below(1_000)}",
+        "country": dice.pick(("NO", "DE", "US", "US", "JP", "CZ", "TR", "XX")),
+        "amount": f"{cents // 100}.{cents % 100:02d}",
+    }
+
 
 TOPIC = Topic(
     "orders",
@@ -15,4 +28,5 @@ TOPIC = Topic(
         Field("amount", "decimal(10,2)", minimum="0.01", comment="Dollars to be paid"),
         Field("event_time", "timestamp", comment="When it was ordered; epoch milliseconds in the record"),
     ),
+    example=order,
 )

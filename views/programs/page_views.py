@@ -1,6 +1,14 @@
 """Page views of users."""
 
+from core.dice import Dice
 from core.topic import Field, Json, Topic, Version
+
+
+def page_view(dice: Dice) -> dict[str, object]:
+    """A look of one of a thousand users; of an unmatched one nothing else is known."""
+    user = f"x{dice.number}" if dice.unmatched else f"u{dice.below(1_000)}"
+    return {"view_id": f"v{dice.number}", "user_id": user, "page": f"/{dice.pick(('home', 'news', 'shop'))}"}
+
 
 TOPIC = Topic(
     "page_views",
@@ -14,4 +22,5 @@ TOPIC = Topic(
         Field("page", comment="At what"),
         Field("event_time", "timestamp", comment="When; epoch milliseconds in the record"),
     ),
+    example=page_view,
 )

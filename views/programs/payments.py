@@ -1,6 +1,15 @@
 """Payments for orders of a shop."""
 
+from core.dice import Dice
 from core.topic import Field, Json, Topic, Version
+
+
+def payment(dice: Dice) -> dict[str, object]:
+    """A payment for an order of about the same number; an unmatched one is for an order that there never was."""
+    order = f"x{dice.number}" if dice.unmatched else f"o{max(0, dice.number - dice.below(20))}"
+    cents = dice.below(50_000) + 1
+    return {"payment_id": f"p{dice.number}", "order_id": order, "paid": f"{cents // 100}.{cents % 100:02d}"}
+
 
 TOPIC = Topic(
     "payments",
@@ -14,4 +23,5 @@ TOPIC = Topic(
         Field("paid", "decimal(10,2)", minimum="0.01", comment="Dollars paid"),
         Field("event_time", "timestamp", comment="When it was paid; epoch milliseconds in the record"),
     ),
+    example=payment,
 )

@@ -1,6 +1,16 @@
 """Profiles of users: a changelog, in which a record without a value deletes."""
 
+from core.dice import Dice
 from core.topic import Field, Json, Topic, Version
+
+
+def profile(dice: Dice) -> dict[str, object]:
+    """A new record of one of a thousand users; one in twenty deletes."""
+    user = f"u{dice.below(1_000)}"
+    if dice.chance(0.05):
+        return {"user_id": user}
+    return {"user_id": user, "city": dice.pick(("Oslo", "Rome", "Lima", "Osaka")), "level": dice.below(4)}
+
 
 TOPIC = Topic(
     "profiles",
@@ -13,4 +23,5 @@ TOPIC = Topic(
         Field("city", comment="Where the user lives"),
         Field("level", "bigint", minimum="0", comment="Level of membership"),
     ),
+    example=profile,
 )

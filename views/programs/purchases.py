@@ -1,6 +1,14 @@
 """Purchases as an application reports them, now and then twice."""
 
+from core.dice import Dice
 from core.topic import Field, Json, Topic, Version
+
+
+def purchase(dice: Dice) -> dict[str, object]:
+    """Report n; one in fifty is of the same purchase as one before it."""
+    number = dice.number - dice.below(40) if dice.chance(0.02) else dice.number
+    return {"purchase_id": f"b{max(0, number)}", "item": dice.pick(("tea", "coffee", "milk", "bread"))}
+
 
 TOPIC = Topic(
     "purchases",
@@ -14,4 +22,5 @@ TOPIC = Topic(
         Field("item", comment="What was bought"),
         Field("event_time", "timestamp", comment="When it was reported; epoch milliseconds in the record"),
     ),
+    example=purchase,
 )

@@ -1,6 +1,14 @@
 """Searches of users."""
 
+from core.dice import Dice
 from core.topic import Field, Json, Topic, Version
+
+
+def search(dice: Dice) -> dict[str, object]:
+    """A search of one of a thousand users."""
+    user = f"x{dice.number}" if dice.unmatched else f"u{dice.below(1_000)}"
+    return {"user_id": user, "term": dice.pick(("tea", "trains", "weather"))}
+
 
 TOPIC = Topic(
     "searches",
@@ -13,4 +21,5 @@ TOPIC = Topic(
         Field("term", comment="For what"),
         Field("event_time", "timestamp", comment="When; epoch milliseconds in the record"),
     ),
+    example=search,
 )
