@@ -174,6 +174,21 @@ def profiles_now(events: list[Event]) -> Iterator[Row]:
         yield user, last["city"], last["level"], last["city"] is None
 
 
+def purchases_by_event_time(events: list[Event]) -> Iterator[Row]:
+    """Reports per minute in which they happened."""
+    return _by_minute(events, "at")
+
+
+def purchases_by_append_time(events: list[Event]) -> Iterator[Row]:
+    """Reports per minute in which the log took them."""
+    return _by_minute([{"logged": e["at"], **e} for e in events], "logged")
+
+
+def _by_minute(events: list[Event], time: str) -> Iterator[Row]:
+    for (item, minute), inside in _grouped(events, lambda e: (e["item"], e[time] // 60_000)).items():
+        yield item, moment(minute * 60_000), len(inside)
+
+
 def _grouped(events: list[Event], key: Callable[[Event], tuple[Any, ...]]) -> dict[tuple[Any, ...], list[Event]]:
     found: dict[tuple[Any, ...], list[Event]] = defaultdict(list)
     for event in events:
@@ -184,6 +199,8 @@ def _grouped(events: list[Event], key: Callable[[Event], tuple[Any, ...]]) -> di
 ROLLUPS: dict[str, tuple[str, Callable[[list[Event]], Iterable[Row]]]] = {
     "orders_by_country": ("orders", orders_by_country),
     "profiles_now": ("profiles", profiles_now),
+    "purchases_by_append_time": ("purchases", purchases_by_append_time),
+    "purchases_by_event_time": ("purchases", purchases_by_event_time),
     "readings_by_hour": ("readings", readings_by_hour),
     "top_ten": ("trades", top_ten),
     "trades_week": ("trades", trades_week),
