@@ -1,4 +1,4 @@
-"""Every program on real servers: speed alone, Lambda at several cuts, batch alone and Kappa are what the oracle says."""
+"""Every program on real servers: speed alone, Lambda at several cuts, batch alone and Kappa, as the oracle says."""
 
 from __future__ import annotations
 
