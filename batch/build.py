@@ -148,7 +148,7 @@ def _build(work: _Work, plan: _Plan, counts: Mapping[Name, Count]) -> Built:
     faults.reach("batch.5_in_build")
     _write(plan.view, _rows(work, plan), path)
     faults.reach("batch.6_before_built")
-    written = work.spark.read.format("delta").load(path)
+    written = _read_back(work.spark, path)
     mine = [counts[Name(source)] for source in plan.view.sources]
     used = _used(work, plan.view) if isinstance(plan.view, Keyed) else None
     verdict = judge(plan.view, written, mine, plan.base.checks if plan.base else None, used)
@@ -197,11 +197,18 @@ def _write(view: View, rows: DataFrame, path: str) -> None:
     keys = [column.name for column in view.key_columns]
     kept = rows.persist()
     try:
-        ordered = kept.orderBy(*keys) if keys else kept.coalesce(1)
+        few = kept.count() <= _FILE_ROWS  # one file, for which no ranges of keys have to be found
+        ordered = kept.coalesce(1).sortWithinPartitions(*keys) if few else kept.orderBy(*keys)
         writer = ordered.write.format("delta").option("maxRecordsPerFile", _FILE_ROWS)
         writer.mode("error").save(path)
     finally:
         kept.unpersist()
+
+
+def _read_back(spark: SparkSession, path: str) -> DataFrame:
+    """What was written, from its files: Spark's Delta would compute the state of the table first, in several jobs."""
+    files = delta.files(path)
+    return spark.read.parquet(*files) if files else spark.read.format("delta").load(path)
 
 
 def _row(work: _Work, plan: _Plan, path: str, verdict: Verdict, seconds: float) -> Built:

@@ -8,13 +8,14 @@ import click
 
 from cli.options import archive_option, catalog, json_option, settings
 from cli.output import emit, out, table
+from cli.switch_plan import print_kappa_plan, print_lambda_plan
 from core.ident import Name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from flows.runs import Listed
-    from flows.switch import Plan, Switched
+    from flows.switch import Switched
     from infra.comparisons import Comparison
     from infra.control import Publication
     from infra.endings import Ending
@@ -127,25 +128,32 @@ def switch() -> None:
 def switch_kappa(plan: bool, run: Name | None, rate: int | None, from_archive: bool, why: str) -> None:
     """Replays the log from offset zero, proves the replay equal to a build, then serves it."""
     from flows import switch as flow
+    from flows import switch_plan
 
     found = settings()
     known = catalog(found)
     if plan:
-        emit(flow.plan(found, known, run, from_archive=from_archive), _print_plan)
+        emit(switch_plan.to_kappa(found, known, run, from_archive=from_archive), print_kappa_plan)
         return
     emit(flow.to_kappa(found, known, run=run, rate=rate, from_archive=from_archive, why=why), _print_switched)
 
 
 @switch.command("lambda")
+@click.option("--plan", is_flag=True, help="Only say what would happen.")
 @click.option("--why", default="lk switch lambda", help="Recorded with the publication.")
 @json_option
-def switch_lambda(why: str) -> None:
+def switch_lambda(plan: bool, why: str) -> None:
     """Builds at a cut of the run that serves, and serves the build with what follows."""
     from cli.layers import print_batch
     from flows import switch as flow
+    from flows import switch_plan
 
     found = settings()
-    emit(flow.to_lambda(found, catalog(found), why=why), print_batch)
+    known = catalog(found)
+    if plan:
+        emit(switch_plan.to_lambda(found, known), print_lambda_plan)
+        return
+    emit(flow.to_lambda(found, known, why=why), print_batch)
 
 
 @click.command()
@@ -202,26 +210,6 @@ def _print_comparisons(found: Sequence[Comparison]) -> None:
     for one in found:
         if not one.equal:
             out().print(f"{one.view}: first differences: {one.first}", markup=False, highlight=False)
-
-
-def _print_plan(found: Plan) -> None:
-    rows = [(log.topic, log.partition, log.begin, log.end, log.archived, log.complete) for log in found.logs]
-    table(f"{found.mode} serves", ["topic", "partition", "first offset", "end", "archived", "complete from 0"], rows)
-    lines = [
-        f"{found.records:,} records to replay"
-        + (f", by run {found.run}, which was begun" if found.run else ", by a new run"),
-        f"measured: {found.measured[1]:,.0f} records/s (run {found.measured[0]})"
-        if found.measured
-        else "no replay was measured here yet",
-        f"expected: {found.seconds:,.0f} s" if found.seconds is not None else "expected time: unknown",
-        f"expected disk: {found.bytes / 2**20:,.0f} MiB, as the run that serves"
-        if found.bytes is not None
-        else "expected disk: unknown",
-        f"compared in full: {', '.join(found.compared)}",
-        *(f"not switched: {view}: {why}" for view, why in found.unswitched.items()),
-        f"readers see {found.readers}",
-    ]
-    out().print("\n".join(lines), markup=False, highlight=False)
 
 
 def _print_switched(done: Switched) -> None:

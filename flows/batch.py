@@ -72,7 +72,7 @@ def build_anew(settings: Settings, catalog: Catalog) -> Claim:
     """The newest build that passed with every view as it is defined now, else a new one; it is not published."""
     passed = {(built.build, built.view): built.digest for built in control.builds(settings) if built.passed}
     for known in reversed(control.claims(settings)):
-        if all(passed.get((known.build, view)) == catalog.digest(view) for view in catalog.views):
+        if all(passed.get((known.build, view)) == catalog.digest(view) for view in catalog.reproducible):
             return known
     claimed = claim(settings, catalog)
     with batch_session(settings) as spark:

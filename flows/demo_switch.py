@@ -12,7 +12,7 @@ from core.catalog import Catalog
 from core.errors import Refused
 from core.ident import Name
 from flows import bench_load as load
-from flows import demo_modes, demo_read, raw_consumer, replay, switch, verbs
+from flows import demo_modes, demo_read, raw_consumer, replay, switch_plan, verbs
 from flows.bench_live import RATE, SEEDS, Live
 from flows.bench_load import TRADES
 from flows.demo_check import REQUESTS, Check, same
@@ -178,7 +178,7 @@ def _counted(settings: Settings, catalog: Catalog, run: Name, mode: str) -> tupl
     load.caught_up(settings, run)
     log = kafka.ends(settings, [TRADES]).size
     return (
-        Check(f"what every view serves after the change to {mode}", mode, switch.mode(settings)),
+        Check(f"what every view serves after the change to {mode}", mode, switch_plan.mode(settings)),
         same(f"trades of the log, counted in {mode}", log, demo_read.total(settings, catalog, BY_DAY)),
         same(f"requests of the log, counted in {mode}", REQUESTS, demo_read.total(settings, catalog, BY_HOUR)),
     )

@@ -9,12 +9,12 @@ from batch.build import build
 from batch.claim import claim
 from batch.land import land
 from core.catalog import Catalog
-from core.changed import refusal
 from core.errors import Refused
 from core.ident import Name
 from flows import replay
 from flows.batch import BatchRun, batch_session, run_batch
-from infra import comparisons, faults, lake, roles, runs
+from flows.switch_plan import refuse_changed
+from infra import comparisons, faults, roles, runs
 from infra.comparisons import Comparison
 from infra.control import Publication
 from infra.settings import Settings
@@ -23,26 +23,6 @@ from serving.compare import compare
 from serving.publish import changed_since
 from speed import control, throttle
 from speed import replay as replaying
-from speed.replay import Log
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What `lk switch kappa` would do. Seconds and bytes are expectations from what was measured here, else None.
-
-    ``run`` is the replay that would go on, None where a new one would start. ``unswitched`` is view -> why not.
-    """
-
-    mode: str
-    logs: tuple[Log, ...]
-    records: int
-    run: Name | None
-    measured: tuple[Name, float] | None
-    seconds: float | None
-    bytes: int | None
-    compared: tuple[Name, ...]
-    unswitched: dict[Name, str]
-    readers: str
 
 
 @dataclass(frozen=True)
@@ -54,30 +34,6 @@ class Switched:
     comparisons: tuple[Comparison, ...]
     seconds: float
     already: bool
-
-
-def plan(settings: Settings, catalog: Catalog, run: Name | None = None, *, from_archive: bool = False) -> Plan:
-    """What a switch to Kappa would do; nothing is changed. Raises Refused where it would be refused."""
-    logs = replaying.look(settings, catalog)
-    replaying.head_of(logs, from_archive=from_archive)
-    begun = runs.run(settings, run) if run else replaying.open_replay(settings, catalog)
-    records, known = sum(log.end for log in logs), replaying.measured(settings)
-    done = _done(settings, begun.id) if begun else 0
-    serving = roles.current(settings)
-    return Plan(
-        mode=mode(settings),
-        logs=logs,
-        records=records,
-        run=begun.id if begun else None,
-        measured=known,
-        seconds=(records - done) / known[1] if known else None,
-        bytes=lake.size(lake.run(settings, serving)) if serving else None,
-        compared=catalog.reproducible,
-        unswitched=_unswitched(settings, catalog),
-        readers="the old answer of a view until its text is replaced, then the new one; never an error, never a mix; "
-        "while a replay without --rate catches up, and during the proof, "
-        f"answers are up to {settings.yield_seconds:g} s older",
-    )
 
 
 def to_kappa(
@@ -119,9 +75,7 @@ def to_lambda(settings: Settings, catalog: Catalog, *, why: str = "lk switch lam
 
     Raises Refused when that run computes other definitions.
     """
-    others = changed_since(repair.last_done(settings), catalog)
-    if others:
-        raise refusal(others, "the run that serves was declared", where=f"run {roles.current(settings)}")
+    refuse_changed(settings, catalog)
     return run_batch(settings, catalog, why=why, to_lambda=True)
 
 
@@ -143,13 +97,6 @@ def prove(settings: Settings, catalog: Catalog, run: Name) -> list[Comparison]:
         return compare(spark, settings, catalog, claimed)
 
 
-def mode(settings: Settings) -> str:
-    """What serves: lambda, kappa, batch, speed, or nothing; mixed where views differ."""
-    last = repair.last_done(settings)
-    found = sorted({pin.mode for pin in last.pins.values()}) if last else []
-    return found[0] if len(found) == 1 else ("mixed: " + ", ".join(found) if found else "nothing")
-
-
 def _kappa_run(settings: Settings, catalog: Catalog) -> Name | None:
     """The run that serves every view alone, each as it is defined now."""
     last = repair.last_done(settings)
@@ -157,19 +104,6 @@ def _kappa_run(settings: Settings, catalog: Catalog) -> Name | None:
     found = {pin.run for pin in pins.values()}
     same = catalog.views.keys() <= pins.keys() and not changed_since(last, catalog)
     return found.pop() if same and all(pin.mode == "kappa" for pin in pins.values()) and len(found) == 1 else None
-
-
-def _done(settings: Settings, run: Name) -> int:
-    last = runs.last_epoch(settings, run)
-    return last.end.size if last else 0
-
-
-def _unswitched(settings: Settings, catalog: Catalog) -> dict[Name, str]:
-    last = repair.last_done(settings)
-    served = last.pins if last else {}
-    gone = {view: "its definition is not there any more" for view in served if view not in catalog.views}
-    never = dict.fromkeys(catalog.views, "it counts by processing time, which no replay gives again")
-    return gone | {view: why for view, why in never.items() if view not in catalog.reproducible}
 
 
 def require_run(settings: Settings, run: Name) -> Name:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -117,7 +118,27 @@ def _prove(fault: _Fault) -> None:
 def _act(fault: _Fault) -> None:
     if fault.action == "raise":
         raise Injected(fault.point)
-    os.killpg(os.getpgrp(), signal.SIGKILL if fault.action == "kill" else signal.SIGSTOP)
+    if fault.action == "kill":
+        os.killpg(os.getpgrp(), signal.SIGKILL)
+    else:
+        _pause()
+
+
+def _pause() -> None:
+    """Stops the group, and this process by this very thread: a signal to a process may let it go on for a moment."""
+    import psutil
+
+    others = [one.pid for one in psutil.process_iter() if one.pid != os.getpid() and _group(one.pid) == os.getpgrp()]
+    for pid in others:
+        os.kill(pid, signal.SIGSTOP)
+    signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
+
+
+def _group(pid: int) -> int | None:
+    try:
+        return os.getpgid(pid)
+    except ProcessLookupError:
+        return None
 
 
 def _warn(settings: Settings) -> None:

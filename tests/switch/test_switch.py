@@ -42,6 +42,10 @@ def test_kappa_needs_no_batch_layer_and_rollback_loses_nothing(world: World) -> 
     kappa = roles.current(world.settings)
     batch = world.here("batch", "--json").ok().json
     assert batch["publication"] is None
+    plan = world.here("switch", "lambda", "--plan", "--json").ok().json
+    assert (plan["mode"], plan["run"], sorted(plan["built"])) == ("kappa", kappa, sorted(world.catalog.views))
+    assert (plan["records"], plan["to_land"]) == (len(world.log.records), 0)
+    assert plan["measured"] == batch["claim"]["build"]
     world.send(mixed(seed=3, count=200))
     world.settle()
     world.check()

@@ -9,8 +9,8 @@ import tenacity
 
 from infra.local.usage import Usage, Watch, used
 
-# Burns CPU in a child of its own, says so, and ends when its input does.
-_BURN = "import time\nwhile time.process_time() < 0.3: pass"
+# Burns CPU in a child of its own, says so, and ends when its input does. The system counts in hundredths, rounded down.
+_BURN = "import time\nwhile time.process_time() < 0.4: pass"
 _PARENT = f"""
 import subprocess, sys
 subprocess.run([sys.executable, "-c", {_BURN!r}])

@@ -1,0 +1,139 @@
+"""What a switch would do: `lk switch kappa --plan` and `lk switch lambda --plan`. Nothing here changes anything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.catalog import Catalog
+from core.changed import refusal
+from core.ident import Name
+from infra import control, delta, lake, roles, runs
+from infra.control import Built
+from infra.settings import Settings
+from serving import repair
+from serving.publish import changed_since
+from speed import replay as replaying
+from speed.replay import Log
+
+_READERS = "the old answer of a view until its text is replaced, then the new one; never an error, never a mix; "
+
+
+@dataclass(frozen=True)
+class KappaPlan:
+    """What `lk switch kappa` would do. Seconds and bytes are expectations from what was measured here, else None.
+
+    ``run`` is the replay that would go on, None where a new one would start. ``unswitched`` is view -> why not.
+    """
+
+    mode: str
+    logs: tuple[Log, ...]
+    records: int
+    run: Name | None
+    measured: tuple[Name, float] | None
+    seconds: float | None
+    bytes: int | None
+    compared: tuple[Name, ...]
+    unswitched: dict[Name, str]
+    readers: str
+
+
+@dataclass(frozen=True)
+class LambdaPlan:
+    """What `lk switch lambda` would do. Seconds and bytes are those of the last build, for as many records; else None.
+
+    ``run`` goes on serving what follows the build's cut; without one the build serves alone.
+    """
+
+    mode: str
+    logs: tuple[Log, ...]
+    records: int
+    to_land: int
+    run: Name | None
+    measured: Name | None
+    seconds: float | None
+    bytes: int | None
+    built: tuple[Name, ...]
+    unswitched: dict[Name, str]
+    readers: str
+
+
+def to_kappa(settings: Settings, catalog: Catalog, run: Name | None = None, *, from_archive: bool = False) -> KappaPlan:
+    """What a switch to Kappa would do; nothing is changed. Raises Refused where it would be refused."""
+    logs = replaying.look(settings, catalog)
+    replaying.head_of(logs, from_archive=from_archive)
+    begun = runs.run(settings, run) if run else replaying.open_replay(settings, catalog)
+    records, known = sum(log.end for log in logs), replaying.measured(settings)
+    done = _done(settings, begun.id) if begun else 0
+    serving = roles.current(settings)
+    return KappaPlan(
+        mode=mode(settings),
+        logs=logs,
+        records=records,
+        run=begun.id if begun else None,
+        measured=known,
+        seconds=(records - done) / known[1] if known else None,
+        bytes=lake.size(lake.run(settings, serving)) if serving else None,
+        compared=catalog.reproducible,
+        unswitched=_unswitched(settings, catalog),
+        readers=_READERS + "while a replay without --rate catches up, and during the proof, "
+        f"answers are up to {settings.yield_seconds:g} s older",
+    )
+
+
+def to_lambda(settings: Settings, catalog: Catalog) -> LambdaPlan:
+    """What a switch to Lambda would do; nothing is changed. Raises Refused where it would be refused."""
+    refuse_changed(settings, catalog)
+    logs = replaying.look(settings, catalog)
+    records = sum(log.end for log in logs)
+    last = _last_build(settings)
+    more = records / max(1, last[0].cut.size) if last else 0.0
+    return LambdaPlan(
+        mode=mode(settings),
+        logs=logs,
+        records=records,
+        to_land=sum(max(0, log.end - log.archived) for log in logs),
+        run=roles.current(settings),
+        measured=last[0].build if last else None,
+        seconds=more * sum(built.seconds for built in last) if last else None,
+        bytes=int(more * sum(lake.size(f"{settings.lake_root}/{built.path}") for built in last)) if last else None,
+        built=catalog.reproducible,
+        unswitched=_unswitched(settings, catalog),
+        readers=_READERS + f"during the build answers are up to {settings.yield_seconds:g} s older",
+    )
+
+
+def refuse_changed(settings: Settings, catalog: Catalog) -> None:
+    """Raises Refused when the run that serves computes other definitions than there are now."""
+    others = changed_since(repair.last_done(settings), catalog)
+    if others:
+        raise refusal(others, "the run that serves was declared", where=f"run {roles.current(settings)}")
+
+
+def mode(settings: Settings) -> str:
+    """What serves: lambda, kappa, batch, speed, or nothing; mixed where views differ."""
+    last = repair.last_done(settings)
+    found = sorted({pin.mode for pin in last.pins.values()}) if last else []
+    return found[0] if len(found) == 1 else ("mixed: " + ", ".join(found) if found else "nothing")
+
+
+def _last_build(settings: Settings) -> list[Built]:
+    """Every view of the newest full build that is still there."""
+    there = [
+        built
+        for built in control.builds(settings)
+        if built.passed and built.how == "full" and delta.exists(lake.batch(settings, built.view, built.build))
+    ]
+    return [built for built in there if built.build == there[-1].build]
+
+
+def _done(settings: Settings, run: Name) -> int:
+    last = runs.last_epoch(settings, run)
+    return last.end.size if last else 0
+
+
+def _unswitched(settings: Settings, catalog: Catalog) -> dict[Name, str]:
+    last = repair.last_done(settings)
+    served = last.pins if last else {}
+    gone = {view: "its definition is not there any more" for view in served if view not in catalog.views}
+    never = "it counts by processing time, which nothing gives again"
+    return gone | {view: never for view in catalog.views if view not in catalog.reproducible}
