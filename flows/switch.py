@@ -98,11 +98,11 @@ def prove(settings: Settings, catalog: Catalog, run: Name) -> list[Comparison]:
 
 
 def _kappa_run(settings: Settings, catalog: Catalog) -> Name | None:
-    """The run that serves every view alone, each as it is defined now."""
+    """The run that serves every view that can be switched alone, each as it is defined now."""
     last = repair.last_done(settings)
-    pins = last.pins if last else {}
+    pins = {view: pin for view, pin in last.pins.items() if view in catalog.reproducible} if last else {}
     found = {pin.run for pin in pins.values()}
-    same = catalog.views.keys() <= pins.keys() and not changed_since(last, catalog)
+    same = set(catalog.reproducible) <= pins.keys() and not changed_since(last, catalog)
     return found.pop() if same and all(pin.mode == "kappa" for pin in pins.values()) and len(found) == 1 else None
 
 

@@ -11,7 +11,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from core.catalog import Catalog
 from core.cut import Cut
 from core.ident import Name, joined, quoted
-from core.merge import part_sql, serving_sql
+from core.merge import serving_sql, speed_part
 from infra import kafka, lake, runs, trino
 from infra.runs import Run
 from infra.settings import Settings
@@ -48,7 +48,8 @@ def served(settings: Settings, catalog: Catalog, run: Run, view: str) -> Rows:
     """The run's partials as the serving view would merge them; a key that comes twice fails."""
     definition, table = catalog.view(view), joined(Name(view), run.id)
     trino.register(settings, "speed", table, lake.relative(settings, lake.speed(settings, run.id, Name(view))))
-    result = trino.query(settings, serving_sql(definition, [part_sql(definition, quoted("lake", "speed", table))]))
+    part = speed_part(definition, quoted("lake", "speed", table), -3)
+    result = trino.query(settings, serving_sql(definition, [part]))
     width = len(definition.key_columns)
     found: Rows = {}
     for row in result.rows:

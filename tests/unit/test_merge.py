@@ -5,8 +5,8 @@ import pytest
 from core.errors import Usage
 from core.ident import Name
 from core.measures import Count, Latest, Sum
-from core.merge import comments, ledger_sql, merge_sql, part_sql, serving_sql
-from core.view import Key, Rollup, Shown, Window
+from core.merge import batch_part, comments, ledger_sql, merge_sql, serving_sql, speed_part
+from core.view import Key, Keyed, Result, Rollup, Shown, Window
 
 VIEW = Rollup(
     "v",
@@ -20,8 +20,8 @@ COLUMNS = '"k", "w", "n", "s", "last", "_last_at", "_rows"'
 
 
 def test_a_part_reads_the_stored_columns() -> None:
-    assert part_sql(VIEW, '"b"."v"') == f'SELECT {COLUMNS} FROM "b"."v"'
-    assert part_sql(VIEW, '"s"."v"', "first_epoch > 17") == f'SELECT {COLUMNS} FROM "s"."v" WHERE first_epoch > 17'
+    assert batch_part(VIEW, '"b"."v"') == f'SELECT {COLUMNS} FROM "b"."v"'
+    assert speed_part(VIEW, '"s"."v"', 17) == f'SELECT {COLUMNS} FROM "s"."v" WHERE first_epoch > 17'
 
 
 def test_parts_are_merged_by_key() -> None:
@@ -55,4 +55,31 @@ def test_a_merge_of_nothing_is_a_mistake() -> None:
 
 def test_a_column_that_is_no_name_never_reaches_sql() -> None:
     with pytest.raises(Usage):
-        part_sql(Rollup("v", ("t",), keys=(Key('k" --', "a"),), measures=(Count("n"),)), "T")
+        batch_part(Rollup("v", ("t",), keys=(Key('k" --', "a"),), measures=(Count("n"),)), "T")
+
+
+KEYED = Keyed(
+    "k",
+    ("t",),
+    keys=(Key("who", "who"),),
+    query="SELECT who, n FROM {t}",
+    results=(Result("n", "bigint"),),
+    shown=(Shown("twice", "2 * n"),),
+    only="n > 1",
+)
+
+
+def test_of_a_keyed_view_the_newest_part_of_a_unit_wins() -> None:
+    stored = '"who", "n", "_segment", "_rows"'
+    build, run = batch_part(KEYED, "B"), speed_part(KEYED, "S", 17, 20)
+    assert build == f"SELECT {stored}, BIGINT '-2' AS \"_epoch\" FROM B"
+    assert run == f'SELECT {stored}, last_epoch AS "_epoch" FROM S WHERE first_epoch > 17 AND last_epoch <= 20'
+    assert merge_sql(KEYED, [build, run]) == (
+        f'SELECT {stored} FROM (SELECT *, max(_epoch) OVER (PARTITION BY "who", "_segment") AS _newest '
+        f"FROM ({build} UNION ALL {run})) WHERE _epoch = _newest AND _rows > 0"
+    )
+
+
+def test_people_see_only_what_a_view_keeps_for_them() -> None:
+    whole = f'SELECT "who", "n", 2 * n AS "twice" FROM ({merge_sql(KEYED, ["A"])})'
+    assert serving_sql(KEYED, ["A"]) == f"SELECT * FROM ({whole}) WHERE n > 1"
