@@ -1,4 +1,4 @@
-"""All topics and views of an instance."""
+"""All topics, views and routes of an instance."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from core.digest import topic_digest, view_digest
+from core.digest import route_digest, topic_digest, view_digest
 from core.errors import Usage
 from core.ident import Name
+from core.route import Route
 from core.topic import Topic
 from core.view import View
 
@@ -17,11 +18,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Catalog:
-    """Topics and views by name, each in order of its name; ``files``: (kind, name) -> where it is defined."""
+    """Topics, views and routes by name, each in order of its name; ``files``: (kind, name) -> where it is defined."""
 
     topics: Mapping[Name, Topic]
     views: Mapping[Name, View]
     files: Mapping[tuple[str, str], str] = field(default_factory=dict, compare=False)
+    routes: Mapping[Name, Route] = field(default_factory=dict)
 
     def topic(self, name: str) -> Topic:
         """The topic of that name, else Usage."""
@@ -30,6 +32,10 @@ class Catalog:
     def view(self, name: str) -> View:
         """The view of that name, else Usage."""
         return _found("view", name, self.views)
+
+    def route(self, name: str) -> Route:
+        """The route of that name, else Usage."""
+        return _found("route", name, self.routes)
 
     def sources(self, views: Iterable[str]) -> tuple[Name, ...]:
         """The topics that some views read, in order."""
@@ -51,6 +57,10 @@ class Catalog:
     def digest(self, view: str) -> Name:
         """Digest of a view."""
         return view_digest(self.view(view), self.topics)
+
+    def route_digest(self, route: str) -> Name:
+        """Digest of a route."""
+        return route_digest(self.route(route), self.topics)
 
 
 def _found(kind: str, name: str, known: Mapping[Name, T]) -> T:

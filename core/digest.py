@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from dataclasses import Field, fields, is_dataclass
 from typing import Any
 
-from core import decode, partial, units
+from core import decode, partial, routing, units
 from core.ident import Name
+from core.route import Route
 from core.topic import Topic
 from core.view import Keyed, View
 
@@ -26,6 +27,12 @@ def view_digest(view: View, topics: Mapping[Name, Topic]) -> Name:
     semantics = units.SEMANTICS if isinstance(view, Keyed) else partial.SEMANTICS
     sources = [topic_digest(topics[Name(source)]) for source in sorted(view.sources)]
     return _digest({"view": _plain(view), "sources": sources, "semantics": semantics})
+
+
+def route_digest(route: Route, topics: Mapping[Name, Topic]) -> Name:
+    """Digest of where a route sends what, with the decoders of its sources."""
+    sources = [topic_digest(topics[Name(source)]) for source in sorted(route.sources)]
+    return _digest({"route": _plain(route), "sources": sources, "semantics": routing.SEMANTICS})
 
 
 def _digest(value: object) -> Name:

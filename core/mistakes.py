@@ -87,3 +87,14 @@ def is_decimal(kind: str) -> bool:
     """Whether a type is ``decimal(p,s)`` as Spark knows it."""
     found = DECIMAL.match(kind)
     return found is not None and 1 <= int(found[1]) <= 38 and int(found[2]) <= int(found[1])
+
+
+def source_mistakes(part: Any, topics: Mapping[str, Any]) -> Iterator[Mistake]:
+    """Sources that are no topics, or named twice; or none."""
+    for source, times in Counter(part.sources).items():
+        if source not in topics:
+            yield at(part, f"unknown topic {source!r}; known: {', '.join(sorted(topics)) or 'none'}")
+        elif times > 1:
+            yield at(part, f"source {source!r} is there twice", again=True)
+    if not part.sources:
+        yield at(part, f"a {'route' if type(part).__name__ == 'Route' else 'view'} has at least one source")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import string
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from core.measures import Count, Latest, Max, Measure, Min, Sum
-from core.mistakes import Mistake, at, column_names, is_decimal, name_mistakes
+from core.mistakes import Mistake, at, column_names, is_decimal, name_mistakes, source_mistakes
 from core.topic import EVENT_TIME, Topic
 from core.view import APPEND_TIME, PROCESSING_TIME, Keyed, Reach, Rollup, View, Window
 
@@ -27,13 +26,7 @@ def _any_view(view: View, topics: Mapping[str, Topic]) -> Iterator[Mistake]:
     yield from name_mistakes(view, view.name)
     if view.name == "status":
         yield at(view, "the name 'status' is taken by serving.status")
-    for source, times in Counter(view.sources).items():
-        if source not in topics:
-            yield at(view, f"unknown topic {source!r}; known: {', '.join(sorted(topics)) or 'none'}")
-        elif times > 1:
-            yield at(view, f"source {source!r} is there twice", again=True)
-    if not view.sources:
-        yield at(view, "a view has at least one source")
+    yield from source_mistakes(view, topics)
     yield from column_names(view.checks, "check")
     for key in view.keys:
         yield from _column(key, key.type)

@@ -28,7 +28,6 @@ from infra.local import process, usage
 from infra.local.usage import Usage
 from infra.settings import Settings
 from serving.repair import last_done
-from speed import control
 
 _AROUND = 5.0  # seconds in which readers ask more often, before and after a change
 _PATIENCE = 300.0
@@ -114,7 +113,7 @@ def _replay(made: Instance) -> Replayed:
     with waiting("starting a replay"):
         run = Name(verbs.run(settings, made.config, "replay", "start")["run"])
     done = replay.wait(settings, run, patience=_PATIENCE).done
-    seconds, driver = time.monotonic() - began, process.alive(settings, control.name(run))
+    seconds, driver = time.monotonic() - began, process.alive(settings, driver.name(run))
     used = usage.used(driver.pid) if driver else Usage()
     found = Replayed(run, Rebuilt(seconds, done, used), _rate(settings, run))
     note(f"run {run} has replayed {done:,} records from offset zero in {seconds:.0f} s")

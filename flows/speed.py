@@ -41,7 +41,7 @@ def stop(settings: Settings) -> State:
     """Stops every run that is going, each between two epochs."""
     current = roles.current(settings)
     for run in runs.runs(settings):
-        if run.id != current and process.alive(settings, control.name(run.id)):
+        if run.id != current and process.alive(settings, driver.name(run.id)):
             control.stop(settings, run.id)
     return control.stop(settings)
 
@@ -58,7 +58,7 @@ def _fresh(settings: Settings, catalog: Catalog) -> State:
     state = control.start(settings, run)
     serve_run(settings, catalog, run, "lk speed start --new")
     for other, role in roles.roles(settings).items():
-        if role in ("warm", "idle") and process.alive(settings, control.name(other)):
+        if role in ("warm", "idle") and process.alive(settings, driver.name(other)):
             control.stop(settings, other)
     return state
 

@@ -49,14 +49,19 @@ COMPARISONS = pa.schema(
     | {"first": _TEXT, "trino": pa.bool_(), "at": _TIME, "seconds": pa.float64()}
 )
 ENDINGS = pa.schema({"run": _TEXT, "how": _TEXT, "at": _TIME, "who": _TEXT, "why": _TEXT})
+ROUTES = pa.schema(
+    {"seq": pa.int64(), "what": _TEXT, "route": _TEXT, "run": _TEXT, "digest": _TEXT, "topics": _TEXT}
+    | {"replays": pa.bool_(), "cut": _TEXT, "at": _TIME, "who": _TEXT}
+)
 _TABLES = {
     "claims": CLAIMS,
     "builds": BUILDS,
     "publications": PUBLICATIONS,
     "comparisons": COMPARISONS,
     "endings": ENDINGS,
+    "routes": ROUTES,
 }
-_FENCED = {"control": ("claims", "publications", "endings"), "batch": ("builds", "comparisons")}
+_FENCED = {"control": ("claims", "publications", "endings"), "batch": ("builds", "comparisons"), "routes": ("routes",)}
 
 
 @dataclass(frozen=True)
@@ -132,7 +137,7 @@ def table_path(settings: Settings, table: str) -> str:
 
 @contextlib.contextmanager
 def hold(settings: Settings, name: str) -> Iterator[Lease]:
-    """Holds the lease "control" or "batch", with the tables that it protects made and fenced."""
+    """Holds the lease "control", "batch" or "routes", with the tables that it protects made and fenced."""
     paths = []
     for table in _FENCED[name]:
         paths.append(table_path(settings, table))

@@ -1,4 +1,4 @@
-"""Reads the files of topics and views: this project's folder ``views`` and those of the setting ``views``."""
+"""Reads the files of topics, views and routes: this project's folder ``views`` and those of the setting ``views``."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from core.catalog import Catalog
 from core.errors import Refused
 from core.ident import Name
 from core.mistakes import Mistake
+from core.route import Route
 from core.topic import Topic
 from core.validate import mistakes
 from core.view import View
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 T = TypeVar("T")
-_KINDS = {"TOPIC": "Topic", "VIEW": "Rollup or Keyed"}
+_KINDS = {"TOPIC": "Topic", "VIEW": "Rollup or Keyed", "ROUTE": "Route"}
+Definition = Topic | View | Route
 OWN = Path(__file__).resolve().parent.parent / "views"
 
 
@@ -45,16 +47,16 @@ class Problem:
 @dataclass(frozen=True)
 class _Defined:
     path: Path
-    what: Topic | View
+    what: Definition
 
 
 def load(settings: Settings) -> Catalog:
-    """Every topic and view; Refused with all mistakes when there is one."""
+    """Every topic, view and route; Refused with all mistakes when there is one."""
     catalog, found = _read(settings)
     if found:
         listed = "\n  ".join(map(str, found))
         raise Refused(
-            f"topics and views have {len(found)} mistake{'s' if len(found) > 1 else ''}:\n  {listed}",
+            f"definitions have {len(found)} mistake{'s' if len(found) > 1 else ''}:\n  {listed}",
             todo="correct the files; `lk views check` looks for more",
         )
     return catalog
@@ -66,11 +68,11 @@ def problems(settings: Settings) -> list[Problem]:
 
 
 def spark_problems(spark: SparkSession, catalog: Catalog) -> list[Problem]:
-    """Every mistake in the SQL of topics and views, by file and line; the catalog must come from ``load``."""
+    """Every mistake in the SQL of topics, views and routes, by file and line; the catalog must come from ``load``."""
     from infra.definitions_sql import sql_mistakes
 
     found: list[Problem] = []
-    definitions: list[Topic | View] = [*catalog.topics.values(), *catalog.views.values()]
+    definitions: list[Definition] = [*catalog.topics.values(), *catalog.views.values(), *catalog.routes.values()]
     for definition in definitions:
         path = Path(catalog.files[_kind(definition), definition.name])
         found.extend(_located(path, definition, sql_mistakes(spark, definition, catalog.topics)))
@@ -112,20 +114,21 @@ def _read(settings: Settings) -> tuple[Catalog, list[Problem]]:
             found.extend(_located(one.path, one.what, [Mistake(type(one.what).__name__, one.what.name, text)]))
     topics = {one.what.name: one.what for one in first.values() if isinstance(one.what, Topic)}
     views = {one.what.name: one.what for one in first.values() if isinstance(one.what, View)}
+    routes = {one.what.name: one.what for one in first.values() if isinstance(one.what, Route)}
     for one in first.values():
         found.extend(_located(one.path, one.what, mistakes(one.what, topics)))
     if found:
         return Catalog({}, {}), sorted(set(found))
     files = {key: str(one.path) for key, one in first.items()}
-    return Catalog(_named(topics), _named(views), files), []
+    return Catalog(_named(topics), _named(views), files, _named(routes)), []
 
 
 def _named(things: dict[str, T]) -> dict[Name, T]:
     return {Name(name): things[name] for name in sorted(things)}
 
 
-def _kind(definition: Topic | View) -> str:
-    return "topic" if isinstance(definition, Topic) else "view"
+def _kind(definition: Definition) -> str:
+    return "view" if isinstance(definition, View) else type(definition).__name__.lower()
 
 
 def _read_file(path: Path, defined: list[_Defined], found: list[Problem]) -> None:
@@ -138,9 +141,11 @@ def _read_file(path: Path, defined: list[_Defined], found: list[Problem]) -> Non
         lines = [frame.lineno for frame in traceback.extract_tb(e.__traceback__) if frame.filename == str(path)]
         found.append(Problem(str(path), (lines or [1])[-1] or 1, f"{type(e).__name__}: {e}"))
         return
-    here = [(name, kind) for name, kind in (("TOPIC", Topic), ("VIEW", View)) if hasattr(module, name)]
+    here = [
+        (name, kind) for name, kind in (("TOPIC", Topic), ("VIEW", View), ("ROUTE", Route)) if hasattr(module, name)
+    ]
     if not here:
-        found.append(Problem(str(path), 1, "defines neither TOPIC nor VIEW; a helper's name begins with _"))
+        found.append(Problem(str(path), 1, "defines neither TOPIC nor VIEW nor ROUTE; a helper's name begins with _"))
     for name, kind in here:
         value = getattr(module, name)
         if isinstance(value, kind) and isinstance(value.name, str):
@@ -161,7 +166,7 @@ def _module(path: Path) -> ModuleType:
     return module
 
 
-def _located(path: Path, definition: Topic | View, found: list[Mistake]) -> Iterator[Problem]:
+def _located(path: Path, definition: Definition, found: list[Mistake]) -> Iterator[Problem]:
     for one in found:
         line = _line(path, one.kind, one.name, type(definition).__name__, one.again)
         yield Problem(str(path), line, one.text)

@@ -1,4 +1,4 @@
-"""Mistakes in the SQL of topics and views, as Spark and Trino see it."""
+"""Mistakes in the SQL of topics, views and routes, as Spark and Trino see it."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from core.formats import upcast
 from core.measures import Count, Max, Measure, Min, Sum
 from core.mistakes import Mistake
 from core.partial import partial
+from core.route import Route
 from core.topic import Json, Lines, Topic
 from core.units import answer, source_rows
 from core.view import Keyed, Rollup, View
@@ -27,10 +28,12 @@ _CLOCK = re.compile(r"\b(current_timestamp|current_date|current_time|localtimest
 _TRINO = {"string": "varchar", "int": "integer", "timestamp": "timestamp(3) with time zone"}
 
 
-def sql_mistakes(spark: SparkSession, definition: Topic | View, topics: Mapping[Any, Topic]) -> list[Mistake]:
+def sql_mistakes(spark: SparkSession, definition: Topic | View | Route, topics: Mapping[Any, Topic]) -> list[Mistake]:
     """What Spark refuses in one definition that has no other mistakes."""
     if isinstance(definition, Topic):
         return list(_topic(spark, definition))
+    if isinstance(definition, Route):
+        return list(_route(spark, definition, topics))
     return list(_view(spark, definition, topics))
 
 
@@ -128,6 +131,15 @@ def _keyed(spark: SparkSession, view: Keyed, topics: Mapping[Any, Topic]) -> Ite
     yield from _expressions(found, [_Part("Result", r.name, r.name, _declared(r.type)) for r in view.results])
     if _CLOCK.search(view.query) or not found._jdf.queryExecution().analyzed().deterministic():
         yield Mistake("Keyed", view.name, "query gives another result each time it is computed")
+
+
+def _route(spark: SparkSession, route: Route, topics: Mapping[Any, Topic]) -> Iterator[Mistake]:
+    for source in route.sources:
+        events = _events(spark, topics[source])
+        if events is None:
+            continue
+        whens = [(output, when) for output in route.outputs for when in output.when if when.source == source]
+        yield from _expressions(events, [_Part("Output", o.name, w.sql, _boolean, "when: ") for o, w in whens])
 
 
 def _events(spark: SparkSession, topic: Topic) -> DataFrame | None:

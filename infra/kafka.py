@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
@@ -21,17 +21,12 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AdminClient,
-    ConfigResource,
-    NewTopic,
     OffsetSpec,
-    ResourceType,
 )
 
-from core.catalog import Catalog
 from core.cut import Cut
 from core.errors import Refused, TryAgain
 from core.ident import Name
-from core.topic import Topic
 from infra.settings import Settings
 
 DEADLINE = 10.0
@@ -49,7 +44,7 @@ def admin(settings: Settings) -> AdminClient:
     with _lock:
         if address not in _clients:
             if all(_refuses(each) for each in address.split(",")):
-                raise _silent(settings, "connection refused")
+                raise silent(settings, "connection refused")
             conf: dict[str, Any] = {"bootstrap.servers": address, "socket.timeout.ms": 5000, "client.id": "lk"}
             # Callers get errors as exceptions; librdkafka would print them on stderr as well.
             conf |= {"log_level": 0, "error_cb": lambda _: None}
@@ -61,24 +56,6 @@ def topics(settings: Settings) -> dict[str, int]:
     """Topics that there are, with their number of partitions; Kafka's own are left out."""
     found = _asked(settings, lambda: admin(settings).list_topics(timeout=DEADLINE))
     return {name: len(t.partitions) for name, t in sorted(found.topics.items()) if not name.startswith("__")}
-
-
-def create_topics(settings: Settings, catalog: Catalog) -> tuple[Name, ...]:
-    """Makes the topics of the catalog that are missing, and returns their names.
-
-    Raises Refused for one that is there with fewer partitions than declared, or that does not keep every record.
-    """
-    there = topics(settings)
-    _check_shapes(settings, catalog, there, [name for name in catalog.topics if name in there])
-    missing = [name for name in catalog.topics if name not in there]
-    new = [
-        NewTopic(str(name), catalog.topics[name].partitions, config=_config(catalog.topics[name])) for name in missing
-    ]
-    for future in (admin(settings).create_topics(new, operation_timeout=DEADLINE) if new else {}).values():
-        _settled(settings, future, ignore=KafkaError.TOPIC_ALREADY_EXISTS)
-    if missing:
-        _check_shapes(settings, catalog, _known(settings, missing), missing)
-    return tuple(missing)
 
 
 def partitions(settings: Settings, names: Iterable[str]) -> dict[Name, int]:
@@ -107,7 +84,7 @@ def topic_ids(settings: Settings, names: Iterable[str]) -> dict[Name, str]:
     if not wanted:
         return {}
     futures = admin(settings).describe_topics(TopicCollection([str(n) for n in wanted]), request_timeout=DEADLINE)
-    return {Name(name): str(_settled(settings, future, topic=name).topic_id) for name, future in futures.items()}
+    return {Name(name): str(settled(settings, future, topic=name).topic_id) for name, future in futures.items()}
 
 
 def commit(settings: Settings, group: str, cut: Cut) -> None:
@@ -117,23 +94,28 @@ def commit(settings: Settings, group: str, cut: Cut) -> None:
     parts = [TopicPartition(str(topic), partition, end) for topic, partition, end in cut.ends]
     request = [ConsumerGroupTopicPartitions(str(group), parts)]
     for future in admin(settings).alter_consumer_group_offsets(request, request_timeout=DEADLINE).values():
-        _settled(settings, future)
+        settled(settings, future)
 
 
 def committed(settings: Settings, group: str, names: Iterable[str]) -> Cut:
     """The offsets of a group in these topics."""
-    parts = [TopicPartition(str(t), p) for t, count in partitions(settings, names).items() for p in range(count)]
-    request = [ConsumerGroupTopicPartitions(str(group), parts)]
-    (future,) = admin(settings).list_consumer_group_offsets(request, request_timeout=DEADLINE).values()
     found: dict[str, dict[int, int]] = {}
-    for part in _settled(settings, future).topic_partitions:
+    for part in committed_parts(settings, group, names):
         found.setdefault(part.topic, {})[part.partition] = max(part.offset, 0)
     return Cut.of(found)
 
 
+def committed_parts(settings: Settings, group: str, names: Iterable[str]) -> list[TopicPartition]:
+    """Every partition of these topics with the group's offset, negative where there is none, and its metadata."""
+    parts = [TopicPartition(str(t), p) for t, count in partitions(settings, names).items() for p in range(count)]
+    request = [ConsumerGroupTopicPartitions(str(group), parts)]
+    (future,) = admin(settings).list_consumer_group_offsets(request, request_timeout=DEADLINE).values()
+    return list(settled(settings, future).topic_partitions)
+
+
 def groups(settings: Settings) -> tuple[str, ...]:
     """The consumer groups that there are."""
-    listed = _settled(settings, admin(settings).list_consumer_groups(request_timeout=DEADLINE))
+    listed = settled(settings, admin(settings).list_consumer_groups(request_timeout=DEADLINE))
     return tuple(sorted(group.group_id for group in listed.valid))
 
 
@@ -146,15 +128,7 @@ def forget_group(settings: Settings, group: str) -> None:
     """Removes a group, if it is there."""
     if group_exists(settings, group):
         for future in admin(settings).delete_consumer_groups([group], request_timeout=DEADLINE).values():
-            _settled(settings, future)
-
-
-_KEEP = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
-
-
-def _config(topic: Topic) -> dict[str, str]:
-    """What makes a topic keep every record, and say when it came."""
-    return {**_KEEP, "message.timestamp.type": "LogAppendTime" if topic.append_time else "CreateTime"}
+            settled(settings, future)
 
 
 # A leader that was just elected is not known everywhere at once.
@@ -174,56 +148,8 @@ def _offsets(settings: Settings, names: Iterable[str], spec: OffsetSpec) -> dict
     futures = admin(settings).list_offsets(dict.fromkeys(parts, spec), request_timeout=DEADLINE)
     found: dict[str, dict[int, int]] = {}
     for part, future in futures.items():
-        found.setdefault(part.topic, {})[part.partition] = int(_settled(settings, future, topic=part.topic).offset)
+        found.setdefault(part.topic, {})[part.partition] = int(settled(settings, future, topic=part.topic).offset)
     return found
-
-
-def _check_shapes(settings: Settings, catalog: Catalog, there: Mapping[str, int], names: list[Name]) -> None:
-    few = [(name, there[name], catalog.topics[name].partitions) for name in names]
-    lines = [f"{name} has {has} partitions, {wants} are declared" for name, has, wants in few if has < wants]
-    lines += _otherwise(settings, [catalog.topics[name] for name in names])
-    if lines:
-        raise Refused(
-            "topics are not as their files declare them:\n  " + "\n  ".join(lines),
-            where=settings.bootstrap_servers,
-            todo="correct the topic with your Kafka tools, or its file",
-        )
-
-
-def _known(settings: Settings, names: list[Name]) -> dict[str, int]:
-    """All topics, once the broker lists these: a topic just made takes a moment to be known."""
-    retrying = tenacity.Retrying(
-        retry=tenacity.retry_if_result(lambda found: not set(names) <= set(found)),
-        stop=tenacity.stop_after_delay(DEADLINE),
-        wait=tenacity.wait_fixed(0.05),
-        retry_error_callback=lambda _: _unlisted(settings, names),
-    )
-    return retrying(topics, settings)
-
-
-def _unlisted(settings: Settings, names: list[Name]) -> dict[str, int]:
-    raise _silent(settings, f"new topics are not listed: {', '.join(names)}")
-
-
-def _otherwise(settings: Settings, declared: list[Topic]) -> list[str]:
-    """Topics that lose records, so that the log cannot be computed again, or whose timestamps mean something else."""
-    wanted = {topic.name: _config(topic) for topic in declared}
-    resources = [ConfigResource(ResourceType.TOPIC, name) for name in wanted]
-    if not resources:
-        return []
-    found = admin(settings).describe_configs(resources, request_timeout=DEADLINE)
-    lines = []
-    for resource, future in found.items():
-        values: Mapping[str, Any] = _settled(settings, future)
-        config = wanted[resource.name]
-        other = [f"{key}={values[key].value}" for key in config if values[key].value != config[key]]
-        lossy = (
-            "does not keep every record"
-            if any(values[key].value != _KEEP[key] for key in _KEEP)
-            else "is set otherwise"
-        )
-        lines += [f"{resource.name} {lossy}: {', '.join(other)}"] if other else []
-    return lines
 
 
 def _refuses(address: str) -> bool:
@@ -244,7 +170,8 @@ def _asked(settings: Settings, call: Any) -> Any:
         raise _failed(settings, e.args[0]) from None
 
 
-def _settled(settings: Settings, future: Future[T], *, ignore: int | None = None, topic: str = "") -> Any:
+def settled(settings: Settings, future: Future[T], *, ignore: int | None = None, topic: str = "") -> Any:
+    """The answer to a request, or its error as one of ours; None for the error code ``ignore``."""
     try:
         return future.result(timeout=DEADLINE + 5)
     except KafkaException as e:
@@ -255,7 +182,7 @@ def _settled(settings: Settings, future: Future[T], *, ignore: int | None = None
             raise _no_topic(settings, Name(topic)) from None
         raise _failed(settings, error) from None
     except TimeoutError:
-        raise _silent(settings, "no answer in time") from None
+        raise silent(settings, "no answer in time") from None
 
 
 _PASSING = (
@@ -274,11 +201,12 @@ _PASSING = (
 
 def _failed(settings: Settings, error: KafkaError) -> Refused | TryAgain:
     if error.code() in _PASSING or error.retriable():
-        return _silent(settings, error.str())
+        return silent(settings, error.str())
     return Refused(f"Kafka refused: {error.str()}", where=settings.bootstrap_servers, todo="see the broker's log")
 
 
-def _silent(settings: Settings, reason: str) -> TryAgain:
+def silent(settings: Settings, reason: str) -> TryAgain:
+    """What is raised when Kafka does not answer."""
     return TryAgain(f"Kafka does not answer: {reason}", where=settings.bootstrap_servers, todo="start it: `lk up`")
 
 

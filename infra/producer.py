@@ -18,7 +18,7 @@ from core.catalog import Catalog
 from core.errors import Refused, Usage
 from core.ident import Name
 from core.topic import Topic
-from infra import kafka
+from infra import topics
 from infra.delivery import GIVE_UP_MS, LARGEST, Account, Failed, Written
 from infra.input_files import Record
 from infra.progress import bar
@@ -89,7 +89,7 @@ def produce(
     """
     if rate is not None and rate <= 0:
         raise Usage(f"a rate of {rate} records a second is impossible", todo="give a rate above 0")
-    kafka.create_topics(settings, Catalog({Name(topic.name): topic}, {}))
+    topics.create_topics(settings, Catalog({Name(topic.name): topic}, {}))
     producer, account, started = _producer(settings, rate is not None), Account(), time.monotonic()
     sent, interrupted = 0, False
     with _drawn(draw, topic, 100 if done else total) as show, _asked_to_stop() as asked:

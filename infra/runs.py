@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from core.cut import Cut
 from core.errors import Refused
 from core.ident import Name
-from infra import delta, kafka, lake
+from infra import control, delta, kafka, lake
 from infra.settings import Settings
 
 _STAMP = pa.timestamp("us", tz="UTC")
@@ -86,6 +86,7 @@ class Epoch:
 def fresh_id(settings: Settings) -> Name:
     """An id that no run and no consumer group has had: ``r000001`` and on."""
     used = [str(run.id) for run in runs(settings)] + list(kafka.groups(settings))
+    used += [row["run"] for row in control.read(settings, "routes")]
     numbers = [int(name[1:]) for name in used if re.fullmatch(r"r\d{6,}", name)]
     return Name(f"r{max(numbers, default=0) + 1:06d}")
 

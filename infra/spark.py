@@ -46,6 +46,7 @@ _CONF = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
+_ROOT = Path(__file__).parent.parent
 _LOG4J = {
     "appender.err.type": "Console",
     "appender.err.name": "err",
@@ -164,6 +165,7 @@ def _environment(settings: Settings) -> Iterator[None]:
         "SPARK_HOME": str(Path(pyspark.__file__).parent),
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "PYTHONPATH": os.pathsep.join([str(_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]),  # of executors
     }
     before = {key: os.environ.get(key) for key in ours}
     os.environ.update(ours)

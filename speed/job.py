@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -22,9 +19,10 @@ from infra.kafka_records import source_options
 from infra.roles import Serving
 from infra.runs import Run
 from infra.settings import Settings
-from infra.spark import log_file, session, with_more_tasks
+from infra.spark import session, with_more_tasks
 from speed import control, precedence, progress, tables, throttle
 from speed.epoch import Compute
+from speed.foreground import first_line, foreground
 from speed.head import keep_history, replay_head
 from speed.maintenance import Maintenance
 from speed.sink import Sink, Stopped, require_same_topics
@@ -62,22 +60,8 @@ def run_forever(settings: Settings, catalog: Catalog, run: Name) -> None:
 
     Raises Refused with the reason when the run cannot go on, TryAgain when it can be started again as it is.
     """
-    stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
-    progress.write_state(settings, run, "starting")
-    try:
+    with foreground(settings, run, _app(run), epoch=lambda: _last(settings, run)) as stop:
         _drive(settings, catalog, run, stop)
-    except LkError as e:
-        _say_failed(settings, run, e)
-        raise
-    except (PySparkException, Py4JError, OSError) as e:
-        lost = TryAgain(
-            f"Spark ended: {_first_line(str(e))}", where=str(log_file(settings, _app(run))), todo="run `lk speed start`"
-        )
-        _say_failed(settings, run, lost)
-        raise lost from None
-    progress.write_state(settings, run, "stopped", epoch=_last(settings, run))
 
 
 def _drive(settings: Settings, catalog: Catalog, run: Name, stop: threading.Event) -> None:
@@ -103,11 +87,6 @@ def _resized(spark: SparkSession, settings: Settings, query: StreamingQuery, sin
     finish(query, sink)
     sink.stopping.clear()
     return _start(spark, settings, sink)
-
-
-def _say_failed(settings: Settings, run: Name, e: LkError) -> None:
-    reason = {"what": e.what, "where": e.where, "todo": e.todo, "exit": e.exit_code}
-    progress.write_state(settings, run, "failed", reason=reason)
 
 
 def _app(run: Name) -> str:
@@ -165,12 +144,12 @@ def raise_reason(sink: Sink, error: Any) -> None:
         _check_begins(sink.settings, sink.run)
     except TryAgain:
         raise TryAgain(
-            f"Kafka stopped answering: {_first_line(text)}", todo="start Kafka, then `lk speed start`"
+            f"Kafka stopped answering: {first_line(text)}", todo="start Kafka, then `lk speed start`"
         ) from None
     if any(word in text for word in _PASSING):
-        raise TryAgain(f"Kafka did not answer: {_first_line(text)}", todo="run `lk speed start`")
+        raise TryAgain(f"Kafka did not answer: {first_line(text)}", todo="run `lk speed start`")
     raise Refused(
-        f"the run cannot go on: {_first_line(text)}",
+        f"the run cannot go on: {first_line(text)}",
         where=f"run {sink.run.id}, after epoch {_last(sink.settings, sink.run.id)}",
         todo="read the run's log; then `lk speed start` goes on where it stopped",
     )
@@ -233,8 +212,3 @@ def _check_checkpoint(settings: Settings, run: Run) -> None:
 def _last(settings: Settings, run: Name) -> int:
     epoch = runs.last_epoch(settings, run)
     return epoch.number if epoch else -1
-
-
-def _first_line(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[0][:300] if lines else "no reason given"

@@ -91,7 +91,7 @@ class World:
             except LkError:
                 if not fault:
                     raise
-        known = process.known(self.settings, control.name(self.run))
+        known = process.known(self.settings, driver.name(self.run))
         assert known, tails(self.settings)
         return known.pid
 
@@ -101,12 +101,12 @@ class World:
 
     def running(self) -> int:
         """Makes sure that the run is driven, and gives its pid."""
-        alive = process.alive(self.settings, control.name(self.run)) if runs.runs(self.settings) else None
+        alive = process.alive(self.settings, driver.name(self.run)) if runs.runs(self.settings) else None
         return alive.pid if alive else self.start_speed()
 
     def died(self, pid: int, point: str, seconds: float = 180.0) -> None:
         """Waits until the run's process was killed at a fault point, and fails when it ended in another way."""
-        name = control.name(self.run)
+        name = driver.name(self.run)
 
         def gone() -> None:
             assert process.alive(self.settings, name) is None, f"{name} still runs, {point} was not reached"
@@ -121,7 +121,7 @@ class World:
 
         def caught_up() -> None:
             last = runs.last_epoch(self.settings, run)
-            known = process.alive(self.settings, control.name(run))
+            known = process.alive(self.settings, driver.name(run))
             if known is None and leases.holder(self.settings, f"run_{run}") is None:
                 pytest.fail(f"the speed process died\n{tails(self.settings)}")
             ends = kafka.ends(self.settings, TOPICS)
@@ -132,7 +132,7 @@ class World:
 
     def settle_all(self, seconds: float = 180.0) -> None:
         """Waits until every run that is driven has committed all of the log."""
-        driven = [run for run in runs.runs(self.settings) if process.alive(self.settings, control.name(run.id))]
+        driven = [run for run in runs.runs(self.settings) if process.alive(self.settings, driver.name(run.id))]
         assert driven, "no run is driven"
 
         def caught_up() -> None:

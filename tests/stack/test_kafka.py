@@ -11,7 +11,7 @@ from core.cut import Cut
 from core.errors import Refused, TryAgain
 from core.ident import Name
 from core.topic import Lines, Topic
-from infra import kafka, runs
+from infra import kafka, runs, topics
 from infra.runs import Run
 from infra.settings import Settings
 from tests.conftest import free_ports
@@ -31,22 +31,22 @@ def fill(settings: Settings, topic: str, counts: dict[int, int]) -> None:
 
 
 def test_topics_are_made_once_and_other_shapes_are_refused(stack: Settings) -> None:
-    assert kafka.create_topics(stack, catalog("shape")) == ("shape",)
-    assert kafka.create_topics(stack, catalog("shape")) == ()
+    assert topics.create_topics(stack, catalog("shape")) == ("shape",)
+    assert topics.create_topics(stack, catalog("shape")) == ()
     assert kafka.topics(stack)["shape"] == 3
     with pytest.raises(Refused, match="shape has 3 partitions, 5 are declared"):
-        kafka.create_topics(stack, catalog("shape", 5))
+        topics.create_topics(stack, catalog("shape", 5))
 
 
 def test_a_topic_that_forgets_is_refused(stack: Settings) -> None:
     made = kafka.admin(stack).create_topics([NewTopic("forgets", 1, config={"retention.ms": "1000"})])
     made["forgets"].result(30)
     with pytest.raises(Refused, match=r"does not keep every record: retention\.ms=1000"):
-        kafka.create_topics(stack, catalog("forgets", 1))
+        topics.create_topics(stack, catalog("forgets", 1))
 
 
 def test_offsets_are_cuts(stack: Settings) -> None:
-    kafka.create_topics(stack, catalog("offsets"))
+    topics.create_topics(stack, catalog("offsets"))
     assert kafka.ends(stack, ["offsets"]) == Cut()
     fill(stack, "offsets", {0: 5, 2: 7})
     assert kafka.ends(stack, ["offsets"]) == Cut.of({"offsets": {0: 5, 2: 7}})
@@ -56,7 +56,7 @@ def test_offsets_are_cuts(stack: Settings) -> None:
 
 
 def test_a_group_holds_the_cut_that_was_committed(stack: Settings) -> None:
-    kafka.create_topics(stack, catalog("grouped"))
+    topics.create_topics(stack, catalog("grouped"))
     fill(stack, "grouped", {1: 9})
     cut = Cut.of({"grouped": {1: 6}})
     assert not kafka.group_exists(stack, "watchers")
@@ -66,10 +66,10 @@ def test_a_group_holds_the_cut_that_was_committed(stack: Settings) -> None:
 
 
 def test_a_topic_made_again_has_another_id(stack: Settings) -> None:
-    kafka.create_topics(stack, catalog("again"))
+    topics.create_topics(stack, catalog("again"))
     before = kafka.topic_ids(stack, ["again"])
     delete(stack, "again")
-    kafka.create_topics(stack, catalog("again"))
+    topics.create_topics(stack, catalog("again"))
     assert kafka.topic_ids(stack, ["again"]) != before
 
 
@@ -99,7 +99,7 @@ def test_a_run_id_is_never_used_twice(stack: Settings) -> None:
 
 def test_the_id_of_a_known_group_is_not_given_to_a_run(stack: Settings) -> None:
     """As after the lake was deleted: Kafka still remembers."""
-    kafka.create_topics(stack, catalog("remembered"))
+    topics.create_topics(stack, catalog("remembered"))
     fill(stack, "remembered", {0: 1})
     taken = runs.fresh_id(stack)
     kafka.commit(stack, taken, Cut.of({"remembered": {0: 1}}))

@@ -12,7 +12,7 @@ import speed.epoch
 from core.catalog import Catalog
 from core.cut import Cut
 from core.errors import Refused, TryAgain
-from infra import kafka, runs
+from infra import kafka, runs, topics
 from infra.settings import Settings
 from speed import control, job
 from tests.stack.layers import POISON, catalog_of, send, topic_of
@@ -35,7 +35,7 @@ def test_replays_of_any_epochs_and_partitions_are_what_plain_python_gives(
     known = catalog_of(stack, f"split{partitions}")
     (topic,) = known.topics
     catalog = Catalog({topic: replace(known.topics[topic], partitions=partitions)}, known.views)
-    kafka.create_topics(stack, catalog)
+    topics.create_topics(stack, catalog)
     for first in (0, 150, 0):
         send(stack, catalog, 150, first, POISON)
     total = 3 * (150 + len(POISON))

@@ -9,7 +9,6 @@ import pytest
 from core.ident import Name
 from infra import comparisons, roles, runs
 from infra.local import process
-from speed import control
 from tests.faults.load import mixed
 from tests.faults.world import World
 from tests.support.waiting import eventually
@@ -85,6 +84,6 @@ def died(world: World, run: Name, fault: str) -> None:
     assert world.take_proof(fault.partition(":")[0]).startswith("kill ")
 
     def gone() -> None:
-        assert process.alive(world.settings, control.name(run)) is None
+        assert process.alive(world.settings, driver.name(run)) is None
 
     eventually(world.settings, 60, gone)

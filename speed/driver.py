@@ -1,0 +1,102 @@
+"""The process that drives a run in the background: started once, told to stop between two epochs, found again."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import tenacity
+
+from core.errors import LkError, Refused, TryAgain, Usage
+from core.ident import Name
+from infra.local import process
+from infra.local.process import Process
+from infra.settings import PREFIX, Settings
+from speed import progress
+
+DEADLINE = 120.0
+GRACE = 60.0
+
+
+def start(settings: Settings, run: Name, *words: str) -> bool:
+    """Starts `lk WORDS` as the process of a run and waits until that says that it runs; True when it did before.
+
+    Raises the reason when it does not start.
+    """
+    already = alive(settings, run) is not None
+    if not already:
+        process.stop(settings, name(run))
+        progress.state_file(settings, run).unlink(missing_ok=True)
+        process.start(settings, name(run), [sys.executable, "-m", "cli", *words], env=_environment(settings))
+    _wait(settings, run)
+    return already
+
+
+def stop(settings: Settings, run: Name) -> None:
+    """Stops it between two epochs; killed only when it has not ended after a minute."""
+    process.stop(settings, name(run), grace=GRACE)
+
+
+def alive(settings: Settings, run: Name) -> Process | None:
+    """The process of a run, if it runs on this machine."""
+    return process.alive(settings, name(run))
+
+
+def log_file(settings: Settings, run: Name) -> Path:
+    """Where it says what it says."""
+    return process.log_file(settings, name(run))
+
+
+def name(run: Name) -> str:
+    """The name of a run's process."""
+    return f"speed-{run}"
+
+
+def _wait(settings: Settings, run: Name) -> None:
+    retrying = tenacity.Retrying(
+        retry=tenacity.retry_if_result(lambda running: not running),
+        stop=tenacity.stop_after_delay(DEADLINE),
+        wait=tenacity.wait_fixed(0.1),
+        retry_error_callback=lambda _: _late(settings, run),
+    )
+    retrying(_is_running, settings, run)
+
+
+def _is_running(settings: Settings, run: Name) -> bool:
+    found = alive(settings, run)
+    state = progress.read_state(settings, run)
+    if found is None:
+        raise _died(settings, run, state)
+    return state.get("phase") == "running" and state.get("pid") == found.pid
+
+
+def _died(settings: Settings, run: Name, state: Mapping[str, object]) -> LkError:
+    log = log_file(settings, run)
+    reason = state.get("reason")
+    if isinstance(reason, dict):
+        kinds: dict[int, type[LkError]] = {kind.exit_code: kind for kind in (Refused, Usage, TryAgain)}
+        kind = kinds.get(int(reason["exit"]), Refused)
+        return kind(str(reason["what"]), where=str(reason["where"]), todo=str(reason["todo"]))
+    lines = "\n    ".join(process.last_lines(log, 10))
+    return Refused(f"{run} died while starting; its last lines:\n    {lines}", where=str(log), todo="read the log")
+
+
+def _late(settings: Settings, run: Name) -> None:
+    raise TryAgain(
+        f"{run} does not run after {DEADLINE:.0f} s",
+        where=str(log_file(settings, run)),
+        todo="read the log; the same command waits again",
+    )
+
+
+def _environment(settings: Settings) -> dict[str, str]:
+    """Our settings for the child, whatever file or arguments they came from."""
+    values = {key: value for key, value in settings.model_dump(mode="json").items() if value is not None}
+    values["views"] = os.pathsep.join(values["views"])
+    values["spark_conf"] = json.dumps(values["spark_conf"])
+    root = str(Path(__file__).parent.parent)
+    path = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
+    return {PREFIX + key.upper(): str(value) for key, value in values.items()} | {"PYTHONPATH": path}
