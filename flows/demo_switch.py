@@ -24,10 +24,11 @@ from flows.instance import Instance
 from infra import comparisons, kafka, roles, runs
 from infra.comparisons import Comparison
 from infra.control import Publication
-from infra.local import process, usage
+from infra.local import usage
 from infra.local.usage import Usage
 from infra.settings import Settings
 from serving.repair import last_done
+from speed import driver
 
 _AROUND = 5.0  # seconds in which readers ask more often, before and after a change
 _PATIENCE = 300.0
@@ -113,8 +114,8 @@ def _replay(made: Instance) -> Replayed:
     with waiting("starting a replay"):
         run = Name(verbs.run(settings, made.config, "replay", "start")["run"])
     done = replay.wait(settings, run, patience=_PATIENCE).done
-    seconds, driver = time.monotonic() - began, process.alive(settings, driver.name(run))
-    used = usage.used(driver.pid) if driver else Usage()
+    seconds, known = time.monotonic() - began, driver.alive(settings, run)
+    used = usage.used(known.pid) if known else Usage()
     found = Replayed(run, Rebuilt(seconds, done, used), _rate(settings, run))
     note(f"run {run} has replayed {done:,} records from offset zero in {seconds:.0f} s")
     return found

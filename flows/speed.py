@@ -8,12 +8,11 @@ from core.cut import Cut
 from core.errors import Refused
 from core.ident import Name
 from infra import roles, runs
-from infra.local import process
 from infra.settings import Settings
 from serving import repair
 from serving.publish import changed_since, in_kappa
 from serving.takeover import serve_run
-from speed import control
+from speed import control, driver
 from speed.control import State
 
 _SWITCHES = ("kappa", "lambda", "rollback")  # publications that leave the run before them warm
@@ -41,7 +40,7 @@ def stop(settings: Settings) -> State:
     """Stops every run that is going, each between two epochs."""
     current = roles.current(settings)
     for run in runs.runs(settings):
-        if run.id != current and process.alive(settings, driver.name(run.id)):
+        if run.id != current and driver.alive(settings, run.id):
             control.stop(settings, run.id)
     return control.stop(settings)
 
@@ -58,7 +57,7 @@ def _fresh(settings: Settings, catalog: Catalog) -> State:
     state = control.start(settings, run)
     serve_run(settings, catalog, run, "lk speed start --new")
     for other, role in roles.roles(settings).items():
-        if role in ("warm", "idle") and process.alive(settings, driver.name(other)):
+        if role in ("warm", "idle") and driver.alive(settings, other):
             control.stop(settings, other)
     return state
 
