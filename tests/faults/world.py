@@ -24,7 +24,7 @@ from infra.control import Publication
 from infra.faults import MARKER, VARIABLE
 from infra.local import process, stack
 from infra.settings import Settings
-from speed import control
+from speed import control, driver
 from tests.faults import compare
 from tests.faults.pieces import Pieces
 from tests.support.command import Done, Running, here, lk, spawn, write_config
@@ -101,7 +101,7 @@ class World:
 
     def running(self) -> int:
         """Makes sure that the run is driven, and gives its pid."""
-        alive = process.alive(self.settings, driver.name(self.run)) if runs.runs(self.settings) else None
+        alive = driver.alive(self.settings, self.run) if runs.runs(self.settings) else None
         return alive.pid if alive else self.start_speed()
 
     def died(self, pid: int, point: str, seconds: float = 180.0) -> None:
@@ -121,7 +121,7 @@ class World:
 
         def caught_up() -> None:
             last = runs.last_epoch(self.settings, run)
-            known = process.alive(self.settings, driver.name(run))
+            known = driver.alive(self.settings, run)
             if known is None and leases.holder(self.settings, f"run_{run}") is None:
                 pytest.fail(f"the speed process died\n{tails(self.settings)}")
             ends = kafka.ends(self.settings, TOPICS)
@@ -132,7 +132,7 @@ class World:
 
     def settle_all(self, seconds: float = 180.0) -> None:
         """Waits until every run that is driven has committed all of the log."""
-        driven = [run for run in runs.runs(self.settings) if process.alive(self.settings, driver.name(run.id))]
+        driven = [run for run in runs.runs(self.settings) if driver.alive(self.settings, run.id)]
         assert driven, "no run is driven"
 
         def caught_up() -> None:

@@ -15,7 +15,8 @@ from pyspark.sql import SparkSession
 
 from flows import replay
 from infra import comparisons, kafka, roles, runs
-from infra.local import process, stack
+from infra.local import stack
+from speed import driver
 from tests.conftest import fresh_settings
 from tests.faults import compare
 from tests.faults import world as worlds
@@ -103,7 +104,7 @@ def test_a_head_deleted_during_a_replay_stops_it_and_says_where(slow: World) -> 
     os.killpg(pid, signal.SIGCONT)
     slow.gone(pid)
     (run,) = [run for run, role in roles.roles(slow.settings).items() if role == "replay"]
-    assert process.alive(slow.settings, driver.name(run)) is None
+    assert driver.alive(slow.settings, run) is None
     said = slow.here("switch", "kappa", "--head-from-archive", "--json")
     assert said.code == 1, said.said
     assert "no longer in the log" in said.json["error"]

@@ -8,7 +8,7 @@ import pytest
 
 from core.ident import Name
 from infra import comparisons, roles, runs
-from infra.local import process
+from speed import driver
 from tests.faults.load import mixed
 from tests.faults.world import World
 from tests.support.waiting import eventually
@@ -84,6 +84,6 @@ def died(world: World, run: Name, fault: str) -> None:
     assert world.take_proof(fault.partition(":")[0]).startswith("kill ")
 
     def gone() -> None:
-        assert process.alive(world.settings, driver.name(run)) is None
+        assert driver.alive(world.settings, run) is None
 
     eventually(world.settings, 60, gone)
