@@ -1,0 +1,1 @@
+"""Routes on a real broker, killed, paused and handed over."""

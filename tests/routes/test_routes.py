@@ -1,0 +1,151 @@
+"""A route copies each record exactly once, as a read_committed consumer sees it: live, after crashes, when replayed."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import psutil
+import pytest
+
+from infra import kafka, routes
+from infra.local import process
+from speed import driver
+from tests.routes import committed
+from tests.routes.conftest import OUTPUTS, ROUTE, Split
+from tests.support.waiting import eventually
+
+
+def restart(split_log: Split, fault: str | None = None) -> None:
+    """Stops the route and starts it again; with a fault it may die before it is seen to run."""
+    split_log.lk("route", "stop", ROUTE, "--json").ok()
+    started = split_log.lk("route", "start", ROUTE, "--json", fault=fault)
+    assert fault or started.ok()
+
+
+def test_a_route_copies_every_record_once(split_log: Split) -> None:
+    split_log.check()
+    split_log.send(100)
+    split_log.settle()
+    split_log.check()
+    (state,) = split_log.lk("route", "status", "--json").ok().json
+    wanted = len(split_log.log.records)
+    assert (state["role"], state["behind"], state["exact"], sum(state["copied"].values())) == ("owner", 0, True, wanted)
+
+
+@pytest.mark.parametrize(
+    "point", ["route.0_before_epoch", "route.1_before_commit", "route.2_after_commit", "route.3_after_epoch"]
+)
+def test_a_route_killed_at_any_step_copies_every_record_once(split_log: Split, point: str) -> None:
+    """Two of the points are in an executor, two in the process that drives the run."""
+    split_log.lk("route", "stop", ROUTE, "--json").ok()
+    split_log.send(60)
+    split_log.lk("route", "start", ROUTE, "--json", fault=f"{point}:2:kill" if point[6] in "03" else f"{point}:kill")
+    split_log.send(60)
+    split_log.died(split_log.owner, point)
+    split_log.lk("route", "start", ROUTE, "--json").ok()
+    split_log.settle()
+    split_log.check()
+
+
+def test_killed_whole_with_an_open_transaction_a_route_copies_every_record_once(split_log: Split) -> None:
+    split_log.lk("route", "stop", ROUTE, "--json").ok()
+    split_log.send(60)
+    split_log.lk("route", "start", ROUTE, "--json", fault="route.1_before_commit:pause")
+    split_log.paused("route.1_before_commit")
+    kill_all(split_log)
+    split_log.lk("route", "start", ROUTE, "--json").ok()
+    split_log.settle()
+    split_log.check()
+
+
+def kill_all(split_log: Split) -> None:
+    """Kills the process of the owner with all of its children."""
+    known = driver.alive(split_log.settings, split_log.owner)
+    assert known
+    for one in [*psutil.Process(known.pid).children(recursive=True), psutil.Process(known.pid)]:
+        one.kill()
+
+
+def test_a_replay_copies_the_log_again_into_topics_of_its_own(split_log: Split) -> None:
+    restart(split_log)
+    split_log.settle()
+    before = kafka.ends(split_log.settings, OUTPUTS)
+    run = split_log.lk("route", "replay", ROUTE, "--json").ok().json["run"]
+    split_log.settle(run)
+    split_log.check_copies(committed.copies(split_log.settings, OUTPUTS, f"__{run}"))
+    assert kafka.ends(split_log.settings, OUTPUTS) == before
+    assert split_log.lk("route", "replay", ROUTE, "--json").ok().json["run"] == run
+
+
+@pytest.mark.parametrize(
+    "point",
+    ["route.4_before_handover", "route.5_in_handover:3", "route.6_before_owner", "route.7_after_owner"],
+)
+def test_a_handover_killed_at_any_step_is_finished_by_the_same_command(split_log: Split, point: str) -> None:
+    """Each time to a new run that begins at the cut; what was copied before stays, what comes is copied once."""
+    restart(split_log)
+    split_log.settle()
+    before = split_log.owner
+    killed = split_log.lk("route", "switch", ROUTE, "--json", fault=f"{point}:kill")
+    assert killed.code == -signal.SIGKILL, killed.said
+    split_log.take_proof(point.partition(":")[0])
+    split_log.send(40)
+    finished = split_log.lk("route", "switch", ROUTE, "--json").ok().json
+    assert finished["run"] == split_log.owner != before
+    split_log.settle()
+    split_log.check()
+
+
+def test_the_topics_change_owner_to_a_replay_at_a_recorded_cut(split_log: Split) -> None:
+    """Records before the cut were copied by the old run, those after it by the new one, which goes on live."""
+    restart(split_log)
+    split_log.settle()
+    old = split_log.owner
+    run = split_log.lk("route", "replay", ROUTE, "--json").ok().json["run"]
+    split_log.settle(run)
+    taken = split_log.lk("route", "switch", ROUTE, "--run", run, "--json").ok().json
+    assert (taken["run"], taken["role"]) == (run, "owner")
+    cut = routes.history(split_log.settings, ROUTE).tenures[-1].since
+    assert cut == kafka.ends(split_log.settings, ("access_log", "service_log"))
+    split_log.send(60)
+    split_log.settle()
+    split_log.check()
+    refused = split_log.lk("route", "retire", run, "--json")
+    assert (refused.code, "owns the topics" in refused.json["error"]) == (1, True)
+    assert split_log.lk("route", "retire", old, "--json").ok().json["role"] == "ended"
+
+
+def test_a_paused_process_that_wakes_after_a_handover_copies_nothing(split_log: Split) -> None:
+    """It stood still before its commit; its transaction is fenced, and its tenure over."""
+    split_log.lk("route", "stop", ROUTE, "--json").ok()
+    split_log.send(60)
+    old = split_log.owner
+    split_log.lk("route", "start", ROUTE, "--json", fault="route.1_before_commit:pause")
+    worker, known = split_log.paused("route.1_before_commit"), driver.alive(split_log.settings, old)
+    assert known
+    # As if it ran on another machine: nobody here can stop it.
+    process.state_file(split_log.settings, driver.name(old)).unlink()
+    taken = split_log.lk("route", "switch", ROUTE, "--json").ok().json
+    assert taken["run"] != old
+    split_log.settle()
+    split_log.check()
+    os.killpg(os.getpgid(worker), signal.SIGCONT)
+
+    def ended() -> None:
+        assert not psutil.pid_exists(known.pid) or psutil.Process(known.pid).status() == psutil.STATUS_ZOMBIE
+
+    eventually(split_log.settings, 60, ended)
+    assert "another process has taken over" in split_log.lk("logs", driver.name(old)).ok().out
+    split_log.send(60)
+    split_log.settle()
+    split_log.check()
+
+
+def test_a_planted_second_copy_is_seen(split_log: Split) -> None:
+    """The checker itself: a copy twice, one that is missing, and one in the wrong output."""
+    found = committed.copies(split_log.settings, OUTPUTS)
+    place, rows = next(iter(found["log_high"].items()))
+    for wrong in ([*rows, rows[-1]], rows[:-1], [*rows[:-1], (rows[-1][0], rows[0][1])]):
+        with pytest.raises(AssertionError, match="log_high"):
+            split_log.check_copies(found | {"log_high": found["log_high"] | {place: wrong}})
