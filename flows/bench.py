@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,12 +15,13 @@ from rich.table import Table
 
 from core.catalog import Catalog
 from core.errors import Usage
-from flows import bench_bulk, bench_epochs, bench_live, bench_replay, bench_switch, instance, speed
+from flows import bench_bulk, bench_epochs, bench_live, bench_programs, bench_replay, bench_switch, instance, speed
 from flows import stack as servers
 from flows.bench_bulk import Bulk
 from flows.bench_epochs import Log
 from flows.bench_figures import Figure, Report, markdown, number, report
 from flows.bench_live import Live
+from flows.bench_programs import Shop
 from flows.demo_progress import note, waiting
 from infra import definitions, runs
 from infra.local import stack
@@ -37,6 +39,7 @@ LIVE: dict[str, Callable[[Live, int], list[Figure]]] = {
     "rollback": bench_switch.rollback,
 }
 LOG: dict[str, Callable[[Log, int], list[Figure]]] = {"epochs": bench_epochs.epochs}
+PROGRAMS: dict[str, Callable[[Shop, int], list[Figure]]] = {"programs": bench_programs.programs}
 BULK: dict[str, Callable[[Bulk, int], list[Figure]]] = {
     "produce": bench_bulk.producing,
     "consume": bench_bulk.consuming,
@@ -52,7 +55,7 @@ def bench(
 
     ``write`` also writes them as a Markdown page. Raises Usage for an unknown name.
     """
-    known = [*LIVE, *LOG, *BULK]
+    known = [*LIVE, *LOG, *PROGRAMS, *BULK]
     unknown = [name for name in names if name not in known]
     if unknown or repeat < 1:
         what = f"there is no figure {', '.join(unknown)}" if unknown else "nothing would be repeated"
@@ -61,6 +64,7 @@ def bench(
     found = [
         *_group(wanted, LIVE, lambda: _live(base, folder), repeat),
         *_group(wanted, LOG, lambda: _filled(base, folder, bench_epochs.fill, bench_epochs.TRADES), repeat),
+        *_group(wanted, PROGRAMS, lambda: _shop(base, folder), repeat),
         *_group(wanted, BULK, lambda: _filled(base, folder, bench_bulk.fill, bench_bulk.COUNT), repeat),
     ]
     done = report(found, time.monotonic() - began)
@@ -110,10 +114,23 @@ def _filled(
 
 
 @contextmanager
-def _instance(base: Settings, folder: Path) -> Iterator[instance.Instance]:
-    """A fresh instance that is removed when the block ends well; after a failure it is only stopped."""
+def _shop(base: Settings, folder: Path) -> Iterator[Shop]:
+    views = folder.absolute() / "views"
+    with _instance(base.model_copy(update={"views": (views,)}), folder, bench_programs.FILES) as made:
+        yield bench_programs.opened(made.settings, definitions.load(made.settings), made.config)
+
+
+@contextmanager
+def _instance(base: Settings, folder: Path, programs: Sequence[str] = ()) -> Iterator[instance.Instance]:
+    """A fresh instance that is removed when the block ends well; after a failure it is only stopped.
+
+    ``programs`` are the only ones of that folder that it knows.
+    """
     made = instance.fresh(base, folder)
     try:
+        for name in programs:
+            (made.folder / "views").mkdir(exist_ok=True)
+            shutil.copy(definitions.OWN / "programs" / f"{name}.py", made.folder / "views")
         servers.up(made.settings, definitions.load(made.settings))
         yield made
     finally:
