@@ -94,7 +94,7 @@ def _archives(settings: Settings, catalog: Catalog, claim: Claim) -> dict[Name, 
     looked = {name: generation(settings, name, claim.decoders[name]) for name in sorted(names)}
     found = {name: replace(a, columns=decoded_ddl(catalog.topic(name))) for name, a in looked.items()}
     for name, archive in found.items():
-        short = archive.ends.behind(claim.cut.only([name]))
+        short = archive.short_of(claim.cut)
         if short:
             raise Refused(
                 f"the archive ends before the cut of {claim.build}",

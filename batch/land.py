@@ -22,7 +22,7 @@ from core.errors import Refused, TryAgain
 from core.ident import Name
 from core.topic import Topic
 from infra import control, delta, faults, kafka, lake, trino
-from infra.archive import TOPIC_ID, Archive, below, generation, generations, look
+from infra.archive import GAPS, TOPIC_ID, Archive, below, generation, generations, look
 from infra.kafka_records import between
 from infra.progress import bar
 from infra.settings import Settings
@@ -108,6 +108,7 @@ def _open(spark: SparkSession, settings: Settings, topic: Topic, topic_id: str) 
         builder = DeltaTable.createIfNotExists(spark).location(archive.path).partitionedBy("_partition")
         for column, kind in decoded_columns(topic).items():
             builder = builder.addColumn(column, kind)
+        builder = builder.property(GAPS, "true") if topic.compacted else builder
         builder.property(TOPIC_ID, topic_id).property("delta.dataSkippingStatsColumns", _STATS).execute()
         archive = generation(settings, name, topic_digest(topic))
     return archive
@@ -166,9 +167,9 @@ def _append(archive: Archive, rows: DataFrame, spans: Sequence[Span], lease: Lea
         raise Refused(
             f"Kafka holds fewer records than offsets: {e.what}",
             where=f"{e.where}; the append was undone",
-            todo="compacted and transactional topics cannot be archived",
+            todo="transactional topics cannot be archived, and compacted ones must be declared so",
         ) from None
-    if after.ends != _ends(archive, spans):
+    if after.ends != _ends(archive, spans) and not (after.gaps and after.ends <= _ends(archive, spans)):
         raise TryAgain("another process landed meanwhile", where=archive.path, todo="run the command again")
     return after
 

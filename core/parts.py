@@ -17,9 +17,12 @@ def merged(view: View, parts: DataFrame) -> DataFrame:
     return combine(view, parts)
 
 
-def comparable(view: View, rows: DataFrame) -> DataFrame:
-    """One row per ``key_columns``: of a keyed view equal rows are counted, tombstones left out."""
+def comparable(view: View, rows: DataFrame, *, gaps: bool = False) -> DataFrame:
+    """One row per ``key_columns``: of a keyed view equal rows are counted, tombstones left out.
+
+    With ``gaps`` in its source, how many records a row was made of depends on when they were read: it is no matter.
+    """
     if not isinstance(view, Keyed):
-        return rows
+        return rows.withColumn(ROWS, fn.lit(0).cast("bigint")) if gaps else rows
     same = [column.name for column in view.stored_columns if column.name != ROWS]
     return rows.where(fn.col(ROWS) > 0).groupBy(*same).agg(fn.sum(ROWS).alias(ROWS))

@@ -26,6 +26,9 @@ def route_mistakes(route: Route, topics: Mapping[str, Topic]) -> Iterator[Mistak
         for source, times in Counter(when.source for when in output.when).items():
             if times > 1:
                 yield at(output, f"when: {source!r} is there twice; join the predicates with or")
+    for source in route.sources:
+        if source in topics and topics[source].compacted:
+            yield at(route, f"topic {source!r} is compacted: what it has lost cannot be copied")
     for output in route.outputs[:-1]:
         if not output.when:
             yield at(output, "only the last output may take all that is left")

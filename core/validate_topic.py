@@ -30,6 +30,8 @@ def topic_mistakes(topic: Topic) -> Iterator[Mistake]:
         yield at(topic, "a changelog has a key: it is what a record without a value deletes")
     if topic.changelog and DELETED in known:
         yield at(known[DELETED], "a changelog has a column of this name already")
+    if topic.compacted and not (topic.changelog and topic.append_time and topic.event_time is None):
+        yield at(topic, "a compacted topic is a changelog with append_time: its last record must be its latest event")
     if topic.event_time is not None and getattr(known.get(topic.event_time), "type", None) != "timestamp":
         yield at(topic, f"event_time {topic.event_time!r} is not a timestamp field")
     if EVENT_TIME in known and topic.event_time != EVENT_TIME:

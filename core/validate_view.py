@@ -6,7 +6,7 @@ import string
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from core.measures import Count, Latest, Max, Measure, Min, Sum
+from core.measures import Count, First, Latest, Max, Measure, Min, Sum
 from core.mistakes import Mistake, at, column_names, is_decimal, name_mistakes, source_mistakes
 from core.topic import EVENT_TIME, Topic
 from core.view import APPEND_TIME, PROCESSING_TIME, Keyed, Reach, Rollup, View, Window
@@ -30,6 +30,17 @@ def _any_view(view: View, topics: Mapping[str, Topic]) -> Iterator[Mistake]:
     yield from column_names(view.checks, "check")
     for key in view.keys:
         yield from _column(key, key.type)
+    for source in view.sources:
+        if source in topics and topics[source].compacted and not _is_latest(view, topics[source]):
+            yield at(view, f"topic {source!r} is compacted: it has the Latest of its key alone, and no other view")
+
+
+def _is_latest(view: View, topic: Topic) -> bool:
+    """Whether records that later ones of their key have replaced are of no account."""
+    if not isinstance(view, Rollup) or view.window or view.where or view.explode:
+        return False
+    plain = all(isinstance(measure, Latest) and not isinstance(measure, First) for measure in view.measures)
+    return plain and [key.expr for key in view.keys] == [topic.key]
 
 
 def _rollup(view: Rollup, topics: Mapping[str, Topic]) -> Iterator[Mistake]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from core.cut import Cut
+from core.cut import Cut, Span
 from core.errors import Refused
 from core.ident import Name
 from infra import delta, lake
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 TOPIC_ID = "lk.topicId"
+GAPS = "lk.gaps"  # of a compacted topic: offsets may have no record
 
 
 @dataclass(frozen=True)
@@ -29,12 +30,17 @@ class Archive:
     version: int
     ends: Cut
     topic_id: str | None
+    gaps: bool = False
     columns: str = ""  # as Spark's DDL; needed where there is no table to read them from
 
     @property
     def exists(self) -> bool:
         """Whether the table is there."""
         return self.version >= 0
+
+    def short_of(self, cut: Cut) -> tuple[Span, ...]:
+        """The offsets of this topic below the cut that are yet to be landed; with gaps, nobody can tell."""
+        return () if self.gaps else self.ends.behind(cut.only([self.topic]))
 
 
 def generation(settings: Settings, topic: Name, decoder: Name) -> Archive:
@@ -47,9 +53,9 @@ def look(topic: Name, decoder: Name, path: str) -> Archive:
     if not delta.exists(path):
         return Archive(topic, decoder, path, -1, Cut(), None)
     table = delta.table(path)
-    ends = _ends(topic, path, pa.table(table.get_add_actions(flatten=True)))
-    topic_id = table.metadata().configuration.get(TOPIC_ID)
-    return Archive(topic, decoder, path, table.version(), ends, topic_id)
+    said = table.metadata().configuration
+    ends = _ends(topic, path, pa.table(table.get_add_actions(flatten=True)), gaps=GAPS in said)
+    return Archive(topic, decoder, path, table.version(), ends, said.get(TOPIC_ID), gaps=GAPS in said)
 
 
 def generations(settings: Settings, topic: Name) -> list[Archive]:
@@ -71,8 +77,8 @@ def below(spark: SparkSession, archive: Archive, cut: Cut, start: Cut | None = N
     return rows.where(" OR ".join(texts) if texts else "false")
 
 
-def _ends(topic: Name, path: str, files: pa.Table) -> Cut:
-    """Every partition holds each offset from 0 on once: as many records as its last offset says."""
+def _ends(topic: Name, path: str, files: pa.Table, *, gaps: bool) -> Cut:
+    """Every partition holds each offset from 0 on once: as many records as its last offset says, or fewer with gaps."""
     ends: dict[int, int] = {}
     counts: dict[int, int] = {}
     for row in files.to_pylist():
@@ -80,7 +86,7 @@ def _ends(topic: Name, path: str, files: pa.Table) -> Cut:
         ends[partition] = max(ends.get(partition, 0), int(row["max._offset"]) + 1)
         counts[partition] = counts.get(partition, 0) + int(row["num_records"])
     for partition, end in ends.items():
-        if counts[partition] != end:
+        if counts[partition] > end or (counts[partition] < end and not gaps):
             raise Refused(
                 f"the archive holds {counts[partition]} records of {end} offsets",
                 where=f"topic {topic}, partition {partition}, {path}",

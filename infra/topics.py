@@ -58,12 +58,16 @@ def _make(settings: Settings, new: list[NewTopic]) -> dict[str, int]:
     return _known(settings, [one.topic for one in new])
 
 
+_CENTURY = str(100 * 365 * 86_400_000)
 _KEEP = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
+# A delete must outlive every replay, or its key would be there again in a build that had seen more.
+_COMPACT = {"cleanup.policy": "compact", "retention.ms": "-1", "retention.bytes": "-1", "delete.retention.ms": _CENTURY}
 
 
 def _config(topic: Topic) -> dict[str, str]:
     """What makes a topic keep every record, and say when it came."""
-    return {**_KEEP, "message.timestamp.type": "LogAppendTime" if topic.append_time else "CreateTime"}
+    kept = _COMPACT if topic.compacted else _KEEP
+    return {**kept, "message.timestamp.type": "LogAppendTime" if topic.append_time else "CreateTime"}
 
 
 def _check_shapes(settings: Settings, catalog: Catalog, there: Mapping[str, int], names: list[Name]) -> None:
@@ -107,7 +111,7 @@ def _otherwise(settings: Settings, declared: list[Topic]) -> list[str]:
         other = [f"{key}={values[key].value}" for key in config if values[key].value != config[key]]
         lossy = (
             "does not keep every record"
-            if any(values[key].value != _KEEP[key] for key in _KEEP)
+            if any(values[key].value != config[key] for key in _KEEP)
             else "is set otherwise"
         )
         lines += [f"{resource.name} {lossy}: {', '.join(other)}"] if other else []

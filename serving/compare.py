@@ -16,7 +16,7 @@ from core.errors import Refused
 from core.ident import Name
 from core.merge import merge_sql
 from core.parts import comparable, merged
-from core.view import View
+from core.view import ROWS, View
 from infra import comparisons, control, faults, lake, runs, trino
 from infra.comparisons import Comparison
 from infra.control import Claim, Pin
@@ -46,7 +46,8 @@ def compare(spark: SparkSession, settings: Settings, catalog: Catalog, claim: Cl
         for view in views:
             lease.check()
             faults.reach("replay.3_in_compare")
-            one = _compare(spark, settings, catalog.view(view), claim, run)
+            gaps = any(catalog.topic(source).compacted for source in catalog.view(view).sources)
+            one = _compare(spark, settings, catalog.view(view), claim, run, gaps=gaps)
             comparisons.add(settings, lease, one)
             found.append(one)
             done(len(found))
@@ -76,13 +77,15 @@ def _side(frame: DataFrame, keys: list[str], cells: list[str], which: int) -> Da
     return frame.select(*keys, fn.struct(*cells).alias("_cells"), fn.lit(which).cast("bigint").alias("_build"))
 
 
-def _compare(spark: SparkSession, settings: Settings, view: View, claim: Claim, run: runs.Run) -> Comparison:
+def _compare(
+    spark: SparkSession, settings: Settings, view: View, claim: Claim, run: runs.Run, *, gaps: bool
+) -> Comparison:
     began, name = time.monotonic(), Name(view.name)
     build = spark.read.format("delta").load(lake.batch(settings, name, claim.build))
     parts = spark.read.format("delta").load(lake.speed(settings, run.id, name))
     _refuse_crossing(parts, claim, name)
     whole = merged(view, parts.where(fn.col("last_epoch") <= claim.epoch))
-    found = differences(view, comparable(view, build), comparable(view, whole)).persist()
+    found = differences(view, comparable(view, build, gaps=gaps), comparable(view, whole, gaps=gaps)).persist()
     try:
         totals = _totals(found)
         first = _first(view, found) if any(totals[n] for n in ("only_build", "only_run", "repeated", "cells")) else []
@@ -98,7 +101,7 @@ def _compare(spark: SparkSession, settings: Settings, view: View, claim: Claim, 
         digest=claim.views[name],
         **totals,
         first=json.dumps(first),
-        trino=_trino_agrees(settings, view, claim, run),
+        trino=_trino_agrees(settings, view, claim, run, gaps=gaps),
         at=datetime.now(UTC),
         seconds=time.monotonic() - began,
     )
@@ -142,16 +145,17 @@ def _register(settings: Settings, claim: Claim, views: list[Name]) -> None:
         change.register_pair(settings, view, claim.build, claim.run)
 
 
-def _trino_agrees(settings: Settings, view: View, claim: Claim, run: runs.Run) -> bool:
+def _trino_agrees(settings: Settings, view: View, claim: Claim, run: runs.Run, *, gaps: bool) -> bool:
     """The merge that Trino would run gives as many rows as the build, with the same hash over all stored columns."""
     digest = claim.views[Name(view.name)]
     build = Pin(claim.build, None, HEAD, claim.cut, digest, "batch", texts.shape(view))
     pin = Pin(None, run.id, HEAD - 1, Cut(), digest, "kappa", texts.shape(view))
     sides = [texts.parts(view, build), texts.parts(view, pin, newest=claim.epoch)]
-    answers = [trino.query(settings, _hash_sql(view, parts)).rows for parts in sides]
+    columns = [column.name for column in view.stored_columns if not (gaps and column.name == ROWS)]
+    answers = [trino.query(settings, _hash_sql(view, parts, columns)).rows for parts in sides]
     return answers[0] == answers[1]
 
 
-def _hash_sql(view: View, parts: list[str]) -> str:
-    columns = ", ".join(f'"{column.name}"' for column in view.stored_columns)
-    return f"SELECT count(*), to_hex(checksum(ROW({columns}))) FROM ({merge_sql(view, parts)})"  # noqa: S608 - Names
+def _hash_sql(view: View, parts: list[str], columns: list[str]) -> str:
+    listed = ", ".join(f'"{column}"' for column in columns)
+    return f"SELECT count(*), to_hex(checksum(ROW({listed}))) FROM ({merge_sql(view, parts)})"  # noqa: S608 - Names

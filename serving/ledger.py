@@ -29,11 +29,13 @@ class Line:
     offsets: int
     decoded: int
     quarantined: int
+    gaps: bool = False
 
     @property
     def ok(self) -> bool:
-        """Every offset is one record, decoded or quarantined."""
-        return self.offsets == self.decoded + self.quarantined
+        """Every offset is one record, decoded or quarantined; of a compacted topic some have none."""
+        counted = self.decoded + self.quarantined
+        return counted <= self.offsets if self.gaps else counted == self.offsets
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,8 @@ def lines(catalog: Catalog, reaches: Mapping[Name, Reach]) -> tuple[Line, ...]:
         counted = _counted(one)
         for topic, partition, end in one.end.only(catalog.view(view).sources).ends:
             decoded, quarantined = counted.get(f"{topic}/{partition}", (0, 0))
-            found[(topic, partition)] = Line(topic, partition, end, decoded, quarantined)
+            gaps = catalog.topic(topic).compacted
+            found[(topic, partition)] = Line(topic, partition, end, decoded, quarantined, gaps)
     return tuple(found[key] for key in sorted(found))
 
 

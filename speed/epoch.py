@@ -19,6 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.storagelevel import StorageLevel
 
 from core.catalog import Catalog
+from core.cut import Span
 from core.decode import decode
 from core.errors import LkError, Refused
 from core.ident import Name
@@ -128,15 +129,11 @@ class Compute:
         }
         for span in planned.spans:
             row = next((r for r in ledgers if (r["_topic"], r["_partition"]) == (span.topic, span.partition)), None)
-            if row is None or (row["records"], row["first_offset"], row["last_offset"]) != (
-                span.size,
-                span.start,
-                span.end - 1,
-            ):
+            if not (_within(row, span) if self.catalog.topic(span.topic).compacted else _is_whole(row, span)):
                 raise Refused(
                     f"the ledger is off: offsets {span.start} to {span.end} were planned, counted were {row}",
                     where=f"{span.topic}, partition {span.partition}, epoch {planned.number}",
-                    todo="topics must be neither compacted nor transactional; see `lk logs`",
+                    todo="topics must not be transactional, and compacted ones must be declared so; see `lk logs`",
                 )
         view_rows = {Name(v): sum(row.get(f"rows_{v}", 0) for row in ledgers) for v in self.run.views}
         bad = sum(count.quarantined for count in counted.values())
@@ -173,6 +170,20 @@ class Compute:
         running = [self._pool.submit(inheritable_thread_target(self.spark)(what), one) for one in of]
         wait(running)
         return [job.result() for job in running]
+
+
+def _is_whole(row: dict[str, Any] | None, span: Span) -> bool:
+    """Every offset of the span is a record."""
+    wanted = (span.size, span.start, span.end - 1)
+    return row is not None and (row["records"], row["first_offset"], row["last_offset"]) == wanted
+
+
+def _within(row: dict[str, Any] | None, span: Span) -> bool:
+    """The records are of the span, each once; the log may have lost some, or all."""
+    if row is None:
+        return True
+    first, last = row["first_offset"], row["last_offset"]
+    return bool(span.start <= first <= last < span.end and row["records"] <= last - first + 1)
 
 
 def _most_bytes(view: str, ledgers: Sequence[dict[str, Any]]) -> int:

@@ -71,7 +71,7 @@ def keep_history(spark: SparkSession, settings: Settings, catalog: Catalog, run:
 def _events(spark: SparkSession, settings: Settings, catalog: Catalog, run: Run, topic: Name, cut: Cut) -> DataFrame:
     found = archive.generation(settings, topic, run.decoders[topic])
     held = replace(found, columns=decoded_ddl(catalog.topic(topic)))
-    short = held.ends.behind(cut.only([topic]))
+    short = held.short_of(cut)
     if short:
         raise Refused(
             f"the archive ends at offset {short[0].start}, the run needs it up to {short[0].end}",

@@ -12,6 +12,7 @@ from tests import oracle
 from tests.oracle import EPOCH, Record
 from tests.programs.oracle import Event
 
+_DELETED: dict[str, dict[str, None]] = {"profiles": {"city": None, "level": None}, "preferences": {"theme": None}}
 _NUMBERS = {"amount", "paid", "celsius"}
 
 
@@ -31,8 +32,8 @@ def _event(record: Record) -> dict[str, Any] | None:
         if isinstance(found, str):
             return None
         return {**found, "at": (found["event_time"] - EPOCH) // timedelta(milliseconds=1)}
-    if record.topic == "profiles" and record.value is None:
-        return {"user_id": str(record.key, "utf-8"), "city": None, "level": None, "at": record.timestamp_ms}
+    if record.topic in _DELETED and record.value is None:
+        return {"user_id": str(record.key, "utf-8"), **_DELETED[record.topic], "at": record.timestamp_ms}
     try:
         text = (record.value or b"").decode()
     except UnicodeDecodeError:

@@ -21,6 +21,7 @@ _FIELDS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     "payments": {"order_id": st.sampled_from("AB"), "payment_id": st.sampled_from(["p1", "p2"]), "paid": _cents},
     "page_views": {"user_id": st.sampled_from("AB"), "view_id": st.sampled_from("vw"), "page": st.just("/")},
     "profiles": {"user_id": st.sampled_from("AB")},
+    "preferences": {"user_id": st.sampled_from("AB"), "theme": st.sampled_from(["dark", "light", None])},
     "searches": {"user_id": st.sampled_from("AB"), "term": st.sampled_from(["tea", "é"])},
     "purchases": {"purchase_id": st.sampled_from("AB"), "item": st.sampled_from(["tea", "é"])},
     "readings": {"device": st.sampled_from(["d1", "d2"]), "seq": st.integers(0, 6), "celsius": _cents},
@@ -38,6 +39,7 @@ _STEPS = {
     "payments": (0, 1, 10 * _MINUTE, 10 * _MINUTE + 1, _HOUR - 1, _HOUR),
     "page_views": (0, 1, 999, 1_000, 1_001),
     "profiles": (0, 1, 999, 1_000),
+    "preferences": (0, 1),
     "searches": (0, 1, 999, 1_000, 1_001),
     "purchases": (0, 1, _HOUR, _HOUR + 1, _HOUR - 1, 2 * _HOUR),
     "readings": (0, 1, 2, 3, 3 * 24 * _HOUR),
@@ -76,6 +78,7 @@ KEY = {
     "payments": "order_id",
     "page_views": "user_id",
     "profiles": "user_id",
+    "preferences": "user_id",
     "searches": "user_id",
     "purchases": "purchase_id",
     "readings": "device",
@@ -95,6 +98,8 @@ def _value(event: Event) -> bytes | None:
     if event["topic"] == "profiles":
         names = ("user_id", "city", "level")
         return json.dumps({name: event[name] for name in names}).encode() if event["city"] else None
+    if event["topic"] == "preferences":
+        return json.dumps({name: event[name] for name in ("user_id", "theme")}).encode() if event["theme"] else None
     if event["topic"] == "access_log":
         at = datetime.fromtimestamp(event["at"] / 1_000, UTC)
         size = "-" if event["bytes"] is None else event["bytes"]

@@ -174,6 +174,13 @@ def profiles_now(events: list[Event]) -> Iterator[Row]:
         yield user, last["city"], last["level"], last["city"] is None
 
 
+def preferences_now(events: list[Event]) -> Iterator[Row]:
+    """The last record of every user, deletes too."""
+    for (user,), inside in _grouped(events, lambda e: (e["user_id"],)).items():
+        last = max(inside, key=_position)
+        yield user, last["theme"], last["theme"] is None
+
+
 def purchases_by_event_time(events: list[Event]) -> Iterator[Row]:
     """Reports per minute in which they happened."""
     return _by_minute(events, "at")
@@ -198,6 +205,7 @@ def _grouped(events: list[Event], key: Callable[[Event], tuple[Any, ...]]) -> di
 
 ROLLUPS: dict[str, tuple[str, Callable[[list[Event]], Iterable[Row]]]] = {
     "orders_by_country": ("orders", orders_by_country),
+    "preferences_now": ("preferences", preferences_now),
     "profiles_now": ("profiles", profiles_now),
     "purchases_by_append_time": ("purchases", purchases_by_append_time),
     "purchases_by_event_time": ("purchases", purchases_by_event_time),

@@ -10,6 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    ResourceType,
+)
 from pyspark.sql import SparkSession
 
 from core.catalog import Catalog
@@ -34,7 +41,7 @@ from tests.support.log import Log
 from tests.support.waiting import eventually
 
 START = 1_763_683_200_000
-MADE = ("lines", "orders", "page_views", "payments", "profiles", "purchases", "readings", "searches")
+MADE = ("lines", "orders", "page_views", "payments", "preferences", "profiles", "purchases", "readings", "searches")
 TOPICS = (*MADE, "trades", "access_log")
 NEVER_AGAIN = "purchases_by_processing_time"
 
@@ -105,7 +112,7 @@ class Shop:
 
 def shown(name: str, rows: list[oracle.Row]) -> list[oracle.Row]:
     """What people see of stored rows: the ten most traded of an hour, profiles that are there."""
-    if name == "profiles_now":
+    if name in ("profiles_now", "preferences_now"):
         return [row for row in rows if not row[-1]]
     if name == "top_ten":
         hours: dict[Any, list[oracle.Row]] = {}
@@ -170,6 +177,43 @@ def test_a_new_run_from_a_cut_knows_what_came_before(shop: Shop) -> None:
     shop.send(200)
     shop.settle(run_of(shop))
     shop.check()
+
+
+def compact(shop: Shop) -> None:
+    """Makes the broker compact what is there of the preferences, and waits until it has."""
+    settings = {"segment.ms": "1000", "min.cleanable.dirty.ratio": "0.001", "max.compaction.lag.ms": "1000"}
+    entries = [ConfigEntry(n, v, incremental_operation=AlterConfigOpType.SET) for n, v in settings.items()]
+    resource = ConfigResource(ResourceType.TOPIC, "preferences", incremental_configs=entries)
+    kafka.admin(shop.settings).incremental_alter_configs([resource])[resource].result(30)
+    shop.send(20)  # the segments before end with these
+
+    def gaps() -> None:
+        shop.send(1)
+        assert _first(shop.settings, "preferences") > 0
+
+    eventually(shop.settings, 120, gaps)
+
+
+def _first(settings: Settings, topic: str) -> int:
+    """The offset of the first record that a consumer of partition 0 still gets."""
+    consumer = Consumer({"bootstrap.servers": settings.bootstrap_servers, "group.id": "first", "log_level": 0})
+    try:
+        consumer.assign([TopicPartition(topic, 0, 0)])
+        message = consumer.poll(30)
+        assert message
+        offset = message.offset()
+        assert offset is not None
+        return offset
+    finally:
+        consumer.close()
+
+
+def test_a_compacted_topic_feeds_the_latest_of_each_key(shop: Shop) -> None:
+    """Read before it was compacted, and read afterwards by a replay: the next test proves them equal."""
+    compact(shop)
+    shop.settle(run_of(shop))
+    shop.check()
+    assert shop.here("status", "--json").json["unhealthy"] == []
 
 
 def test_in_kappa_every_program_shows_what_the_oracle_says(shop: Shop) -> None:
