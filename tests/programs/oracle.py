@@ -151,7 +151,9 @@ def orders_by_country(events: list[Event]) -> Iterator[Row]:
 def _country(code: str, at: int) -> str | None:
     if code == "TR":  # until 2022-06-01 and from then on
         return "Turkey" if at < 1_654_041_600_000 else "Türkiye"
-    return {"NO": "Norway", "DE": "Germany"}.get(code)
+    if code == "CZ":  # until 2016-07-01 and from then on
+        return "Czech Republic" if at < 1_467_331_200_000 else "Czechia"
+    return {"NO": "Norway", "DE": "Germany", "JP": "Japan", "US": "United States of America"}.get(code)
 
 
 def top_ten(events: list[Event]) -> Iterator[Row]:

@@ -188,7 +188,6 @@ def compact(shop: Shop) -> None:
     shop.send(20)  # the segments before end with these
 
     def gaps() -> None:
-        shop.send(1)
         assert _first(shop.settings, "preferences") > 0
 
     eventually(shop.settings, 120, gaps)
