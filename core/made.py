@@ -61,9 +61,10 @@ def records(topic: Topic, spec: Made, count: int, first: int = 0) -> Iterator[Re
 
 def _record(topic: Topic, spec: Made, number: int) -> Record:
     how = Dice(spec.seed ^ 0x5EED, number)
-    repeats, bad, unmatched = how.chance(spec.duplicate), how.chance(spec.bad), how.chance(spec.unmatched)
-    if repeats and number:
-        return _record_alone(topic, spec, max(0, number - 1 - how.below(_RECENT)), unmatched=False)
+    while how.chance(spec.duplicate) and number:  # what is repeated may be a repetition itself
+        number = max(0, number - 1 - how.below(_RECENT))
+        how = Dice(spec.seed ^ 0x5EED, number)
+    bad, unmatched = how.chance(spec.bad), how.chance(spec.unmatched)
     made = _record_alone(topic, spec, number, unmatched=unmatched)
     return made._replace(value=b"\xff" + (made.value or b"")[:20]) if bad else made
 

@@ -46,7 +46,7 @@ def source_rows(view: Keyed, topic: Topic, events: DataFrame) -> DataFrame:
 def answer(view: Keyed, rows: Mapping[str, DataFrame]) -> DataFrame:
     """The query's answer over the rows of every source, as stored columns; each row says which segment owns it."""
     session = next(iter(rows.values())).sparkSession
-    found = session.sql(view.query, **rows)
+    found = session.sql(view.query, None, **rows)
     columns = [fn.col(column.name).cast(column.type).alias(column.name) for column in view.key_columns]
     return found.select(*columns).withColumns({SEGMENT: _owner(view), ROWS: fn.lit(1).cast("bigint")})
 

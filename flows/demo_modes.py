@@ -15,7 +15,7 @@ from infra.local import process, stack, usage
 from infra.local.usage import Usage
 from infra.roles import runs_of
 from infra.settings import Settings
-from speed.control import name as process_of
+from speed.driver import name as process_of
 
 BATCH_STEPS = ("claim", "land", "build", "publish")  # what a scheduler must call where a build is served
 _SERVERS = tuple(sorted(name for name, _, _ in stack.SERVERS))

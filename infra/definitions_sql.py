@@ -123,7 +123,7 @@ def _keyed(spark: SparkSession, view: Keyed, topics: Mapping[Any, Topic]) -> Ite
         return
     rows = {source: source_rows(view, topics[source], frame) for source, frame in known.items()}
     try:
-        found = spark.sql(view.query, **rows)
+        found = spark.sql(view.query, None, **rows)
         answer(view, rows).collect()
     except PySparkException as e:
         yield Mistake("Keyed", view.name, f"query: {_said(e)}")

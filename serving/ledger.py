@@ -104,7 +104,7 @@ def _used(settings: Settings, view: Name, one: Reach) -> int:
     if one.pin.run is None:
         return int(batch)
     since = (pc.field("epoch") > one.pin.epoch) & (pc.field("epoch") <= one.newest)
-    return int(batch) + delta.read(lake.events(settings, one.pin.run, view), ["epoch"], since).num_rows
+    return int(batch) + int(delta.read(lake.events(settings, one.pin.run, view), ["epoch"], since).num_rows)
 
 
 def _expected(view: Name, one: Reach) -> int:

@@ -19,6 +19,7 @@ from core.view import ROWS, View
 from infra import delta, lake, served, trino
 from infra.served import Served
 from infra.settings import Settings
+from tests.support.views import rollup
 
 Row = tuple[Any, ...]
 
@@ -110,7 +111,7 @@ class Pieces:
 
 def added_up(view: View, rows: Sequence[Mapping[str, Any]]) -> Iterator[Any]:
     """What partial rows of one key come to: measures and the hidden count."""
-    for measure in view.measures:
+    for measure in rollup(view).measures:
         values = [row[measure.name] for row in rows if row[measure.name] is not None]
         if isinstance(measure, Latest):
             which = min if isinstance(measure, First) else max

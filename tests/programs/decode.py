@@ -33,7 +33,7 @@ def _event(record: Record) -> dict[str, Any] | None:
             return None
         return {**found, "at": (found["event_time"] - EPOCH) // timedelta(milliseconds=1)}
     if record.topic in _DELETED and record.value is None:
-        return {"user_id": str(record.key, "utf-8"), **_DELETED[record.topic], "at": record.timestamp_ms}
+        return {"user_id": (record.key or b"").decode(), **_DELETED[record.topic], "at": record.timestamp_ms}
     try:
         text = (record.value or b"").decode()
     except UnicodeDecodeError:

@@ -89,7 +89,7 @@ def readings_backwards(events: list[Event]) -> Iterator[Row]:
     """Readings behind a later one in their partition."""
     seen: dict[int, int] = {}
     for event in sorted(events, key=lambda e: e["offset"]):
-        highest = seen.get(event["partition"], event["at"])
+        highest = seen.get(event["partition"], int(event["at"]))
         if event["at"] < highest:
             yield moment(event["at"]), event["partition"], event["offset"], moment(highest)
         seen[event["partition"]] = max(highest, event["at"])
@@ -110,7 +110,7 @@ def page_views_enriched(events: list[Event]) -> Iterator[Row]:
         known = [e for e in events if e["topic"] == "profiles" and e["at"] <= view["at"]]
         profile = (known[-1]["city"], known[-1]["level"]) if known else (None, None)
         near = [e for e in events if e["topic"] == "searches" and abs(e["at"] - view["at"]) <= 1_000]
-        found = [(e["term"], moment(e["at"])) for e in near] or [(None, None)]
+        found: list[tuple[Any, Any]] = [(e["term"], moment(e["at"])) for e in near] or [(None, None)]
         for search in found:
             yield view["view_id"], moment(view["at"]), view["page"], *profile, *search
 

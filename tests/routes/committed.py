@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, TopicPartition
 
@@ -46,7 +47,8 @@ def _read(consumer: Consumer, part: TopicPartition, found: dict[tuple[str, int],
         if error is not None:
             assert error.code() == KafkaError._PARTITION_EOF, error
             return
-        *headers, (name, origin) = message.headers() or []
+        told: Any = message.headers()
+        *headers, (name, origin) = told
         assert name == ORIGIN
         topic, partition, offset = str(origin, "utf-8").split("/")
         copy = Copy(part.partition, message.key(), message.value(), message.timestamp()[1], tuple(headers))

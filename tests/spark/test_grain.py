@@ -10,12 +10,13 @@ from pyspark.sql import SparkSession
 from core.decode import RAW_COLUMNS
 from core.grain import bad_of, grains, ledger_of, partial_of, share
 from core.partial import ledger
-from core.view import Explode, View, Window
+from core.view import Explode, Rollup, Window
 from tests.oracle import Record
 from tests.spark.frames import dicts
 from tests.spark.test_views import CATALOG, _logs, few, rows_of, trades, wanted
+from tests.support.views import rollups
 
-VIEWS = CATALOG.reading("trades")
+VIEWS = rollups(CATALOG.reading("trades"))
 
 
 @few
@@ -62,5 +63,5 @@ def test_only_views_that_nest_share_grains() -> None:
     assert share([stats, _with(by_day, window=None)])
 
 
-def _with(view: View, **changes: object) -> View:
+def _with(view: Rollup, **changes: object) -> Rollup:
     return dataclasses.replace(view, **changes)  # type: ignore[arg-type]

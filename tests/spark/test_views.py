@@ -20,6 +20,7 @@ from infra.definitions import load
 from infra.settings import Settings
 from tests.oracle import Record, Rows, events, expected, quarantined
 from tests.spark.frames import by_key, dicts, from_kafka, stored, stored_only
+from tests.support.views import rollup, rollups
 
 LOG = Path(__file__).parents[2] / "data" / "apache-access-2015-05.log.gz"
 MIDNIGHT = 1_763_683_200_000  # 2025-11-21 UTC
@@ -82,7 +83,7 @@ def wanted(view: str, log: list[Record]) -> Rows:
 @few
 @given(log=_logs())
 def test_a_view_is_what_the_oracle_says(spark: SparkSession, view: str, log: list[Record]) -> None:
-    assert rows_of(view, partial(CATALOG.view(view), trades(spark, log))) == wanted(view, log)
+    assert rows_of(view, partial(rollup(CATALOG.view(view)), trades(spark, log))) == wanted(view, log)
 
 
 @pytest.mark.parametrize("view", ["trade_stats", "trades_by_day"])
@@ -91,7 +92,7 @@ def test_a_view_is_what_the_oracle_says(spark: SparkSession, view: str, log: lis
 def test_partial_results_add_up(spark: SparkSession, view: str, log: list[Record], seed: int) -> None:
     """Any split into epochs, combined in any order and any nesting, gives the same."""
     dice = random.Random(seed)
-    definition = CATALOG.view(view)
+    definition = rollup(CATALOG.view(view))
     epochs: list[list[Record]] = [[], [], []]
     for record in log:
         dice.choice(epochs).append(record)
@@ -107,7 +108,7 @@ def test_partial_results_add_up(spark: SparkSession, view: str, log: list[Record
 @few
 @given(log=_logs())
 def test_the_ledger_counts_what_the_views_hold(spark: SparkSession, log: list[Record]) -> None:
-    views = CATALOG.reading("trades")
+    views = rollups(CATALOG.reading("trades"))
     frame = trades(spark, log)
     counted = {row.pop("_partition"): row for row in dicts(ledger(views, frame))}
     good, bad = events(log), quarantined(log)
@@ -131,13 +132,13 @@ def test_the_ledger_counts_what_the_views_hold(spark: SparkSession, log: list[Re
 
 def test_no_events_give_no_rows(spark: SparkSession) -> None:
     empty = trades(spark, [])
-    for view in CATALOG.reading("trades"):
+    for view in rollups(CATALOG.reading("trades")):
         assert dicts(partial(view, empty)) == []
     assert dicts(ledger(CATALOG.reading("trades"), empty)) == []
 
 
 def test_stored_columns_have_their_declared_types(spark: SparkSession) -> None:
-    for view in CATALOG.views.values():
+    for view in rollups(CATALOG.views.values()):
         [source] = view.sources
         frame = partial(view, decode(CATALOG.topic(source), from_kafka(spark, [])))
         declared = [(column.name, column.type) for column in view.stored_columns]
@@ -163,4 +164,4 @@ def test_of_the_real_file_exactly_one_line_is_quarantined(web: tuple[list[Record
 @pytest.mark.parametrize("view", ["traffic_by_hour", "traffic_by_path"])
 def test_the_real_file_gives_what_the_oracle_says(web: tuple[list[Record], DataFrame], view: str) -> None:
     log, frame = web
-    assert rows_of(view, partial(CATALOG.view(view), frame)) == wanted(view, log)
+    assert rows_of(view, partial(rollup(CATALOG.view(view)), frame)) == wanted(view, log)

@@ -29,6 +29,7 @@ from infra.runs import Counted, Epoch, Run
 from infra.settings import Settings
 from serving.show import show
 from tests.oracle import Record, Rows, expected
+from tests.support.views import rollup
 
 START = 1_700_000_000_000
 POISON = (Sent(b"X", b"{broken"), Sent(b"X", None), Sent(None, b'{"a":1}'), Sent(b"X", b"\xff\xfe"))
@@ -128,7 +129,7 @@ def epoch(spark: SparkSession, settings: Settings, catalog: Catalog, run: Run) -
     events = decode(catalog.topic(topic), _records(spark, settings, topic, start, end)).persist()
     versions = {}
     for name, view in catalog.views.items():
-        rows = partial(view, events).withColumns({"first_epoch": fn.lit(number), "last_epoch": fn.lit(number)})
+        rows = partial(rollup(view), events).withColumns({"first_epoch": fn.lit(number), "last_epoch": fn.lit(number)})
         table = rows.withColumns({c: fn.col(c).cast("bigint") for c in ("first_epoch", "last_epoch")}).toArrow()
         path = lake.speed(settings, run.id, name)
         delta.append_once(path, table.cast(delta.read(path).schema), runs.app(run.id, name), number)

@@ -62,8 +62,8 @@ class Shop:
             spec = Made(7, START, 2.0, 0.1, 7_200_000, 0.1, duplicate=0.05, unmatched=0.1, bad=0.02)
             made = (Sent(one.key, one.value, one.at) for one in records(topic, spec, count, self.sent))
             produce(self.settings, topic, made, draw=False).insist()
-        spec = Trades(7, START, 2.0, late=0.1, late_by=7_200_000, out_of_order=0.1)
-        sold = (Sent(one.key, one.value) for one in trades(spec, count, self.sent))
+        traded = Trades(7, START, 2.0, late=0.1, late_by=7_200_000, out_of_order=0.1)
+        sold = (Sent(one.key, one.value) for one in trades(traded, count, self.sent))
         produce(self.settings, self.catalog.topic("trades"), sold, draw=False).insist()
         produce(
             self.settings, self.catalog.topic("access_log"), map(_request, self._numbers(count)), draw=False

@@ -145,7 +145,7 @@ def test_every_mistake_is_listed_at_once(check: Check, tmp_path: Path) -> None:
         ("songs.py", 4),
         ("syntax.py", 1),
     ]
-    with pytest.raises(Refused, match="topics and views have 4 mistakes") as refused:
+    with pytest.raises(Refused, match="definitions have 4 mistakes") as refused:
         load(Settings(views=(tmp_path,)))
     assert f"{tmp_path}/songs.py:4: event_time 'on' is not a timestamp field" in str(refused.value)
 
@@ -158,7 +158,7 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
 def test_the_examples_of_the_documentation_have_no_mistakes(tmp_path: Path) -> None:
     page = (Path(__file__).parents[2] / "docs" / "add-a-view.md").read_text()
     examples = re.findall(r"```python file=(\S+)\n(.*?)```", page, re.DOTALL)
-    assert [name for name, _ in examples] == ["songs.py", "plays_by_word.py"]
+    assert [name for name, _ in examples] == ["songs.py", "plays_by_word.py", "plays_in_a_row.py"]
     for name, text in examples:
         (tmp_path / name).write_text(text)
     assert problems(Settings(views=(tmp_path,))) == []

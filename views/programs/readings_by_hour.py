@@ -16,5 +16,5 @@ VIEW = Rollup(
         Max("celsius_max", "celsius", type="decimal(5,2)", comment="Highest"),
     ),
     shown=(Shown("celsius_avg", "cast(celsius_sum as decimal(38,4)) / readings", comment="Average, four decimals"),),
-    checks=(Check("order", "celsius_min <= celsius_max"),),
+    checks=(Check("in_order", "celsius_min <= celsius_max"),),
 )

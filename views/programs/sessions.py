@@ -29,5 +29,5 @@ VIEW = Keyed(
     shown=(
         Shown("seconds", "date_diff('second', started_at, ended_at)", comment="From the first to the last request"),
     ),
-    checks=(Check("order", "started_at <= ended_at and requests > 0"),),
+    checks=(Check("in_order", "started_at <= ended_at and requests > 0"),),
 )

@@ -24,5 +24,5 @@ VIEW = Rollup(
             comment="Average price of the trades of seven days, six decimals; days without trades count as none",
         ),
     ),
-    checks=(Check("order", "price_low <= price_high"),),
+    checks=(Check("in_order", "price_low <= price_high"),),
 )
