@@ -27,8 +27,10 @@ from speed.head import keep_history, replay_head
 from speed.maintenance import Maintenance
 from speed.sink import Sink, Stopped, require_same_topics
 
-_CONF = {
+CONF = {
     "spark.sql.adaptive.enabled": "false",
+    # A side that was broadcast would stay what it was when the plan was first run; plans are run again and again.
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.driver.maxResultSize": "256m",
     "spark.sql.streaming.numRecentProgressUpdates": "5",
     "spark.ui.retainedJobs": "20",
@@ -66,7 +68,7 @@ def run_forever(settings: Settings, catalog: Catalog, run: Name) -> None:
 
 def _drive(settings: Settings, catalog: Catalog, run: Name, stop: threading.Event) -> None:
     declared = runs.run(settings, run)
-    conf = _CONF | (_LOCAL_CHECKPOINT if settings.checkpoint_root.startswith("/") else {})
+    conf = CONF | (_LOCAL_CHECKPOINT if settings.checkpoint_root.startswith("/") else {})
     if declared.kind == "replay":
         conf |= {"spark.master": with_more_tasks(settings.spark_master, _MORE_TASKS)}
     spark = session(settings, _app(run), conf)

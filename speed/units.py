@@ -102,7 +102,8 @@ def _plan(spark: SparkSession, catalog: Catalog, inbox: str, view: Keyed) -> Pla
         for source in view.sources
     }
     units = touched(view, [timed(view, content(spark, inbox, _file(name)))])
-    return planned(of_units(view, units, answer(view, rows)))
+    # A full outer join forgets that all of it is in one partition.
+    return planned(of_units(view, units, answer(view, rows).coalesce(1)))
 
 
 def _file(view: Name, *source: str) -> str:

@@ -25,6 +25,7 @@ from infra.definitions import OWN, load
 from infra.runs import Run
 from infra.settings import Settings
 from speed import tables
+from speed.job import CONF
 from speed.units import Units, plan_units
 from tests.conftest import fresh_settings
 from tests.programs import oracle
@@ -41,6 +42,15 @@ few = settings(
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),
 )
+
+
+@pytest.fixture(scope="module")
+def job(spark: SparkSession) -> SparkSession:
+    """A session with the settings of the speed job, whose plans are run again and again."""
+    own = spark.newSession()
+    for name in ("spark.sql.adaptive.enabled", "spark.sql.autoBroadcastJoinThreshold"):
+        own.conf.set(name, CONF[name])
+    return own
 
 
 def view_of(name: str) -> Keyed:
@@ -112,13 +122,13 @@ class OneRun:
 @few
 @given(data=st.data(), seed=st.integers(0, 2**32))
 def test_any_split_into_epochs_gives_the_same(
-    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, name: str, data: st.DataObject, seed: int
+    job: SparkSession, tmp_path_factory: pytest.TempPathFactory, name: str, data: st.DataObject, seed: int
 ) -> None:
     """Small epochs and big ones in any order; after each, the run holds what the oracle makes of the log so far."""
     view, dice = view_of(name), random.Random(seed)
     log = data.draw(logs(*view.sources))
     ends = sorted(dice.sample(range(1, len(log)), 3))
-    run = OneRun(spark, tmp_path_factory.mktemp("units"), view)
+    run = OneRun(job, tmp_path_factory.mktemp("units"), view)
     for number, (start, end) in enumerate(zip([0, *ends], [*ends, len(log)], strict=True)):
         run.epoch(number, log[start:end], small=dice.random() < 0.7)
         same(run.rows(), oracle.rows(name, log[:end]))
