@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,7 +31,7 @@ from tests.support.log import Ends, Log, Sent, send
 from tests.support.waiting import eventually, tails
 
 TOPICS = ("access_log", "trades")
-IDLE = {"spark.sql.streaming.pollingDelay": "100ms"}  # of several runs; each asks Kafka every 10 ms by default
+TRIGGER = "500 milliseconds"  # runs that wait cost Spark and Kafka a tenth of a core each at the default
 LEASE_SECONDS = 12.0  # six heartbeats; a busy machine delays one of them by a second or two
 
 
@@ -212,11 +211,11 @@ class World:
 
 def make(settings: Settings, folder: Path) -> World:
     """Starts the servers of an instance that is marked as a test's."""
-    changed = {"fold_behind": 2, "lease_seconds": LEASE_SECONDS, "yield_seconds": 0.2, "spark_conf": IDLE}
+    changed = {"fold_behind": 2, "lease_seconds": LEASE_SECONDS, "yield_seconds": 0.2, "trigger": TRIGGER}
     settings = settings.model_copy(update=changed)
     ports, upkeep = ("kafka_port", "kafka_controller_port", "trino_port"), ("fold_behind", "fold_epochs")
-    values = {name: getattr(settings, name) for name in (*ports, *upkeep, "lease_seconds", "yield_seconds")}
-    values |= {"data": str(settings.data), "spark_conf": json.dumps(IDLE)}
+    values = {name: getattr(settings, name) for name in (*ports, *upkeep, "lease_seconds", "yield_seconds", "trigger")}
+    values |= {"data": str(settings.data)}
     config = write_config(folder / "lk.toml", values)
     stack.up(settings)
     (settings.data / MARKER).touch()

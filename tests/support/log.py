@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 from confluent_kafka import Consumer, Message, Producer, TopicPartition
@@ -96,6 +97,20 @@ def _headers(message: Message) -> Headers:
     return tuple((str(name), value) for name, value in found)
 
 
+@cache
+def _producer(servers: str) -> Producer:
+    """One for all that a process sends: a new one takes half a second to be given its id."""
+    return Producer(
+        {
+            "bootstrap.servers": servers,
+            "enable.idempotence": True,
+            "acks": "all",
+            "message.max.bytes": 4 << 20,
+            "log_level": 0,
+        }
+    )
+
+
 def send(settings: Settings, records: Iterable[Sent]) -> int:
     """Sends records and returns how many; every one of them is acknowledged."""
     failed: list[str] = []
@@ -107,17 +122,12 @@ def send(settings: Settings, records: Iterable[Sent]) -> int:
         if error is not None:
             failed.append(str(error))
 
-    producer = Producer(
-        {
-            "bootstrap.servers": settings.bootstrap_servers,
-            "enable.idempotence": True,
-            "acks": "all",
-            "message.max.bytes": 4 << 20,
-            "log_level": 0,
-        }
-    )
-    count = 0
+    producer = _producer(settings.bootstrap_servers)
+    count, known = 0, set[str]()
     for one in records:
+        if one.topic not in known:  # it may have more partitions since this producer last asked
+            producer.list_topics(one.topic, DEADLINE)
+            known.add(one.topic)
         place: Any = {} if one.partition is None else {"partition": one.partition}
         producer.produce(one.topic, one.value, one.key, headers=list(one.headers), on_delivery=report, **place)
         count += 1
