@@ -31,24 +31,23 @@ class Transaction:
     position: Position
     _consumer: Consumer
     _part: TopicPartition
-    _failed: KafkaError | None = None
     _done: bool = False
 
     def send(self, topic: str, partition: int, record: dict[str, Any]) -> None:
         """Adds a record: key, value, headers, timestamp (milliseconds)."""
         while True:
             try:
-                self.producer.produce(topic, partition=partition, on_delivery=self._delivered, **record)
+                self.producer.produce(topic, partition=partition, **record)
             except BufferError:
                 self.producer.poll(0.05)
             else:
                 return
 
     def commit(self, position: Position) -> None:
-        """Makes the records and the new position visible, at once. Raises KafkaException when that failed."""
-        self.producer.flush(_DEADLINE)
-        if self._failed is not None:
-            raise KafkaException(self._failed)
+        """Makes the records and the new position visible, at once.
+
+        Raises KafkaException, with nothing visible, when one of the records could not be written, or the transaction is over.
+        """
         part = TopicPartition(self._part.topic, self._part.partition, position.offset, position.metadata)
         self.producer.send_offsets_to_transaction([part], self._consumer.consumer_group_metadata(), _DEADLINE)
         self.producer.commit_transaction(_DEADLINE)
@@ -60,9 +59,6 @@ class Transaction:
             with suppress(KafkaException):
                 self.producer.purge()
                 self.producer.abort_transaction(_PATIENCE)
-
-    def _delivered(self, error: KafkaError | None, _message: object) -> None:
-        self._failed = self._failed or error
 
 
 @contextmanager

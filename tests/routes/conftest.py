@@ -13,7 +13,7 @@ import pytest
 from core.catalog import Catalog
 from core.ident import Name
 from core.made import Made, records
-from infra import definitions, kafka, routes
+from infra import definitions, kafka, routes, topics
 from infra.definitions import OWN
 from infra.faults import MARKER
 from infra.local import stack
@@ -47,7 +47,7 @@ class Split:
         numbers = range(self.sent, self.sent + count)
         send(self.settings, map(_request, numbers))
         made = records(self.catalog.topic("service_log"), Made(3, 1_763_683_200_000, bad=0.05), count, self.sent)
-        send(self.settings, (Sent("service_log", one.key, one.value) for one in made))
+        send(self.settings, (Sent("service_log", None, one.value, (), n % 4) for n, one in enumerate(made)))
         self.sent += count
         self.log.read()
 
@@ -71,7 +71,7 @@ class Split:
             assert driver.alive(self.settings, chosen), "the run died"
             at = reached(self.settings, known, known.runs[chosen])
             ends = kafka.ends(self.settings, SOURCES)
-            assert {where: position.offset for where, position in at.items()} == {(t, p): e for t, p, e in ends.ends}
+            assert {where: found.offset for where, found in at.items()} == {(t, p): e for t, p, e in ends.ends}
 
         eventually(self.settings, 180, all_copied)
 
@@ -127,7 +127,7 @@ def _request(number: int) -> Sent:
     line = f'10.0.0.{number % 5} - - [01/Nov/2025:00:00:{number % 60:02d} +0000] "GET / HTTP/1.1" {status} 7 "-" "-"'
     headers = (("trace", str(number).encode()), ("empty", None)) if number % 3 == 0 else ()
     key = str(number % 4).encode() if number % 2 else None
-    return Sent("access_log", key, line[: 9 if number % 11 == 0 else 999].encode(), headers)
+    return Sent("access_log", key, line[: 9 if number % 11 == 0 else 999].encode(), headers, number % 4)
 
 
 @pytest.fixture(scope="package")
@@ -144,6 +144,7 @@ def split_log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Split]:
     (settings.data / MARKER).touch()
     try:
         made = Split(settings, config, definitions.load(settings), Log(settings, SOURCES))
+        topics.create_topics(settings, Catalog({Name(name): made.catalog.topic(name) for name in SOURCES}, {}))
         made.send(300)
         made.lk("route", "start", ROUTE, "--json").ok()
         made.settle()
