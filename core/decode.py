@@ -94,10 +94,11 @@ def _checked_bytes(topic: Topic, frame: DataFrame) -> DataFrame:
 
 
 def _with_key(topic: Topic, frame: DataFrame) -> DataFrame:
-    """A delete has no value: its key is the record's."""
+    """A delete has no value: its key is the record's. In a compacted topic every key is: the log compacts by it."""
     if not topic.changelog:
         return frame
-    text = fn.when(_deletes(), fn.col("_key").cast("string")).otherwise(fn.col(f"_as_{topic.key}"))
+    own = fn.when(fn.is_valid_utf8(fn.col("_key").cast("string")), fn.col("_key").cast("string"))
+    text = own if topic.compacted else fn.when(_deletes(), own).otherwise(fn.col(f"_as_{topic.key}"))
     return frame.withColumn(f"_as_{topic.key}", text)
 
 
@@ -132,12 +133,14 @@ def _first_error(topic: Topic) -> Column:
 
 def _fields(topic: Topic) -> Iterable[Column]:
     good = fn.col(ERROR).isNull()
-    yield fn.when(good, fn.col("_time")).alias(EVENT_TIME)
+    # The log forgets what a key had before a bad record, so that is told, too: the key with unknown values.
+    known = good | (fn.col(f"_is_{topic.key}").isNotNull() if topic.compacted else fn.lit(False))
+    yield fn.when(known, fn.col("_time")).alias(EVENT_TIME)
     if topic.changelog:
         yield fn.when(good, _deletes()).alias(DELETED)
     for field in topic.fields:
         if field.name != EVENT_TIME:
-            yield fn.when(good, fn.col(f"_is_{field.name}")).alias(field.name)
+            yield fn.when(known if field.name == topic.key else good, fn.col(f"_is_{field.name}")).alias(field.name)
 
 
 def chain(checks: Iterable[tuple[Column, str | Column]]) -> Column:

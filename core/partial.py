@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
-from core.decode import ERROR
+from core.decode import ERROR, EVENT_TIME
 from core.measures import BLOCK, ORDER
 from core.view import PROCESSING_TIME, ROWS, Keyed, Rollup, View, Window
 
@@ -18,8 +18,8 @@ PANE = "_pane"  # start of the pane in epoch milliseconds, until it becomes the 
 
 
 def rows(view: Rollup, events: DataFrame) -> DataFrame:
-    """The view's rows of decoded events of one topic: good ones, exploded, then filtered."""
-    frame = events.where(fn.col(ERROR).isNull())
+    """The view's rows of decoded events of one topic, exploded, then filtered; what is no event has no time."""
+    frame = events.where(fn.col(EVENT_TIME).isNotNull())
     if view.explode is not None:
         frame = frame.select("*", fn.posexplode(fn.expr(view.explode.expr)).alias(_ELEMENT, view.explode.name))
     return frame if view.where is None else frame.where(view.where)
@@ -86,7 +86,7 @@ def _rolled_up(view: Rollup) -> str:
     else:
         elements = f"coalesce(size(filter({view.explode.expr}, {view.explode.name} -> {where})), 0)"
     copies = view.window.copies if view.window else 1
-    return f"case when {ERROR} is null then cast({elements} as bigint) * {copies} else 0 end"
+    return f"case when {EVENT_TIME} is not null then cast({elements} as bigint) * {copies} else 0 end"
 
 
 def _pane(window: Window) -> Column:

@@ -75,7 +75,8 @@ class Topic:
     ``event_time`` names a timestamp field; None takes the record's own timestamp. In a ``changelog`` a record without
     a value deletes its key: an event at the record's timestamp, whose other fields are absent, with ``deleted`` true.
     With ``append_time`` that timestamp is when the log took the record, else what its producer said.
-    Of a ``compacted`` topic the log keeps the last record of each key only: other offsets may have no record.
+    Of a ``compacted`` topic the log keeps the last record of each key only: other offsets may have no record. Its keys
+    are those of the records; one that cannot be decoded makes the values of its key unknown: absent, ``deleted`` too.
     ``example`` makes up an event, for `lk produce --seed`: its fields but for the event time, or a line; in a
     changelog the key alone deletes.
     """

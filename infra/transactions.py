@@ -46,7 +46,7 @@ class Transaction:
     def commit(self, position: Position) -> None:
         """Makes the records and the new position visible, at once.
 
-        Raises KafkaException, with nothing visible, when one of the records could not be written, or the transaction is over.
+        Raises KafkaException, with nothing visible, when a record could not be written, or the transaction is over.
         """
         part = TopicPartition(self._part.topic, self._part.partition, position.offset, position.metadata)
         self.producer.send_offsets_to_transaction([part], self._consumer.consumer_group_metadata(), _DEADLINE)

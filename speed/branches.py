@@ -43,15 +43,15 @@ def slim(views: Sequence[View], events: DataFrame) -> DataFrame:
     return events.select(*whole, *blanked)
 
 
-def held(views: Sequence[View], events: DataFrame) -> DataFrame:
+def held(topic: Topic, views: Sequence[View], events: DataFrame) -> DataFrame:
     """What is kept of a big epoch's decoded rows: grains where they hold all of the views, else the rows, slim."""
-    rollups = _alike(views)
+    rollups = _alike(topic, views)
     return grains(rollups, events) if rollups else slim(views, events)
 
 
 def branches_of(topic: Topic, views: Sequence[View], kept: DataFrame) -> list[Branch]:
     """Every result of one topic, from what ``held`` gave."""
-    rollups, name = _alike(views), Name(topic.name)
+    rollups, name = _alike(topic, views), Name(topic.name)
     if not rollups:
         return branches(topic, views, kept)
     partials = [Branch(name, view.name, partial_of(view, kept)) for view in rollups]
@@ -70,7 +70,8 @@ def _of(view: View, topic: Topic, events: DataFrame) -> DataFrame:
     return packed(view, topic, events) if isinstance(view, Keyed) else partial(view, events)
 
 
-def _alike(views: Sequence[View]) -> list[Rollup]:
+def _alike(topic: Topic, views: Sequence[View]) -> list[Rollup]:
     """The views when grains hold them all, else none."""
     rollups = [view for view in views if isinstance(view, Rollup)]
-    return rollups if len(rollups) == len(views) and share(rollups) else []
+    plain = len(rollups) == len(views) and not topic.compacted  # whose bad records count, too
+    return rollups if plain and share(rollups) else []

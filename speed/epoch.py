@@ -116,7 +116,7 @@ class Compute:
         spans = [span for span in planned.spans if span.topic == topic]
         records = between(self.spark, self.settings, spans, task_records=_TASK_RECORDS, group=self.run.id)
         records = records.coalesce(1) if planned.size <= SMALL else records
-        kept = held(self.views[topic], decode(self.catalog.topic(topic), records))
+        kept = held(self.catalog.topic(topic), self.views[topic], decode(self.catalog.topic(topic), records))
         frames.append(kept.persist(StorageLevel.MEMORY_AND_DISK))
         found = branches_of(self.catalog.topic(topic), self.views[topic], kept)
         return [(b, Part(rows=b.frame.toArrow()) if b.part == LEDGER else Part(frame=b.frame)) for b in found]

@@ -37,7 +37,9 @@ def _event(record: Record) -> dict[str, Any] | None:
     try:
         text = (record.value or b"").decode()
     except UnicodeDecodeError:
-        return None
+        if record.topic != "preferences":
+            return None
+        return {"user_id": (record.key or b"").decode(), "theme": None, "unknown": True, "at": record.timestamp_ms}
     if record.topic == "lines":
         return {"line": text, "at": record.timestamp_ms}
     fields = json.loads(text, parse_float=str)

@@ -177,10 +177,10 @@ def profiles_now(events: list[Event]) -> Iterator[Row]:
 
 
 def preferences_now(events: list[Event]) -> Iterator[Row]:
-    """The last record of every user, deletes too."""
+    """The last record of every user, deletes too; one that cannot be read tells nothing but that it is the last."""
     for (user,), inside in _grouped(events, lambda e: (e["user_id"],)).items():
         last = max(inside, key=_position)
-        yield user, last["theme"], last["theme"] is None
+        yield user, last["theme"], None if last.get("unknown") else last["theme"] is None
 
 
 def purchases_by_event_time(events: list[Event]) -> Iterator[Row]:

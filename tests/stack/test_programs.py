@@ -113,7 +113,7 @@ class Shop:
 def shown(name: str, rows: list[oracle.Row]) -> list[oracle.Row]:
     """What people see of stored rows: the ten most traded of an hour, profiles that are there."""
     if name in ("profiles_now", "preferences_now"):
-        return [row for row in rows if not row[-1]]
+        return [row for row in rows if row[-1] is False]
     if name == "top_ten":
         hours: dict[Any, list[oracle.Row]] = {}
         for row in sorted(rows, key=lambda row: (-row[3], row[0])):
