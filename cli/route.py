@@ -64,10 +64,10 @@ def route_replay(route: str) -> None:
 
 @route.command("switch")
 @click.argument("route")
-@click.option("--run", help="The run that takes over (default: a new one, which begins where the owner stops).")
+@click.option("--run", help="The run that takes over (default: one of today's definition, from where the owner stops).")
 @json_option
 def route_switch(route: str, run: str | None) -> None:
-    """Hands the topics of ROUTE over to another run, at a recorded cut."""
+    """Hands the topics of ROUTE over to another run, at a recorded cut; nothing if the owner is as defined today."""
     from flows import route as flow
 
     found = settings()

@@ -17,7 +17,7 @@ from infra.routes import Routed, RouteRun
 from infra.settings import Settings
 from speed import driver, progress
 from speed.route_handover import hand_over
-from speed.route_plan import names, reached, require_same_definition
+from speed.route_plan import names, reached, require_same_definition, require_same_topics
 
 Role = Literal["owner", "replay", "former", "ended"]
 _NEAR = 100_000  # records that a run may be behind when it takes over: its readers wait that long
@@ -69,19 +69,23 @@ def replay(settings: Settings, catalog: Catalog, route: Name) -> State:
     known = _settled(settings, route)
     if known.owner is None:
         raise Refused(f"route {route} was never started", where="control.routes", todo=f"`lk route start {route}`")
-    digest = catalog.route_digest(route)
-    begun = [run for run in known.runs.values() if _role(known, run) == "replay" and run.digest == digest]
+    begun = [run for run in known.runs.values() if _role(known, run) == "replay" and _is_todays(catalog, run)]
     run = begun[-1] if begun else _declare(settings, catalog, route, replays=True)
     return _start(settings, catalog, run)
 
 
 def switch(settings: Settings, catalog: Catalog, route: Name, run: Name | None = None) -> State:
-    """Hands the route's topics over to ``run``, else to a new run that begins where the owner stops, and starts it."""
+    """Hands the route's topics over to ``run``, and starts it.
+
+    Without ``run``, to one of today's definition: the owner, if it is one, else a new run that begins where that stops.
+    """
+    catalog.route(route)
     known = routes.history(settings, route)
     if known.owner is None:
         raise Refused(f"route {route} was never started", where="control.routes", todo=f"`lk route start {route}`")
-    chosen = known.runs[known.handover] if known.handover and run is None else _chosen(settings, catalog, known, run)
+    chosen = _chosen(settings, catalog, known, run)
     require_same_definition(catalog, chosen)
+    require_same_topics(settings, chosen)
     if chosen.id not in (known.owner, known.handover):
         _require_near(settings, known, chosen)
     if chosen.id != known.owner:
@@ -126,10 +130,16 @@ def _settled(settings: Settings, route: Name) -> Routed:
 
 def _chosen(settings: Settings, catalog: Catalog, known: Routed, run: Name | None) -> RouteRun:
     if run is None:
-        return _declare(settings, catalog, known.route, replays=False)
+        latest = known.handover or known.owner
+        begun = [one for one in known.runs.values() if one.id == latest and _is_todays(catalog, one)]
+        return begun[0] if begun else _declare(settings, catalog, known.route, replays=False)
     if run not in known.runs or known.runs[run].ended:
         raise Refused(f"route {known.route} has no run {run}", where="control.routes", todo="see `lk route status`")
     return known.runs[run]
+
+
+def _is_todays(catalog: Catalog, run: RouteRun) -> bool:
+    return run.digest == catalog.route_digest(run.route)
 
 
 def _declare(settings: Settings, catalog: Catalog, route: Name, *, replays: bool) -> RouteRun:

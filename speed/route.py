@@ -15,14 +15,14 @@ from core.decode import decode
 from core.errors import LkError, Refused, TryAgain, Usage
 from core.ident import Name
 from core.routing import with_output
-from infra import faults, kafka, leases, routes
+from infra import faults, leases, routes
 from infra.kafka_records import between
 from infra.routes import RouteRun
 from infra.settings import Settings
 from infra.spark import session
 from speed import progress
 from speed.foreground import foreground
-from speed.route_plan import Where, require_same_definition, tasks
+from speed.route_plan import Where, require_same_definition, require_same_topics, tasks
 from speed.route_task import COLUMNS, OUTCOME, Task, copier
 
 _CONF = {"spark.sql.adaptive.enabled": "false", "spark.ui.retainedJobs": "20", "spark.ui.retainedStages": "20"}
@@ -90,14 +90,7 @@ def _check(settings: Settings, catalog: Catalog, run: RouteRun) -> None:
     if run.ended:
         raise Refused(f"run {run.id} has ended", where=f"route {run.route}", todo=f"`lk route replay {run.route}`")
     require_same_definition(catalog, run)
-    now = kafka.topic_ids(settings, run.topics)
-    others = [topic for topic, id in run.topics.items() if now[topic] != id]
-    if others:
-        raise Refused(
-            f"deleted and made again since the run was declared: {', '.join(others)}",
-            where=f"run {run.id} of route {run.route}",
-            todo=f"`lk route replay {run.route}` copies the new log",
-        )
+    require_same_topics(settings, run)
 
 
 def _error(told: Mapping[str, Any]) -> LkError:

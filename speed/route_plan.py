@@ -59,6 +59,18 @@ def require_same_definition(catalog: Catalog, run: RouteRun) -> None:
         raise route_refusal(run.route, run.id)
 
 
+def require_same_topics(settings: Settings, run: RouteRun) -> None:
+    """Raises Refused when a source was deleted and made again since the run was declared."""
+    now = kafka.topic_ids(settings, run.topics)
+    others = [topic for topic, id in run.topics.items() if now[topic] != id]
+    if others:
+        raise Refused(
+            f"deleted and made again since the run was declared: {', '.join(others)}",
+            where=f"run {run.id} of route {run.route}",
+            todo="its topics hold copies of the old log: give the route another name",
+        )
+
+
 def _due(settings: Settings, known: Routed, run: RouteRun, at: Mapping[Where, Position]) -> dict[Where, Span]:
     ends = kafka.ends(settings, run.topics)
     if known.owner is not None and known.owner != run.id:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,11 @@ from infra.settings import LOOPBACK, Settings
 from speed import driver
 from speed.route_plan import reached
 from tests.conftest import fresh_settings
+from tests.oracle import Record
 from tests.routes import committed
 from tests.routes.oracle import Copies, split
 from tests.support.command import Done, lk, write_config
-from tests.support.log import Log, Sent, send
+from tests.support.log import Ends, Log, Sent, send
 from tests.support.waiting import eventually, tails
 
 SOURCES = ("access_log", "service_log")
@@ -40,7 +42,11 @@ class Split:
     config: Path
     catalog: Catalog
     log: Log
+    files: Path
     sent: int = 0
+    rules: list[tuple[Ends, int]] = field(
+        default_factory=lambda: [({}, 500)]
+    )  # from where on, which status is an error
 
     def send(self, count: int) -> None:
         """The next ``count`` records of both sources, bad ones and ones with headers among them."""
@@ -61,6 +67,12 @@ class Split:
         owner = routes.history(self.settings, ROUTE).owner
         assert owner
         return owner
+
+    @property
+    def replay(self) -> Name:
+        """The newest run that never owned the outputs."""
+        known = routes.history(self.settings, ROUTE)
+        return [run for run in known.runs if run not in {tenure.run for tenure in known.tenures}][-1]
 
     def settle(self, run: Name | None = None) -> None:
         """Waits until a run, else the owner, has copied all of the log."""
@@ -107,13 +119,31 @@ class Split:
         self.proof(point).unlink()
         return pid
 
+    def worst(self, record: Record) -> int:
+        """The lowest status that is an error, as the route was defined when it came to the record."""
+        place = record.topic, record.partition
+        return [status for ends, status in self.rules if ends.get(place, 0) <= record.offset][-1]
+
+    def define(self, status: int) -> None:
+        """Edits the route's file: errors begin at this status."""
+        text = (OWN / "programs" / "log_split.py").read_text("utf-8")
+        assert "status >= 500" in text
+        (self.files / "log_split.py").write_text(text.replace("status >= 500", f"status >= {status}"), "utf-8")
+
     def check(self) -> None:
         """A read_committed consumer sees every record of the log once, in its output, in the order of its partition."""
         self.check_copies(committed.copies(self.settings, OUTPUTS))
 
+    def check_so_far(self) -> None:
+        """What a read_committed consumer sees until now is the beginning of what it must see, in every partition."""
+        wanted, found = split(self.log.records, self.log.headers, self.worst), committed.copies(self.settings, OUTPUTS)
+        for output in OUTPUTS:
+            for place, rows in found[output].items():
+                assert rows == wanted[output][place][: len(rows)], f"{output} of {place}"
+
     def check_copies(self, found: Copies) -> None:
         """These copies are all of the log."""
-        wanted = split(self.log.records, self.log.headers)
+        wanted = split(self.log.records, self.log.headers, self.worst)
         for output in OUTPUTS:
             assert found[output].keys() == wanted[output].keys()
             for place, rows in wanted[output].items():
@@ -123,7 +153,7 @@ class Split:
 
 
 def _request(number: int) -> Sent:
-    status = 503 if number % 7 == 0 else 200
+    status = 503 if number % 7 == 0 else 404 if number % 5 == 0 else 200
     line = f'10.0.0.{number % 5} - - [01/Nov/2025:00:00:{number % 60:02d} +0000] "GET / HTTP/1.1" {status} 7 "-" "-"'
     headers = (("trace", str(number).encode()), ("empty", None)) if number % 3 == 0 else ()
     key = str(number % 4).encode() if number % 2 else None
@@ -134,16 +164,20 @@ def _request(number: int) -> Sent:
 def split_log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Split]:
     """A broker with some records of both sources, and a route that was started once."""
     folder = tmp_path_factory.mktemp("routes")
+    files = folder / "views"
+    files.mkdir()
+    for name in ("service_log", "log_split"):
+        shutil.copy(OWN / "programs" / f"{name}.py", files)
     settings = fresh_settings(folder / "data").model_copy(
-        update={"views": (OWN / "programs",), "trino_host": LOOPBACK, "lease_seconds": 12.0}
+        update={"views": (files,), "trino_host": LOOPBACK, "lease_seconds": 12.0}
     )
     names = ("kafka_port", "kafka_controller_port", "trino_port", "trino_host", "lease_seconds")
     values: dict[str, Any] = {name: getattr(settings, name) for name in names}
-    config = write_config(folder / "lk.toml", values | {"data": str(settings.data), "views": [str(OWN / "programs")]})
+    config = write_config(folder / "lk.toml", values | {"data": str(settings.data), "views": [str(files)]})
     stack.up(settings)
     (settings.data / MARKER).touch()
     try:
-        made = Split(settings, config, definitions.load(settings), Log(settings, SOURCES))
+        made = Split(settings, config, definitions.load(settings), Log(settings, SOURCES), files)
         topics.create_topics(settings, Catalog({Name(name): made.catalog.topic(name) for name in SOURCES}, {}))
         made.send(300)
         made.lk("route", "start", ROUTE, "--json").ok()

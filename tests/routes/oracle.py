@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from tests import oracle
@@ -26,20 +26,22 @@ class Copy(NamedTuple):
 Copies = dict[str, dict[tuple[str, int], list[tuple[int, Copy]]]]  # output, place -> offset and copy, in order
 
 
-def split(records: Iterable[Record], headers: Mapping[tuple[str, int, int], Headers]) -> Copies:
-    """Every record of the log once, in its output, in the order of its partition."""
+def split(
+    records: Iterable[Record], headers: Mapping[tuple[str, int, int], Headers], worst: Callable[[Record], int]
+) -> Copies:
+    """Every record of the log once, in its output, in the order of its partition; errors begin at a status."""
     found: Copies = {"log_high": {}, "log_low": {}}
     for r in sorted(records, key=lambda r: (r.topic, r.partition, r.offset)):
         copy = Copy(r.partition, r.key, r.value, r.timestamp_ms, headers[r.topic, r.partition, r.offset])
-        output = "log_high" if _is_error(r) else "log_low"
+        output = "log_high" if _is_error(r, worst(r)) else "log_low"
         found[output].setdefault((r.topic, r.partition), []).append((r.offset, copy))
     return found
 
 
-def _is_error(record: Record) -> bool:
+def _is_error(record: Record, worst: int) -> bool:
     if record.topic == "access_log":
         fields = oracle.decode_record("access_log", record)
-        return not isinstance(fields, str) and fields["status"] >= 500
+        return not isinstance(fields, str) and fields["status"] >= worst
     try:
         fields = json.loads(record.value or b"")
     except ValueError:

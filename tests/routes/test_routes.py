@@ -33,16 +33,15 @@ def test_a_route_copies_every_record_once(split_log: Split) -> None:
     assert (state["role"], state["behind"], state["exact"], sum(state["copied"].values())) == ("owner", 0, True, wanted)
 
 
-@pytest.mark.parametrize(
-    "point", ["route.0_before_epoch", "route.1_before_commit", "route.2_after_commit", "route.3_after_epoch"]
-)
-def test_a_route_killed_at_any_step_copies_every_record_once(split_log: Split, point: str) -> None:
-    """Two of the points are in an executor, two in the process that drives the run."""
+def test_a_route_killed_at_every_step_copies_every_record_once(split_log: Split) -> None:
+    """Each start carries the next kill; two of the points are in an executor, two in the process that drives the run."""
     split_log.lk("route", "stop", ROUTE, "--json").ok()
-    split_log.send(60)
-    split_log.lk("route", "start", ROUTE, "--json", fault=f"{point}:2:kill" if point[6] in "03" else f"{point}:kill")
-    split_log.send(60)
-    split_log.died(split_log.owner, point)
+    for fault in ("route.0_before_epoch:2", "route.1_before_commit", "route.2_after_commit", "route.3_after_epoch"):
+        split_log.send(40)
+        split_log.lk("route", "start", ROUTE, "--json", fault=f"{fault}:kill")
+        split_log.send(20)
+        split_log.died(split_log.owner, fault.partition(":")[0])
+        split_log.check_so_far()
     split_log.lk("route", "start", ROUTE, "--json").ok()
     split_log.settle()
     split_log.check()
@@ -75,45 +74,45 @@ def test_a_replay_copies_the_log_again_into_topics_of_its_own(split_log: Split) 
     split_log.settle(run)
     split_log.check_copies(committed.copies(split_log.settings, OUTPUTS, f"__{run}"))
     assert kafka.ends(split_log.settings, OUTPUTS) == before
-    assert split_log.lk("route", "replay", ROUTE, "--json").ok().json["run"] == run
+    assert split_log.lk("route", "replay", ROUTE, "--json").ok().json["run"] == run == split_log.replay
 
 
-@pytest.mark.parametrize(
-    "point",
-    ["route.4_before_handover", "route.5_in_handover:3", "route.6_before_owner", "route.7_after_owner"],
-)
-def test_a_handover_killed_at_any_step_is_finished_by_the_same_command(split_log: Split, point: str) -> None:
-    """Each time to a new run that begins at the cut; what was copied before stays, what comes is copied once."""
-    restart(split_log)
-    split_log.settle()
-    before = split_log.owner
-    killed = split_log.lk("route", "switch", ROUTE, "--json", fault=f"{point}:kill")
-    assert killed.code == -signal.SIGKILL, killed.said
-    split_log.take_proof(point.partition(":")[0])
-    split_log.send(40)
-    finished = split_log.lk("route", "switch", ROUTE, "--json").ok().json
-    assert finished["run"] == split_log.owner != before
-    split_log.settle()
-    split_log.check()
-
-
-def test_the_topics_change_owner_to_a_replay_at_a_recorded_cut(split_log: Split) -> None:
-    """Records before the cut were copied by the old run, those after it by the new one, which goes on live."""
-    restart(split_log)
-    split_log.settle()
-    old = split_log.owner
-    run = split_log.lk("route", "replay", ROUTE, "--json").ok().json["run"]
-    split_log.settle(run)
-    taken = split_log.lk("route", "switch", ROUTE, "--run", run, "--json").ok().json
-    assert (taken["run"], taken["role"]) == (run, "owner")
-    cut = routes.history(split_log.settings, ROUTE).tenures[-1].since
-    assert cut == kafka.ends(split_log.settings, ("access_log", "service_log"))
-    split_log.send(60)
+def test_a_handover_killed_at_every_step_is_finished_by_the_same_command(split_log: Split) -> None:
+    """To the replay of before: at a recorded cut, below which the old run has copied, and the new one from it on."""
+    old, run = split_log.owner, split_log.replay
+    split_log.lk("route", "stop", ROUTE, "--json").ok()
+    switch = ("route", "switch", ROUTE, "--run", run, "--json")
+    steps = ("route.4_before_handover", "route.5_in_handover:3", "route.6_before_owner", "route.7_after_owner")
+    for fault in steps:
+        killed = split_log.lk(*switch, fault=f"{fault}:kill")
+        assert killed.code == -signal.SIGKILL, killed.said
+        split_log.take_proof(fault.partition(":")[0])
+        split_log.send(20)
+    taken = split_log.lk(*switch).ok().json
+    assert (taken["run"], taken["role"], split_log.owner) == (run, "owner", run)
+    assert [tenure.run for tenure in routes.history(split_log.settings, ROUTE).tenures] == [old, run]
     split_log.settle()
     split_log.check()
     refused = split_log.lk("route", "retire", run, "--json")
     assert (refused.code, "owns the topics" in refused.json["error"]) == (1, True)
     assert split_log.lk("route", "retire", old, "--json").ok().json["role"] == "ended"
+
+
+def test_a_changed_route_is_refused_and_comes_in_at_a_recorded_cut(split_log: Split) -> None:
+    """What was copied stays; the new rule holds from the cut on."""
+    split_log.lk("route", "stop", ROUTE, "--json").ok()
+    split_log.define(400)
+    refused = split_log.lk("route", "start", ROUTE, "--json")
+    assert refused.code == 1, refused.said
+    assert "is defined otherwise" in refused.json["error"]
+    assert f"lk route switch {ROUTE}" in refused.json["todo"]
+    taken = split_log.lk("route", "switch", ROUTE, "--json").ok().json
+    cut = routes.history(split_log.settings, ROUTE).tenures[-1].since
+    split_log.rules.append(({(t, p): end for t, p, end in cut.ends}, 400))
+    assert split_log.lk("route", "switch", ROUTE, "--json").ok().json["run"] == taken["run"]
+    split_log.send(60)
+    split_log.settle()
+    split_log.check()
 
 
 def test_a_paused_process_that_wakes_after_a_handover_copies_nothing(split_log: Split) -> None:
@@ -126,8 +125,11 @@ def test_a_paused_process_that_wakes_after_a_handover_copies_nothing(split_log: 
     assert known
     # As if it ran on another machine: nobody here can stop it.
     process.state_file(split_log.settings, driver.name(old)).unlink()
+    split_log.define(500)
     taken = split_log.lk("route", "switch", ROUTE, "--json").ok().json
     assert taken["run"] != old
+    cut = routes.history(split_log.settings, ROUTE).tenures[-1].since
+    split_log.rules.append(({(t, p): end for t, p, end in cut.ends}, 500))
     split_log.settle()
     split_log.check()
     os.killpg(os.getpgid(worker), signal.SIGCONT)
