@@ -34,7 +34,7 @@ def test_a_route_copies_every_record_once(split_log: Split) -> None:
 
 
 def test_a_route_killed_at_every_step_copies_every_record_once(split_log: Split) -> None:
-    """Each start carries the next kill; two of the points are in an executor, two in the process that drives the run."""
+    """Each start carries the next kill; two of the points are in an executor, two in the process of the run."""
     split_log.lk("route", "stop", ROUTE, "--json").ok()
     for fault in ("route.0_before_epoch:2", "route.1_before_commit", "route.2_after_commit", "route.3_after_epoch"):
         split_log.send(40)

@@ -119,7 +119,7 @@ class OneRun:
 
 
 @pytest.mark.parametrize("name", KEYED)
-@few
+@settings(few, max_examples=2)
 @given(data=st.data(), seed=st.integers(0, 2**32))
 def test_any_split_into_epochs_gives_the_same(
     job: SparkSession, tmp_path_factory: pytest.TempPathFactory, name: str, data: st.DataObject, seed: int
@@ -127,7 +127,7 @@ def test_any_split_into_epochs_gives_the_same(
     """Small epochs and big ones in any order; after each, the run holds what the oracle makes of the log so far."""
     view, dice = view_of(name), random.Random(seed)
     log = data.draw(logs(*view.sources))
-    ends = sorted(dice.sample(range(1, len(log)), 3))
+    ends = sorted(dice.sample(range(1, len(log)), 2))
     run = OneRun(job, tmp_path_factory.mktemp("units"), view)
     for number, (start, end) in enumerate(zip([0, *ends], [*ends, len(log)], strict=True)):
         run.epoch(number, log[start:end], small=dice.random() < 0.7)
