@@ -44,9 +44,8 @@ class Split:
     log: Log
     files: Path
     sent: int = 0
-    rules: list[tuple[Ends, int]] = field(
-        default_factory=lambda: [({}, 500)]
-    )  # from where on, which status is an error
+    # From where on, which status is an error.
+    rules: list[tuple[Ends, int]] = field(default_factory=lambda: [({}, 500)])
 
     def send(self, count: int) -> None:
         """The next ``count`` records of both sources, bad ones and ones with headers among them."""

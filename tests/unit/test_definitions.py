@@ -158,7 +158,7 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
 def test_the_examples_of_the_documentation_have_no_mistakes(tmp_path: Path) -> None:
     page = (Path(__file__).parents[2] / "docs" / "add-a-view.md").read_text()
     examples = re.findall(r"```python file=(\S+)\n(.*?)```", page, re.DOTALL)
-    assert [name for name, _ in examples] == ["songs.py", "plays_by_word.py", "plays_in_a_row.py"]
+    assert [name for name, _ in examples] == ["songs.py", "plays_by_word.py", "plays_in_a_row.py", "song_split.py"]
     for name, text in examples:
         (tmp_path / name).write_text(text)
     assert problems(Settings(views=(tmp_path,))) == []
