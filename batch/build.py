@@ -194,7 +194,7 @@ def _used(work: _Work, view: Keyed) -> int:
 
 def _write(view: View, rows: DataFrame, path: str) -> None:
     """Sorted by its keys over all files. Kept while sorting, which would else compute everything twice."""
-    keys = [column.name for column in view.key_columns]
+    keys = [column.name for column in (view.unit_columns if isinstance(view, Keyed) else view.key_columns)]
     kept = rows.persist()
     try:
         few = kept.count() <= _FILE_ROWS  # one file, for which no ranges of keys have to be found

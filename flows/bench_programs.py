@@ -27,7 +27,7 @@ SMALL, LARGE = 250_000, 2_500_000  # orders, and as many payments
 _KEYS, _EVENTS = 200, 1_000
 _WARM = 10  # epochs: Java compiles
 _LINES = 2_000_000
-_SEED, _RATE = 11, 1_000.0
+_SEED, _RATE = 11, 20.0  # orders a second, and as many payments: the history is days long, the reach minutes
 
 
 @dataclass(frozen=True)
