@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from core.digest import topic_digest, view_digest
+from core.digest import route_digest, topic_digest, view_digest
 from core.ident import Name
 from core.measures import Count, Max, Min
+from core.route import Output, Route, When
 from core.topic import Field, Json, Lines, Rule, Topic, Version
 from core.view import Check, Explode, Key, Rollup, Shown, View, Window
 
@@ -59,6 +60,7 @@ def test_what_is_computed_changes_it(other: View) -> None:
         replace(TOPIC, format=Lines("(.*)")),
         replace(TOPIC, max_bytes=10),
         replace(TOPIC, key=None),
+        replace(TOPIC, compacted=True),
     ],
 )
 def test_a_decoder_changes_its_topic_and_every_view_of_it(other: Topic) -> None:
@@ -75,3 +77,18 @@ def test_a_digest_is_a_name_that_stays() -> None:
     # Pinned: another value here means that every archive and build out there is of another decoder.
     assert topic_digest(TOPIC) == "dc3a4c481d506"
     assert view_of(VIEW) == "d4df2a1db7ffa"
+
+
+SPLIT = Route("split", ("t",), (Output("many", (When("t", "a > 5"),), comment="Many"), Output("rest")))
+
+
+def route_of(route: Route) -> str:
+    return route_digest(route, {Name("t"): TOPIC})
+
+
+def test_what_a_route_copies_where_is_its_digest() -> None:
+    silent = replace(SPLIT, comment="another", outputs=(replace(SPLIT.outputs[0], comment=""), SPLIT.outputs[1]))
+    assert route_of(silent) == route_of(SPLIT)
+    other = replace(SPLIT, outputs=(Output("many", (When("t", "a > 6"),)), SPLIT.outputs[1]))
+    turned = replace(SPLIT, outputs=SPLIT.outputs[::-1])
+    assert len({route_of(SPLIT), route_of(other), route_of(turned)}) == 3
