@@ -10,9 +10,11 @@ from core.ident import Name, joined
 from infra import control, kafka, lake, leases, runs, trino
 from infra.endings import Ending, add, endings
 from infra.holder import person
-from infra.roles import runs_of, serving_runs, target
+from infra.roles import runs_of, target
 from infra.settings import Settings
 from serving import repair
+
+_SWITCH = "switch first: `lk switch lambda`, `lk switch kappa`; a view of processing time stays with its run"
 
 
 def end(
@@ -35,10 +37,11 @@ def end(
 
 
 def _refuse_named(settings: Settings, run: Name, *, final: bool) -> None:
-    intent, back = repair.open_intent(settings), target(settings)
+    intent, back, last = repair.open_intent(settings), target(settings), repair.last_done(settings)
+    serves = sorted(view for view, pin in last.pins.items() if pin.run == run) if last else []
     holder = leases.holder(settings, f"run_{run}")
     reasons = [
-        (run in serving_runs(settings), "it is served", "switch first: `lk switch lambda`, `lk switch kappa`"),
+        (bool(serves), f"it is served, by {', '.join(serves)}", _SWITCH),
         (run in runs_of(intent), "an open publication names it", "`lk up` finishes or reverts that"),
         (
             run in runs_of(back) and not final,
