@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,7 +32,7 @@ from tests.support.log import Ends, Log, Sent, send
 from tests.support.waiting import eventually, tails
 
 TOPICS = ("access_log", "trades")
-TRIGGER = "500 milliseconds"  # runs that wait cost Spark and Kafka a tenth of a core each at the default
+IDLE = {"spark.sql.streaming.pollingDelay": "100ms"}  # of several runs; each asks Kafka every 10 ms by default
 LEASE_SECONDS = 12.0  # six heartbeats; a busy machine delays one of them by a second or two
 
 
@@ -211,11 +212,11 @@ class World:
 
 def make(settings: Settings, folder: Path) -> World:
     """Starts the servers of an instance that is marked as a test's."""
-    changed = {"fold_behind": 2, "lease_seconds": LEASE_SECONDS, "yield_seconds": 0.2, "trigger": TRIGGER}
+    changed = {"fold_behind": 2, "lease_seconds": LEASE_SECONDS, "yield_seconds": 0.2, "spark_conf": IDLE}
     settings = settings.model_copy(update=changed)
     ports, upkeep = ("kafka_port", "kafka_controller_port", "trino_port"), ("fold_behind", "fold_epochs")
-    values = {name: getattr(settings, name) for name in (*ports, *upkeep, "lease_seconds", "yield_seconds", "trigger")}
-    values |= {"data": str(settings.data)}
+    values = {name: getattr(settings, name) for name in (*ports, *upkeep, "lease_seconds", "yield_seconds")}
+    values |= {"data": str(settings.data), "spark_conf": json.dumps(IDLE)}
     config = write_config(folder / "lk.toml", values)
     stack.up(settings)
     (settings.data / MARKER).touch()

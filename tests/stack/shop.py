@@ -18,7 +18,7 @@ from infra.settings import Settings
 from serving.query import query
 from tests.conftest import fresh_settings
 from tests.faults.load import NOON, millis
-from tests.faults.world import LEASE_SECONDS, TRIGGER
+from tests.faults.world import LEASE_SECONDS
 from tests.support.command import Done, here, lk, write_config
 from tests.support.log import Sent, send
 from tests.support.waiting import eventually
@@ -146,7 +146,7 @@ def opened(folder: Path) -> Iterator[Shop]:
         (views / f"{name}.py").write_text(text, "utf-8")
     settings = fresh_settings(folder / "data")
     ports = {name: getattr(settings, name) for name in ("kafka_port", "kafka_controller_port", "trino_port")}
-    more = {"views": [str(views)], "lease_seconds": LEASE_SECONDS, "trigger": TRIGGER}
+    more = {"views": [str(views)], "lease_seconds": LEASE_SECONDS}
     config = write_config(folder / "lk.toml", {"data": str(settings.data), **more, **ports})
     stack.up(settings)
     (settings.data / MARKER).touch()
