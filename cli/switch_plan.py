@@ -55,6 +55,6 @@ def _expected(found: KappaPlan | LambdaPlan, like: str) -> list[str]:
 
 
 def _print_lines(found: KappaPlan | LambdaPlan, lines: Sequence[str]) -> None:
-    rest = [*(f"not switched: {view}: {why}" for view, why in found.unswitched.items())]
+    rest = [f"not switched: {view}: {why}" for view, why in found.unswitched.items()]
     text = "\n".join([*lines, *rest, f"readers see {found.readers}"])
     out().print(text, markup=False, highlight=False)

@@ -95,7 +95,7 @@ def to_lambda(settings: Settings, catalog: Catalog) -> LambdaPlan:
         run=roles.current(settings),
         measured=last[0].build if last else None,
         seconds=more * sum(built.seconds for built in last) if last else None,
-        bytes=int(more * sum(lake.size(f"{settings.lake_root}/{built.path}") for built in last)) if last else None,
+        bytes=int(more * sum(lake.size(lake.batch(settings, b.view, b.build)) for b in last)) if last else None,
         built=catalog.reproducible,
         unswitched=_unswitched(settings, catalog),
         readers=_READERS + f"during the build answers are up to {settings.yield_seconds:g} s older",
