@@ -22,7 +22,14 @@ from infra.settings import Settings
 from infra.spark import session
 from speed import progress
 from speed.foreground import foreground
-from speed.route_plan import Where, require_same_definition, require_same_topics, tasks
+from speed.route_plan import (
+    Where,
+    reached,
+    require_all_there,
+    require_same_definition,
+    require_same_topics,
+    tasks,
+)
 from speed.route_task import COLUMNS, OUTCOME, Task, copier
 
 _CONF = {"spark.sql.adaptive.enabled": "false", "spark.ui.retainedJobs": "20", "spark.ui.retainedStages": "20"}
@@ -91,6 +98,7 @@ def _check(settings: Settings, catalog: Catalog, run: RouteRun) -> None:
         raise Refused(f"run {run.id} has ended", where=f"route {run.route}", todo=f"`lk route replay {run.route}`")
     require_same_definition(catalog, run)
     require_same_topics(settings, run)
+    require_all_there(settings, run, reached(settings, routes.history(settings, run.route), run))
 
 
 def _error(told: Mapping[str, Any]) -> LkError:

@@ -31,7 +31,7 @@ def tasks(settings: Settings, catalog: Catalog, run: RouteRun) -> dict[Where, Ta
     if known.handover is not None:
         return {}
     at = reached(settings, known, run)
-    _check_begins(settings, run, at)
+    require_all_there(settings, run, at)
     made: dict[Where, Task] = {}
     for (topic, partition), span in _due(settings, known, run, at).items():
         part = piece(known.tenures, run.id, span)
@@ -71,6 +71,19 @@ def require_same_topics(settings: Settings, run: RouteRun) -> None:
         )
 
 
+def require_all_there(settings: Settings, run: RouteRun, at: Mapping[Where, Position]) -> None:
+    """Raises Refused when records that a run is still to copy are gone."""
+    begins = kafka.begins(settings, run.topics)
+    gone = [(t, p, at[t, p].offset, begin) for t, p, begin in begins.ends if begin > at[t, p].offset]
+    if gone:
+        raise Refused(
+            "records that the run has not copied are no longer in the log: "
+            + ", ".join(f"{t}, partition {p}, offsets {start} to {end}" for t, p, start, end in gone),
+            where=f"run {run.id} of route {run.route}",
+            todo="set retention.ms=-1 on the topics; a route copies from the log alone",
+        )
+
+
 def _due(settings: Settings, known: Routed, run: RouteRun, at: Mapping[Where, Position]) -> dict[Where, Span]:
     ends = kafka.ends(settings, run.topics)
     if known.owner is not None and known.owner != run.id:
@@ -82,15 +95,3 @@ def _due(settings: Settings, known: Routed, run: RouteRun, at: Mapping[Where, Po
 
 def _width(settings: Settings, route: Route) -> int:
     return max(kafka.partitions(settings, route.sources).values())
-
-
-def _check_begins(settings: Settings, run: RouteRun, at: Mapping[Where, Position]) -> None:
-    begins = kafka.begins(settings, run.topics)
-    gone = [(t, p, at[t, p].offset, begin) for t, p, begin in begins.ends if begin > at[t, p].offset]
-    if gone:
-        raise Refused(
-            "records that the run has not copied are no longer in the log: "
-            + ", ".join(f"{t}, partition {p}, offsets {start} to {end}" for t, p, start, end in gone),
-            where=f"run {run.id} of route {run.route}",
-            todo="set retention.ms=-1 on the topics; a route copies from the log alone",
-        )

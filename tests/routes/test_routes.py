@@ -13,6 +13,7 @@ from infra.local import process
 from speed import driver
 from tests.routes import committed
 from tests.routes.conftest import OUTPUTS, ROUTE, Split
+from tests.support.topics import truncate
 from tests.support.waiting import eventually
 
 
@@ -151,3 +152,19 @@ def test_a_planted_second_copy_is_seen(split_log: Split) -> None:
     for wrong in ([*rows, rows[-1]], rows[:-1], [*rows[:-1], (rows[-1][0], rows[0][1])]):
         with pytest.raises(AssertionError, match="log_high"):
             split_log.check_copies(found | {"log_high": found["log_high"] | {place: wrong}})
+
+
+def test_a_truncated_log_is_refused_by_name_and_range(split_log: Split) -> None:
+    """The last of these tests, as the log has a gap from here on."""
+    split_log.lk("route", "stop", ROUTE, "--json").ok()
+    begin = split_log.log.ends["service_log", 1]
+    split_log.send(60)
+    end, before = split_log.log.ends["service_log", 1], kafka.ends(split_log.settings, OUTPUTS)
+    assert end > begin
+    truncate(split_log.settings, "service_log", 1, end)
+    refused = split_log.lk("route", "start", ROUTE, "--json")
+    assert refused.code == 1, refused.said
+    assert f"no longer in the log: service_log, partition 1, offsets {begin} to {end}" in refused.json["error"]
+    assert kafka.ends(split_log.settings, OUTPUTS) == before
+    (state,) = [one for one in split_log.lk("route", "status", "--json").ok().json if one["role"] == "owner"]
+    assert state["phase"] == "failed"

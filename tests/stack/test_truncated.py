@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from confluent_kafka import TopicPartition
 from confluent_kafka.admin import NewPartitions  # type: ignore[attr-defined]
 from pyspark.sql import SparkSession
 
@@ -23,6 +22,7 @@ from tests.faults import world as worlds
 from tests.faults.load import mixed
 from tests.faults.world import World
 from tests.support.command import write_config
+from tests.support.topics import truncate
 
 
 @pytest.fixture(scope="module")
@@ -56,11 +56,6 @@ def paused(world: World, *words: str, epoch: int) -> int:
     return int(proof.split()[1])
 
 
-def delete(world: World, topic: str, partition: int, before: int) -> None:
-    place = TopicPartition(topic, partition, before)
-    kafka.admin(world.settings).delete_records([place])[TopicPartition(topic, partition)].result(30)
-
-
 def test_a_partition_added_during_a_replay_is_replayed_from_its_first_record(slow: World) -> None:
     pid = paused(slow, epoch=3)
     for future in kafka.admin(slow.settings).create_partitions([NewPartitions("trades", 5)]).values():
@@ -85,7 +80,7 @@ def test_a_head_deleted_between_plan_and_start_is_refused_with_its_range(slow: W
     assert [log["complete"] for log in plan["logs"]] == [True] * 9
     run, served = replay.declared(slow.settings, slow.catalog).id, slow.pieces.served()
     end = slow.log.ends["trades", 2]
-    delete(slow, "trades", 2, end)
+    truncate(slow.settings, "trades", 2, end)
     said = slow.here("replay", "start", "--json")
     assert said.code == 1, said.said
     assert f"no longer in the log: trades, partition 2, offsets 0 to {end}" in said.json["error"]
@@ -100,7 +95,7 @@ def test_a_head_deleted_during_a_replay_stops_it_and_says_where(slow: World) -> 
     pid = paused(slow, "--head-from-archive", epoch=1)
     slow.here("batch", "--json").ok()
     served, end = slow.pieces.served(), slow.log.ends["trades", 2]
-    delete(slow, "trades", 2, end)
+    truncate(slow.settings, "trades", 2, end)
     os.killpg(pid, signal.SIGCONT)
     slow.gone(pid)
     (run,) = [run for run, role in roles.roles(slow.settings).items() if role == "replay"]

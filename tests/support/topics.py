@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from confluent_kafka import TopicPartition
+
 from infra import kafka
 from infra.settings import Settings
 from tests.support.waiting import eventually
@@ -15,3 +17,9 @@ def delete(settings: Settings, topic: str) -> None:
         assert topic not in kafka.topics(settings)
 
     eventually(settings, 30, gone)
+
+
+def truncate(settings: Settings, topic: str, partition: int, before: int) -> None:
+    """Deletes the records of a partition below an offset."""
+    place = TopicPartition(topic, partition, before)
+    kafka.admin(settings).delete_records([place])[TopicPartition(topic, partition)].result(30)
