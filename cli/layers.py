@@ -154,7 +154,7 @@ def _print_built(built: list[Built] | tuple[Built, ...]) -> None:
 
 
 def _print_publication(done: Publication) -> None:
-    out().print(f"published {done.seq} · {', '.join(f'{v}: {p.build}' for v, p in done.pins.items())}")
+    out().print(f"published {done.seq} · {', '.join(f'{v}: {p.build or p.run}' for v, p in done.pins.items())}")
 
 
 def print_batch(done: BatchRun) -> None:

@@ -13,7 +13,7 @@ from core.made import Made, records
 from flows import bench_load as load
 from flows import route, speed, verbs
 from flows.bench_figures import Figure
-from infra import kafka, routes, runs
+from infra import control, kafka, routes, runs
 from infra.freshness import percentile
 from infra.input_files import Record
 from infra.producer import produce
@@ -79,16 +79,32 @@ def programs(shop: Shop, repeat: int) -> list[Figure]:
 def _measured(shop: Shop, orders: int, repeat: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Seconds of epochs, of a run that begins at a build with all orders so far; and events a second of builds."""
     builds = []
-    for _ in range(repeat):
-        built = {one["view"]: one["seconds"] for one in verbs.run(shop.settings, shop.config, "batch")["built"]}
-        builds.append(2 * orders / built[JOIN])
-        shop.send("payments", iter(range(1)))  # else the next build would have nothing to do
+    for turn in range(repeat):
+        if turn:
+            shop.send("payments", iter(range(1)))  # else the next build would have nothing to do
+        _follow(shop)
+        builds.append(_built(shop))
     speed.start(shop.settings, shop.catalog, new=True)
     run = runs.runs(shop.settings)[-1].id
     load.caught_up(shop.settings, run, 1_200)
     taken = [_epoch(shop, run, orders) for _ in range(_WARM + repeat)]
     speed.stop(shop.settings)
     return tuple(taken[_WARM:]), tuple(builds)
+
+
+def _follow(shop: Shop) -> None:
+    """A build ends where the run that serves does: that reads all of the log first, and does not disturb the build."""
+    if runs.runs(shop.settings):
+        speed.start(shop.settings, shop.catalog)
+        load.caught_up(shop.settings, runs.runs(shop.settings)[-1].id, 1_200)
+        speed.stop(shop.settings)
+
+
+def _built(shop: Shop) -> float:
+    """Events a second of a build of the join, by the cut that it has."""
+    built = {one["view"]: one["seconds"] for one in verbs.run(shop.settings, shop.config, "batch")["built"]}
+    cut = control.claims(shop.settings)[-1].cut
+    return float(cut.only(shop.catalog.view(JOIN).sources).size / built[JOIN])
 
 
 def _epoch(shop: Shop, run: Name, orders: int) -> float:

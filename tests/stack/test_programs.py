@@ -165,3 +165,19 @@ def test_time_of_processing_is_not_switched(shop: Shop) -> None:
     assert {pin.mode for view, pin in pins.items() if view != NEVER_AGAIN} == {"kappa"}
     (total,) = trino.query(shop.settings, f"SELECT sum(reports) FROM lake.serving.{NEVER_AGAIN}").rows[0]
     assert total == len([e for e in events(shop.log.records) if e["topic"] == "purchases"])
+
+
+def test_back_in_lambda_what_no_replay_gives_is_still_served(shop: Shop) -> None:
+    """Its run is not retired before that, and is named with the view that it serves."""
+    before = control.publications(shop.settings)[-1].pins[Name(NEVER_AGAIN)]
+    assert before.run
+    refused = shop.here("retire", before.run, "--final", "--json")
+    assert (refused.code, NEVER_AGAIN in refused.json["error"]) == (1, True), refused.said
+    shop.here("switch", "lambda", "--json").ok()
+    pins = dict(control.publications(shop.settings)[-1].pins)
+    assert pins.pop(Name(NEVER_AGAIN)) == before
+    assert {pin.mode for pin in pins.values()} == {"lambda"}
+    shop.send(100)
+    shop.settle()
+    shop.check()
+    assert shop.here("status", "--json").json["unhealthy"] == []
