@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from infra.leases import Lease
 
-_FILE_ROWS = 500_000  # small files over disjoint key ranges let a query of some keys skip the others
+_FILE_ROWS = 500_000
 
 
 @dataclass(frozen=True)
@@ -193,16 +193,10 @@ def _used(work: _Work, view: Keyed) -> int:
 
 
 def _write(view: View, rows: DataFrame, path: str) -> None:
-    """Sorted by its keys over all files. Kept while sorting, which would else compute everything twice."""
+    """Each task sorts what it has by the keys and cuts it into files, of which a query of some keys reads few."""
     keys = [column.name for column in (view.unit_columns if isinstance(view, Keyed) else view.key_columns)]
-    kept = rows.persist()
-    try:
-        few = kept.count() <= _FILE_ROWS  # one file, for which no ranges of keys have to be found
-        ordered = kept.coalesce(1).sortWithinPartitions(*keys) if few else kept.orderBy(*keys)
-        writer = ordered.write.format("delta").option("maxRecordsPerFile", _FILE_ROWS)
-        writer.mode("error").save(path)
-    finally:
-        kept.unpersist()
+    writer = rows.sortWithinPartitions(*keys).write.format("delta").option("maxRecordsPerFile", _FILE_ROWS)
+    writer.mode("error").save(path)
 
 
 def _read_back(spark: SparkSession, path: str) -> DataFrame:

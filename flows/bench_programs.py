@@ -56,10 +56,12 @@ def programs(shop: Shop, repeat: int) -> list[Figure]:
     """Epochs over a history and over ten times as much, between them the builds of the join; one key; a split."""
     shop.send("orders", iter(range(SMALL)))
     shop.send("payments", iter(range(SMALL)))
-    small, _ = _measured(shop, SMALL, repeat)
+    _builds(shop, 1)
+    small = _epochs(shop, SMALL, repeat)
     shop.send("orders", iter(range(SMALL, LARGE)))
     shop.send("payments", iter(range(SMALL, LARGE)))
-    large, builds = _measured(shop, LARGE, repeat)
+    builds = _builds(shop, repeat)
+    large = _epochs(shop, LARGE, repeat)
     how = (
         f"{_EVENTS:,} payments for the newest {_KEYS} orders, sent at once to a run of order_payments that holds "
         f"{2 * LARGE:,} events of its history; from the start of the epoch to its commit, after {_WARM} such epochs"
@@ -76,20 +78,25 @@ def programs(shop: Shop, repeat: int) -> list[Figure]:
     ]
 
 
-def _measured(shop: Shop, orders: int, repeat: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Seconds of epochs, of a run that begins at a build with all orders so far; and events a second of builds."""
-    builds = []
-    for turn in range(repeat):
+def _builds(shop: Shop, times: int) -> tuple[float, ...]:
+    """Events a second of builds of all that is in the log."""
+    found = []
+    for turn in range(times):
         if turn:
             shop.send("payments", iter(range(1)))  # else the next build would have nothing to do
         _follow(shop)
-        builds.append(_built(shop))
+        found.append(_built(shop))
+    return tuple(found)
+
+
+def _epochs(shop: Shop, orders: int, repeat: int) -> tuple[float, ...]:
+    """Seconds of epochs, of a new run that begins at the last build; ``orders`` are in the log."""
     speed.start(shop.settings, shop.catalog, new=True)
     run = runs.runs(shop.settings)[-1].id
     load.caught_up(shop.settings, run, 1_200)
     taken = [_epoch(shop, run, orders) for _ in range(_WARM + repeat)]
     speed.stop(shop.settings)
-    return tuple(taken[_WARM:]), tuple(builds)
+    return tuple(taken[_WARM:])
 
 
 def _follow(shop: Shop) -> None:

@@ -19,7 +19,7 @@ from core.cut import Cut
 from core.decode import ERROR, RAW_COLUMNS, decoded_ddl
 from core.errors import Refused
 from core.ident import Name
-from core.packed import packed
+from core.packed import TIME, packed
 from core.partial import ledger, partial
 from core.units import answer, source_rows
 from core.view import Keyed, Rollup
@@ -117,7 +117,8 @@ def _keep(
 ) -> None:
     rows = [packed(view, catalog.topic(source), events[Name(source)]) for source in view.sources]
     path, app = lake.events(settings, run.id, Name(view.name)), runs.head_app(run.id, f"{view.name}/events")
-    _append(path, reduce(DataFrame.unionByName, rows), tables.events_schema().names, app, lease, epoch=HEAD)
+    in_time = reduce(DataFrame.unionByName, rows).sortWithinPartitions(TIME)
+    _append(path, in_time, tables.events_schema().names, app, lease, epoch=HEAD)
 
 
 def _append(path: str, rows: DataFrame, names: list[str], app: str, lease: Lease, **tags: int) -> None:
@@ -127,7 +128,7 @@ def _append(path: str, rows: DataFrame, names: list[str], app: str, lease: Lease
     lease.check()
     values = {name: fn.lit(value).cast("bigint") for name, value in tags.items()}
     writer = rows.withColumns(values).select(*names).write.format("delta").mode("append")
-    writer.option("txnAppId", app).option("txnVersion", 0).save(path)
+    writer.option("maxRecordsPerFile", tables.FILE_ROWS).option("txnAppId", app).option("txnVersion", 0).save(path)
 
 
 def _quarantine(settings: Settings, run: Run, events: dict[Name, DataFrame], lease: Lease) -> None:

@@ -30,6 +30,7 @@ from pyspark.sql import functions as fn
 from core.catalog import Catalog
 from core.errors import Refused, TryAgain
 from core.ident import Name
+from core.packed import TIME
 from infra import delta, faults, kafka, lake, runs
 from infra.held_back import epoch
 from infra.leases import Lease
@@ -159,6 +160,7 @@ class Sink:
 
     def _keep(self, view: Name, parts: list[Part], number: int) -> None:
         path = lake.events(self.settings, self.run.id, view)
+        parts = [Part(frame=p.frame.sortWithinPartitions(TIME)) if p.frame is not None else p for p in parts]
         self._write(path, f"{view}/events", parts, number, tables.events_schema(), epoch=number)
 
     def _append(self, view: Name, parts: list[Part], number: int) -> None:
@@ -214,6 +216,7 @@ class Sink:
             values = {name: fn.lit(value).cast("bigint") for name, value in tags.items()}
             whole = reduce(DataFrame.unionByName, frames).withColumns(values).select(*schema.names)
             writer = whole.write.format("delta").mode("append")
+            writer.option("maxRecordsPerFile", tables.FILE_ROWS)
             writer.option("txnAppId", app).option("txnVersion", number).save(path)
             opened.update_incremental()
 
