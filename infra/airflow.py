@@ -48,7 +48,7 @@ class Api:
     """The API, with a token that was asked for once."""
 
     def __init__(self, settings: Settings) -> None:
-        self._url = f"{url(settings)}/api/v2"
+        self._base = url(settings)
         self._headers = {"Authorization": f"Bearer {token(settings)}"}
 
     def get(self, *path: str, **query: str) -> Any:
@@ -71,6 +71,10 @@ class Api:
     def state(self, dag: str, run: str) -> str:
         """The state of a DAG run: queued, running, success or failed."""
         return str(self.get("dags", dag, "dagRuns", run)["state"])
+
+    def page(self, dag: str, run: str) -> str:
+        """Where people look at a DAG run."""
+        return f"{self._base}/dags/{quote(dag)}/runs/{quote(run)}"
 
     def tasks(self, dag: str, run: str) -> dict[str, dict[str, Any]]:
         """Every task of a DAG run: its state, try, pid and so on."""
@@ -115,7 +119,7 @@ class Api:
         query: Mapping[str, str] | None = None,
     ) -> Any:
         where = "/".join(quote(part, safe="") for part in path)
-        asked = f"{self._url}/{where}" + (f"?{urlencode(query)}" if query else "")
+        asked = f"{self._base}/api/v2/{where}" + (f"?{urlencode(query)}" if query else "")
         return _send(asked, method, body, self._headers)
 
 
