@@ -27,7 +27,7 @@ WHY = "{{ dag.dag_id }} {{ run_id }}"
 DEFAULTS = {
     "retries": 8,
     "retry_delay": timedelta(seconds=5),
-    "retry_exponential_backoff": True,
+    "retry_exponential_backoff": 2.0,
     "max_retry_delay": timedelta(minutes=2),
     "execution_timeout": timedelta(hours=2),
 }
