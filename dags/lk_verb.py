@@ -194,11 +194,20 @@ def _judged(command: Sequence[str], code: int, text: str) -> Any:
         said = None
     if code == 0:
         return said
-    if isinstance(said, dict) and "error" in said:
-        text = f"{said['error']}\n  where: {said['where']}\n  to do: {said['todo']}"
-    told = f"`{' '.join(command)}` ended with {code}: {text.strip()[-4000:]}"
+    told = f"`{' '.join(command)}` ended with {code}: {_reason(said, text)[:4000]}"
     if code == 75:
         raise TryAgain(told)
     if code < 0 or code == _INTERRUPTED:
         raise AirflowException(told)
     raise AirflowFailException(told)
+
+
+def _reason(said: Any, text: str) -> str:
+    """What a person has to know: an error, what a gate refused, what a comparison found; else all of it."""
+    if isinstance(said, dict) and "error" in said:
+        return f"{said['error']}\n  where: {said['where']}\n  to do: {said['todo']}"
+    if isinstance(said, dict) and "refused" in said:
+        return json.dumps(said["refused"], indent=2)
+    if isinstance(said, list):
+        return json.dumps([one for one in said if not one.get("equal", True)], indent=2)
+    return text.strip()
