@@ -12,16 +12,19 @@ BIN := $(VENV)/bin
 UV := $(TOOLS)/bin/uv
 INSTALLED := $(VENV)/.installed
 
-.PHONY: help setup demo test check unit lint format lock down clean
+.PHONY: help setup demo demo-airflow test check unit lint format lock down clean
 
 help: ## this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1	\2/' | expand -t 18
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1	\2/' | expand -t 22
 
 setup: $(INSTALLED) ## the Python environment, the jars and Trino: all that the other targets need
 	@$(BIN)/lk setup
 
 demo: setup ## real data through the whole system, in under six minutes
 	@$(BIN)/lk demo
+
+demo-airflow: setup ## Airflow publishes on its schedule and runs a whole reprocess
+	@$(BIN)/lk demo-airflow
 
 test: setup check ## every check and every test
 	@$(BIN)/pytest --numprocesses $(TESTERS) --dist loadfile --no-loadscope-reorder

@@ -23,13 +23,14 @@ def setup() -> None:
 
 
 @click.command()
+@click.argument("more", nargs=-1, type=click.Choice(["airflow"]))
 @json_option
-def up() -> None:
-    """Starts Kafka and Trino, and waits until they answer; repairs what a crash left behind."""
+def up(more: tuple[str, ...]) -> None:
+    """Starts Kafka and Trino (`lk up airflow`: also Airflow), waits until they answer; repairs what a crash left."""
     from flows.stack import up as start
 
     found = settings()
-    emit(start(found, catalog(found)), print_states)
+    emit(start(found, catalog(found), *more), print_states)
 
 
 @click.command()
@@ -58,7 +59,7 @@ def status() -> int:
 @click.option("-n", "--lines", default=40, show_default=True, help="Lines from the end.")
 @click.option("-f", "--follow", is_flag=True, help="Go on until Ctrl-C.")
 def logs(server: str, lines: int, follow: bool) -> None:
-    """Prints the log of SERVER (kafka, trino, speed)."""
+    """Prints the log of SERVER (kafka, trino, airflow, speed)."""
     from infra.local import stack
 
     for line in stack.logs(settings(), server, lines, follow):

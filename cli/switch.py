@@ -157,14 +157,15 @@ def switch_lambda(plan: bool, why: str) -> None:
 
 
 @click.command()
+@click.option("--from", "leaving", type=int, help="The publication to go back from (default: the one that is served).")
 @click.option("--why", default="lk rollback", help="Recorded with the publication.")
 @json_option
-def rollback(why: str) -> None:
-    """Serves again what was served before the last change, at once."""
+def rollback(leaving: int | None, why: str) -> None:
+    """Serves again what was served before the last change, at once; with --from it can be repeated safely."""
     from flows import switch as flow
 
     found = settings()
-    emit(flow.rollback(found, catalog(found), why=why), _print_publication)
+    emit(flow.rollback(found, catalog(found), why=why, leaving=leaving), _print_publication)
 
 
 @click.command()

@@ -1,4 +1,4 @@
-"""The verbs that show the system: demo and bench."""
+"""The verbs that show the system: demo, demo-airflow and bench."""
 
 from __future__ import annotations
 
@@ -22,6 +22,18 @@ def demo() -> int:
     return 1 if found.problems else 0
 
 
+@click.command("demo-airflow")
+@json_option
+def demo_airflow() -> int:
+    """Starts a fresh instance in which Airflow publishes on its schedule and runs a whole reprocess."""
+    from flows.demo_airflow import demo_airflow as run
+    from flows.demo_airflow_report import show
+
+    found = run(settings())
+    emit(found, show)
+    return 1 if found.problems else 0
+
+
 @click.command()
 @click.argument("figures", nargs=-1)
 @click.option("--repeat", default=3, show_default=True, help="Measure each figure this many times.")
@@ -37,4 +49,4 @@ def bench(figures: tuple[str, ...], repeat: int, write: Path | None) -> int:
     return 1 if found.missed else 0
 
 
-COMMANDS = [demo, bench]
+COMMANDS = [demo, demo_airflow, bench]

@@ -141,7 +141,7 @@ def _verdict(demo: Demo) -> RenderableType:
 
 def _next(demo: Demo) -> Text:
     """Commands to copy; each on a line of its own, however long."""
-    lk = f"{_command()} -c {_short(demo.config)}"
+    lk = f"{command()} -c {short(demo.config)}"
     tries = (
         ("ask anything", f'{lk} query "{_TOP}"'),
         ("what is served, how far it is, the ledger", f"{lk} status"),
@@ -155,18 +155,19 @@ def _next(demo: Demo) -> Text:
     )
     where = f"The servers are up: Trino at {demo.trino_url}, catalog lake, schema serving. What to try next:\n"
     text = Text(f"{where}")
-    for what, command in tries:
-        text.append(f"\n  # {what}\n", style="dim").append(f"  {command}\n")
+    for what, words in tries:
+        text.append(f"\n  # {what}\n", style="dim").append(f"  {words}\n")
     if demo.unset:
         text.append(f"\nUnset {', '.join(demo.unset)} first: the environment wins over the settings file.\n", "yellow")
     return text
 
 
-def _command() -> str:
+def command() -> str:
     """How this person can call `lk` from here."""
-    return "lk" if shutil.which("lk") else _short(Path(sys.executable).parent / "lk")
+    return "lk" if shutil.which("lk") else short(Path(sys.executable).parent / "lk")
 
 
-def _short(path: Path) -> str:
+def short(path: Path) -> str:
+    """A path as this person would write it."""
     here = Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)

@@ -15,7 +15,7 @@ from core.errors import Refused
 from infra.local import stack
 from infra.settings import LOOPBACK, PREFIX, Settings, load
 
-_OWN = ("data", "kafka_port", "kafka_controller_port", "trino_port")
+_OWN = ("data", "kafka_port", "kafka_controller_port", "trino_port", "airflow_port")
 _MARK = "# Made by lk: the next run replaces this folder.\n"
 _NOT_TAKEN_OVER = (*_OWN, "bootstrap", "trino_host", "lake", "checkpoints")
 
@@ -43,7 +43,7 @@ def fresh(base: Settings, folder: Path) -> Instance:
     folder = folder.absolute()
     folder.mkdir(parents=True)
     kept = base.model_dump(mode="json", exclude_defaults=True, exclude=set(_NOT_TAKEN_OVER))
-    values = kept | {"data": str(folder / "data")} | dict(zip(_OWN[1:], _free_ports(3), strict=True))
+    values = kept | {"data": str(folder / "data")} | dict(zip(_OWN[1:], _free_ports(len(_OWN) - 1), strict=True))
     config = folder / "lk.toml"
     config.write_text(_MARK + "".join(f"{key} = {_toml(value)}\n" for key, value in values.items()), "utf-8")
     unset = tuple(PREFIX + name.upper() for name in _NOT_TAKEN_OVER if os.environ.get(PREFIX + name.upper()))

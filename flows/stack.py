@@ -8,8 +8,8 @@ from infra.settings import Settings
 from serving.repair import repair
 
 
-def up(settings: Settings, catalog: Catalog) -> tuple[stack.State, ...]:
-    """Starts the servers, then repairs the served views."""
-    states = stack.up(settings)
+def up(settings: Settings, catalog: Catalog, *asked: str) -> tuple[stack.State, ...]:
+    """Starts the servers, those asked for too, then repairs the served views."""
+    states = stack.up(settings, *asked)
     repair(settings, catalog)
     return states

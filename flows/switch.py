@@ -79,9 +79,11 @@ def to_lambda(settings: Settings, catalog: Catalog, *, why: str = "lk switch lam
     return run_batch(settings, catalog, why=why, to_lambda=True)
 
 
-def rollback(settings: Settings, catalog: Catalog, *, why: str = "lk rollback") -> Publication:
-    """Serves what was served before, at once; then makes sure that its runs are driven."""
-    done = switch.rollback(settings, catalog, why=why)
+def rollback(
+    settings: Settings, catalog: Catalog, *, why: str = "lk rollback", leaving: int | None = None
+) -> Publication:
+    """Serves what was served before (publication ``leaving``), at once; then makes sure that its runs are driven."""
+    done = switch.rollback(settings, catalog, why=why, leaving=leaving)
     for run in sorted(roles.serving_runs(settings)):
         control.start(settings, run)
     return done

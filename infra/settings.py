@@ -86,6 +86,8 @@ class Settings(BaseSettings):
     trino_user: str = Field(default="lk", min_length=1, description="User that Trino sees")
     trino_memory: Memory = Field(default="2g", description="Heap of the local Trino")
 
+    airflow_port: Port = Field(default=18081, description="Port of the local Airflow, which `lk up airflow` starts")
+
     lake: Place | None = Field(default=None, description="Root of all tables: a folder or a URI such as s3a://bucket/x")
     checkpoints: Place | None = Field(default=None, description="Root of the checkpoints: a folder or a URI")
 
@@ -132,6 +134,7 @@ class Settings(BaseSettings):
     def _own_ports(self) -> Settings:
         local = {"trino_port": self.manages_trino, "kafka_port": self.manages_kafka}
         local["kafka_controller_port"] = self.manages_kafka
+        local["airflow_port"] = True
         ports = {name: getattr(self, name) for name, ours in local.items() if ours}
         for one, other in combinations(sorted(ports), 2):
             if ports[one] == ports[other]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -75,14 +76,20 @@ def reset(
         return change.change(settings, catalog, lease, "reset", pins, why=why, who=who, evidence=evidence, kept=kept)
 
 
-def rollback(settings: Settings, catalog: Catalog, *, why: str, who: str | None = None) -> Publication:
+def rollback(
+    settings: Settings, catalog: Catalog, *, why: str, who: str | None = None, leaving: int | None = None
+) -> Publication:
     """Serves again what was served before the last change, at once. Its runs have gone on, so nothing is lost.
 
-    Views are not repaired before, as each is looked at when it is replaced.
+    Views are not repaired before, as each is looked at when it is replaced. ``leaving`` is the publication to go back
+    from, which makes it safe to repeat: gone back from already gives that publication. Raises Refused when any other
+    one is served.
     """
     with control.hold(settings, "control") as lease:
         finish_open_intent(settings, catalog, lease)
         now = said(settings)
+        if now.last and leaving not in (None, now.last.seq):
+            return _gone_back(now.last, leaving)
         before = target(settings)
         if before is None or now.last is None:
             raise Refused(
@@ -94,6 +101,16 @@ def rollback(settings: Settings, catalog: Catalog, *, why: str, who: str | None 
         kept = {view: before.texts[view] for view in before.pins}
         pins = dict(before.pins)
         return change.change(settings, catalog, lease, "rollback", pins, why=why, who=who, evidence=evidence, kept=kept)
+
+
+def _gone_back(last: Publication, leaving: int | None) -> Publication:
+    if last.kind != "rollback" or json.loads(last.evidence)["from"] != leaving:
+        raise Refused(
+            f"publication {leaving} is not served any more",
+            where=f"publication {last.seq}, {last.kind}: {last.why}",
+            todo="look at `lk publications`, then decide again",
+        )
+    return last
 
 
 def compared(settings: Settings, catalog: Catalog, run: Name) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,9 +10,10 @@ import tenacity
 
 from core.errors import LkError, Refused, TryAgain, Usage
 from core.ident import Name
+from infra.child import environment
 from infra.local import process
 from infra.local.process import Process
-from infra.settings import PREFIX, Settings
+from infra.settings import Settings
 from speed import progress
 
 DEADLINE = 120.0
@@ -30,7 +29,7 @@ def start(settings: Settings, run: Name, *words: str) -> bool:
     if not already:
         process.stop(settings, name(run))
         progress.state_file(settings, run).unlink(missing_ok=True)
-        process.start(settings, name(run), [sys.executable, "-m", "cli", *words], env=_environment(settings))
+        process.start(settings, name(run), [sys.executable, "-m", "cli", *words], env=environment(settings))
     _wait(settings, run)
     return already
 
@@ -90,13 +89,3 @@ def _late(settings: Settings, run: Name) -> None:
         where=str(log_file(settings, run)),
         todo="read the log; the same command waits again",
     )
-
-
-def _environment(settings: Settings) -> dict[str, str]:
-    """Our settings for the child, whatever file or arguments they came from."""
-    values = {key: value for key, value in settings.model_dump(mode="json").items() if value is not None}
-    values["views"] = os.pathsep.join(values["views"])
-    values["spark_conf"] = json.dumps(values["spark_conf"])
-    root = str(Path(__file__).parent.parent)
-    path = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
-    return {PREFIX + key.upper(): str(value) for key, value in values.items()} | {"PYTHONPATH": path}

@@ -42,13 +42,14 @@ def free_ports(count: int) -> list[int]:
 
 
 def fresh_settings(folder: Path) -> Settings:
-    """An instance of its own: a folder and three free ports."""
-    kafka, controller, trino = free_ports(3)
+    """An instance of its own: a folder and four free ports."""
+    kafka, controller, trino, airflow = free_ports(4)
     return Settings(
         data=folder,
         kafka_port=kafka,
         kafka_controller_port=controller,
         trino_port=trino,
+        airflow_port=airflow,
     )
 
 

@@ -13,13 +13,14 @@ from pathlib import Path
 import tenacity
 
 from core.errors import Refused, Usage
-from infra.local import kafka, process, trino
+from infra.local import airflow, kafka, process, trino
 from infra.local.server import Server
 from infra.progress import console
 from infra.settings import Settings
 
 # A server plugs in here: how to make it, and whether this instance runs it.
 SERVERS: tuple[tuple[str, Callable[[Settings], Server], Callable[[Settings], bool]], ...] = (
+    (airflow.NAME, airflow.server, lambda settings: process.known(settings, airflow.NAME) is not None),
     (trino.NAME, trino.server, lambda settings: settings.manages_trino),
     (kafka.NAME, kafka.server, lambda settings: settings.manages_kafka),
 )
@@ -38,13 +39,14 @@ class State:
     memory: int = 0
 
 
-def up(settings: Settings, *, deadline: float = DEADLINE) -> tuple[State, ...]:
+def up(settings: Settings, *asked: str, deadline: float = DEADLINE) -> tuple[State, ...]:
     """Start what does not run and return when every server answers; what runs is left alone.
 
-    Raises Refused when a server dies, does not answer in time, or its port is taken; that server is stopped.
+    Of servers that run only when ``asked`` for, one that had died is started again. Raises Refused when a server dies,
+    does not answer in time, or its port is taken; that server is stopped.
     """
     with _exclusive(settings):
-        servers = [make(settings) for _, make, managed in SERVERS if managed(settings)]
+        servers = [make(settings) for name, make, managed in SERVERS if name in asked or managed(settings)]
         began = time.monotonic()
         pending = [server for server in servers if not _runs(settings, server)]
         try:
@@ -61,11 +63,12 @@ def up(settings: Settings, *, deadline: float = DEADLINE) -> tuple[State, ...]:
 
 def down(settings: Settings) -> tuple[str, ...]:
     """Stop every process of the instance, servers last; gives the names of what was stopped."""
-    with _exclusive(settings):
+    with _exclusive(settings), console().status("Stopping"):
+        # First what starts others by itself.
+        scheduling = [airflow.NAME] if process.stop(settings, airflow.NAME) else []
         servers = [name for name, _, _ in SERVERS]
         others = [name for name in process.names(settings) if name not in servers]
-        with console().status("Stopping"):
-            return tuple(name for name in [*others, *servers] if process.stop(settings, name))
+        return (*scheduling, *(name for name in [*others, *servers] if process.stop(settings, name)))
 
 
 def state(settings: Settings) -> tuple[State, ...]:

@@ -214,8 +214,9 @@ def make(settings: Settings, folder: Path) -> World:
     """Starts the servers of an instance that is marked as a test's."""
     changed = {"fold_behind": 2, "lease_seconds": LEASE_SECONDS, "yield_seconds": 0.2, "spark_conf": IDLE}
     settings = settings.model_copy(update=changed)
-    ports, upkeep = ("kafka_port", "kafka_controller_port", "trino_port"), ("fold_behind", "fold_epochs")
-    values = {name: getattr(settings, name) for name in (*ports, *upkeep, "lease_seconds", "yield_seconds")}
+    ports = ("kafka_port", "kafka_controller_port", "trino_port", "airflow_port")
+    upkeep = ("fold_behind", "fold_epochs", "lease_seconds", "yield_seconds")
+    values = {name: getattr(settings, name) for name in (*ports, *upkeep)}
     values |= {"data": str(settings.data), "spark_conf": json.dumps(IDLE)}
     config = write_config(folder / "lk.toml", values)
     stack.up(settings)

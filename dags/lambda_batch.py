@@ -1,0 +1,45 @@
+"""The batch layer on a schedule: claim a cut, land the log, build every view, judge, publish.
+
+While Kappa serves, which needs no build, it skips. When the log has not moved since the last publication, nothing is
+published, and no Asset is emitted.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from airflow.sdk import DAG, CronDataIntervalTimetable, Param, chain
+from airflow.sdk.exceptions import AirflowSkipException
+
+from lk_verb import DEFAULTS, START, LkPublication, LkVerb
+
+BUILD = "--build={{ ti.xcom_pull(task_ids='claim')['build'] }}"
+
+
+def _not_in_kappa(publications: list[dict[str, Any]]) -> None:
+    done = [one for one in publications if one["state"] == "done"]
+    if done and any(pin["mode"] == "kappa" for pin in done[-1]["pins"].values()):
+        raise AirflowSkipException("Kappa serves, which needs no build")
+
+
+with DAG(
+    "lambda_batch",
+    schedule=CronDataIntervalTimetable("0 * * * *", timezone="UTC"),
+    start_date=START,
+    catchup=False,
+    max_active_runs=1,
+    default_args=DEFAULTS,
+    params={
+        "incremental": Param(False, type="boolean", description="Add the log since the last build, where that is exact")
+    },
+    tags=["lk"],
+    doc_md=__doc__,
+):
+    chain(
+        LkVerb(task_id="mode", words=["publications"], keep=_not_in_kappa),
+        LkVerb(task_id="claim", words=["claim"], keep=lambda said: {"build": said["build"]}),
+        LkVerb(task_id="land", words=["land", BUILD]),
+        LkVerb(task_id="build", words=["build", BUILD, "{{ '--incremental' if params.incremental else '' }}"]),
+        LkVerb(task_id="gate", words=["gate", BUILD]),
+        LkPublication(task_id="publish", words=["publish", BUILD]),
+    )

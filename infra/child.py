@@ -1,0 +1,19 @@
+"""What a child process that runs `lk` needs in order to have our settings and our code."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from infra.settings import PREFIX, Settings
+
+
+def environment(settings: Settings) -> dict[str, str]:
+    """Our settings for the child, whatever file or arguments they came from."""
+    values = {key: value for key, value in settings.model_dump(mode="json").items() if value is not None}
+    values["views"] = os.pathsep.join(values["views"])
+    values["spark_conf"] = json.dumps(values["spark_conf"])
+    root = str(Path(__file__).parent.parent)
+    path = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
+    return {PREFIX + key.upper(): str(value) for key, value in values.items()} | {"PYTHONPATH": path}

@@ -1,0 +1,116 @@
+"""A reprocess run by Airflow: killed, rejected, approved, given up; and the way back, with a first try that wakes."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import psutil
+
+from core.ident import Name
+from infra import control, roles, runs
+from speed import driver
+from tests.airflow.cockpit import Cockpit, members
+from tests.faults.load import mixed
+from tests.faults.world import World
+from tests.support.waiting import eventually
+
+KAPPA = "kappa_reprocess"
+
+
+def test_a_reprocess_is_served_only_after_a_person_said_so(cockpit: Cockpit, world: World) -> None:
+    served = world.pieces.served()
+    cockpit.arm("compare", "replay.3_in_compare:2:pause")
+    cockpit.arm("switch", "", "serving.2_between_views:2:pause", "serving.4_after_done:pause")
+    rate = len(world.log.records) // 8  # so that it is not done when it is looked at first
+    run = cockpit.api.trigger(KAPPA, {"run": "again", "rate": rate})
+    cockpit.task_is(KAPPA, run, "wait", "up_for_reschedule")
+    assert cockpit.api.tasks(KAPPA, run)["start"]["state"] == "success"
+    assert driver.alive(world.settings, Name("again"))
+    cockpit.kill("replay.3_in_compare")
+    cockpit.task_is(KAPPA, run, "approval", "awaiting_input", 180)
+    assert "equals build" in body(cockpit, run)
+    cockpit.api.answer(KAPPA, run, "approval", "Reject")
+    states = cockpit.over(KAPPA, run)
+    assert (states[""], states["switch"], states["give_up"]) == ("failed", "upstream_failed", "failed")
+    assert "the replay is kept (--run=again)" in cockpit.api.log(KAPPA, run, "give_up")
+    assert (world.pieces.served(), roles.roles(world.settings)[Name("again")]) == (served, "replay")
+    cockpit.api.clear(KAPPA, run, "approval", "switch", "give_up")
+    cockpit.task_is(KAPPA, run, "approval", "awaiting_input")
+    cockpit.api.answer(KAPPA, run, "approval", "Approve")
+    cockpit.kill("serving.2_between_views")
+    cockpit.kill("serving.4_after_done")
+    states = cockpit.over(KAPPA, run)
+    assert (states[""], states["switch"], states["give_up"]) == ("success", "success", "skipped")
+    assert [one.why for one in control.publications(world.settings)].count(f"{KAPPA} {run}") == 1
+    assert {(pin.mode, pin.run) for pin in world.publication.pins.values()} == {("kappa", "again")}
+    events = [one for one in cockpit.api.events() if one["extra"]["publication"] == world.publication.seq]
+    assert len(events) == len(world.catalog.views)
+    world.settle_all()
+    world.check()
+
+
+def test_while_kappa_serves_a_batch_is_a_skip(cockpit: Cockpit, world: World) -> None:
+    claims = control.claims(world.settings)
+    run = cockpit.api.trigger("lambda_batch")
+    cockpit.api.unpause("lambda_batch")
+    states = cockpit.over("lambda_batch", run)
+    cockpit.api.unpause("lambda_batch", paused=True)
+    assert set(states.values()) == {"success", "skipped"}
+    assert states["publish"] == "skipped"
+    assert control.claims(world.settings) == claims
+
+
+def test_a_first_try_that_wakes_after_its_retry_has_rolled_back_changes_nothing(cockpit: Cockpit, world: World) -> None:
+    before = world.publication.seq
+    cockpit.arm("rollback", "serving.2_between_views:2:pause")
+    run = cockpit.api.trigger("rollback", {"why": "drill"})
+    group = cockpit.paused("serving.2_between_views")
+    worker = psutil.Process(group).ppid()
+    os.kill(worker, signal.SIGSTOP)  # else it says that its task is alive
+    try:
+        states = cockpit.over("rollback", run)
+        assert set(states.values()) == {"success"}
+        assert cockpit.tries("rollback", run)["rollback"] == 2
+        published, versions = world.publication, world.versions("control")
+        assert (published.seq, published.kind) == (before + 1, "rollback")
+        assert published.why == f"drill · rollback {run}"
+        assert members(group) != []
+    finally:
+        os.killpg(group, signal.SIGCONT)
+        os.kill(worker, signal.SIGCONT)
+
+    def gone() -> None:
+        assert members(group) == []
+
+    eventually(world.settings, 60, gone)
+    after = world.versions("control")
+    assert {table: after[table] for table in versions if "leases" not in table} == {
+        table: version for table, version in versions.items() if "leases" not in table
+    }
+    assert world.publication == published
+    world.settle_all()
+    world.check()
+
+
+def test_a_replay_that_dies_is_given_up_when_that_is_asked_for(cockpit: Cockpit, world: World) -> None:
+    world.send(mixed(seed=5, count=40))
+    world.settle()
+    served = world.pieces.served()
+    run = cockpit.api.trigger(KAPPA, {"rate": 1, "approval": False, "on_failure": "abandon"})
+    cockpit.task_is(KAPPA, run, "wait", "up_for_reschedule")
+    replay = runs.runs(world.settings)[-1].id
+    alive = driver.alive(world.settings, replay)
+    assert alive
+    os.killpg(alive.pid, signal.SIGKILL)
+    states = cockpit.over(KAPPA, run)
+    assert (states[""], states["wait"], states["compare"]) == ("failed", "failed", "upstream_failed")
+    assert f"replay {replay} died" in cockpit.api.log(KAPPA, run, "wait")
+    assert "was abandoned" in cockpit.api.log(KAPPA, run, "give_up")
+    assert (roles.roles(world.settings)[replay], world.pieces.served()) == ("abandoned", served)
+
+
+def body(cockpit: Cockpit, run: str) -> str:
+    """What the person who approves reads."""
+    where = ("dags", KAPPA, "dagRuns", run, "taskInstances", "approval", "-1", "hitlDetails")
+    return str(cockpit.api.get(*where)["body"])
