@@ -69,7 +69,7 @@ def build(
     check_definitions(catalog, claim)
     wanted = [name for name in claim.views if views is None or name in views]
     with control.hold(settings, "batch") as lease, bar("building", len(wanted), "") as done:
-        landed = archives(settings, catalog, claim, catalog.sources(catalog.views))
+        landed = archives(settings, catalog, claim, catalog.sources(claim.views))
         work = _Work(spark, settings, catalog, claim, landed, lease)
         known = {b.view: b for b in control.builds(settings) if b.build == claim.build and b.passed is not False}
         plans = [_plan(work, catalog.views[name], incremental) for name in wanted if name not in known]
@@ -188,6 +188,12 @@ def _write(view: View, rows: DataFrame, path: str) -> int:
         return found
     finally:
         kept.unpersist()
+
+
+def read_back(spark: SparkSession, path: str) -> DataFrame:
+    """What was written, from its files: Spark's Delta would compute the state of the table first, in several jobs."""
+    files = delta.files(path)
+    return spark.read.parquet(*files) if files else spark.read.format("delta").load(path)
 
 
 def _row(work: _Work, plan: _Plan, path: str, rows: int, counted: Counted, seconds: float) -> Built:

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as fn
 
+from batch.build import read_back
 from batch.ledger import Counted, archives
 from core.catalog import Catalog
 from core.decode import ERROR
 from core.suite import BROKEN, CONTROL_TOTAL, Answer, Ledger, Question, refusals, topic_suite, view_suite
 from core.view import Rollup, View
-from infra import checked, control, delta, faults, lake
+from infra import checked, control, faults, lake
 from infra.archive import below
 from infra.checked import Checked
 from infra.control import Built, Claim
@@ -57,7 +58,7 @@ def judge(
     from infra import quality
 
     frames: dict[str, DataFrame] = {
-        one.view: _candidate(spark, lake.batch(settings, one.view, one.build)) for one in built
+        one.view: read_back(spark, lake.batch(settings, one.view, one.build)) for one in built
     }
     waiting = [one for one in built if one.passed is None]
     suites = _topics(spark, settings, catalog, claim, waiting)
@@ -80,12 +81,6 @@ def judge(
     faults.reach("batch.9_before_passed")
     verdicts = [_verdict(catalog.views[one.view], one, results, now) for one in waiting]
     control.add_built(settings, lease, *verdicts)
-
-
-def _candidate(spark: SparkSession, path: str) -> DataFrame:
-    """What was written, from its files: Spark's Delta would compute the state of the table first, in several jobs."""
-    files = delta.files(path)
-    return spark.read.parquet(*files) if files else spark.read.format("delta").load(path)
 
 
 def _topics(

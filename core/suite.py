@@ -84,6 +84,7 @@ def topic_suite(topic: Topic, records: int, quarantined: int) -> tuple[Question,
     return (
         Question(CONTROL_TOTAL, "records that the ledger counted", counted, str(records)),
         Question("quarantined", "records that the ledger counted as broken", bad, str(quarantined)),
+        _known(topic),
         *(_rule(name) for name in rule_names(topic)),
     )
 
@@ -92,6 +93,7 @@ def rule_names(topic: Topic) -> tuple[str, ...]:
     """Every rule that a record of the topic can break, in the order in which the decoder asks."""
     names = [*([] if topic.changelog else ["null_value"]), "too_long", "bad_utf8"]
     names += ["null_key"] if topic.key is not None else []
+    names += ["bad_utf8_key"] if topic.changelog else []
     names += ["not_json", "unknown_version"] if isinstance(topic.format, Json) else ["no_match"]
     names += [f"field_{name}" for name in dict.fromkeys([*(field.name for field in topic.fields), EVENT_TIME])]
     return (*names, *(f"rule_{rule.name}" for rule in topic.rules))
@@ -186,6 +188,13 @@ def _rows(name: str, sql: str, severity: Severity = "critical") -> Question:
     """Rows for which a predicate is not true; null is not."""
     broken = f"not coalesce(cast(({sql}) as boolean), false)"
     return Question(name, f"rows without: {sql}", f"count_if({broken})", severity=severity, broken=broken)
+
+
+def _known(topic: Topic) -> Question:
+    names = ", ".join(f"'{name}'" for name in rule_names(topic))
+    broken = f"size(array_except(split({ERROR}, ','), array({names}))) > 0"
+    sql = f"coalesce(sum({BROKEN}) filter (where {broken}), 0)"
+    return Question("known_rules", "records that break a rule which is none of the topic's", sql, broken=broken)
 
 
 def _rule(name: str) -> Question:

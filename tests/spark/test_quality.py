@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,14 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from core.checks import AnyCheck
+from core.decode import decode
 from core.measures import Count, Sum
-from core.suite import Answer, Ledger, Question, refusals, topic_suite, view_suite
+from core.suite import Answer, Ledger, Question, refusals, rule_names, topic_suite, view_suite
 from core.topic import Field, Json, Topic, Version
 from core.view import Check, Fresh, Key, Keyed, Result, Rollup, Total, View
 from infra.quality import Suite, ask, opened, repeated, write_pages
+from tests.oracle import Record
+from tests.spark.frames import from_kafka
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 SALES = Rollup(
@@ -30,6 +34,7 @@ SALES = Rollup(
 COLUMNS = "shop string, day bigint, n bigint, volume decimal(38,0), _rows bigint"
 Row = tuple[str | None, int, int, int | None, int]
 ROWS: list[Row] = [("a", 1, 3, 30, 3), ("a", 2, 1, 1, 1), ("b", 1, 2, 7, 2), (None, 1, 5, 50, 5)]
+TOPIC = Topic("trades", Json((Version(1, ("a", "b")),)), (Field("a", "bigint"), Field("b")), key="a")
 LEDGER = Ledger(written=4, expected=11, used=None, good={"trades": 11}, problems=(), before=4, claimed_at=NOW)
 
 
@@ -185,11 +190,10 @@ def test_a_keyed_view_promises_a_key_in_every_row_and_one_count_for_each(spark: 
 
 
 def test_broken_records_are_told_per_rule_and_refuse_nothing(spark: SparkSession, tmp_path: Path) -> None:
-    topic = Topic("trades", Json((Version(1, ("a", "b")),)), (Field("a", "bigint"), Field("b")), key="a")
     rows = spark.createDataFrame(
         [(None, 90), ("null_key", 4), ("field_a,field_b", 2), ("field_b", 1)], "_error string, records bigint"
     )
-    suite = topic_suite(topic, records=97, quarantined=7)
+    suite = topic_suite(TOPIC, records=97, quarantined=7)
     found = {a.check: a for a in asked(tmp_path, "topic:trades", rows, suite)}
     assert {name: a.found for name, a in found.items() if a.found != "0"} == {
         "control_total": "97",
@@ -199,7 +203,7 @@ def test_broken_records_are_told_per_rule_and_refuse_nothing(spark: SparkSession
         "field_b": "3",
     }
     assert refusals(suite, list(found.values())) == ()
-    wrong = topic_suite(topic, records=98, quarantined=7)
+    wrong = topic_suite(TOPIC, records=98, quarantined=7)
     answers = asked(tmp_path, "topic:trades", rows, wrong)
     assert [reason.split(":")[0] for reason in refusals(wrong, answers)] == ["control_total"]
 
@@ -227,3 +231,14 @@ def test_nothing_is_left_but_the_pages(
 def test_keys_that_come_twice_are_named(spark: SparkSession) -> None:
     found = repeated(frame(spark, [*ROWS, ROWS[3], ROWS[0]]), ["shop", "day"]).collect()
     assert sorted((row["shop"] or "", row["day"]) for row in found) == [("", 1), ("a", 1)]
+
+
+def test_every_rule_that_the_decoder_names_is_one_of_the_topics(spark: SparkSession) -> None:
+    values = [None, b"\xff", b"{", b"x" * 70_000, b'{"version": "9"}', b'{"a": "z", "b": "y"}', b'{"a": "1"}']
+    for topic in (TOPIC, replace(TOPIC, changelog=True)):
+        keys = [b"k", None, b"\xff"]
+        records = [Record("t", 0, n, 1_700_000_000_000, key, v) for n, (v, key) in enumerate(product(values, keys))]
+        rows = decode(topic, from_kafka(spark, records)).select("_error").collect()
+        named = {name for row in rows for name in (row["_error"] or "").split(",") if name}
+        assert len(named) > 4
+        assert named <= set(rule_names(topic))

@@ -66,12 +66,16 @@ def test_a_keyed_view_is_asked_for_the_events_that_its_query_had() -> None:
         (replace(KEYED, may_be_empty=True), {"a": 6, "b": 6}, "0"),
     ],
 )
-def test_an_empty_view_is_allowed_where_the_log_has_nothing_for_it(view: View, good: dict[str, int], least: str) -> None:
+def test_an_empty_view_is_allowed_where_the_log_has_nothing_for_it(
+    view: View, good: dict[str, int], least: str
+) -> None:
     assert asked(view, replace(LEDGER, good=good))["not_empty"].wanted == least
 
 
 def test_a_gap_in_the_ledger_is_told_with_its_place() -> None:
-    found = asked(ROLLUP, replace(LEDGER, problems=("a/0: 5 offsets, 4 decoded and 0 quarantined records",)))["complete"]
+    found = asked(ROLLUP, replace(LEDGER, problems=("a/0: 5 offsets, 4 decoded and 0 quarantined records",)))[
+        "complete"
+    ]
     assert found.sql == "1"
     assert "a/0: 5 offsets" in found.about
 
