@@ -26,7 +26,7 @@ from infra.progress import bar
 from infra.settings import Settings
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
     from infra.leases import Lease
     from infra.quality import Suite
@@ -57,9 +57,8 @@ def judge(
     """
     from infra import quality
 
-    frames: dict[str, DataFrame] = {
-        one.view: read_back(spark, lake.batch(settings, one.view, one.build)) for one in built
-    }
+    paths: dict[str, str] = {one.view: lake.batch(settings, one.view, one.build) for one in built}
+    frames = {view: read_back(spark, path) for view, path in paths.items()}
     waiting = [one for one in built if one.passed is None]
     suites = _topics(spark, settings, catalog, claim, waiting)
     for one in waiting:

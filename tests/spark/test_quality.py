@@ -203,9 +203,10 @@ def test_broken_records_are_told_per_rule_and_refuse_nothing(spark: SparkSession
         "field_b": "3",
     }
     assert refusals(suite, list(found.values())) == ()
-    wrong = topic_suite(TOPIC, records=98, quarantined=7)
-    answers = asked(tmp_path, "topic:trades", rows, wrong)
-    assert [reason.split(":")[0] for reason in refusals(wrong, answers)] == ["control_total"]
+    wrong = topic_suite(TOPIC, records=98, quarantined=6)
+    more = rows.union(spark.createDataFrame([("field_a,field_q", 1)], rows.schema))
+    answers = asked(tmp_path, "topic:trades", more, wrong)
+    assert [reason.split(":")[0] for reason in refusals(wrong, answers)] == ["quarantined", "known_rules"]
 
 
 def test_nothing_is_left_but_the_pages(
