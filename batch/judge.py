@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import PySparkException
@@ -16,12 +17,14 @@ from batch.build import read_back
 from batch.ledger import Counted, archives
 from core.catalog import Catalog
 from core.decode import ERROR
+from core.ident import Name
 from core.suite import BROKEN, CONTROL_TOTAL, Answer, Ledger, Question, refusals, topic_suite, view_suite
 from core.view import Rollup, View
 from infra import checked, control, faults, lake
 from infra.archive import below
 from infra.checked import Checked
 from infra.control import Built, Claim
+from infra.pages import Page, finish
 from infra.progress import bar
 from infra.settings import Settings
 
@@ -69,9 +72,9 @@ def judge(
     with bar("judging", len(suites), "") as done, quality.opened(frames, settings.log_dir / "gate.log") as context:
         for suite in suites:
             lease.check()
-            asked.append(_ask(context, suite))
+            asked.append(_ask(context, suite, claim.build))
             done(len(asked))
-        quality.write_pages(context, checked.pages(settings, claim.build).parent)
+        _write_pages(context, checked.pages(settings, claim.build).parent, claim.build, asked)
     now = datetime.now(UTC)
     rows = [row for one in asked for row in _rows(catalog, claim, one, now)]
     results = {one.suite.name: one for one in asked}
@@ -123,16 +126,25 @@ def _before(settings: Settings, view: View, built: Built) -> int | None:
     return same[-1] if same else None
 
 
-def _ask(context: Any, suite: Suite) -> _Asked:
+def _ask(context: Any, suite: Suite, build: Name) -> _Asked:
     from infra.quality import ask
 
     began = time.monotonic()
     try:
-        answers = ask(suite, context)
+        answers = ask(suite, context, build)
     except Exception as e:  # whatever it is: what could not be asked did not pass
         said = (str(e).strip().splitlines() or [type(e).__name__])[0][:300]
         answers = [Answer(question.check, success=False, crash=said) for question in suite.questions]
     return _Asked(suite, tuple(answers), time.monotonic() - began)
+
+
+def _write_pages(context: Any, folder: Path, build: Name, asked: Sequence[_Asked]) -> None:
+    from infra.quality import write_pages
+
+    write_pages(context, folder)
+    failed = [tuple(answer.check for answer in one.answers if not answer.success) for one in asked]
+    suites = [Page(one.suite.name, len(one.suite.questions), wrong) for one, wrong in zip(asked, failed, strict=True)]
+    finish(folder, f"Gate of {build}", suites)
 
 
 def _rows(catalog: Catalog, claim: Claim, asked: _Asked, now: datetime) -> list[Checked]:

@@ -19,6 +19,7 @@ from core.measures import Count, Sum
 from core.suite import Answer, Ledger, Question, refusals, rule_names, topic_suite, view_suite
 from core.topic import Field, Json, Topic, Version
 from core.view import Check, Fresh, Key, Keyed, Result, Rollup, Total, View
+from infra.pages import Page, finish
 from infra.quality import Suite, ask, opened, repeated, write_pages
 from tests.oracle import Record
 from tests.spark.frames import from_kafka
@@ -45,7 +46,7 @@ def frame(spark: SparkSession, rows: list[Row]) -> DataFrame:
 
 def asked(folder: Path, name: str, rows: DataFrame, suite: tuple[Question, ...], **views: DataFrame) -> list[Answer]:
     with opened(views, folder / "gate.log") as context:
-        return ask(Suite(name, rows, suite), context)
+        return ask(Suite(name, rows, suite), context, "b000001")
 
 
 def verdict(
@@ -217,15 +218,16 @@ def test_nothing_is_left_but_the_pages(
     rows = frame(spark, ROWS)
     before: Mapping[str, Any] = {t.name: t for t in spark.catalog.listTables()}
     with opened({"sales": rows}, tmp_path / "gate.log") as context:
-        ask(Suite("sales", rows, view_suite(with_checks(Check("few", "n < 3")), LEDGER, ["sales"])), context)
-        page = write_pages(context, tmp_path / "pages")
+        ask(Suite("sales", rows, view_suite(with_checks(Check("few", "n < 3")), LEDGER, ["sales"])), context, "b000001")
+        write_pages(context, tmp_path / "pages")
+    page = finish(tmp_path / "pages", "Gate of b000001", [Page("sales", 8, ("few",))])
     assert {t.name for t in spark.catalog.listTables()} == set(before)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["pages"]
     (result,) = (page.parent / "validations").rglob("*.html")
     text = result.read_text("utf-8")
     assert "few" in text
     assert "rows without: n &lt; 3" in text or "rows without: n < 3" in text
-    assert "sales" in page.read_text("utf-8")
+    assert result.relative_to(page.parent).as_posix() in page.read_text("utf-8")
     assert capfd.readouterr() == ("", "")
 
 
