@@ -17,6 +17,7 @@ from batch.build import read_back
 from batch.ledger import Counted, archives
 from core.catalog import Catalog
 from core.decode import ERROR
+from core.errors import TryAgain
 from core.ident import Name
 from core.suite import BROKEN, CONTROL_TOTAL, Answer, Ledger, Question, refusals, topic_suite, view_suite
 from core.view import Rollup, View
@@ -27,6 +28,7 @@ from infra.control import Built, Claim
 from infra.pages import Page, finish
 from infra.progress import bar
 from infra.settings import Settings
+from infra.spark import log_file
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -74,6 +76,7 @@ def judge(
             lease.check()
             asked.append(_ask(context, suite, claim.build))
             done(len(asked))
+        _insist_alive(spark, settings)
         _write_pages(context, checked.pages(settings, claim.build).parent, claim.build, asked)
     now = datetime.now(UTC)
     rows = [row for one in asked for row in _rows(catalog, claim, one, now)]
@@ -127,15 +130,23 @@ def _before(settings: Settings, view: View, built: Built) -> int | None:
 
 
 def _ask(context: Any, suite: Suite, build: Name) -> _Asked:
-    from infra.quality import ask
+    from infra.quality import ask, first_line
 
     began = time.monotonic()
     try:
         answers = ask(suite, context, build)
     except Exception as e:  # whatever it is: what could not be asked did not pass
-        said = (str(e).strip().splitlines() or [type(e).__name__])[0][:300]
-        answers = [Answer(question.check, success=False, crash=said) for question in suite.questions]
+        answers = [Answer(question.check, success=False, crash=first_line(e)) for question in suite.questions]
     return _Asked(suite, tuple(answers), time.monotonic() - began)
+
+
+def _insist_alive(spark: SparkSession, settings: Settings) -> None:
+    """When Spark has ended, nothing was found out about the build."""
+    try:
+        spark.range(1).count()
+    except Exception:  # of a JVM that is gone py4j raises several kinds
+        log = str(log_file(settings, "batch"))
+        raise TryAgain("Spark ended while the gate asked", where=log, todo="run the command again") from None
 
 
 def _write_pages(context: Any, folder: Path, build: Name, asked: Sequence[_Asked]) -> None:
@@ -176,13 +187,12 @@ def _row(catalog: Catalog, claim: Claim, asked: _Asked, question: Question, answ
 
 
 def _first(catalog: Catalog, suite: Suite, question: Question) -> list[Any]:
-    """The keys of some rows that break a check."""
+    """The keys of some rows of a view that break a check; records that break a rule are in quarantine."""
     from infra.quality import repeated
 
-    if not question.broken and not question.keys:
+    if suite.name.startswith(_TOPIC) or not (question.broken or question.keys):
         return []
-    is_topic = suite.name.startswith(_TOPIC)
-    keys = [ERROR] if is_topic else [column.name for column in catalog.view(suite.name).key_columns]
+    keys = [column.name for column in catalog.view(suite.name).key_columns]
     wrong = repeated(suite.frame, keys) if question.keys else suite.frame.where(question.broken)
     text = fn.to_json(fn.struct(*keys)).alias("text")
     try:

@@ -207,9 +207,14 @@ def _answer(result: Any) -> Answer:
 
 
 def _crash(info: Mapping[str, Any]) -> str:
-    """The first line of why a question could not be asked; all of it is logged."""
+    """Why a question could not be asked, in one line; all of it is logged."""
     found = [info] if "raised_exception" in info else list(info.values())
     raised = [one for one in found if one["raised_exception"]]
     for one in raised:
         _LOG.error("a question of the gate: %s", one["exception_traceback"])
-    return str(raised[0]["exception_message"]).strip().splitlines()[0][:300] if raised else ""
+    return first_line(raised[0]["exception_message"]) if raised else ""
+
+
+def first_line(said: object) -> str:
+    """What an error says, without plan or stack."""
+    return (str(said).strip().splitlines() or ["it does not say why"])[0][:300]
