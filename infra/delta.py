@@ -124,6 +124,11 @@ def files(path: str) -> list[str]:
     return [f"{path}/{name}" for name in found]
 
 
+def rows(path: str) -> int:
+    """How many rows the table's writers counted."""
+    return sum(pa.table(table(path).get_add_actions()).column("num_records").to_pylist())
+
+
 def txn_version(path: str, app: str) -> int | None:
     """The last version that ``app`` committed."""
     return _txn(table(path), app)
