@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from batch.gate import Count, Verdict, count, judge
+from batch.range import base_rows, prove
 from core.catalog import Catalog
 from core.changed import changed, refusal
 from core.cut import Cut
@@ -19,6 +20,7 @@ from core.ident import Name
 from core.partial import combine, partial
 from core.units import answer, source_rows
 from core.view import Keyed, Rollup, View
+from core.window_range import rebuilt
 from infra import control, delta, faults, lake
 from infra.archive import Archive, below, generation
 from infra.control import Built, Claim, How
@@ -35,7 +37,7 @@ _FILE_ROWS = 500_000  # small files over disjoint key ranges let a query of some
 
 @dataclass(frozen=True)
 class _Plan:
-    """How one view is computed: in full, or by adding what lies between two cuts to an earlier build."""
+    """How one view is computed: in full, by adding what lies between two cuts to an earlier build, or a range of it."""
 
     view: View
     how: How
@@ -90,8 +92,8 @@ def _check_definitions(catalog: Catalog, claim: Claim) -> None:
 
 
 def _archives(settings: Settings, catalog: Catalog, claim: Claim) -> dict[Name, Archive]:
-    names = {Name(source) for view in catalog.views.values() for source in view.sources}
-    looked = {name: generation(settings, name, claim.decoders[name]) for name in sorted(names)}
+    names = catalog.sources(claim.views)
+    looked = {name: generation(settings, name, claim.decoders[name]) for name in names}
     found = {name: replace(a, columns=decoded_ddl(catalog.topic(name))) for name, a in looked.items()}
     for name, archive in found.items():
         short = archive.short_of(claim.cut)
@@ -106,6 +108,10 @@ def _archives(settings: Settings, catalog: Catalog, claim: Claim) -> dict[Name, 
 
 def _plan(work: _Work, view: View, incremental: bool) -> _Plan:
     name = Name(view.name)
+    if work.claim.rebuild is not None:
+        copied = (work.claim.rebuild.bases[name], name)
+        (served,) = [b for b in control.builds(work.settings) if (b.build, b.view) == copied]
+        return _Plan(view, "range", work.claim.cut, served, "")
     if not incremental:
         return _Plan(view, "full", Cut(), None, "")
     if isinstance(view, Keyed):
@@ -149,6 +155,7 @@ def _build(work: _Work, plan: _Plan, counts: Mapping[Name, Count]) -> Built:
     _write(plan.view, _rows(work, plan), path)
     faults.reach("batch.6_before_built")
     written = _read_back(work.spark, path)
+    plan = _proved(work, plan, written)
     mine = [counts[Name(source)] for source in plan.view.sources]
     used = _used(work, plan.view) if isinstance(plan.view, Keyed) else None
     verdict = judge(plan.view, written, mine, plan.base.checks if plan.base else None, used)
@@ -161,7 +168,19 @@ def _build(work: _Work, plan: _Plan, counts: Mapping[Name, Count]) -> Built:
 def _rows(work: _Work, plan: _Plan) -> DataFrame:
     if isinstance(plan.view, Keyed):
         return answer(plan.view, _sources(work, plan.view))
+    if work.claim.rebuild is not None:
+        base = base_rows(work.spark, work.settings, plan.view, work.claim.rebuild)
+        events = [_events(work, source, Cut()) for source in plan.view.sources]
+        return rebuilt(plan.view, work.claim.rebuild, base, events)
     return _added_up(work, plan, plan.view)
+
+
+def _proved(work: _Work, plan: _Plan, written: DataFrame) -> _Plan:
+    """With what a range rebuild changed as its note; it is refused when that is more than the range."""
+    if work.claim.rebuild is None or not isinstance(plan.view, Rollup):
+        return plan
+    base = base_rows(work.spark, work.settings, plan.view, work.claim.rebuild)
+    return replace(plan, note=prove(plan.view, work.claim.rebuild, base, written))
 
 
 def _sources(work: _Work, view: Keyed) -> dict[str, DataFrame]:

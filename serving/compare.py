@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import time
 from datetime import UTC, datetime
-from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as fn
 
 from core.catalog import Catalog
 from core.cut import Cut
+from core.differences import differences, first, totals
 from core.errors import Refused
 from core.ident import Name
 from core.merge import merge_sql
@@ -26,9 +26,7 @@ from infra.settings import Settings
 from serving import change, texts
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
-
-SHOWN = 10  # keys that differ are listed up to here; all are counted
+    from pyspark.sql import DataFrame, SparkSession
 
 
 def compare(spark: SparkSession, settings: Settings, catalog: Catalog, claim: Claim) -> list[Comparison]:
@@ -54,29 +52,6 @@ def compare(spark: SparkSession, settings: Settings, catalog: Catalog, claim: Cl
     return found
 
 
-def differences(view: View, build: DataFrame, run: DataFrame) -> DataFrame:
-    """One row per key of either side: how often each side has it, both sides' columns, and how many of them differ.
-
-    Keys are compared null-safe, and columns too; a side that has a key twice gives ``n_build`` or ``n_run`` of 2.
-    """
-    keys = [column.name for column in view.key_columns]
-    cells = [column.name for column in view.stored_columns if column.name not in keys]
-    sides = reduce(lambda a, b: a.unionByName(b), (_side(build, keys, cells, 1), _side(run, keys, cells, 0)))
-    both = sides.groupBy(*keys).agg(
-        fn.sum("_build").alias("n_build"),
-        fn.sum(1 - fn.col("_build")).alias("n_run"),
-        fn.max(fn.when(fn.col("_build") == 1, fn.col("_cells"))).alias("build"),
-        fn.max(fn.when(fn.col("_build") == 0, fn.col("_cells"))).alias("run"),
-    )
-    unequal = [(~fn.col(f"build.{cell}").eqNullSafe(fn.col(f"run.{cell}"))).cast("bigint") for cell in cells]
-    once = (fn.col("n_build") == 1) & (fn.col("n_run") == 1)
-    return both.withColumn("n_cells", fn.when(once, reduce(lambda a, b: a + b, unequal)).otherwise(0))
-
-
-def _side(frame: DataFrame, keys: list[str], cells: list[str], which: int) -> DataFrame:
-    return frame.select(*keys, fn.struct(*cells).alias("_cells"), fn.lit(which).cast("bigint").alias("_build"))
-
-
 def _compare(
     spark: SparkSession, settings: Settings, view: View, claim: Claim, run: runs.Run, *, gaps: bool
 ) -> Comparison:
@@ -87,8 +62,8 @@ def _compare(
     whole = merged(view, parts.where(fn.col("last_epoch") <= claim.epoch))
     found = differences(view, comparable(view, build, gaps=gaps), comparable(view, whole, gaps=gaps)).persist()
     try:
-        totals = _totals(found)
-        first = _first(view, found) if any(totals[n] for n in ("only_build", "only_run", "repeated", "cells")) else []
+        counts = totals(found)
+        shown = first(view, found) if any(counts[n] for n in ("only_build", "only_run", "repeated", "cells")) else []
     finally:
         found.unpersist()
     return Comparison(
@@ -99,8 +74,8 @@ def _compare(
         head=run.head.only(view.sources),
         view=name,
         digest=claim.views[name],
-        **totals,
-        first=json.dumps(first),
+        **counts,
+        first=json.dumps(shown),
         trino=_trino_agrees(settings, view, claim, run, gaps=gaps),
         at=datetime.now(UTC),
         seconds=time.monotonic() - began,
@@ -115,28 +90,6 @@ def _refuse_crossing(parts: DataFrame, claim: Claim, view: Name) -> None:
             where=f"run {claim.run}, build {claim.build}",
             todo="compare again: a newer cut is claimed first",
         )
-
-
-def _totals(found: DataFrame) -> dict[str, int]:
-    def count(condition: Column) -> Column:
-        return fn.count_if(condition)
-
-    row: Any = found.agg(
-        count((fn.col("n_build") > 0) & (fn.col("n_run") > 0)).alias("keys"),
-        count(fn.col("n_run") == 0).alias("only_build"),
-        count(fn.col("n_build") == 0).alias("only_run"),
-        count((fn.col("n_build") > 1) | (fn.col("n_run") > 1)).alias("repeated"),
-        fn.coalesce(fn.sum("n_cells"), fn.lit(0)).alias("cells"),
-    ).first()
-    return {name: int(value) for name, value in row.asDict().items()}
-
-
-def _first(view: View, found: DataFrame) -> list[Any]:
-    keys = [column.name for column in view.key_columns]
-    wrong = (fn.col("n_build") != 1) | (fn.col("n_run") != 1) | (fn.col("n_cells") > 0)
-    text = fn.to_json(fn.struct(fn.struct(*keys).alias("key"), "n_build", "n_run", "build", "run"))
-    ordered = found.where(wrong).orderBy(*keys).limit(SHOWN)
-    return [json.loads(row["text"]) for row in ordered.select(text.alias("text")).collect()]
 
 
 def _register(settings: Settings, claim: Claim, views: list[Name]) -> None:

@@ -56,6 +56,7 @@ def publish(
         if now.last and pins == now.last.pins:
             return now.last
         if not rollback:
+            _refuse_another_base(claim, now)
             _refuse_going_back(settings, catalog, now, pins)
         check_crossing(settings, pins)
         if kept:
@@ -121,7 +122,8 @@ def _evidence(settings: Settings, catalog: Catalog, claim: Claim) -> dict[str, A
     if others:
         raise refusal(others, "the build was claimed", where=f"build {claim.build}")
     gate = {view: {"rows": b.rows, "how": b.how, "at": b.at.isoformat()} for view, b in rows.items()}
-    return {"build": claim.build, "cut": claim.cut.as_dict(), "gate": gate}
+    again = {"rebuild": claim.rebuild.text} if claim.rebuild else {}
+    return {"build": claim.build, "cut": claim.cut.as_dict(), "gate": gate, **again}
 
 
 def _build_pins(settings: Settings, catalog: Catalog, claim: Claim, now: Now) -> tuple[dict[Name, Pin], list[Name]]:
@@ -167,6 +169,18 @@ def _epoch(settings: Settings, claim: Claim, run: runs.Run) -> int:
             todo="run `lk batch` again: it claims a cut of that run",
         )
     return max(found.number, claim.epoch) if claim.run == run.id else found.number
+
+
+def _refuse_another_base(claim: Claim, now: Now) -> None:
+    """A range rebuild is a copy of what was served: what was published since would be lost."""
+    bases = claim.rebuild.bases if claim.rebuild else {}
+    others = [view for view, base in bases.items() if view not in now.pins or now.pins[view].build != base]
+    if others:
+        raise Refused(
+            f"{claim.build} was made from another build than the one that is served now: {', '.join(others)}",
+            where=f"build {claim.build}; publication {now.last.seq if now.last else 0}",
+            todo="rebuild the range again: `lk build --views ... --from ... --to ...`",
+        )
 
 
 def _refuse_going_back(settings: Settings, catalog: Catalog, now: Now, pins: Mapping[Name, Pin]) -> None:
