@@ -126,7 +126,7 @@ def quarantine() -> None:
 @click.option("--limit", default=100, show_default=True)
 @json_option
 def quarantine_list(topic: str | None, limit: int) -> None:
-    """Lists quarantined records: where they are, which rule they broke, what they hold."""
+    """Lists quarantined records: where they are, which rules they broke, what they hold."""
     from speed.quarantine import list_quarantined
 
     found = settings()
@@ -164,8 +164,8 @@ def _print_problems(problems: list[Problem]) -> None:
 
 
 def _print_quarantine(rows: list[Quarantined]) -> None:
-    shown = [(one.topic, one.partition, one.offset, one.rule, one.text) for one in rows]
-    table(f"{len(rows)} quarantined", ["topic", "partition", "offset", "rule", "record"], shown)
+    shown = [(one.topic, one.partition, one.offset, ", ".join(one.rules), one.text) for one in rows]
+    table(f"{len(rows)} quarantined", ["topic", "partition", "offset", "rules", "record"], shown)
 
 
 COMMANDS = [produce, views, quarantine]

@@ -1,4 +1,4 @@
-"""Quarantined records: where they are, which rule they broke, what they hold."""
+"""Quarantined records: where they are, which rules they broke, what they hold."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Quarantined:
     partition: int
     offset: int
     timestamp: datetime
-    rule: str
+    rules: tuple[str, ...]
     size: int
     text: str
 
@@ -77,7 +77,7 @@ def _one(row: Mapping[str, Any]) -> Quarantined:
         partition=row["_partition"],
         offset=row["_offset"],
         timestamp=row["_timestamp"],
-        rule=row[ERROR],
+        rules=tuple(row[ERROR].split(",")),
         size=len(value or b""),
         text=safe(value),
     )

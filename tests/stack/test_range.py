@@ -176,7 +176,7 @@ def test_what_cannot_be_built_for_a_range_is_refused(served: Served) -> None:
     other = replace(stats, measures=(*stats.measures, Count("more")))
     assert "other definitions than the served build was made with: view srng_trade_stats" in refused(other)
     new = Name("srng_new")
+    more = Catalog(known.topics, {**known.views, new: replace(stats, name=str(new))})
     with pytest.raises(Refused, match="serves no build"):
-        views = {new: replace(stats, name=str(new))}
-        rebuild_range(settings, Catalog(known.topics, {**known.views, **views}), (new,), BEGIN, BEGIN + SECOND)
+        rebuild_range(settings, more, (new,), BEGIN, BEGIN + SECOND)
     assert control.claims(settings) == claims
