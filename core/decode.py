@@ -13,6 +13,7 @@ from pyspark.sql import functions as fn
 from core import rules
 from core.converters import in_range, typed
 from core.formats import sure, texts
+from core.redriven import is_copy, original_key, original_value
 from core.topic import EVENT_TIME as EVENT_TIME
 from core.topic import Topic
 
@@ -55,16 +56,43 @@ def raw(archived: DataFrame) -> DataFrame:
 def decode(topic: Topic, records: DataFrame) -> DataFrame:
     """One row per record, with ``decoded_columns(topic)``; a bad record has ``_error`` and null fields.
 
+    So has the repaired copy of a record that could not be decoded and now can: it would be counted twice.
+    """
+    return _events(topic, _with_originals(topic, _raw_columns(records)))
+
+
+def decode_originals(topic: Topic, records: DataFrame) -> DataFrame:
+    """The same for records none of which is such a copy, by half the plan."""
+    return _events(topic, _raw_columns(records).withColumn(rules.ORIGINAL_DECODES, fn.lit(False)))
+
+
+def _events(topic: Topic, frame: DataFrame) -> DataFrame:
+    frame = _with(_read(topic, frame), {"_good": rules.first(rules.all_of(topic)).isNull()})
+    frame = _with(frame, {ERROR: fn.when(~fn.col("_good"), rules.listed(topic))})
+    return frame.select(*RAW_COLUMNS, ERROR, *_fields(topic))
+
+
+def _with_originals(topic: Topic, frame: DataFrame) -> DataFrame:
+    """Says of every copy whether its original decodes, by reading that first."""
+    kept = [fn.col(name).alias(f"_copy{name}") for name in RAW_COLUMNS]
+    asked = (original_key().alias("_key"), original_value().alias("_value"), fn.col("_timestamp"))
+    found = _read(topic, frame.select(*kept, *asked, is_copy().alias("_is_copy")))
+    decodes = fn.col("_is_copy") & rules.first(rules.of_content(topic)).isNull()
+    back = [fn.col(f"_copy{name}").alias(name) for name in RAW_COLUMNS]
+    return found.select(*back, decodes.alias(rules.ORIGINAL_DECODES))
+
+
+def _read(topic: Topic, frame: DataFrame) -> DataFrame:
+    """What is in the bytes: ``_is_<field>`` and ``<field>``, null where a record breaks a rule, and ``_time``.
+
     Each step is a projection of its own: Spark computes what is used more than once only once.
     """
-    frame = _checked_bytes(topic, _raw_columns(records))
+    frame = _checked_bytes(topic, frame)
     frame = _with_key(topic, texts(topic, frame))
     values = {f"_is_{f.name}": typed(f, fn.col(f"_as_{f.name}"), sure(topic, f)) for f in topic.fields}
     frame = _with(frame, values)
     frame = _with(frame, {field.name: fn.col(f"_is_{field.name}") for field in topic.fields})
-    frame = _with(frame, {"_time": _event_time(topic)})
-    frame = _with(frame, {ERROR: rules.broken(topic)})
-    return frame.select(*RAW_COLUMNS, ERROR, *_fields(topic))
+    return _with(frame, {"_time": _event_time(topic)})
 
 
 def _raw_columns(records: DataFrame) -> DataFrame:
@@ -102,7 +130,7 @@ def _event_time(topic: Topic) -> Column:
 
 
 def _fields(topic: Topic) -> Iterable[Column]:
-    good = fn.col(ERROR).isNull()
+    good = fn.col("_good")
     # The log forgets what a key had before a bad record, so that is told, too: the key with unknown values.
     known = good | (fn.col(f"_is_{topic.key}").isNotNull() if topic.compacted else fn.lit(False))
     yield fn.when(known, fn.col("_time")).alias(EVENT_TIME)

@@ -7,7 +7,7 @@ are wrong themselves. So the first rule that is broken is always named.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -16,8 +16,10 @@ from pyspark.sql import Column
 from pyspark.sql import functions as fn
 
 from core.converters import error_of
+from core.redriven import RULE
 from core.topic import EVENT_TIME, Json, Topic
 
+ORIGINAL_DECODES = "_original_decodes"  # of a repaired copy: whether its original decodes
 BYTES_ERROR = "_bytes_error"  # the first rule that the bytes break
 _OF_KEYS = ("null_key", "bad_utf8_key")  # the value can be read all the same
 
@@ -51,8 +53,17 @@ def deletes() -> Column:
     return fn.col("_value").isNull()
 
 
-def checks(topic: Topic) -> list[Check]:
-    """The rules after those of the bytes, in order."""
+def of_content(topic: Topic) -> list[Check]:
+    """What can be found of a record whose bytes were checked: the first of those, then every rule after them."""
+    return [Check("", fn.col(BYTES_ERROR).isNotNull(), fn.lit(True)), *_content_checks(topic)]
+
+
+def all_of(topic: Topic) -> list[Check]:
+    """Every rule of a record, for who wants to know whether one is broken, and not which."""
+    return [_copy_check(), *of_content(topic)]
+
+
+def _content_checks(topic: Topic) -> list[Check]:
     told = ~deletes() if topic.changelog else fn.lit(True)  # what a delete cannot break is not asked of it
     readable = value_readable() & fn.col("_readable")
     known = readable & fn.col("_version").isNotNull()
@@ -84,17 +95,14 @@ def first(found: Iterable[Check]) -> Column:
     return reduce(lambda case, check: case.when(check.broken, check.name), rest, fn.when(one.broken, one.name))
 
 
-def broken(topic: Topic) -> Column:
-    """The names of all rules that a record breaks, between commas; null for an event.
-
-    Whether it breaks any is found out as cheaply as before there was a list: only a bad record is asked everything.
-    """
-    bytes_ = Check("", fn.col(BYTES_ERROR).isNotNull(), fn.lit(True))
-    return fn.when(first([bytes_, *checks(topic)]).isNotNull(), _listed([*byte_checks(topic), *checks(topic)]))
-
-
-def _listed(found: Sequence[Check]) -> Column:
+def listed(topic: Topic) -> Column:
+    """The names of all rules that a record breaks, between commas; costly, so to be asked of bad records only."""
+    found = [_copy_check(), *byte_checks(topic), *_content_checks(topic)]
     return fn.concat_ws(",", *(fn.when(check.asked & check.broken, check.name) for check in found))
+
+
+def _copy_check() -> Check:
+    return Check(RULE, fn.col(ORIGINAL_DECODES), fn.lit(True))
 
 
 def _key_is_text() -> Column:

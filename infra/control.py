@@ -54,6 +54,7 @@ ROUTES = pa.schema(
     {"seq": pa.int64(), "what": _TEXT, "route": _TEXT, "run": _TEXT, "digest": _TEXT, "topics": _TEXT}
     | {"replays": pa.bool_(), "cut": _TEXT, "at": _TIME, "who": _TEXT}
 )
+REDRIVES = pa.schema({"seq": pa.int64(), "state": _TEXT, "ends": _TEXT, "origins": _TEXT, "at": _TIME, "who": _TEXT})
 _TABLES = {
     "claims": CLAIMS,
     "builds": BUILDS,
@@ -61,8 +62,14 @@ _TABLES = {
     "comparisons": COMPARISONS,
     "endings": ENDINGS,
     "routes": ROUTES,
+    "redrives": REDRIVES,
 }
-_FENCED = {"control": ("claims", "publications", "endings"), "batch": ("builds", "comparisons"), "routes": ("routes",)}
+_FENCED = {
+    "control": ("claims", "publications", "endings"),
+    "batch": ("builds", "comparisons"),
+    "routes": ("routes",),
+    "redrives": ("redrives",),
+}
 
 
 @dataclass(frozen=True)
@@ -139,7 +146,7 @@ def table_path(settings: Settings, table: str) -> str:
 
 @contextlib.contextmanager
 def hold(settings: Settings, name: str) -> Iterator[Lease]:
-    """Holds the lease "control", "batch" or "routes", with the tables that it protects made and fenced."""
+    """Holds the lease "control", "batch", "routes" or "redrives", with the tables that it protects made and fenced."""
     paths = []
     for table in _FENCED[name]:
         paths.append(table_path(settings, table))
