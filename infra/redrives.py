@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from core.cut import Cut
 from core.ident import Name
@@ -91,13 +91,19 @@ def copies(settings: Settings, topics: Iterable[Name], start: Cut) -> dict[str, 
                     left.discard((message.topic() or "", message.partition() or 0))
                 elif error is not None:
                     raise kafka.silent(settings, error.str())
-                elif origin := origin_of(message.headers() or []):
-                    found[origin] = fingerprint(message.key(), message.value())
+                else:
+                    found |= _copy(message)
     except KafkaException as e:
         raise kafka.silent(settings, str(e)) from None
     finally:
         consumer.close()
     return found
+
+
+def _copy(message: Message) -> dict[str, str]:
+    told: Any = message.headers() or ()
+    origin = origin_of(told)
+    return {origin: fingerprint(message.key(), message.value())} if origin else {}
 
 
 def _redrive(row: Mapping[str, Any]) -> Redrive:
