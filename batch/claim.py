@@ -31,16 +31,31 @@ def claim(settings: Settings, catalog: Catalog, run: Name | None = None) -> Clai
     """
     lake.open_lake(settings)
     with control.hold(settings, "control") as lease:
-        faults.reach("batch.0_before_claim")
-        pair = _pair(settings, catalog, run or _partner(settings, catalog))
-        wanted = _claim(settings, catalog, pair)
+        wanted = _wanted(settings, catalog, run)
         known = next((c for c in control.claims(settings) if _same(c, wanted)), None)
         if known is None:
-            _refuse_going_back(settings, wanted)
-            control.add_claim(settings, lease, wanted)
-            faults.reach("batch.1_after_claim")
-            _check_fold(settings, lease, wanted)
+            _add(settings, lease, wanted)
     return known or wanted
+
+
+def claim_anew(settings: Settings, catalog: Catalog, run: Name) -> Claim:
+    """Claims the same, always for a build of its own: one that is to check another must not be that other."""
+    with control.hold(settings, "control") as lease:
+        wanted = _wanted(settings, catalog, run)
+        _add(settings, lease, wanted)
+    return wanted
+
+
+def _wanted(settings: Settings, catalog: Catalog, run: Name | None) -> Claim:
+    faults.reach("batch.0_before_claim")
+    return _claim(settings, catalog, _pair(settings, catalog, run or _partner(settings, catalog)))
+
+
+def _add(settings: Settings, lease: Lease, wanted: Claim) -> None:
+    _refuse_going_back(settings, wanted)
+    control.add_claim(settings, lease, wanted)
+    faults.reach("batch.1_after_claim")
+    _check_fold(settings, lease, wanted)
 
 
 def _partner(settings: Settings, catalog: Catalog) -> Name | None:

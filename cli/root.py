@@ -31,9 +31,9 @@ def lk(ctx: click.Context, config: Path | None) -> None:
 
 
 def _register() -> None:
-    from cli import data, layers, quarantine, reset, route, serving, stack, switch, tools
+    from cli import data, layers, quarantine, reset, route, serving, stack, switch, tools, upkeep
 
-    for module in (stack, data, quarantine, layers, route, switch, reset, serving, tools):
+    for module in (stack, data, quarantine, layers, route, switch, reset, serving, upkeep, tools):
         for command in module.COMMANDS:
             lk.add_command(command)
 

@@ -109,7 +109,7 @@ def compare(run: Name | None) -> int:
 
     found = settings()
     done = switch.prove(found, catalog(found), run or flow.chosen(found, run))
-    emit(done, _print_comparisons)
+    emit(done, print_comparisons)
     return 0 if all(one.equal for one in done) else 1
 
 
@@ -197,7 +197,8 @@ def _print_progress(seen: Progress) -> None:
     out().print(" · ".join([*parts, "caught up" if seen.caught_up else "behind"]))
 
 
-def _print_comparisons(found: Sequence[Comparison]) -> None:
+def print_comparisons(found: Sequence[Comparison]) -> None:
+    """What a comparison found, view by view."""
     rows = [
         (c.view, c.keys, c.only_build, c.only_run, c.repeated, c.cells, c.trino, f"{c.seconds:.1f} s", c.equal)
         for c in found
@@ -214,7 +215,7 @@ def _print_comparisons(found: Sequence[Comparison]) -> None:
 
 def _print_switched(done: Switched) -> None:
     if done.comparisons:
-        _print_comparisons(done.comparisons)
+        print_comparisons(done.comparisons)
     word = "already served" if done.already else "served"
     out().print(f"kappa · run {done.run} is {word} · publication {done.publication.seq} · {done.seconds:.1f} s")
 
