@@ -60,16 +60,19 @@ def _add(settings: Settings, lease: Lease, wanted: Claim) -> None:
 
 def _partner(settings: Settings, catalog: Catalog) -> Name | None:
     """The run serving now, else the last live one that computes any of the views."""
-    its = roles.roles(settings)
     declared = [run.id for run in runs.runs(settings) if run.views.keys() & catalog.views.keys()]
-    serving = [one.run for one in _served(settings, catalog) if one.run in declared]
+    its = roles.roles(settings)
+    found = _served(settings, catalog)
+    added = {one.run for one in found if not one.alone}
+    # A run that serves alone needs no build, as long as another one adds to one.
+    serving = [run for run in declared if run in (added & set(declared) or {one.run for one in found})]
     live = [run for run in declared if its[run] in ("serving", "warm", "idle")]
-    return max(serving, key=declared.index) if serving else (live[-1] if live else None)
+    return (serving or live or [None])[-1]
 
 
 def _served(settings: Settings, catalog: Catalog) -> list[served.Served]:
     try:
-        return list(served.served(settings, catalog.views).values())
+        return list(served.served(settings, catalog.reproducible).values())
     except TryAgain:
         done = [p for p in control.publications(settings) if p.state == "done"]
         pins = done[-1].pins.values() if done else []

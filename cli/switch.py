@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cli.options import archive_option, catalog, json_option, settings
+from cli.options import archive_option, catalog, json_option, names, settings
 from cli.output import emit, out, table
 from cli.switch_plan import print_kappa_plan, print_lambda_plan
 from core.ident import Name
@@ -32,15 +32,16 @@ def replay() -> None:
 
 @replay.command("start")
 @click.option("--run", type=Name, help="The new run's id (default: the next free one).")
+@click.option("--views", type=names, help="Only these views (a,b); the others keep what they serve.")
 @_RATE
 @archive_option
 @json_option
-def replay_start(run: Name | None, rate: int | None, from_archive: bool) -> None:
+def replay_start(run: Name | None, views: tuple[Name, ...] | None, rate: int | None, from_archive: bool) -> None:
     """Starts a replay in the background, or goes on with the one that was begun."""
     from flows import replay as flow
 
     found = settings()
-    state = flow.start(found, catalog(found), run=run, rate=rate, from_archive=from_archive)
+    state = flow.start(found, catalog(found), run=run, rate=rate, from_archive=from_archive, views=views)
     emit(state, lambda one: out().print(one.line))
 
 

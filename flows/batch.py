@@ -62,7 +62,7 @@ def run_batch(
     with batch_session(settings) as spark:
         landed = land(spark, settings, catalog, claimed.cut)
         built = build(spark, settings, catalog, claimed, incremental=incremental)
-    if in_kappa(last_done(settings)) and not to_lambda:
+    if in_kappa(last_done(settings), catalog) and not to_lambda:
         return BatchRun(claimed, tuple(landed), tuple(built), None)
     done = publish(settings, catalog, claimed.build, why=why, to_lambda=to_lambda)
     return BatchRun(claimed, tuple(landed), tuple(built), done)

@@ -18,7 +18,7 @@ from serving.compare import drift as compare
 
 
 def drift(settings: Settings, catalog: Catalog) -> tuple[Comparison, ...]:
-    """Builds every view in full at the end of the newest epoch of the run that serves, and compares what is served.
+    """Builds every view in full at the end of the newest epoch of its run that serves, and compares what is served.
 
     The build is one like any other, but not published; `lk tidy` frees it once there is a newer one.
     """
@@ -31,12 +31,15 @@ def drift(settings: Settings, catalog: Catalog) -> tuple[Comparison, ...]:
             where="control.publications",
             todo="start one: `lk speed start`; a build that is served alone is its own result",
         )
-    run = [run.id for run in runs.runs(settings) if run.id in serving][-1]
-    claimed = claim_anew(settings, catalog, run)
+    found: list[Comparison] = []
     with batch_session(settings) as spark:
-        land(spark, settings, catalog, claimed.cut)
-        build(spark, settings, catalog, claimed)
-        return tuple(compare(spark, settings, catalog, claimed, {v: pin for v, pin in pins.items() if pin.run == run}))
+        for run in [run.id for run in runs.runs(settings) if run.id in serving]:
+            mine = {view: pin for view, pin in pins.items() if pin.run == run}
+            claimed = claim_anew(settings, catalog, run)
+            land(spark, settings, catalog, claimed.cut)
+            build(spark, settings, catalog, claimed, views=list(mine))
+            found += compare(spark, settings, catalog, claimed, mine)
+    return tuple(found)
 
 
 def _served(settings: Settings, catalog: Catalog) -> dict[Name, Pin]:

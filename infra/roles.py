@@ -81,7 +81,7 @@ class Serving:
 
 
 def target(settings: Settings) -> Publication | None:
-    """What `lk rollback` goes back to: the newest publication before the last of which all runs and builds are there."""
+    """What `lk rollback` goes back to: the newest publication before the last whose runs and builds are all there."""
     return _target(settings, _done(settings), endings(settings).keys())
 
 

@@ -106,9 +106,7 @@ def test_what_an_open_intent_names_stays(kept: Kept, spark: SparkSession, monkey
     check(kept.settings, kept.catalog, "tidy", kept.builds[3].cut)
 
 
-def test_an_archive_goes_when_nobody_names_its_decoder_and_todays_holds_all_of_it(
-    kept: Kept, spark: SparkSession
-) -> None:
+def test_an_archive_goes_when_nobody_names_it_and_todays_holds_all_of_it(kept: Kept, spark: SparkSession) -> None:
     settings, topic = kept.settings, topic_of(kept.catalog)
     old = kept.catalog.topic(topic)
     other = Catalog({topic: replace(old, fields=(*old.fields, Field("colour", required=False)))}, kept.catalog.views)
