@@ -65,9 +65,10 @@ def _partner(settings: Settings, catalog: Catalog) -> Name | None:
     found = _served(settings, catalog)
     added = {one.run for one in found if not one.alone}
     # A run that serves alone needs no build, as long as another one adds to one.
-    serving = [run for run in declared if run in (added & set(declared) or {one.run for one in found})]
+    wanted = added & set(declared) or {one.run for one in found}
     live = [run for run in declared if its[run] in ("serving", "warm", "idle")]
-    return (serving or live or [None])[-1]
+    fit = [run for run in declared if run in wanted] or live
+    return fit[-1] if fit else None
 
 
 def _served(settings: Settings, catalog: Catalog) -> list[served.Served]:
