@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.errors import Refused
+from core.errors import Refused, Usage
 from core.ident import Name
 from core.redriven import ORIGIN, origin_of
 from infra import redrives
@@ -69,7 +69,7 @@ def export(settings: Settings, found: Iterable[Held], file: Path, rule: str | No
 def read(file: Path) -> list[Repaired]:
     """The repairs in a file. Raises Refused naming the first line that is none."""
     try:
-        lines = file.read_text("utf-8").splitlines()
+        lines = file.read_text("utf-8").split("\n")  # text may hold other ends of lines
     except (OSError, UnicodeDecodeError) as e:
         raise Refused(f"the file cannot be read: {e}", where=str(file), todo=_TODO) from None
     found = [_repaired(file, number, text) for number, text in enumerate(lines, 1) if text.strip()]
@@ -106,7 +106,7 @@ def _repaired(file: Path, number: int, text: str) -> Repaired:
         return Repaired(number, *place, _bytes(told, "key"), _bytes(told, "value"))
     except KeyError as e:
         raise bad_line(file, number, f"it lacks {e}") from None
-    except (ValueError, TypeError, AttributeError) as e:
+    except (ValueError, TypeError, AttributeError, Usage) as e:
         raise bad_line(file, number, f"it is no record of `lk quarantine export`: {e}") from None
 
 
