@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from batch.ledger import Count, Counted, added_up, archives, count
+from batch.range import base_rows, prove
 from core.catalog import Catalog
 from core.changed import changed, refusal
 from core.cut import Cut
@@ -17,6 +18,7 @@ from core.ident import Name
 from core.partial import combine, partial
 from core.units import answer, source_rows
 from core.view import Keyed, Rollup, View
+from core.window_range import rebuilt
 from infra import control, delta, faults, lake
 from infra.archive import Archive, below
 from infra.control import Built, Claim, How
@@ -33,7 +35,7 @@ _FILE_ROWS = 500_000
 
 @dataclass(frozen=True)
 class _Plan:
-    """How one view is computed: in full, or by adding what lies between two cuts to an earlier build."""
+    """How one view is computed: in full, by adding what lies between two cuts to an earlier build, or a range of it."""
 
     view: View
     how: How
@@ -90,6 +92,10 @@ def check_definitions(catalog: Catalog, claim: Claim) -> None:
 
 def _plan(work: _Work, view: View, incremental: bool) -> _Plan:
     name = Name(view.name)
+    if work.claim.rebuild is not None:
+        copied = (work.claim.rebuild.bases[name], name)
+        (served,) = [b for b in control.builds(work.settings) if (b.build, b.view) == copied]
+        return _Plan(view, "range", work.claim.cut, served, "")
     if not incremental:
         return _Plan(view, "full", Cut(), None, "")
     if isinstance(view, Keyed):
@@ -132,6 +138,7 @@ def _build(work: _Work, plan: _Plan, counts: Mapping[Name, Count]) -> Built:
     faults.reach("batch.5_in_build")
     rows = _write(plan.view, _rows(work, plan), path)
     faults.reach("batch.6_before_built")
+    plan = _proved(work, plan, path)
     mine = [counts[Name(source)] for source in plan.view.sources]
     used = _used(work, plan.view) if isinstance(plan.view, Keyed) else None
     counted = added_up(name, mine, used, plan.base.checks if plan.base else None, plan.note)
@@ -144,7 +151,19 @@ def _build(work: _Work, plan: _Plan, counts: Mapping[Name, Count]) -> Built:
 def _rows(work: _Work, plan: _Plan) -> DataFrame:
     if isinstance(plan.view, Keyed):
         return answer(plan.view, _sources(work, plan.view))
+    if work.claim.rebuild is not None:
+        base = base_rows(work.spark, work.settings, plan.view, work.claim.rebuild)
+        events = [_events(work, source, Cut()) for source in plan.view.sources]
+        return rebuilt(plan.view, work.claim.rebuild, base, events)
     return _added_up(work, plan, plan.view)
+
+
+def _proved(work: _Work, plan: _Plan, path: str) -> _Plan:
+    """With what a range rebuild changed as its note; it is refused when that is more than the range."""
+    if work.claim.rebuild is None or not isinstance(plan.view, Rollup):
+        return plan
+    base = base_rows(work.spark, work.settings, plan.view, work.claim.rebuild)
+    return replace(plan, note=prove(plan.view, work.claim.rebuild, base, read_back(work.spark, path)))
 
 
 def _sources(work: _Work, view: Keyed) -> dict[str, DataFrame]:

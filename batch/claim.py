@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from core.catalog import Catalog
@@ -26,35 +27,57 @@ class _Pair:
 def claim(settings: Settings, catalog: Catalog, run: Name | None = None) -> Claim:
     """Claims the end of the newest epoch of ``run`` (else of the run serving now, else of the last one).
 
-    Without any run, the end of the log is claimed. The same cut, run and definitions give the claim that there is.
-    The claim is written before landing starts, so that no fold crosses it. Raises TryAgain when one just did.
+    Of ``run`` only the views are claimed that it computes. Without any run, the end of the log is claimed. The same cut,
+    run and definitions give the claim that there is. The claim is written before landing starts, so that no fold
+    crosses it. Raises TryAgain when one just did.
     """
     lake.open_lake(settings)
     with control.hold(settings, "control") as lease:
-        faults.reach("batch.0_before_claim")
-        pair = _pair(settings, catalog, run or _partner(settings, catalog))
-        wanted = _claim(settings, catalog, pair)
+        wanted = _wanted(settings, catalog, run)
         known = next((c for c in control.claims(settings) if _same(c, wanted)), None)
         if known is None:
-            _refuse_going_back(settings, wanted)
-            control.add_claim(settings, lease, wanted)
-            faults.reach("batch.1_after_claim")
-            _check_fold(settings, lease, wanted)
+            _add(settings, lease, wanted)
     return known or wanted
+
+
+def claim_anew(settings: Settings, catalog: Catalog, run: Name) -> Claim:
+    """Claims the same, always for a build of its own: one that is to check another must not be that other."""
+    with control.hold(settings, "control") as lease:
+        wanted = _wanted(settings, catalog, run)
+        _add(settings, lease, wanted)
+    return wanted
+
+
+def _wanted(settings: Settings, catalog: Catalog, run: Name | None) -> Claim:
+    faults.reach("batch.0_before_claim")
+    pair = _pair(settings, catalog, run or _partner(settings, catalog))
+    views = [view for view in catalog.reproducible if run is None or view in runs.run(settings, run).views]
+    return _claim(settings, catalog, pair, views)
+
+
+def _add(settings: Settings, lease: Lease, wanted: Claim) -> None:
+    _refuse_going_back(settings, wanted)
+    control.add_claim(settings, lease, wanted)
+    faults.reach("batch.1_after_claim")
+    _check_fold(settings, lease, wanted)
 
 
 def _partner(settings: Settings, catalog: Catalog) -> Name | None:
     """The run serving now, else the last live one that computes any of the views."""
-    its = roles.roles(settings)
     declared = [run.id for run in runs.runs(settings) if run.views.keys() & catalog.views.keys()]
-    serving = [one.run for one in _served(settings, catalog) if one.run in declared]
+    its = roles.roles(settings)
+    found = _served(settings, catalog)
+    added = {one.run for one in found if not one.alone}
+    # A run that serves alone needs no build, as long as another one adds to one.
+    wanted = added & set(declared) or {one.run for one in found}
     live = [run for run in declared if its[run] in ("serving", "warm", "idle")]
-    return max(serving, key=declared.index) if serving else (live[-1] if live else None)
+    fit = [run for run in declared if run in wanted] or live
+    return fit[-1] if fit else None
 
 
 def _served(settings: Settings, catalog: Catalog) -> list[served.Served]:
     try:
-        return list(served.served(settings, catalog.views).values())
+        return list(served.served(settings, catalog.reproducible).values())
     except TryAgain:
         done = [p for p in control.publications(settings) if p.state == "done"]
         pins = done[-1].pins.values() if done else []
@@ -91,7 +114,7 @@ def _check_topics(settings: Settings, run: runs.Run) -> None:
         )
 
 
-def _claim(settings: Settings, catalog: Catalog, pair: _Pair) -> Claim:
+def _claim(settings: Settings, catalog: Catalog, pair: _Pair, views: Sequence[Name]) -> Claim:
     newest = max((control.number(c.build) for c in control.claims(settings)), default=0)
     return Claim(
         build=control.build_name(newest + 1),
@@ -100,18 +123,14 @@ def _claim(settings: Settings, catalog: Catalog, pair: _Pair) -> Claim:
         cut=pair.cut,
         at=datetime.now(UTC),
         who=person(),
-        views={name: catalog.digest(name) for name in catalog.reproducible},
+        views={name: catalog.digest(name) for name in views},
         decoders={name: catalog.decoder(name) for name in catalog.topics},
     )
 
 
 def _same(known: Claim, wanted: Claim) -> bool:
-    return (known.run, known.cut, known.views, known.decoders) == (
-        wanted.run,
-        wanted.cut,
-        wanted.views,
-        wanted.decoders,
-    )
+    made = replace(known, build=wanted.build, epoch=wanted.epoch, at=wanted.at, who=wanted.who)
+    return made == wanted  # epochs without records end at the same cut
 
 
 def _refuse_going_back(settings: Settings, wanted: Claim) -> None:

@@ -1,4 +1,4 @@
-"""The verbs of topics, views and records: produce, views, quarantine."""
+"""The verbs of topics, views and records: produce, views."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import click
 from cli.options import catalog, json_option, settings
 from cli.output import INTERRUPTED, emit, out, table
 from core.errors import Usage
-from core.ident import Name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from core.view import View
     from infra.definitions import Problem
     from infra.producer import Acknowledged
-    from speed.quarantine import Quarantined
 
 T = TypeVar("T")
 
@@ -116,24 +114,6 @@ def views_check() -> int:
     return 1 if problems else 0
 
 
-@click.group()
-def quarantine() -> None:
-    """Records that could not be decoded."""
-
-
-@quarantine.command("list")
-@click.option("--topic", help="Only this topic.")
-@click.option("--limit", default=100, show_default=True)
-@json_option
-def quarantine_list(topic: str | None, limit: int) -> None:
-    """Lists quarantined records: where they are, which rule they broke, what they hold."""
-    from speed.quarantine import list_quarantined
-
-    found = settings()
-    rows = list_quarantined(found, topic=Name(topic) if topic else None, limit=limit)
-    emit(rows, _print_quarantine)
-
-
 def _acknowledged(done: Acknowledged) -> int:
     """Prints what the broker has; Ctrl-C ends an endless one, and is told by the exit code."""
     emit(done.insist(), _print_acknowledged)
@@ -163,9 +143,4 @@ def _print_problems(problems: list[Problem]) -> None:
     out().print(f"{len(problems)} mistakes" if problems else "no mistakes")
 
 
-def _print_quarantine(rows: list[Quarantined]) -> None:
-    shown = [(one.topic, one.partition, one.offset, one.rule, one.text) for one in rows]
-    table(f"{len(rows)} quarantined", ["topic", "partition", "offset", "rule", "record"], shown)
-
-
-COMMANDS = [produce, views, quarantine]
+COMMANDS = [produce, views]

@@ -6,12 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cli.options import catalog, json_option, settings
+from cli.options import catalog, json_option, moment, names, settings
 from cli.output import emit, out, table
 from cli.quality import gate, print_gate
+from core.errors import Usage
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from batch.land import Landed
+    from core.ident import Name
     from flows.batch import BatchRun
     from infra.control import Built, Claim, Publication
 
@@ -103,13 +107,24 @@ def land(build: str | None) -> None:
 @click.command()
 @click.option("--build", "name", help="The claimed build (default: the newest claim).")
 @click.option("--incremental", is_flag=True, help="Add the log since the last build to it, where that is exact.")
+@click.option("--views", type=names, help="Instead: what these serve (a,b), with --from and --to computed again.")
+@click.option("--from", "start", type=moment, help="The first start of a window that is computed again, UTC.")
+@click.option("--to", "end", type=moment, help="The first start of a window that is not, UTC.")
 @json_option
-def build(name: str | None, incremental: bool) -> None:
-    """Computes every view up to the claimed cut; `gate` judges what was built."""
+def build(
+    name: str | None, incremental: bool, views: tuple[Name, ...] | None, start: datetime | None, end: datetime | None
+) -> None:
+    """Computes every view up to the claimed cut, or a range of windows of what is served; `gate` judges it."""
     from flows import batch as flow
+    from flows.range import rebuild_range
 
     found = settings()
-    emit(flow.build_claim(found, catalog(found), name, incremental=incremental), _print_built)
+    if views is None and start is None and end is None:
+        emit(flow.build_claim(found, catalog(found), name, incremental=incremental), _print_built)
+        return
+    if views is None or start is None or end is None or name or incremental:
+        raise Usage("a range needs --views, --from and --to, and nothing else", todo="see `lk build --help`")
+    emit(rebuild_range(found, catalog(found), views, start, end), _print_built)
 
 
 @click.command()

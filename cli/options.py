@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import click
 
 from core.catalog import Catalog
+from core.ident import Name
 from infra import progress
 from infra.settings import Settings, load
 
@@ -30,6 +32,17 @@ def archive_option(function: Any) -> Any:
     return click.option(
         "--head-from-archive", "from_archive", is_flag=True, help="Read from the archive what the log has lost."
     )(function)
+
+
+def names(text: str) -> tuple[Name, ...]:
+    """Names between commas, each once."""
+    return tuple(dict.fromkeys(Name(name.strip()) for name in text.split(",")))
+
+
+def moment(text: str) -> datetime:
+    """An ISO date or time; without a zone it is UTC."""
+    found = datetime.fromisoformat(text)
+    return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def settings() -> Settings:

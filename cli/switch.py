@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cli.options import archive_option, catalog, json_option, settings
+from cli.options import archive_option, catalog, json_option, names, settings
 from cli.output import emit, out, table
 from cli.switch_plan import print_kappa_plan, print_lambda_plan
 from core.ident import Name
@@ -32,15 +32,16 @@ def replay() -> None:
 
 @replay.command("start")
 @click.option("--run", type=Name, help="The new run's id (default: the next free one).")
+@click.option("--views", type=names, help="Only these views (a,b); the others keep what they serve.")
 @_RATE
 @archive_option
 @json_option
-def replay_start(run: Name | None, rate: int | None, from_archive: bool) -> None:
+def replay_start(run: Name | None, views: tuple[Name, ...] | None, rate: int | None, from_archive: bool) -> None:
     """Starts a replay in the background, or goes on with the one that was begun."""
     from flows import replay as flow
 
     found = settings()
-    state = flow.start(found, catalog(found), run=run, rate=rate, from_archive=from_archive)
+    state = flow.start(found, catalog(found), run=run, rate=rate, from_archive=from_archive, views=views)
     emit(state, lambda one: out().print(one.line))
 
 
@@ -109,7 +110,7 @@ def compare(run: Name | None) -> int:
 
     found = settings()
     done = switch.prove(found, catalog(found), run or flow.chosen(found, run))
-    emit(done, _print_comparisons)
+    emit(done, print_comparisons)
     return 0 if all(one.equal for one in done) else 1
 
 
@@ -198,7 +199,8 @@ def _print_progress(seen: Progress) -> None:
     out().print(" · ".join([*parts, "caught up" if seen.caught_up else "behind"]))
 
 
-def _print_comparisons(found: Sequence[Comparison]) -> None:
+def print_comparisons(found: Sequence[Comparison]) -> None:
+    """What a comparison found, view by view."""
     rows = [
         (c.view, c.keys, c.only_build, c.only_run, c.repeated, c.cells, c.trino, f"{c.seconds:.1f} s", c.equal)
         for c in found
@@ -215,7 +217,7 @@ def _print_comparisons(found: Sequence[Comparison]) -> None:
 
 def _print_switched(done: Switched) -> None:
     if done.comparisons:
-        _print_comparisons(done.comparisons)
+        print_comparisons(done.comparisons)
     word = "already served" if done.already else "served"
     out().print(f"kappa · run {done.run} is {word} · publication {done.publication.seq} · {done.seconds:.1f} s")
 

@@ -45,6 +45,12 @@ class Catalog:
         """The views that read a topic, in order."""
         return tuple(view for view in self.views.values() if topic in view.sources)
 
+    def only(self, views: Iterable[str]) -> Catalog:
+        """Some of the views, else Usage, with the topics that they read."""
+        wanted = {Name(name): self.view(name) for name in sorted(set(views))}
+        sources = self.sources(wanted)
+        return Catalog({name: self.topics[name] for name in sources}, wanted, self.files)
+
     @property
     def reproducible(self) -> tuple[Name, ...]:
         """The views that builds and replays give again, in order."""

@@ -1,22 +1,23 @@
 """Records become events: one pass, one home, for the speed and the batch layer alike.
 
-Nothing throws: a record that is no event stays as a row whose ``_error`` names the rule it broke.
+Nothing throws: a record that is no event stays as a row whose ``_error`` names the rules it broke, between commas.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
-from core.converters import error_of, in_range, typed
+from core import rules
+from core.converters import in_range, typed
 from core.formats import sure, texts
+from core.redriven import is_copy, original_key, original_value
 from core.topic import EVENT_TIME as EVENT_TIME
-from core.topic import Json, Topic
+from core.topic import Topic
 
-SEMANTICS = 2  # part of every decoder's digest; raise it when the same record would decode differently
+SEMANTICS = 3  # part of every decoder's digest; raise it when the same record would decode differently
 
 HEADERS = "array<struct<key:string,value:binary>>"
 SOURCE_COLUMNS = {
@@ -55,16 +56,43 @@ def raw(archived: DataFrame) -> DataFrame:
 def decode(topic: Topic, records: DataFrame) -> DataFrame:
     """One row per record, with ``decoded_columns(topic)``; a bad record has ``_error`` and null fields.
 
+    So has the repaired copy of a record that could not be decoded and now can: it would be counted twice.
+    """
+    return _events(topic, _with_originals(topic, _raw_columns(records)))
+
+
+def decode_originals(topic: Topic, records: DataFrame) -> DataFrame:
+    """The same for records none of which is such a copy, by half the plan."""
+    return _events(topic, _raw_columns(records).withColumn(rules.ORIGINAL_DECODES, fn.lit(False)))
+
+
+def _events(topic: Topic, frame: DataFrame) -> DataFrame:
+    frame = _with(_read(topic, frame), {"_good": rules.first(rules.all_of(topic)).isNull()})
+    frame = _with(frame, {ERROR: fn.when(~fn.col("_good"), rules.listed(topic))})
+    return frame.select(*RAW_COLUMNS, ERROR, *_fields(topic))
+
+
+def _with_originals(topic: Topic, frame: DataFrame) -> DataFrame:
+    """Says of every copy whether its original decodes, by reading that first."""
+    kept = [fn.col(name).alias(f"_copy{name}") for name in RAW_COLUMNS]
+    asked = (original_key().alias("_key"), original_value().alias("_value"), fn.col("_timestamp"))
+    found = _read(topic, frame.select(*kept, *asked, is_copy().alias("_is_copy")))
+    decodes = fn.col("_is_copy") & rules.first(rules.of_content(topic)).isNull()
+    back = [fn.col(f"_copy{name}").alias(name) for name in RAW_COLUMNS]
+    return found.select(*back, decodes.alias(rules.ORIGINAL_DECODES))
+
+
+def _read(topic: Topic, frame: DataFrame) -> DataFrame:
+    """What is in the bytes: ``_is_<field>`` and ``<field>``, null where a record breaks a rule, and ``_time``.
+
     Each step is a projection of its own: Spark computes what is used more than once only once.
     """
-    frame = _checked_bytes(topic, _raw_columns(records))
+    frame = _checked_bytes(topic, frame)
     frame = _with_key(topic, texts(topic, frame))
     values = {f"_is_{f.name}": typed(f, fn.col(f"_as_{f.name}"), sure(topic, f)) for f in topic.fields}
     frame = _with(frame, values)
     frame = _with(frame, {field.name: fn.col(f"_is_{field.name}") for field in topic.fields})
-    frame = _with(frame, {"_time": _event_time(topic)})
-    frame = _with(frame, {ERROR: _first_error(topic)})
-    return frame.select(*RAW_COLUMNS, ERROR, *_fields(topic))
+    return _with(frame, {"_time": _event_time(topic)})
 
 
 def _raw_columns(records: DataFrame) -> DataFrame:
@@ -79,18 +107,8 @@ def _raw_columns(records: DataFrame) -> DataFrame:
 
 
 def _checked_bytes(topic: Topic, frame: DataFrame) -> DataFrame:
-    text = fn.col("_value").cast("string")
-    checks: list[tuple[Column, str | Column]] = [
-        (fn.lit(False) if topic.changelog else fn.col("_value").isNull(), "null_value"),
-        (fn.octet_length("_value") > topic.max_bytes, "too_long"),
-        (~fn.is_valid_utf8(text), "bad_utf8"),
-    ]
-    if topic.key is not None:
-        checks.append((fn.col("_key").isNull(), "null_key"))
-    if topic.changelog:
-        checks.append((~fn.is_valid_utf8(fn.col("_key").cast("string")), "bad_utf8"))
-    frame = _with(frame, {"_bytes_error": chain(checks)})
-    return _with(frame, {"_text": fn.when(fn.col("_bytes_error").isNull(), text)})
+    frame = _with(frame, {rules.BYTES_ERROR: rules.first(rules.byte_checks(topic))})
+    return _with(frame, {"_text": fn.when(rules.value_readable(), fn.col("_value").cast("string"))})
 
 
 def _with_key(topic: Topic, frame: DataFrame) -> DataFrame:
@@ -98,12 +116,8 @@ def _with_key(topic: Topic, frame: DataFrame) -> DataFrame:
     if not topic.changelog:
         return frame
     own = fn.when(fn.is_valid_utf8(fn.col("_key").cast("string")), fn.col("_key").cast("string"))
-    text = own if topic.compacted else fn.when(_deletes(), own).otherwise(fn.col(f"_as_{topic.key}"))
+    text = own if topic.compacted else fn.when(rules.deletes(), own).otherwise(fn.col(f"_as_{topic.key}"))
     return frame.withColumn(f"_as_{topic.key}", text)
-
-
-def _deletes() -> Column:
-    return fn.col("_value").isNull()
 
 
 def _event_time(topic: Topic) -> Column:
@@ -112,41 +126,19 @@ def _event_time(topic: Topic) -> Column:
     if topic.event_time is None:
         return written
     told = fn.col(f"_is_{topic.event_time}")
-    return fn.when(_deletes(), written).otherwise(told) if topic.changelog else told
-
-
-def _first_error(topic: Topic) -> Column:
-    unreadable = "not_json" if isinstance(topic.format, Json) else "no_match"
-    told = ~_deletes() if topic.changelog else fn.lit(True)  # what a delete cannot break is not asked of it
-    checks: list[tuple[Column, str | Column]] = [
-        (fn.col("_bytes_error").isNotNull(), fn.col("_bytes_error")),
-        (told & ~fn.col("_readable"), unreadable),
-        (told & fn.col("_version").isNull(), "unknown_version"),
-    ]
-    for field in topic.fields:
-        wrong = error_of(field, fn.col(f"_as_{field.name}"), fn.col(f"_is_{field.name}"))
-        checks.append((wrong if field.name == topic.key else told & wrong, f"field_{field.name}"))
-    checks.append((fn.col("_time").isNull(), f"field_{EVENT_TIME}"))
-    checks += [(told & ~fn.coalesce(fn.expr(rule.sql), fn.lit(False)), f"rule_{rule.name}") for rule in topic.rules]
-    return chain(checks)
+    return fn.when(rules.deletes(), written).otherwise(told) if topic.changelog else told
 
 
 def _fields(topic: Topic) -> Iterable[Column]:
-    good = fn.col(ERROR).isNull()
+    good = fn.col("_good")
     # The log forgets what a key had before a bad record, so that is told, too: the key with unknown values.
     known = good | (fn.col(f"_is_{topic.key}").isNotNull() if topic.compacted else fn.lit(False))
     yield fn.when(known, fn.col("_time")).alias(EVENT_TIME)
     if topic.changelog:
-        yield fn.when(good, _deletes()).alias(DELETED)
+        yield fn.when(good, rules.deletes()).alias(DELETED)
     for field in topic.fields:
         if field.name != EVENT_TIME:
             yield fn.when(known if field.name == topic.key else good, fn.col(f"_is_{field.name}")).alias(field.name)
-
-
-def chain(checks: Iterable[tuple[Column, str | Column]]) -> Column:
-    """Text of the first check that is true, else null."""
-    first, *rest = [(check, fn.lit(name) if isinstance(name, str) else name) for check, name in checks]
-    return reduce(lambda case, pair: case.when(*pair), rest, fn.when(*first))
 
 
 def _with(frame: DataFrame, columns: dict[str, Column]) -> DataFrame:

@@ -57,6 +57,11 @@ class Window:
         """Windows that one event belongs to."""
         return self.size // self.pane
 
+    @property
+    def by_event_time(self) -> bool:
+        """Whether an event's own time says which windows it belongs to."""
+        return self.over == EVENT_TIME
+
 
 @dataclass(frozen=True)
 class Explode:

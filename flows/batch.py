@@ -66,7 +66,7 @@ def run_batch(
         build(spark, settings, catalog, claimed, incremental=incremental)
         gated = insist(gate(spark, settings, catalog, claimed))
     built = [one for one in control.builds(settings) if one.build == claimed.build]
-    if in_kappa(last_done(settings)) and not to_lambda:
+    if in_kappa(last_done(settings), catalog) and not to_lambda:
         return BatchRun(claimed, tuple(landed), tuple(built), gated, None)
     done = publish(settings, catalog, claimed.build, why=why, to_lambda=to_lambda)
     return BatchRun(claimed, tuple(landed), tuple(built), gated, done)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import tenacity
@@ -28,9 +28,14 @@ def start(
     run: Name | None = None,
     rate: int | None = None,
     from_archive: bool = False,
+    views: Sequence[Name] | None = None,
 ) -> State:
-    """Starts a replay in the background, or goes on with the one that was begun; returns once it runs."""
-    return control.start(settings, declared(settings, catalog, run=run, rate=rate, from_archive=from_archive).id)
+    """Starts a replay in the background, or goes on with the one that was begun; returns once it runs.
+
+    It computes every view, or only some ``views``.
+    """
+    of = catalog if views is None else _only(catalog, views)
+    return control.start(settings, declared(settings, of, run=run, rate=rate, from_archive=from_archive).id)
 
 
 def declared(
@@ -53,6 +58,17 @@ def declared(
     if rate is not None:
         throttle.set_limit(settings, chosen.id, rate)
     return chosen
+
+
+def _only(catalog: Catalog, views: Sequence[Name]) -> Catalog:
+    never = [view for view in views if not catalog.view(view).reproducible]
+    if never:
+        raise Refused(
+            f"no replay gives {', '.join(never)}: it counts by processing time",
+            where="--views",
+            todo="leave it out; it stays with its run",
+        )
+    return catalog.only(views)
 
 
 def drive(settings: Settings, catalog: Catalog, *, run: Name | None = None, from_archive: bool = False) -> None:

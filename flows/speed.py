@@ -31,7 +31,7 @@ def start(settings: Settings, catalog: Catalog, *, new: bool = False) -> State:
     control.require_same_definitions(catalog, runs.run(settings, current))
     state = control.start(settings, current)
     serve_run(settings, catalog, current, "lk speed start")
-    for run in _warm(settings, catalog):
+    for run in [*_others(settings, catalog, current), *_warm(settings, catalog)]:
         control.start(settings, run)
     return state
 
@@ -69,13 +69,20 @@ def _start(settings: Settings, catalog: Catalog) -> Cut:
         from flows.batch import build_anew  # brings Spark, which no other start needs here
 
         return build_anew(settings, catalog).cut
-    if last and in_kappa(last):
+    if last and in_kappa(last, catalog):
         raise Refused(
             "Kappa serves: a new run there is a replay",
             where=f"publication {last.seq}",
             todo="`lk replay start`, then `lk switch kappa`; or `lk switch lambda` first",
         )
     return published_cut(settings)
+
+
+def _others(settings: Settings, catalog: Catalog, current: Name) -> list[Name]:
+    """The other runs that serve: views that were switched, or could not be, stay with theirs."""
+    serving = roles.serving_runs(settings) - {current}
+    known = [run for run in runs.runs(settings) if run.id in serving]
+    return [run.id for run in known if not changed(catalog, run.views, run.decoders)]
 
 
 def _warm(settings: Settings, catalog: Catalog) -> list[Name]:

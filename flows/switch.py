@@ -14,7 +14,7 @@ from core.errors import Refused
 from core.ident import Name
 from flows import replay
 from flows.batch import BatchRun, batch_session, run_batch
-from flows.switch_plan import refuse_changed
+from flows.switch_plan import refuse_changed, refuse_mixed
 from infra import comparisons, faults, roles, runs
 from infra.comparisons import Comparison
 from infra.control import Publication
@@ -51,8 +51,8 @@ def to_kappa(
     A run that was compared already is not compared again: when it differed it is refused.
     """
     began = time.monotonic()
-    serving = _kappa_run(settings, catalog)
-    if serving is not None and run in (None, serving) and replaying.open_replay(settings, catalog) is None:
+    serving = run if run and _serves(settings, catalog, run) else _kappa_run(settings, catalog)
+    if serving and (run == serving or (run is None and replaying.open_replay(settings, catalog) is None)):
         last = repair.last_done(settings)
         assert last is not None
         return Switched(last, serving, (), time.monotonic() - began, already=True)
@@ -74,9 +74,10 @@ def to_kappa(
 def to_lambda(settings: Settings, catalog: Catalog, *, why: str = "lk switch lambda") -> BatchRun:
     """Builds at a cut of the run that serves, and serves the build with the run's partials after it.
 
-    Raises Refused when that run computes other definitions.
+    Raises Refused when that run computes other definitions, or only some of the views.
     """
     refuse_changed(settings, catalog)
+    refuse_mixed(settings, catalog)
     return run_batch(settings, catalog, why=why, to_lambda=True)
 
 
@@ -91,7 +92,7 @@ def rollback(
 
 
 def prove(settings: Settings, catalog: Catalog, run: Name) -> list[Comparison]:
-    """Builds every view in full at an epoch's end of the run, and compares the run with that, once its gate passed."""
+    """Builds a run's views in full at the end of one of its epochs, and compares the run with that, once gated."""
     claimed = claim(settings, catalog, run)
     faults.reach("replay.2_before_compare")
     with batch_session(settings) as spark:
@@ -108,6 +109,13 @@ def _kappa_run(settings: Settings, catalog: Catalog) -> Name | None:
     found = {pin.run for pin in pins.values()}
     same = set(catalog.reproducible) <= pins.keys() and not changed_since(last, catalog)
     return found.pop() if same and all(pin.mode == "kappa" for pin in pins.values()) and len(found) == 1 else None
+
+
+def _serves(settings: Settings, catalog: Catalog, run: Name) -> bool:
+    """Whether a run serves every view that it could be switched for, alone."""
+    last, views = repair.last_done(settings), switch.same_views(catalog, runs.run(settings, run))
+    pins = last.pins if last else {}
+    return bool(views) and all(v in pins and (pins[v].mode, pins[v].run) == ("kappa", run) for v in views)
 
 
 def require_run(settings: Settings, run: Name) -> Name:

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 
 from core.catalog import Catalog
 from core.changed import refusal
+from core.errors import Refused
 from core.ident import Name
 from infra import control, delta, lake, roles, runs
 from infra.control import Built
+from infra.runs import Run
 from infra.settings import Settings
 from serving import repair
-from serving.publish import changed_since
+from serving.publish import changed_since, in_kappa, kappa_views
 from speed import replay as replaying
 from speed.replay import Log
 
@@ -73,8 +75,8 @@ def to_kappa(settings: Settings, catalog: Catalog, run: Name | None = None, *, f
         measured=known,
         seconds=(records - done) / known[1] if known else None,
         bytes=lake.size(lake.run(settings, serving)) if serving else None,
-        compared=catalog.reproducible,
-        unswitched=_unswitched(settings, catalog),
+        compared=tuple(view for view in catalog.reproducible if begun is None or view in begun.views),
+        unswitched=_unswitched(settings, catalog, begun),
         readers=_READERS + "while a replay without --rate catches up, and during the proof, "
         f"answers are up to {settings.yield_seconds:g} s older",
     )
@@ -83,6 +85,7 @@ def to_kappa(settings: Settings, catalog: Catalog, run: Name | None = None, *, f
 def to_lambda(settings: Settings, catalog: Catalog) -> LambdaPlan:
     """What a switch to Lambda would do; nothing is changed. Raises Refused where it would be refused."""
     refuse_changed(settings, catalog)
+    refuse_mixed(settings, catalog)
     logs = replaying.look(settings, catalog)
     records = sum(log.end for log in logs)
     last = _last_build(settings)
@@ -97,7 +100,7 @@ def to_lambda(settings: Settings, catalog: Catalog) -> LambdaPlan:
         seconds=more * sum(built.seconds for built in last) if last else None,
         bytes=int(more * sum(lake.size(lake.batch(settings, b.view, b.build)) for b in last)) if last else None,
         built=catalog.reproducible,
-        unswitched=_unswitched(settings, catalog),
+        unswitched=_unswitched(settings, catalog, None),
         readers=_READERS + f"during the build answers are up to {settings.yield_seconds:g} s older",
     )
 
@@ -107,6 +110,18 @@ def refuse_changed(settings: Settings, catalog: Catalog) -> None:
     others = changed_since(repair.last_done(settings), catalog)
     if others:
         raise refusal(others, "the run that serves was declared", where=f"run {roles.current(settings)}")
+
+
+def refuse_mixed(settings: Settings, catalog: Catalog) -> None:
+    """Raises Refused when some views are in Kappa and some are not: no one run could go on under both."""
+    last = repair.last_done(settings)
+    some = kappa_views(last)
+    if last and some and not in_kappa(last, catalog):
+        raise Refused(
+            f"only some views are in Kappa: {', '.join(some)}",
+            where=f"publication {last.seq}",
+            todo="serve what was before: `lk rollback`; or all of them on one new run: `lk speed start --new`",
+        )
 
 
 def mode(settings: Settings) -> str:
@@ -131,9 +146,10 @@ def _done(settings: Settings, run: Name) -> int:
     return last.end.size if last else 0
 
 
-def _unswitched(settings: Settings, catalog: Catalog) -> dict[Name, str]:
+def _unswitched(settings: Settings, catalog: Catalog, run: Run | None) -> dict[Name, str]:
     last = repair.last_done(settings)
     served = last.pins if last else {}
     gone = {view: "its definition is not there any more" for view in served if view not in catalog.views}
     never = "it counts by processing time, which nothing gives again"
-    return gone | {view: never for view in catalog.views if view not in catalog.reproducible}
+    other = {v: f"run {run.id} does not compute it" for v in catalog.views if v not in run.views} if run else {}
+    return gone | other | {view: never for view in catalog.views if view not in catalog.reproducible}

@@ -17,6 +17,7 @@ import pyarrow as pa
 from core.cut import Cut
 from core.errors import Refused
 from core.ident import Name
+from core.rebuild import Rebuild
 from infra import delta, lake, leases
 from infra.leases import Lease
 from infra.settings import Settings
@@ -26,13 +27,13 @@ if TYPE_CHECKING:
 
 Mode = Literal["lambda", "batch", "speed", "kappa"]
 State = Literal["intent", "done", "reverted"]
-How = Literal["full", "incremental"]
+How = Literal["full", "incremental", "range"]
 
 _TIME = pa.timestamp("us", tz="UTC")
 _TEXT = pa.string()
 CLAIMS = pa.schema(
     {"build": _TEXT, "run": _TEXT, "epoch": pa.int64(), "cut": _TEXT, "at": _TIME, "who": _TEXT}
-    | {"views": _TEXT, "decoders": _TEXT}
+    | {"views": _TEXT, "decoders": _TEXT, "rebuild": _TEXT}
 )
 BUILDS = pa.schema(
     {"build": _TEXT, "view": _TEXT, "digest": _TEXT, "cut": _TEXT, "path": _TEXT, "rows": pa.int64()}
@@ -59,6 +60,7 @@ ROUTES = pa.schema(
     {"seq": pa.int64(), "what": _TEXT, "route": _TEXT, "run": _TEXT, "digest": _TEXT, "topics": _TEXT}
     | {"replays": pa.bool_(), "cut": _TEXT, "at": _TIME, "who": _TEXT}
 )
+REDRIVES = pa.schema({"seq": pa.int64(), "state": _TEXT, "ends": _TEXT, "origins": _TEXT, "at": _TIME, "who": _TEXT})
 _TABLES = {
     "claims": CLAIMS,
     "builds": BUILDS,
@@ -67,11 +69,13 @@ _TABLES = {
     "quality": QUALITY,
     "endings": ENDINGS,
     "routes": ROUTES,
+    "redrives": REDRIVES,
 }
 _FENCED = {
     "control": ("claims", "publications", "endings"),
     "batch": ("builds", "quality", "comparisons"),
     "routes": ("routes",),
+    "redrives": ("redrives",),
 }
 
 
@@ -79,7 +83,7 @@ _FENCED = {
 class Claim:
     """A cut that a build is to be complete up to, written before landing; ``run`` and ``epoch`` pair with it.
 
-    Without a run, ``epoch`` is -1 and the cut is where the log ended.
+    Without a run, ``epoch`` is -1 and the cut is where the log ended. A ``rebuild`` copies all but a range of windows.
     """
 
     build: Name
@@ -90,6 +94,7 @@ class Claim:
     who: str
     views: Mapping[Name, Name]
     decoders: Mapping[Name, Name]
+    rebuild: Rebuild | None = None
 
 
 @dataclass(frozen=True)
@@ -151,7 +156,7 @@ def table_path(settings: Settings, table: str) -> str:
 
 @contextlib.contextmanager
 def hold(settings: Settings, name: str) -> Iterator[Lease]:
-    """Holds the lease "control", "batch" or "routes", with the tables that it protects made and fenced."""
+    """Holds the lease "control", "batch", "routes" or "redrives", with the tables that it protects made and fenced."""
     paths = []
     for table in _FENCED[name]:
         paths.append(table_path(settings, table))
@@ -176,8 +181,8 @@ def claim_of(settings: Settings, build: Name) -> Claim:
 
 def add_claim(settings: Settings, lease: Lease, claim: Claim) -> None:
     """Writes a claim, under the lease "control"."""
-    row = as_row(claim, run=claim.run, views=json.dumps(claim.views), decoders=json.dumps(claim.decoders))
-    append(settings, lease, "claims", row)
+    texts = {"views": json.dumps(claim.views), "decoders": json.dumps(claim.decoders)}
+    append(settings, lease, "claims", as_row(claim, **texts, rebuild=claim.rebuild.text if claim.rebuild else None))
 
 
 def builds(settings: Settings) -> list[Built]:
@@ -245,6 +250,7 @@ def _claim(row: Mapping[str, Any]) -> Claim:
         who=row["who"],
         views=_names(row["views"]),
         decoders=_names(row["decoders"]),
+        rebuild=Rebuild.parse(text) if (text := row.get("rebuild")) else None,  # an older lake has no such column
     )
 
 

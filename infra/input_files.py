@@ -31,6 +31,7 @@ class Record(NamedTuple):
     key: bytes | None
     value: bytes | None
     timestamp: int | None = None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
 
 
 @dataclass

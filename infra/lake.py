@@ -41,7 +41,22 @@ def archive(settings: Settings, topic: Name, decoder: Name) -> str:
 
 def decoders(settings: Settings, topic: Name) -> tuple[Name, ...]:
     """The decoders that have an archive of this topic, by name."""
-    files, root = _filesystem(_path(settings, "archive", topic))
+    return _folders(_path(settings, "archive", topic))
+
+
+def archived(settings: Settings) -> tuple[Name, ...]:
+    """The topics that have an archive, by name."""
+    return _folders(_path(settings, "archive"))
+
+
+def builds(settings: Settings) -> tuple[tuple[Name, Name], ...]:
+    """Every view and build that has a table, by name."""
+    views = _folders(_path(settings, "batch"))
+    return tuple((view, build) for view in views for build in _folders(_path(settings, "batch", view)))
+
+
+def _folders(path: str) -> tuple[Name, ...]:
+    files, root = _filesystem(path)
     found = files.get_file_info(fs.FileSelector(root, allow_not_found=True))
     return tuple(sorted(Name(info.base_name) for info in found if info.type == fs.FileType.Directory))
 

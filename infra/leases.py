@@ -134,11 +134,15 @@ def fence(lease: Lease, path: str) -> None:
 
 
 def append(lease: Lease, path: str, rows: pa.Table) -> int:
-    """Appends under a lease and returns the table's version; a lost lease gives TryAgain and no commit."""
+    """Appends under a lease and returns the table's version; a lost lease gives TryAgain and no commit.
+
+    A column that an older table does not have is added to it.
+    """
     table = delta.table(path)
     lease.check_against(table)
+    commit = CommitProperties(app_transactions=[lease.fence])
     with _conflicts(lease.name):
-        write_deltalake(table, rows, mode="append", commit_properties=CommitProperties(app_transactions=[lease.fence]))
+        write_deltalake(table, rows, mode="append", schema_mode="merge", commit_properties=commit)
     return delta.version(path)
 
 

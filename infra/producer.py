@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from types import FrameType
-from typing import Any
+from typing import Any, cast
 
 from confluent_kafka import KafkaException, Producer
 
@@ -202,9 +202,8 @@ def _send(producer: Producer, topic: str, record: Record, account: Account, numb
     report = partial(account.report, number, record)
     while True:
         try:
-            producer.produce(
-                topic, record.value, record.key, on_delivery=report, timestamp=record.timestamp or 0
-            )  # 0 is now
+            at, headers = record.timestamp or 0, cast("Any", list(record.headers))  # 0 is now
+            producer.produce(topic, record.value, record.key, on_delivery=report, timestamp=at, headers=headers)
         except BufferError:
             producer.poll(0.05)
         except KafkaException as e:

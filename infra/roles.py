@@ -25,7 +25,7 @@ def roles(settings: Settings) -> Mapping[Name, Role]:
     ``idle``: any other run that neither serves nor would. ``abandoned`` and ``retired``: it has ended.
     """
     done, ended = _done(settings), endings(settings)
-    serving, warm = runs_of(done[-1] if done else None), runs_of(_target(done, ended.keys()))
+    serving, warm = runs_of(done[-1] if done else None), runs_of(_target(settings, done, ended.keys()))
     served = frozenset().union(*map(runs_of, done))
     found: dict[Name, Role] = {}
     for run in runs.runs(settings):
@@ -81,13 +81,15 @@ class Serving:
 
 
 def target(settings: Settings) -> Publication | None:
-    """What `lk rollback` goes back to: the newest publication before the last whose runs have not all ended."""
-    return _target(_done(settings), endings(settings).keys())
+    """What `lk rollback` goes back to: the newest publication before the last whose runs and builds are all there."""
+    return _target(settings, _done(settings), endings(settings).keys())
 
 
-def _target(done: Sequence[Publication], ended: AbstractSet[Name]) -> Publication | None:
+def _target(settings: Settings, done: Sequence[Publication], ended: AbstractSet[Name]) -> Publication | None:
     earlier = [p for p in done[:-1] if p.pins != done[-1].pins and not runs_of(p) & ended]
-    return earlier[-1] if earlier else None
+    freed = {(b.view, b.build) for b in control.builds(settings) if not b.passed} if earlier else set()
+    whole = [p for p in earlier if not any((view, pin.build) in freed for view, pin in p.pins.items())]
+    return whole[-1] if whole else None
 
 
 def runs_of(publication: Publication | None) -> frozenset[Name]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from core.ident import Name
 from infra import trino
+from infra.runs import HEAD
 from infra.settings import Settings
 
 SERVING, PINNED = "serving", "pinned"
@@ -37,6 +38,11 @@ class Served:
     inner: str
     text: str
     broken: bool = False
+
+    @property
+    def alone(self) -> bool:
+        """Whether it pins all partials of a run and no build: Kappa."""
+        return self.build is None and self.run is not None and self.epoch < HEAD
 
 
 _BROKEN = Served(None, None, -1, "", "", broken=True)

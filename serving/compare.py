@@ -1,17 +1,18 @@
-"""Compares a run with a build at equal offsets: every view, every key, every stored column, in Spark and in Trino."""
+"""Compares what a run holds with a build at equal offsets: every key, every stored column, in Spark and in Trino."""
 
 from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as fn
 
 from core.catalog import Catalog
 from core.cut import Cut
+from core.differences import differences, first, totals
 from core.errors import Refused
 from core.ident import Name
 from core.merge import merge_sql
@@ -21,18 +22,16 @@ from infra import comparisons, control, faults, lake, runs, trino
 from infra.comparisons import Comparison
 from infra.control import Claim, Pin
 from infra.progress import bar
-from infra.runs import HEAD
+from infra.runs import HEAD, Run
 from infra.settings import Settings
 from serving import change, texts
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
-
-SHOWN = 10  # keys that differ are listed up to here; all are counted
+    from pyspark.sql import DataFrame, SparkSession
 
 
 def compare(spark: SparkSession, settings: Settings, catalog: Catalog, claim: Claim) -> list[Comparison]:
-    """Compares the build of a claim with the run that it was claimed for, up to the claimed epoch.
+    """Compares the build of a claim with the run that it was claimed for, alone, up to the claimed epoch.
 
     The result is written to control.comparisons, whatever it says. Raises Refused when there is nothing to compare.
     """
@@ -40,55 +39,59 @@ def compare(spark: SparkSession, settings: Settings, catalog: Catalog, claim: Cl
         raise Refused("the cut was claimed without a run", where=f"build {claim.build}", todo="name a run")
     run = runs.run(settings, claim.run)
     views = [view for view, digest in run.views.items() if claim.views.get(view) == digest]
-    _register(settings, claim, views)
+    pins = {view: _alone(catalog.view(view), run) for view in views}
     found = []
     with control.hold(settings, "batch") as lease, bar("comparing", len(views), "") as done:
-        for view in views:
-            lease.check()
-            faults.reach("replay.3_in_compare")
-            gaps = any(catalog.topic(source).compacted for source in catalog.view(view).sources)
-            one = _compare(spark, settings, catalog.view(view), claim, run, gaps=gaps)
+        for one in _each(spark, settings, catalog, claim, pins):
             comparisons.add(settings, lease, one)
             found.append(one)
             done(len(found))
     return found
 
 
-def differences(view: View, build: DataFrame, run: DataFrame) -> DataFrame:
-    """One row per key of either side: how often each side has it, both sides' columns, and how many of them differ.
+def drift(
+    spark: SparkSession, settings: Settings, catalog: Catalog, claim: Claim, pins: Mapping[Name, Pin]
+) -> list[Comparison]:
+    """Compares the build of a claim with what these pins serve, build and partials, up to the claimed epoch.
 
-    Keys are compared null-safe, and columns too; a side that has a key twice gives ``n_build`` or ``n_run`` of 2.
+    It proves nothing about the run alone, so it is no evidence for a switch, and is not written.
     """
-    keys = [column.name for column in view.key_columns]
-    cells = [column.name for column in view.stored_columns if column.name not in keys]
-    sides = reduce(lambda a, b: a.unionByName(b), (_side(build, keys, cells, 1), _side(run, keys, cells, 0)))
-    both = sides.groupBy(*keys).agg(
-        fn.sum("_build").alias("n_build"),
-        fn.sum(1 - fn.col("_build")).alias("n_run"),
-        fn.max(fn.when(fn.col("_build") == 1, fn.col("_cells"))).alias("build"),
-        fn.max(fn.when(fn.col("_build") == 0, fn.col("_cells"))).alias("run"),
-    )
-    unequal = [(~fn.col(f"build.{cell}").eqNullSafe(fn.col(f"run.{cell}"))).cast("bigint") for cell in cells]
-    once = (fn.col("n_build") == 1) & (fn.col("n_run") == 1)
-    return both.withColumn("n_cells", fn.when(once, reduce(lambda a, b: a + b, unequal)).otherwise(0))
+    found = []
+    with control.hold(settings, "batch"), bar("comparing", len(pins), "") as done:
+        for one in _each(spark, settings, catalog, claim, pins):
+            found.append(one)
+            done(len(found))
+    return found
 
 
-def _side(frame: DataFrame, keys: list[str], cells: list[str], which: int) -> DataFrame:
-    return frame.select(*keys, fn.struct(*cells).alias("_cells"), fn.lit(which).cast("bigint").alias("_build"))
+def _alone(view: View, run: Run) -> Pin:
+    return Pin(None, run.id, HEAD - 1, Cut(), run.views[Name(view.name)], "kappa", texts.shape(view))
+
+
+def _each(
+    spark: SparkSession, settings: Settings, catalog: Catalog, claim: Claim, pins: Mapping[Name, Pin]
+) -> Iterator[Comparison]:
+    """Each view's build against what its pin names; all pins are of the claim's run."""
+    assert claim.run is not None
+    run = runs.run(settings, claim.run)
+    for view in pins:
+        change.register_pair(settings, view, claim.build, run.id)
+    for view, pin in pins.items():
+        faults.reach("replay.3_in_compare")
+        gaps = any(catalog.topic(source).compacted for source in catalog.view(view).sources)
+        yield _compare(spark, settings, catalog.view(view), claim, run, pin, gaps=gaps)
 
 
 def _compare(
-    spark: SparkSession, settings: Settings, view: View, claim: Claim, run: runs.Run, *, gaps: bool
+    spark: SparkSession, settings: Settings, view: View, claim: Claim, run: Run, pin: Pin, *, gaps: bool
 ) -> Comparison:
     began, name = time.monotonic(), Name(view.name)
     build = spark.read.format("delta").load(lake.batch(settings, name, claim.build))
-    parts = spark.read.format("delta").load(lake.speed(settings, run.id, name))
-    _refuse_crossing(parts, claim, name)
-    whole = merged(view, parts.where(fn.col("last_epoch") <= claim.epoch))
+    whole = merged(view, _pinned(spark, settings, view, claim, pin))
     found = differences(view, comparable(view, build, gaps=gaps), comparable(view, whole, gaps=gaps)).persist()
     try:
-        totals = _totals(found)
-        first = _first(view, found) if any(totals[n] for n in ("only_build", "only_run", "repeated", "cells")) else []
+        counts = totals(found)
+        shown = first(view, found) if any(counts[n] for n in ("only_build", "only_run", "repeated", "cells")) else []
     finally:
         found.unpersist()
     return Comparison(
@@ -99,12 +102,25 @@ def _compare(
         head=run.head.only(view.sources),
         view=name,
         digest=claim.views[name],
-        **totals,
-        first=json.dumps(first),
-        trino=_trino_agrees(settings, view, claim, run, gaps=gaps),
+        **counts,
+        first=json.dumps(shown),
+        trino=_trino_agrees(settings, view, claim, pin, gaps=gaps),
         at=datetime.now(UTC),
         seconds=time.monotonic() - began,
     )
+
+
+def _pinned(spark: SparkSession, settings: Settings, view: View, claim: Claim, pin: Pin) -> DataFrame:
+    """The rows that a pin names up to the claimed epoch; those of its build come before every epoch."""
+    assert pin.run is not None
+    name, columns = Name(view.name), [*(column.name for column in view.stored_columns), "last_epoch"]
+    parts = spark.read.format("delta").load(lake.speed(settings, pin.run, name))
+    _refuse_crossing(parts, claim, name)
+    after = parts.where((fn.col("first_epoch") > pin.epoch) & (fn.col("last_epoch") <= claim.epoch)).select(*columns)
+    if pin.build is None:
+        return after
+    base = spark.read.format("delta").load(lake.batch(settings, name, pin.build))
+    return after.unionByName(base.withColumn("last_epoch", fn.lit(pin.epoch).cast("bigint")).select(*columns))
 
 
 def _refuse_crossing(parts: DataFrame, claim: Claim, view: Name) -> None:
@@ -117,39 +133,10 @@ def _refuse_crossing(parts: DataFrame, claim: Claim, view: Name) -> None:
         )
 
 
-def _totals(found: DataFrame) -> dict[str, int]:
-    def count(condition: Column) -> Column:
-        return fn.count_if(condition)
-
-    row: Any = found.agg(
-        count((fn.col("n_build") > 0) & (fn.col("n_run") > 0)).alias("keys"),
-        count(fn.col("n_run") == 0).alias("only_build"),
-        count(fn.col("n_build") == 0).alias("only_run"),
-        count((fn.col("n_build") > 1) | (fn.col("n_run") > 1)).alias("repeated"),
-        fn.coalesce(fn.sum("n_cells"), fn.lit(0)).alias("cells"),
-    ).first()
-    return {name: int(value) for name, value in row.asDict().items()}
-
-
-def _first(view: View, found: DataFrame) -> list[Any]:
-    keys = [column.name for column in view.key_columns]
-    wrong = (fn.col("n_build") != 1) | (fn.col("n_run") != 1) | (fn.col("n_cells") > 0)
-    text = fn.to_json(fn.struct(fn.struct(*keys).alias("key"), "n_build", "n_run", "build", "run"))
-    ordered = found.where(wrong).orderBy(*keys).limit(SHOWN)
-    return [json.loads(row["text"]) for row in ordered.select(text.alias("text")).collect()]
-
-
-def _register(settings: Settings, claim: Claim, views: list[Name]) -> None:
-    for view in views:
-        assert claim.run is not None
-        change.register_pair(settings, view, claim.build, claim.run)
-
-
-def _trino_agrees(settings: Settings, view: View, claim: Claim, run: runs.Run, *, gaps: bool) -> bool:
+def _trino_agrees(settings: Settings, view: View, claim: Claim, pin: Pin, *, gaps: bool) -> bool:
     """The merge that Trino would run gives as many rows as the build, with the same hash over all stored columns."""
     digest = claim.views[Name(view.name)]
     build = Pin(claim.build, None, HEAD, claim.cut, digest, "batch", texts.shape(view))
-    pin = Pin(None, run.id, HEAD - 1, Cut(), digest, "kappa", texts.shape(view))
     sides = [texts.parts(view, build), texts.parts(view, pin, newest=claim.epoch)]
     columns = [column.name for column in view.stored_columns if not (gaps and column.name == ROWS)]
     answers = [trino.query(settings, _hash_sql(view, parts, columns)).rows for parts in sides]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,14 +48,15 @@ def publish(
     with control.hold(settings, "control") as lease:
         now = current(settings, catalog, lease)
         if not to_lambda:
-            _refuse_in_kappa(now, build)
+            _refuse_in_kappa(now, catalog, build)
         claim = control.claim_of(settings, build)
         evidence = _evidence(settings, catalog, claim)
-        pins, kept = _build_pins(settings, catalog, claim, now)
+        pins, kept = _build_pins(settings, catalog, claim, now, [] if to_lambda else kappa_views(now.last))
         change.register_archives(settings, claim.decoders)
         if now.last and pins == now.last.pins:
             return now.last
         if not rollback:
+            _refuse_another_base(claim, now)
             _refuse_going_back(settings, catalog, now, pins)
         check_crossing(settings, pins)
         if kept:
@@ -80,9 +81,16 @@ def said(settings: Settings) -> Now:
     return Now(last, last.pins, {view: last.texts[view] for view in last.pins})
 
 
-def in_kappa(publication: Publication | None) -> bool:
-    """Whether any view serves a run alone, by a switch."""
-    return publication is not None and any(pin.mode == "kappa" for pin in publication.pins.values())
+def kappa_views(publication: Publication | None) -> list[Name]:
+    """The views that serve a run alone, by a switch."""
+    return [view for view, pin in publication.pins.items() if pin.mode == "kappa"] if publication else []
+
+
+def in_kappa(publication: Publication | None, catalog: Catalog) -> bool:
+    """Whether every view that could be switched to a run alone was, as far as it is served."""
+    switched = kappa_views(publication)
+    served = publication.pins.keys() if publication else set[Name]()
+    return bool(switched) and all(view in switched for view in catalog.reproducible if view in served)
 
 
 def changed_since(publication: Publication | None, catalog: Catalog) -> list[str]:
@@ -91,8 +99,8 @@ def changed_since(publication: Publication | None, catalog: Catalog) -> list[str
     return changed(catalog, {view: pin.digest for view, pin in pins.items() if view in catalog.views})
 
 
-def _refuse_in_kappa(now: Now, build: Name) -> None:
-    if in_kappa(now.last):
+def _refuse_in_kappa(now: Now, catalog: Catalog, build: Name) -> None:
+    if in_kappa(now.last, catalog):
         raise Refused(
             "Kappa serves, which needs no build",
             where=f"build {build}; publication {now.last.seq if now.last else 0}",
@@ -121,17 +129,24 @@ def _evidence(settings: Settings, catalog: Catalog, claim: Claim) -> dict[str, A
     if others:
         raise refusal(others, "the build was claimed", where=f"build {claim.build}")
     gate = {view: {"rows": b.rows, "how": b.how, "at": b.at.isoformat()} for view, b in rows.items()}
-    return {"build": claim.build, "cut": claim.cut.as_dict(), "gate": gate}
+    again = {"rebuild": claim.rebuild.text} if claim.rebuild else {}
+    return {"build": claim.build, "cut": claim.cut.as_dict(), "gate": gate, **again}
 
 
-def _build_pins(settings: Settings, catalog: Catalog, claim: Claim, now: Now) -> tuple[dict[Name, Pin], list[Name]]:
-    """The pins of a build, and the views that keep what they serve: the run that serves computes them otherwise."""
-    serving = {pin.run for view, pin in now.pins.items() if pin.run and view in claim.views}
+def _build_pins(
+    settings: Settings, catalog: Catalog, claim: Claim, now: Now, alone: Sequence[Name]
+) -> tuple[dict[Name, Pin], list[Name]]:
+    """The pins of a build, and the views that keep what they serve: the run that serves computes them otherwise.
+
+    Views that serve a run ``alone`` go on without a build.
+    """
+    wanted = {view: digest for view, digest in claim.views.items() if view not in alone}
+    serving = {pin.run for view, pin in now.pins.items() if pin.run and view in wanted}
     run_id = claim.run if claim.run in serving or not serving else _newest(settings, serving)
     run = runs.run(settings, run_id) if run_id else None
     epoch = _epoch(settings, claim, run) if run else -1
     pins, kept = dict(now.pins), list[Name]()
-    for view, digest in claim.views.items():
+    for view, digest in wanted.items():
         fits = run is not None and run.views.get(view) == digest
         before = now.pins.get(view)
         if before and before.run and not fits:
@@ -146,7 +161,7 @@ def _build_pins(settings: Settings, catalog: Catalog, claim: Claim, now: Now) ->
             mode="lambda" if fits else "batch",
             shape=texts.shape(catalog.view(view)),
         )
-    if len(kept) == len(claim.views):
+    if len(kept) == len(wanted):
         others = [f"view {view}" for view in kept]
         raise refusal(others, "the run was declared", where=f"run {run_id}; build {claim.build} passed its gate")
     return dict(sorted(pins.items())), kept
@@ -167,6 +182,18 @@ def _epoch(settings: Settings, claim: Claim, run: runs.Run) -> int:
             todo="run `lk batch` again: it claims a cut of that run",
         )
     return max(found.number, claim.epoch) if claim.run == run.id else found.number
+
+
+def _refuse_another_base(claim: Claim, now: Now) -> None:
+    """A range rebuild is a copy of what was served: what was published since would be lost."""
+    bases = claim.rebuild.bases if claim.rebuild else {}
+    others = [view for view, base in bases.items() if view not in now.pins or now.pins[view].build != base]
+    if others:
+        raise Refused(
+            f"{claim.build} was made from another build than the one that is served now: {', '.join(others)}",
+            where=f"build {claim.build}; publication {now.last.seq if now.last else 0}",
+            todo="rebuild the range again: `lk build --views ... --from ... --to ...`",
+        )
 
 
 def _refuse_going_back(settings: Settings, catalog: Catalog, now: Now, pins: Mapping[Name, Pin]) -> None:

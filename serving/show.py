@@ -7,7 +7,7 @@ from core.errors import Refused, Usage
 from core.ident import Name, quoted
 from core.merge import serving_sql
 from core.view import View
-from infra import control, trino
+from infra import control, delta, lake, trino
 from infra.control import Pin
 from infra.served import SERVING
 from infra.settings import Settings
@@ -46,6 +46,12 @@ def _published(settings: Settings, catalog: Catalog, view: View, seq: int) -> st
             f"the definition of {view.name} changed since publication {seq}",
             where=f"then {pin.digest}, now {catalog.digest(view.name)}",
             todo=f"read its table, batch.{view.name}__{pin.build}, with `lk query`",
+        )
+    if not delta.exists(lake.batch(settings, Name(view.name), pin.build)):
+        raise Refused(
+            f"build {pin.build}, which publication {seq} pinned, is not kept any more",
+            where="`lk tidy` frees what nothing serves",
+            todo="choose a later publication: `lk publications`",
         )
     only_build = Pin(pin.build, None, -1, pin.cut, pin.digest, "batch", pin.shape)
     return serving_sql(view, texts.parts(view, only_build))

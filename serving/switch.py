@@ -64,7 +64,7 @@ def reset(
     declared = runs.run(settings, run)
     with control.hold(settings, "control") as lease:
         now = current(settings, catalog, lease)
-        mode: Mode = "kappa" if in_kappa(now.last) else "speed"
+        mode: Mode = "kappa" if in_kappa(now.last, catalog) else "speed"
         moved = {view: replace(_pin(catalog, declared, view), mode=mode) for view in declared.views}
         pins = {**now.pins, **moved}
         if now.last and pins == now.last.pins:
@@ -116,18 +116,19 @@ def _gone_back(last: Publication, leaving: int | None) -> Publication:
 def compared(settings: Settings, catalog: Catalog, run: Name) -> bool:
     """Whether every view that the run computes as it is defined now was compared, whatever was found."""
     declared, found = runs.run(settings, run), comparisons.newest(settings, run)
-    views = _same_views(catalog, declared)
+    views = same_views(catalog, declared)
     return bool(views) and all(view in found and found[view].digest == declared.views[view] for view in views)
 
 
-def _same_views(catalog: Catalog, run: Run) -> list[Name]:
+def same_views(catalog: Catalog, run: Run) -> list[Name]:
+    """The views of a run that it can be switched for: as they are defined now, and given again by the log."""
     known = catalog.reproducible
     return [view for view, digest in run.views.items() if view in known and catalog.digest(view) == digest]
 
 
 def _proof(settings: Settings, catalog: Catalog, run: Run) -> Mapping[Name, Comparison]:
     """The newest comparison of every view that the run computes as it is defined now; each must be equal."""
-    views = _same_views(catalog, run)
+    views = same_views(catalog, run)
     if not views:
         raise refusal(changed(catalog, run.views), "the run was declared", where=f"run {run.id}")
     found = comparisons.newest(settings, run.id)

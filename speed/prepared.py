@@ -16,8 +16,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
 from core.catalog import Catalog
-from core.decode import decode
+from core.decode import decode_originals
 from core.ident import Name
+from core.redriven import ORIGIN
 from core.view import View
 from infra.runs import Run
 from infra.settings import Settings
@@ -54,9 +55,9 @@ class Prepared:
         return None
 
     def put(self, records: DataFrame, topics: Sequence[Name]) -> bool:
-        """Fills the inbox; False, with nothing changed, when the records are too large for it."""
+        """Fills the inbox; False, with nothing changed, when the records are too large for it, or one is redriven."""
         rows = records.coalesce(1).select("topic", _json()).toArrow()
-        if rows.nbytes > LARGEST:
+        if rows.nbytes > LARGEST or pa.compute.any(pa.compute.match_substring(rows["json"], f'"{ORIGIN}"')).as_py():
             return False
         for topic in topics:
             mine = rows.filter(pa.compute.equal(rows["topic"], str(topic)))["json"]
@@ -90,7 +91,7 @@ def _records(spark: SparkSession, inbox: str, topic: Name) -> DataFrame:
 def _plan_topic(
     spark: SparkSession, catalog: Catalog, inbox: str, topic: Name, views: Sequence[View]
 ) -> tuple[tuple[Branch, Plan], ...] | None:
-    events = decode(catalog.topic(topic), _records(spark, inbox, topic))
+    events = decode_originals(catalog.topic(topic), _records(spark, inbox, topic))
     made = [(branch, planned(branch.frame)) for branch in branches(catalog.topic(topic), views, events)]
     plans = tuple((branch, plan) for branch, plan in made if plan is not None)
     return plans if len(plans) == len(made) else None

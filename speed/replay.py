@@ -88,13 +88,22 @@ def head_of(logs: Sequence[Log], *, from_archive: bool) -> Cut:
 
 
 def open_replay(settings: Settings, catalog: Catalog) -> Run | None:
-    """The replay that was begun and has neither served nor ended. Raises Refused when definitions changed since."""
+    """The replay that was begun and has neither served nor ended.
+
+    Raises Refused when it is not of exactly these views, or definitions changed since.
+    """
     its = roles.roles(settings)
     found = [run for run in runs.runs(settings) if its[run.id] == "replay"]
     if not found:
         return None
     run = found[-1]
-    others = changed(catalog, run.views, run.decoders) + [f"view {v}" for v in catalog.views if v not in run.views]
+    if run.views.keys() != catalog.views.keys():
+        raise Refused(
+            f"replay {run.id} computes other views: {', '.join(sorted(run.views))}",
+            where=f"run {run.id}",
+            todo=f"finish it: `lk switch kappa --run {run.id}`; or give it up: `lk replay abandon --run {run.id}`",
+        )
+    others = changed(catalog, run.views, run.decoders)
     if others:
         first = f"give the replay up (`lk replay abandon --run {run.id}`) and "
         raise refusal(others, "the replay was declared", where=f"run {run.id}", first=first)

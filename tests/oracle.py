@@ -45,12 +45,15 @@ def moment(ms: int) -> datetime:
 
 @lru_cache(maxsize=20_000)
 def decode_record(topic: str, record: Record) -> Event | str:
-    """The event, or the name of the first rule that the record breaks; asked about the same records many times."""
-    try:
-        text = _text(topic, record)
-        event = _trade(text) if topic == "trades" else _request(text)
-    except Bad as e:
-        return str(e)
+    """The event, or the rules that the record breaks, between commas; asked about the same records many times."""
+    event: Event = {}
+    broken = _bytes(topic, record)
+    if not set(broken) - {"null_key"}:
+        text = (record.value or b"").decode()
+        event, more = _trade(text) if topic == "trades" else _request(text)
+        broken += more
+    if broken:
+        return ",".join(broken)
     return {**event, "_topic": record.topic, "_partition": record.partition, "_offset": record.offset}
 
 
@@ -60,7 +63,7 @@ def events(records: Iterable[Record]) -> list[Event]:
 
 
 def quarantined(records: Iterable[Record]) -> list[tuple[int, int, str]]:
-    """Partition, offset and rule of every bad record, in order."""
+    """Partition, offset and rules of every bad record, in order."""
     found = ((r.partition, r.offset, decode_record(r.topic, r)) for r in records)
     return sorted((partition, offset, rule) for partition, offset, rule in found if isinstance(rule, str))
 
@@ -71,26 +74,29 @@ def expected(view: str, records: Iterable[Record]) -> Rows:
     return VIEWS[view](events(r for r in records if r.topic == topic))
 
 
-def _text(topic: str, record: Record) -> str:
-    if record.value is None:
-        raise Bad("null_value")
-    if len(record.value) > MAX_BYTES:
-        raise Bad("too_long")
+def _bytes(topic: str, record: Record) -> list[str]:
+    broken = ["null_value"] if record.value is None else []
+    value = record.value or b""
+    if len(value) > MAX_BYTES:
+        broken.append("too_long")
     try:
-        text = record.value.decode("utf-8")
+        value.decode("utf-8")
     except UnicodeDecodeError:
-        raise Bad("bad_utf8") from None
+        broken.append("bad_utf8")
     if topic == "trades" and record.key is None:
-        raise Bad("null_key")
-    return text
+        broken.append("null_key")
+    return broken
 
 
-def _trade(text: str) -> Event:
-    found = _object(text)
+def _trade(text: str) -> tuple[Event, list[str]]:
+    try:
+        found = _object(text)
+    except Bad as e:
+        return {}, [str(e)]
     version = found.get("version")
     version = "1" if version is None else version
     if version not in ("1", "2"):
-        raise Bad("unknown_version")
+        return {}, ["unknown_version"]
     if version == "2":
         side = found.get("side")
         found["type"] = None if side is None else side.lower()
@@ -98,20 +104,39 @@ def _trade(text: str) -> Event:
         found["id"] = None
     else:
         found["venue"] = None
-    event: Event = {
-        "type": _match("type", found, r"bid|ask|trade"),
-        "ticker": _match("ticker", found, r"[A-Z][A-Z0-9.]{0,11}"),
-        "price": Decimal(_match("price", found, r"-?[0-9]{1,8}(\.[0-9]{1,2})?")),
-    }
-    _require("price", event["price"] >= Decimal("0.01"))
-    event["size"] = int(_match("size", found, r"-?[0-9]{1,18}"))
-    _require("size", 1 <= event["size"] <= 1_000_000_000)
-    event["event_time"] = _time("event_time", int(_match("event_time", found, r"-?[0-9]{1,18}")))
-    event["id"] = found.get("id")
-    event["venue"] = None if found.get("venue") is None else _match("venue", found, r"[A-Z]{4}")
-    if event["price"] * event["size"] > 10_000_000_000:
-        raise Bad("rule_affordable")
-    return event
+    event, broken = _fields(
+        type=lambda: _match("type", found, r"bid|ask|trade"),
+        ticker=lambda: _match("ticker", found, r"[A-Z][A-Z0-9.]{0,11}"),
+        price=lambda: _price(_match("price", found, r"-?[0-9]{1,8}(\.[0-9]{1,2})?")),
+        size=lambda: _between("size", int(_match("size", found, r"-?[0-9]{1,18}")), 1, 1_000_000_000),
+        event_time=lambda: _time("event_time", int(_match("event_time", found, r"-?[0-9]{1,18}"))),
+        id=lambda: found.get("id"),
+        venue=lambda: None if found.get("venue") is None else _match("venue", found, r"[A-Z]{4}"),
+    )
+    if {"price", "size"} <= event.keys() and event["price"] * event["size"] > 10_000_000_000:
+        broken.append("rule_affordable")
+    return event, broken
+
+
+def _fields(**readers: Callable[[], Any]) -> tuple[Event, list[str]]:
+    """Every field that can be read, and the rules of those that cannot."""
+    event, broken = Event(), list[str]()
+    for name, read in readers.items():
+        try:
+            event[name] = read()
+        except Bad as e:
+            broken.append(str(e))
+    return event, broken
+
+
+def _price(text: str) -> Decimal:
+    _require("price", Decimal(text) >= Decimal("0.01"))
+    return Decimal(text)
+
+
+def _between(field: str, value: int, least: int, most: int) -> int:
+    _require(field, least <= value <= most)
+    return value
 
 
 def _object(text: str) -> dict[str, str | None]:
@@ -161,19 +186,27 @@ _LINE = re.compile(
 )
 
 
-def _request(line: str) -> Event:
+def _request(line: str) -> tuple[Event, list[str]]:
     """One line of the combined log format; only what the views read."""
     found = _LINE.fullmatch(line)
     if not found:
-        raise Bad("no_match")
+        return {}, ["no_match"]
+    size = None if found[9] == "-" else int(found[9])
+    return _fields(
+        event_time=lambda: _log_time(found[4]),
+        status=lambda: _between("status", int(found[8]), 100, 599),
+        client=lambda: found[1],
+        path=lambda: found[6],
+        bytes=lambda: size,
+    )
+
+
+def _log_time(text: str) -> datetime:
     try:
-        at = datetime.strptime(found[4], "%d/%b/%Y:%H:%M:%S %z")
+        at = datetime.strptime(text, "%d/%b/%Y:%H:%M:%S %z")
     except ValueError:
         raise Bad("field_time") from None
-    time = _time("time", (at - EPOCH) // timedelta(milliseconds=1))
-    status, size = int(found[8]), None if found[9] == "-" else int(found[9])
-    _require("status", 100 <= status <= 599)
-    return {"client": found[1], "path": found[6], "status": status, "bytes": size, "event_time": time}
+    return _time("time", (at - EPOCH) // timedelta(milliseconds=1))
 
 
 def trade_stats(trades: Iterable[Event]) -> Rows:

@@ -37,7 +37,7 @@ def test_poison_of_every_kind_is_in_quarantine_once_and_good_records_are_not_aff
     assert held == found
     world.check()
     listed = world.here("quarantine", "list", "--limit", "10000", "--json").ok().json
-    assert [(q["topic"], q["partition"], q["offset"], q["rule"]) for q in listed] == [
+    assert [(q["topic"], q["partition"], q["offset"], ",".join(q["rules"])) for q in listed] == [
         (topic, *place) for topic in ("access_log", "trades") for place in quarantined(world, topic)
     ]
 

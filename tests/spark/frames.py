@@ -12,7 +12,7 @@ from core.view import View
 from tests.oracle import Record, Rows, moment
 
 _HEADER = pa.struct([("key", pa.string()), ("value", pa.binary())])
-_KAFKA = pa.schema(
+KAFKA = pa.schema(
     [
         ("key", pa.binary()),
         ("value", pa.binary()),
@@ -42,7 +42,7 @@ def from_kafka(spark: SparkSession, records: Iterable[Record]) -> DataFrame:
         }
         for r in records
     ]
-    return spark.createDataFrame(pa.Table.from_pylist(rows, _KAFKA)).coalesce(1)
+    return spark.createDataFrame(pa.Table.from_pylist(rows, KAFKA)).coalesce(1)
 
 
 def stored(spark: SparkSession, frame: DataFrame) -> DataFrame:

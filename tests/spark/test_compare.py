@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from core.differences import differences
 from core.measures import Count, Sum
 from core.view import Key, Rollup
-from serving.compare import differences
 
 VIEW = Rollup(
     name="sales",

@@ -10,15 +10,20 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from core.decode import RAW_COLUMNS, decode, decoded_columns, raw
+from core.decode import RAW_COLUMNS, decode, decode_originals, decoded_columns, raw
 from tests.oracle import Record, decode_record, moment
 from tests.spark.frames import dicts, from_kafka
+from views.programs.preferences import TOPIC as PREFERENCES
+from views.programs.profiles import TOPIC as PROFILES
 from views.trades import TOPIC as TRADES
 
 T0 = 1_763_712_000_000
 EVENT: dict[str, Any] = {"type": "bid", "ticker": "AAPL", "price": 12.34, "size": 100, "event_time": T0, "id": "7-1"}
 GOOD = json.dumps(EVENT, separators=(",", ":"))
 NEWER = '{"version":2,"side":"ASK","symbol":"MSFT","price":"1.50","size":"3","event_time":1763712000001,"venue":"XNAS"}'
+
+
+BAD_USER = b'{"user_id":"u1","city":"Oslo","level":-1,"theme":"x"}'
 
 
 def but(**changes: Any) -> str:
@@ -68,7 +73,13 @@ BAD: list[tuple[str, str | bytes | None]] = [
     ("unknown_version", but(version="x")),
     ("unknown_version", but(version=1.0)),
     ("unknown_version", but(version="")),
-    ("field_type", "{}"),
+    ("field_type,field_ticker,field_price,field_size,field_event_time", "{}"),
+    ("too_long,bad_utf8", b"x" * 70_000 + b"\xff"),
+    ("field_type,field_size", but(type="sell", size=0)),
+    ("field_ticker,field_venue", NEWER.replace("XNAS", "nasdaq").replace("MSFT", "msft")),
+    ("field_price,field_event_time", but(price=-5, event_time=5)),
+    ("field_size", but(size=10**9 + 1, price=99_999_999.99)),  # of a size that is none, no rule is asked
+    ("field_event_time,rule_affordable", but(price=99_999_999.99, size=1_000, event_time=0)),
     ("field_type", but(type="sell")),
     ("field_type", but(type="bid\n")),
     ("field_ticker", but(ticker=None)),
@@ -151,7 +162,7 @@ def decoded(spark: SparkSession) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("number", range(len(BAD)), ids=lambda n: f"{BAD[n][0]}-{str(BAD[n][1])[:40]}")
-def test_a_bad_record_names_its_rule(decoded: list[dict[str, Any]], number: int) -> None:
+def test_a_bad_record_names_every_rule_that_it_breaks(decoded: list[dict[str, Any]], number: int) -> None:
     rule, value = BAD[number]
     row = decoded[number]
     assert row["_error"] == rule
@@ -185,8 +196,38 @@ def test_a_good_record_is_read_exactly(decoded: list[dict[str, Any]], number: in
 def test_a_topic_with_a_key_refuses_records_without_one(spark: SparkSession) -> None:
     [row] = dicts(decode(TRADES, from_kafka(spark, trades(GOOD, key=None))))
     assert (row["_error"], row["_key"]) == ("null_key", None)
+    more = [None, "nope", but(type="sell")]
+    errors = [row["_error"] for row in dicts(decode(TRADES, from_kafka(spark, trades(*more, key=None))))]
+    assert errors == ["null_value,null_key", "null_key,not_json", "null_key,field_type"]
+    assert errors == [decode_record("trades", record) for record in trades(*more, key=None)]
     [row] = dicts(decode(replace(TRADES, key=None), from_kafka(spark, trades(GOOD, key=None))))
     assert row["_error"] is None
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "profiles", "preferences"),
+    [
+        (b"u1", b'{"user_id":"u1","city":"Oslo","level":0,"theme":"dark"}', None, None),
+        (b"u1", None, None, None),
+        (None, None, "null_key", "null_key"),
+        (b"\xff", None, "bad_utf8_key", "bad_utf8_key"),
+        (
+            b"\xff",
+            b'{"user_id":"u1","city":"Oslo","level":-1,"theme":"x"}',
+            "bad_utf8_key,field_level",
+            "bad_utf8_key,field_theme",
+        ),
+        (b"u1", b"{}", "field_user_id,field_city,field_level", "field_theme"),
+        (b"u1", b"\xff", "bad_utf8", "bad_utf8"),
+        (None, b"nope", "null_key,not_json", "null_key,not_json"),
+    ],
+)
+def test_a_changelog_is_asked_what_makes_sense(
+    spark: SparkSession, key: bytes | None, value: bytes | None, profiles: str | None, preferences: str | None
+) -> None:
+    for topic, wanted in ((PROFILES, profiles), (PREFERENCES, preferences)):
+        [row] = dicts(decode(topic, from_kafka(spark, [Record(topic.name, 0, 0, T0, key, value)])))
+        assert row["_error"] == wanted
 
 
 def test_the_columns_and_the_position(spark: SparkSession) -> None:
@@ -209,6 +250,7 @@ def test_a_source_without_headers(spark: SparkSession) -> None:
 
 
 def test_the_filter_for_good_events_does_not_parse_twice(spark: SparkSession) -> None:
-    frame = decode(TRADES, from_kafka(spark, trades(GOOD))).where("_error is null")
-    plan = frame._jdf.queryExecution().optimizedPlan().toString()
-    assert sum("parseJson" in line for line in plan.splitlines()) == 1
+    for read, times in ((decode_originals, 1), (decode, 2)):  # of a redriven copy its original is parsed, too
+        frame = read(TRADES, from_kafka(spark, trades(GOOD))).where("_error is null")
+        plan = frame._jdf.queryExecution().optimizedPlan().toString()
+        assert sum("parseJson" in line for line in plan.splitlines()) == times

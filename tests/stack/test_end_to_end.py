@@ -140,7 +140,7 @@ def test_speed_alone_shows_every_view_exactly(life: Life) -> None:
 
 
 def test_quarantined_records_are_listed_with_their_rule(life: Life) -> None:
-    listed = [(one["topic"], one["rule"]) for one in life.json("quarantine", "list")]
+    listed = [(one["topic"], *one["rules"]) for one in life.json("quarantine", "list")]
     assert listed == [("access_log", "no_match"), ("trades", "field_price")]
 
 

@@ -109,7 +109,7 @@ def test_quarantine_lists_each_bad_record_once_with_its_rule(stack: Settings, sp
     send(stack, catalog, 100, 0, POISON)
     catch_up(stack, spark, catalog, run)
     listed = list_quarantined(stack, catalog=catalog)
-    assert [(one.partition, one.offset, one.rule) for one in listed] == oracle.quarantined(
+    assert [(one.partition, one.offset, ",".join(one.rules)) for one in listed] == oracle.quarantined(
         log(stack, topic_of(catalog))
     )
     assert sorted(one.text for one in listed) == sorted(["{broken", "(no value)", '{"a":1}', "\\xff\\xfe"])

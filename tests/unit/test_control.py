@@ -4,13 +4,17 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 
 from core.cut import Cut
 from core.errors import Refused
 from core.ident import Name
-from infra import control
+from core.rebuild import Rebuild
+from infra import control, delta, redrives
 from infra.control import Built, Claim, Pin, Publication
+from infra.redrives import Redrive
 from infra.served import pins
 from infra.settings import Settings
 
@@ -37,6 +41,31 @@ def test_claims_come_back_and_are_found_by_build(settings: Settings) -> None:
     assert control.claim_of(settings, Name("b000002")) == without_run
     with pytest.raises(Refused, match="no build b000009"):
         control.claim_of(settings, Name("b000009"))
+
+
+def test_a_claim_of_a_range_comes_back_also_from_the_table_of_an_older_lake(settings: Settings) -> None:
+    older = pa.schema([field for field in control.CLAIMS if field.name != "rebuild"])
+    delta.create(control.table_path(settings, "claims"), older)
+    rebuild = Rebuild(AT.replace(microsecond=0), AT, {VIEW: Name("b000001")})
+    second = replace(CLAIM, build=Name("b000002"), rebuild=rebuild)
+    row = {"build": "b000001", "run": RUN, "epoch": 4, "cut": str(CUT), "at": AT, "who": "me"}
+    row |= {"views": '{"v": "d123"}', "decoders": '{"trades": "d123"}'}
+    write_deltalake(control.table_path(settings, "claims"), pa.Table.from_pylist([row], older), mode="append")
+    assert control.claims(settings) == [CLAIM]
+    with control.hold(settings, "control") as lease:
+        control.add_claim(settings, lease, second)
+    assert control.claims(settings) == [CLAIM, second]
+
+
+def test_the_newest_state_of_a_redrive_counts(settings: Settings) -> None:
+    intent = Redrive(1, "intent", CUT, {"trades/0/1": "f1", "trades/0/2": "f2"}, AT, "me")
+    with control.hold(settings, "redrives") as lease:
+        redrives.add(settings, lease, intent)
+        assert (redrives.redrives(settings), redrives.done(settings)) == ([intent], {})
+        done = replace(intent, state="done", origins={"trades/0/2": "f2"})
+        redrives.add(settings, lease, done)
+    assert (redrives.redrives(settings), redrives.done(settings)) == ([done], {"trades/0/2": "f2"})
+    assert done.topics == (Name("trades"),)
 
 
 def test_a_build_that_passes_later_counts(settings: Settings) -> None:

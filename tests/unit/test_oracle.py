@@ -47,9 +47,12 @@ def test_two_versions_of_a_trade() -> None:
         (trade(GOOD.replace(b"1763712000999", b"1")), "field_event_time"),
         (trade(GOOD.replace(b"12.34", b"99999999.99").replace(b":100", b":1000")), "rule_affordable"),
         (Record("access_log", 0, 0, 0, None, b"GET /"), "no_match"),
+        (trade(b"{}", key=None), "null_key,field_type,field_ticker,field_price,field_size,field_event_time"),
+        (trade(None, key=None), "null_value,null_key"),
+        (trade(GOOD.replace(b"bid", b"bit").replace(b":100", b":0")), "field_type,field_size"),
     ],
 )
-def test_the_rule_that_a_record_breaks(record: Record, rule: str) -> None:
+def test_the_rules_that_a_record_breaks(record: Record, rule: str) -> None:
     assert decode_record(record.topic, record) == rule
 
 
