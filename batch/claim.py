@@ -27,8 +27,8 @@ class _Pair:
 def claim(settings: Settings, catalog: Catalog, run: Name | None = None) -> Claim:
     """Claims the end of the newest epoch of ``run`` (else of the run serving now, else of the last one).
 
-    Of ``run`` only the views are claimed that it computes. Without any run, the end of the log is claimed. The same cut,
-    run and definitions give the claim that there is. The claim is written before landing starts, so that no fold
+    Of ``run`` only the views are claimed that it computes. Without any run, the end of the log is claimed. The same
+    cut, run and definitions give the claim that there is. The claim is written before landing starts, so that no fold
     crosses it. Raises TryAgain when one just did.
     """
     lake.open_lake(settings)
