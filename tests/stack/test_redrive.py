@@ -115,7 +115,7 @@ def bench(stack: Settings, spark: SparkSession, tmp_path_factory: pytest.TempPat
 def test_repaired_records_are_sent_once_and_counted(bench: Bench) -> None:
     bench.quarantined(bad(size=0), bad(type="sell", price=-1), Sent(b"ACME", b"\xff"), Sent(None, bad().value))
     file, lines = bench.export()
-    assert sorted((line["value"] if "value" in line else line["value_base64"]) for line in lines)[-1] == "/w=="
+    assert [line["value_base64"] for line in lines if "value" not in line] == ["/w=="]
     assert sorted(tuple(line["rules"]) for line in lines) == [
         ("bad_utf8",),
         ("field_size",),
