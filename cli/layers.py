@@ -8,11 +8,15 @@ import click
 
 from cli.options import catalog, json_option, settings
 from cli.output import emit, out, table
+from cli.quality import print_gate
 
 if TYPE_CHECKING:
     from batch.land import Landed
     from flows.batch import BatchRun
     from infra.control import Built, Claim, Publication
+
+
+_GATE = {None: "not judged", True: "passed", False: "failed"}
 
 
 @click.group()
@@ -68,7 +72,7 @@ def speed_run(run: str) -> None:
 @click.option("--incremental", is_flag=True, help="Add the log since the last build to it, where that is exact.")
 @json_option
 def batch(incremental: bool) -> None:
-    """Claims a cut, lands the log, builds every view, publishes."""
+    """Claims a cut, lands the log, builds every view, judges the build, publishes."""
     from flows.batch import run_batch
 
     found = settings()
@@ -101,7 +105,7 @@ def land(build: str | None) -> None:
 @click.option("--incremental", is_flag=True, help="Add the log since the last build to it, where that is exact.")
 @json_option
 def build(name: str | None, incremental: bool) -> None:
-    """Computes every view up to the claimed cut and runs the gate."""
+    """Computes every view up to the claimed cut; `gate` judges what was built."""
     from flows import batch as flow
 
     found = settings()
@@ -146,10 +150,7 @@ def _print_landed(landed: list[Landed] | tuple[Landed, ...]) -> None:
 
 
 def _print_built(built: list[Built] | tuple[Built, ...]) -> None:
-    rows = [
-        (one.view, one.build, one.how, one.rows, f"{one.seconds:.1f} s", "passed" if one.passed else "failed")
-        for one in built
-    ]
+    rows = [(one.view, one.build, one.how, one.rows, f"{one.seconds:.1f} s", _GATE[one.passed]) for one in built]
     table("built", ["view", "build", "how", "rows", "time", "gate"], rows)
 
 
@@ -162,6 +163,7 @@ def print_batch(done: BatchRun) -> None:
     _print_claim(done.claim)
     _print_landed(done.landed)
     _print_built(done.built)
+    print_gate(done.gated)
     if done.publication:
         _print_publication(done.publication)
     if done.note:

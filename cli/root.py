@@ -31,9 +31,9 @@ def lk(ctx: click.Context, config: Path | None) -> None:
 
 
 def _register() -> None:
-    from cli import data, layers, reset, route, serving, stack, switch, tools
+    from cli import data, layers, quality, reset, route, serving, stack, switch, tools
 
-    for module in (stack, data, layers, route, switch, reset, serving, tools):
+    for module in (stack, data, layers, quality, route, switch, reset, serving, tools):
         for command in module.COMMANDS:
             lk.add_command(command)
 

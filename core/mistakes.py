@@ -7,7 +7,7 @@ import types
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from core.converters import DECIMAL
 from core.errors import Usage
@@ -50,6 +50,8 @@ def _fits(value: Any, hint: Any) -> bool:
         return any(_fits(value, one) for one in inner)
     if origin is Callable:
         return callable(value)
+    if origin is Literal:
+        return value in inner
     if origin is tuple:
         return isinstance(value, tuple) and all(_fits(one, inner[0]) for one in value)
     if origin is not None:
@@ -58,6 +60,8 @@ def _fits(value: Any, hint: Any) -> bool:
 
 
 def _readable(hint: Any) -> str:
+    if get_origin(hint) is Literal:
+        return " or ".join(map(repr, get_args(hint)))
     text = str(hint) if get_origin(hint) else getattr(hint, "__name__", str(hint))
     return re.sub(r"\b(?:core\.\w+|collections\.abc|typing)\.", "", text).replace("NoneType", "None")
 

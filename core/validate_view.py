@@ -8,8 +8,9 @@ from typing import Any
 
 from core.measures import Count, First, Latest, Max, Measure, Min, Sum
 from core.mistakes import Mistake, at, column_names, is_decimal, name_mistakes, source_mistakes
+from core.suite import DEFAULTS
 from core.topic import EVENT_TIME, Topic
-from core.view import APPEND_TIME, PROCESSING_TIME, Keyed, Reach, Rollup, View, Window
+from core.view import APPEND_TIME, PROCESSING_TIME, Fresh, Keyed, Reach, Rollup, Total, View, Window
 
 COLUMN_TYPES = ("string", "bigint", "int", "boolean", "date", "timestamp")  # and decimal(p,s)
 MOST_COPIES = 3_600
@@ -22,17 +23,35 @@ def view_mistakes(view: View, topics: Mapping[str, Topic]) -> Iterator[Mistake]:
     yield from _keyed(view) if isinstance(view, Keyed) else _rollup(view, topics)
 
 
+def total_mistakes(view: View, views: Mapping[str, View]) -> Iterator[Mistake]:
+    """Totals of a view across views that are none, or that no build has."""
+    for check in view.checks:
+        if isinstance(check, Total) and (check.other not in views or not views[check.other].reproducible):
+            yield at(check, f"there is no view {check.other!r} in any build")
+
+
 def _any_view(view: View, topics: Mapping[str, Topic]) -> Iterator[Mistake]:
     yield from name_mistakes(view, view.name)
     if view.name == "status":
         yield at(view, "the name 'status' is taken by serving.status")
     yield from source_mistakes(view, topics)
-    yield from column_names(view.checks, "check")
+    yield from _checks(view)
     for key in view.keys:
         yield from _column(key, key.type)
     for source in view.sources:
         if source in topics and topics[source].compacted and not _is_latest(view, topics[source]):
             yield at(view, f"topic {source!r} is compacted: it has the Latest of its key alone, and no other view")
+
+
+def _checks(view: View) -> Iterator[Mistake]:
+    yield from column_names(view.checks, "check")
+    for check in view.checks:
+        if check.name in DEFAULTS:
+            yield at(check, f"the name {check.name!r} is taken by a check that every view has")
+        if isinstance(check, Fresh) and check.within < 1:
+            yield at(check, "within is at least 1 millisecond")
+        if isinstance(check, Total) and check.other == view.name:
+            yield at(check, "the other view of a total is another one")
 
 
 def _is_latest(view: View, topic: Topic) -> bool:

@@ -8,6 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from core.checks import AnyCheck
+from core.checks import Check as Check
+from core.checks import Fresh as Fresh
+from core.checks import Total as Total
 from core.measures import Column, Measure
 from core.topic import EVENT_TIME
 
@@ -72,19 +76,12 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Check:
-    """A Spark SQL predicate over stored columns that every row of a build must satisfy before it is published."""
-
-    name: str
-    sql: str
-
-
-@dataclass(frozen=True)
 class Rollup:
     """A view whose partial results add up: events, filtered and exploded, grouped by keys and window into measures.
 
     ``sources`` are topic names; every expression must make sense in each of them. ``only`` is presentation too: a
-    Trino SQL predicate over what is shown, for the rows that people see.
+    Trino SQL predicate over what is shown, for the rows that people see. A build without rows passes its gate where it
+    ``may_be_empty``, or where the log has no good record for it.
     """
 
     name: str
@@ -96,7 +93,8 @@ class Rollup:
     explode: Explode | None = None
     shown: tuple[Shown, ...] = ()
     only: str | None = None
-    checks: tuple[Check, ...] = ()
+    checks: tuple[AnyCheck, ...] = ()
+    may_be_empty: bool = False
     comment: str = ""
 
     @property
@@ -146,7 +144,8 @@ class Keyed:
 
     ``query`` is Spark SQL over the sources, each written as ``{topic}``, with the topic's fields, ``event_time``,
     ``_topic``, ``_partition``, ``_offset`` and the keys, which hide fields of their names. It gives the keys and
-    ``results``, and must treat every key by itself. Events without a key are in no unit. ``only`` is as in a rollup.
+    ``results``, and must treat every key by itself. Events without a key are in no unit. ``only`` and
+    ``may_be_empty`` are as in a rollup.
     """
 
     name: str
@@ -157,7 +156,8 @@ class Keyed:
     reach: Reach | None = None
     shown: tuple[Shown, ...] = ()
     only: str | None = None
-    checks: tuple[Check, ...] = ()
+    checks: tuple[AnyCheck, ...] = ()
+    may_be_empty: bool = False
     comment: str = ""
 
     @property

@@ -1,4 +1,4 @@
-"""The batch cycle: claim a cut, land the log up to it, build every view, publish. Whole, or step by step."""
+"""The batch cycle: claim a cut, land the log up to it, build every view, gate, publish. Whole, or step by step."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 from batch.build import build
 from batch.claim import claim
+from batch.gate import Gated, found, gate, insist, judged
 from batch.land import Landed, land
 from core.catalog import Catalog
 from core.changed import ways
 from core.errors import Refused
 from core.ident import Name
-from infra import control
+from infra import checked, control
 from infra.control import Built, Claim, Publication
 from infra.settings import Settings
 from infra.spark import borrowed, with_more_tasks
@@ -34,6 +35,7 @@ class BatchRun:
     claim: Claim
     landed: tuple[Landed, ...]
     built: tuple[Built, ...]
+    gated: Gated
     publication: Publication | None
 
     @property
@@ -54,18 +56,20 @@ def run_batch(
     to_lambda: bool = False,
     why: str = "lk batch",
 ) -> BatchRun:
-    """Claims, lands, builds and publishes; a failure in any step leaves what is served untouched.
+    """Claims, lands, builds, judges and publishes; a failure in any step leaves what is served untouched.
 
     While Kappa serves nothing is published, unless ``to_lambda``.
     """
     claimed = claim(settings, catalog)
     with batch_session(settings) as spark:
         landed = land(spark, settings, catalog, claimed.cut)
-        built = build(spark, settings, catalog, claimed, incremental=incremental)
+        build(spark, settings, catalog, claimed, incremental=incremental)
+        gated = insist(gate(spark, settings, catalog, claimed))
+    built = [one for one in control.builds(settings) if one.build == claimed.build]
     if in_kappa(last_done(settings)) and not to_lambda:
-        return BatchRun(claimed, tuple(landed), tuple(built), None)
+        return BatchRun(claimed, tuple(landed), tuple(built), gated, None)
     done = publish(settings, catalog, claimed.build, why=why, to_lambda=to_lambda)
-    return BatchRun(claimed, tuple(landed), tuple(built), done)
+    return BatchRun(claimed, tuple(landed), tuple(built), gated, done)
 
 
 def build_anew(settings: Settings, catalog: Catalog) -> Claim:
@@ -78,6 +82,7 @@ def build_anew(settings: Settings, catalog: Catalog) -> Claim:
     with batch_session(settings) as spark:
         land(spark, settings, catalog, claimed.cut)
         build(spark, settings, catalog, claimed)
+        insist(gate(spark, settings, catalog, claimed))
     return claimed
 
 
@@ -91,10 +96,27 @@ def land_claim(settings: Settings, catalog: Catalog, name: str | None) -> tuple[
 def build_claim(
     settings: Settings, catalog: Catalog, name: str | None, *, incremental: bool = False
 ) -> tuple[Built, ...]:
-    """Builds every view of a claim; None means the newest claim."""
+    """Builds every view of a claim, and judges nothing; None means the newest claim."""
     claimed = _claimed(settings, name)
     with batch_session(settings) as spark:
         return tuple(build(spark, settings, catalog, claimed, incremental=incremental))
+
+
+def gate_claim(settings: Settings, catalog: Catalog, name: str | None) -> Gated:
+    """Judges the build of a claim, whatever it finds; None means the newest claim. What was judged needs no Spark."""
+    claimed = _claimed(settings, name)
+    if judged(settings, claimed):
+        return found(settings, claimed)
+    with batch_session(settings) as spark:
+        return gate(spark, settings, catalog, claimed)
+
+
+def quality(settings: Settings, name: str | None) -> Gated:
+    """What the gate found of a build; None means the one that was judged last."""
+    build = name or checked.newest(settings)
+    if build is None:
+        raise Refused("nothing was judged yet", where="control.quality", todo="run `lk gate`, or `lk batch`")
+    return found(settings, control.claim_of(settings, Name(build)))
 
 
 def publish_claim(settings: Settings, catalog: Catalog, name: str | None, *, why: str) -> Publication:

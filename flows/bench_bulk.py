@@ -50,7 +50,7 @@ def consuming(bulk: Bulk, repeat: int) -> list[Figure]:
 
 
 def layers(bulk: Bulk, repeat: int) -> list[Figure]:
-    """`lk land` with new records each time, then `lk build` over all of them, again and again."""
+    """`lk land` with new records each time, then `lk build` and `lk gate` over all of them, again and again."""
     landed, built = [], []
     for turn in range(repeat):
         if turn:
@@ -81,6 +81,7 @@ def _landed(bulk: Bulk) -> float:
 def _built(bulk: Bulk) -> Mapping[str, float]:
     """Events a second per view of trades."""
     verbs.run(bulk.settings, bulk.config, "build")
+    verbs.run(bulk.settings, bulk.config, "gate")
     newest = control.claims(bulk.settings)[-1]
     events = newest.cut.only([TRADES]).size
     rows = [row for row in control.builds(bulk.settings) if row.build == newest.build]

@@ -17,7 +17,7 @@ from infra.roles import runs_of
 from infra.settings import Settings
 from speed.driver import name as process_of
 
-BATCH_STEPS = ("claim", "land", "build", "publish")  # what a scheduler must call where a build is served
+BATCH_STEPS = ("claim", "land", "build", "gate", "publish")  # what a scheduler must call where a build is served
 _SERVERS = tuple(sorted(name for name, _, _ in stack.SERVERS))
 _SECONDS, _ANSWERS = 8.0, 9
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from batch.build import build
 from batch.claim import claim
+from batch.gate import gate, insist
 from batch.land import land
 from core.catalog import Catalog
 from core.errors import Refused
@@ -90,12 +91,13 @@ def rollback(
 
 
 def prove(settings: Settings, catalog: Catalog, run: Name) -> list[Comparison]:
-    """Builds every view in full at an epoch's end of the run, and compares the run with that."""
+    """Builds every view in full at an epoch's end of the run, and compares the run with that, once its gate passed."""
     claimed = claim(settings, catalog, run)
     faults.reach("replay.2_before_compare")
     with batch_session(settings) as spark:
         land(spark, settings, catalog, claimed.cut)
         build(spark, settings, catalog, claimed)
+        insist(gate(spark, settings, catalog, claimed))
         return compare(spark, settings, catalog, claimed)
 
 

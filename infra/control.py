@@ -48,6 +48,12 @@ COMPARISONS = pa.schema(
     | {name: pa.int64() for name in ("keys", "only_build", "only_run", "repeated", "cells")}
     | {"first": _TEXT, "trino": pa.bool_(), "at": _TIME, "seconds": pa.float64()}
 )
+QUALITY = pa.schema(
+    dict.fromkeys(("build", "view", "check", "severity"), _TEXT)
+    | {"success": pa.bool_(), "unexpected": pa.int64()}
+    | dict.fromkeys(("found", "expected", "exception", "first", "detail"), _TEXT)
+    | {"at": _TIME, "seconds": pa.float64()}
+)
 ENDINGS = pa.schema({"run": _TEXT, "how": _TEXT, "at": _TIME, "who": _TEXT, "why": _TEXT})
 ROUTES = pa.schema(
     {"seq": pa.int64(), "what": _TEXT, "route": _TEXT, "run": _TEXT, "digest": _TEXT, "topics": _TEXT}
@@ -58,10 +64,15 @@ _TABLES = {
     "builds": BUILDS,
     "publications": PUBLICATIONS,
     "comparisons": COMPARISONS,
+    "quality": QUALITY,
     "endings": ENDINGS,
     "routes": ROUTES,
 }
-_FENCED = {"control": ("claims", "publications", "endings"), "batch": ("builds", "comparisons"), "routes": ("routes",)}
+_FENCED = {
+    "control": ("claims", "publications", "endings"),
+    "batch": ("builds", "quality", "comparisons"),
+    "routes": ("routes",),
+}
 
 
 @dataclass(frozen=True)
@@ -83,7 +94,10 @@ class Claim:
 
 @dataclass(frozen=True)
 class Built:
-    """One view of one build and what the gate found; ``checks`` is JSON: what was checked and what failed."""
+    """One view of one build; ``passed`` is what its gate found, None before it was judged.
+
+    ``checks`` is JSON: what the ledger counted and, once it was judged, why the gate refuses it.
+    """
 
     build: Name
     view: Name
@@ -93,7 +107,7 @@ class Built:
     rows: int
     ledger_ok: bool
     checks: str
-    passed: bool
+    passed: bool | None
     at: datetime
     seconds: float
     how: How
@@ -173,9 +187,9 @@ def builds(settings: Settings) -> list[Built]:
     return [newest[key] for key in sorted(newest)]
 
 
-def add_built(settings: Settings, lease: Lease, built: Built) -> None:
-    """Writes what the gate found, under the lease "batch"."""
-    append(settings, lease, "builds", as_row(built))
+def add_built(settings: Settings, lease: Lease, *built: Built) -> None:
+    """Writes what was built, or what its gate found, in one commit, under the lease "batch"."""
+    append(settings, lease, "builds", *map(as_row, built))
 
 
 def publications(settings: Settings) -> list[Publication]:
@@ -210,9 +224,9 @@ def read(settings: Settings, table: str) -> list[dict[str, Any]]:
     return rows
 
 
-def append(settings: Settings, lease: Lease, table: str, row: Mapping[str, Any]) -> None:
-    """Writes a row, under the lease that protects the table."""
-    leases.append(lease, table_path(settings, table), pa.Table.from_pylist([dict(row)], schema=_TABLES[table]))
+def append(settings: Settings, lease: Lease, table: str, *rows: Mapping[str, Any]) -> None:
+    """Writes rows in one commit, under the lease that protects the table."""
+    leases.append(lease, table_path(settings, table), pa.Table.from_pylist(list(rows), schema=_TABLES[table]))
 
 
 def as_row(value: DataclassInstance, **changed: str | None) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from core.mistakes import Mistake
 from core.route import Route
 from core.topic import Topic
 from core.validate import mistakes
+from core.validate_view import total_mistakes
 from core.view import View
 from infra.settings import Settings
 
@@ -75,7 +76,7 @@ def spark_problems(spark: SparkSession, catalog: Catalog) -> list[Problem]:
     definitions: list[Definition] = [*catalog.topics.values(), *catalog.views.values(), *catalog.routes.values()]
     for definition in definitions:
         path = Path(catalog.files[_kind(definition), definition.name])
-        found.extend(_located(path, definition, sql_mistakes(spark, definition, catalog.topics)))
+        found.extend(_located(path, definition, sql_mistakes(spark, definition, catalog)))
     return sorted(set(found))
 
 
@@ -117,6 +118,8 @@ def _read(settings: Settings) -> tuple[Catalog, list[Problem]]:
     routes = {one.what.name: one.what for one in first.values() if isinstance(one.what, Route)}
     for one in first.values():
         found.extend(_located(one.path, one.what, mistakes(one.what, topics)))
+        if isinstance(one.what, View):
+            found.extend(_located(one.path, one.what, list(total_mistakes(one.what, views))))
     if found:
         return Catalog({}, {}), sorted(set(found))
     files = {key: str(one.path) for key, one in first.items()}

@@ -12,15 +12,17 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as fn
 from pyspark.sql.types import ArrayType, BooleanType, DataType, DecimalType, IntegralType, StringType
 
+from core.catalog import Catalog
 from core.decode import decoded_ddl
 from core.formats import upcast
+from core.ident import Name
 from core.measures import Count, Max, Measure, Min, Sum
 from core.mistakes import Mistake
 from core.partial import partial
 from core.route import Route
 from core.topic import Json, Lines, Topic
 from core.units import answer, source_rows
-from core.view import Keyed, Rollup, View
+from core.view import Check, Fresh, Keyed, Rollup, Total, View
 from infra import probe
 
 Wanted = Callable[[DataType], str | None]
@@ -28,13 +30,13 @@ _CLOCK = re.compile(r"\b(current_timestamp|current_date|current_time|localtimest
 _TRINO = {"string": "varchar", "int": "integer", "timestamp": "timestamp(3) with time zone"}
 
 
-def sql_mistakes(spark: SparkSession, definition: Topic | View | Route, topics: Mapping[Any, Topic]) -> list[Mistake]:
+def sql_mistakes(spark: SparkSession, definition: Topic | View | Route, catalog: Catalog) -> list[Mistake]:
     """What Spark refuses in one definition that has no other mistakes."""
     if isinstance(definition, Topic):
         return list(_topic(spark, definition))
     if isinstance(definition, Route):
-        return list(_route(spark, definition, topics))
-    return list(_view(spark, definition, topics))
+        return list(_route(spark, definition, catalog.topics))
+    return list(_view(spark, definition, catalog))
 
 
 def shown_sql(view: View) -> dict[str, str]:
@@ -96,12 +98,39 @@ def _upcasts(spark: SparkSession, json: Json) -> Iterator[Mistake]:
         yield from _expressions(texts, parts)
 
 
-def _view(spark: SparkSession, view: View, topics: Mapping[Any, Topic]) -> Iterator[Mistake]:
-    before = list(_keyed(spark, view, topics) if isinstance(view, Keyed) else _rollup(spark, view, topics))
-    yield from before
-    ddl = ", ".join(f"`{column.name}` {column.type}" for column in view.stored_columns)
-    stored = spark.createDataFrame([], ddl)
-    yield from _expressions(stored, [_Part("Check", check.name, check.sql, _boolean) for check in view.checks])
+def _view(spark: SparkSession, view: View, catalog: Catalog) -> Iterator[Mistake]:
+    topics = catalog.topics
+    yield from _keyed(spark, view, topics) if isinstance(view, Keyed) else _rollup(spark, view, topics)
+    yield from _checks(spark, view, catalog.views)
+
+
+def _checks(spark: SparkSession, view: View, views: Mapping[Name, View]) -> Iterator[Mistake]:
+    """Predicates over a view's rows; aggregates, over another view's too."""
+    stored = _stored(spark, view)
+    checks = [check for check in view.checks if isinstance(check, Check)]
+    yield from _expressions(stored, [_Part("Check", check.name, check.sql, _boolean) for check in checks])
+    for check in view.checks:
+        if isinstance(check, Fresh):
+            yield from _aggregate(stored, _Part("Fresh", check.name, check.sql, _time))
+        elif isinstance(check, Total):
+            yield from _aggregate(stored, _Part("Total", check.name, check.sql, _exact))
+            other = _stored(spark, views[Name(check.other)])
+            yield from _aggregate(other, _Part("Total", check.name, check.other_sql, _exact))
+
+
+def _stored(spark: SparkSession, view: View) -> DataFrame:
+    return spark.createDataFrame([], ", ".join(f"`{column.name}` {column.type}" for column in view.stored_columns))
+
+
+def _aggregate(stored: DataFrame, part: _Part) -> Iterator[Mistake]:
+    try:
+        found = stored.agg(fn.expr(part.sql).alias("_found")).schema["_found"].dataType
+    except PySparkException as e:
+        yield part.mistake(_said(e))
+        return
+    wrong = part.wanted(found)
+    if wrong:
+        yield part.mistake(f"{wrong}: {part.sql}")
 
 
 def _rollup(spark: SparkSession, view: Rollup, topics: Mapping[Any, Topic]) -> Iterator[Mistake]:
@@ -236,6 +265,15 @@ def _text(found: DataType) -> str | None:
 
 def _array(found: DataType) -> str | None:
     return None if isinstance(found, ArrayType) else f"must be an array, is {found.simpleString()}"
+
+
+def _time(found: DataType) -> str | None:
+    return None if found.simpleString() in ("timestamp", "date") else f"must be a time, is {found.simpleString()}"
+
+
+def _exact(found: DataType) -> str | None:
+    inexact = found.simpleString() in ("float", "double")
+    return f"is {found.simpleString()}, which does not add up exactly: use div, or decimals" if inexact else None
 
 
 def _declared(kind: str) -> Wanted:

@@ -50,6 +50,8 @@ KNOWN = (
     "batch.5_in_build",
     "batch.6_before_built",
     "batch.7_after_built",
+    "batch.8_in_gate",
+    "batch.9_before_passed",
     "serving.0_before_intent",
     "serving.1_after_intent",
     "serving.2_between_views",

@@ -23,7 +23,7 @@ from infra.served import PINNED, SERVING, STATUS, Served
 from infra.settings import Settings
 from serving import texts
 
-_CONTROL = ("runs", "endings", "claims", "builds", "comparisons", "publications", "leases")
+_CONTROL = ("runs", "endings", "claims", "builds", "quality", "comparisons", "publications", "leases")
 
 
 def change(

@@ -115,7 +115,7 @@ def _evidence(settings: Settings, catalog: Catalog, claim: Claim) -> dict[str, A
         raise Refused(
             f"views have not passed the gate: {', '.join(missing)}",
             where=f"build {claim.build}, control.builds",
-            todo=f"run `lk build --build {claim.build}`, or `lk batch`",
+            todo=f"run `lk build --build {claim.build}`, then `lk gate --build {claim.build}`; or `lk batch`",
         )
     others = changed(catalog, claim.views)
     if others:

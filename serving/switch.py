@@ -145,7 +145,21 @@ def _proof(settings: Settings, catalog: Catalog, run: Run) -> Mapping[Name, Comp
             where=f"run {run.id}, build {found[wrong[0]].build}, control.comparisons",
             todo="find the cause; then `lk replay abandon`, and replay again (or `lk compare`, if it was the build)",
         )
+    _refuse_ungated(settings, {view: found[view].build for view in views})
     return {view: found[view] for view in views}
+
+
+def _refuse_ungated(settings: Settings, builds: Mapping[Name, Name]) -> None:
+    """What was compared with must have passed its gate: a run that equals a bad build is as bad."""
+    passed = {(one.build, one.view) for one in control.builds(settings) if one.passed}
+    missing = {view: build for view, build in builds.items() if (build, view) not in passed}
+    if missing:
+        build = next(iter(missing.values()))
+        raise Refused(
+            f"views of the build that was compared have not passed the gate: {', '.join(missing)}",
+            where=f"build {build}, control.builds",
+            todo=f"run `lk gate --build {build}`, then the switch again",
+        )
 
 
 def _difference(one: Comparison) -> str:

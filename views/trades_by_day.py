@@ -1,7 +1,7 @@
 """Trades per ticker and day."""
 
 from core.measures import Count, Latest, Max, Min, Sum
-from core.view import Check, Key, Rollup, Shown, Window
+from core.view import Check, Key, Rollup, Shown, Total, Window
 
 VIEW = Rollup(
     "trades_by_day",
@@ -27,5 +27,7 @@ VIEW = Rollup(
     checks=(
         Check("has_trades", "trades > 0 and volume >= trades"),
         Check("price_order", "price_low <= price_last and price_last <= price_high"),
+        Check("price_doubled", "price_high <= price_low * 2", severity="warning"),
+        Total("trades_in_windows", "sum(trades)", "trade_stats", "sum(trades) div 5"),  # each is in five windows
     ),
 )

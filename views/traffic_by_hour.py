@@ -1,7 +1,7 @@
 """Web traffic per hour and class of HTTP status."""
 
 from core.measures import Count, Sum
-from core.view import Check, Key, Rollup, Shown, Window
+from core.view import Check, Key, Rollup, Shown, Total, Window
 
 VIEW = Rollup(
     "traffic_by_hour",
@@ -27,5 +27,9 @@ VIEW = Rollup(
             comment="Mean bytes of the requests that have a size, two decimals",
         ),
     ),
-    checks=(Check("counts", "requests > 0 and sized between 0 and requests and bytes >= 0"),),
+    checks=(
+        Check("counts", "requests > 0 and sized between 0 and requests and bytes >= 0"),
+        Total("requests_by_path", "sum(requests)", "traffic_by_path", "sum(requests)"),
+        Total("bytes_by_path", "sum(bytes)", "traffic_by_path", "sum(bytes)"),
+    ),
 )

@@ -1,4 +1,4 @@
-"""The batch process, killed at every step of claim, land, build and publish, started twice, and overtaken."""
+"""The batch process, killed at every step of claim, land, build, gate and publish, started twice, and overtaken."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ COMPUTING = (
     "batch.5_in_build:2",
     "batch.6_before_built:2",
     "batch.7_after_built",
+    "batch.8_in_gate",
+    "batch.9_before_passed",
 )
 PUBLISHING = (
     "serving.0_before_intent",
@@ -55,6 +57,7 @@ def test_a_batch_killed_at_every_step_is_finished_by_the_next_one(world: World) 
     world.send(mixed(seed=41, count=40))
     world.settle()
     world.here("build", "--json").ok()
+    world.here("gate", "--json").ok()
     assert control.claims(world.settings) == claims
     for fault in PUBLISHING:
         killed(world, "publish", fault)

@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from batch.build import build
 from batch.claim import claim
+from batch.gate import gate, insist
 from batch.land import land
 from core.catalog import Catalog
 from core.errors import LkError
@@ -150,10 +151,11 @@ class World:
             self.here("switch", "lambda", "--json").ok()
 
     def build(self, spark: SparkSession) -> Name:
-        """Claims, lands and builds in this process, which has a session already; nothing is published."""
+        """Claims, lands, builds and judges in this process, which has a session already; nothing is published."""
         claimed = claim(self.settings, self.catalog)
         land(spark, self.settings, self.catalog, claimed.cut)
         build(spark, self.settings, self.catalog, claimed)
+        insist(gate(spark, self.settings, self.catalog, claimed))
         return claimed.build
 
     def versions(self, *areas: str) -> dict[str, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,9 @@ from pyspark.sql import SparkSession
 
 from core.catalog import Catalog
 from core.ident import Name
+from core.view import Fresh, Total
 from infra.definitions import load, spark_problems
-from infra.definitions_sql import shown_sql
+from infra.definitions_sql import shown_sql, sql_mistakes
 from infra.settings import Settings
 
 TOPIC = """
@@ -115,6 +117,25 @@ def test_mistakes_of_a_view(spark: SparkSession, tmp_path: Path, old: str, new: 
     assert old in VIEW
     said = found(spark, tmp_path, view=VIEW.replace(old, new))
     assert [at for at in said if at[2].startswith(text)] == [("plays.py", line, said[0][2])], said
+
+
+@pytest.mark.parametrize(
+    ("check", "text"),
+    [
+        (Total("t", "sum(requests) div 2", "traffic_by_hour", "sum(requests)"), ""),
+        (Total("t", "sum(request)", "traffic_by_hour", "sum(requests)"), "[UNRESOLVED_COLUMN"),
+        (Total("t", "sum(requests)", "traffic_by_hour", "sum(requests) / 2"), "is double, which does not add up"),
+        (Total("t", "sum(requests)", "traffic_by_hour", "sum(errors)"), "[UNRESOLVED_COLUMN"),
+        (Total("t", "requests", "traffic_by_hour", "sum(requests)"), "[MISSING_GROUP_BY"),
+        (Fresh("f", "max(last_seen)", 1_000), ""),
+        (Fresh("f", "max(requests)", 1_000), "must be a time, is bigint"),
+    ],
+)
+def test_mistakes_of_totals_and_freshness(spark: SparkSession, check: Total | Fresh, text: str) -> None:
+    known = load(Settings())
+    view = replace(known.view("traffic_by_path"), checks=(check,))
+    said = [one.text for one in sql_mistakes(spark, view, known)]
+    assert [one.startswith(text) for one in said] == ([True] if text else []), said
 
 
 def test_this_projects_own_sql_has_no_mistakes(spark: SparkSession) -> None:

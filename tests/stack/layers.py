@@ -13,6 +13,7 @@ from pyspark.sql import functions as fn
 
 from batch.build import build
 from batch.claim import claim
+from batch.gate import gate, insist
 from batch.land import land
 from core.catalog import Catalog
 from core.cut import Cut
@@ -22,7 +23,7 @@ from core.ident import Name
 from core.measures import Column
 from core.partial import ledger, partial
 from infra import control, definitions, delta, kafka, lake, runs
-from infra.control import Claim
+from infra.control import Built, Claim
 from infra.input_files import Record as Sent
 from infra.producer import produce
 from infra.runs import Counted, Epoch, Run
@@ -151,11 +152,20 @@ def epoch(spark: SparkSession, settings: Settings, catalog: Catalog, run: Run) -
 
 
 def built(spark: SparkSession, settings: Settings, catalog: Catalog, run: Name | None = None) -> Claim:
-    """Claimed, landed and built; not published."""
+    """Claimed, landed, built and judged; not published."""
     claimed = claim(settings, catalog, run)
     land(spark, settings, catalog, claimed.cut)
-    build(spark, settings, catalog, claimed)
+    passed(spark, settings, catalog, claimed)
     return claimed
+
+
+def passed(
+    spark: SparkSession, settings: Settings, catalog: Catalog, claimed: Claim, *, incremental: bool = False
+) -> list[Built]:
+    """Builds and judges what was landed; the rows of a build that passed its gate."""
+    build(spark, settings, catalog, claimed, incremental=incremental)
+    insist(gate(spark, settings, catalog, claimed))
+    return [one for one in control.builds(settings) if one.build == claimed.build]
 
 
 def claim_at(settings: Settings, catalog: Catalog, cut: Cut) -> Claim:

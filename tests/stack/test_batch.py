@@ -7,6 +7,7 @@ from pyspark.sql import SparkSession
 
 from batch.build import build
 from batch.claim import claim
+from batch.gate import gate, insist
 from batch.land import Landed, land
 from core.catalog import Catalog
 from core.cut import Cut
@@ -18,7 +19,7 @@ from infra import control, delta, kafka, lake, trino
 from infra.archive import generation
 from infra.settings import Settings
 from tests.oracle import Rows
-from tests.stack.layers import POISON, catalog_of, claim_at, epoch, log, new_run, send, topic_of, wanted
+from tests.stack.layers import POISON, catalog_of, claim_at, epoch, log, new_run, passed, send, topic_of, wanted
 from tests.support.topics import delete
 
 Stack = tuple[Settings, SparkSession]
@@ -62,11 +63,13 @@ def test_a_build_of_the_landed_log_is_exact_and_all_of_it_can_be_repeated(both: 
     landed = land(spark, settings, catalog, claimed.cut)
     assert [one.records for one in landed] == [3_004]
     built = build(spark, settings, catalog, claimed)
+    assert [(b.passed, b.ledger_ok, b.how) for b in built] == [(None, True, "full")] * 2
+    built = passed(spark, settings, catalog, claimed)
     assert [(b.passed, b.ledger_ok, b.how) for b in built] == [(True, True, "full")] * 2
     check_exact(settings, catalog, "bone", claimed.build, claimed.cut)
     assert claim(settings, catalog) == claimed
     assert spans(land(spark, settings, catalog, claimed.cut)) == []
-    assert build(spark, settings, catalog, claimed) == built
+    assert passed(spark, settings, catalog, claimed) == built
     counted = trino.query(settings, f"SELECT count(*), count(_error) FROM archive.{topic_of(catalog)}").rows
     assert counted == ((3_004, 4),)
 
@@ -77,15 +80,15 @@ def test_an_incremental_build_equals_the_full_one(both: Stack) -> None:
     send(settings, catalog, 2_000)
     first = claim(settings, catalog)
     land(spark, settings, catalog, first.cut)
-    build(spark, settings, catalog, first)
+    passed(spark, settings, catalog, first)
     send(settings, catalog, 1_500, first=1_000, extra=POISON)
     second = claim(settings, catalog)
     land(spark, settings, catalog, second.cut)
-    added = build(spark, settings, catalog, second, incremental=True)
+    added = passed(spark, settings, catalog, second, incremental=True)
     assert [(b.how, b.passed) for b in added] == [("incremental", True)] * 2
     check_exact(settings, catalog, "binc", second.build, second.cut)
     full = claim_at(settings, catalog, second.cut)
-    again = build(spark, settings, catalog, full)
+    again = passed(spark, settings, catalog, full)
     for one, other in zip(added, again, strict=True):
         assert one.rows == other.rows
         assert built_rows(settings, catalog, one.view, one.build) == built_rows(
@@ -189,7 +192,7 @@ def test_another_decoder_decodes_the_older_archive_again_then_goes_on(both: Stac
     assert (landed.redecoded, landed.records) == (604, 100)
     assert generation(settings, topic, other.decoder(topic)).ends == wider
     claimed = claim_at(settings, other, wider)
-    assert all(b.passed for b in build(spark, settings, other, claimed))
+    assert all(b.passed for b in passed(spark, settings, other, claimed))
 
 
 def test_a_topic_made_again_is_refused(both: Stack) -> None:
@@ -214,10 +217,12 @@ def test_the_gate_refuses_a_broken_check_and_one_that_crashes(both: Stack) -> No
     broken = Catalog(catalog.topics, views)
     claimed = claim(settings, broken)
     land(spark, settings, broken, claimed.cut)
+    build(spark, settings, broken, claimed)
     with pytest.raises(Refused, match="bgate_trade_stats") as refused:
-        build(spark, settings, broken, claimed)
-    assert '"few": ' in refused.value.what
-    assert '"crash": "cannot be evaluated' in refused.value.what
+        insist(gate(spark, settings, broken, claimed))
+    assert "bgate_trade_stats: few: rows without: trades < 3: " in refused.value.what
+    assert "bgate_trade_stats: crash (critical): it cannot be evaluated: [DIVIDE_BY_ZERO]" in refused.value.what
+    assert "fine" not in refused.value.what
     rows = {b.view: b.passed for b in control.builds(settings) if b.build == claimed.build}
     assert rows == {name: False, Name("bgate_trades_by_day"): True}
 

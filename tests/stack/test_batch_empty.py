@@ -2,13 +2,12 @@
 
 from pyspark.sql import SparkSession
 
-from batch.build import build
 from batch.claim import claim
 from batch.land import land
 from core.catalog import Catalog
 from infra import delta, lake
 from infra.settings import Settings
-from tests.stack.layers import catalog_of, send
+from tests.stack.layers import catalog_of, passed, send
 
 
 def test_views_of_a_topic_without_records_are_built_empty(stack: Settings, spark: SparkSession) -> None:
@@ -17,7 +16,7 @@ def test_views_of_a_topic_without_records_are_built_empty(stack: Settings, spark
     both = Catalog({**written.topics, **silent.topics}, {**written.views, **silent.views})
     claimed = claim(stack, both)
     land(spark, stack, both, claimed.cut)
-    built = {one.view: one for one in build(spark, stack, both, claimed)}
+    built = {one.view: one for one in passed(spark, stack, both, claimed)}
     assert {view for view, one in built.items() if one.passed} == set(both.views)
     assert all(built[view].rows > 0 for view in written.views)
     for view in silent.views:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from deltalake import write_deltalake
 
+from core.errors import Refused
 from core.ident import Name
-from infra import comparisons, delta, kafka, lake, roles, runs, trino
+from infra import comparisons, control, delta, kafka, lake, roles, runs, trino
+from serving import switch
 from tests.faults.load import mixed
 from tests.faults.world import World
 
@@ -36,6 +41,22 @@ def test_a_replayed_run_is_proven_equal_and_then_served(world: World) -> None:
     assert sorted(comparisons.newest(world.settings, run.id)) == sorted(world.catalog.views)
     world.settle()
     world.check()
+
+
+def test_what_a_run_was_compared_with_must_have_passed_its_gate(world: World) -> None:
+    kappa = roles.current(world.settings)
+    assert kappa
+    build = comparisons.newest(world.settings, kappa)[VIEW].build
+    (passed,) = [one for one in control.builds(world.settings) if (one.build, one.view) == (build, VIEW)]
+    assert passed.passed
+    for verdict in (None, False):
+        with control.hold(world.settings, "batch") as lease:
+            control.add_built(world.settings, lease, replace(passed, passed=verdict, at=datetime.now(UTC)))
+        with pytest.raises(Refused, match="that was compared have not passed the gate: trades_by_day"):
+            switch.to_kappa(world.settings, world.catalog, kappa, why="test")
+    with control.hold(world.settings, "batch") as lease:
+        control.add_built(world.settings, lease, replace(passed, at=datetime.now(UTC)))
+    assert switch.to_kappa(world.settings, world.catalog, kappa, why="test") == world.publication
 
 
 def test_kappa_needs_no_batch_layer_and_rollback_loses_nothing(world: World) -> None:

@@ -9,7 +9,7 @@ from core.ident import Name
 from core.measures import Count, Max, Min
 from core.route import Output, Route, When
 from core.topic import Field, Json, Lines, Rule, Topic, Version
-from core.view import Check, Explode, Key, Rollup, Shown, View, Window
+from core.view import Check, Explode, Key, Rollup, Shown, Total, View, Window
 
 TOPIC = Topic("t", Json((Version(1, ("a",)),)), (Field("a", "bigint"),), key="a")
 VIEW = Rollup("v", ("t",), keys=(Key("k", "a", "bigint"),), measures=(Min("m", "a"),), window=Window("w", 5_000))
@@ -26,7 +26,8 @@ def view_of(view: View, topic: Topic = TOPIC) -> str:
         replace(VIEW, keys=(Key("k", "a", "bigint", comment="words"),)),
         replace(VIEW, measures=(Min("m", "a", comment="words"),)),
         replace(VIEW, shown=(Shown("x", "m + 1"),)),
-        replace(VIEW, checks=(Check("c", "m > 0"),)),
+        replace(VIEW, checks=(Check("c", "m > 0", severity="warning"), Total("t", "sum(m)", "o", "1"))),
+        replace(VIEW, may_be_empty=True),
     ],
 )
 def test_words_presentation_and_checks_do_not_change_it(other: View) -> None:

@@ -136,3 +136,37 @@ def test_keyed_views_and_routes_of_a_compacted_topic_are_refused(tmp_path: Path)
 def test_a_compacted_topic_is_a_changelog_that_tells_when_records_were_appended(tmp_path: Path) -> None:
     ((_, line, text),) = found(tmp_path, users=COMPACTED.replace("append_time=True, ", ""))
     assert (line, "is a changelog with append_time" in text) == (4, True)
+
+
+CHECKED = """
+from core.measures import Count
+from core.view import Check, Fresh, Key, Rollup, Total
+
+VIEW = Rollup(
+    "checked",
+    ("trades",),
+    keys=(Key("ticker", "ticker"),),
+    measures=(Count("n"),),
+    checks=(
+        Check("some", "n > 0", severity="warning"),
+        Total("same", "sum(n)", "trades_by_day", "sum(trades)"),
+        Fresh("new", "timestamp_seconds(max(n))", 60_000),
+    ),
+)
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "text"),
+    [
+        ('"warning"', '"bad"', 11, "severity must be 'critical' or 'warning', not str"),
+        ('"some"', '"not_empty"', 11, "the name 'not_empty' is taken by a check that every view has"),
+        ('"trades_by_day"', '"nothing"', 12, "there is no view 'nothing' in any build"),
+        ('"trades_by_day"', '"checked"', 12, "the other view of a total is another one"),
+        ("60_000", "0", 13, "within is at least 1 millisecond"),
+        ('"new"', '"same"', 13, "check 'same' is there twice"),
+    ],
+)
+def test_mistakes_in_checks(tmp_path: Path, old: str, new: str, line: int, text: str) -> None:
+    assert found(tmp_path, checked=CHECKED) == []
+    assert found(tmp_path, checked=CHECKED.replace(old, new)) == [("checked.py", line, text)]

@@ -1,7 +1,7 @@
 """Three times: purchases per minute of log-append time; a replay gives the same, as the log keeps that time."""
 
 from core.measures import Count
-from core.view import APPEND_TIME, Key, Rollup, Window
+from core.view import APPEND_TIME, Key, Rollup, Total, Window
 
 VIEW = Rollup(
     "purchases_by_append_time",
@@ -10,4 +10,5 @@ VIEW = Rollup(
     keys=(Key("item", "item", comment="What was bought"),),
     window=Window("minute", size=60_000, over=APPEND_TIME, comment="Start of the minute"),
     measures=(Count("reports", comment="Reports of purchases"),),
+    checks=(Total("reports_by_event_time", "sum(reports)", "purchases_by_event_time", "sum(reports)"),),
 )

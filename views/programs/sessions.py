@@ -1,6 +1,6 @@
 """Sessions: visits of a web site, with a gap of half an hour."""
 
-from core.view import Check, Key, Keyed, Result, Shown
+from core.view import Check, Key, Keyed, Result, Shown, Total
 
 VIEW = Keyed(
     "sessions",
@@ -29,5 +29,9 @@ VIEW = Keyed(
     shown=(
         Shown("seconds", "date_diff('second', started_at, ended_at)", comment="From the first to the last request"),
     ),
-    checks=(Check("in_order", "started_at <= ended_at and requests > 0"),),
+    checks=(
+        Check("in_order", "started_at <= ended_at and requests > 0"),
+        Check("short", "ended_at - started_at <= interval 1 day", severity="warning"),
+        Total("all_requests", "sum(requests)", "traffic_by_path", "sum(requests)"),
+    ),
 )

@@ -1,7 +1,7 @@
 """Top ten: the most traded stocks of every hour."""
 
 from core.measures import Count, Sum
-from core.view import Check, Key, Rollup, Shown, Window
+from core.view import Check, Key, Rollup, Shown, Total, Window
 
 VIEW = Rollup(
     "top_ten",
@@ -21,5 +21,8 @@ VIEW = Rollup(
         ),
     ),
     only="place <= 10",
-    checks=(Check("has_trades", "volume >= trades and trades > 0"),),
+    checks=(
+        Check("has_trades", "volume >= trades and trades > 0"),
+        Total("volume_by_day", "sum(volume)", "trades_by_day", "sum(volume)"),
+    ),
 )
