@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from infra import control
+import os
+import signal
+
+from deltalake import write_deltalake
+
+from infra import control, delta, lake
 from infra.control import Publication
 from tests.airflow.cockpit import Cockpit
 from tests.faults.load import mixed
@@ -14,6 +19,7 @@ KILLS = {
     "claim": ("batch.1_after_claim",),
     "land": ("batch.3_in_land:2",),
     "build": ("batch.6_before_built:2",),
+    "gate": ("batch.9_before_passed",),
     "publish": ("serving.2_between_views:2", "serving.4_after_done"),
 }
 
@@ -30,11 +36,11 @@ def test_a_scheduled_batch_killed_in_every_task_publishes_once_and_exactly(cockp
         cockpit.arm(verb, *(f"{fault}:pause" for fault in faults))
     cockpit.api.unpause("lambda_batch")
     run = first_run(cockpit, "lambda_batch")
-    cockpit.api.unpause("lambda_batch", paused=True)
     for faults in KILLS.values():
         for fault in faults:
             cockpit.kill(fault.partition(":")[0])
     states = cockpit.over("lambda_batch", run)
+    cockpit.api.unpause("lambda_batch", paused=True)
     assert set(states.values()) == {"success"}, cockpit.said("lambda_batch", run)
     assert cockpit.api.get("dags", "lambda_batch", "dagRuns", run)["run_type"] == "scheduled"
     tries = cockpit.tries("lambda_batch", run)
@@ -62,6 +68,29 @@ def test_a_batch_without_anything_new_is_a_skip_and_emits_nothing(cockpit: Cockp
     assert (states[""], states["publish"]) == ("success", "skipped")
     assert "served this already" in cockpit.api.log("lambda_batch", run, "publish")
     assert (done(world), len(cockpit.api.events())) == (before, events)
+
+
+def test_what_the_gate_refuses_leaves_readers_alone(cockpit: Cockpit, world: World) -> None:
+    world.send(mixed(seed=3, count=40))
+    world.settle()
+    served, before = world.pieces.served(), done(world)
+    cockpit.arm("build", "batch.7_after_built:pause")
+    run = cockpit.api.trigger("lambda_batch")
+    cockpit.api.unpause("lambda_batch")
+    group = cockpit.paused("batch.7_after_built")
+    built = control.builds(world.settings)[-1]
+    path = lake.batch(world.settings, built.view, built.build)
+    write_deltalake(path, delta.read(path).slice(0, 1), mode="append")
+    os.killpg(group, signal.SIGCONT)
+    states = cockpit.over("lambda_batch", run)
+    cockpit.api.unpause("lambda_batch", paused=True)
+    assert (states[""], states["gate"], states["publish"]) == ("failed", "failed", "upstream_failed")
+    assert cockpit.tries("lambda_batch", run)["gate"] == 1
+    said = cockpit.api.log("lambda_batch", run, "gate")
+    assert "ended with 1" in said
+    assert built.view in said
+    assert (world.pieces.served(), done(world)) == (served, before)
+    world.check(healthy=False)
 
 
 def first_run(cockpit: Cockpit, dag: str) -> str:
