@@ -8,7 +8,7 @@ import click
 
 from cli.options import catalog, json_option, settings
 from cli.output import emit, out, table
-from cli.quality import print_gate
+from cli.quality import gate, print_gate
 
 if TYPE_CHECKING:
     from batch.land import Landed
@@ -170,4 +170,4 @@ def print_batch(done: BatchRun) -> None:
         out().print(done.note, markup=False, highlight=False)
 
 
-COMMANDS = [speed, batch, claim, land, build, publish, rebuild]
+COMMANDS = [speed, batch, claim, land, build, gate, publish, rebuild]

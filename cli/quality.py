@@ -1,4 +1,4 @@
-"""The verbs of the gate: gate, quality."""
+"""The verbs of the gate: gate, which is a step of the batch cycle, and quality."""
 
 from __future__ import annotations
 
@@ -73,4 +73,4 @@ def _said(one: Checked) -> str:
     return one.detail if one.first == "[]" else f"{one.detail}; first: {one.first}"
 
 
-COMMANDS = [gate, quality]
+COMMANDS = [quality]
