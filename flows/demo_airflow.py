@@ -61,6 +61,7 @@ class DemoAirflow:
     url: str
     password_file: Path
     seconds: float
+    healthy: float
     sent: tuple[Acknowledged, ...]
     memory: int
     flights: tuple[Flight, ...]
@@ -84,7 +85,9 @@ def demo_airflow(base: Settings, folder: Path = FOLDER) -> DemoAirflow:
     made = instance.fresh(base, folder)
     settings, catalog, tally = made.settings, definitions.load(made.settings), Tally()
     servers.up(settings, catalog)
+    starting = time.monotonic()
     servers.up(settings, catalog, "airflow")
+    healthy = time.monotonic() - starting
     with waiting("starting the speed layer, sending real requests and 330,000 trades"):
         speed.start(settings, catalog)
         sent = _send(settings, catalog, tally)
@@ -103,6 +106,7 @@ def demo_airflow(base: Settings, folder: Path = FOLDER) -> DemoAirflow:
         url=airflow.url(settings),
         password_file=airflow.password_file(settings),
         seconds=time.monotonic() - began,
+        healthy=healthy,
         sent=sent,
         memory=next(one.memory for one in stack.state(settings) if one.name == "airflow"),
         flights=flights,

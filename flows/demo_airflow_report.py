@@ -54,7 +54,8 @@ def _checks(demo: DemoAirflow) -> RenderableType:
 def _next(demo: DemoAirflow) -> Text:
     lk = f"{command()} -c {short(demo.config)}"
     return Text(
-        f"Airflow is up at {demo.url} ({demo.memory / 2**20:,.0f} MiB): user {USER}, password in "
+        f"Airflow is up at {demo.url} (healthy after {demo.healthy:.0f} s, {demo.memory / 2**20:,.0f} MiB): "
+        f"user {USER}, password in "
         f"{short(demo.password_file)}.\n"
         "lambda_batch stays on, every hour; while Kappa serves it skips. What to try next:\n"
         f"\n  # go back to Lambda\n  start the DAG rollback in Airflow, or: {lk} rollback\n"
