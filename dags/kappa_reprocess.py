@@ -23,7 +23,7 @@ COMPARED = "{{ ti.xcom_pull(task_ids='compare')['%s'] }}"
 class GiveUp(LkVerb):
     """Runs when a task has failed, and fails too: what began and did not end well stays so."""
 
-    def execute(self, context: Context) -> Any:
+    def work(self, context: Context) -> Any:
         """Abandons the run that was started, or says that it is kept."""
         if context["params"]["on_failure"] == "abandon" and not self.words[-1].endswith("="):
             self.run_verb()

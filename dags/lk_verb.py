@@ -9,9 +9,11 @@ wrong call, is never tried again. What another run had done before is a skip, an
 from __future__ import annotations
 
 import json
+import logging
 import subprocess
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -32,7 +34,7 @@ DEFAULTS = {
     "execution_timeout": timedelta(hours=2),
 }
 _GRACE = 20.0
-_INTERRUPTED = 130
+TRY_AGAIN, INTERRUPTED = 75, 130
 
 
 class TryAgain(AirflowException):
@@ -64,7 +66,19 @@ class Verb:
             finally:
                 self.end()
             out.seek(0)
-            return _judged(command, code, out.read())
+            return self._judged(command, code, out.read())
+
+    def _judged(self, command: Sequence[str], code: int, text: str) -> Any:
+        try:
+            said = json.loads(text) if text.strip() else None
+        except ValueError:
+            said = None
+        if code == 0:
+            return said
+        told = f"`{' '.join(command)}` ended with {code}: {_reason(said, text)[:4000]}"
+        if code == TRY_AGAIN:
+            raise TryAgain(told)
+        raise AirflowException(told) if code < 0 or code == INTERRUPTED else AirflowFailException(told)
 
     def end(self) -> None:
         """Ends it if it runs: told to, it stops what it started; killed when it has not ended after that."""
@@ -96,8 +110,13 @@ class LkVerb(BaseOperator):
         self.keep = keep
         self.wanted = wanted
 
-    def execute(self, context: Context) -> Any:  # noqa: ARG002
+    def execute(self, context: Context) -> Any:
         """Runs it."""
+        with _told(self.log):
+            return self.work(context)
+
+    def work(self, context: Context) -> Any:  # noqa: ARG002
+        """What it returns."""
         if not self.wanted:
             raise AirflowSkipException("this run was not asked for it")
         return self.keep(self.run_verb())
@@ -122,8 +141,8 @@ class LkPublication(LkVerb):
     def __init__(self, *, words: Sequence[str], why: str = WHY, **kwargs: Any) -> None:
         super().__init__(words=[*words, f"--why={why}"], pool=POOL, outlets=[SERVED], **kwargs)
 
-    def execute(self, context: Context) -> Any:
-        """Runs it."""
+    def work(self, context: Context) -> Any:
+        """The publication's number and its views."""
         said = self.run_verb()
         publication = said.get("publication", said)
         number = publication["seq"]
@@ -150,7 +169,8 @@ class LkWait(BaseSensorOperator):
         """Looks once."""
         self._verb = Verb(self.log)
         try:
-            self._verb.run(self.words)
+            with _told(self.log):
+                self._verb.run(self.words)
         except TryAgain:
             return False
         return True
@@ -181,25 +201,20 @@ def reason(text: str) -> Param:
     return Param("", type="string", maxLength=200, pattern=r"^[^\x00-\x1f]*$", description=text)
 
 
+@contextmanager
+def _told(log: Any) -> Iterator[None]:
+    """Says why a task skips or fails: Airflow keeps what an exception says in a field that its log does not show."""
+    try:
+        yield
+    except AirflowException as e:
+        log.log(logging.ERROR if isinstance(e, AirflowFailException) else logging.INFO, "%s", e)
+        raise
+
+
 def _end(task: Any) -> None:
     verb = getattr(task, "_verb", None)
     if verb is not None:
         verb.end()
-
-
-def _judged(command: Sequence[str], code: int, text: str) -> Any:
-    try:
-        said = json.loads(text) if text.strip() else None
-    except ValueError:
-        said = None
-    if code == 0:
-        return said
-    told = f"`{' '.join(command)}` ended with {code}: {_reason(said, text)[:4000]}"
-    if code == 75:
-        raise TryAgain(told)
-    if code < 0 or code == _INTERRUPTED:
-        raise AirflowException(told)
-    raise AirflowFailException(told)
 
 
 def _reason(said: Any, text: str) -> str:

@@ -9,14 +9,15 @@ from airflow.sdk import DAG, Asset, task
 
 from lk_verb import START, LkVerb
 
+DAY = Asset("lk://serving/trades_by_day")
 QUICK = {"retries": 2, "retry_delay": timedelta(seconds=1)}
 
-with DAG("consumer", schedule=[Asset("lk://serving/trades_by_day")], start_date=START, is_paused_upon_creation=False):
+with DAG("consumer", schedule=[DAY], start_date=START, is_paused_upon_creation=False):
 
     @task
     def told(**context: Any) -> list[Any]:
         """What the events said."""
-        return [event.extra for events in context["triggering_asset_events"].values() for event in events]
+        return [event.extra for event in context["triggering_asset_events"][DAY]]
 
     told()
 
