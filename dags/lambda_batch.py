@@ -18,7 +18,8 @@ BUILD = "--build={{ ti.xcom_pull(task_ids='claim')['build'] }}"
 
 def _not_in_kappa(publications: list[dict[str, Any]]) -> None:
     done = [one for one in publications if one["state"] == "done"]
-    if done and any(pin["mode"] == "kappa" for pin in done[-1]["pins"].values()):
+    modes = {pin["mode"] for pin in done[-1]["pins"].values()} if done else set()
+    if "kappa" in modes and not modes & {"lambda", "batch"}:
         raise AirflowSkipException("Kappa serves, which needs no build")
 
 

@@ -97,12 +97,11 @@ def test_a_replay_that_dies_is_given_up_when_that_is_asked_for(cockpit: Cockpit,
     world.send(mixed(seed=5, count=40))
     world.settle()
     served = world.pieces.served()
+    cockpit.arm("replay", "speed.0_before_epoch:2:pause")  # of the process that `lk replay start` leaves behind
     run = cockpit.api.trigger(KAPPA, {"rate": 1, "approval": False, "on_failure": "abandon"})
     cockpit.task_is(KAPPA, run, "wait", "up_for_reschedule")
     replay = runs.runs(world.settings)[-1].id
-    alive = driver.alive(world.settings, replay)
-    assert alive
-    os.killpg(alive.pid, signal.SIGKILL)
+    cockpit.kill("speed.0_before_epoch")
     states = cockpit.over(KAPPA, run)
     assert (states[""], states["wait"], states["compare"]) == ("failed", "failed", "upstream_failed")
     assert f"replay {replay} died" in cockpit.api.log(KAPPA, run, "wait")
