@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -20,6 +21,9 @@ from tests.support.sharing import ByServers, longest_first
 
 # The JVMs of tests live for seconds, which the optimizing compiler would spend on code that hardly runs.
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
+
+# The main module of a process of xdist has no file; pyspark takes that for doctests of its own, and ends the process.
+vars(sys.modules["__main__"]).setdefault("__file__", __file__)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByServers:
