@@ -15,11 +15,22 @@ from rich.table import Table
 
 from core.catalog import Catalog
 from core.errors import Usage
-from flows import bench_bulk, bench_epochs, bench_live, bench_programs, bench_replay, bench_switch, instance, speed
+from flows import (
+    bench_bulk,
+    bench_epochs,
+    bench_gate,
+    bench_live,
+    bench_programs,
+    bench_replay,
+    bench_switch,
+    instance,
+    speed,
+)
 from flows import stack as servers
 from flows.bench_bulk import Bulk
 from flows.bench_epochs import Log
 from flows.bench_figures import Figure, Report, markdown, number, report
+from flows.bench_gate import Judged
 from flows.bench_live import Live
 from flows.bench_programs import Shop
 from flows.demo_progress import note, waiting
@@ -40,6 +51,7 @@ LIVE: dict[str, Callable[[Live, int], list[Figure]]] = {
 }
 LOG: dict[str, Callable[[Log, int], list[Figure]]] = {"epochs": bench_epochs.epochs}
 PROGRAMS: dict[str, Callable[[Shop, int], list[Figure]]] = {"programs": bench_programs.programs}
+GATE: dict[str, Callable[[Judged, int], list[Figure]]] = {"gate": bench_gate.gates}
 BULK: dict[str, Callable[[Bulk, int], list[Figure]]] = {
     "produce": bench_bulk.producing,
     "consume": bench_bulk.consuming,
@@ -55,7 +67,7 @@ def bench(
 
     ``write`` also writes them as a Markdown page. Raises Usage for an unknown name.
     """
-    known = [*LIVE, *LOG, *PROGRAMS, *BULK]
+    known = [*LIVE, *LOG, *PROGRAMS, *GATE, *BULK]
     unknown = [name for name in names if name not in known]
     if unknown or repeat < 1:
         what = f"there is no figure {', '.join(unknown)}" if unknown else "nothing would be repeated"
@@ -65,6 +77,7 @@ def bench(
         *_group(wanted, LIVE, lambda: _live(base, folder), repeat),
         *_group(wanted, LOG, lambda: _filled(base, folder, bench_epochs.fill, bench_epochs.TRADES), repeat),
         *_group(wanted, PROGRAMS, lambda: _shop(base, folder), repeat),
+        *_group(wanted, GATE, lambda: _filled(base, folder, bench_gate.fill, bench_gate.COUNT), repeat),
         *_group(wanted, BULK, lambda: _filled(base, folder, bench_bulk.fill, bench_bulk.COUNT), repeat),
     ]
     done = report(found, time.monotonic() - began)

@@ -10,7 +10,7 @@ import tenacity
 from core.catalog import Catalog
 from core.errors import Refused, TryAgain
 from core.ident import Name
-from infra import roles, runs
+from infra import faults, roles, runs
 from infra.endings import Ending
 from infra.progress import bar
 from infra.runs import Run
@@ -35,7 +35,9 @@ def start(
     It computes every view, or only some ``views``.
     """
     of = catalog if views is None else _only(catalog, views)
-    return control.start(settings, declared(settings, of, run=run, rate=rate, from_archive=from_archive).id)
+    begun = declared(settings, of, run=run, rate=rate, from_archive=from_archive)
+    faults.reach("replay.5_before_start")
+    return control.start(settings, begun.id)
 
 
 def declared(

@@ -34,6 +34,7 @@ KNOWN = (
     "replay.2_before_compare",
     "replay.3_in_compare",
     "replay.4_before_switch",
+    "replay.5_before_start",
     "route.0_before_epoch",
     "route.1_before_commit",
     "route.2_after_commit",

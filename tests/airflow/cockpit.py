@@ -27,13 +27,14 @@ _ENVIRONMENT = {
     "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT_DETECTION_INTERVAL": "2",
     "PYTHONPATH": str(ROOT / "dags"),
 }
-# One line of the file VERB.faults arms one call of that verb.
+# One line of the file VERB.faults arms one call of that verb; `kill` ends it, with its task, before it does anything.
 _SHIM = """#!/bin/sh
 faults="$(dirname "$0")/$1.faults"
 if [ -s "$faults" ]; then
   LK_FAULT="$(head -n 1 "$faults")"
   export LK_FAULT
   sed -i 1d "$faults"
+  [ "$LK_FAULT" != kill ] || kill -KILL 0
 fi
 exec "$(dirname "$0")/lk.real" "$@"
 """

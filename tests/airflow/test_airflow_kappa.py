@@ -16,20 +16,26 @@ from tests.faults.world import World
 from tests.support.waiting import eventually
 
 KAPPA = "kappa_reprocess"
+KILLED_ONCE = ("plan", "start", "wait", "compare", "gate")
 
 
-def test_a_reprocess_is_served_only_after_a_person_said_so(cockpit: Cockpit, world: World) -> None:
+def test_a_reprocess_killed_in_every_task_is_served_once_after_a_person_said_so(cockpit: Cockpit, world: World) -> None:
     served = world.pieces.served()
+    cockpit.arm("replay", "replay.5_before_start:pause", "", "kill")  # start twice, and the first look of wait
     cockpit.arm("compare", "replay.3_in_compare:2:pause")
-    cockpit.arm("switch", "", "serving.2_between_views:2:pause", "serving.4_after_done:pause")
+    cockpit.arm("gate", "kill")
+    cockpit.arm("switch", "kill", "", "serving.2_between_views:2:pause", "serving.4_after_done:pause")  # plan: twice
     rate = len(world.log.records) // 8  # so that it is not done when it is looked at first
     run = cockpit.api.trigger(KAPPA, {"run": "again", "rate": rate})
+    cockpit.kill("replay.5_before_start")
     cockpit.task_is(KAPPA, run, "wait", "up_for_reschedule")
     assert cockpit.api.tasks(KAPPA, run)["start"]["state"] == "success"
     assert driver.alive(world.settings, Name("again"))
     cockpit.kill("replay.3_in_compare")
     cockpit.task_is(KAPPA, run, "approval", "awaiting_input", 180)
     assert "equals build" in body(cockpit, run)
+    tries = cockpit.tries(KAPPA, run)
+    assert {task: tries[task] for task in KILLED_ONCE} == dict.fromkeys(KILLED_ONCE, 2)
     cockpit.api.answer(KAPPA, run, "approval", "Reject")
     states = cockpit.over(KAPPA, run)
     assert (states[""], states["switch"], states["give_up"]) == ("failed", "upstream_failed", "failed")
@@ -42,6 +48,7 @@ def test_a_reprocess_is_served_only_after_a_person_said_so(cockpit: Cockpit, wor
     cockpit.kill("serving.4_after_done")
     states = cockpit.over(KAPPA, run)
     assert (states[""], states["switch"], states["give_up"]) == ("success", "success", "skipped")
+    assert cockpit.tries(KAPPA, run)["switch"] == 3
     assert [one.why for one in control.publications(world.settings)].count(f"{KAPPA} {run}") == 1
     assert {(pin.mode, pin.run) for pin in world.publication.pins.values()} == {("kappa", "again")}
     events = [one for one in cockpit.api.events() if one["extra"]["publication"] == world.publication.seq]
