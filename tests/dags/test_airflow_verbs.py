@@ -5,7 +5,7 @@ from __future__ import annotations
 import psutil
 
 from infra import control
-from tests.airflow.cockpit import Cockpit
+from tests.dags.cockpit import Cockpit
 from tests.faults.world import World
 
 

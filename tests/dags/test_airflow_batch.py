@@ -9,10 +9,9 @@ from deltalake import write_deltalake
 
 from infra import control, delta, lake
 from infra.control import Publication
-from tests.airflow.cockpit import Cockpit
+from tests.dags.cockpit import Cockpit
 from tests.faults.load import mixed
 from tests.faults.world import World
-from tests.support.waiting import eventually
 
 # A task of each verb is killed here; of several topics or views, at the second.
 KILLS = {
@@ -35,7 +34,7 @@ def test_a_scheduled_batch_killed_in_every_task_publishes_once_and_exactly(cockp
     for verb, faults in KILLS.items():
         cockpit.arm(verb, *(f"{fault}:pause" for fault in faults))
     cockpit.api.unpause("lambda_batch")
-    run = first_run(cockpit, "lambda_batch")
+    run = cockpit.first_run("lambda_batch")
     for faults in KILLS.values():
         for fault in faults:
             cockpit.kill(fault.partition(":")[0])
@@ -53,7 +52,7 @@ def test_a_scheduled_batch_killed_in_every_task_publishes_once_and_exactly(cockp
     events = [one for one in cockpit.api.events() if one["extra"]["publication"] == published.seq]
     assert sorted(one["uri"] for one in events) == [f"lk://serving/{view}" for view in sorted(world.catalog.views)]
     assert {one["extra"]["kind"] for one in events} == {"build"}
-    told = first_run(cockpit, "consumer")
+    told = cockpit.first_run("consumer")
     assert cockpit.over("consumer", told) == {"": "success", "told": "success"}
     (extra,) = cockpit.api.returned("consumer", told, "told")
     assert extra["publication"] == published.seq
@@ -91,14 +90,3 @@ def test_what_the_gate_refuses_leaves_readers_alone(cockpit: Cockpit, world: Wor
     assert built.view in said
     assert (world.pieces.served(), done(world)) == (served, before)
     world.check(healthy=False)
-
-
-def first_run(cockpit: Cockpit, dag: str) -> str:
-    """Waits for a run that nobody asked for."""
-
-    def there() -> str:
-        runs = cockpit.api.runs(dag)
-        assert runs, f"no run of {dag}"
-        return str(runs[0]["dag_run_id"])
-
-    return eventually(cockpit.world.settings, 60, there)

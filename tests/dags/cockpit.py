@@ -20,7 +20,7 @@ from tests.support.command import ROOT
 from tests.support.waiting import eventually
 
 OVER = ("success", "failed")
-_DAGS = {"dags-folder": None, "probes": str(ROOT / "tests" / "airflow" / "dags")}
+_DAGS = {"dags-folder": None, "probes": str(ROOT / "tests" / "dags" / "probes")}
 # A task whose worker is silent is given up soon; a file is parsed soon after a test's start.
 _ENVIRONMENT = {
     "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "15",
@@ -67,6 +67,16 @@ class Cockpit:
     def kill(self, point: str) -> None:
         """Kills a task, its verb and its JVM at this point."""
         os.killpg(self.paused(point), signal.SIGKILL)
+
+    def first_run(self, dag: str) -> str:
+        """Waits for a run that nobody asked for."""
+
+        def there() -> str:
+            runs = self.api.runs(dag)
+            assert runs, f"no run of {dag}"
+            return str(runs[0]["dag_run_id"])
+
+        return eventually(self.world.settings, 60, there)
 
     def over(self, dag: str, run: str, seconds: float = 240.0) -> dict[str, str]:
         """Waits until a DAG run has ended; gives the states of its tasks, and of the run itself as ``""``."""

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from infra.local import stack
-from tests.airflow import cockpit as cockpits
-from tests.airflow.cockpit import Cockpit
 from tests.conftest import fresh_settings
+from tests.dags import cockpit as cockpits
+from tests.dags.cockpit import Cockpit
 from tests.faults import world as worlds
 from tests.faults.load import mixed
 from tests.faults.world import World

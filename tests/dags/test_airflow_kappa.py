@@ -10,7 +10,7 @@ import psutil
 from core.ident import Name
 from infra import control, roles, runs
 from speed import driver
-from tests.airflow.cockpit import Cockpit, members
+from tests.dags.cockpit import Cockpit, members
 from tests.faults.load import mixed
 from tests.faults.world import World
 from tests.support.waiting import eventually
@@ -104,11 +104,11 @@ def test_a_replay_that_dies_is_given_up_when_that_is_asked_for(cockpit: Cockpit,
     world.send(mixed(seed=5, count=40))
     world.settle()
     served = world.pieces.served()
-    cockpit.arm("replay", "speed.0_before_epoch:2:pause")  # of the process that `lk replay start` leaves behind
-    run = cockpit.api.trigger(KAPPA, {"rate": 1, "approval": False, "on_failure": "abandon"})
+    cockpit.arm("replay", "speed.4_after_views:pause")  # of the process that `lk replay start` leaves behind
+    run = cockpit.api.trigger(KAPPA, {"approval": False, "on_failure": "abandon"})
     cockpit.task_is(KAPPA, run, "wait", "up_for_reschedule")
     replay = runs.runs(world.settings)[-1].id
-    cockpit.kill("speed.0_before_epoch")
+    cockpit.kill("speed.4_after_views")
     states = cockpit.over(KAPPA, run)
     assert (states[""], states["wait"], states["compare"]) == ("failed", "failed", "upstream_failed")
     assert f"replay {replay} died" in cockpit.api.log(KAPPA, run, "wait")

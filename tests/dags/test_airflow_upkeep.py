@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.airflow.cockpit import Cockpit
+from tests.dags.cockpit import Cockpit
 from tests.faults.world import World
 from tests.support.waiting import eventually
 
@@ -40,8 +40,8 @@ def test_a_backfill_rebuilds_its_days_and_leaves_everything_else(cockpit: Cockpi
 
 def test_housekeeping_finds_nothing_wrong_and_changes_nothing_that_is_served(cockpit: Cockpit, world: World) -> None:
     served, publication = world.pieces.served(), world.publication
-    run = cockpit.api.trigger("housekeeping")
     cockpit.api.unpause("housekeeping")
+    run = cockpit.first_run("housekeeping")
     states = cockpit.over("housekeeping", run)
     cockpit.api.unpause("housekeeping", paused=True)
     assert states == {"": "success", "retire": "skipped", **dict.fromkeys(("tidy", "quarantine", "drift"), "success")}
