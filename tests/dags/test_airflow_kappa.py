@@ -21,7 +21,7 @@ KILLED_ONCE = ("plan", "start", "wait", "compare", "gate")
 
 def test_a_reprocess_killed_in_every_task_is_served_once_after_a_person_said_so(cockpit: Cockpit, world: World) -> None:
     served = world.pieces.served()
-    cockpit.arm("replay", "replay.5_before_start:pause", "", "kill")  # start twice, and the first look of wait
+    cockpit.arm("replay", "replay.5_before_start:pause", "", "", "kill")  # start twice, and the second look of wait
     cockpit.arm("compare", "replay.3_in_compare:2:pause")
     cockpit.arm("gate", "kill")
     cockpit.arm("switch", "kill", "", "serving.2_between_views:2:pause", "serving.4_after_done:pause")  # plan: twice
