@@ -11,12 +11,14 @@ import pytest
 from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 
+from batch.gate import insist
 from core.catalog import Catalog
 from core.cut import Cut
 from core.errors import Refused
 from core.ident import Name
 from core.measures import Count
 from core.view import Window
+from flows.batch import gate_claim
 from flows.range import rebuild_range
 from infra import control, delta, faults, lake
 from infra.control import Built
@@ -47,7 +49,10 @@ class Served:
         return last.pins[view]
 
     def rebuild(self, views: tuple[Name, ...], start: datetime, end: datetime) -> tuple[Built, ...]:
-        return rebuild_range(self.settings, self.catalog, views, start, end)
+        made = rebuild_range(self.settings, self.catalog, views, start, end)
+        insist(gate_claim(self.settings, self.catalog, made[0].build))
+        judged = {one.view: one for one in control.builds(self.settings) if one.build == made[0].build}
+        return tuple(judged[one.view] for one in made)
 
     def rows(self, view: Name, build: Name) -> list[dict[str, Any]]:
         columns = [c.name for c in self.catalog.view(view).stored_columns]

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from batch.build import build
 from batch.land import land
 from core.catalog import Catalog
 from core.cut import Cut
@@ -22,9 +21,9 @@ from serving import repair, switch
 from serving.publish import publish
 from serving.show import show
 from serving.tidy import Tidied, tidy
-from tests.stack.layers import built, catalog_of, check, claim_at, send, topic_of
+from tests.stack.layers import built, catalog_of, check, claim_at, passed, send, topic_of
 
-VIEW = Name("tidy_trades_by_day")
+VIEW = Name("free_trades_by_day")
 
 
 @dataclass
@@ -47,7 +46,7 @@ class Kept:
 
 @pytest.fixture(scope="module")
 def kept(stack: Settings, spark: SparkSession) -> Kept:
-    catalog = catalog_of(stack, "tidy", "trades_by")
+    catalog = catalog_of(stack, "free", "trades_by")
     made = []
     for part in range(4):
         send(stack, catalog, 40, first=40 * part)
@@ -65,12 +64,12 @@ def test_only_what_nothing_names_is_freed(kept: Kept) -> None:
     assert seq
     size = lake.size(kept.path(0))
     done = kept.tidy()
-    assert [path for path in done.removed if "/tidy_" in path] == [f"batch/{VIEW}/{kept.builds[0].build}"]
+    assert [path for path in done.removed if "/free_" in path] == [f"batch/{VIEW}/{kept.builds[0].build}"]
     assert done.bytes >= size > 0
     assert kept.there() == [False, True, True, True]
     assert strange.is_dir()
-    check(kept.settings, kept.catalog, "tidy", kept.builds[2].cut)
-    assert [path for path in kept.tidy().removed if "/tidy_" in path] == []
+    check(kept.settings, kept.catalog, "free", kept.builds[2].cut)
+    assert [path for path in kept.tidy().removed if "/free_" in path] == []
     with pytest.raises(Refused, match="is not kept any more"):
         show(kept.settings, kept.catalog, VIEW, publish=seq.seq - 2)
     with pytest.raises(Refused, match="have not passed the gate"):
@@ -80,14 +79,14 @@ def test_only_what_nothing_names_is_freed(kept: Kept) -> None:
 
 def test_a_rollback_finds_its_build_and_never_one_that_was_freed(kept: Kept) -> None:
     switch.rollback(kept.settings, kept.catalog, why="test")
-    check(kept.settings, kept.catalog, "tidy", kept.builds[1].cut)
+    check(kept.settings, kept.catalog, "free", kept.builds[1].cut)
     kept.tidy()
     assert kept.there() == [False, True, True, True]
     target = roles.target(kept.settings)
     assert target
     assert target.pins[VIEW].build == kept.builds[2].build
     switch.rollback(kept.settings, kept.catalog, why="test")
-    check(kept.settings, kept.catalog, "tidy", kept.builds[2].cut)
+    check(kept.settings, kept.catalog, "free", kept.builds[2].cut)
 
 
 def test_what_an_open_intent_names_stays(kept: Kept, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,7 +102,7 @@ def test_what_an_open_intent_names_stays(kept: Kept, spark: SparkSession, monkey
     kept.tidy()
     assert kept.there()[2:] == [True, True, True]
     repair.repair(kept.settings, kept.catalog)
-    check(kept.settings, kept.catalog, "tidy", kept.builds[3].cut)
+    check(kept.settings, kept.catalog, "free", kept.builds[3].cut)
 
 
 def test_an_archive_goes_when_nobody_names_it_and_todays_holds_all_of_it(kept: Kept, spark: SparkSession) -> None:
@@ -121,11 +120,11 @@ def test_an_archive_goes_when_nobody_names_it_and_todays_holds_all_of_it(kept: K
         claimed = claim_at(settings, other, kafka.ends(settings, [topic]))
         land(spark, settings, other, claimed.cut)
         assert delta.exists(path)
-        build(spark, settings, other, claimed)
+        passed(spark, settings, other, claimed)
         tidy(settings, other)
         publish(settings, other, claimed.build, why="test")
     done = tidy(settings, other)
-    assert [one for one in done.removed if one.startswith("archive/tidy_")] == [lake.relative(settings, path)]
+    assert [one for one in done.removed if one.startswith("archive/free_")] == [lake.relative(settings, path)]
     assert delta.exists(lake.archive(settings, topic, other.decoder(topic)))
-    check(settings, other, "tidy", claimed.cut)
+    check(settings, other, "free", claimed.cut)
     assert control.builds(settings)
