@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+from airflow.providers.standard.exceptions import HITLRejectException, HITLTriggerEventError
 from airflow.providers.standard.operators.hitl import ApprovalOperator
 from airflow.sdk import DAG, Context, Param, chain, task
 from airflow.sdk.exceptions import AirflowFailException
@@ -18,6 +19,17 @@ from lk_verb import DEFAULTS, START, LkPublication, LkVerb, LkWait, name, names,
 ARCHIVE = "{{ '--head-from-archive' if params.from_archive else '' }}"
 RUN = "--run={{ ti.xcom_pull(task_ids='start')['run'] }}"
 COMPARED = "{{ ti.xcom_pull(task_ids='compare')['%s'] }}"
+
+
+class Approval(ApprovalOperator):
+    """Asks a person, and again when Airflow has lost the answer: one given at once, before its scheduler looked."""
+
+    def execute_complete(self, context: Context, event: dict[str, Any]) -> Any:
+        """What the person said; a rejection, or no answer in time, is never asked for again."""
+        try:
+            return super().execute_complete(context, event)
+        except (HITLRejectException, HITLTriggerEventError) as why:
+            raise AirflowFailException(f"not approved: {why}") from None
 
 
 class GiveUp(LkVerb):
@@ -85,14 +97,13 @@ with DAG(
     )
     compare = LkVerb(task_id="compare", words=["compare", RUN], keep=_compared)
     gate = LkVerb(task_id="gate", words=["gate", f"--build={COMPARED % 'build'}"])
-    approval = ApprovalOperator(
+    approval = Approval(
         task_id="approval",
         subject="Serve the replayed run {{ ti.xcom_pull(task_ids='start')['run'] }}?",
         body=f"It equals build {COMPARED % 'build'} in {COMPARED % 'keys'} keys of {COMPARED % 'views'} views.",
         fail_on_reject=True,
         response_timeout=timedelta(days=3),
         execution_timeout=None,
-        retries=0,
     )
     switch = LkPublication(task_id="switch", words=["switch", "kappa", RUN], trigger_rule="none_failed_min_one_success")
     give_up = GiveUp(

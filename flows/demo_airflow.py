@@ -140,9 +140,9 @@ def _reprocess(api: Api) -> Flight:
     def answer(tasks: dict[str, dict[str, Any]]) -> None:
         if tasks["approval"]["state"] == "awaiting_input":
             api.answer("kappa_reprocess", run, "approval", "Approve")
-            note("kappa_reprocess asked whether to serve what it has proven equal; approved")
 
     found = _followed(api, "kappa_reprocess", run, answer)
+    note("kappa_reprocess asked whether to serve what it has proven equal; approved")
     note(f"kappa_reprocess serves the replayed run after {found.seconds:.0f} s")
     return found
 

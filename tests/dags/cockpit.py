@@ -96,6 +96,17 @@ class Cockpit:
 
         eventually(self.world.settings, seconds, reached)
 
+    def decide(self, dag: str, run: str, task: str, option: str) -> None:
+        """Answers a task as often as it asks, until it has ended: Airflow may lose an answer that comes at once."""
+
+        def ended() -> None:
+            state = self.api.tasks(dag, run)[task]["state"]
+            if state == "awaiting_input":
+                self.api.answer(dag, run, task, option)
+            assert state in OVER, self.said(dag, run)
+
+        eventually(self.world.settings, 120, ended)
+
     def tries(self, dag: str, run: str) -> dict[str, int]:
         """How often each task was tried."""
         return {name: task["try_number"] for name, task in self.api.tasks(dag, run).items()}
