@@ -1,8 +1,10 @@
-"""Makes the pages of Great Expectations readable without the web, from which they take styles, icons and an index."""
+"""Makes the pages of Great Expectations plain: they ask nothing of the web, from which theirs take styles and scripts."""
 
 from __future__ import annotations
 
 import html
+import re
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,14 +13,19 @@ _STYLE = """<style>
 body { font-family: sans-serif; margin: 1em; }
 table { border-collapse: collapse; }
 td, th { border: 1px solid #bbb; padding: .3em .6em; text-align: left; vertical-align: top; }
-.row { display: flex; } .d-none, .collapse, .modal, .navbar .btn { display: none; }
-.alert { background: #eee; padding: .6em; } .fas { font-style: normal; font-weight: bold; }
+.row { display: flex; gap: 1em; } .alert { background: #eee; padding: .6em; }
+.d-none, .collapse, .modal, .sticky, .navbar .btn, a[data-toggle] { display: none; }
+.breadcrumb { display: flex; gap: 1em; list-style: none; padding: 0; }
+.fas { font-style: normal; font-weight: bold; }
 .fa-check-circle::before { content: "held "; color: #176f2c; }
 .fa-times::before { content: "failed "; color: #b00020; }
 .fa-exclamation-triangle::before { content: "crashed "; color: #b00020; }
 </style>
 """
-_UNUSED = ("glossary_scroller.gif", "validation_failed_unexpected_values.gif", "iterative-dev-loop.png")
+# What would be fetched from other servers, what needs it, and an invitation to a newsletter.
+_REMOTE = re.compile(
+    r"<script\b.*?</script>|<style\b.*?</style>|<link\b[^>]*>|<img\b[^>]*>|<footer\b.*?</footer>", re.DOTALL
+)
 
 
 @dataclass(frozen=True)
@@ -31,11 +38,11 @@ class Page:
 
 
 def finish(folder: Path, title: str, pages: Sequence[Page]) -> Path:
-    """Gives every page plain styles, which those of the web replace, and writes the first page."""
+    """Gives every page plain styles and nothing that is not in it, and writes the first page."""
     for path in folder.rglob("*.html"):
-        path.write_text(path.read_text("utf-8").replace("<head>", f"<head>\n{_STYLE}", 1), "utf-8")
-    for name in _UNUSED:
-        (folder / "static" / "images" / name).unlink(missing_ok=True)
+        text = _REMOTE.sub("", path.read_text("utf-8"))
+        path.write_text(text.replace("<head>", f"<head>\n{_STYLE}", 1), "utf-8")
+    shutil.rmtree(folder / "static", ignore_errors=True)
     rows = "\n".join(_row(folder, page) for page in pages)
     head = f'<html><head><meta charset="UTF-8"><title>{html.escape(title)}</title>\n{_STYLE}</head>'
     columns = "<tr><th>view</th><th>checks</th><th>failed</th></tr>"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -228,6 +229,9 @@ def test_nothing_is_left_but_the_pages(
     assert "few" in text
     assert "rows without: n &lt; 3" in text or "rows without: n < 3" in text
     assert result.relative_to(page.parent).as_posix() in page.read_text("utf-8")
+    pages = [one for one in page.parent.rglob("*") if one.is_file()]
+    assert {one.suffix for one in pages} == {".html"}
+    assert [one.name for one in pages if re.search("://|<script", one.read_text("utf-8"))] == []  # nothing of the web
     assert capfd.readouterr() == ("", "")
 
 
