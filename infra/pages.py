@@ -1,4 +1,4 @@
-"""Makes the pages of Great Expectations plain: they ask nothing of the web, from which theirs take styles and scripts."""
+"""Makes the pages of Great Expectations plain: nothing of the web, from which theirs take styles and scripts."""
 
 from __future__ import annotations
 
