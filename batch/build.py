@@ -19,7 +19,7 @@ from core.partial import combine, partial
 from core.units import answer, source_rows
 from core.view import Keyed, Rollup, View
 from core.window_range import rebuilt
-from infra import control, delta, faults, lake
+from infra import control, delta, faults, lake, scan
 from infra.archive import Archive, below
 from infra.control import Built, Claim, How
 from infra.progress import bar
@@ -163,7 +163,7 @@ def _proved(work: _Work, plan: _Plan, path: str) -> _Plan:
     if work.claim.rebuild is None or not isinstance(plan.view, Rollup):
         return plan
     base = base_rows(work.spark, work.settings, plan.view, work.claim.rebuild)
-    return replace(plan, note=prove(plan.view, work.claim.rebuild, base, read_back(work.spark, path)))
+    return replace(plan, note=prove(plan.view, work.claim.rebuild, base, scan.table(work.spark, path)))
 
 
 def _sources(work: _Work, view: Keyed) -> dict[str, DataFrame]:
@@ -203,12 +203,6 @@ def _write(view: View, rows: DataFrame, path: str) -> int:
     writer = rows.sortWithinPartitions(*keys).write.format("delta").option("maxRecordsPerFile", _FILE_ROWS)
     writer.mode("error").save(path)
     return delta.rows(path)
-
-
-def read_back(spark: SparkSession, path: str) -> DataFrame:
-    """What was written, from its files: Spark's Delta would compute the state of the table first, in several jobs."""
-    files = delta.files(path)
-    return spark.read.parquet(*files) if files else spark.read.format("delta").load(path)
 
 
 def _row(work: _Work, plan: _Plan, path: str, rows: int, counted: Counted, seconds: float) -> Built:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as fn
 
-from batch.build import read_back
 from batch.ledger import Counted, archives
 from core.catalog import Catalog
 from core.decode import ERROR
@@ -21,7 +20,7 @@ from core.errors import TryAgain
 from core.ident import Name
 from core.suite import BROKEN, CONTROL_TOTAL, Answer, Ledger, Question, refusals, topic_suite, view_suite
 from core.view import Rollup, View
-from infra import checked, control, faults, lake
+from infra import checked, control, faults, lake, scan
 from infra.archive import below
 from infra.checked import Checked
 from infra.control import Built, Claim
@@ -63,7 +62,7 @@ def judge(
     from infra import quality
 
     paths: dict[str, str] = {one.view: lake.batch(settings, one.view, one.build) for one in built}
-    frames = {view: read_back(spark, path) for view, path in paths.items()}
+    frames = {view: scan.table(spark, path) for view, path in paths.items()}
     waiting = [one for one in built if one.passed is None]
     suites = _topics(spark, settings, catalog, claim, waiting)
     for one in waiting:

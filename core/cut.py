@@ -23,6 +23,11 @@ class Span:
         """Offsets in the span."""
         return self.end - self.start
 
+    def meets(self, other: Span) -> bool:
+        """Whether an offset is in both."""
+        same = (self.topic, self.partition) == (other.topic, other.partition)
+        return same and self.start < other.end and other.start < self.end
+
 
 @dataclass(frozen=True)
 class Cut:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from core.cut import Cut, Span
 from core.errors import Refused
 from core.ident import Name
-from infra import delta, lake
+from infra import delta, lake, scan
 from infra.settings import Settings
 
 if TYPE_CHECKING:
@@ -21,8 +22,17 @@ GAPS = "lk.gaps"  # of a compacted topic: offsets may have no record
 
 
 @dataclass(frozen=True)
+class File:
+    """One file of an archive: its path, the offsets from its first record to its last, and how many records it has."""
+
+    path: str
+    span: Span
+    records: int
+
+
+@dataclass(frozen=True)
 class Archive:
-    """One generation of a topic's archive: its path, the offsets it holds and the Delta version that holds them."""
+    """One generation of a topic's archive: its path, its files, and the offsets they hold, at a Delta version."""
 
     topic: Name
     decoder: Name
@@ -30,6 +40,8 @@ class Archive:
     version: int
     ends: Cut
     topic_id: str | None
+    files: tuple[File, ...] = ()
+    schema: str = ""  # as the JSON that Delta and Spark share
     gaps: bool = False
     columns: str = ""  # as Spark's DDL; needed where there is no table to read them from
 
@@ -54,8 +66,10 @@ def look(topic: Name, decoder: Name, path: str) -> Archive:
         return Archive(topic, decoder, path, -1, Cut(), None)
     table = delta.table(path)
     said = table.metadata().configuration
-    ends = _ends(topic, path, pa.table(table.get_add_actions(flatten=True)), gaps=GAPS in said)
-    return Archive(topic, decoder, path, table.version(), ends, said.get(TOPIC_ID), gaps=GAPS in said)
+    files = tuple(_file(topic, path, row) for row in pa.table(table.get_add_actions(flatten=True)).to_pylist())
+    ends = _ends(topic, path, files, gaps=GAPS in said)
+    held = Archive(topic, decoder, path, table.version(), ends, said.get(TOPIC_ID), files, table.schema().to_json())
+    return replace(held, gaps=GAPS in said)
 
 
 def generations(settings: Settings, topic: Name) -> list[Archive]:
@@ -71,20 +85,26 @@ def below(spark: SparkSession, archive: Archive, cut: Cut, start: Cut | None = N
     """
     if not archive.exists:
         return spark.createDataFrame([], archive.columns)
-    rows = spark.read.format("delta").option("versionAsOf", archive.version).load(archive.path)
     spans = cut.only([archive.topic]).since(start or Cut())
     texts = [f"(_partition = {s.partition} AND _offset >= {s.start} AND _offset < {s.end})" for s in spans]
+    files = [file.path for file in archive.files if any(map(file.span.meets, spans))]
+    rows = scan.files(spark, archive.path, archive.schema, files)
     return rows.where(" OR ".join(texts) if texts else "false")
 
 
-def _ends(topic: Name, path: str, files: pa.Table, *, gaps: bool) -> Cut:
+def _file(topic: Name, path: str, row: Mapping[str, Any]) -> File:
+    span = Span(topic, int(row["partition._partition"]), int(row["min._offset"]), int(row["max._offset"]) + 1)
+    return File(f"{path}/{row['path']}", span, int(row["num_records"]))
+
+
+def _ends(topic: Name, path: str, files: Sequence[File], *, gaps: bool) -> Cut:
     """Every partition holds each offset from 0 on once: as many records as its last offset says, or fewer with gaps."""
     ends: dict[int, int] = {}
     counts: dict[int, int] = {}
-    for row in files.to_pylist():
-        partition = int(row["partition._partition"])
-        ends[partition] = max(ends.get(partition, 0), int(row["max._offset"]) + 1)
-        counts[partition] = counts.get(partition, 0) + int(row["num_records"])
+    for file in files:
+        partition = file.span.partition
+        ends[partition] = max(ends.get(partition, 0), file.span.end)
+        counts[partition] = counts.get(partition, 0) + file.records
     for partition, end in ends.items():
         if counts[partition] > end or (counts[partition] < end and not gaps):
             raise Refused(

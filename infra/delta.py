@@ -124,6 +124,11 @@ def files(path: str) -> list[str]:
     return [f"{path}/{name}" for name in found]
 
 
+def schema(path: str) -> str:
+    """The table's columns, as the JSON that Delta and Spark share."""
+    return str(table(path).schema().to_json())
+
+
 def rows(path: str) -> int:
     """How many rows the table's writers counted."""
     return sum(pa.table(table(path).get_add_actions()).column("num_records").to_pylist())

@@ -60,3 +60,18 @@ def test_sparks_offset_log_is_read() -> None:
 
 def test_only_some_topics() -> None:
     assert Cut.of({"a": {0: 1}, "b": {0: 2}}).only(["b"]) == Cut.of({"b": {0: 2}})
+
+
+lengths = st.tuples(st.integers(0, 9), st.integers(1, 9))
+
+
+@given(lengths, lengths)
+def test_spans_meet_when_an_offset_is_in_both(a: tuple[int, int], b: tuple[int, int]) -> None:
+    one, two = (Span(Name("t"), 0, start, start + size) for start, size in (a, b))
+    assert one.meets(two) == bool(set(range(one.start, one.end)) & set(range(two.start, two.end)))
+
+
+def test_spans_of_other_partitions_or_topics_never_meet() -> None:
+    span = Span(Name("t"), 0, 0, 9)
+    assert not span.meets(Span(Name("t"), 1, 0, 9))
+    assert not span.meets(Span(Name("u"), 0, 0, 9))
