@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from core.catalog import Catalog
 from core.errors import Refused
@@ -137,8 +136,8 @@ def _reprocess(api: Api) -> Flight:
     """The whole reprocess; the demo is the person who approves."""
     run = api.trigger("kappa_reprocess")
 
-    def answer(tasks: dict[str, dict[str, Any]]) -> None:
-        if tasks["approval"]["state"] == "awaiting_input":
+    def answer() -> None:
+        if api.asks("kappa_reprocess", run, "approval"):
             api.answer("kappa_reprocess", run, "approval", "Approve")
 
     found = _followed(api, "kappa_reprocess", run, answer)
@@ -147,13 +146,11 @@ def _reprocess(api: Api) -> Flight:
     return found
 
 
-def _followed(
-    api: Api, dag: str, run: str, look: Callable[[dict[str, dict[str, Any]]], None] = lambda _: None
-) -> Flight:
+def _followed(api: Api, dag: str, run: str, look: Callable[[], None] = lambda: None) -> Flight:
     """Waits until a DAG run has ended. Raises Refused with the log of the task that failed."""
 
     def over() -> bool:
-        look(api.tasks(dag, run))
+        look()
         return api.state(dag, run) in ("success", "failed")
 
     with waiting(f"{dag} runs; watch it at {api.page(dag, run)}"):

@@ -6,6 +6,7 @@ import json
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -15,6 +16,7 @@ from infra.settings import LOOPBACK, Settings
 
 USER = "admin"
 _SECONDS = 20.0
+_PAUSED_WITHIN = timedelta(seconds=3)  # a task asks as soon as it has started
 
 
 def home(settings: Settings) -> Path:
@@ -94,6 +96,14 @@ class Api:
     def events(self) -> list[dict[str, Any]]:
         """Every asset event so far."""
         return list(self.get("assets", "events", limit="100")["asset_events"])
+
+    def asks(self, dag: str, run: str, task: str) -> bool:
+        """Whether a task waits for people, and the scheduler has looked since: an answer before that may be lost."""
+        found = self.tasks(dag, run)[task]
+        if found["state"] != "awaiting_input":
+            return False
+        looked = datetime.fromisoformat(self.get("monitor", "health")["scheduler"]["latest_scheduler_heartbeat"])
+        return looked > datetime.fromisoformat(found["start_date"]) + _PAUSED_WITHIN
 
     def answer(self, dag: str, run: str, task: str, option: str) -> None:
         """Answers what a task asks people."""

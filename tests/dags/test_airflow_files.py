@@ -17,7 +17,7 @@ FILES = sorted((ROOT / "dags").glob("*.py"))
 ALLOWED = ("airflow.sdk", "airflow.providers.standard", "lk_verb")
 # What may stand at the top of a file: it defines, and calls nothing but what makes a definition.
 MAKERS = frozenset(
-    {"DAG", "AssetAlias", "datetime", "timedelta", "Param", "CronDataIntervalTimetable", "chain", "ApprovalOperator"}
+    {"DAG", "AssetAlias", "datetime", "timedelta", "Param", "CronDataIntervalTimetable", "chain", "Approval"}
     | {"LkVerb", "LkPublication", "LkWait", "GiveUp", "name", "names", "reason", "whole_number", "ask", "task.branch"}
 )
 READ = """
