@@ -27,6 +27,9 @@ from speed import precedence
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+# Java's second compiler takes more than it gives where the process lives for ten seconds.
+_SHORT_LIVED = "-XX:TieredStopAtLevel=1"
+
 
 @dataclass(frozen=True)
 class BatchRun:
@@ -107,7 +110,8 @@ def gate_claim(settings: Settings, catalog: Catalog, name: str | None) -> Gated:
     claimed = _claimed(settings, name)
     if judged(settings, claimed):
         return found(settings, claimed)
-    with batch_session(settings) as spark:
+    short = settings.model_copy(update={"java_options": f"{_SHORT_LIVED} {settings.java_options}".rstrip()})
+    with batch_session(short) as spark:
         return gate(spark, settings, catalog, claimed)
 
 
