@@ -181,7 +181,7 @@ def _added_up(work: _Work, plan: _Plan, view: Rollup) -> DataFrame:
     parts = [partial(view, _events(work, source, plan.start)) for source in view.sources]
     if plan.base:
         base = lake.batch(work.settings, plan.base.view, plan.base.build)
-        parts.append(work.spark.read.format("delta").load(base))
+        parts.append(scan.table(work.spark, base))
     if len(parts) == 1:
         return parts[0]
     columns = [column.name for column in view.stored_columns]

@@ -22,7 +22,7 @@ from core.ident import Name
 from core.rebuild import Rebuild
 from core.view import Rollup, Window
 from core.window_range import in_range, starts_around
-from infra import control, delta, faults, lake
+from infra import control, faults, lake, scan
 from infra.control import Claim, Pin
 from infra.holder import person
 from infra.settings import Settings
@@ -71,7 +71,7 @@ def base_rows(spark: SparkSession, settings: Settings, view: Rollup, rebuild: Re
     """The table that a range rebuild copies from. Raises Refused when it is not there any more."""
     name = Name(view.name)
     path = lake.batch(settings, name, rebuild.bases[name])
-    return spark.read.format("delta").option("versionAsOf", delta.version(path)).load(path)
+    return scan.table(spark, path)
 
 
 def prove(view: Rollup, rebuild: Rebuild, base: DataFrame, written: DataFrame) -> str:

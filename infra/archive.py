@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -68,8 +68,17 @@ def look(topic: Name, decoder: Name, path: str) -> Archive:
     said = table.metadata().configuration
     files = tuple(_file(topic, path, row) for row in pa.table(table.get_add_actions(flatten=True)).to_pylist())
     ends = _ends(topic, path, files, gaps=GAPS in said)
-    held = Archive(topic, decoder, path, table.version(), ends, said.get(TOPIC_ID), files, table.schema().to_json())
-    return replace(held, gaps=GAPS in said)
+    return Archive(
+        topic=topic,
+        decoder=decoder,
+        path=path,
+        version=table.version(),
+        ends=ends,
+        topic_id=said.get(TOPIC_ID),
+        files=files,
+        schema=table.schema().to_json(),
+        gaps=GAPS in said,
+    )
 
 
 def generations(settings: Settings, topic: Name) -> list[Archive]:

@@ -118,17 +118,6 @@ def version(path: str) -> int:
     return int(table(path).version())
 
 
-def files(path: str) -> list[str]:
-    """The table's data files, for a reader that needs no more than them: all rows of a table that was written once."""
-    found: list[str] = pa.table(table(path).get_add_actions()).column("path").to_pylist()
-    return [f"{path}/{name}" for name in found]
-
-
-def schema(path: str) -> str:
-    """The table's columns, as the JSON that Delta and Spark share."""
-    return str(table(path).schema().to_json())
-
-
 def rows(path: str) -> int:
     """How many rows the table's writers counted."""
     return sum(pa.table(table(path).get_add_actions()).column("num_records").to_pylist())

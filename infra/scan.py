@@ -6,6 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from infra import delta
 
 if TYPE_CHECKING:
@@ -13,8 +15,10 @@ if TYPE_CHECKING:
 
 
 def table(spark: SparkSession, path: str) -> DataFrame:
-    """All rows of a table as it is now; nothing may delete from it while they are read."""
-    return files(spark, path, delta.schema(path), delta.files(path))
+    """All rows of a table that was written once, as a build is. Raises Refused when it is not there."""
+    opened = delta.table(path)
+    names = pa.table(opened.get_add_actions()).column("path").to_pylist()
+    return files(spark, path, opened.schema().to_json(), [f"{path}/{name}" for name in names])
 
 
 def files(spark: SparkSession, path: str, schema: str, found: Sequence[str]) -> DataFrame:

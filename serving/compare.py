@@ -18,7 +18,7 @@ from core.ident import Name
 from core.merge import merge_sql
 from core.parts import comparable, merged
 from core.view import ROWS, View
-from infra import comparisons, control, faults, lake, runs, trino
+from infra import comparisons, control, faults, lake, runs, scan, trino
 from infra.comparisons import Comparison
 from infra.control import Claim, Pin
 from infra.progress import bar
@@ -86,7 +86,7 @@ def _compare(
     spark: SparkSession, settings: Settings, view: View, claim: Claim, run: Run, pin: Pin, *, gaps: bool
 ) -> Comparison:
     began, name = time.monotonic(), Name(view.name)
-    build = spark.read.format("delta").load(lake.batch(settings, name, claim.build))
+    build = scan.table(spark, lake.batch(settings, name, claim.build))
     whole = merged(view, _pinned(spark, settings, view, claim, pin))
     found = differences(view, comparable(view, build, gaps=gaps), comparable(view, whole, gaps=gaps)).persist()
     try:
@@ -119,7 +119,7 @@ def _pinned(spark: SparkSession, settings: Settings, view: View, claim: Claim, p
     after = parts.where((fn.col("first_epoch") > pin.epoch) & (fn.col("last_epoch") <= claim.epoch)).select(*columns)
     if pin.build is None:
         return after
-    base = spark.read.format("delta").load(lake.batch(settings, name, pin.build))
+    base = scan.table(spark, lake.batch(settings, name, pin.build))
     return after.unionByName(base.withColumn("last_epoch", fn.lit(pin.epoch).cast("bigint")).select(*columns))
 
 
