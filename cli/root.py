@@ -31,9 +31,9 @@ def lk(ctx: click.Context, config: Path | None) -> None:
 
 
 def _register() -> None:
-    from cli import data, layers, quality, quarantine, reset, route, serving, stack, switch, tools, upkeep
+    from cli import data, layers, quality, quarantine, reset, route, serving, stack, switch, tools, topics, upkeep
 
-    for module in (stack, data, quarantine, layers, quality, route, switch, reset, serving, upkeep, tools):
+    for module in (stack, topics, data, quarantine, layers, quality, route, switch, reset, serving, upkeep, tools):
         for command in module.COMMANDS:
             lk.add_command(command)
 

@@ -24,12 +24,15 @@ def setup() -> None:
 
 @click.command()
 @click.argument("more", nargs=-1, type=click.Choice(["airflow"]))
+@click.option("--brokers", type=click.Choice(["1", "3"]), help="Of a new instance (default: as set, else one).")
 @json_option
-def up(more: tuple[str, ...]) -> None:
+def up(more: tuple[str, ...], brokers: str | None) -> None:
     """Starts Kafka and Trino (`lk up airflow`: also Airflow), waits until they answer; repairs what a crash left."""
     from flows.stack import up as start
 
     found = settings()
+    if brokers:
+        found = found.model_copy(update={"kafka_brokers": int(brokers)})
     emit(start(found, catalog(found), *more), print_states)
 
 
@@ -59,7 +62,7 @@ def status() -> int:
 @click.option("-n", "--lines", default=40, show_default=True, help="Lines from the end.")
 @click.option("-f", "--follow", is_flag=True, help="Go on until Ctrl-C.")
 def logs(server: str, lines: int, follow: bool) -> None:
-    """Prints the log of SERVER (kafka, trino, airflow, speed)."""
+    """Prints the log of SERVER (kafka, kafka-1 to kafka-3, trino, airflow, speed)."""
     from infra.local import stack
 
     for line in stack.logs(settings(), server, lines, follow):

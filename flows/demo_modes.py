@@ -9,16 +9,17 @@ from core.catalog import Catalog
 from flows import bench_live as live
 from flows.bench_live import RATE, Live
 from infra import lake, runs
+from infra.brokers import ALONE
 from infra.control import Publication
 from infra.freshness import Freshness
-from infra.local import kafka, process, trino, usage
+from infra.local import process, trino, usage
 from infra.local.usage import Usage
 from infra.roles import runs_of
 from infra.settings import Settings
 from speed.driver import name as process_of
 
 BATCH_STEPS = ("claim", "land", "build", "gate", "publish")  # what a scheduler must call where a build is served
-_SERVERS = (kafka.NAME, trino.NAME)  # a scheduler is not among them: any will do, and Kappa needs none
+_SERVERS = (ALONE, trino.NAME)  # a scheduler is not among them: any will do, and Kappa needs none
 _SECONDS, _ANSWERS = 8.0, 9
 
 

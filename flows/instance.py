@@ -17,7 +17,9 @@ from infra.settings import LOOPBACK, PREFIX, Settings, load
 
 _OWN = ("data", "kafka_port", "kafka_controller_port", "trino_port", "airflow_port")
 _MARK = "# Made by lk: the next run replaces this folder.\n"
-_NOT_TAKEN_OVER = (*_OWN, "bootstrap", "trino_host", "lake", "checkpoints")
+_CLUSTER = ("bootstrap", "kafka_brokers", "kafka_peer_ports", "kafka_peer_controller_ports", "kafka_replication")
+_SECURITY = ("kafka_tiered_hours", "kafka_security", "kafka_user", "kafka_password_file", "kafka_ca")
+_NOT_TAKEN_OVER = (*_OWN, *_CLUSTER, *_SECURITY, "trino_host", "lake", "checkpoints")
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,14 @@ from confluent_kafka import Consumer, TopicPartition
 from core.errors import TryAgain
 from core.ident import Name
 from infra import kafka
+from infra.kafka_clients import librdkafka
 from infra.settings import Settings
 
 
 def rate(settings: Settings, topic: Name) -> float:
     """Records a second, from offset 0 to where the topic ends now."""
     end = kafka.ends(settings, [topic])
-    conf = {"bootstrap.servers": settings.bootstrap_servers, "group.id": "lk-bench", "log_level": 0}
+    conf = {**librdkafka(settings), "group.id": "lk-bench", "log_level": 0}
     consumer = Consumer({**conf, "fetch.queue.backoff.ms": 10, "enable.auto.commit": False})
     consumer.assign([TopicPartition(str(name), partition, 0) for name, partition, _ in end.ends])
     wanted, seen, began = end.size, 0, time.monotonic()

@@ -13,6 +13,8 @@ def environment(settings: Settings) -> dict[str, str]:
     """Our settings for the child, whatever file or arguments they came from."""
     values = {key: value for key, value in settings.model_dump(mode="json").items() if value is not None}
     values["views"] = os.pathsep.join(values["views"])
+    for ports in ("kafka_peer_ports", "kafka_peer_controller_ports"):
+        values[ports] = ",".join(map(str, values[ports]))
     values["spark_conf"] = json.dumps(values["spark_conf"])
     root = str(Path(__file__).parent.parent)
     path = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])

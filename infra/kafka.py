@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import socket
 import threading
+from collections import deque
 from collections.abc import Iterable
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import tenacity
@@ -27,11 +29,13 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 from core.cut import Cut
 from core.errors import Refused, TryAgain
 from core.ident import Name
+from infra.kafka_clients import librdkafka
 from infra.settings import Settings
 
 DEADLINE = 10.0
 T = TypeVar("T")
-_clients: dict[str, AdminClient] = {}
+_clients: dict[tuple[tuple[str, Any], ...], AdminClient] = {}
+_UNTRUSTED = (KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError.SASL_AUTHENTICATION_FAILED)
 _lock = threading.Lock()
 
 
@@ -40,22 +44,46 @@ def admin(settings: Settings) -> AdminClient:
 
     Raises TryAgain at once when at first use every broker refuses: librdkafka would wait for its deadline.
     """
-    address = settings.bootstrap_servers
+    conf = librdkafka(settings)
+    key = tuple(sorted(conf.items()))
     with _lock:
-        if address not in _clients:
-            if all(_refuses(each) for each in address.split(",")):
+        if key not in _clients:
+            if all(_refuses(each) for each in settings.bootstrap_servers.split(",")):
                 raise silent(settings, "connection refused")
-            conf: dict[str, Any] = {"bootstrap.servers": address, "socket.timeout.ms": 5000, "client.id": "lk"}
-            # Callers get errors as exceptions; librdkafka would print them on stderr as well.
-            conf |= {"log_level": 0, "error_cb": lambda _: None}
-            _clients[address] = AdminClient(conf)
-        return _clients[address]
+            _clients[key] = _client(settings, conf)
+        return _clients[key]
+
+
+def _client(settings: Settings, conf: dict[str, Any]) -> AdminClient:
+    """Raises Refused when the brokers do not take the user or their certificate is not trusted."""
+    errors: deque[KafkaError] = deque(maxlen=20)
+    # Callers get errors as exceptions; librdkafka would print them on stderr as well.
+    conf = conf | {"socket.timeout.ms": 5000, "client.id": "lk", "log_level": 0, "error_cb": errors.append}
+    client = AdminClient(conf)
+    if settings.kafka_security != "plaintext":
+        with suppress(KafkaException):
+            client.list_topics(timeout=DEADLINE)
+        client.poll(0)
+        for error in errors:
+            if error.code() in _UNTRUSTED:
+                raise Refused(
+                    f"Kafka and user {settings.kafka_user} do not trust each other: {error.str()}",
+                    where=settings.bootstrap_servers,
+                    todo="correct kafka_user, kafka_password_file (or LK_KAFKA_PASSWORD) or kafka_ca",
+                )
+    return client
 
 
 def topics(settings: Settings) -> dict[str, int]:
     """Topics that there are, with their number of partitions; Kafka's own are left out."""
-    found = _asked(settings, lambda: admin(settings).list_topics(timeout=DEADLINE))
-    return {name: len(t.partitions) for name, t in sorted(found.topics.items()) if not name.startswith("__")}
+    return {name: len(counts) for name, counts in replicas(settings).items()}
+
+
+def replicas(settings: Settings) -> dict[str, tuple[int, ...]]:
+    """The same topics, with the number of replicas of each partition."""
+    found = _asked(settings, lambda: admin(settings).list_topics(timeout=DEADLINE)).topics
+    ours = sorted(name for name in found if not name.startswith("__"))
+    return {name: tuple(len(part.replicas) for part in found[name].partitions.values()) for name in ours}
 
 
 def partitions(settings: Settings, names: Iterable[str]) -> dict[Name, int]:

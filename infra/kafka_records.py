@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from core.cut import Span
+from infra import kafka_clients
 from infra.settings import Settings
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ def source_options(settings: Settings) -> dict[str, str]:
     A poll brings ten times Kafka's default of records: that is a fifth less work for each.
     """
     return {
-        "kafka.bootstrap.servers": settings.bootstrap_servers,
+        **kafka_clients.spark(settings),
         "kafka.isolation.level": "read_committed",
         "kafka.max.poll.records": "5000",
         "includeHeaders": "true",

@@ -9,6 +9,7 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from core.errors import TryAgain
 from core.ident import Name
+from infra.kafka_clients import librdkafka
 from infra.settings import Settings
 
 DEADLINE = 5.0
@@ -24,7 +25,7 @@ def newest_timestamp(
         return found
     consumer = Consumer(
         {
-            "bootstrap.servers": settings.bootstrap_servers,
+            **librdkafka(settings),
             "group.id": "lk_status",
             "enable.auto.commit": False,
             "auto.offset.reset": "error",

@@ -21,6 +21,7 @@ from core.topic import Topic
 from infra import topics
 from infra.delivery import GIVE_UP_MS, LARGEST, Account, Failed, Written
 from infra.input_files import Record
+from infra.kafka_clients import librdkafka
 from infra.progress import bar
 from infra.settings import Settings
 
@@ -143,7 +144,7 @@ def _asked_to_stop() -> Iterator[threading.Event]:
 def _producer(settings: Settings, live: bool) -> Producer:
     return Producer(
         {
-            "bootstrap.servers": settings.bootstrap_servers,
+            **librdkafka(settings),
             "client.id": "lk-produce",
             "enable.idempotence": True,
             "acks": "all",

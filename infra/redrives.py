@@ -15,6 +15,7 @@ from core.cut import Cut
 from core.ident import Name
 from core.redriven import origin_of
 from infra import control, kafka
+from infra.kafka_clients import librdkafka
 from infra.leases import Lease
 from infra.settings import Settings
 
@@ -74,7 +75,7 @@ def copies(settings: Settings, topics: Iterable[Name], start: Cut) -> dict[str, 
     begins = kafka.begins(settings, names)
     places = [(name, p) for name, count in kafka.partitions(settings, names).items() for p in range(count)]
     parts = [TopicPartition(str(t), p, max(begins.end(t, p), start.end(t, p))) for t, p in places]
-    conf: dict[str, Any] = {"bootstrap.servers": settings.bootstrap_servers, "group.id": "lk_redrive"}
+    conf: dict[str, Any] = {**librdkafka(settings), "group.id": "lk_redrive"}
     conf |= {"enable.auto.commit": False, "enable.partition.eof": True, "auto.offset.reset": "error", "log_level": 0}
     consumer = Consumer(conf | {"error_cb": lambda _: None})
     found: dict[str, str] = {}

@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Mapping
 from itertools import combinations
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import platformdirs
 from pydantic import AfterValidator, Field, ValidationError, field_validator, model_validator
@@ -25,11 +25,13 @@ from pydantic_settings import (
 )
 
 from core.errors import Usage
+from infra.brokers import Broker, brokers, made_for
 
 PREFIX = "LK_"
 LOOPBACK = "127.0.0.1"
 
 Port = Annotated[int, Field(ge=1, le=65535)]
+Pair = Annotated[tuple[()] | tuple[Port, Port], NoDecode]
 Memory = Annotated[str, Field(pattern=r"^[1-9][0-9]*[mg]$")]
 
 
@@ -50,6 +52,12 @@ def _place(value: str) -> str:
 def _options(value: str) -> str:
     """Raises ValueError where a shell could not split it."""
     return shlex.join(shlex.split(value))
+
+
+def _brokers(value: int) -> int:
+    if value not in (1, 3):
+        raise ValueError("one broker, or three that replicate")
+    return value
 
 
 Options = Annotated[str, AfterValidator(_options)]
@@ -77,9 +85,30 @@ class Settings(BaseSettings):
     bootstrap: str | None = Field(
         default=None, description="Kafka bootstrap servers; unset: the broker that `lk up` starts"
     )
-    kafka_port: Port = Field(default=19092, description="Port of the local broker")
-    kafka_controller_port: Port = Field(default=19093, description="Port of the local broker's controller")
-    kafka_memory: Memory = Field(default="512m", description="Heap of the local broker")
+    kafka_brokers: Annotated[int, AfterValidator(_brokers)] | None = Field(
+        default=None, description="Brokers that `lk up` starts; unset: as many as the data has, at first one"
+    )
+    kafka_port: Port = Field(default=19092, description="Port of the (first) local broker")
+    kafka_controller_port: Port = Field(default=19093, description="Port of the (first) local broker's controller")
+    kafka_peer_ports: Pair = Field(default=(), description="Ports of brokers 2 and 3; unset: 10 and 20 higher")
+    kafka_peer_controller_ports: Pair = Field(default=(), description="The same for their controllers")
+    kafka_memory: Memory = Field(default="512m", description="Heap of each local broker")
+    kafka_replication: int | None = Field(
+        default=None, ge=1, description="Replicas of a topic; unset: all local brokers, elsewhere Kafka's own default"
+    )
+    kafka_tiered_hours: int | None = Field(
+        default=None, ge=1, description="Hours of the log on the brokers' disks, older in tiered storage; unset: all"
+    )
+    kafka_security: Literal["plaintext", "sasl_ssl"] = Field(
+        default="plaintext", description="How `bootstrap` is spoken to; sasl_ssl: TLS and SCRAM-SHA-512"
+    )
+    kafka_user: str = Field(default="", description="User of SCRAM")
+    kafka_password_file: Folder | None = Field(
+        default=None, description="File that holds the user's password; unset: it is in LK_KAFKA_PASSWORD"
+    )
+    kafka_ca: Folder | None = Field(
+        default=None, description="CA certificate (PEM) of the brokers; unset: what the system trusts"
+    )
 
     trino_host: str | None = Field(default=None, description="Host of Trino; unset: the server that `lk up` starts")
     trino_port: Port = Field(default=18080, description="Port of Trino")
@@ -125,6 +154,11 @@ class Settings(BaseSettings):
     def _split(cls, value: object) -> object:
         return [part for part in value.split(os.pathsep) if part] if isinstance(value, str) else value
 
+    @field_validator("kafka_peer_ports", "kafka_peer_controller_ports", mode="before")
+    @classmethod
+    def _listed(cls, value: object) -> object:
+        return tuple(value.split(",")) if isinstance(value, str) else value
+
     @field_validator("spark_conf", mode="before")
     @classmethod
     def _decoded(cls, value: object) -> object:
@@ -132,13 +166,22 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _own_ports(self) -> Settings:
-        local = {"trino_port": self.manages_trino, "kafka_port": self.manages_kafka}
-        local["kafka_controller_port"] = self.manages_kafka
-        local["airflow_port"] = True
-        ports = {name: getattr(self, name) for name, ours in local.items() if ours}
-        for one, other in combinations(sorted(ports), 2):
-            if ports[one] == ports[other]:
-                raise ValueError(f"{one} and {other} are both {ports[one]}; each server needs its own")
+        ports = [("airflow_port", self.airflow_port)]
+        ports += [("trino_port", self.trino_port)] if self.manages_trino else []
+        ports += [pair for broker in self.brokers for pair in broker.ports.items()] if self.manages_kafka else []
+        for (one, port), (other, same) in combinations(sorted(ports), 2):
+            if port == same:
+                raise ValueError(f"{one} and {other} are both {port}; each server needs its own")
+        return self
+
+    @model_validator(mode="after")
+    def _secured(self) -> Settings:
+        if self.kafka_security == "plaintext":
+            return self
+        if self.manages_kafka:
+            raise ValueError("kafka_security is for brokers elsewhere (bootstrap); those of `lk up` are on loopback")
+        if not self.kafka_user:
+            raise ValueError("kafka_security = sasl_ssl needs kafka_user")
         return self
 
     @classmethod
@@ -166,7 +209,14 @@ class Settings(BaseSettings):
     @property
     def bootstrap_servers(self) -> str:
         """Where Kafka is."""
-        return self.bootstrap or f"{LOOPBACK}:{self.kafka_port}"
+        return self.bootstrap or ",".join(f"{LOOPBACK}:{broker.port}" for broker in self.brokers)
+
+    @property
+    def brokers(self) -> tuple[Broker, ...]:
+        """The local brokers: as many as the data folder was made for, else as are asked for."""
+        count = made_for(self.data) or self.kafka_brokers or 1
+        peers = list(zip(self.kafka_peer_ports, self.kafka_peer_controller_ports, strict=False))
+        return brokers(self.data, count, (self.kafka_port, self.kafka_controller_port), peers)
 
     @property
     def trino_address(self) -> str:

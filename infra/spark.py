@@ -119,6 +119,11 @@ def with_more_tasks(master: str, more: int) -> str:
     return f"local[{int(threads[1]) + more}]" if threads else master
 
 
+def _on_loopback(master: str) -> bool:
+    """Whether all executors are on this machine: threads, or a standalone cluster that only this machine reaches."""
+    return master.startswith(("local", f"spark://{LOOPBACK}:"))
+
+
 def _launch(conf: SparkConf, out: IO[bytes]) -> JavaGateway:
     from pyspark.java_gateway import launch_gateway
 
@@ -127,6 +132,7 @@ def _launch(conf: SparkConf, out: IO[bytes]) -> JavaGateway:
 
 def _conf(settings: Settings, app_name: str) -> dict[str, str]:
     local = settings.spark_master.startswith("local")
+    archive = class_archive("spark" if local else "spark-cluster")  # the class paths differ
     found = sorted(str(jar) for jar in jars.ensure(settings, "spark").glob("*.jar"))
     work = settings.run_dir / "spark"
     log4j = work / "log4j2.properties"
@@ -136,18 +142,20 @@ def _conf(settings: Settings, app_name: str) -> dict[str, str]:
         "spark.driver.bindAddress": LOOPBACK,
         "spark.driver.host": LOOPBACK,
         "spark.local.dir": str(work),
-        # On the class path nothing is copied at every start; other masters must send the jars.
-        "spark.driver.extraClassPath": os.pathsep.join(found),
     }
+    # On the class path nothing is copied at every start; other masters must send the jars.
+    alone = {"spark.driver.extraClassPath": os.pathsep.join(found)}
+    sent = {"spark.jars": ",".join(found), "spark.executorEnv.PYTHONPATH": str(_ROOT)}
     return {
         **_CONF,
-        **(here if local else {"spark.jars": ",".join(found)}),
+        **(here if _on_loopback(settings.spark_master) else {}),
+        **(alone if local else sent),
         "spark.app.name": app_name,
         "spark.master": settings.spark_master,
         "spark.driver.memory": settings.spark_memory,
         "spark.driver.extraJavaOptions": " ".join(
             [
-                *(_JVM, settings.java_options, *class_archive("spark")),
+                *(_JVM, settings.java_options, *archive),
                 *(f"-Dlog4j2.configurationFile={log4j}", f"-Djava.io.tmpdir={work}"),
             ]
         ),
@@ -159,8 +167,8 @@ def _conf(settings: Settings, app_name: str) -> dict[str, str]:
 @contextmanager
 def _environment(settings: Settings) -> Iterator[None]:
     """What Spark's launcher reads; a Spark that is installed elsewhere must not be started instead."""
-    local = {"SPARK_LOCAL_IP": LOOPBACK} if settings.spark_master.startswith("local") else {}
-    ours = local | {
+    here = {"SPARK_LOCAL_IP": LOOPBACK} if _on_loopback(settings.spark_master) else {}
+    ours = here | {
         "JAVA_HOME": str(spark_java_home(settings)),
         "SPARK_HOME": str(Path(pyspark.__file__).parent),
         "PYSPARK_PYTHON": sys.executable,

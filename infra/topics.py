@@ -1,44 +1,75 @@
-"""Topics as they are made and checked: they keep every record."""
+"""Topics are made and kept as their files say: they keep every record."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from dataclasses import dataclass
 
 import tenacity
 from confluent_kafka import KafkaError
-from confluent_kafka.admin import ConfigResource, NewTopic, ResourceType  # type: ignore[attr-defined]
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewPartitions,
+    NewTopic,
+    ResourceType,
+)
 
 from core.catalog import Catalog
 from core.errors import Refused
 from core.ident import Name
-from core.topic import Topic
 from infra import kafka
 from infra.settings import Settings
+from infra.topic_plans import KEEP, Plan, durability, plans
+
+
+@dataclass(frozen=True)
+class Applied:
+    """What was done to one topic: "made", "changed" or "unchanged", and the changes in words."""
+
+    topic: Name
+    done: str
+    changes: tuple[str, ...] = ()
+
+
+def apply(settings: Settings, catalog: Catalog) -> tuple[Applied, ...]:
+    """Makes the cluster's topics what the catalog's files say, and tells what was done to each.
+
+    Raises Refused, with nothing changed, when a topic cannot be made so without losing or reordering records.
+    """
+    found = plans(settings, catalog)
+    _refuse([line for plan in found for line in plan.impossible], settings, "correct its file, or use another topic")
+    _make(settings, [plan for plan in found if plan.missing])
+    _grow(settings, {plan.topic.name: plan.topic.partitions for plan in found if plan.grows})
+    _alter(settings, {plan.topic.name: plan.other for plan in found if plan.other})
+    return tuple(_applied(plan) for plan in found)
 
 
 def create_topics(settings: Settings, catalog: Catalog) -> tuple[Name, ...]:
-    """Makes the topics of the catalog that are missing, and returns their names.
+    """Makes the topics of the catalog that are missing, and returns their names; changes none that is there.
 
     Raises Refused for one that is there with fewer partitions than declared, or that does not keep every record.
     """
-    there = kafka.topics(settings)
-    _check_shapes(settings, catalog, there, [name for name in catalog.topics if name in there])
-    missing = [name for name in catalog.topics if name not in there]
-    new = [
-        NewTopic(str(name), catalog.topics[name].partitions, config=_config(catalog.topics[name])) for name in missing
-    ]
-    if new:
-        _check_shapes(settings, catalog, _make(settings, new), missing)
-    return tuple(missing)
+    found = plans(settings, catalog)
+    missing = [plan for plan in found if plan.missing]
+    todo = "run `lk topics apply`, or correct the topic's file"
+    _refuse([line for plan in found if not plan.missing for line in plan.unfit], settings, todo)
+    if missing:
+        _make(settings, missing)
+        made = Catalog({Name(plan.topic.name): plan.topic for plan in missing}, {})
+        _refuse([line for plan in plans(settings, made) for line in plan.unfit], settings, todo)
+    return tuple(Name(plan.topic.name) for plan in missing)
 
 
 def ensure(settings: Settings, names: Iterable[str], partitions: int) -> dict[str, int]:
     """Makes those of these topics that are missing, to keep every record; the number of partitions of each."""
     there, wanted = kafka.topics(settings), list(names)
-    new = [NewTopic(name, partitions, config=_KEEP) for name in wanted if name not in there]
-    there |= _make(settings, new) if new else {}
-    return {name: there[name] for name in wanted}
+    replication, insync = durability(settings)
+    missing = [name for name in wanted if name not in there]
+    _create(settings, [NewTopic(name, partitions, replication, config=KEEP | insync) for name in missing])
+    known = _known(settings, dict.fromkeys(missing, partitions)) if missing else there
+    return {name: known[name] for name in wanted}
 
 
 def delete(settings: Settings, names: Iterable[str]) -> None:
@@ -51,68 +82,73 @@ def delete(settings: Settings, names: Iterable[str]) -> None:
         kafka.settled(settings, future, ignore=KafkaError.UNKNOWN_TOPIC_OR_PART)
 
 
-def _make(settings: Settings, new: list[NewTopic]) -> dict[str, int]:
-    """Makes topics and waits until the broker lists them; all topics then."""
-    for future in kafka.admin(settings).create_topics(new, operation_timeout=kafka.DEADLINE).values():
-        kafka.settled(settings, future, ignore=KafkaError.TOPIC_ALREADY_EXISTS)
-    return _known(settings, [one.topic for one in new])
-
-
-_CENTURY = str(100 * 365 * 86_400_000)
-_KEEP = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
-# A delete must outlive every replay, or its key would be there again in a build that had seen more.
-_COMPACT = {"cleanup.policy": "compact", "retention.ms": "-1", "retention.bytes": "-1", "delete.retention.ms": _CENTURY}
-
-
-def _config(topic: Topic) -> dict[str, str]:
-    """What makes a topic keep every record, and say when it came."""
-    kept = _COMPACT if topic.compacted else _KEEP
-    return {**kept, "message.timestamp.type": "LogAppendTime" if topic.append_time else "CreateTime"}
-
-
-def _check_shapes(settings: Settings, catalog: Catalog, there: Mapping[str, int], names: list[Name]) -> None:
-    few = [(name, there[name], catalog.topics[name].partitions) for name in names]
-    lines = [f"{name} has {has} partitions, {wants} are declared" for name, has, wants in few if has < wants]
-    lines += _otherwise(settings, [catalog.topics[name] for name in names])
+def _refuse(lines: list[str], settings: Settings, todo: str) -> None:
     if lines:
-        raise Refused(
-            "topics are not as their files declare them:\n  " + "\n  ".join(lines),
-            where=settings.bootstrap_servers,
-            todo="correct the topic with your Kafka tools, or its file",
+        what = "topics are not as their files declare them:\n  " + "\n  ".join(lines)
+        raise Refused(what, where=settings.bootstrap_servers, todo=todo)
+
+
+def _make(settings: Settings, missing: list[Plan]) -> None:
+    """Makes topics and waits until the brokers list them."""
+    _create(
+        settings, [NewTopic(p.topic.name, p.topic.partitions, p.replication, config=dict(p.config)) for p in missing]
+    )
+    if missing:
+        _known(settings, {plan.topic.name: 1 for plan in missing})
+
+
+def _create(settings: Settings, new: list[NewTopic]) -> None:
+    futures = kafka.admin(settings).create_topics(new, operation_timeout=kafka.DEADLINE) if new else {}
+    for future in futures.values():
+        kafka.settled(settings, future, ignore=KafkaError.TOPIC_ALREADY_EXISTS)
+
+
+def _grow(settings: Settings, wanted: Mapping[str, int]) -> None:
+    if wanted:
+        new = [NewPartitions(name, count) for name, count in wanted.items()]
+        for future in kafka.admin(settings).create_partitions(new, operation_timeout=kafka.DEADLINE).values():
+            kafka.settled(settings, future)
+        _known(settings, wanted)
+
+
+def _alter(settings: Settings, wanted: Mapping[str, Mapping[str, str]]) -> None:
+    if not wanted:
+        return
+    resources = [
+        ConfigResource(ResourceType.TOPIC, name, incremental_configs=[_entry(*pair) for pair in values.items()])
+        for name, values in wanted.items()
+    ]
+    futures = kafka.admin(settings).incremental_alter_configs(resources, request_timeout=kafka.DEADLINE)
+    for future in futures.values():
+        kafka.settled(settings, future)
+
+
+def _entry(key: str, value: str) -> ConfigEntry:
+    return ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET)
+
+
+def _applied(plan: Plan) -> Applied:
+    name = Name(plan.topic.name)
+    if plan.missing:
+        asked = f"{plan.topic.partitions} partitions" + (
+            f", {plan.replication} replicas" if plan.replication > 1 else ""
         )
+        return Applied(name, "made", (asked, *(f"{key} {value}" for key, value in plan.config.items())))
+    grown = (f"partitions {plan.partitions} → {plan.topic.partitions}",) if plan.grows else ()
+    changes = (*grown, *(f"{key} {plan.found[key]} → {value}" for key, value in plan.other.items()))
+    return Applied(name, "changed" if changes else "unchanged", changes)
 
 
-def _known(settings: Settings, names: list[str]) -> dict[str, int]:
-    """All topics, once the broker lists these: a topic just made takes a moment to be known."""
+def _known(settings: Settings, wanted: Mapping[str, int]) -> dict[str, int]:
+    """All topics, once the brokers list these with so many partitions, which takes a moment."""
     retrying = tenacity.Retrying(
-        retry=tenacity.retry_if_result(lambda found: not set(names) <= set(found)),
+        retry=tenacity.retry_if_result(lambda found: any(found.get(name, 0) < wanted[name] for name in wanted)),
         stop=tenacity.stop_after_delay(kafka.DEADLINE),
         wait=tenacity.wait_fixed(0.05),
-        retry_error_callback=lambda _: _unlisted(settings, names),
+        retry_error_callback=lambda _: _unlisted(settings, list(wanted)),
     )
     return retrying(kafka.topics, settings)
 
 
 def _unlisted(settings: Settings, names: list[str]) -> dict[str, int]:
     raise kafka.silent(settings, f"new topics are not listed: {', '.join(names)}")
-
-
-def _otherwise(settings: Settings, declared: list[Topic]) -> list[str]:
-    """Topics that lose records, so that the log cannot be computed again, or whose timestamps mean something else."""
-    wanted = {topic.name: _config(topic) for topic in declared}
-    resources = [ConfigResource(ResourceType.TOPIC, name) for name in wanted]
-    if not resources:
-        return []
-    found = kafka.admin(settings).describe_configs(resources, request_timeout=kafka.DEADLINE)
-    lines = []
-    for resource, future in found.items():
-        values: Mapping[str, Any] = kafka.settled(settings, future)
-        config = wanted[resource.name]
-        other = [f"{key}={values[key].value}" for key in config if values[key].value != config[key]]
-        lossy = (
-            "does not keep every record"
-            if any(values[key].value != config[key] for key in _KEEP)
-            else "is set otherwise"
-        )
-        lines += [f"{resource.name} {lossy}: {', '.join(other)}"] if other else []
-    return lines

@@ -15,6 +15,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 
 from core.errors import LkError, Refused, TryAgain
 from infra.delivery import LARGEST
+from infra.kafka_clients import librdkafka
 from infra.positions import Position, position
 from infra.settings import Settings
 
@@ -68,7 +69,7 @@ def transaction(settings: Settings, group: str, topic: str, partition: int, *, s
     Raises TryAgain when another process fenced this one or Kafka does not answer, Refused when it refuses.
     """
     part = TopicPartition(topic, partition)
-    common = {"bootstrap.servers": settings.bootstrap_servers, "log_level": 0, "error_cb": lambda _: None}
+    common = {**librdkafka(settings), "log_level": 0, "error_cb": lambda _: None}
     producer = Producer(
         common
         | {

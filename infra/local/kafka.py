@@ -1,4 +1,4 @@
-"""The local broker: one KRaft node, on loopback, keeping everything for ever."""
+"""The local brokers: one KRaft node or three, on loopback, keeping everything for ever."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import base64
 import shlex
 import subprocess
 import uuid
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,11 @@ from confluent_kafka.admin import AdminClient
 
 from core.errors import Refused, TryAgain
 from infra import jars
+from infra.brokers import Broker, made_for
 from infra.java import class_archive, find_java
 from infra.local.server import Server, properties
 from infra.settings import LOOPBACK, Settings
 
-NAME = "kafka"
 _LOG4J = {
     "appender.out.type": "Console",
     "appender.out.name": "out",
@@ -28,70 +29,92 @@ _LOG4J = {
 }
 
 
-def server(settings: Settings) -> Server:
-    """The broker of this instance, not started."""
-    java = (str(find_java(settings) / "bin" / "java"), "-cp", f"{jars.ensure(settings, NAME)}/*")
-    config = settings.run_dir / "kafka.properties"
+def managed(name: str, settings: Settings) -> bool:
+    """Whether this instance runs the broker of this name."""
+    return settings.manages_kafka and name in [broker.name for broker in settings.brokers]
+
+
+def require_asked(settings: Settings) -> None:
+    """Raises Refused when the data folder is of another number of brokers than is asked for."""
+    asked, there = settings.kafka_brokers, made_for(settings.data)
+    if settings.manages_kafka and asked and there and asked != there:
+        raise Refused(
+            f"the log of this instance is on {there} broker{'s' if there > 1 else ''}, {asked} were asked for",
+            where=str(settings.data),
+            todo="leave the number out to go on as it is; for another number name a new data folder (LK_DATA)",
+        )
+
+
+def server(name: str, settings: Settings) -> Server:
+    """One broker of this instance, not started."""
+    broker = next(one for one in settings.brokers if one.name == name)
+    java = (str(find_java(settings) / "bin" / "java"), "-cp", f"{jars.ensure(settings, 'kafka')}/*")
+    config = settings.run_dir / f"{name}.properties"
     log4j = settings.run_dir / "kafka-log4j2.properties"
     return Server(
-        name=NAME,
+        name=name,
         argv=(
             *java,
-            *class_archive(NAME),
+            *class_archive("kafka"),
             *(f"-Xmx{settings.kafka_memory}", "-XX:+ExitOnOutOfMemoryError", "--enable-native-access=ALL-UNNAMED"),
             *shlex.split(settings.java_options),
             *(f"-Dlog4j2.configurationFile={log4j}", "kafka.Kafka", str(config)),
         ),
-        ports={"kafka_port": settings.kafka_port, "kafka_controller_port": settings.kafka_controller_port},
-        prepare=lambda: _prepare(settings, java, config, log4j),
-        probe=lambda: _probe(settings),
+        ports=broker.ports,
+        prepare=lambda: _prepare(settings, broker, java, config, log4j),
+        probe=lambda: _probe(broker),
     )
 
 
-def _prepare(settings: Settings, java: tuple[str, ...], config: Path, log4j: Path) -> None:
-    data = settings.data / NAME
-    data.mkdir(parents=True, exist_ok=True)
-    config.write_text(properties(_config(settings, data)), "utf-8")
+def _prepare(settings: Settings, broker: Broker, java: tuple[str, ...], config: Path, log4j: Path) -> None:
+    broker.folder.mkdir(parents=True, exist_ok=True)
+    config.write_text(properties(_config(broker, settings.brokers)), "utf-8")
     log4j.write_text(properties(_LOG4J), "utf-8")
-    if (data / "meta.properties").is_file():
+    if (broker.folder / "meta.properties").is_file():
         return
-    command = [*java, "kafka.tools.StorageTool", "format", "--standalone", "--ignore-formatted"]
-    done = subprocess.run([*command, "-t", _new_id(), "-c", str(config)], capture_output=True, text=True, check=False)
+    alone = ["--standalone"] if len(settings.brokers) == 1 else []
+    command = [*java, "kafka.tools.StorageTool", "format", *alone, "--ignore-formatted"]
+    words = [*command, "-t", _cluster_id(settings), "-c", str(config)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:
         said = (done.stderr.strip() or done.stdout.strip()).splitlines()
         raise Refused(
             f"Kafka's data folder cannot be formatted: {' '.join(said[-3:])}",
-            where=str(data),
+            where=str(broker.folder),
             todo="look at the folder; it is made anew when it is not there",
         )
 
 
-def _config(settings: Settings, data: Path) -> dict[str, object]:
-    listeners = f"PLAINTEXT://{settings.bootstrap_servers}"
-    controller = f"{LOOPBACK}:{settings.kafka_controller_port}"
+def _cluster_id(settings: Settings) -> str:
+    """That of the brokers whose folders are formatted already, else a new one."""
+    for broker in settings.brokers:
+        with suppress(FileNotFoundError):
+            text = (broker.folder / "meta.properties").read_text("utf-8")
+            return text.partition("cluster.id=")[2].split()[0]
+    return _new_id()
+
+
+def _config(broker: Broker, all_brokers: tuple[Broker, ...]) -> dict[str, object]:
+    listeners = f"PLAINTEXT://{LOOPBACK}:{broker.port}"
+    controller = f"{LOOPBACK}:{broker.controller}"
     return {
         "process.roles": "broker,controller",
-        "node.id": 1,
-        "controller.quorum.bootstrap.servers": controller,
+        "node.id": broker.node,
+        **_quorum(all_brokers),
         "listeners": f"{listeners},CONTROLLER://{controller}",
         "advertised.listeners": f"{listeners},CONTROLLER://{controller}",
         "controller.listener.names": "CONTROLLER",
         "inter.broker.listener.name": "PLAINTEXT",
         "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
-        "log.dirs": data,
+        "log.dirs": broker.folder,
         # The log is the source of truth: nothing in it expires.
         "log.retention.ms": -1,
         # Lines of a megabyte and more are data, too; producers send up to 3 MiB.
         "message.max.bytes": 4 << 20,
         "auto.create.topics.enable": "false",
-        "offsets.topic.replication.factor": 1,
         "offsets.topic.num.partitions": 4,
         "offsets.retention.minutes": 525_600,
-        "transaction.state.log.replication.factor": 1,
-        "transaction.state.log.min.isr": 1,
         "transaction.state.log.num.partitions": 4,
-        "share.coordinator.state.topic.replication.factor": 1,
-        "share.coordinator.state.topic.min.isr": 1,
         "share.coordinator.state.topic.num.partitions": 4,
         "group.initial.rebalance.delay.ms": 0,
         "num.network.threads": 2,
@@ -100,10 +123,31 @@ def _config(settings: Settings, data: Path) -> dict[str, object]:
     }
 
 
-def _probe(settings: Settings) -> None:
+def _quorum(all_brokers: tuple[Broker, ...]) -> dict[str, object]:
+    """Who the controllers are, and how many replicas everything has that is not told otherwise."""
+    count = len(all_brokers)
+    enough = max(1, count - 1)
+    controllers = [f"{LOOPBACK}:{broker.controller}" for broker in all_brokers]
+    voters = ",".join(f"{one.node}@{at}" for one, at in zip(all_brokers, controllers, strict=True))
+    who = {"controller.quorum.voters": voters} if count > 1 else {"controller.quorum.bootstrap.servers": controllers[0]}
+    # They stop together: the last one would wait for a majority of controllers that is gone.
+    together = {"controlled.shutdown.enable": "false", "min.insync.replicas": enough} if count > 1 else {}
+    return {
+        **who,
+        **together,
+        "default.replication.factor": count,
+        "offsets.topic.replication.factor": count,
+        "transaction.state.log.replication.factor": count,
+        "transaction.state.log.min.isr": enough,
+        "share.coordinator.state.topic.replication.factor": count,
+        "share.coordinator.state.topic.min.isr": enough,
+    }
+
+
+def _probe(broker: Broker) -> None:
     quiet: dict[str, Any] = {"log_level": 0, "error_cb": lambda _: None}
-    client = AdminClient({"bootstrap.servers": settings.bootstrap_servers, **quiet})
-    if not client.list_topics(timeout=1.0).brokers:
+    client = AdminClient({"bootstrap.servers": f"{LOOPBACK}:{broker.port}", **quiet})
+    if broker.node not in client.list_topics(timeout=1.0).brokers:
         raise TryAgain("the broker has not registered yet")
 
 

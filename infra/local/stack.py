@@ -8,11 +8,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import tenacity
 
 from core.errors import Refused, Usage
+from infra import brokers
 from infra.local import airflow, kafka, process, trino
 from infra.local.server import Server
 from infra.progress import console
@@ -22,7 +24,7 @@ from infra.settings import Settings
 SERVERS: tuple[tuple[str, Callable[[Settings], Server], Callable[[Settings], bool]], ...] = (
     (airflow.NAME, airflow.server, lambda settings: process.known(settings, airflow.NAME) is not None),
     (trino.NAME, trino.server, lambda settings: settings.manages_trino),
-    (kafka.NAME, kafka.server, lambda settings: settings.manages_kafka),
+    *((name, partial(kafka.server, name), partial(kafka.managed, name)) for name in brokers.NAMES),
 )
 DEADLINE = 180.0
 
@@ -46,6 +48,7 @@ def up(settings: Settings, *asked: str, deadline: float = DEADLINE) -> tuple[Sta
     does not answer in time, or its port is taken; that server is stopped.
     """
     with _exclusive(settings):
+        kafka.require_asked(settings)
         servers = [make(settings) for name, make, managed in SERVERS if name in asked or managed(settings)]
         began = time.monotonic()
         pending = [server for server in servers if not _runs(settings, server)]

@@ -205,4 +205,4 @@ def test_a_stale_state_file_is_no_obstacle(own: Settings) -> None:
     assert statuses(own)["kafka"] == "died"
     stack.up(own)
     assert statuses(own)["kafka"] == "up"
-    kafka.server(own).probe()
+    kafka.server("kafka", own).probe()
