@@ -165,6 +165,12 @@ class Settings(BaseSettings):
         return json.loads(value) if isinstance(value, str) else value
 
     @model_validator(mode="after")
+    def _whole_pairs(self) -> Settings:
+        if len(self.kafka_peer_ports) != len(self.kafka_peer_controller_ports):
+            raise ValueError("kafka_peer_ports and kafka_peer_controller_ports go together")
+        return self
+
+    @model_validator(mode="after")
     def _own_ports(self) -> Settings:
         ports = [("airflow_port", self.airflow_port)]
         ports += [("trino_port", self.trino_port)] if self.manages_trino else []
@@ -215,7 +221,7 @@ class Settings(BaseSettings):
     def brokers(self) -> tuple[Broker, ...]:
         """The local brokers: as many as the data folder was made for, else as are asked for."""
         count = made_for(self.data) or self.kafka_brokers or 1
-        peers = list(zip(self.kafka_peer_ports, self.kafka_peer_controller_ports, strict=False))
+        peers = list(zip(self.kafka_peer_ports, self.kafka_peer_controller_ports, strict=True))
         return brokers(self.data, count, (self.kafka_port, self.kafka_controller_port), peers)
 
     @property

@@ -43,6 +43,9 @@ _CONF = {
     # One epoch of all views has more generated classes than the 100 that Spark keeps: all were compiled in each again.
     "spark.sql.codegen.cache.maxEntries": "1000",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
+    # What a reader of Kafka logs in with is shown nowhere.
+    "spark.redaction.regex": "(?i)secret|password|passphrase|token|access[.]?key|sasl[.]jaas",
+    "spark.sql.redaction.options.regex": "(?i)url|password|sasl[.]jaas",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }

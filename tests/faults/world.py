@@ -214,12 +214,10 @@ class World:
 
 def make(settings: Settings, folder: Path) -> World:
     """Starts the servers of an instance that is marked as a test's."""
-    changed = {"fold_behind": 2, "lease_seconds": LEASE_SECONDS, "yield_seconds": 0.2, "spark_conf": IDLE}
+    conf = IDLE | settings.spark_conf
+    changed = {"fold_behind": 2, "lease_seconds": LEASE_SECONDS, "yield_seconds": 0.2, "spark_conf": conf}
     settings = settings.model_copy(update=changed)
-    ports = ("kafka_port", "kafka_controller_port", "trino_port", "airflow_port")
-    upkeep = ("fold_behind", "fold_epochs", "lease_seconds", "yield_seconds")
-    values = {name: getattr(settings, name) for name in (*ports, *upkeep)}
-    values |= {"data": str(settings.data), "spark_conf": json.dumps(IDLE)}
+    values = settings.model_dump(mode="json", exclude_defaults=True) | {"spark_conf": json.dumps(conf)}
     config = write_config(folder / "lk.toml", values)
     stack.up(settings)
     (settings.data / MARKER).touch()

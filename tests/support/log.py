@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from confluent_kafka import Consumer, Message, Producer, TopicPartition
 
+from infra.kafka_clients import librdkafka
 from infra.settings import Settings
 from tests.oracle import Record
 
@@ -40,7 +41,7 @@ class Log:
         """Every record up to the high watermarks of this moment, each once, in order of its place."""
         consumer = Consumer(
             {
-                "bootstrap.servers": self.settings.bootstrap_servers,
+                **librdkafka(self.settings),
                 "group.id": "oracle",
                 "enable.auto.commit": False,
                 "isolation.level": "read_committed",

@@ -1,0 +1,1 @@
+"""The jobs on three brokers and two workers."""

@@ -1,0 +1,113 @@
+"""From Lambda to Kappa on two workers, and a broker of three that is killed on the way: every answer stays exact."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+from confluent_kafka.admin import ConfigResource, ResourceType  # type: ignore[attr-defined]
+
+from core.ident import Name
+from infra import comparisons, kafka, runs
+from infra.local import process
+from infra.settings import Settings
+from tests.cluster.conftest import Cluster
+from tests.faults.load import mixed
+from tests.faults.world import TOPICS
+from tests.support.waiting import eventually
+
+Leaders = dict[tuple[str, int], int]
+
+
+def leaders(settings: Settings) -> Leaders:
+    """The broker that leads each partition of our topics; -1 where none does."""
+    found = kafka.admin(settings).list_topics(timeout=10).topics
+    return {(name, number): part.leader for name in TOPICS for number, part in found[name].partitions.items()}
+
+
+def in_sync(settings: Settings) -> list[int]:
+    """How many replicas of each partition are in sync."""
+    found = kafka.admin(settings).list_topics(timeout=10).topics
+    return [len(part.isrs) for name in TOPICS for part in found[name].partitions.values()]
+
+
+def pids(settings: Settings) -> dict[str, int]:
+    """The brokers that run."""
+    found = {broker.name: process.alive(settings, broker.name) for broker in settings.brokers}
+    return {name: one.pid for name, one in found.items() if one}
+
+
+def test_every_topic_has_three_replicas_of_which_two_must_have_a_record(cluster: Cluster) -> None:
+    settings = cluster.world.settings
+    admin = kafka.admin(settings)
+    cluster.world.send(mixed(seed=1, count=40))
+    cluster.world.settle()
+    found = admin.list_topics(timeout=10).topics
+    ours = [*TOPICS, "__consumer_offsets"]
+    assert [{len(part.replicas) for part in found[name].partitions.values()} for name in ours] == [{3}, {3}, {3}]
+    for name in ours:
+        resource = ConfigResource(ResourceType.TOPIC, name)
+        assert admin.describe_configs([resource])[resource].result(10)["min.insync.replicas"].value == "2"
+
+
+def test_a_lambda_on_two_workers_is_exact(cluster: Cluster) -> None:
+    world = cluster.world
+    world.send(mixed(seed=2, count=300))
+    world.settle()
+    batch = world.lk("batch", "--json").ok().json
+    world.send(mixed(seed=3, count=200))
+    world.settle()
+    world.check()
+    assert min(cluster.workers.finished(f"speed-{world.run}").values()) > 0
+    assert batch["claim"]["build"] == str(world.publication.pins[Name("trades_by_day")].build)
+
+
+def test_a_broker_killed_under_a_running_job_stops_nothing(cluster: Cluster) -> None:
+    world, before = cluster.world, pids(cluster.world.settings)
+    led = leaders(world.settings)
+    node = led["trades", 0]
+    victim = f"kafka-{node}"
+    epoch, run = world.epoch, world.running()
+    os.kill(before[victim], signal.SIGKILL)
+    world.gone(before[victim])
+
+    def moved() -> None:
+        now = leaders(world.settings)
+        assert node not in now.values()
+        assert -1 not in now.values()
+
+    eventually(world.settings, 60, moved)
+    world.send(mixed(seed=4, count=100))
+    world.settle()
+    assert pids(world.settings) == {name: pid for name, pid in before.items() if name != victim}
+    assert max(in_sync(world.settings)) == 2
+    assert world.epoch > epoch
+    world.check(healthy=False)
+    world.lk("batch", "--json").ok()
+    world.check(healthy=False)
+    assert f"{victim} is died" in world.lk("status").out
+    world.lk("up", "--json").ok()
+    after = pids(world.settings)
+    assert after[victim] != before[victim]
+    assert {**after, victim: before[victim]} == before
+
+    def whole() -> None:
+        assert min(in_sync(world.settings)) == 3
+
+    eventually(world.settings, 60, whole)
+    world.send(mixed(seed=5, count=100))
+    world.settle()
+    assert world.running() == run
+    world.check()
+
+
+def test_a_replay_on_two_workers_is_proven_equal_and_served(cluster: Cluster) -> None:
+    world = cluster.world
+    done = world.lk("switch", "kappa", "--json").ok().json
+    run = runs.runs(world.settings)[-1].id
+    assert (done["run"], run) == (str(run), world.run)
+    found = comparisons.newest(world.settings, run)
+    assert sorted((one.view, one.equal) for one in found.values()) == [(v, True) for v in sorted(world.catalog.views)]
+    world.settle_all()
+    world.check()
+    assert min(cluster.workers.finished(f"speed-{run}").values()) > 0
