@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import signal
 
+import pytest
 from confluent_kafka.admin import ConfigResource, ResourceType  # type: ignore[attr-defined]
+from deltalake import DeltaTable
 
 from core.ident import Name
-from infra import comparisons, kafka, runs
+from infra import comparisons, delta, kafka, lake, runs
 from infra.local import process
 from infra.settings import Settings
 from tests.cluster.conftest import Cluster
@@ -16,6 +18,7 @@ from tests.faults.load import mixed
 from tests.faults.world import TOPICS
 from tests.support.waiting import eventually
 
+VIEW = Name("trades_by_day")
 Leaders = dict[tuple[str, int], int]
 
 
@@ -59,7 +62,7 @@ def test_a_lambda_on_two_workers_is_exact(cluster: Cluster) -> None:
     world.settle()
     world.check()
     assert min(cluster.workers.finished(f"speed-{world.run}").values()) > 0
-    assert batch["claim"]["build"] == str(world.publication.pins[Name("trades_by_day")].build)
+    assert batch["claim"]["build"] == str(world.publication.pins[VIEW].build)
 
 
 def test_a_broker_killed_under_a_running_job_stops_nothing(cluster: Cluster) -> None:
@@ -111,3 +114,16 @@ def test_a_replay_on_two_workers_is_proven_equal_and_served(cluster: Cluster) ->
     world.settle_all()
     world.check()
     assert min(cluster.workers.finished(f"speed-{run}").values()) > 0
+
+
+def test_the_checks_find_what_is_planted(cluster: Cluster) -> None:
+    world = cluster.world
+    assert cluster.workers.finished("speed-of-nobody") == {"workers-1": 0, "workers-2": 0}
+    world.stop_speed()
+    table = DeltaTable(lake.speed(world.settings, world.run, VIEW))
+    row, before = delta.rows_of(table).slice(0, 1).to_pylist()[0], table.version()
+    table.update({"volume": "volume + 1"}, f"ticker = '{row['ticker']}' AND day = '{row['day'].isoformat()}'")
+    with pytest.raises(AssertionError, match=r"serving\.trades_by_day: \d+ rows"):
+        world.check(healthy=False)
+    table.restore(before)
+    world.check(healthy=False)
