@@ -122,7 +122,7 @@ def test_the_checks_find_what_is_planted(cluster: Cluster) -> None:
     world.stop_speed()
     table = DeltaTable(lake.speed(world.settings, world.run, VIEW))
     row, before = delta.rows_of(table).slice(0, 1).to_pylist()[0], table.version()
-    table.update({"volume": "volume + 1"}, f"ticker = '{row['ticker']}' AND day = '{row['day'].isoformat()}'")
+    table.update({"volume": "volume + 1"}, predicate=f"ticker = '{row['ticker']}' AND day = '{row['day'].isoformat()}'")
     with pytest.raises(AssertionError, match=r"serving\.trades_by_day: \d+ rows"):
         world.check(healthy=False)
     table.restore(before)
