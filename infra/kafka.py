@@ -33,6 +33,7 @@ from infra.kafka_clients import librdkafka
 from infra.settings import Settings
 
 DEADLINE = 10.0
+_LOOKS = 20  # at whether the brokers took the login, before the deadline
 T = TypeVar("T")
 _clients: dict[tuple[tuple[str, Any], ...], AdminClient] = {}
 _UNTRUSTED = (KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError.SASL_AUTHENTICATION_FAILED)
@@ -60,18 +61,22 @@ def _client(settings: Settings, conf: dict[str, Any]) -> AdminClient:
     # Callers get errors as exceptions; librdkafka would print them on stderr as well.
     conf = conf | {"socket.timeout.ms": 5000, "client.id": "lk", "log_level": 0, "error_cb": errors.append}
     client = AdminClient(conf)
-    if settings.kafka_security != "plaintext":
+    for _ in range(_LOOKS if settings.kafka_security != "plaintext" else 0):
         with suppress(KafkaException):
-            client.list_topics(timeout=DEADLINE)
-        client.poll(0)
-        for error in errors:
-            if error.code() in _UNTRUSTED:
-                raise Refused(
-                    f"Kafka and user {settings.kafka_user} do not trust each other: {error.str()}",
-                    where=settings.bootstrap_servers,
-                    todo="correct kafka_user, kafka_password_file (or LK_KAFKA_PASSWORD) or kafka_ca",
-                )
+            client.list_topics(timeout=DEADLINE / _LOOKS)
+            break
+        _insist_on_trust(settings, errors)
     return client
+
+
+def _insist_on_trust(settings: Settings, errors: Iterable[KafkaError]) -> None:
+    for error in errors:
+        if error.code() in _UNTRUSTED:
+            raise Refused(
+                f"Kafka and user {settings.kafka_user} do not trust each other: {error.str()}",
+                where=settings.bootstrap_servers,
+                todo="correct kafka_user, kafka_password_file (or LK_KAFKA_PASSWORD) or kafka_ca",
+            )
 
 
 def topics(settings: Settings) -> dict[str, int]:

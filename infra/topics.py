@@ -17,7 +17,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 
 from core.catalog import Catalog
-from core.errors import Refused
+from core.errors import Refused, TryAgain
 from core.ident import Name
 from infra import kafka
 from infra.settings import Settings
@@ -36,13 +36,18 @@ class Applied:
 def apply(settings: Settings, catalog: Catalog) -> tuple[Applied, ...]:
     """Makes the cluster's topics what the catalog's files say, and tells what was done to each.
 
-    Raises Refused, with nothing changed, when a topic cannot be made so without losing or reordering records.
+    Raises Refused, with nothing changed, when a topic cannot be made so without losing or reordering records, TryAgain
+    when another process made one of them meanwhile, otherwise.
     """
     found = plans(settings, catalog)
     _refuse([line for plan in found for line in plan.impossible], settings, "correct its file, or use another topic")
     _make(settings, [plan for plan in found if plan.missing])
     _grow(settings, {plan.topic.name: plan.topic.partitions for plan in found if plan.grows})
     _alter(settings, {plan.topic.name: plan.other for plan in found if plan.other})
+    made = Catalog({Name(plan.topic.name): plan.topic for plan in found if plan.missing}, {})
+    if other := [plan.topic.name for plan in plans(settings, made) if plan.other or plan.grows]:
+        what = f"another process made topics at the same time: {', '.join(other)}"
+        raise TryAgain(what, where=settings.bootstrap_servers, todo="run `lk topics apply` again")
     return tuple(_applied(plan) for plan in found)
 
 

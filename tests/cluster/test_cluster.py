@@ -53,6 +53,17 @@ def test_every_topic_has_three_replicas_of_which_two_must_have_a_record(cluster:
         assert admin.describe_configs([resource])[resource].result(10)["min.insync.replicas"].value == "2"
 
 
+def test_up_keeps_the_brokers_that_there_are(cluster: Cluster) -> None:
+    world, before = cluster.world, pids(cluster.world.settings)
+    assert sorted(before) == ["kafka-1", "kafka-2", "kafka-3"]
+    world.here("up", "--brokers", "3", "--json").ok()
+    refused = world.here("up", "--brokers", "1", "--json")
+    assert (refused.code, "is on 3 brokers, 1 were asked for" in refused.json["error"]) == (1, True), refused.said
+    assert pids(world.settings) == before
+    applied = world.here("topics", "apply", "--json").ok().json
+    assert [(one["topic"], one["done"]) for one in applied] == [(name, "unchanged") for name in TOPICS]
+
+
 def test_the_speed_layer_on_two_workers_is_exact(cluster: Cluster) -> None:
     world = cluster.world
     world.send(mixed(seed=2, count=300))

@@ -93,7 +93,8 @@ def test_records_go_from_produce_to_what_is_served(instance: Secured) -> None:
     eventually(instance.settings, 120, served)
     status = instance.lk("status", "--json")
     assert status.code == 0, status.said
-    assert instance.lk("land", "--json").ok()
+    instance.lk("claim", "--json").ok()
+    instance.lk("land", "--json").ok()
     assert "pass-word" not in status.out + status.err
     data = instance.settings.data
     assert list(data.glob("logs/*speed-*"))

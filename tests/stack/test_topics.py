@@ -19,6 +19,7 @@ from infra import kafka, topics
 from infra.settings import Settings
 from infra.topics import Applied
 from tests.support.command import here, write_config
+from tests.support.waiting import eventually
 
 
 def topic(name: str, **changed: Any) -> Topic:
@@ -39,6 +40,11 @@ def made(settings: Settings, name: str, partitions: int, **values: str) -> None:
     """A topic as somebody else would make it."""
     options = {key.replace("_", "."): value for key, value in values.items()}
     kafka.admin(settings).create_topics([NewTopic(name, partitions, config=options)])[name].result(30)
+
+    def listed() -> None:
+        assert name in kafka.topics(settings)
+
+    eventually(settings, 20, listed)
 
 
 def test_what_is_missing_is_made_and_the_second_time_nothing_changes(stack: Settings) -> None:
