@@ -7,6 +7,7 @@ import click
 from cli.options import catalog, json_option, settings
 from cli.output import emit, out
 from cli.status import print_states, print_status
+from core.errors import Usage
 
 
 @click.command()
@@ -31,6 +32,8 @@ def up(more: tuple[str, ...], brokers: str | None) -> None:
     from flows.stack import up as start
 
     found = settings()
+    if brokers and not found.manages_kafka:
+        raise Usage("the brokers of this instance are elsewhere", where=f"bootstrap = {found.bootstrap}")
     if brokers:
         found = found.model_copy(update={"kafka_brokers": int(brokers)})
     emit(start(found, catalog(found), *more), print_states)
