@@ -52,7 +52,8 @@ module "msk" {
   key_arn           = module.keys.arns["log"]
   secrets_key_arn   = module.keys.arns["secrets"]
   log_group         = module.observability.log_groups["brokers"]
-  generate_password = var.generate_passwords
+  write_password    = var.generate_passwords
+  password          = one(ephemeral.aws_secretsmanager_random_password.kafka[*].random_password)
   password_version  = var.password_version
 }
 
@@ -95,7 +96,8 @@ module "trino" {
   secrets_key_arn    = module.keys.arns["secrets"]
   log_group          = module.observability.log_groups["trino"]
   log_group_arn      = module.observability.log_group_arns["trino"]
-  generate_password  = var.generate_passwords
+  write_password     = var.generate_passwords
+  password           = one(ephemeral.aws_secretsmanager_random_password.trino[*].random_password)
   password_version   = var.password_version
   destroy_with_data  = var.destroy_with_data
 }

@@ -41,3 +41,23 @@ provider "aws" {
     tags = merge(var.tags, { instance = var.name, managed-by = "terraform" })
   }
 }
+
+# The same again, for the generator alone: terraform's mocks know no ephemeral resources, so tests mock only the other.
+provider "aws" {
+  alias  = "passwords"
+  region = var.region
+
+  access_key                  = local.real ? null : "testing"
+  secret_key                  = local.real ? null : "testing"
+  skip_credentials_validation = !local.real
+  skip_metadata_api_check     = local.real ? null : "true"
+  skip_requesting_account_id  = true # the generator belongs to no account
+
+  dynamic "endpoints" {
+    for_each = local.real ? [] : [var.aws_endpoint]
+
+    content {
+      secretsmanager = endpoints.value
+    }
+  }
+}

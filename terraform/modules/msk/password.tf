@@ -1,4 +1,4 @@
-# The password of `lk` goes from AWS's generator into Secrets Manager: it is in no file, no plan and no state.
+# The password of `lk` goes into Secrets Manager as a write-only argument: it is in no file, no plan and no state.
 
 locals {
   secret_name = "AmazonMSK_${var.name}_${var.user}" # MSK takes only secrets that are called so
@@ -11,20 +11,13 @@ resource "aws_secretsmanager_secret" "lk" {
   kms_key_id  = var.secrets_key_arn # MSK does not take a secret under AWS's own key
 }
 
-ephemeral "aws_secretsmanager_random_password" "lk" {
-  count = var.generate_password ? 1 : 0
-
-  password_length     = 40
-  exclude_punctuation = true
-}
-
 resource "aws_secretsmanager_secret_version" "lk" {
-  count = var.generate_password ? 1 : 0
+  count = var.write_password ? 1 : 0
 
   secret_id = aws_secretsmanager_secret.lk.id
   secret_string_wo = jsonencode({
     username = var.user
-    password = ephemeral.aws_secretsmanager_random_password.lk[0].random_password
+    password = var.password
   })
   secret_string_wo_version = var.password_version
 }

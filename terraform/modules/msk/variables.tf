@@ -89,14 +89,22 @@ variable "user" {
   default     = "lk"
 }
 
-variable "generate_password" {
+variable "write_password" {
   type        = bool
-  description = "Whether the password is generated; false: you put the secret's value there before MSK is told of it"
+  description = "Whether `password` is written; false: you put the secret's value there before MSK is told of it"
   default     = true
+}
+
+variable "password" {
+  type        = string
+  description = "Password, written when `password_version` changes"
+  default     = null
+  ephemeral   = true
+  sensitive   = true
 }
 
 variable "password_version" {
   type        = number
-  description = "One more makes a new password at the next apply (docs/runbooks/rotate-keys.md)"
+  description = "One more writes `password` at the next apply (docs/runbooks/rotate-keys.md)"
   default     = 1
 }

@@ -1,6 +1,8 @@
 # A network without a way to the internet: private subnets, and endpoints for the services that are used.
 
 data "aws_availability_zones" "here" {
+  #checkov:skip=CKV_AWS_394:the first ones by name are used, and a subnet is known by its zone; a new zone comes last
+
   state = "available"
 }
 

@@ -21,17 +21,10 @@ resource "aws_secretsmanager_secret" "shared" {
   kms_key_id  = var.secrets_key_arn
 }
 
-ephemeral "aws_secretsmanager_random_password" "shared" {
-  count = var.generate_password ? 1 : 0
-
-  password_length     = 64
-  exclude_punctuation = true
-}
-
 resource "aws_secretsmanager_secret_version" "shared" {
-  count = var.generate_password ? 1 : 0
+  count = var.write_password ? 1 : 0
 
   secret_id                = aws_secretsmanager_secret.shared.id
-  secret_string_wo         = ephemeral.aws_secretsmanager_random_password.shared[0].random_password
+  secret_string_wo         = var.password
   secret_string_wo_version = var.password_version
 }

@@ -92,7 +92,7 @@ resource "aws_ecs_service" "this" {
   task_definition        = aws_ecs_task_definition.this[each.key].arn
   desired_count          = var.image_tag == null ? 0 : each.value
   launch_type            = "FARGATE"
-  platform_version       = "1.4.0"
+  platform_version       = "LATEST"
   enable_execute_command = false
   propagate_tags         = "SERVICE"
 

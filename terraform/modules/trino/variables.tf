@@ -123,15 +123,23 @@ variable "log_group_arn" {
   description = "ARN of Trino's log group"
 }
 
-variable "generate_password" {
+variable "write_password" {
   type        = bool
-  description = "Whether the shared secret is generated; false: you put its value there before tasks start"
+  description = "Whether `password` is written; false: you put the secret's value there before tasks start"
   default     = true
+}
+
+variable "password" {
+  type        = string
+  description = "What coordinator and workers know each other by, written when `password_version` changes"
+  default     = null
+  ephemeral   = true
+  sensitive   = true
 }
 
 variable "password_version" {
   type        = number
-  description = "One more makes a new shared secret at the next apply"
+  description = "One more writes `password` at the next apply"
   default     = 1
 }
 
