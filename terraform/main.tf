@@ -61,6 +61,7 @@ module "spark" {
   source = "./modules/spark"
 
   name              = var.name
+  release           = var.emr_release
   image_tag         = var.image_tag
   max_cores         = var.spark_max_cores
   subnet_ids        = module.network.subnet_ids

@@ -1,4 +1,4 @@
-"""Writes the tables of inputs and outputs into the READMEs of terraform/; with `--check` only says which are not current.
+"""Writes the tables of inputs and outputs into the READMEs of terraform/; `--check` only says which are old.
 
 Needs python-hcl2, which comes with checkov: `.venv-cloud/bin/python terraform/tables.py`, or `make cloud-docs`.
 """

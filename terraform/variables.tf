@@ -78,6 +78,12 @@ variable "kafka_version" {
   default     = "3.9.x.kraft"
 }
 
+variable "emr_release" {
+  type        = string
+  description = "EMR's release; the base of the jobs' image must be the same"
+  default     = "emr-spark-8.0.0"
+}
+
 variable "spark_max_cores" {
   type        = number
   description = "Most cores that all jobs together may have"

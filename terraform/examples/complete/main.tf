@@ -16,6 +16,7 @@ module "lk" {
   broker_type          = "kafka.m7g.2xlarge"
   broker_volume_gib    = 4000
   kafka_version        = "3.9.x.kraft"
+  emr_release          = "emr-spark-8.0.0"
   spark_max_cores      = 256
   trino_workers        = 8
   trino_cpu            = 16384

@@ -44,16 +44,16 @@ data "aws_iam_policy_document" "bucket" {
   }
 
   dynamic "statement" {
-    for_each = each.key == "access" ? ["logging.s3.amazonaws.com", "logdelivery.elasticloadbalancing.amazonaws.com"] : []
+    for_each = each.key == "access" ? local.writers : {}
 
     content {
-      sid       = replace(title(split(".", statement.value)[0]), ".", "")
+      sid       = statement.key
       actions   = ["s3:PutObject"]
-      resources = ["${local.arn}${each.value}/${statement.value == "logging.s3.amazonaws.com" ? "s3" : "trino"}/*"]
+      resources = ["${local.arn}${each.value}/${statement.value.prefix}/*"] # its own prefix
 
       principals {
         type        = "Service"
-        identifiers = [statement.value]
+        identifiers = [statement.value.service]
       }
 
       condition {

@@ -10,6 +10,13 @@ locals {
   # Bucket names are shared by all of AWS.
   buckets   = { for use in ["lake", "artifacts", "access"] : use => "${var.name}-${local.account}-${use}" }
   encrypted = setsubtract(keys(local.buckets), ["access"])
+
+  # Who writes logs of access, and where.
+  writers = {
+    Lake      = { service = "logging.s3.amazonaws.com", prefix = "s3/lake" }
+    Artifacts = { service = "logging.s3.amazonaws.com", prefix = "s3/artifacts" }
+    Balancer  = { service = "logdelivery.elasticloadbalancing.amazonaws.com", prefix = "trino" }
+  }
 }
 
 resource "aws_s3_bucket" "this" {
@@ -61,4 +68,6 @@ resource "aws_s3_bucket_logging" "this" {
   bucket        = aws_s3_bucket.this[each.key].id
   target_bucket = aws_s3_bucket.this["access"].id
   target_prefix = "s3/${each.key}/"
+
+  depends_on = [aws_s3_bucket_policy.this] # which lets S3 write there
 }
