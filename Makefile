@@ -11,8 +11,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(TOOLS)/bin/uv
 INSTALLED := $(VENV)/.installed
+CLOUD := .venv-cloud/.installed
+# Checkov is set up only where terraform is: the tests of terraform/ say that they are not run elsewhere.
+CLOUD_HERE := $(if $(shell command -v terraform 2>/dev/null),$(CLOUD))
 
-.PHONY: help setup demo demo-airflow test check unit lint format lock down clean
+.PHONY: help setup demo demo-airflow test cloud cloud-docs check unit lint format lock down clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1	\2/' | expand -t 22
@@ -26,8 +29,17 @@ demo: setup ## real data through the whole system, in under six minutes
 demo-airflow: setup ## Airflow publishes on its schedule and runs a whole reprocess
 	@$(BIN)/lk demo-airflow
 
-test: setup check ## every check and every test
+test: setup check $(CLOUD_HERE) ## every check and every test
 	@$(BIN)/pytest --numprocesses $(TESTERS) --dist loadfile --no-loadscope-reorder
+	@$(BIN)/python -m tests.terraform.here
+
+cloud: $(INSTALLED) $(CLOUD_HERE) ## terraform/ alone: its style, its tests, checkov, and applied to an emulator
+	@$(BIN)/pytest tests/terraform
+	@$(BIN)/python -m tests.terraform.here
+
+cloud-docs: $(INSTALLED) $(CLOUD) ## write the tables of terraform's READMEs anew, and the costs of docs/cloud.md
+	@.venv-cloud/bin/python terraform/tables.py
+	@$(BIN)/python terraform/costs.py
 
 unit: $(INSTALLED) ## the tests that need no server
 	@$(BIN)/pytest tests/unit
@@ -49,13 +61,15 @@ lock: $(INSTALLED) ## resolve Python packages anew, and the sums of jars whose v
 	  --no-header --quiet --upgrade --output-file requirements.lock
 	@printf 'uv\nsetuptools\nwheel\n' | $(UV) pip compile - --universal --generate-hashes --no-emit-index-url \
 	  --no-annotate --no-header --quiet --upgrade --output-file requirements-tools.lock
+	@printf 'checkov==3.3.30\n' | $(UV) pip compile - --python-version 3.11 --universal --generate-hashes \
+	  --no-emit-index-url --no-annotate --no-header --quiet --upgrade --output-file requirements-cloud.lock
 	@$(BIN)/python -m infra.relock
 
 down: ## stop the servers of the default instance
 	@if [ -x $(BIN)/lk ]; then $(BIN)/lk down; else echo "nothing was set up"; fi
 
 clean: down ## remove the environment and the tools; data folders and downloads stay
-	@rm -rf $(VENV) $(TOOLS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info
+	@rm -rf $(VENV) .venv-cloud $(TOOLS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info
 
 # Pyspark comes as source: what builds it is pinned in requirements-tools.lock too.
 # The project itself is installed as a link to this folder; hatchling is among the locked packages, so no network.
@@ -63,6 +77,12 @@ $(INSTALLED): requirements.lock pyproject.toml | $(UV)
 	@[ -x $(BIN)/python ] || $(UV) venv --quiet --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" $(VENV)
 	@VIRTUAL_ENV=$(VENV) $(UV) pip sync --compile-bytecode --require-hashes --build-constraints requirements-tools.lock requirements.lock
 	@VIRTUAL_ENV=$(VENV) $(UV) pip install --quiet --offline --no-deps --no-build-isolation --editable .
+	@touch $@
+
+# Checkov needs other versions of what we use ourselves, so it has an environment of its own.
+$(CLOUD): requirements-cloud.lock | $(UV)
+	@[ -x .venv-cloud/bin/python ] || $(UV) venv --quiet --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" .venv-cloud
+	@VIRTUAL_ENV=.venv-cloud $(UV) pip sync --quiet --require-hashes --build-constraints requirements-tools.lock requirements-cloud.lock
 	@touch $@
 
 $(UV): requirements-tools.lock

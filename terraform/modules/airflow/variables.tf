@@ -1,0 +1,114 @@
+variable "name" {
+  type        = string
+  description = "Name of the instance, and of the environment"
+}
+
+variable "airflow_version" {
+  type        = string
+  description = "Version of Airflow, of those that MWAA has. The DAGs are tested with 3.3.2; MWAA's newest may be behind"
+  default     = "3.0.6"
+
+  validation {
+    condition     = can(regex("^3\\.[0-9]+\\.[0-9]+$", var.airflow_version))
+    error_message = "airflow_version must be a 3.x.y: the DAGs use the interface of Airflow 3."
+  }
+}
+
+variable "environment_class" {
+  type        = string
+  description = "Size of schedulers and workers"
+  default     = "mw1.small"
+
+  validation {
+    condition     = can(regex("^mw1\\.(small|medium|large|xlarge|2xlarge)$", var.environment_class))
+    error_message = "environment_class must be mw1.small, medium, large, xlarge or 2xlarge."
+  }
+}
+
+variable "max_workers" {
+  type        = number
+  description = "Most workers; one runs several verbs at once"
+  default     = 2
+}
+
+variable "dags" {
+  type        = string
+  description = "Folder of the DAGs"
+}
+
+variable "requirements" {
+  type        = string
+  description = "File of Python requirements that installs `lk`; null: none"
+  default     = null
+}
+
+variable "plugins" {
+  type        = string
+  description = "Zip file with the wheels that `requirements` names, as nothing here reaches the internet; null: none"
+  default     = null
+}
+
+variable "settings_uri" {
+  type        = string
+  description = "Where the settings file of `lk` is, s3://…"
+}
+
+variable "password_file" {
+  type        = string
+  description = "Where the settings say that Kafka's password is"
+}
+
+variable "artifacts_bucket" {
+  type        = string
+  description = "Name of the bucket of DAGs and settings"
+}
+
+variable "artifacts_bucket_arn" {
+  type        = string
+  description = "ARN of that bucket"
+}
+
+variable "lake_bucket_arn" {
+  type        = string
+  description = "ARN of the lake's bucket"
+}
+
+variable "lake_key_arn" {
+  type        = string
+  description = "ARN of the key of lake and artifacts"
+}
+
+variable "secrets_key_arn" {
+  type        = string
+  description = "ARN of the key of secrets"
+}
+
+variable "kafka_secret_arn" {
+  type        = string
+  description = "ARN of the secret with Kafka's user and password"
+}
+
+variable "application_arn" {
+  type        = string
+  description = "ARN of the EMR Serverless application in which jobs run"
+}
+
+variable "job_role_arn" {
+  type        = string
+  description = "ARN of the role of jobs"
+}
+
+variable "subnet_ids" {
+  type        = list(string)
+  description = "Ids of the subnets, of which the first two are used"
+
+  validation {
+    condition     = length(var.subnet_ids) >= 2
+    error_message = "subnet_ids must be two or more."
+  }
+}
+
+variable "security_group_id" {
+  type        = string
+  description = "Id of the security group"
+}

@@ -1,0 +1,24 @@
+output "buckets" {
+  description = "Use (lake, artifacts, access) => name of the bucket"
+  value       = { for use, bucket in aws_s3_bucket.this : use => bucket.id }
+}
+
+output "bucket_arns" {
+  description = "Use => ARN of the bucket"
+  value       = { for use, bucket in aws_s3_bucket.this : use => bucket.arn }
+}
+
+output "lake" {
+  description = "Root of all tables, as `lk` is told it"
+  value       = "s3a://${aws_s3_bucket.this["lake"].id}/lake"
+}
+
+output "checkpoints" {
+  description = "Root of the checkpoints, as `lk` is told it"
+  value       = "s3a://${aws_s3_bucket.this["lake"].id}/checkpoints"
+}
+
+output "databases" {
+  description = "Names of Glue's databases"
+  value       = sort([for database in aws_glue_catalog_database.this : database.name])
+}

@@ -1,0 +1,51 @@
+variable "name" {
+  type        = string
+  description = "Name of the instance; buckets are called NAME-ACCOUNT-USE"
+}
+
+variable "key_arn" {
+  type        = string
+  description = "ARN of the key that encrypts lake and artifacts"
+}
+
+variable "schemas" {
+  type        = map(string)
+  description = "Schemas of Trino's catalog `lake` => what they hold"
+  default = {
+    archive = "raw events"
+    batch   = "builds"
+    control = "what the gate found, comparisons"
+    pinned  = "views as they were at a publication"
+    serving = "the views that people query"
+    speed   = "partial results of runs"
+  }
+}
+
+variable "days_deleted_is_kept" {
+  type        = number
+  description = "Days for which a deleted or replaced object can be had back"
+  default     = 30
+
+  validation {
+    condition     = var.days_deleted_is_kept >= 1
+    error_message = "days_deleted_is_kept must be at least 1."
+  }
+}
+
+variable "days_access_logs_are_kept" {
+  type        = number
+  description = "Days for which logs of access are kept"
+  default     = 365
+}
+
+variable "destroy_with_data" {
+  type        = bool
+  description = "Whether `terraform destroy` may delete buckets that hold data"
+  default     = false
+}
+
+variable "lifecycle_rules" {
+  type        = bool
+  description = "Whether buckets get their lifecycle rules; false only against an emulator of AWS, where they take a minute"
+  default     = true
+}

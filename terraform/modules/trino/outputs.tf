@@ -1,0 +1,14 @@
+output "host" {
+  description = "Name under which Trino is reached inside the VPC"
+  value       = aws_route53_record.this.name
+}
+
+output "balancer" {
+  description = "DNS name of the load balancer, for who keeps the name elsewhere"
+  value       = aws_lb.this.dns_name
+}
+
+output "repository" {
+  description = "Where Trino's image is pushed to"
+  value       = aws_ecr_repository.trino.repository_url
+}

@@ -1,0 +1,27 @@
+# The one settings file: with it `lk` runs here as it does on one machine. It holds no secret.
+
+data "aws_region" "this" {}
+
+locals {
+  password_file = "/tmp/lk/kafka-password"
+  settings_uri  = "s3://${module.lake.buckets["artifacts"]}/settings/lk.toml"
+
+  settings = templatefile("${path.module}/lk.toml.tftpl", {
+    bootstrap       = module.msk.bootstrap
+    user            = module.msk.user
+    password_file   = local.password_file
+    lake            = module.lake.lake
+    checkpoints     = module.lake.checkpoints
+    region          = data.aws_region.this.name
+    trino_host      = module.trino.host
+    emr_application = module.spark.application_id
+    emr_role        = module.spark.job_role_arn
+  })
+}
+
+resource "aws_s3_object" "settings" {
+  bucket     = module.lake.buckets["artifacts"]
+  key        = "settings/lk.toml"
+  content    = local.settings
+  kms_key_id = module.keys.arns["lake"]
+}
