@@ -220,6 +220,8 @@ def make(settings: Settings, folder: Path) -> World:
     upkeep = ("fold_behind", "fold_epochs", "lease_seconds", "yield_seconds")
     values = {name: getattr(settings, name) for name in (*ports, *upkeep)}
     values |= {"data": str(settings.data), "spark_conf": json.dumps(IDLE)}
+    places = {name: getattr(settings, name) for name in ("lake", "checkpoints", "s3_endpoint")}
+    values |= {name: value for name, value in places.items() if value}
     config = write_config(folder / "lk.toml", values)
     stack.up(settings)
     (settings.data / MARKER).touch()
