@@ -58,13 +58,18 @@ def exists(path: str) -> bool:
     return bool(DeltaTable.is_deltatable(uri(path), delta_options(path)))
 
 
-def create(path: str, schema: pa.Schema, *, log_retention: str | None = None) -> None:
+def create(
+    path: str, schema: pa.Schema, *, log_retention: str | None = None, checkpoint_every: int | None = None
+) -> None:
     """Makes the table with declared types when it is missing. Raises Refused when it is there with other types.
 
     ``log_retention`` such as ``interval 1 hours`` also bounds how long removed files stay; None keeps Delta's default.
+    ``checkpoint_every`` is commits, of those that ask for checkpoints.
     """
     kept = {"delta.logRetentionDuration": log_retention, "delta.deletedFileRetentionDuration": log_retention}
     configuration = kept if log_retention else {}
+    if checkpoint_every:
+        configuration["delta.checkpointInterval"] = str(checkpoint_every)
     with mutex(path):
         options = delta_options(path)
         DeltaTable.create(uri(path), schema, mode="ignore", configuration=configuration, storage_options=options)

@@ -15,7 +15,8 @@ from core.errors import LkError, Refused, TryAgain
 from infra.settings import Settings
 
 SCHEME = "s3a://"
-_ATTEMPTS = 5
+_ATTEMPTS = 10
+_FIRST_ATTEMPTS = 3  # whoever waits for the first answer is told soon that there is none
 _DENIED = ("ACCESS_DENIED", "INVALID_ACCESS_KEY", "SIGNATURE", "HTTP status 403", "code 403")
 _ABSENT = ("NO_SUCH_BUCKET", "HTTP status 404", "code 404")
 
@@ -114,7 +115,7 @@ def _check(bucket: str, store: Store) -> None:
     """Asked once in a process. Raises Refused without the bucket or the right to it, TryAgain without an answer."""
     where = f"{SCHEME}{bucket}, {store.endpoint or 'AWS'}"
     try:
-        found = _arrow(store).get_file_info(bucket)
+        found = _arrow(store, _FIRST_ATTEMPTS).get_file_info(bucket)
     except OSError as e:
         raise _failed(str(e), where) from None
     if found.type == fs.FileType.NotFound:
@@ -122,10 +123,10 @@ def _check(bucket: str, store: Store) -> None:
 
 
 @lru_cache
-def _arrow(store: Store) -> fs.S3FileSystem:
+def _arrow(store: Store, attempts: int = _ATTEMPTS) -> fs.S3FileSystem:
     named = {"endpoint_override": store.endpoint} if store.endpoint else {}
     named |= {"region": store.region} if store.region else {}
-    return fs.S3FileSystem(**named, retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=_ATTEMPTS))
+    return fs.S3FileSystem(**named, retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=attempts))
 
 
 def _failed(text: str, where: str) -> LkError:

@@ -15,8 +15,12 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError
 
+from infra import commit_once, jars
+from infra.local import stack
 from infra.settings import LOOPBACK, Settings
 from tests.conftest import free_ports, fresh_settings
+from tests.faults import world as worlds
+from tests.faults.world import World
 from tests.support.command import ROOT
 from tests.support.waiting import eventually
 
@@ -35,6 +39,7 @@ class Store:
 
     endpoint: str
     client: Any
+    log: Path
 
     def keys(self, prefix: str) -> list[str]:
         """Every key below a prefix, in order."""
@@ -47,7 +52,10 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """The server; who is started meanwhile finds its credentials in the environment."""
     settings, (port,) = Settings(data=tmp_path_factory.mktemp("store")), free_ports(1)
     settings.log_dir.mkdir()
-    with pytest.MonkeyPatch.context() as patch, (settings.log_dir / "s3.log").open("wb") as log:
+    jars.ensure(settings, "aws")  # on a fresh machine it takes longer than a run may take to start
+    commit_once.jar(settings)
+    said = settings.log_dir / "s3.log"
+    with pytest.MonkeyPatch.context() as patch, said.open("wb") as log:
         for name in [name for name in os.environ if name.startswith("AWS_")]:
             patch.delenv(name)
         for name, value in _CREDENTIALS.items():
@@ -55,7 +63,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         argv = [sys.executable, "-m", "tests.objects.server", LOOPBACK, str(port)]
         server = subprocess.Popen(argv, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         try:
-            made = Store(f"http://{LOOPBACK}:{port}", _client(f"http://{LOOPBACK}:{port}"))
+            made = Store(f"http://{LOOPBACK}:{port}", _client(f"http://{LOOPBACK}:{port}"), said)
             eventually(settings, 60, lambda: _create(made.client))
             yield made
         finally:
@@ -80,3 +88,15 @@ def on(store: Store, folder: Path, name: str) -> Settings:
     """An instance of its own, whose lake and checkpoints are in the store."""
     places = {"lake": f"s3a://{BUCKET}/{name}/lake", "checkpoints": f"s3a://{BUCKET}/{name}/checkpoints"}
     return fresh_settings(folder).model_copy(update={**places, "s3_endpoint": store.endpoint})
+
+
+@pytest.fixture(scope="package")
+def world(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """Servers up and a run that serves; tests of the cycle come first, one after another."""
+    folder = tmp_path_factory.mktemp("objects")
+    made = worlds.make(on(store, folder / "data", "cycle"), folder)
+    try:
+        made.start_speed()
+        yield made
+    finally:
+        stack.down(made.settings)

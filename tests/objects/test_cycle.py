@@ -3,32 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from pyspark.sql import SparkSession
 
 from infra import control, lake, roles
-from infra.local import stack
 from tests.conftest import fresh_settings
 from tests.faults import compare
-from tests.faults import world as worlds
 from tests.faults.load import mixed, poison
 from tests.faults.world import World
-from tests.objects.conftest import Store, on
-
-
-@pytest.fixture(scope="module")
-def world(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """Servers up and a run that serves; its tests come one after another."""
-    folder = tmp_path_factory.mktemp("objects")
-    made = worlds.make(on(store, folder / "data", "cycle"), folder)
-    try:
-        made.start_speed()
-        yield made
-    finally:
-        stack.down(made.settings)
+from tests.objects.conftest import Store
 
 
 def modes(world: World) -> set[str]:
