@@ -15,10 +15,11 @@ from core.errors import Usage
 def setup() -> None:
     """Fetches and verifies the jars and Trino, once per user; Spark's classes are parsed once per clone."""
     from flows.prepare import prepare
-    from infra import jars
+    from infra import jars, object_store
 
     found = settings()
-    paths = {name: jars.ensure(found, name) for name in jars.SETS}
+    more = ("aws",) if object_store.wanted(found) else ()
+    paths = {name: jars.ensure(found, name) for name in (*jars.SETS, *more)}
     prepare(found)
     emit(paths, lambda done: out().print(f"ready: {', '.join(done)} in {found.cache}"))
 

@@ -20,12 +20,14 @@ from deltalake import (
     write_deltalake,
 )
 from deltalake.exceptions import CommitFailedError, TableNotFoundError
-from pyarrow.fs import FileSystem, SubTreeFileSystem
+from pyarrow.fs import SubTreeFileSystem
 
 from core.errors import Refused, TryAgain
+from infra import files
 from infra.arrow_types import arrow_schema as arrow_schema
 from infra.arrow_types import arrow_type as arrow_type
 from infra.arrow_types import shape
+from infra.object_store import SCHEME, delta_options, uri
 
 if TYPE_CHECKING:
     from infra.leases import Lease
@@ -46,26 +48,32 @@ def mutex(path: str) -> threading.RLock:
 def table(path: str, version: int | None = None) -> DeltaTable:
     """The table at a path. Raises Refused when there is none."""
     try:
-        return DeltaTable(_uri(path), version=version)
+        return DeltaTable(uri(path), version=version, storage_options=delta_options(path))
     except TableNotFoundError:
         raise Refused("there is no such table", where=path, todo="see `lk status`") from None
 
 
 def exists(path: str) -> bool:
     """Whether there is a table."""
-    return bool(DeltaTable.is_deltatable(_uri(path)))
+    return bool(DeltaTable.is_deltatable(uri(path), delta_options(path)))
 
 
-def create(path: str, schema: pa.Schema, *, log_retention: str | None = None) -> None:
+def create(
+    path: str, schema: pa.Schema, *, log_retention: str | None = None, checkpoint_every: int | None = None
+) -> None:
     """Makes the table with declared types when it is missing. Raises Refused when it is there with other types.
 
     ``log_retention`` such as ``interval 1 hours`` also bounds how long removed files stay; None keeps Delta's default.
+    ``checkpoint_every`` is commits, of those that ask for checkpoints.
     """
     kept = {"delta.logRetentionDuration": log_retention, "delta.deletedFileRetentionDuration": log_retention}
     configuration = kept if log_retention else {}
+    if checkpoint_every:
+        configuration["delta.checkpointInterval"] = str(checkpoint_every)
     with mutex(path):
-        DeltaTable.create(_uri(path), schema, mode="ignore", configuration=configuration)
-        found = pa.schema(DeltaTable(_uri(path)).schema().to_arrow())
+        options = delta_options(path)
+        DeltaTable.create(uri(path), schema, mode="ignore", configuration=configuration, storage_options=options)
+        found = pa.schema(table(path).schema().to_arrow())
     if shape(found) != shape(schema):
         raise Refused(
             f"the table has other columns: {shape(found)}, declared are {shape(schema)}",
@@ -108,7 +116,7 @@ def rows_of(opened: DeltaTable, columns: Sequence[str] | None = None, filters: A
     delta-rs's file system is Python: a reader thread of Arrow that still closes a file in it while the interpreter
     ends would abort the process.
     """
-    below, root = FileSystem.from_uri(opened.table_uri)
+    below, root = files.filesystem(opened.table_uri.replace("s3://", SCHEME, 1))
     wanted = list(columns) if columns else None
     return opened.to_pyarrow_table(columns=wanted, filters=filters, filesystem=SubTreeFileSystem(root, below))
 
@@ -228,7 +236,3 @@ class _conflicts:  # noqa: N801 - reads as a word in a with statement
 def _txn(opened: DeltaTable, app: str) -> int | None:
     found = opened.transaction_version(app)
     return None if found is None else int(found)
-
-
-def _uri(path: str) -> str:
-    return path.replace("s3a:", "s3:", 1) if path.startswith("s3a:") else path

@@ -18,7 +18,7 @@ from infra.lockfile import Artifact
 from infra.progress import bar, console
 from infra.settings import Settings
 
-SETS = ("spark", "kafka", "trino")
+SETS = ("spark", "kafka", "trino")  # what `lk setup` brings; "aws" comes when the lake is an object store
 TRINO_PARTS = ("lib", "plugin/delta-lake")
 ATTEMPTS = 3
 _COMPLETE = ".complete"
@@ -38,7 +38,7 @@ def ensure(
     lock: Path = lockfile.LOCK,
     wait: float = 2.0,
 ) -> Path:
-    """The folder of one complete set ("spark", "kafka", "trino"), downloaded if it is not there yet.
+    """The folder of one complete set ("spark", "kafka", "trino", "aws"), downloaded if it is not there yet.
 
     At once when it is there. Raises Refused when a download fails or is not what the lock says, thrice.
     """

@@ -8,6 +8,7 @@ from pyarrow import fs
 
 from core.errors import Refused
 from core.ident import Name, joined
+from infra import files, object_store
 from infra.settings import Settings
 
 FORMAT = "2"
@@ -18,19 +19,20 @@ _QUARANTINE = "_quarantine"
 
 def open_lake(settings: Settings) -> str:
     """The lake's root, made if missing. Raises Refused when its format is not the one that this program knows."""
-    files, root = _filesystem(settings.lake_root)
+    object_store.know(settings)
+    found, root = files.filesystem(settings.lake_root)
     marker = f"{root}/FORMAT"
-    if files.get_file_info(marker).type == fs.FileType.NotFound:
-        if _holds_tables(files, root):
+    if found.get_file_info(marker).type == fs.FileType.NotFound:
+        if _holds_tables(found, root):
             raise _unknown(settings, "no format")
-        files.create_dir(root, recursive=True)
-        with files.open_output_stream(marker) as out:
+        found.create_dir(root, recursive=True)
+        with found.open_output_stream(marker) as out:
             out.write(FORMAT.encode())
         return settings.lake_root
-    with files.open_input_stream(marker) as stream:
-        found = stream.read().decode("utf-8", "replace").strip()
-    if found != FORMAT:
-        raise _unknown(settings, f"format {found[:20]!r}")
+    with found.open_input_stream(marker) as stream:
+        said = stream.read().decode("utf-8", "replace").strip()
+    if said != FORMAT:
+        raise _unknown(settings, f"format {said[:20]!r}")
     return settings.lake_root
 
 
@@ -56,25 +58,11 @@ def builds(settings: Settings) -> tuple[tuple[Name, Name], ...]:
 
 
 def _folders(path: str) -> tuple[Name, ...]:
-    files, root = _filesystem(path)
-    found = files.get_file_info(fs.FileSelector(root, allow_not_found=True))
-    return tuple(sorted(Name(info.base_name) for info in found if info.type == fs.FileType.Directory))
+    return tuple(map(Name, files.folders(path)))
 
 
-def remove(path: str) -> bool:
-    """Removes a table's folder, whatever is in it; False when there was none."""
-    files, root = _filesystem(path)
-    if files.get_file_info(root).type != fs.FileType.Directory:
-        return False
-    files.delete_dir(root)
-    return True
-
-
-def size(path: str) -> int:
-    """Bytes below a folder."""
-    files, root = _filesystem(path)
-    found = files.get_file_info(fs.FileSelector(root, allow_not_found=True, recursive=True))
-    return sum(info.size or 0 for info in found if info.type == fs.FileType.File)
+remove = files.remove
+size = files.size
 
 
 def batch(settings: Settings, view: Name, build: Name) -> str:
@@ -114,6 +102,7 @@ def control(settings: Settings, table: Name) -> str:
 
 def checkpoint(settings: Settings, run: Name) -> str:
     """Where Spark keeps the progress of a run."""
+    object_store.know(settings)
     return f"{settings.checkpoint_root}/{Name(run)}"
 
 
@@ -126,19 +115,13 @@ def relative(settings: Settings, path: str) -> str:
 
 
 def _path(settings: Settings, area: str, *names: Name) -> str:
+    object_store.know(settings)  # whoever is given this path can reach it
     return "/".join([settings.lake_root.rstrip("/"), area, *(Name(name) for name in names)])
 
 
-def _filesystem(root: str) -> tuple[fs.FileSystem, str]:
-    if root.startswith("/"):
-        return fs.LocalFileSystem(), root
-    found, path = fs.FileSystem.from_uri(root.replace("s3a:", "s3:", 1))
-    return found, path
-
-
-def _holds_tables(files: fs.FileSystem, root: str) -> bool:
+def _holds_tables(found: fs.FileSystem, root: str) -> bool:
     areas = ("archive", "batch", "speed", "control")
-    return any(files.get_file_info(f"{root}/{area}").type == fs.FileType.Directory for area in areas)
+    return any(found.get_file_info(f"{root}/{area}").type == fs.FileType.Directory for area in areas)
 
 
 def _unknown(settings: Settings, found: str) -> Refused:

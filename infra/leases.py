@@ -40,6 +40,7 @@ _SCHEMA = pa.schema(
 TABLE = Name("leases")
 _RETENTION = "interval 10 minutes"
 _TIDY = 100  # heartbeats; meanwhile the table's log grows
+_CHECKPOINT = 10  # commits: whoever opens the table, as each check does, reads those since the last checkpoint
 # After a commit delta-rs would delete old entries, and fail when another process does so: all holders write this table.
 _HOOKS = PostCommitHookProperties(create_checkpoint=True, cleanup_expired_logs=False)
 
@@ -168,7 +169,7 @@ def _tidy(path: str) -> None:
 
 def _take(path: str, name: Name, patience: float) -> Lease:
     if not delta.exists(path):
-        delta.create(path, _SCHEMA, log_retention=_RETENTION)
+        delta.create(path, _SCHEMA, log_retention=_RETENTION, checkpoint_every=_CHECKPOINT)
     table = delta.table(path)
     before = _row(table, name)
     if before and _is_held(before, table, name, patience):

@@ -49,6 +49,11 @@ def _place(value: str) -> str:
     return str(_expanded(Path(re.sub(r"^file:(//)?", "", value))))
 
 
+def _store(value: str) -> str:
+    """One name for one place: Spark knows S3 as s3a."""
+    return re.sub(r"^s3n?://", "s3a://", value)
+
+
 def _options(value: str) -> str:
     """Raises ValueError where a shell could not split it."""
     return shlex.join(shlex.split(value))
@@ -63,7 +68,7 @@ def _brokers(value: int) -> int:
 Options = Annotated[str, AfterValidator(_options)]
 
 
-Place = Annotated[str, Field(min_length=1), AfterValidator(_place)]
+Place = Annotated[str, Field(min_length=1), AfterValidator(_place), AfterValidator(_store)]
 
 
 class Settings(BaseSettings):
@@ -119,6 +124,12 @@ class Settings(BaseSettings):
 
     lake: Place | None = Field(default=None, description="Root of all tables: a folder or a URI such as s3a://bucket/x")
     checkpoints: Place | None = Field(default=None, description="Root of the checkpoints: a folder or a URI")
+    s3_endpoint: str | None = Field(
+        default=None, pattern=r"^https?://[^/@\s]+$", description="URL of the store of s3a: places; unset: AWS's own"
+    )
+    s3_region: str | None = Field(
+        default=None, pattern=r"^[a-z0-9-]+$", description="Its region; unset: what AWS_REGION says"
+    )
 
     spark_master: str = Field(default="local[2]", min_length=1, description="Spark master")
     spark_memory: Memory = Field(default="1g", description="Heap of the Spark driver")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyspark
 
 from core.errors import Refused
-from infra import jars
+from infra import commit_once, jars, object_store
 from infra.java import class_archive, spark_java_home
 from infra.local.server import properties
 from infra.settings import LOOPBACK, Settings
@@ -135,8 +135,7 @@ def _launch(conf: SparkConf, out: IO[bytes]) -> JavaGateway:
 
 def _conf(settings: Settings, app_name: str) -> dict[str, str]:
     local = settings.spark_master.startswith("local")
-    archive = class_archive("spark" if local else "spark-cluster")  # the class paths differ
-    found = sorted(str(jar) for jar in jars.ensure(settings, "spark").glob("*.jar"))
+    found, archive = _jars(settings)
     work = settings.run_dir / "spark"
     log4j = work / "log4j2.properties"
     work.mkdir(parents=True, exist_ok=True)
@@ -151,6 +150,7 @@ def _conf(settings: Settings, app_name: str) -> dict[str, str]:
     sent = {"spark.jars": ",".join(found), "spark.executorEnv.PYTHONPATH": str(_ROOT)}
     return {
         **_CONF,
+        **_store(settings),
         **(here if _on_loopback(settings.spark_master) else {}),
         **(alone if local else sent),
         "spark.app.name": app_name,
@@ -158,13 +158,29 @@ def _conf(settings: Settings, app_name: str) -> dict[str, str]:
         "spark.driver.memory": settings.spark_memory,
         "spark.driver.extraJavaOptions": " ".join(
             [
-                *(_JVM, settings.java_options, *archive),
+                *(_JVM, settings.java_options, *class_archive(archive)),
                 *(f"-Dlog4j2.configurationFile={log4j}", f"-Djava.io.tmpdir={work}"),
             ]
         ),
         "spark.executor.extraJavaOptions": f"{_JVM} {settings.java_options}".rstrip(),
         "spark.sql.warehouse.dir": str(work / "warehouse"),
     }
+
+
+def _jars(settings: Settings) -> tuple[list[str], str]:
+    """The jars that pyspark does not have, and the name under which their classes are kept."""
+    found = sorted(jars.ensure(settings, "spark").glob("*.jar"))
+    if not object_store.wanted(settings):
+        return [str(jar) for jar in found], "spark"
+    found += [*sorted(jars.ensure(settings, "aws").glob("*.jar")), commit_once.jar(settings)]
+    return [str(jar) for jar in found], "spark-aws"
+
+
+def _store(settings: Settings) -> dict[str, str]:
+    """On an object store, a commit of Spark's is put only where there is none, as delta-rs does it."""
+    if not object_store.wanted(settings):
+        return {}
+    return {**object_store.spark_conf(settings), "spark.delta.logStore.s3a.impl": commit_once.CLASS}
 
 
 @contextmanager

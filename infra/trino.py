@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from core.ident import quoted
+from infra import files, object_store
 from infra.settings import Settings
 from infra.trino_client import CATALOG, Broken, Result, SqlRefused, execute, is_up, query
 
@@ -132,7 +131,7 @@ def create_schema(settings: Settings, schema: str) -> None:
 
 def location(settings: Settings, relative: str) -> str:
     """A path below the lake root as Trino's file system names it."""
-    root = "local://" if settings.lake_is_local else re.sub("^s3[an]:", "s3:", settings.lake_root)
+    root = "local://" if settings.lake_is_local else object_store.uri(settings.lake_root)
     return f"{root}/{relative}"
 
 
@@ -162,11 +161,8 @@ def _shown(settings: Settings, kind: str, schema: str, name: str) -> str | None:
 def remove_entry(settings: Settings, schema: str, name: str) -> bool:
     """Removes a broken entry of the file metastore, which Trino itself can neither replace nor drop."""
     quoted(schema, name)
-    entry = Path(settings.lake_root) / METASTORE / schema / name
-    if not settings.lake_is_local or not entry.is_dir():
-        return False
-    shutil.rmtree(entry)
-    return True
+    object_store.know(settings)
+    return files.remove(f"{settings.lake_root}/{METASTORE}/{schema}/{name}")
 
 
 def _column(name: str) -> str:

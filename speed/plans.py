@@ -15,10 +15,9 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from infra import lake
+from infra import files, lake
 from infra.runs import Run
 from infra.settings import Settings
-from speed.progress import filesystem
 
 LARGEST = 32 * 1024 * 1024  # bytes of one epoch's files; above it, the records do not pass through the driver
 _KEEPS_RESULTS = ("Exchange", "InMemoryTable", "Subquery", "Reused")
@@ -35,17 +34,14 @@ class Plan:
 def inbox_of(settings: Settings, run: Run) -> str:
     """The folder of a run's input files, made if missing."""
     inbox = f"{lake.checkpoint(settings, run.id)}/inbox"
-    filesystem(inbox)[0].create_dir(filesystem(inbox)[1], recursive=True)
+    found, path = files.filesystem(inbox)
+    found.create_dir(path, recursive=True)
     return inbox
 
 
 def write(inbox: str, name: str, texts: Sequence[str]) -> None:
     """Replaces an input file: a JSON array of these texts."""
-    files, root = filesystem(inbox)
-    part, path = f"{root}/{name}.part", f"{root}/{name}.json"
-    with files.open_output_stream(part) as out:
-        out.write(f"[{','.join(texts)}]".encode())
-    files.move(part, path)
+    files.replace(f"{inbox}/{name}.json", f"[{','.join(texts)}]".encode())
 
 
 def content(spark: SparkSession, inbox: str, name: str) -> DataFrame:

@@ -15,6 +15,7 @@ from core.cut import Cut, Span
 from core.errors import Refused
 from core.ident import Name
 from infra import lake
+from infra.files import filesystem
 from infra.runs import Run
 from infra.settings import Settings
 
@@ -58,14 +59,6 @@ def newest(settings: Settings, run: Name, log: str) -> int:
     selector = fs.FileSelector(f"{root}/{log}", allow_not_found=True)
     names = (info.base_name for info in files.get_file_info(selector))
     return max((int(name) for name in names if name.isdigit()), default=-1)
-
-
-def filesystem(place: str) -> tuple[fs.FileSystem, str]:
-    """The file system of a folder or URI, and the path in it."""
-    if place.startswith("/"):
-        return fs.LocalFileSystem(), place
-    found, path = fs.FileSystem.from_uri(place.replace("s3a:", "s3:", 1))
-    return found, path
 
 
 def _logged(settings: Settings, run: Name, number: int) -> tuple[Cut, int]:

@@ -7,9 +7,8 @@ import threading
 import time
 
 from core.ident import Name
-from infra import lake
+from infra import files, lake
 from infra.settings import Settings
-from speed.progress import filesystem
 
 SHORTEST = 10_000  # offsets; a smaller epoch would be all planning
 _WORTH = 4  # seconds of reading in one epoch under a limit
@@ -17,9 +16,9 @@ _WORTH = 4  # seconds of reading in one epoch under a limit
 
 def limit(settings: Settings, run: Name) -> int | None:
     """Most records a second; None when the run may read as fast as it can."""
-    files, path = filesystem(_path(settings, run))
+    found_in, path = files.filesystem(_path(settings, run))
     try:
-        with files.open_input_stream(path) as stream:
+        with found_in.open_input_stream(path) as stream:
             found = json.loads(stream.read())["records_per_second"]
     except (FileNotFoundError, ValueError):
         return None
@@ -28,11 +27,9 @@ def limit(settings: Settings, run: Name) -> int | None:
 
 def set_limit(settings: Settings, run: Name, records_per_second: int | None) -> None:
     """Replaces the limit; the run heeds it from its next epoch on."""
-    files, path = filesystem(_path(settings, run))
-    files.create_dir(path.rpartition("/")[0], recursive=True)
-    with files.open_output_stream(path + ".part") as out:
-        out.write(json.dumps({"records_per_second": records_per_second}).encode())
-    files.move(path + ".part", path)
+    found_in, path = files.filesystem(_path(settings, run))
+    found_in.create_dir(path.rpartition("/")[0], recursive=True)
+    files.replace(_path(settings, run), json.dumps({"records_per_second": records_per_second}).encode())
 
 
 def epoch_size(settings: Settings, kind: str, most: int | None) -> int:

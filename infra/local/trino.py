@@ -11,10 +11,11 @@ from pathlib import Path
 from trino.dbapi import connect
 
 from core.errors import Refused, TryAgain
-from infra import jars
+from infra import jars, object_store
 from infra.java import class_archive, describe, find_java
 from infra.local.server import Server, properties
 from infra.settings import LOOPBACK, Settings
+from infra.trino import METASTORE
 
 NAME = "trino"
 CATALOG = "lake"
@@ -33,10 +34,10 @@ _JVM = (
 
 
 def server(settings: Settings) -> Server:
-    """The Trino of this instance, not started. Raises Refused when the lake is not a folder of this machine."""
-    if not settings.lake_is_local:
+    """The Trino of this instance, not started. Raises Refused when the lake is neither a folder nor on S3."""
+    if not settings.lake_is_local and not object_store.is_object(settings.lake_root):
         raise Refused(
-            "the local Trino serves only a lake that is a local folder",
+            "the local Trino serves only a lake that is a local folder or on S3",
             where=f"lake = {settings.lake_root}",
             todo="name a Trino that can read it: trino_host (LK_TRINO_HOST)",
         )
@@ -62,12 +63,12 @@ def server(settings: Settings) -> Server:
 
 
 def _prepare(settings: Settings, etc: Path, dist: Path) -> None:
-    lake = Path(settings.lake_root)
-    for folder in (lake, settings.data / NAME):
-        folder.mkdir(parents=True, exist_ok=True)
+    if settings.lake_is_local:
+        Path(settings.lake_root).mkdir(parents=True, exist_ok=True)
+    (settings.data / NAME).mkdir(parents=True, exist_ok=True)
     _write(etc / "config.properties", _config(settings, etc, dist))
     _write(etc / "log.properties", {"io.trino": "INFO"})
-    _write(etc / "catalog" / f"{CATALOG}.properties", _catalog(lake))
+    _write(etc / "catalog" / f"{CATALOG}.properties", _catalog(settings))
 
 
 def _write(path: Path, values: Mapping[str, object]) -> None:
@@ -91,13 +92,16 @@ def _config(settings: Settings, etc: Path, dist: Path) -> dict[str, object]:
     }
 
 
-def _catalog(lake: Path) -> dict[str, object]:
+def _catalog(settings: Settings) -> dict[str, object]:
+    local = {
+        "hive.metastore.catalog.dir": f"local:///{METASTORE}",
+        "fs.native-local.enabled": "true",
+        "local.location": settings.lake_root,
+    }
     return {
         "connector.name": "delta_lake",
         "hive.metastore": "file",
-        "hive.metastore.catalog.dir": "local:///_metastore",
-        "fs.native-local.enabled": "true",
-        "local.location": lake,
+        **(local if settings.lake_is_local else object_store.trino_catalog(settings, METASTORE)),
         "delta.register-table-procedure.enabled": "true",
         # A commit is seen by the next query.
         "delta.metadata.cache-ttl": "0s",

@@ -7,16 +7,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pyarrow.compute as pc
+from pyarrow.fs import FileSelector
 
 from core.catalog import Catalog
 from core.ident import Name, quoted
 from core.measures import First, Latest, Max, Min
 from core.view import ROWS, View
-from infra import delta, lake, served, trino
+from infra import delta, files, lake, served, trino
 from infra.served import Served
 from infra.settings import Settings
 from tests.support.views import rollup
@@ -100,8 +100,11 @@ class Pieces:
     def commits(self, run: Name, view: Name) -> list[int]:
         """The epochs that were committed to a speed table, once per commit, from the log's own files."""
         found = []
-        for path in sorted(Path(lake.speed(self.settings, run, view), "_delta_log").glob("*.json")):
-            actions = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        below, root = files.filesystem(f"{lake.speed(self.settings, run, view)}/_delta_log")
+        logs = [info.path for info in below.get_file_info(FileSelector(root)) if info.extension == "json"]
+        for path in sorted(logs):
+            with below.open_input_stream(path) as stream:
+                actions = [json.loads(line) for line in stream.read().splitlines()]
             found += [a["txn"]["version"] for a in actions if "txn" in a and a["txn"]["appId"] == f"{run}/{view}"]
         return found
 

@@ -6,7 +6,14 @@ from collections.abc import Sequence
 
 from xdist.scheduler import LoadFileScheduling
 
-ONE_INSTANCE = ("tests/switch/", "tests/cluster/", "tests/dags/", "tests/faults/", "tests/routes/")
+ONE_INSTANCE = (
+    "tests/switch/",
+    "tests/cluster/",
+    "tests/dags/",
+    "tests/faults/",
+    "tests/routes/",
+    "tests/objects/",
+)
 _THEN = ("programs", "change_a_view", "truncated", "end_to_end", "replays", "batch", "local_stack", "speed", "")
 _LONG = (*ONE_INSTANCE, *(f"tests/stack/test_{name}" for name in _THEN), "tests/spark/", "")
 

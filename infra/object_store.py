@@ -1,0 +1,158 @@
+"""How an object store is reached by each of those that read and write it: Spark, delta-rs, Arrow and Trino.
+
+Credentials are in no setting: each of them takes what AWS's usual chain finds (environment, profile, role).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from pyarrow import fs
+
+from core.errors import LkError, Refused, TryAgain
+from infra.settings import Settings
+
+SCHEME = "s3a://"
+_ATTEMPTS = 10
+_FIRST_ATTEMPTS = 3  # whoever waits for the first answer is told soon that there is none
+_DENIED = ("ACCESS_DENIED", "INVALID_ACCESS_KEY", "SIGNATURE", "HTTP status 403", "code 403")
+_ABSENT = ("NO_SUCH_BUCKET", "HTTP status 404", "code 404")
+
+
+@dataclass(frozen=True)
+class Store:
+    """Where a store is; without an endpoint it is AWS's own."""
+
+    endpoint: str | None
+    region: str | None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is spoken to without TLS."""
+        return bool(self.endpoint and self.endpoint.startswith("http:"))
+
+
+_STORES: dict[str, Store] = {}  # by bucket, as the settings that name it said
+
+
+def is_object(place: str) -> bool:
+    """Whether a place is in an object store."""
+    return place.startswith(SCHEME)
+
+
+def wanted(settings: Settings) -> bool:
+    """Whether the lake or the checkpoints are in an object store."""
+    return any(map(is_object, (settings.lake_root, settings.checkpoint_root)))
+
+
+def know(settings: Settings) -> None:
+    """From now on this process knows how to reach the buckets that these settings name."""
+    for root in filter(is_object, (settings.lake_root, settings.checkpoint_root)):
+        _STORES[_bucket(root)] = _store(settings)
+
+
+def spark_conf(settings: Settings) -> dict[str, str]:
+    """What Spark must be told of the store; nothing where none is wanted."""
+    if not wanted(settings):
+        return {}
+    store = _store(settings)
+    values = {
+        "aws.credentials.provider": "software.amazon.awssdk.auth.credentials.DefaultCredentialsProvider",
+        # The other kind keeps what it knows of an object, and an epoch replaces its input files.
+        "input.stream.type": "classic",
+        "buffer.dir": str(settings.run_dir / "spark" / "s3a"),
+        "create.conditional.enabled": "true",
+        "connection.ssl.enabled": str(not store.is_plain).lower(),
+    }
+    if store.endpoint:
+        values |= {"endpoint": store.endpoint, "path.style.access": "true"}
+    if store.region:
+        values["endpoint.region"] = store.region
+    return {f"spark.hadoop.fs.s3a.{name}": value for name, value in values.items()}
+
+
+def delta_options(path: str) -> dict[str, str]:
+    """Storage options of delta-rs for a table; a commit is put only where there is none."""
+    if not is_object(path):
+        return {}
+    store = _reached(_bucket(path))
+    found = {"AWS_CONDITIONAL_PUT": "etag", "AWS_ALLOW_HTTP": str(store.is_plain).lower()}
+    found |= {"AWS_ENDPOINT_URL": store.endpoint} if store.endpoint else {}
+    return found | ({"AWS_REGION": store.region} if store.region else {})
+
+
+def trino_catalog(settings: Settings, metastore: str) -> Mapping[str, object]:
+    """Properties of a catalog whose tables, and whose ``metastore`` folder, are in the store."""
+    store = _store(settings)
+    found = {
+        "fs.native-s3.enabled": "true",
+        "hive.metastore.catalog.dir": f"{uri(settings.lake_root)}/{metastore}",
+    }
+    found |= {"s3.endpoint": store.endpoint, "s3.path-style-access": "true"} if store.endpoint else {}
+    return found | ({"s3.region": store.region} if store.region else {})
+
+
+def uri(place: str) -> str:
+    """The place as all but Spark name it."""
+    return place.replace(SCHEME, "s3://", 1) if is_object(place) else place
+
+
+def filesystem(place: str) -> tuple[fs.FileSystem, str]:
+    """Arrow's file system of the store, and the path in it. Raises as ``_reached``."""
+    return _arrow(_reached(_bucket(place))), place.removeprefix(SCHEME)
+
+
+def _reached(bucket: str) -> Store:
+    store = _STORES.get(bucket, Store(None, None))
+    _check(bucket, store)
+    return store
+
+
+@lru_cache
+def _check(bucket: str, store: Store) -> None:
+    """Asked once in a process. Raises Refused without the bucket or the right to it, TryAgain without an answer."""
+    where = f"{SCHEME}{bucket}, {store.endpoint or 'AWS'}"
+    try:
+        found = _arrow(store, _FIRST_ATTEMPTS).get_file_info(bucket)
+    except OSError as e:
+        raise _failed(str(e), where) from None
+    if found.type == fs.FileType.NotFound:
+        raise _no_bucket(where)
+
+
+@lru_cache
+def _arrow(store: Store, attempts: int = _ATTEMPTS) -> fs.S3FileSystem:
+    named = {"endpoint_override": store.endpoint} if store.endpoint else {}
+    named |= {"region": store.region} if store.region else {}
+    return fs.S3FileSystem(**named, retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=attempts))
+
+
+def _failed(text: str, where: str) -> LkError:
+    if any(word in text for word in _ABSENT):
+        return _no_bucket(where)
+    if any(word in text for word in _DENIED):
+        return Refused(
+            "the object store refuses our credentials, or we have none",
+            where=where,
+            todo="give them as AWS takes them (environment, profile, role); they must list, read, write and delete",
+        )
+    return TryAgain(
+        f"the object store does not answer: {text.splitlines()[0][:300]}",
+        where=where,
+        todo="start it, or correct s3_endpoint (LK_S3_ENDPOINT)",
+    )
+
+
+def _no_bucket(where: str) -> Refused:
+    return Refused("there is no such bucket", where=where, todo="create it, or correct lake and checkpoints (LK_LAKE)")
+
+
+def _store(settings: Settings) -> Store:
+    """A store that is not AWS's takes any region, but some is needed to sign with."""
+    return Store(settings.s3_endpoint, settings.s3_region or ("us-east-1" if settings.s3_endpoint else None))
+
+
+def _bucket(place: str) -> str:
+    return place.removeprefix(SCHEME).split("/", 1)[0]
