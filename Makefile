@@ -10,9 +10,11 @@ TOOLS := .tools
 VENV := .venv
 BIN := $(VENV)/bin
 UV := $(TOOLS)/bin/uv
+EMR := .venv-emr
+RESOLVE := pip compile pyproject.toml --universal --generate-hashes --no-emit-index-url --no-annotate --no-header --quiet
 INSTALLED := $(VENV)/.installed
 
-.PHONY: help setup demo demo-airflow test check unit lint format lock down clean
+.PHONY: help setup demo demo-airflow test test-emr check unit lint format lock down clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1	\2/' | expand -t 22
@@ -28,6 +30,9 @@ demo-airflow: setup ## Airflow publishes on its schedule and runs a whole reproc
 
 test: setup check ## every check and every test
 	@$(BIN)/pytest --numprocesses $(TESTERS) --dist loadfile --no-loadscope-reorder
+
+test-emr: $(EMR)/.installed ## the contract of decoders and views on the Spark that EMR has, in an environment of its own
+	@$(EMR)/bin/pytest --numprocesses $(TESTERS) --dist loadfile --no-loadscope-reorder tests/spark
 
 unit: $(INSTALLED) ## the tests that need no server
 	@$(BIN)/pytest tests/unit
@@ -45,8 +50,10 @@ format: $(INSTALLED) ## rewrite the style
 	@$(BIN)/ruff format
 
 lock: $(INSTALLED) ## resolve Python packages anew, and the sums of jars whose version was edited
-	@$(UV) pip compile pyproject.toml --extra dev --universal --generate-hashes --no-emit-index-url --no-annotate \
-	  --no-header --quiet --upgrade --output-file requirements.lock
+	@$(UV) $(RESOLVE) --extra dev --upgrade --output-file requirements.lock
+	@cp requirements.lock requirements-emr.lock && cp requirements.lock images/jobs/requirements.lock # same versions
+	@$(UV) $(RESOLVE) --extra dev --override requirements-emr.in --output-file requirements-emr.lock
+	@$(UV) $(RESOLVE) --override images/jobs/requirements.in --output-file images/jobs/requirements.lock
 	@printf 'uv\nsetuptools\nwheel\n' | $(UV) pip compile - --universal --generate-hashes --no-emit-index-url \
 	  --no-annotate --no-header --quiet --upgrade --output-file requirements-tools.lock
 	@$(BIN)/python -m infra.relock
@@ -55,7 +62,7 @@ down: ## stop the servers of the default instance
 	@if [ -x $(BIN)/lk ]; then $(BIN)/lk down; else echo "nothing was set up"; fi
 
 clean: down ## remove the environment and the tools; data folders and downloads stay
-	@rm -rf $(VENV) $(TOOLS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info
+	@rm -rf $(VENV) $(EMR) $(TOOLS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info
 
 # Pyspark comes as source: what builds it is pinned in requirements-tools.lock too.
 # The project itself is installed as a link to this folder; hatchling is among the locked packages, so no network.
@@ -63,6 +70,12 @@ $(INSTALLED): requirements.lock pyproject.toml | $(UV)
 	@[ -x $(BIN)/python ] || $(UV) venv --quiet --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" $(VENV)
 	@VIRTUAL_ENV=$(VENV) $(UV) pip sync --compile-bytecode --require-hashes --build-constraints requirements-tools.lock requirements.lock
 	@VIRTUAL_ENV=$(VENV) $(UV) pip install --quiet --offline --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(EMR)/.installed: requirements-emr.lock pyproject.toml | $(UV)
+	@[ -x $(EMR)/bin/python ] || $(UV) venv --quiet --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" $(EMR)
+	@VIRTUAL_ENV=$(EMR) $(UV) pip sync --compile-bytecode --require-hashes --build-constraints requirements-tools.lock requirements-emr.lock
+	@VIRTUAL_ENV=$(EMR) $(UV) pip install --quiet --offline --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(UV): requirements-tools.lock

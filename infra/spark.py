@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyspark
 
 from core.errors import Refused
-from infra import jars
+from infra import jars, sparks
 from infra.java import class_archive, spark_java_home
 from infra.local.server import properties
 from infra.settings import LOOPBACK, Settings
@@ -25,13 +25,6 @@ if TYPE_CHECKING:
     from pyspark import SparkConf
     from pyspark.sql import SparkSession
 
-# The stack: stopping a query in mid-batch overflows the default one in a regex of Spark's.
-# Throughput counts more than pauses: with the parallel collector a fifth more records are decoded a second.
-# A topic's decoder is one method, and Java would only interpret one of more than 8,000 bytes: four times slower.
-_JVM = (
-    "-Xss4m -XX:+UseParallelGC -XX:-DontCompileHugeMethods"
-    " --enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow"
-)
 _CONF = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -46,6 +39,8 @@ _CONF = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
+# What spark-submit decides, where it started us.
+_LAUNCHERS = ("spark.master", "spark.driver.", "spark.jars", "spark.ui.")
 _ROOT = Path(__file__).parent.parent
 _LOG4J = {
     "appender.err.type": "Console",
@@ -72,6 +67,8 @@ def session(settings: Settings, app_name: str, conf: Mapping[str, str] | None = 
     from pyspark.errors import PySparkRuntimeError
     from pyspark.sql import SparkSession
 
+    if submitted():
+        return _submitted(settings, app_name, conf or {})
     values = _conf(settings, app_name) | settings.spark_conf | dict(conf or {})
     spark_conf = SparkConf(loadDefaults=False).setAll(list(values.items()))
     if SparkContext._active_spark_context is None:
@@ -101,12 +98,17 @@ def borrowed(settings: Settings, app_name: str, conf: Mapping[str, str] | None =
             spark.stop()
 
 
+def submitted() -> bool:
+    """Whether spark-submit started this process: then its Java, master and jars are what that was told."""
+    return "PYSPARK_GATEWAY_PORT" in os.environ
+
+
 def end_java() -> None:
     """Ends the JVM of this process, whose session was stopped, and waits until it is gone: it may write as it ends."""
     from pyspark import SparkContext
 
     gateway: Any = SparkContext._gateway
-    if gateway is not None:
+    if gateway is not None and gateway.proc is not None:
         gateway.shutdown()
         gateway.proc.stdin.close()
         gateway.proc.wait()
@@ -119,6 +121,18 @@ def with_more_tasks(master: str, more: int) -> str:
     return f"local[{int(threads[1]) + more}]" if threads else master
 
 
+def _submitted(settings: Settings, app_name: str, conf: Mapping[str, str]) -> SparkSession:
+    """A session in the Java that spark-submit started; ours are only the options that each session needs."""
+    from pyspark import SparkConf, SparkContext
+    from pyspark.sql import SparkSession
+
+    SparkContext._ensure_initialized()
+    ours = _CONF | sparks.installed().conf | settings.spark_conf | dict(conf)
+    ours = {"spark.app.name": app_name} | {key: value for key, value in ours.items() if not key.startswith(_LAUNCHERS)}
+    spark_conf = SparkConf(loadDefaults=True).setAll(list(ours.items()))
+    return SparkSession.builder.config(conf=spark_conf).getOrCreate()
+
+
 def _launch(conf: SparkConf, out: IO[bytes]) -> JavaGateway:
     from pyspark.java_gateway import launch_gateway
 
@@ -127,7 +141,8 @@ def _launch(conf: SparkConf, out: IO[bytes]) -> JavaGateway:
 
 def _conf(settings: Settings, app_name: str) -> dict[str, str]:
     local = settings.spark_master.startswith("local")
-    found = sorted(str(jar) for jar in jars.ensure(settings, "spark").glob("*.jar"))
+    installed = sparks.installed()
+    found = sorted(str(jar) for jar in jars.ensure(settings, installed.jars).glob("*.jar"))
     work = settings.run_dir / "spark"
     log4j = work / "log4j2.properties"
     work.mkdir(parents=True, exist_ok=True)
@@ -141,17 +156,18 @@ def _conf(settings: Settings, app_name: str) -> dict[str, str]:
     }
     return {
         **_CONF,
+        **installed.conf,
         **(here if local else {"spark.jars": ",".join(found)}),
         "spark.app.name": app_name,
         "spark.master": settings.spark_master,
         "spark.driver.memory": settings.spark_memory,
         "spark.driver.extraJavaOptions": " ".join(
             [
-                *(_JVM, settings.java_options, *class_archive("spark")),
+                *(installed.java_options, settings.java_options, *class_archive("spark")),
                 *(f"-Dlog4j2.configurationFile={log4j}", f"-Djava.io.tmpdir={work}"),
             ]
         ),
-        "spark.executor.extraJavaOptions": f"{_JVM} {settings.java_options}".rstrip(),
+        "spark.executor.extraJavaOptions": f"{installed.java_options} {settings.java_options}".rstrip(),
         "spark.sql.warehouse.dir": str(work / "warehouse"),
     }
 
