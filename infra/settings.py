@@ -118,9 +118,17 @@ class Settings(BaseSettings):
     trino_host: str | None = Field(default=None, description="Host of Trino; unset: the server that `lk up` starts")
     trino_port: Port = Field(default=18080, description="Port of Trino")
     trino_user: str = Field(default="lk", min_length=1, description="User that Trino sees")
+    trino_tls: bool = Field(default=False, description="Whether Trino is asked by https")
     trino_memory: Memory = Field(default="2g", description="Heap of the local Trino")
 
     airflow_port: Port = Field(default=18081, description="Port of the local Airflow, which `lk up airflow` starts")
+
+    emr_application: str = Field(default="", description="EMR Serverless application in which verbs are job runs")
+    emr_role: str = Field(default="", description="ARN of the role of job runs")
+    emr_settings: str = Field(default="", description="Where job runs find this file: s3://bucket/lk.toml")
+    emr_secret: str = Field(default="", description="ARN of the secret with Kafka's password, for job runs")
+    emr_entry: str = Field(default="", description="What job runs run; empty: lk_verb.py of the image")
+    emr_submit: str = Field(default="", description="More parameters of spark-submit for job runs")
 
     lake: Place | None = Field(default=None, description="Root of all tables: a folder or a URI such as s3a://bucket/x")
     checkpoints: Place | None = Field(default=None, description="Root of the checkpoints: a folder or a URI")
@@ -243,7 +251,7 @@ class Settings(BaseSettings):
     @property
     def trino_url(self) -> str:
         """Base URL of Trino."""
-        return f"http://{self.trino_address}:{self.trino_port}"
+        return f"http{'s' if self.trino_tls else ''}://{self.trino_address}:{self.trino_port}"
 
     @property
     def lake_root(self) -> str:

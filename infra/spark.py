@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pyspark
 
 from core.errors import Refused
-from infra import commit_once, jars, object_store
-from infra.java import class_archive, spark_java_home
-from infra.local.server import properties
+from infra import spark_conf
+from infra.java import spark_java_home
 from infra.settings import LOOPBACK, Settings
 
 if TYPE_CHECKING:
@@ -24,41 +23,6 @@ if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
     from pyspark import SparkConf
     from pyspark.sql import SparkSession
-
-# The stack: stopping a query in mid-batch overflows the default one in a regex of Spark's.
-# Throughput counts more than pauses: with the parallel collector a fifth more records are decoded a second.
-# A topic's decoder is one method, and Java would only interpret one of more than 8,000 bytes: four times slower.
-_JVM = (
-    "-Xss4m -XX:+UseParallelGC -XX:-DontCompileHugeMethods"
-    " --enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow"
-)
-_CONF = {
-    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-    "spark.databricks.delta.snapshotPartitions": "1",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.shuffle.partitions": "2",
-    # Without Kafka: its first source turns each record into objects and back.
-    "spark.sql.sources.useV1SourceList": "avro,csv,json,orc,parquet,text",
-    # One epoch of all views has more generated classes than the 100 that Spark keeps: all were compiled in each again.
-    "spark.sql.codegen.cache.maxEntries": "1000",
-    "spark.sql.execution.arrow.pyspark.enabled": "true",
-    # What a reader of Kafka logs in with is shown nowhere.
-    "spark.redaction.regex": "(?i)secret|password|passphrase|token|access[.]?key|sasl[.]jaas",
-    "spark.sql.redaction.options.regex": "(?i)url|password|sasl[.]jaas",
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-}
-_ROOT = Path(__file__).parent.parent
-_LOG4J = {
-    "appender.err.type": "Console",
-    "appender.err.name": "err",
-    "appender.err.target": "SYSTEM_ERR",
-    "appender.err.layout.type": "PatternLayout",
-    "appender.err.layout.pattern": "%d{ISO8601_OFFSET_DATE_TIME_HHCMM} %p %c{1}: %m%n%ex",
-    "rootLogger.level": "warn",
-    "rootLogger.appenderRef.err.ref": "err",
-}
 
 
 def log_file(settings: Settings, app_name: str) -> Path:
@@ -75,19 +39,21 @@ def session(settings: Settings, app_name: str, conf: Mapping[str, str] | None = 
     from pyspark.errors import PySparkRuntimeError
     from pyspark.sql import SparkSession
 
-    values = _conf(settings, app_name) | settings.spark_conf | dict(conf or {})
-    spark_conf = SparkConf(loadDefaults=False).setAll(list(values.items()))
+    if submitted():
+        return _submitted(settings, app_name, conf or {})
+    values = spark_conf.of_ours(settings, app_name) | settings.spark_conf | dict(conf or {})
+    told = SparkConf(loadDefaults=False).setAll(list(values.items()))
     if SparkContext._active_spark_context is None:
         log = log_file(settings, app_name)
         log.parent.mkdir(parents=True, exist_ok=True)
         try:
             with log.open("ab") as out, _environment(settings):
                 running = SparkContext._gateway is not None
-                gateway = None if running else _launch(spark_conf, out)
-                SparkContext(conf=spark_conf, gateway=gateway)
+                gateway = None if running else _launch(told, out)
+                SparkContext(conf=told, gateway=gateway)
         except PySparkRuntimeError as e:
             raise Refused(f"Spark does not start: {e}", where=str(log), todo="read the log") from None
-    return SparkSession.builder.config(conf=spark_conf).getOrCreate()
+    return SparkSession.builder.config(conf=told).getOrCreate()
 
 
 @contextmanager
@@ -104,12 +70,17 @@ def borrowed(settings: Settings, app_name: str, conf: Mapping[str, str] | None =
             spark.stop()
 
 
+def submitted() -> bool:
+    """Whether spark-submit started this process: then its Java, master and jars are what that was told."""
+    return "PYSPARK_GATEWAY_PORT" in os.environ
+
+
 def end_java() -> None:
     """Ends the JVM of this process, whose session was stopped, and waits until it is gone: it may write as it ends."""
     from pyspark import SparkContext
 
     gateway: Any = SparkContext._gateway
-    if gateway is not None:
+    if gateway is not None and gateway.proc is not None:
         gateway.shutdown()
         gateway.proc.stdin.close()
         gateway.proc.wait()
@@ -122,9 +93,14 @@ def with_more_tasks(master: str, more: int) -> str:
     return f"local[{int(threads[1]) + more}]" if threads else master
 
 
-def _on_loopback(master: str) -> bool:
-    """Whether all executors are on this machine: threads, or a standalone cluster that only this machine reaches."""
-    return master.startswith(("local", f"spark://{LOOPBACK}:"))
+def _submitted(settings: Settings, app_name: str, conf: Mapping[str, str]) -> SparkSession:
+    """A session in the Java that spark-submit started; ours are only the options that each session needs."""
+    from pyspark import SparkConf, SparkContext
+    from pyspark.sql import SparkSession
+
+    SparkContext._ensure_initialized()
+    told = SparkConf(loadDefaults=True).setAll(list(spark_conf.of_submitted(settings, app_name, conf).items()))
+    return SparkSession.builder.config(conf=told).getOrCreate()
 
 
 def _launch(conf: SparkConf, out: IO[bytes]) -> JavaGateway:
@@ -133,66 +109,16 @@ def _launch(conf: SparkConf, out: IO[bytes]) -> JavaGateway:
     return launch_gateway(conf, {"stdout": out, "stderr": out})  # type: ignore[no-untyped-call]
 
 
-def _conf(settings: Settings, app_name: str) -> dict[str, str]:
-    local = settings.spark_master.startswith("local")
-    found, archive = _jars(settings)
-    work = settings.run_dir / "spark"
-    log4j = work / "log4j2.properties"
-    work.mkdir(parents=True, exist_ok=True)
-    log4j.write_text(properties(_LOG4J), "utf-8")
-    here = {
-        "spark.driver.bindAddress": LOOPBACK,
-        "spark.driver.host": LOOPBACK,
-        "spark.local.dir": str(work),
-    }
-    # On the class path nothing is copied at every start; other masters must send the jars.
-    alone = {"spark.driver.extraClassPath": os.pathsep.join(found)}
-    sent = {"spark.jars": ",".join(found), "spark.executorEnv.PYTHONPATH": str(_ROOT)}
-    return {
-        **_CONF,
-        **_store(settings),
-        **(here if _on_loopback(settings.spark_master) else {}),
-        **(alone if local else sent),
-        "spark.app.name": app_name,
-        "spark.master": settings.spark_master,
-        "spark.driver.memory": settings.spark_memory,
-        "spark.driver.extraJavaOptions": " ".join(
-            [
-                *(_JVM, settings.java_options, *class_archive(archive)),
-                *(f"-Dlog4j2.configurationFile={log4j}", f"-Djava.io.tmpdir={work}"),
-            ]
-        ),
-        "spark.executor.extraJavaOptions": f"{_JVM} {settings.java_options}".rstrip(),
-        "spark.sql.warehouse.dir": str(work / "warehouse"),
-    }
-
-
-def _jars(settings: Settings) -> tuple[list[str], str]:
-    """The jars that pyspark does not have, and the name under which their classes are kept."""
-    found = sorted(jars.ensure(settings, "spark").glob("*.jar"))
-    if not object_store.wanted(settings):
-        return [str(jar) for jar in found], "spark"
-    found += [*sorted(jars.ensure(settings, "aws").glob("*.jar")), commit_once.jar(settings)]
-    return [str(jar) for jar in found], "spark-aws"
-
-
-def _store(settings: Settings) -> dict[str, str]:
-    """On an object store, a commit of Spark's is put only where there is none, as delta-rs does it."""
-    if not object_store.wanted(settings):
-        return {}
-    return {**object_store.spark_conf(settings), "spark.delta.logStore.s3a.impl": commit_once.CLASS}
-
-
 @contextmanager
 def _environment(settings: Settings) -> Iterator[None]:
     """What Spark's launcher reads; a Spark that is installed elsewhere must not be started instead."""
-    here = {"SPARK_LOCAL_IP": LOOPBACK} if _on_loopback(settings.spark_master) else {}
+    here = {"SPARK_LOCAL_IP": LOOPBACK} if spark_conf.on_loopback(settings.spark_master) else {}
     ours = here | {
         "JAVA_HOME": str(spark_java_home(settings)),
         "SPARK_HOME": str(Path(pyspark.__file__).parent),
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
-        "PYTHONPATH": os.pathsep.join([str(_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]),  # of executors
+        "PYTHONPATH": os.pathsep.join([str(spark_conf.ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]),  # of executors
     }
     before = {key: os.environ.get(key) for key in ours}
     os.environ.update(ours)

@@ -93,6 +93,7 @@ def _connection(settings: Settings, schema: str | None) -> Any:
     return connect(  # type: ignore[no-untyped-call]
         host=settings.trino_address,
         port=settings.trino_port,
+        http_scheme="https" if settings.trino_tls else "http",
         user=settings.trino_user,
         catalog=CATALOG,
         schema=schema,

@@ -181,6 +181,6 @@ def test_a_file_listed_twice_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_committed_lock_is_whole() -> None:
-    counts = {name: sum(a.set == name for a in lockfile.read()) for name in (*jars.SETS, "aws")}
-    assert counts == {"spark": 6, "kafka": 46, "trino": 1, "aws": 3}
-    assert len(lockfile.read()) == 56
+    counts = {name: sum(a.set == name for a in lockfile.read()) for name in (*jars.SETS, "aws", "emr")}
+    assert counts == {"spark": 6, "kafka": 46, "trino": 1, "aws": 3, "emr": 6}
+    assert len(lockfile.read()) == 62

@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""Verbs as job runs of EMR Serverless. Under the name `lk` this one file is the `lk` of Airflow's machines.
+
+So it needs Python and boto3, nothing of ours. The job writes what its verb printed, and the exit code, to an object of
+the lake; that is printed here, with the same code.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import sys
+import time
+import tomllib
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+REFUSED, USAGE, TRY_AGAIN, INTERRUPTED = 1, 2, 75, 130
+ENTRY = "local:///opt/lk/lk_verb.py"
+PYTHON = "/opt/lk/venv/bin/python"
+NEEDED = ("emr_application", "emr_role", "emr_settings", "lake")
+LOOK = 5.0  # seconds between two looks at a job
+_ENDED = ("SUCCESS", "FAILED", "CANCELLED")
+_PYTHON_CONF = (
+    "emr-serverless.driverEnv.PYSPARK_DRIVER_PYTHON",
+    "emr-serverless.driverEnv.PYSPARK_PYTHON",
+    "executorEnv.PYSPARK_PYTHON",
+)
+
+
+class Missing(Exception):
+    """The settings do not say where jobs run."""
+
+
+def client(service: str, values: Mapping[str, Any]) -> Any:
+    """A client of AWS in the region of the settings."""
+    import boto3
+
+    return boto3.client(service, region_name=values.get("s3_region"))
+
+
+def start(values: Mapping[str, Any], words: Sequence[str], *, result: str = "", stays: bool = False) -> str:
+    """Starts `lk WORDS` as a job run and returns its id; ``stays`` is for verbs that never end by themselves.
+
+    ``values`` are those of the settings file. Raises Missing.
+    """
+    absent = [name for name in NEEDED if not values.get(name)]
+    if absent:
+        raise Missing(f"the settings do not say {', '.join(absent)}")
+    secret = ["--secret", values["emr_secret"]] if values.get("emr_secret") else []
+    kept = ["--result", result] if result else []
+    conf = [f"--conf spark.{name}={PYTHON}" for name in _PYTHON_CONF]
+    mode = {"mode": "STREAMING", "retryPolicy": {"maxFailedAttemptsPerHour": 5}} if stays else {}
+    done = client("emr-serverless", values).start_job_run(
+        applicationId=values["emr_application"],
+        executionRoleArn=values["emr_role"],
+        clientToken=str(uuid.uuid4()),
+        name=re.sub(r"[^A-Za-z0-9._/#-]", "-", "-".join(words))[:256],
+        jobDriver={
+            "sparkSubmit": {
+                "entryPoint": values.get("emr_entry") or ENTRY,
+                "entryPointArguments": ["--settings", values["emr_settings"], *secret, *kept, *words],
+                "sparkSubmitParameters": " ".join([*conf, values.get("emr_submit") or ""]).strip(),
+            }
+        },
+        **mode,
+    )
+    return str(done["jobRunId"])
+
+
+def state(values: Mapping[str, Any], job: str) -> tuple[str, str]:
+    """The state of a job run, and what EMR says about it."""
+    found = client("emr-serverless", values).get_job_run(applicationId=values["emr_application"], jobRunId=job)[
+        "jobRun"
+    ]
+    return str(found["state"]), str(found.get("stateDetails") or "")
+
+
+def cancel(values: Mapping[str, Any], job: str) -> None:
+    """Stops a job run."""
+    client("emr-serverless", values).cancel_job_run(applicationId=values["emr_application"], jobRunId=job)
+
+
+def run(values: Mapping[str, Any], words: Sequence[str], say: Callable[[str], None]) -> int:
+    """Runs a verb to its end, prints what it printed, returns its exit code; an interrupt stops the job run."""
+    lake = str(values.get("lake", "")).replace("s3a:", "s3:", 1).rstrip("/")
+    result = f"{lake}/_results/{uuid.uuid4()}.json"
+    job = start(values, words, result=result)
+    try:
+        said, why = _ended(values, job, say)
+    except KeyboardInterrupt:
+        cancel(values, job)
+        say(f"job run {job} is told to stop")
+        return INTERRUPTED
+    kept = _taken(values, result)
+    if kept is None:
+        say(f"job run {job} ended as {said} before its verb did: {why}")
+        return TRY_AGAIN
+    sys.stdout.write(kept["out"])
+    return int(kept["exit"])
+
+
+def _ended(values: Mapping[str, Any], job: str, say: Callable[[str], None]) -> tuple[str, str]:
+    known = ""
+    while True:
+        now, why = state(values, job)
+        if now != known:
+            say(f"job run {job}: {now.lower()}")
+            known = now
+        if now in _ENDED:
+            return now, why
+        time.sleep(LOOK)
+
+
+def _taken(values: Mapping[str, Any], place: str) -> Any:
+    """What the job left there, which is then deleted; None where it left nothing."""
+    bucket, key = place.removeprefix("s3://").split("/", 1)
+    s3 = client("s3", values)
+    try:
+        found = json.loads(s3.get_object(Bucket=bucket, Key=key)["Body"].read())
+    except s3.exceptions.NoSuchKey:
+        return None
+    s3.delete_object(Bucket=bucket, Key=key)
+    return found
+
+
+def main(words: Sequence[str]) -> int:
+    """`lk WORDS`, by the settings file that LK_CONFIG names, else ./lk.toml."""
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    def say(text: str) -> None:
+        print(f"lk: {text}", file=sys.stderr, flush=True)
+
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        values = tomllib.loads(Path(os.environ.get("LK_CONFIG") or "lk.toml").read_text("utf-8"))
+        return run(values, words, say)
+    except (OSError, tomllib.TOMLDecodeError, Missing) as e:
+        say(f"{e}\n  to do: name the settings file that terraform wrote: LK_CONFIG")
+        return USAGE
+    except ClientError as e:
+        say(f"AWS refused it: {e}")
+        return REFUSED
+    except BotoCoreError as e:
+        say(f"AWS does not answer: {e}")
+        return TRY_AGAIN
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
