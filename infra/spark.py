@@ -118,7 +118,9 @@ def _environment(settings: Settings) -> Iterator[None]:
         "SPARK_HOME": str(Path(pyspark.__file__).parent),
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
-        "PYTHONPATH": os.pathsep.join([str(spark_conf.ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]),  # of executors
+        "PYTHONPATH": os.pathsep.join(
+            [str(spark_conf.ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+        ),  # of executors
     }
     before = {key: os.environ.get(key) for key in ours}
     os.environ.update(ours)

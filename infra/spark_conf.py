@@ -50,7 +50,12 @@ def of_ours(settings: Settings, app_name: str) -> dict[str, str]:
     work.mkdir(parents=True, exist_ok=True)
     log4j.write_text(properties(_LOG4J), "utf-8")
     java = f"{installed.java_options} {settings.java_options}".rstrip()
-    driver = [java, *class_archive(_archive(settings)), f"-Dlog4j2.configurationFile={log4j}", f"-Djava.io.tmpdir={work}"]
+    driver = [
+        java,
+        *class_archive(_archive(settings)),
+        f"-Dlog4j2.configurationFile={log4j}",
+        f"-Djava.io.tmpdir={work}",
+    ]
     return {
         **_for_each(settings),
         **_executors(settings, work),
