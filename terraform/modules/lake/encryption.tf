@@ -32,8 +32,8 @@ data "aws_iam_policy_document" "bucket" {
     resources = ["${local.arn}${each.value}", "${local.arn}${each.value}/*"] # of this bucket
 
     principals {
-      type        = "*"   # denied, whoever it is
-      identifiers = ["*"] # the same
+      type        = "AWS"
+      identifiers = ["*"] # denied, whoever it is
     }
 
     condition {
