@@ -1,8 +1,8 @@
-"""What an instance costs per month, by named price assumptions; writes the tables of docs/cloud.md, `--check` only compares.
+"""What an instance costs a month, by named price assumptions: writes the tables of docs/cloud.md; `--check` compares.
 
-A price is an assumed list price of us-east-1 of the given date: check yours. A month has 730 hours. Quantities are those of
-envs/dev.tfvars and envs/prod.tfvars, and of a load that is said beside them. Taxes, support, discounts and traffic to other
-networks are not in it.
+A price is an assumed list price of us-east-1 of the given date: check yours. A month has 730 hours. Quantities are of
+envs/dev.tfvars and envs/prod.tfvars, and of a load that is said beside them. Taxes, support, discounts and traffic to
+other networks are not in it.
 """
 
 from __future__ import annotations

@@ -111,16 +111,12 @@ module "airflow" {
   airflow_version      = var.airflow_version
   environment_class    = var.airflow_class
   dags                 = "${path.module}/../dags"
-  requirements         = var.airflow_requirements
-  plugins              = var.airflow_plugins
+  lk                   = coalesce(var.airflow_lk, "${path.module}/../infra/emr.py")
   settings_uri         = local.settings_uri
-  password_file        = local.password_file
   artifacts_bucket     = module.lake.buckets["artifacts"]
   artifacts_bucket_arn = module.lake.bucket_arns["artifacts"]
   lake_bucket_arn      = module.lake.bucket_arns["lake"]
   lake_key_arn         = module.keys.arns["lake"]
-  secrets_key_arn      = module.keys.arns["secrets"]
-  kafka_secret_arn     = module.msk.secret_arn
   application_arn      = module.spark.application_arn
   job_role_arn         = module.spark.job_role_arn
   subnet_ids           = module.network.subnet_ids

@@ -3,7 +3,7 @@
 data "aws_region" "this" {}
 
 locals {
-  password_file = "/tmp/lk/kafka-password"
+  password_file = "/tmp/lk/kafka-password" # a job writes it there, from the secret
   settings_uri  = "s3://${module.lake.buckets["artifacts"]}/settings/lk.toml"
 
   settings = templatefile("${path.module}/lk.toml.tftpl", {
@@ -16,6 +16,10 @@ locals {
     trino_host      = module.trino.host
     emr_application = module.spark.application_id
     emr_role        = module.spark.job_role_arn
+    emr_settings    = local.settings_uri
+    emr_secret      = module.msk.secret_arn
+    name            = var.name
+    tiered_hours    = module.msk.local_hours
   })
 }
 

@@ -126,15 +126,9 @@ variable "airflow_class" {
   default     = "mw1.small"
 }
 
-variable "airflow_requirements" {
+variable "airflow_lk" {
   type        = string
-  description = "File of Python requirements that installs `lk` in Airflow; null: none"
-  default     = null
-}
-
-variable "airflow_plugins" {
-  type        = string
-  description = "Zip file with the wheels that it names; null: none"
+  description = "File that is `lk` on Airflow's machines; null: infra/emr.py of this project"
   default     = null
 }
 

@@ -6,6 +6,7 @@ variables {
   name               = "lk-test"
   certificate_arn    = "arn:aws:acm:us-east-1:123456789012:certificate/c"
   trino_host         = "trino.example.org"
+  airflow_lk         = "../dags/lk_verb.py" # any file
   generate_passwords = false                # mocks know no ephemeral resources; tests/terraform/test_apply.py makes real ones
   aws_endpoint       = "http://127.0.0.1:1" # nobody is asked: so the generator's provider needs no account either
 }
@@ -18,6 +19,8 @@ run "the_defaults_are_safe" {
       kafka_security = "sasl_ssl"
       kafka_user = "lk"
       kafka_password_file = "/tmp/lk/kafka-password"
+      kafka_replication = 3
+      kafka_tiered_hours = 72
       lake = "s3a://${output.buckets["lake"]}/lake"
       checkpoints = "s3a://${output.buckets["lake"]}/checkpoints"
       s3_region = "us-east-1"
@@ -26,6 +29,9 @@ run "the_defaults_are_safe" {
       trino_tls = true
       emr_application = "00mocked"
       emr_role = "arn:aws:iam::123456789012:role/mocked"
+      emr_settings = "${output.settings_uri}"
+      emr_secret = "${output.kafka_secret_arn}"
+      emr_logs = "/lk/lk-test"
     TEXT
     error_message = "the settings file is all that `lk` needs, without a secret"
   }

@@ -15,7 +15,7 @@ ONE_INSTANCE = (
     "tests/objects/",
 )
 _THEN = ("programs", "change_a_view", "truncated", "end_to_end", "replays", "batch", "local_stack", "speed", "")
-_LONG = (*ONE_INSTANCE, *(f"tests/stack/test_{name}" for name in _THEN), "tests/spark/", "")
+_LONG = (*ONE_INSTANCE, *(f"tests/stack/test_{name}" for name in _THEN), "tests/terraform/", "tests/spark/", "")
 
 
 def longest_first(nodeids: Sequence[str]) -> list[int]:

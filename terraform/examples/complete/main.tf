@@ -24,7 +24,7 @@ module "lk" {
   airflow              = true
   airflow_version      = "3.0.6"
   airflow_class        = "mw1.large"
-  airflow_requirements = "${path.module}/requirements.txt"
+  airflow_lk           = "${path.module}/../../../infra/emr.py"
   log_days             = 400
   days_deleted_is_kept = 90
   epoch_age_seconds    = 60

@@ -1,4 +1,4 @@
-# Managed Airflow with our DAGs, which run verbs of `lk` and nothing else.
+# Managed Airflow with our DAGs. A task is a verb of `lk`, and `lk` there is one file that runs it as a job of EMR.
 
 data "aws_caller_identity" "this" {}
 data "aws_partition" "this" {}
@@ -10,9 +10,6 @@ locals {
   region    = data.aws_region.this.name
 
   dags = fileset(var.dags, "**/{*.py,.airflowignore}")
-
-  # What the environment needs besides DAGs: name => file; without `lk` every task says that it is not in PATH.
-  more = { for name, file in { "requirements.txt" = var.requirements, "plugins.zip" = var.plugins } : name => file if file != null }
 }
 
 resource "aws_s3_object" "dag" {
@@ -25,25 +22,23 @@ resource "aws_s3_object" "dag" {
   kms_key_id  = var.lake_key_arn
 }
 
-resource "aws_s3_object" "more" {
-  for_each = local.more
-
+resource "aws_s3_object" "lk" {
   bucket      = var.artifacts_bucket
-  key         = "airflow/${each.key}"
-  source      = each.value
-  source_hash = filemd5(each.value)
+  key         = "airflow/lk"
+  source      = var.lk
+  source_hash = filemd5(var.lk)
   kms_key_id  = var.lake_key_arn
 }
 
-# Brings the settings file and Kafka's password to each worker, before Airflow starts there.
+# Brings the settings file and `lk` to each machine, before Airflow starts there.
 resource "aws_s3_object" "startup" {
   bucket     = var.artifacts_bucket
   key        = "airflow/startup.sh"
   kms_key_id = var.lake_key_arn
   content = templatefile("${path.module}/startup.sh.tftpl", {
     settings = var.settings_uri
-    secret   = var.kafka_secret_arn
-    password = var.password_file
+    lk       = "s3://${aws_s3_object.lk.bucket}/${aws_s3_object.lk.key}"
+    version  = aws_s3_object.lk.source_hash # machines start anew with another `lk`
     region   = local.region
   })
 }
@@ -62,10 +57,6 @@ resource "aws_mwaa_environment" "this" {
   dag_s3_path                      = "airflow/dags"
   startup_script_s3_path           = aws_s3_object.startup.key
   startup_script_s3_object_version = aws_s3_object.startup.version_id
-  requirements_s3_path             = try(aws_s3_object.more["requirements.txt"].key, null)
-  requirements_s3_object_version   = try(aws_s3_object.more["requirements.txt"].version_id, null)
-  plugins_s3_path                  = try(aws_s3_object.more["plugins.zip"].key, null)
-  plugins_s3_object_version        = try(aws_s3_object.more["plugins.zip"].version_id, null)
 
   airflow_configuration_options = {
     "core.dags_are_paused_at_creation" = "True"

@@ -1,4 +1,4 @@
-# What Airflow may do: run itself, start jobs in the one application as the one role, and what its verbs read and write.
+# What Airflow may do: run itself, and jobs in the one application as the one role.
 
 resource "aws_iam_role" "airflow" {
   name               = "${var.name}-airflow"
@@ -88,36 +88,30 @@ data "aws_iam_policy_document" "airflow" {
   }
 }
 
-# What `lk` itself does in a task.
+# What `lk` does in a task: it runs a job, and takes what that left in the lake.
 data "aws_iam_policy_document" "verbs" {
   statement {
-    sid       = "Lake"
-    actions   = ["s3:AbortMultipartUpload", "s3:DeleteObject", "s3:GetObject", "s3:ListMultipartUploadParts", "s3:PutObject"]
-    resources = ["${var.lake_bucket_arn}/*"] # every table of this one bucket
+    sid       = "Results"
+    actions   = ["s3:DeleteObject", "s3:GetObject"]
+    resources = ["${var.lake_bucket_arn}/lake/_results/*"] # what jobs leave for it
   }
 
   statement {
-    sid       = "LakeBucket"
-    actions   = ["s3:GetBucketLocation", "s3:ListBucket"]
+    sid       = "NoResult"
+    actions   = ["s3:ListBucket"] # without it, what is not there looks forbidden
     resources = [var.lake_bucket_arn]
+
+    condition {
+      test     = "StringLike"
+      variable = "s3:prefix"
+      values   = ["lake/_results/*"]
+    }
   }
 
   statement {
-    sid       = "Keys"
+    sid       = "Key"
     actions   = ["kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey"]
     resources = [var.lake_key_arn]
-  }
-
-  statement {
-    sid       = "Password"
-    actions   = ["secretsmanager:GetSecretValue"]
-    resources = [var.kafka_secret_arn]
-  }
-
-  statement {
-    sid       = "PasswordKey"
-    actions   = ["kms:Decrypt"]
-    resources = [var.secrets_key_arn]
   }
 
   statement {

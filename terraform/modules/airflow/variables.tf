@@ -36,26 +36,14 @@ variable "dags" {
   description = "Folder of the DAGs"
 }
 
-variable "requirements" {
+variable "lk" {
   type        = string
-  description = "File of Python requirements that installs `lk`; null: none"
-  default     = null
-}
-
-variable "plugins" {
-  type        = string
-  description = "Zip file with the wheels that `requirements` names, as nothing here reaches the internet; null: none"
-  default     = null
+  description = "File that is `lk` on Airflow's machines: infra/emr.py, which runs a verb as a job"
 }
 
 variable "settings_uri" {
   type        = string
   description = "Where the settings file of `lk` is, s3://…"
-}
-
-variable "password_file" {
-  type        = string
-  description = "Where the settings say that Kafka's password is"
 }
 
 variable "artifacts_bucket" {
@@ -76,16 +64,6 @@ variable "lake_bucket_arn" {
 variable "lake_key_arn" {
   type        = string
   description = "ARN of the key of lake and artifacts"
-}
-
-variable "secrets_key_arn" {
-  type        = string
-  description = "ARN of the key of secrets"
-}
-
-variable "kafka_secret_arn" {
-  type        = string
-  description = "ARN of the secret with Kafka's user and password"
 }
 
 variable "application_arn" {

@@ -72,8 +72,8 @@ data "aws_iam_policy_document" "this" {
 
     content {
       sid       = "Service"
-      actions   = ["kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey*", "kms:ReEncrypt*"]
-      resources = ["*"] # this key
+      actions   = ["kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey*", "kms:ReEncrypt*"] # their two forms each
+      resources = ["*"]                                                                                       # this key
 
       principals {
         type        = "Service"

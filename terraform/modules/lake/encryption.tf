@@ -28,12 +28,12 @@ data "aws_iam_policy_document" "bucket" {
   statement {
     sid       = "OnlyTls"
     effect    = "Deny"
-    actions   = ["s3:*"] # denied, whatever it is
-    resources = ["${local.arn}${each.value}", "${local.arn}${each.value}/*"]
+    actions   = ["s3:*"]                                                     # denied, whatever it is
+    resources = ["${local.arn}${each.value}", "${local.arn}${each.value}/*"] # of this bucket
 
     principals {
-      type        = "*" # denied, whoever it is
-      identifiers = ["*"]
+      type        = "AWS"
+      identifiers = ["*"] # denied, whoever it is
     }
 
     condition {

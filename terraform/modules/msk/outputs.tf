@@ -22,3 +22,8 @@ output "secret_arn" {
   description = "ARN of the secret with user and password"
   value       = aws_secretsmanager_secret.lk.arn
 }
+
+output "local_hours" {
+  description = "Hours of the log on the brokers' disks; older is in tiered storage"
+  value       = var.local_hours
+}

@@ -12,13 +12,11 @@ locals {
 
   ways = {
     jobs_to_brokers      = { from = "jobs", to = "brokers", port = 9096, why = "SASL over TLS" }
-    airflow_to_brokers   = { from = "airflow", to = "brokers", port = 9096, why = "SASL over TLS: lk claims cuts" }
     jobs_to_jobs         = { from = "jobs", to = "jobs", port = null, why = "Spark picks its ports" }
     airflow_to_airflow   = { from = "airflow", to = "airflow", port = null, why = "MWAA asks for it" }
     trino_to_trino       = { from = "trino", to = "trino", port = 8080, why = "coordinator and workers" }
     balancer_to_trino    = { from = "balancer", to = "trino", port = 8080, why = "queries, after TLS" }
     jobs_to_balancer     = { from = "jobs", to = "balancer", port = 443, why = "lk publishes views" }
-    airflow_to_balancer  = { from = "airflow", to = "balancer", port = 443, why = "lk publishes views" }
     jobs_to_endpoints    = { from = "jobs", to = "endpoints", port = 443, why = "AWS's services" }
     trino_to_endpoints   = { from = "trino", to = "endpoints", port = 443, why = "AWS's services" }
     airflow_to_endpoints = { from = "airflow", to = "endpoints", port = 443, why = "AWS's services" }

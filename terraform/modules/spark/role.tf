@@ -77,6 +77,31 @@ data "aws_iam_policy_document" "job" {
     resources = ["${var.log_group_arns["jobs"]}:*", "${var.log_group_arns["status"]}:*"] # the streams of these two groups
   }
 
+  # A replay, or the speed layer after it, is a job that another job starts.
+  statement {
+    sid       = "StartJobs"
+    actions   = ["emr-serverless:GetApplication", "emr-serverless:ListJobRuns", "emr-serverless:StartApplication", "emr-serverless:StartJobRun"]
+    resources = [aws_emrserverless_application.this.arn]
+  }
+
+  statement {
+    sid       = "WatchJobs"
+    actions   = ["emr-serverless:CancelJobRun", "emr-serverless:GetJobRun"]
+    resources = ["${aws_emrserverless_application.this.arn}/jobruns/*"] # the jobs of this one application
+  }
+
+  statement {
+    sid       = "SameRole"
+    actions   = ["iam:PassRole"]
+    resources = [aws_iam_role.job.arn]
+
+    condition {
+      test     = "StringEquals"
+      variable = "iam:PassedToService"
+      values   = ["emr-serverless.amazonaws.com"]
+    }
+  }
+
   statement {
     sid       = "FindLogs"
     actions   = ["logs:DescribeLogGroups"]

@@ -9,16 +9,9 @@ locals {
   partition = data.aws_partition.this.partition
   region    = data.aws_region.this.name
   domain    = "${var.name}.internal"
-  files     = "${path.module}/files"
 
   # role => how many, once there is an image
   tasks = { coordinator = 1, worker = var.workers }
-
-  catalog = templatefile("${local.files}/lake.properties.tftpl", {
-    region    = local.region
-    account   = local.account
-    warehouse = "s3://${var.lake_bucket}/lake"
-  })
 }
 
 resource "aws_ecs_cluster" "this" {
@@ -55,15 +48,15 @@ resource "aws_ecs_task_definition" "this" {
     image                  = "${aws_ecr_repository.trino.repository_url}:${coalesce(var.image_tag, "none")}"
     essential              = true
     readonlyRootFilesystem = true
-    command                = ["/bin/sh", "-ec", file("${local.files}/start.sh")]
+    command                = ["/usr/local/bin/start", each.key]
     portMappings           = [{ containerPort = 8080, protocol = "tcp" }]
     stopTimeout            = 120
     ulimits                = [{ name = "nofile", softLimit = 65536, hardLimit = 65536 }]
 
     environment = [
-      { name = "CONFIG", value = templatefile("${local.files}/${each.key}.properties.tftpl", { coordinator = "coordinator.${local.domain}" }) },
-      { name = "CATALOG", value = local.catalog },
-      { name = "LAUNCH", value = var.launch },
+      { name = "AWS_REGION", value = local.region },
+      { name = "COORDINATOR", value = "coordinator.${local.domain}" },
+      { name = "LK_WAREHOUSE", value = "s3://${var.lake_bucket}/lake" },
     ]
     secrets = [{ name = "SHARED_SECRET", valueFrom = aws_secretsmanager_secret.shared.arn }]
 

@@ -81,8 +81,8 @@ data "aws_iam_policy_document" "trino" {
 
   statement {
     sid       = "Tables"
-    actions   = ["s3:GetObject"] # it never writes a table
-    resources = ["${var.lake_bucket_arn}/lake/*"]
+    actions   = ["s3:GetObject"]                  # it never writes a table
+    resources = ["${var.lake_bucket_arn}/lake/*"] # every table
   }
 
   statement {

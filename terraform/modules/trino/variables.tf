@@ -9,12 +9,6 @@ variable "image_tag" {
   default     = null
 }
 
-variable "launch" {
-  type        = string
-  description = "Command of the image that runs Trino with the configuration in /etc/trino"
-  default     = "/usr/lib/trino/bin/run-trino"
-}
-
 variable "workers" {
   type        = number
   description = "Workers beside the coordinator"

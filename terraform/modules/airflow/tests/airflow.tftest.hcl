@@ -5,14 +5,12 @@ mock_provider "aws" {
 variables {
   name                 = "lk-test"
   dags                 = "../../../dags"
+  lk                   = "../../../dags/lk_verb.py" # any file
   settings_uri         = "s3://artifacts/settings/lk.toml"
-  password_file        = "/tmp/lk/kafka-password"
   artifacts_bucket     = "artifacts"
   artifacts_bucket_arn = "arn:aws:s3:::artifacts"
   lake_bucket_arn      = "arn:aws:s3:::lake"
   lake_key_arn         = "arn:aws:kms:us-east-1:123456789012:key/lake"
-  secrets_key_arn      = "arn:aws:kms:us-east-1:123456789012:key/secrets"
-  kafka_secret_arn     = "arn:aws:secretsmanager:us-east-1:123456789012:secret:AmazonMSK_lk-test_lk"
   application_arn      = "arn:aws:emr-serverless:us-east-1:123456789012:/applications/00mocked"
   job_role_arn         = "arn:aws:iam::123456789012:role/lk-test-job"
   subnet_ids           = ["subnet-a", "subnet-b", "subnet-c"]
@@ -46,8 +44,8 @@ run "our_dags_in_a_private_airflow" {
   }
 
   assert {
-    condition     = strcontains(aws_s3_object.startup.content, "s3://artifacts/settings/lk.toml") && strcontains(aws_s3_object.startup.content, var.kafka_secret_arn)
-    error_message = "each worker gets the settings file, and the password by its secret"
+    condition     = strcontains(aws_s3_object.startup.content, "s3://artifacts/settings/lk.toml") && strcontains(aws_s3_object.startup.content, "s3://artifacts/airflow/lk")
+    error_message = "each machine gets the settings file and lk"
   }
 }
 
@@ -60,6 +58,11 @@ run "airflow_starts_jobs_in_one_application_as_one_role" {
   assert {
     condition     = toset(flatten([for s in data.aws_iam_policy_document.verbs.statement : tolist(s.resources) if contains(s.actions, "emr-serverless:StartJobRun")])) == toset([var.application_arn])
     error_message = "jobs run in one application"
+  }
+
+  assert {
+    condition     = toset(flatten([for s in data.aws_iam_policy_document.verbs.statement : tolist(s.resources) if contains(s.actions, "s3:GetObject") || contains(s.actions, "s3:DeleteObject")])) == toset(["arn:aws:s3:::lake/lake/_results/*"])
+    error_message = "Airflow touches no table"
   }
 
   assert {

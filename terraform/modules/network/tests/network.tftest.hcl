@@ -33,8 +33,8 @@ run "closed_but_for_what_is_named" {
   }
 
   assert {
-    condition     = toset([for name, way in local.ways : "${way.from} ${way.port}" if way.to == "brokers"]) == toset(["jobs 9096", "airflow 9096"])
-    error_message = "brokers are reached by jobs and Airflow, at the port of SASL over TLS"
+    condition     = toset([for name, way in local.ways : "${way.from} ${way.port}" if way.to == "brokers"]) == toset(["jobs 9096"])
+    error_message = "brokers are reached by jobs alone, at the port of SASL over TLS"
   }
 
   assert {

@@ -59,6 +59,11 @@ run "a_job_may_touch_the_lake_and_nothing_else" {
   }
 
   assert {
+    condition     = toset(flatten([for s in data.aws_iam_policy_document.job.statement : tolist(s.resources) if contains(s.actions, "iam:PassRole")])) == toset([aws_iam_role.job.arn])
+    error_message = "a job starts jobs of its own kind only"
+  }
+
+  assert {
     condition     = toset(flatten([for s in data.aws_iam_policy_document.trust.statement : [for p in s.principals : tolist(p.identifiers)]])) == toset(["emr-serverless.amazonaws.com"])
     error_message = "only EMR Serverless takes the role"
   }

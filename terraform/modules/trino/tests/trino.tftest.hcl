@@ -77,8 +77,13 @@ run "containers_have_no_secret_and_write_nothing" {
   }
 
   assert {
-    condition     = strcontains(jsondecode(aws_ecs_task_definition.this["worker"].container_definitions)[0].environment[1].value, "hive.metastore=glue")
-    error_message = "the catalog is Glue's"
+    condition     = { for role, task in aws_ecs_task_definition.this : role => jsondecode(task.container_definitions)[0].command } == { coordinator = ["/usr/local/bin/start", "coordinator"], worker = ["/usr/local/bin/start", "worker"] }
+    error_message = "the image starts what it is told to be"
+  }
+
+  assert {
+    condition     = { for one in jsondecode(aws_ecs_task_definition.this["worker"].container_definitions)[0].environment : one.name => one.value } == { AWS_REGION = "us-east-1", COORDINATOR = "coordinator.lk-test.internal", LK_WAREHOUSE = "s3://lake/lake" }
+    error_message = "what the image's start needs"
   }
 }
 
