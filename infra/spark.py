@@ -40,7 +40,7 @@ _CONF = {
     "spark.ui.showConsoleProgress": "false",
 }
 # What spark-submit decides, where it started us.
-_LAUNCHERS = ("spark.master", "spark.driver.", "spark.jars", "spark.ui.")
+_LAUNCHERS = ("spark.master", "spark.ui.enabled")
 _ROOT = Path(__file__).parent.parent
 _LOG4J = {
     "appender.err.type": "Console",
