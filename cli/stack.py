@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import click
 
 from cli.options import catalog, json_option, settings
-from cli.output import emit, out
+from cli.output import emit, out, plain
 from cli.status import print_states, print_status
 from core.errors import Usage
 
@@ -50,12 +52,20 @@ def down() -> None:
 
 
 @click.command()
+@click.option("--lines", is_flag=True, help="For alarms: one line of JSON for each view, and exit 0.")
+@click.option("--every", type=click.IntRange(min=1), help="With --lines: again after so many seconds, until Ctrl-C.")
 @json_option
-def status() -> int:
+def status(lines: bool, every: int | None) -> int:
     """Servers, views and the ledger; exits 1 when anything is unhealthy, and says what."""
     from flows.status import status as look
+    from flows.status import watch
 
     found = settings()
+    if lines:
+        watch(found, catalog(found), every, lambda one: click.echo(json.dumps(plain(one))))
+        return 0
+    if every:
+        raise Usage("--every needs --lines", todo="see `lk status --help`")
     seen = look(found, catalog(found))
     emit(seen, print_status)
     return 1 if seen.unhealthy else 0

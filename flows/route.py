@@ -182,9 +182,10 @@ def _role(known: Routed, run: RouteRun) -> Role:
 
 
 def _state(settings: Settings, catalog: Catalog, known: Routed, run: RouteRun) -> State:
-    alive = driver.alive(settings, run.id) is not None
+    away = driver.elsewhere(settings, run.id) is not None
+    alive = away or driver.alive(settings, run.id) is not None
     told = progress.read_state(settings, run.id)
-    phase, reason = str(told.get("phase", "stopped")), told.get("reason") or {}
+    phase, reason = "running" if away else str(told.get("phase", "stopped")), told.get("reason") or {}
     copied, behind, exact = _counted(settings, known, run)
     role = _role(known, run)
     route = catalog.routes.get(run.route)

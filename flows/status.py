@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from core.catalog import Catalog
+from core.errors import TryAgain
 from infra.local import stack
 from infra.settings import Settings
+from serving import signals
 from serving import status as serving
+from serving.signals import Signal
 
 
 @dataclass(frozen=True)
@@ -31,3 +36,17 @@ def status(settings: Settings, catalog: Catalog) -> Overview:
     ]
     served = serving.status(settings, catalog)
     return Overview(processes, served.views, served.partitions, served.rows, (*down, *served.unhealthy))
+
+
+def watch(settings: Settings, catalog: Catalog, every: int | None, tell: Callable[[Signal], None]) -> None:
+    """Tells the signals of every view, once or ``every`` so many seconds; a server that is down is not told of."""
+    while True:
+        try:
+            for one in signals.signals(settings, catalog):
+                tell(one)
+        except TryAgain:
+            if every is None:
+                raise
+        if every is None:
+            return
+        time.sleep(every)

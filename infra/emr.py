@@ -24,7 +24,8 @@ ENTRY = "local:///opt/lk/lk_verb.py"
 PYTHON = "/opt/lk/venv/bin/python"
 NEEDED = ("emr_application", "emr_role", "emr_settings", "lake")
 LOOK = 5.0  # seconds between two looks at a job
-_ENDED = ("SUCCESS", "FAILED", "CANCELLED")
+_GOING = ("SUBMITTED", "PENDING", "SCHEDULED", "RUNNING", "QUEUED")
+ENDED = ("SUCCESS", "FAILED", "CANCELLED")
 _PYTHON_CONF = (
     "emr-serverless.driverEnv.PYSPARK_DRIVER_PYTHON",
     "emr-serverless.driverEnv.PYSPARK_PYTHON",
@@ -54,12 +55,14 @@ def start(values: Mapping[str, Any], words: Sequence[str], *, result: str = "", 
     secret = ["--secret", values["emr_secret"]] if values.get("emr_secret") else []
     kept = ["--result", result] if result else []
     conf = [f"--conf spark.{name}={PYTHON}" for name in _PYTHON_CONF]
+    logs = {"enabled": True, "logGroupName": f"{values.get('emr_logs')}/{'status' if words[0] == 'status' else 'jobs'}"}
+    watched = {"monitoringConfiguration": {"cloudWatchLoggingConfiguration": logs}} if values.get("emr_logs") else {}
     mode = {"mode": "STREAMING", "retryPolicy": {"maxFailedAttemptsPerHour": 5}} if stays else {}
     done = client("emr-serverless", values).start_job_run(
         applicationId=values["emr_application"],
         executionRoleArn=values["emr_role"],
         clientToken=str(uuid.uuid4()),
-        name=re.sub(r"[^A-Za-z0-9._/#-]", "-", "-".join(words))[:256],
+        name=_name(words),
         jobDriver={
             "sparkSubmit": {
                 "entryPoint": values.get("emr_entry") or ENTRY,
@@ -67,6 +70,7 @@ def start(values: Mapping[str, Any], words: Sequence[str], *, result: str = "", 
                 "sparkSubmitParameters": " ".join([*conf, values.get("emr_submit") or ""]).strip(),
             }
         },
+        configurationOverrides=watched,
         **mode,
     )
     return str(done["jobRunId"])
@@ -78,6 +82,14 @@ def state(values: Mapping[str, Any], job: str) -> tuple[str, str]:
         "jobRun"
     ]
     return str(found["state"]), str(found.get("stateDetails") or "")
+
+
+def find(values: Mapping[str, Any], words: Sequence[str]) -> str | None:
+    """The newest job run of `lk WORDS` that has not ended."""
+    pages = client("emr-serverless", values).get_paginator("list_job_runs")
+    found = pages.paginate(applicationId=values["emr_application"], states=list(_GOING)).build_full_result()["jobRuns"]
+    mine = [job for job in found if job.get("name") == _name(words)]
+    return str(max(mine, key=lambda job: job["createdAt"])["id"]) if mine else None
 
 
 def cancel(values: Mapping[str, Any], job: str) -> None:
@@ -104,6 +116,10 @@ def run(values: Mapping[str, Any], words: Sequence[str], say: Callable[[str], No
     return int(kept["exit"])
 
 
+def _name(words: Sequence[str]) -> str:
+    return re.sub(r"[^A-Za-z0-9._/#-]", "-", "-".join(words))[:256]
+
+
 def _ended(values: Mapping[str, Any], job: str, say: Callable[[str], None]) -> tuple[str, str]:
     known = ""
     while True:
@@ -111,7 +127,7 @@ def _ended(values: Mapping[str, Any], job: str, say: Callable[[str], None]) -> t
         if now != known:
             say(f"job run {job}: {now.lower()}")
             known = now
-        if now in _ENDED:
+        if now in ENDED:
             return now, why
         time.sleep(LOOK)
 

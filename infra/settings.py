@@ -128,6 +128,7 @@ class Settings(BaseSettings):
     emr_settings: str = Field(default="", description="Where job runs find this file: s3://bucket/lk.toml")
     emr_secret: str = Field(default="", description="ARN of the secret with Kafka's password, for job runs")
     emr_entry: str = Field(default="", description="What job runs run; empty: lk_verb.py of the image")
+    emr_logs: str = Field(default="", description="Log groups of job runs: NAME/jobs, and NAME/status for alarms")
     emr_submit: str = Field(default="", description="More parameters of spark-submit for job runs")
 
     lake: Place | None = Field(default=None, description="Root of all tables: a folder or a URI such as s3a://bucket/x")

@@ -30,7 +30,7 @@ _EACH = {
     "spark.ui.showConsoleProgress": "false",
 }
 # What spark-submit decides, where it started us.
-_LAUNCHERS = ("spark.master", "spark.driver.", "spark.jars", "spark.ui.")
+_LAUNCHERS = ("spark.master", "spark.ui.enabled")
 _LOG4J = {
     "appender.err.type": "Console",
     "appender.err.name": "err",

@@ -13,6 +13,7 @@ from core.cut import Cut
 from core.errors import Refused, TryAgain, Usage
 from core.ident import Name
 from infra import kafka, lake, roles, runs, topics
+from infra.holder import Holder
 from infra.runs import Epoch, Kind, Run
 from infra.settings import Settings
 from speed import driver, progress
@@ -22,13 +23,17 @@ ZERO = Cut()
 
 @dataclass(frozen=True)
 class State:
-    """What a run does. ``lag`` is records not yet committed, per ``topic/partition``; None when Kafka is silent."""
+    """What a run does; ``host`` is where its process is, if not here.
+
+    ``lag`` is records not yet committed, per ``topic/partition``; None when Kafka is silent.
+    """
 
     run: Name | None
     alive: bool
     phase: str
     epoch: int
     pid: int | None = None
+    host: str | None = None
     lag: Mapping[str, int] | None = None
     age: float | None = None
     reason: str = ""
@@ -46,7 +51,7 @@ class State:
         if self.run is None:
             return "no run yet; start one: `lk speed start`"
         parts = [f"{self.run} {'already ' if self.already else ''}{self.phase}"]
-        parts += [f"process {self.pid}"] if self.alive else []
+        parts += [f"process {self.pid}" + (f" on {self.host}" if self.host else "")] if self.alive else []
         parts += [f"epoch {self.epoch}" if self.epoch >= 0 else "no epoch yet"]
         parts += [f"{self.age:.1f} s ago"] if self.age is not None else []
         parts += ["Kafka does not answer" if self.behind is None else f"{self.behind:,} records behind"]
@@ -112,10 +117,11 @@ def status(settings: Settings, run: Name | None = None) -> State:
     chosen = run or roles.current(settings)
     if chosen is None:
         return State(None, alive=False, phase="none", epoch=-1)
-    alive = driver.alive(settings, chosen)
+    alive = driver.alive(settings, chosen) or driver.elsewhere(settings, chosen)
+    host = alive.host if isinstance(alive, Holder) else None
     state = progress.read_state(settings, chosen)
     epoch = runs.last_epoch(settings, chosen)
-    phase = str(state.get("phase", "stopped"))
+    phase = "running" if host else str(state.get("phase", "stopped"))
     reason = state.get("reason") or {}
     return State(
         run=chosen,
@@ -123,6 +129,7 @@ def status(settings: Settings, run: Name | None = None) -> State:
         phase=phase if alive or phase in ("failed", "stopped") else "died",
         epoch=epoch.number if epoch else -1,
         pid=alive.pid if alive else None,
+        host=host,
         lag=_lag(settings, runs.run(settings, chosen), epoch),
         age=(datetime.now(UTC) - epoch.committed_at).total_seconds() if epoch else None,
         reason=str(reason.get("what", "")),

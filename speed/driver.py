@@ -10,11 +10,13 @@ import tenacity
 
 from core.errors import LkError, Refused, TryAgain, Usage
 from core.ident import Name
+from infra import leases
 from infra.child import environment
+from infra.holder import Holder
 from infra.local import process
 from infra.local.process import Process
 from infra.settings import Settings
-from speed import progress
+from speed import job_runs, progress
 
 DEADLINE = 120.0
 GRACE = 60.0
@@ -23,25 +25,36 @@ GRACE = 60.0
 def start(settings: Settings, run: Name, *words: str) -> bool:
     """Starts `lk WORDS` as the process of a run and waits until that says that it runs; True when it did before.
 
-    Raises the reason when it does not start.
+    Where the settings name an application of EMR it is a job run there. Raises the reason when it does not start.
     """
-    already = alive(settings, run) is not None
+    already = alive(settings, run) is not None or elsewhere(settings, run) is not None
+    if not already and settings.emr_application:
+        job_runs.start(settings, run, words)
+        return False
     if not already:
         process.stop(settings, name(run))
         progress.state_file(settings, run).unlink(missing_ok=True)
         process.start(settings, name(run), [sys.executable, "-m", "cli", *words], env=environment(settings))
-    _wait(settings, run)
+    if alive(settings, run) is not None or not already:
+        _wait(settings, run)
     return already
 
 
 def stop(settings: Settings, run: Name) -> None:
-    """Stops it between two epochs; killed only when it has not ended after a minute."""
+    """Stops it between two epochs; killed only when it has not ended after a minute, or where it is a job run."""
     process.stop(settings, name(run), grace=GRACE)
+    if settings.emr_application:
+        job_runs.stop(settings, run)
 
 
 def alive(settings: Settings, run: Name) -> Process | None:
     """The process of a run, if it runs on this machine."""
     return process.alive(settings, name(run))
+
+
+def elsewhere(settings: Settings, run: Name) -> Holder | None:
+    """Who drives the run, by its lease, if that is not the process of this machine that ``start`` starts."""
+    return None if alive(settings, run) else leases.holder(settings, f"run_{run}")
 
 
 def log_file(settings: Settings, run: Name) -> Path:

@@ -14,7 +14,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from core.catalog import Catalog
 from core.errors import LkError, Refused, TryAgain
 from core.ident import Name
-from infra import kafka, lake, leases, runs
+from infra import kafka, lake, leases, runs, sparks
 from infra.kafka_records import source_options
 from infra.roles import Serving
 from infra.runs import Run
@@ -41,8 +41,9 @@ CONF = {
 # On a local disk Spark's usual one starts twenty processes an epoch (chmod, readlink): a quarter of an epoch's time.
 # This one does not exclude a second writer; the run's lease does, and what a late one wrote is refused.
 _LOCAL_CHECKPOINT = {
-    "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming.checkpointing"
-    ".FileSystemBasedCheckpointFileManager",
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        f"{sparks.installed().checkpoints}.FileSystemBasedCheckpointFileManager"
+    ),
 }
 _LOOK = 1.0  # seconds between two looks at who serves, at the limit and at the query; a signal is heeded at once
 _MORE_TASKS = 2  # of a replay: beside a live run each task counts when the machine divides its time

@@ -13,9 +13,9 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from infra import files, lake
+from infra.arrow_types import arrow_type
 from infra.runs import Run
 from infra.settings import Settings
 
@@ -56,7 +56,8 @@ def planned(frame: DataFrame) -> Plan | None:
     plan = jdf.queryExecution().executedPlan()
     if any(word in plan.toString() for word in _KEEPS_RESULTS):
         return None
-    return Plan(jdf.toArrowBatchRdd(plan).toJavaRDD(), to_arrow_schema(frame.schema, timezone="UTC"))
+    schema = pa.schema([(field.name, arrow_type(field.dataType.simpleString())) for field in frame.schema])
+    return Plan(jdf.toArrowBatchRdd(plan).toJavaRDD(), schema)
 
 
 def collected(spark: SparkSession, plans: Sequence[Plan]) -> list[pa.Table]:
