@@ -7,7 +7,8 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+FOLDERS = ("docs", "terraform", "images")
+PAGES = [ROOT / "README.md", *sorted(page for folder in FOLDERS for page in (ROOT / folder).rglob("*.md"))]
 PACKAGES = ("cli", "core", "infra", "batch", "speed", "serving", "flows", "views")
 
 
