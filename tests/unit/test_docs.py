@@ -43,7 +43,9 @@ def test_every_promise_in_the_readme_names_a_test_that_exists() -> None:
 
 def test_the_readme_names_every_folder_of_code_once() -> None:
     tree = re.findall(r"^\| \[(\w+)/\]\((\w+)\) \|", (ROOT / "README.md").read_text("utf-8"), re.M)
-    assert sorted(name for name, link in tree if name == link) == sorted({*PACKAGES, "dags", "terraform", "images", "tests", "docs"})
+    assert sorted(name for name, link in tree if name == link) == sorted(
+        {*PACKAGES, "dags", "terraform", "images", "tests", "docs"}
+    )
 
 
 def test_the_generic_names_of_our_packages_are_this_checkout() -> None:
