@@ -29,7 +29,7 @@ class Tree:
 
     root: Path
 
-    def terraform(self, folder: str, *words: str, seconds: float = 300.0) -> Said:
+    def terraform(self, folder: str, *words: str, seconds: float = 540.0) -> Said:
         """Runs terraform in a folder of the copy, without anybody's own configuration of it."""
         ours = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "TF_VAR_", "TF_LOG"))}
         done = subprocess.run(
