@@ -34,6 +34,13 @@ class NotFound(JsonRESTError):
         super().__init__("NotFoundException", "not found")
 
 
+class NoConfiguration(JsonRESTError):
+    """What MSK says of a configuration that is not there; terraform knows it by these words."""
+
+    def __init__(self) -> None:
+        super().__init__("BadRequestException", "Configuration ARN does not exist")
+
+
 def create_configuration(self: Any) -> str:
     arn = f"arn:aws:kafka:{self.region}:{self.current_account}:configuration/{self._get_param('name')}/1"
     CONFIGURATIONS[arn] = {
@@ -89,7 +96,7 @@ def _named(response: Any, kind: str) -> str:
 
 def _configuration(arn: str) -> dict[str, Any]:
     if arn not in CONFIGURATIONS:
-        raise NotFound
+        raise NoConfiguration
     return CONFIGURATIONS[arn]
 
 
