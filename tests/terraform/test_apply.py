@@ -54,9 +54,9 @@ def variables(aws: str) -> list[str]:
 @pytest.fixture(scope="module")
 def applied(aws: str, tree: Tree, variables: list[str]) -> Tree:
     """Applied from a plan that was kept, to look for secrets in it too."""
-    plan = tree.terraform(".", "plan", "-no-color", "-input=false", "-parallelism=4", "-out=kept.tfplan", *variables)
+    plan = tree.terraform(".", "plan", "-no-color", "-input=false", "-out=kept.tfplan", *variables)
     assert plan.code == 0, plan.end
-    done = tree.terraform(".", "apply", "-no-color", "-input=false", "-parallelism=4", "kept.tfplan")
+    done = tree.terraform(".", "apply", "-no-color", "-input=false", "kept.tfplan")
     assert done.code == 0, done.end
     return tree
 
