@@ -19,11 +19,12 @@ BEGIN, END = "<!-- costs: written by terraform/costs.py -->", "<!-- /costs -->"
 HOURS = 730  # of a month
 DAYS = Decimal(HOURS) / 24
 ZONES = 3
+WATCHING = 2  # cores of the job that prints status lines
 
 
 @dataclass(frozen=True)
 class Load:
-    """What is sent and computed: events a second, bytes of one in the log, hours of Spark's batch a day."""
+    """What is sent and computed: events a second, bytes of one in the log, cores with their drivers; docs/sizing.md."""
 
     events: int
     bytes_each: int
@@ -38,8 +39,8 @@ class Load:
 
 
 LOADS = {
-    "dev": Load(events=100, bytes_each=150, speed_cores=4, batch_cores=4, batch_hours=Decimal(1)),
-    "prod": Load(events=10_000, bytes_each=150, speed_cores=16, batch_cores=32, batch_hours=Decimal(6)),
+    "dev": Load(events=100, bytes_each=200, speed_cores=4, batch_cores=4, batch_hours=Decimal(1)),
+    "prod": Load(events=10_000, bytes_each=200, speed_cores=8, batch_cores=8, batch_hours=Decimal(6)),
 }
 
 # Name: US dollars per unit. Assumed list prices, us-east-1, 2026-11-23.
@@ -84,7 +85,7 @@ def quantities(name: str) -> list[tuple[str, str, Decimal]]:
     brokers, tasks = int(said["brokers"]), int(said["trino_workers"]) + 1
     cores, memory = Decimal(said["trino_cpu"]) / 1024, Decimal(said["trino_memory"]) / 1024
     batch = load.batch_cores * load.batch_hours * DAYS
-    spark = load.speed_cores * HOURS + batch
+    spark = (load.speed_cores + WATCHING) * HOURS + batch
     endpoints = len(re.findall(r'"[a-z.-]+"', _default("network", "endpoints")))
     keys = len(re.findall(r"^    \w+\s+=", _default("keys", "purposes"), re.M))
     stored = load.gb_a_month * 12
@@ -95,7 +96,8 @@ def quantities(name: str) -> list[tuple[str, str, Decimal]]:
         ("tiered storage", f"12 months of {load.gb_a_month:,.0f} GB", stored),
         (
             "EMR Serverless core",
-            f"{load.speed_cores} × {HOURS} h + {load.batch_cores} × {load.batch_hours} h a day",
+            f"speed {load.speed_cores} and status {WATCHING} × {HOURS} h, "
+            f"batch {load.batch_cores} × {load.batch_hours} h a day",
             spark,
         ),
         ("EMR Serverless memory", "4 GB per core", spark * 4),

@@ -1,7 +1,8 @@
 """Moto's server, and what it lacks of MSK and EMR Serverless. `python -m tests.terraform.emulator -H HOST -p PORT`.
 
 Moto leaves a cluster of MSK in state CREATING for ever, knows neither its configurations nor its SCRAM secrets nor its
-bootstrap brokers, and has a new application of EMR Serverless started, which terraform does not wait for.
+bootstrap brokers, and has a new application of EMR Serverless started, which terraform does not wait for. And it reads
+the policy of a bucket without its conditions: what is denied without TLS would be denied to everybody.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from urllib.parse import unquote
 
 from moto.core.exceptions import JsonRESTError
 from moto.emrserverless import models as emr
+from moto.iam.access_control import PermissionResult
 from moto.kafka.models import FakeKafkaCluster, KafkaBackend
 from moto.kafka.responses import KafkaResponse
+from moto.s3.models import FakeBucket
 from moto.server import main
 
 CONFIGURATIONS: dict[str, dict[str, Any]] = {}
@@ -29,6 +32,13 @@ class NotFound(JsonRESTError):
 
     def __init__(self) -> None:
         super().__init__("NotFoundException", "not found")
+
+
+class NoConfiguration(JsonRESTError):
+    """What MSK says of a configuration that is not there; terraform knows it by these words."""
+
+    def __init__(self) -> None:
+        super().__init__("BadRequestException", "Configuration ARN does not exist")
 
 
 def create_configuration(self: Any) -> str:
@@ -86,7 +96,7 @@ def _named(response: Any, kind: str) -> str:
 
 def _configuration(arn: str) -> dict[str, Any]:
     if arn not in CONFIGURATIONS:
-        raise NotFound
+        raise NoConfiguration
     return CONFIGURATIONS[arn]
 
 
@@ -118,6 +128,10 @@ def _unnamed_paths() -> None:
     }
 
 
+def _unasked(self: Any, action: str, resource: str) -> PermissionResult:
+    return PermissionResult.NEUTRAL
+
+
 _made = FakeKafkaCluster.__init__
 FakeKafkaCluster.__init__ = _active  # type: ignore[method-assign]
 for _name in ("describe_cluster", "describe_cluster_v2"):
@@ -134,6 +148,7 @@ for _method in (
 ):
     setattr(KafkaResponse, _method.__name__, _method)
 emr.APPLICATION_STATUS = "CREATED"
+FakeBucket.get_permission = _unasked  # type: ignore[method-assign]
 _unnamed_paths()
 
 if __name__ == "__main__":

@@ -54,10 +54,10 @@ def variables(aws: str) -> list[str]:
 @pytest.fixture(scope="module")
 def applied(aws: str, tree: Tree, variables: list[str]) -> Tree:
     """Applied from a plan that was kept, to look for secrets in it too."""
-    plan = tree.terraform(".", "plan", "-no-color", "-input=false", "-parallelism=4", "-out=kept.tfplan", *variables)
-    assert plan.code == 0, plan.text
-    done = tree.terraform(".", "apply", "-no-color", "-input=false", "-parallelism=4", "kept.tfplan")
-    assert done.code == 0, done.text
+    plan = tree.terraform(".", "plan", "-no-color", "-input=false", "-out=kept.tfplan", *variables)
+    assert plan.code == 0, plan.end
+    done = tree.terraform(".", "apply", "-no-color", "-input=false", "kept.tfplan")
+    assert done.code == 0, done.end
     return tree
 
 
@@ -88,7 +88,7 @@ def test_no_password_is_in_the_state_or_in_the_plan(aws: str, applied: Tree) -> 
     password = json.loads(kafka)["password"]
     assert (len(password), len(trino)) == (40, 64)
     plan = applied.terraform(".", "show", "-json", "kept.tfplan")
-    assert plan.code == 0, plan.text
+    assert plan.code == 0, plan.end
     told = plan.text + (applied.root / "terraform.tfstate").read_text("utf-8")
     assert "AmazonMSK_lk-dev_lk" in told
     assert [secret for secret in (password, trino) if secret in told] == []
@@ -111,7 +111,7 @@ def test_the_settings_file_lies_where_jobs_take_it_from(aws: str, applied: Tree)
 def test_destroy_leaves_nothing(aws: str, applied: Tree, variables: list[str]) -> None:
     """The last of this file."""
     done = applied.terraform(".", "destroy", "-auto-approve", "-no-color", "-input=false", *variables)
-    assert done.code == 0, done.text
+    assert done.code == 0, done.end
     assert state(applied) == []
     assert client(aws, "s3").list_buckets()["Buckets"] == []
     assert client(aws, "kafka").list_clusters_v2()["ClusterInfoList"] == []

@@ -9,6 +9,7 @@ from decimal import Decimal
 
 import pytest
 
+from infra.settings import Settings
 from tests.terraform.here import CLOUD, ROOT, TERRAFORM, missing_checkov
 
 
@@ -37,3 +38,9 @@ def test_every_product_is_price_times_quantity_and_every_sum_a_sum() -> None:
         cells = [tuple(Decimal(cell.replace(",", "")) for cell in row) for row in found]
         assert [row for row in cells if abs(row[0] * row[1] - row[2]) > Decimal("0.5") + row[0] / 2] == []
         assert sum(row[2] for row in cells) == Decimal(total.replace(",", ""))
+
+
+def test_lk_knows_every_setting_that_terraform_writes() -> None:
+    written = re.findall(r"^(\w+) = ", (TERRAFORM / "lk.toml.tftpl").read_text("utf-8"), re.M)
+    assert {"bootstrap", "lake", "trino_host"} <= set(written)
+    assert [name for name in written if name not in Settings.model_fields] == []

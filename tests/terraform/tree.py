@@ -15,12 +15,17 @@ from tests.terraform.here import ROOT, plugins
 _UNWANTED = shutil.ignore_patterns(".terraform*", "*.tfstate*")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Said:
     """A command that ended."""
 
     code: int
     text: str
+
+    @property
+    def end(self) -> str:
+        """What a failure shows."""
+        return self.text[-4000:]
 
 
 @dataclass(frozen=True)
@@ -29,7 +34,7 @@ class Tree:
 
     root: Path
 
-    def terraform(self, folder: str, *words: str, seconds: float = 300.0) -> Said:
+    def terraform(self, folder: str, *words: str, seconds: float = 540.0) -> Said:
         """Runs terraform in a folder of the copy, without anybody's own configuration of it."""
         ours = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "TF_VAR_", "TF_LOG"))}
         done = subprocess.run(
@@ -50,8 +55,8 @@ class Tree:
         mirror = [f"-plugin-dir={found}"] if found else []
         said = self.terraform(folder, "init", "-backend=false", "-input=false", "-no-color", *mirror)
         if said.code and not found:
-            pytest.skip(f"not run: there is no AWS provider here, and `terraform init` could not bring it: {said.text}")
-        assert said.code == 0, said.text
+            pytest.skip(f"not run: there is no AWS provider here, and `terraform init` could not bring it: {said.end}")
+        assert said.code == 0, said.end
 
     def share_init(self, ready: str, folder: str) -> None:
         """Makes a folder without modules of its own as ready as one that is."""

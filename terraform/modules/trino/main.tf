@@ -12,6 +12,16 @@ locals {
 
   # role => how many, once there is an image
   tasks = { coordinator = 1, worker = var.workers }
+
+  mounts = [for name, path in { etc = "/etc/trino", data = "/data/trino", tmp = "/tmp" } : { sourceVolume = name, containerPath = path }]
+  log = { for role in keys(local.tasks) : role => {
+    logDriver = "awslogs"
+    options = {
+      "awslogs-group"         = var.log_group
+      "awslogs-region"        = local.region
+      "awslogs-stream-prefix" = role
+    }
+  } }
 }
 
 resource "aws_ecs_cluster" "this" {
@@ -60,20 +70,20 @@ resource "aws_ecs_task_definition" "this" {
     ]
     secrets = [{ name = "SHARED_SECRET", valueFrom = aws_secretsmanager_secret.shared.arn }]
 
-    mountPoints = [
-      { sourceVolume = "etc", containerPath = "/etc/trino" },
-      { sourceVolume = "data", containerPath = "/data/trino" },
-      { sourceVolume = "tmp", containerPath = "/tmp" },
-    ]
+    mountPoints = local.mounts
+    dependsOn   = [{ containerName = "volumes", condition = "SUCCESS" }]
 
-    logConfiguration = {
-      logDriver = "awslogs"
-      options = {
-        "awslogs-group"         = var.log_group
-        "awslogs-region"        = local.region
-        "awslogs-stream-prefix" = each.key
-      }
-    }
+    logConfiguration = local.log[each.key]
+    }, {
+    # Fargate gives empty volumes to root; the image's user is Trino's.
+    name                   = "volumes"
+    image                  = "${aws_ecr_repository.trino.repository_url}:${coalesce(var.image_tag, "none")}"
+    essential              = false
+    readonlyRootFilesystem = true
+    user                   = "0"
+    command                = ["/bin/sh", "-ec", "chown 1000:1000 /etc/trino /data/trino && chmod 1777 /tmp"]
+    mountPoints            = local.mounts
+    logConfiguration       = local.log[each.key]
   }])
 }
 

@@ -62,8 +62,13 @@ run "one_coordinator_behind_one_door" {
 
 run "containers_have_no_secret_and_write_nothing" {
   assert {
-    condition     = alltrue([for task in aws_ecs_task_definition.this : jsondecode(task.container_definitions)[0].readonlyRootFilesystem])
+    condition     = alltrue(flatten([for task in aws_ecs_task_definition.this : [for one in jsondecode(task.container_definitions) : one.readonlyRootFilesystem]]))
     error_message = "the root file system is read only"
+  }
+
+  assert {
+    condition     = alltrue([for task in aws_ecs_task_definition.this : jsondecode(task.container_definitions)[1].user == "0" && !contains(keys(jsondecode(task.container_definitions)[1]), "secrets")])
+    error_message = "what hands the volumes over knows no secret"
   }
 
   assert {
