@@ -12,6 +12,7 @@ from infra.control import Publication
 from infra.settings import Settings
 from serving.publish import publish
 from serving.query import query
+from serving.signals import signals
 from serving.status import status
 from serving.takeover import serve_run
 from tests.stack.layers import (
@@ -70,7 +71,12 @@ def check_status(settings: Settings, catalog: Catalog, published: Publication, e
     run = next(p.run for v, p in published.pins.items() if v in catalog.views)
     with leases.hold(settings, f"run_{run}"):
         state = status(settings, catalog)
+        driven = signals(settings, catalog)
     assert state.unhealthy == ()
+    rate = 4 / sum(x.offsets for x in state.partitions)
+    assert [(x.ledger_off, x.quarantine_rate, x.epoch_age_seconds) for x in driven] == [(0, rate, 0.0)] * len(driven)
+    assert {x.view for x in driven} == set(catalog.views)
+    assert all((x.epoch_age_seconds or 0) > 0 for x in signals(settings, catalog))
     assert {(v.mode, v.lag, v.epoch, v.publication) for v in state.views} == {("lambda", 0, 2, published.seq)}
     assert all(v.age is not None and 0 <= v.age < 600 for v in state.views)
     assert [(x.partition, x.offsets) for x in state.partitions] == [(p, e) for _, p, e in end.ends]

@@ -106,3 +106,10 @@ def test_a_named_file_must_exist(tmp_path: Path) -> None:
 
 def test_every_setting_is_described() -> None:
     assert [name for name, field in Settings.model_fields.items() if not field.description] == []
+
+
+def test_a_trino_elsewhere_may_be_asked_by_https() -> None:
+    assert Settings(trino_host="trino.example.org", trino_port=443).trino_url == "http://trino.example.org:443"
+    assert Settings(trino_host="trino.example.org", trino_port=443, trino_tls=True).trino_url == (
+        "https://trino.example.org:443"
+    )
