@@ -7,10 +7,14 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from batch.build import build
+from batch.claim import claim
+from batch.land import land
 from infra import control, lake, roles
 from tests.conftest import fresh_settings
 from tests.faults import compare
 from tests.faults.load import mixed, poison
+from tests.faults.pieces import Pieces
 from tests.faults.world import World
 from tests.objects.conftest import Store
 
@@ -25,7 +29,6 @@ def test_from_speed_alone_to_lambda_with_late_and_broken_records(world: World) -
     world.settle()
     world.check()
     world.lk("batch", "--json").ok()
-    world.check()
     world.send(mixed(seed=2, count=200))
     world.settle()
     world.check()
@@ -49,23 +52,26 @@ def test_back_in_lambda_the_build_is_what_a_local_lake_gives(world: World, spark
     world.check()
     assert modes(world) == {"lambda"}
     settings = fresh_settings(tmp_path).model_copy(update={"bootstrap": world.settings.bootstrap_servers})
-    local = World(settings, world.config, world.catalog, world.log)
-    built = local.build(spark)
+    claimed = claim(settings, world.catalog)
+    land(spark, settings, world.catalog, claimed.cut)
+    build(spark, settings, world.catalog, claimed)
+    local = Pieces(settings, world.catalog)
     for name, pin in world.publication.pins.items():
         assert pin.build
-        assert control.claim_of(settings, built).cut == control.claim_of(world.settings, pin.build).cut
+        assert control.claim_of(world.settings, pin.build).cut == claimed.cut
         view = world.catalog.view(name)
-        compare.same(str(name), world.pieces.batch(view, pin.build), local.pieces.batch(view, built))
+        compare.same(str(name), world.pieces.batch(view, pin.build), local.batch(view, claimed.build))
 
 
 def test_a_rollback_and_a_retired_run_leave_what_is_served_exact(world: World) -> None:
     world.here("rollback", "--json").ok()
-    world.settle_all()
-    world.check()
-    (warm,) = [run for run, role in roles.roles(world.settings).items() if role == "warm"]
-    world.here("retire", warm, "--final", "--json").ok()
+    assert modes(world) == {"kappa"}
+    (first,) = [run for run, role in roles.roles(world.settings).items() if role == "idle"]
+    places = [lake.run(world.settings, first), lake.checkpoint(world.settings, first)]
+    assert min(map(lake.size, places)) > 0
+    world.here("retire", first, "--json").ok()
+    assert list(map(lake.size, places)) == [0, 0]
     world.here("tidy", "--json").ok()
-    assert [lake.size(lake.run(world.settings, warm)), lake.size(lake.checkpoint(world.settings, warm))] == [0, 0]
     world.check()
 
 
