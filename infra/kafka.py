@@ -65,6 +65,7 @@ def _client(settings: Settings, conf: dict[str, Any]) -> AdminClient:
         with suppress(KafkaException):
             client.list_topics(timeout=DEADLINE / _LOOKS)
             break
+        client.poll(0)  # brings the errors
         _insist_on_trust(settings, errors)
     return client
 
