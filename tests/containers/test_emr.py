@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
-from images.mwaa.pack import pack
 from infra import emr
 from infra.settings import LOOPBACK
 from tests.conftest import free_ports
@@ -34,9 +33,8 @@ def settings_file(cloud: Cloud, folder: Path, **more: str) -> Path:
 
 
 def lk(cloud: Cloud, folder: Path, *words: str) -> subprocess.Popen[str]:
-    """`lk` as Airflow's machines have it: out of the zip file, alone, found in PATH."""
-    pack(folder / "plugins.zip")
-    zipfile.ZipFile(folder / "plugins.zip").extract("lk", folder)
+    """`lk` as Airflow's machines have it: one file, alone, found in PATH."""
+    shutil.copyfile(emr.__file__, folder / "lk")
     (folder / "lk").chmod(0o755)
     path = os.pathsep.join([str(folder), str(Path(sys.executable).parent), cloud.env["PATH"]])
     env = cloud.env | {"PATH": path, "LK_CONFIG": str(folder / "lk.toml")}
