@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from tests.support.waiting import eventually
 
 PASSWORD = 'qu"ote\\d-pass-word'  # as awkward in Java's login configuration as they come
 USER = "speed"
+EVENTS = {"spark.eventLog.enabled": "true", "spark.eventLog.compress": "false"}
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
                 "kafka_ca": str(ca),
                 "trino_port": trino,
                 # What Spark's own pages would show of a job is then in a file.
-                "spark_conf": f'{{"spark.eventLog.enabled": "true", "spark.eventLog.dir": "file://{folder}/data/logs"}}',
+                "spark_conf": json.dumps(EVENTS | {"spark.eventLog.dir": f"file://{folder}/data/logs"}),
             },
         )
         stack.up(load(config))
