@@ -10,7 +10,8 @@ import click
 from core.catalog import Catalog
 from core.ident import Name
 from infra import progress
-from infra.settings import Settings, load
+from infra.settings import Settings
+from infra.settings_file import load
 
 
 def _note(ctx: click.Context, _option: click.Parameter, value: bool) -> bool:

@@ -13,7 +13,8 @@ from typing import Any
 
 from core.errors import Refused
 from infra.local import stack
-from infra.settings import LOOPBACK, PREFIX, Settings, load
+from infra.settings import LOOPBACK, PREFIX, Settings
+from infra.settings_file import load
 
 _OWN = ("data", "kafka_port", "kafka_controller_port", "trino_port", "airflow_port")
 _MARK = "# Made by lk: the next run replaces this folder.\n"

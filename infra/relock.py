@@ -12,7 +12,8 @@ from core.errors import Refused
 from infra import ivy, lockfile
 from infra.lockfile import Artifact
 from infra.progress import bar
-from infra.settings import Settings, load
+from infra.settings import Settings
+from infra.settings_file import load
 
 
 def relocked(settings: Settings, artifacts: Sequence[Artifact]) -> dict[Artifact, Artifact]:

@@ -2,73 +2,21 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
-import re
-import shlex
-import tomllib
-from collections.abc import Mapping
 from itertools import combinations
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import platformdirs
-from pydantic import AfterValidator, Field, ValidationError, field_validator, model_validator
-from pydantic_core import ErrorDetails
-from pydantic_settings import (
-    BaseSettings,
-    EnvSettingsSource,
-    NoDecode,
-    PydanticBaseSettingsSource,
-    SettingsConfigDict,
-)
+from pydantic import Field, field_validator, model_validator
+from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
-from core.errors import Usage
 from infra.brokers import Broker, brokers, made_for
+from infra.setting_types import Brokers, Folder, Memory, Options, Pair, Place, Port
 
 PREFIX = "LK_"
 LOOPBACK = "127.0.0.1"
-
-Port = Annotated[int, Field(ge=1, le=65535)]
-Pair = Annotated[tuple[()] | tuple[Port, Port], NoDecode]
-Memory = Annotated[str, Field(pattern=r"^[1-9][0-9]*[mg]$")]
-
-
-def _expanded(path: Path) -> Path:
-    return Path(os.path.abspath(path.expanduser()))  # noqa: PTH100  resolve() would follow links
-
-
-Folder = Annotated[Path, AfterValidator(_expanded)]
-
-
-def _place(value: str) -> str:
-    """A URI stays as it is, anything else is a folder made absolute."""
-    if re.match(r"[a-z][a-z0-9]+:", value) and not value.startswith("file:"):
-        return value.rstrip("/")
-    return str(_expanded(Path(re.sub(r"^file:(//)?", "", value))))
-
-
-def _store(value: str) -> str:
-    """One name for one place: Spark knows S3 as s3a."""
-    return re.sub(r"^s3n?://", "s3a://", value)
-
-
-def _options(value: str) -> str:
-    """Raises ValueError where a shell could not split it."""
-    return shlex.join(shlex.split(value))
-
-
-def _brokers(value: int) -> int:
-    if value not in (1, 3):
-        raise ValueError("one broker, or three that replicate")
-    return value
-
-
-Options = Annotated[str, AfterValidator(_options)]
-
-
-Place = Annotated[str, Field(min_length=1), AfterValidator(_place), AfterValidator(_store)]
 
 
 class Settings(BaseSettings):
@@ -90,7 +38,7 @@ class Settings(BaseSettings):
     bootstrap: str | None = Field(
         default=None, description="Kafka bootstrap servers; unset: the broker that `lk up` starts"
     )
-    kafka_brokers: Annotated[int, AfterValidator(_brokers)] | None = Field(
+    kafka_brokers: Brokers | None = Field(
         default=None, description="Brokers that `lk up` starts; unset: as many as the data has, at first one"
     )
     kafka_port: Port = Field(default=19092, description="Port of the (first) local broker")
@@ -278,53 +226,3 @@ class Settings(BaseSettings):
     def log_dir(self) -> Path:
         """Folder of the logs of every server and session."""
         return self.data / "logs"
-
-
-def load(config: Path | None = None) -> Settings:
-    """Settings from the file (``config``, else LK_CONFIG, else ./lk.toml) and the environment.
-
-    Raises Usage listing everything that is wrong, each with the place it came from.
-    """
-    path = _file(config)
-    values = _read(path) if path else {}
-    fields = EnvSettingsSource(Settings)()
-    try:
-        return Settings(**{**values, **fields})
-    except ValidationError as e:
-        places = {key: str(path) for key in values} | {key: PREFIX + key.upper() for key in fields}
-        raise _wrong(e.errors(), places) from None
-
-
-def _file(config: Path | None) -> Path | None:
-    named = config or (Path(os.environ["LK_CONFIG"]) if os.environ.get("LK_CONFIG") else None)
-    if named is None:
-        return Path("lk.toml") if Path("lk.toml").is_file() else None
-    if not named.is_file():
-        raise Usage("there is no such settings file", where=str(named), todo="correct --config or LK_CONFIG")
-    return named
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as e:
-        raise Usage(f"the settings file cannot be read: {e}", where=str(path), todo="write TOML") from None
-
-
-def _wrong(errors: list[ErrorDetails], places: Mapping[str, str]) -> Usage:
-    lines = [_line(error, places) for error in errors]
-    what = f"{len(lines)} setting{'s are' if len(lines) > 1 else ' is'} wrong:\n  " + "\n  ".join(lines)
-    return Usage(what, todo="correct them; the environment (LK_NAME) wins over the file")
-
-
-def _line(error: ErrorDetails, places: Mapping[str, str]) -> str:
-    name = str(error["loc"][0]) if error["loc"] else ""
-    place = places.get(name, "default")
-    if error["type"] == "extra_forbidden":
-        near = difflib.get_close_matches(name, Settings.model_fields, 1)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        return f"{name}: no setting has this name ({place}){hint}"
-    text = error["msg"].removeprefix("Value error, ")
-    if not error["loc"]:
-        return text
-    return f"{name} = {error['input']!r}: {text} ({place})"

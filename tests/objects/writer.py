@@ -15,7 +15,8 @@ import tenacity
 
 from core.errors import TryAgain
 from infra import delta, object_store
-from infra.settings import Settings, load
+from infra.settings import Settings
+from infra.settings_file import load
 
 SCHEMA = pa.schema([("writer", pa.string()), ("number", pa.int64())])
 Append = Callable[[str, str, int], None]

@@ -13,7 +13,7 @@ import psutil
 import pytest
 from pyspark.sql import SparkSession
 
-from infra.settings import load as load_settings
+from infra.settings_file import load as load_settings
 from tests import oracle
 from tests.conftest import free_ports
 from tests.oracle import Record, Rows

@@ -12,7 +12,8 @@ import psutil
 import pytest
 
 from infra.local import stack
-from infra.settings import LOOPBACK, Settings, load
+from infra.settings import LOOPBACK, Settings
+from infra.settings_file import load
 from tests import oracle
 from tests.conftest import free_ports, fresh_settings
 from tests.support import secured

@@ -9,7 +9,8 @@ import pytest
 from core.errors import Refused, Usage
 from infra.child import environment
 from infra.local.kafka import require_asked
-from infra.settings import Settings, load
+from infra.settings import Settings
+from infra.settings_file import load
 from infra.topic_plans import durability
 
 

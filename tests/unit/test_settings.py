@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from core.errors import Usage
-from infra.settings import Settings, load
+from infra.settings import Settings
+from infra.settings_file import load
 
 
 @pytest.fixture(autouse=True)

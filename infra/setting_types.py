@@ -1,0 +1,51 @@
+"""The types of settings: what a value may be, and how it is written down."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+from pydantic_settings import NoDecode
+
+Port = Annotated[int, Field(ge=1, le=65535)]
+Pair = Annotated[tuple[()] | tuple[Port, Port], NoDecode]
+Memory = Annotated[str, Field(pattern=r"^[1-9][0-9]*[mg]$")]
+
+
+def _expanded(path: Path) -> Path:
+    return Path(os.path.abspath(path.expanduser()))  # noqa: PTH100  resolve() would follow links
+
+
+Folder = Annotated[Path, AfterValidator(_expanded)]
+
+
+def _place(value: str) -> str:
+    """A URI stays as it is, anything else is a folder made absolute."""
+    if re.match(r"[a-z][a-z0-9]+:", value) and not value.startswith("file:"):
+        return value.rstrip("/")
+    return str(_expanded(Path(re.sub(r"^file:(//)?", "", value))))
+
+
+def _store(value: str) -> str:
+    """One name for one place: Spark knows S3 as s3a."""
+    return re.sub(r"^s3n?://", "s3a://", value)
+
+
+def _options(value: str) -> str:
+    """Raises ValueError where a shell could not split it."""
+    return shlex.join(shlex.split(value))
+
+
+def _brokers(value: int) -> int:
+    if value not in (1, 3):
+        raise ValueError("one broker, or three that replicate")
+    return value
+
+
+Brokers = Annotated[int, AfterValidator(_brokers)]
+Options = Annotated[str, AfterValidator(_options)]
+Place = Annotated[str, Field(min_length=1), AfterValidator(_place), AfterValidator(_store)]

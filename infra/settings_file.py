@@ -1,0 +1,67 @@
+"""Settings as a file and the environment say them; what is wrong is told with the place that it came from."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+from pydantic_settings import EnvSettingsSource
+
+from core.errors import Usage
+from infra.settings import PREFIX, Settings
+
+
+def load(config: Path | None = None) -> Settings:
+    """Settings from the file (``config``, else LK_CONFIG, else ./lk.toml) and the environment.
+
+    Raises Usage listing everything that is wrong, each with the place it came from.
+    """
+    path = _file(config)
+    values = _read(path) if path else {}
+    fields = EnvSettingsSource(Settings)()
+    try:
+        return Settings(**{**values, **fields})
+    except ValidationError as e:
+        places = {key: str(path) for key in values} | {key: PREFIX + key.upper() for key in fields}
+        raise _wrong(e.errors(), places) from None
+
+
+def _file(config: Path | None) -> Path | None:
+    named = config or (Path(os.environ["LK_CONFIG"]) if os.environ.get("LK_CONFIG") else None)
+    if named is None:
+        return Path("lk.toml") if Path("lk.toml").is_file() else None
+    if not named.is_file():
+        raise Usage("there is no such settings file", where=str(named), todo="correct --config or LK_CONFIG")
+    return named
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as e:
+        raise Usage(f"the settings file cannot be read: {e}", where=str(path), todo="write TOML") from None
+
+
+def _wrong(errors: list[ErrorDetails], places: Mapping[str, str]) -> Usage:
+    lines = [_line(error, places) for error in errors]
+    what = f"{len(lines)} setting{'s are' if len(lines) > 1 else ' is'} wrong:\n  " + "\n  ".join(lines)
+    return Usage(what, todo="correct them; the environment (LK_NAME) wins over the file")
+
+
+def _line(error: ErrorDetails, places: Mapping[str, str]) -> str:
+    name = str(error["loc"][0]) if error["loc"] else ""
+    place = places.get(name, "default")
+    if error["type"] == "extra_forbidden":
+        near = difflib.get_close_matches(name, Settings.model_fields, 1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        return f"{name}: no setting has this name ({place}){hint}"
+    text = error["msg"].removeprefix("Value error, ")
+    if not error["loc"]:
+        return text
+    return f"{name} = {error['input']!r}: {text} ({place})"
