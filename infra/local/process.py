@@ -77,7 +77,7 @@ def start(
     with log.open("wb") as out:
         child = subprocess.Popen(
             list(argv),
-            env=os.environ | dict(env or {}),
+            env=_inherited() | dict(env or {}),
             cwd=cwd,
             stdin=subprocess.DEVNULL,
             stdout=out,
@@ -88,6 +88,11 @@ def start(
     process = Process(name, child.pid, _created(child.pid) or time.time(), dict(ports or {}))
     _write(state_file(settings, name), process)
     return process
+
+
+def _inherited() -> dict[str, str]:
+    """Our environment, less the way to a Java that spark-submit started for this process alone."""
+    return {key: value for key, value in os.environ.items() if not key.startswith("PYSPARK_GATEWAY_")}
 
 
 def known(settings: Settings, name: str) -> Process | None:
