@@ -25,6 +25,7 @@ PYTHON = "/opt/lk/venv/bin/python"
 NEEDED = ("emr_application", "emr_role", "emr_settings", "lake")
 LOOK = 5.0  # seconds between two looks at a job
 _GOING = ("SUBMITTED", "PENDING", "SCHEDULED", "RUNNING", "QUEUED")
+_FOREVER = "--every"
 ENDED = ("SUCCESS", "FAILED", "CANCELLED")
 _PYTHON_CONF = (
     "emr-serverless.driverEnv.PYSPARK_DRIVER_PYTHON",
@@ -98,7 +99,14 @@ def cancel(values: Mapping[str, Any], job: str) -> None:
 
 
 def run(values: Mapping[str, Any], words: Sequence[str], say: Callable[[str], None]) -> int:
-    """Runs a verb to its end, prints what it printed, returns its exit code; an interrupt stops the job run."""
+    """Runs a verb to its end, prints what it printed, returns its exit code; an interrupt stops the job run.
+
+    A verb that never ends by itself is started, if it does not go already, and left alone.
+    """
+    if _FOREVER in words:
+        job = find(values, words) or start(values, words, stays=True)
+        say(f"job run {job} goes on by itself, until it is cancelled")
+        return 0
     lake = str(values.get("lake", "")).replace("s3a:", "s3:", 1).rstrip("/")
     result = f"{lake}/_results/{uuid.uuid4()}.json"
     job = start(values, words, result=result)

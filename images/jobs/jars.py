@@ -1,4 +1,4 @@
-"""Puts one set of `infra/jars.lock`, verified, and Delta's log store in a folder: ``python jars.py SET FOLDER``.
+"""Puts sets of `infra/jars.lock`, verified, and Delta's log store in a folder: ``python jars.py FOLDER SET…``.
 
 For building images.
 """
@@ -13,8 +13,8 @@ from infra.settings import Settings
 
 with tempfile.TemporaryDirectory() as cache:
     settings = Settings(cache=Path(cache))
-    found = jars.ensure(settings, sys.argv[1])
-    target = Path(sys.argv[2])
+    found = [jar for name in sys.argv[2:] for jar in sorted(jars.ensure(settings, name).glob("*.jar"))]
+    target = Path(sys.argv[1])
     target.mkdir(parents=True)
-    for jar in (*sorted(found.glob("*.jar")), commit_once.jar(settings)):
+    for jar in (*found, commit_once.jar(settings)):
         shutil.copy2(jar, target)

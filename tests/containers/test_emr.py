@@ -95,6 +95,18 @@ def test_who_ends_it_ends_the_job_run_too(cloud: Cloud, tmp_path: Path) -> None:
     assert job["state"] in ("CANCELLING", "CANCELLED")
 
 
+def test_what_never_ends_is_started_once_and_left_alone(cloud: Cloud, tmp_path: Path) -> None:
+    settings_file(cloud, tmp_path, emr_logs="/lk/name")
+    lk(cloud, tmp_path, "views").communicate(timeout=60)  # moto lists none before there was one
+    cloud.runs = False
+    for _ in range(2):
+        child = lk(cloud, tmp_path, "status", "--lines", "--every", "60")
+        _, err = child.communicate(timeout=60)
+        assert (child.returncode, "goes on by itself" in err) == (0, True), err
+    jobs = cloud.client("emr-serverless").list_job_runs(applicationId=cloud.application)["jobRuns"]
+    assert [job["name"] for job in jobs] == ["views", "status---lines---every-60"]
+
+
 def test_settings_that_name_no_application_are_told(cloud: Cloud, tmp_path: Path) -> None:
     settings_file(cloud, tmp_path, emr_application="")
     child = lk(cloud, tmp_path, "views")
