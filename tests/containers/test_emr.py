@@ -99,12 +99,14 @@ def test_what_never_ends_is_started_once_and_left_alone(cloud: Cloud, tmp_path: 
     settings_file(cloud, tmp_path, emr_logs="/lk/name")
     lk(cloud, tmp_path, "views").communicate(timeout=60)  # moto lists none before there was one
     cloud.runs = False
+    aws, known = cloud.client("emr-serverless"), cloud.application
     for _ in range(2):
         child = lk(cloud, tmp_path, "status", "--lines", "--every", "60")
         _, err = child.communicate(timeout=60)
         assert (child.returncode, "goes on by itself" in err) == (0, True), err
-    jobs = cloud.client("emr-serverless").list_job_runs(applicationId=cloud.application)["jobRuns"]
-    assert [job["name"] for job in jobs] == ["views", "status---lines---every-60"]
+        jobs = aws.list_job_runs(applicationId=known)["jobRuns"]
+        assert [job["name"] for job in jobs] == ["views", "status---lines---every-60"]
+        aws.get_job_run(applicationId=known, jobRunId=jobs[-1]["id"])  # moto's runs when somebody looks
 
 
 def test_settings_that_name_no_application_are_told(cloud: Cloud, tmp_path: Path) -> None:
