@@ -224,6 +224,7 @@ _PASSING = (
     KafkaError._ALL_BROKERS_DOWN,
     KafkaError._TIMED_OUT,
     KafkaError._RESOLVE,
+    KafkaError._DESTROY_BROKER,  # a request was under way as a broker that died was forgotten
     KafkaError.REQUEST_TIMED_OUT,
     KafkaError.LEADER_NOT_AVAILABLE,
     KafkaError.NOT_LEADER_FOR_PARTITION,
@@ -235,8 +236,13 @@ _PASSING = (
 )
 
 
+def passes(error: KafkaError) -> bool:
+    """Whether a broker was away or gave up its part, which passes by itself, and not the request was wrong."""
+    return error.code() in _PASSING or bool(error.retriable())
+
+
 def _failed(settings: Settings, error: KafkaError) -> Refused | TryAgain:
-    if error.code() in _PASSING or error.retriable():
+    if passes(error):
         return silent(settings, error.str())
     return Refused(f"Kafka refused: {error.str()}", where=settings.bootstrap_servers, todo="see the broker's log")
 

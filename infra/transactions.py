@@ -14,6 +14,7 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from core.errors import LkError, Refused, TryAgain
+from infra import kafka
 from infra.delivery import LARGEST
 from infra.kafka_clients import librdkafka
 from infra.positions import Position, position
@@ -102,10 +103,6 @@ def _failed(settings: Settings, group: str, part: TopicPartition, error: KafkaEr
     where = f"{part.topic}, partition {part.partition}, group {group}, {settings.bootstrap_servers}"
     if error.code() in (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED):
         return TryAgain("another process has taken over", where=where, todo="nothing was copied; see `lk route status`")
-    if error.retriable() or error.code() in (
-        KafkaError._TIMED_OUT,
-        KafkaError._TRANSPORT,
-        KafkaError._ALL_BROKERS_DOWN,
-    ):
+    if kafka.passes(error):
         return TryAgain(f"Kafka does not answer: {error.str()}", where=where, todo="start it, then `lk route start`")
     return Refused(f"Kafka refused a transaction: {error.str()}", where=where, todo="see the broker's log")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 from pydantic import ValidationError
 
-from core.errors import Refused
-from infra import kafka_clients
+from core.errors import Refused, TryAgain
+from infra import kafka, kafka_clients
 from infra.settings import Settings
 
 MSK: dict[str, Any] = {"bootstrap": "b-1:9096,b-2:9096", "kafka_security": "sasl_ssl", "kafka_user": "lk"}
@@ -62,3 +64,20 @@ def test_the_password_may_be_in_the_environment(monkeypatch: pytest.MonkeyPatch)
 def test_half_a_login_is_refused(wrong: dict[str, Any], says: str) -> None:
     with pytest.raises(ValidationError, match=says):
         Settings(**wrong)
+
+
+@pytest.mark.parametrize(
+    "code", [KafkaError._TRANSPORT, KafkaError._DESTROY_BROKER, KafkaError.NOT_LEADER_FOR_PARTITION]
+)
+def test_a_broker_that_goes_away_in_mid_request_is_to_be_asked_again(code: int) -> None:
+    answer: Future[None] = Future()
+    answer.set_exception(KafkaException(KafkaError(code)))
+    with pytest.raises(TryAgain, match="Kafka does not answer"):
+        kafka.settled(Settings(bootstrap="b-1:9096"), answer)
+
+
+def test_what_kafka_refuses_is_not_tried_again() -> None:
+    answer: Future[None] = Future()
+    answer.set_exception(KafkaException(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)))
+    with pytest.raises(Refused, match="Kafka refused"):
+        kafka.settled(Settings(bootstrap="b-1:9096"), answer)
