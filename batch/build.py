@@ -19,7 +19,7 @@ from core.partial import combine, partial
 from core.units import answer, source_rows
 from core.view import Keyed, Rollup, View
 from core.window_range import rebuilt
-from infra import control, delta, faults, lake, scan
+from infra import control, delta, faults, files, lake, scan
 from infra.archive import Archive, below
 from infra.control import Built, Claim, How
 from infra.progress import bar
@@ -134,7 +134,7 @@ def _build(work: _Work, plan: _Plan, counts: Mapping[Name, Count]) -> Built:
     began, name = time.monotonic(), Name(plan.view.name)
     path = lake.batch(work.settings, name, work.claim.build)
     work.lease.check()
-    lake.remove(path)
+    files.remove(path)
     faults.reach("batch.5_in_build")
     rows = _write(plan.view, _rows(work, plan), path)
     faults.reach("batch.6_before_built")

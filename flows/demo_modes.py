@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from core.catalog import Catalog
 from flows import bench_live as live
 from flows.bench_live import RATE, Live
-from infra import lake, runs
+from infra import files, lake, runs
 from infra.brokers import ALONE
 from infra.control import Publication
 from infra.freshness import Freshness
@@ -172,4 +172,4 @@ def _disk(settings: Settings, catalog: Catalog, served: Publication) -> int:
     builds = {lake.batch(settings, view, pin.build) for view, pin in served.pins.items() if pin.build}
     archives = {lake.archive(settings, topic, catalog.decoder(topic)) for topic in catalog.topics if builds}
     folders = {lake.run(settings, run) for run in runs_of(served)}
-    return sum(lake.size(path) for path in builds | archives | folders)
+    return sum(files.size(path) for path in builds | archives | folders)

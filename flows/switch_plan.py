@@ -8,7 +8,7 @@ from core.catalog import Catalog
 from core.changed import refusal
 from core.errors import Refused
 from core.ident import Name
-from infra import control, delta, lake, roles, runs
+from infra import control, delta, files, lake, roles, runs
 from infra.control import Built
 from infra.runs import Run
 from infra.settings import Settings
@@ -74,7 +74,7 @@ def to_kappa(settings: Settings, catalog: Catalog, run: Name | None = None, *, f
         run=begun.id if begun else None,
         measured=known,
         seconds=(records - done) / known[1] if known else None,
-        bytes=lake.size(lake.run(settings, serving)) if serving else None,
+        bytes=files.size(lake.run(settings, serving)) if serving else None,
         compared=tuple(view for view in catalog.reproducible if begun is None or view in begun.views),
         unswitched=_unswitched(settings, catalog, begun),
         readers=_READERS + "while a replay without --rate catches up, and during the proof, "
@@ -98,7 +98,7 @@ def to_lambda(settings: Settings, catalog: Catalog) -> LambdaPlan:
         run=roles.current(settings),
         measured=last[0].build if last else None,
         seconds=more * sum(built.seconds for built in last) if last else None,
-        bytes=int(more * sum(lake.size(lake.batch(settings, b.view, b.build)) for b in last)) if last else None,
+        bytes=int(more * sum(files.size(lake.batch(settings, b.view, b.build)) for b in last)) if last else None,
         built=catalog.reproducible,
         unswitched=_unswitched(settings, catalog, None),
         readers=_READERS + f"during the build answers are up to {settings.yield_seconds:g} s older",

@@ -61,10 +61,6 @@ def _folders(path: str) -> tuple[Name, ...]:
     return tuple(map(Name, files.folders(path)))
 
 
-remove = files.remove
-size = files.size
-
-
 def batch(settings: Settings, view: Name, build: Name) -> str:
     """One view of one build."""
     return _path(settings, "batch", view, build)

@@ -7,7 +7,7 @@ from typing import Literal
 
 from core.errors import Refused
 from core.ident import Name, joined
-from infra import control, kafka, lake, leases, runs, trino
+from infra import control, files, kafka, lake, leases, runs, trino
 from infra.endings import Ending, add, endings
 from infra.holder import person
 from infra.roles import runs_of, target
@@ -61,6 +61,6 @@ def _free(settings: Settings, run: runs.Run) -> None:
     for view in run.views:
         if ("speed", joined(view, run.id)) in known:
             trino.unregister(settings, "speed", joined(view, run.id))
-    lake.remove(lake.run(settings, run.id))
-    lake.remove(lake.checkpoint(settings, run.id))
+    files.remove(lake.run(settings, run.id))
+    files.remove(lake.checkpoint(settings, run.id))
     kafka.forget_group(settings, run.id)

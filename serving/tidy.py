@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from core.catalog import Catalog
 from core.ident import Name, joined
-from infra import archive, control, delta, lake, roles, runs, trino
+from infra import archive, control, delta, files, lake, roles, runs, trino
 from infra.control import Built, Publication
 from infra.endings import endings
 from infra.leases import Lease
@@ -97,21 +97,21 @@ def _free_build(settings: Settings, lease: Lease, view: Name, build: Name) -> tu
 
 def _free(settings: Settings, lease: Lease, path: str) -> tuple[str, int]:
     lease.check()
-    size = lake.size(path)
-    lake.remove(path)
+    size = files.size(path)
+    files.remove(path)
     return lake.relative(settings, path), size
 
 
 def _sum_up(settings: Settings, held: Mapping[str, Lease]) -> int:
     """Bytes that the small tables take less."""
     paths = {control.table_path(settings, table): lease for table, lease in _tables(held)}
-    before = sum(lake.size(path) for path in paths)
+    before = sum(files.size(path) for path in paths)
     for path, lease in paths.items():
         if delta.exists(path):
             delta.compact(path, lease=lease)
             delta.checkpoint(path)
             delta.vacuum(path)
-    return max(0, before - sum(lake.size(path) for path in paths))
+    return max(0, before - sum(files.size(path) for path in paths))
 
 
 def _tables(held: Mapping[str, Lease]) -> list[tuple[str, Lease]]:

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from batch.build import build
 from batch.claim import claim
 from batch.land import land
-from infra import control, lake, roles
+from infra import control, files, lake, roles
 from tests.conftest import fresh_settings
 from tests.faults import compare
 from tests.faults.load import mixed, poison
@@ -68,9 +68,9 @@ def test_a_rollback_and_a_retired_run_leave_what_is_served_exact(world: World) -
     assert modes(world) == {"kappa"}
     (first,) = [run for run, role in roles.roles(world.settings).items() if role == "idle"]
     places = [lake.run(world.settings, first), lake.checkpoint(world.settings, first)]
-    assert min(map(lake.size, places)) > 0
+    assert min(map(files.size, places)) > 0
     world.here("retire", first, "--json").ok()
-    assert list(map(lake.size, places)) == [0, 0]
+    assert list(map(files.size, places)) == [0, 0]
     world.here("tidy", "--json").ok()
     world.check()
 

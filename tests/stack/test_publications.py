@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from core.catalog import Catalog
 from core.errors import Refused, TryAgain
 from core.ident import Name
-from infra import control, faults, lake, leases, served, trino
+from infra import control, faults, files, lake, leases, served, trino
 from infra.control import Claim, Publication
 from infra.local import stack as local
 from infra.settings import Settings
@@ -115,7 +115,7 @@ def test_an_intent_whose_tables_are_gone_is_reverted(
     send(two.settings, two.catalog, 60, first=120)
     doomed = built(spark, two.settings, two.catalog)
     interrupted(two, monkeypatch, doomed.build, "serving.2_between_views")
-    lake.remove(lake.batch(two.settings, next(iter(two.catalog.views)), doomed.build))
+    files.remove(lake.batch(two.settings, next(iter(two.catalog.views)), doomed.build))
     repair.repair(two.settings, two.catalog)
     assert control.publications(two.settings)[-1].state == "reverted"
     two.check(two.older)

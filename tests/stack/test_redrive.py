@@ -19,7 +19,7 @@ from core.cut import Cut
 from core.errors import Refused
 from core.ident import Name
 from core.redriven import RULE
-from infra import delta, faults, kafka, lake, redrives, runs
+from infra import delta, faults, files, kafka, lake, redrives, runs
 from infra.input_files import Record as Sent
 from infra.runs import Run
 from infra.settings import Settings
@@ -169,7 +169,7 @@ def test_without_its_control_table_the_log_says_what_was_redriven(bench: Bench) 
     bench.quarantined(bad(size=0))
     file = bench.repaired(fix)
     bench.redrive(file)
-    assert lake.remove(lake.control(bench.settings, Name("redrives")))
+    assert files.remove(lake.control(bench.settings, Name("redrives")))
     done = bench.redrive(file)
     assert (done.sent, done.already) == (0, 1)
     assert set(bench.origins().values()) == {1}

@@ -14,7 +14,7 @@ from core.cut import Cut
 from core.errors import Refused
 from core.ident import Name
 from core.topic import Field
-from infra import control, delta, faults, kafka, lake, roles
+from infra import control, delta, faults, files, kafka, lake, roles
 from infra.control import Claim
 from infra.settings import Settings
 from serving import repair, switch
@@ -62,7 +62,7 @@ def test_only_what_nothing_names_is_freed(kept: Kept) -> None:
     (strange / "part").write_bytes(b"under way")
     seq = repair.last_done(kept.settings)
     assert seq
-    size = lake.size(kept.path(0))
+    size = files.size(kept.path(0))
     done = kept.tidy()
     assert [path for path in done.removed if "/free_" in path] == [f"batch/{VIEW}/{kept.builds[0].build}"]
     assert done.bytes >= size > 0
@@ -74,7 +74,7 @@ def test_only_what_nothing_names_is_freed(kept: Kept) -> None:
         show(kept.settings, kept.catalog, VIEW, publish=seq.seq - 2)
     with pytest.raises(Refused, match="have not passed the gate"):
         publish(kept.settings, kept.catalog, kept.builds[0].build, why="gone")
-    lake.remove(str(strange))
+    files.remove(str(strange))
 
 
 def test_a_rollback_finds_its_build_and_never_one_that_was_freed(kept: Kept) -> None:

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from core.ident import Name
-from infra import control, lake, roles, runs
+from infra import control, files, lake, roles, runs
 from tests.faults.load import mixed
 from tests.faults.world import World
 
@@ -71,5 +71,5 @@ def test_a_rollback_takes_these_views_back(world: World, run: Name) -> None:
     world.settle_all()
     world.check()
     world.here("retire", run, "--final", "--json").ok()
-    assert lake.size(lake.run(world.settings, run)) == 0
+    assert files.size(lake.run(world.settings, run)) == 0
     world.check()

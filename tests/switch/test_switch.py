@@ -14,7 +14,7 @@ from deltalake import write_deltalake
 
 from core.errors import Refused
 from core.ident import Name
-from infra import comparisons, control, delta, kafka, lake, roles, runs, trino
+from infra import comparisons, control, delta, files, kafka, lake, roles, runs, trino
 from serving import switch
 from tests.faults.load import mixed
 from tests.faults.world import World
@@ -83,7 +83,7 @@ def test_a_run_that_a_rollback_would_serve_is_retired_only_when_that_is_given_up
     assert (refused.code, "would serve it" in refused.json["error"]) == (1, True)
     world.here("retire", warm, "--final", "--json").ok()
     assert roles.roles(world.settings)[warm] == "retired"
-    assert lake.size(lake.run(world.settings, warm)) == 0
+    assert files.size(lake.run(world.settings, warm)) == 0
     assert warm not in kafka.groups(world.settings)
     world.check()
 

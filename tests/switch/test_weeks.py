@@ -8,7 +8,7 @@ from batch.build import build
 from batch.claim import claim
 from batch.gate import gate, insist
 from batch.land import land
-from infra import lake, roles, runs
+from infra import files, lake, roles, runs
 from serving.compare import compare
 from tests.faults.load import mixed
 from tests.faults.world import World
@@ -47,7 +47,7 @@ def test_kappa_for_weeks_then_lambda_then_kappa_again_stays_exact(world: World, 
     assert world.run == kappa
     assert before
     world.here("retire", before, "--final", "--json").ok()
-    assert lake.size(lake.run(world.settings, before)) == 0
+    assert files.size(lake.run(world.settings, before)) == 0
     world.here("switch", "lambda", "--json").ok()
     assert {(pin.mode, pin.run) for pin in world.publication.pins.values()} == {("lambda", kappa)}
     world.send(mixed(seed=1_000, count=40))
