@@ -20,7 +20,8 @@ _OWN = ("data", "kafka_port", "kafka_controller_port", "trino_port", "airflow_po
 _MARK = "# Made by lk: the next run replaces this folder.\n"
 _CLUSTER = ("bootstrap", "kafka_brokers", "kafka_peer_ports", "kafka_peer_controller_ports", "kafka_replication")
 _SECURITY = ("kafka_tiered_hours", "kafka_security", "kafka_user", "kafka_password_file", "kafka_ca")
-_NOT_TAKEN_OVER = (*_OWN, *_CLUSTER, *_SECURITY, "trino_host", "lake", "checkpoints")
+_CLOUD = ("trino_host", "trino_tls", *(name for name in Settings.model_fields if name.startswith("emr_")))
+_NOT_TAKEN_OVER = (*_OWN, *_CLUSTER, *_SECURITY, *_CLOUD, "lake", "checkpoints")
 
 
 @dataclass(frozen=True)
