@@ -15,31 +15,38 @@ from infra.settings import Settings
 from speed import control, driver
 from tests.conftest import fresh_settings
 
-RUN = Name("r000001")
-
 
 @pytest.fixture
 def settings(stack: Settings, tmp_path: Path) -> Settings:
     """The brokers of all, and a lake of its own."""
     found = fresh_settings(tmp_path).model_copy(update={"bootstrap": stack.bootstrap_servers})
     lake.open_lake(found)
-    runs.declare(found, Run(RUN, {}, {}, {}, Cut()))
     return found
 
 
-def test_its_state_and_its_host_are_told_until_it_lets_go(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def run(settings: Settings) -> Name:
+    """A declared run; its id is one that no test before this one used as a consumer group of the same brokers."""
+    id = runs.fresh_id(settings)
+    runs.declare(settings, Run(id, {}, {}, {}, Cut()))
+    return id
+
+
+def test_its_state_and_its_host_are_told_until_it_lets_go(
+    settings: Settings, run: Name, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(Holder, "here", staticmethod(lambda: Holder("worker-7", 42, 0.0, "jobs")))
-    with leases.hold(settings, f"run_{RUN}"):
-        seen = control.status(settings, RUN)
+    with leases.hold(settings, f"run_{run}"):
+        seen = control.status(settings, run)
         assert (seen.alive, seen.phase, seen.pid, seen.host) == (True, "running", 42, "worker-7")
         assert "process 42 on worker-7" in seen.line
-    seen = control.status(settings, RUN)
+    seen = control.status(settings, run)
     assert (seen.alive, seen.phase, seen.pid, seen.host) == (False, "stopped", None, None)
 
 
-def test_it_is_not_started_a_second_time(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_not_started_a_second_time(settings: Settings, run: Name, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Holder, "here", staticmethod(lambda: Holder("worker-7", 42, 0.0, "jobs")))
-    with leases.hold(settings, f"run_{RUN}"):
-        assert driver.start(settings, RUN, "speed", "run", RUN) is True
-    assert driver.alive(settings, RUN) is None
-    assert not driver.log_file(settings, RUN).exists()
+    with leases.hold(settings, f"run_{run}"):
+        assert driver.start(settings, run, "speed", "run", run) is True
+    assert driver.alive(settings, run) is None
+    assert not driver.log_file(settings, run).exists()
