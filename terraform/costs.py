@@ -86,7 +86,8 @@ def quantities(name: str) -> list[tuple[str, str, Decimal]]:
     cores, memory = Decimal(said["trino_cpu"]) / 1024, Decimal(said["trino_memory"]) / 1024
     batch = load.batch_cores * load.batch_hours * DAYS
     spark = (load.speed_cores + WATCHING) * HOURS + batch
-    endpoints = len(re.findall(r'"[a-z.-]+"', _default("network", "endpoints")))
+    names = _default("network", "endpoints") + _default("network", "airflow_endpoints")
+    endpoints = len(re.findall(r'"[a-z.-]+"', names))
     keys = len(re.findall(r"^    \w+\s+=", _default("keys", "purposes"), re.M))
     stored = load.gb_a_month * 12
     epochs = Decimal(HOURS * 3600)  # at most one a second

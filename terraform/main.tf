@@ -26,6 +26,7 @@ module "network" {
   cidr               = var.cidr
   zones              = var.zones
   clients            = var.clients
+  airflow_endpoints  = var.airflow ? null : []
   flow_log_group_arn = module.observability.log_group_arns["flow"]
 }
 

@@ -61,9 +61,15 @@ data "aws_iam_policy_document" "airflow" {
     sid = "Logs"
     actions = [
       "logs:CreateLogGroup", "logs:CreateLogStream", "logs:GetLogEvents", "logs:GetLogGroupFields", "logs:GetLogRecord",
-      "logs:GetQueryResults", "logs:PutLogEvents", "logs:DescribeLogGroups",
+      "logs:GetQueryResults", "logs:PutLogEvents",
     ]
     resources = ["arn:${local.partition}:logs:${local.region}:${local.account}:log-group:airflow-${var.name}-*"] # its groups, which MWAA makes itself
+  }
+
+  statement {
+    sid       = "FindLogs"
+    actions   = ["logs:DescribeLogGroups"]
+    resources = ["arn:${local.partition}:logs:${local.region}:${local.account}:log-group:*"] # a list cannot be asked for one group
   }
 
   statement {

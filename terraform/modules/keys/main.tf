@@ -17,6 +17,12 @@ locals {
       variable  = "kms:EncryptionContext:aws:logs:arn"
       value     = "arn:${local.partition}:logs:${local.region}:${local.account}:*"
     }
+    lake = { # Airflow is encrypted with the key of its bucket, and so are its log groups
+      principal = "logs.${local.region}.amazonaws.com"
+      test      = "ArnLike"
+      variable  = "kms:EncryptionContext:aws:logs:arn"
+      value     = "arn:${local.partition}:logs:${local.region}:${local.account}:log-group:airflow-${var.name}-*"
+    }
     alarms = {
       principal = "cloudwatch.amazonaws.com"
       test      = "StringEquals"

@@ -5,7 +5,7 @@ variable "name" {
 
 variable "purposes" {
   type        = map(string)
-  description = "Purpose of each key => its description. `logs`, `alarms` and `secrets` also let the service that needs them use them"
+  description = "Purpose of each key => its description. `logs`, `lake`, `alarms` and `secrets` also let the service that needs them use them"
   default = {
     log     = "the Kafka log at rest"
     lake    = "tables, checkpoints, settings and DAGs in S3"

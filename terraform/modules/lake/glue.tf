@@ -6,5 +6,5 @@ resource "aws_glue_catalog_database" "this" {
 
   name         = each.key
   description  = "${var.name}: ${each.value}"
-  location_uri = "s3://${aws_s3_bucket.this["lake"].id}/lake/${each.key}"
+  location_uri = "s3://${aws_s3_bucket.this["lake"].id}/${local.root}/${each.key}"
 }

@@ -10,6 +10,7 @@ locals {
   # Bucket names are shared by all of AWS.
   buckets   = { for use in ["lake", "artifacts", "access"] : use => "${var.name}-${local.account}-${use}" }
   encrypted = setsubtract(keys(local.buckets), ["access"])
+  root      = "lake" # folder of all tables in the bucket `lake`
 
   # Who writes logs of access, and where.
   writers = {

@@ -10,7 +10,7 @@ output "bucket_arns" {
 
 output "lake" {
   description = "Root of all tables, as `lk` is told it"
-  value       = "s3a://${aws_s3_bucket.this["lake"].id}/lake"
+  value       = "s3a://${aws_s3_bucket.this["lake"].id}/${local.root}"
 }
 
 output "checkpoints" {

@@ -69,11 +69,10 @@ resource "aws_msk_configuration" "this" {
   name           = var.name
   kafka_versions = [var.kafka_version]
 
-  # Topics are made by `lk topics apply`, which says the same of each topic again; this is for what nobody said.
+  # Topics are made by `lk topics apply`, which says the same of each topic again, and how long brokers keep what is tiered.
   server_properties = <<-TEXT
     auto.create.topics.enable=false
     default.replication.factor=3
-    log.local.retention.ms=${var.local_hours * 3600000}
     log.retention.ms=-1
     min.insync.replicas=2
     offsets.topic.replication.factor=3

@@ -61,7 +61,7 @@ resource "aws_vpc_endpoint" "s3" {
 }
 
 resource "aws_vpc_endpoint" "interface" {
-  for_each = var.endpoints
+  for_each = setunion(var.endpoints, var.airflow_endpoints)
 
   vpc_id              = aws_vpc.this.id
   service_name        = "com.amazonaws.${local.region}.${each.key}"

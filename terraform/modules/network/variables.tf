@@ -42,6 +42,13 @@ variable "endpoints" {
   default     = ["ecr.api", "ecr.dkr", "emr-serverless", "glue", "kms", "logs", "monitoring", "secretsmanager", "sqs", "sts"]
 }
 
+variable "airflow_endpoints" {
+  type        = set(string)
+  description = "The same, of Airflow; null: those that MWAA asks for in a network without internet"
+  default     = ["airflow.api", "airflow.env", "airflow.ops"]
+  nullable    = false
+}
+
 variable "flow_log_group_arn" {
   type        = string
   description = "ARN of the log group of the flow logs"

@@ -32,8 +32,13 @@ run "nobody_outside_of_the_account_may_use_a_key" {
   }
 
   assert {
-    condition     = length(data.aws_iam_policy_document.this["lake"].statement) == 1 && length(data.aws_iam_policy_document.this["logs"].statement) == 2
-    error_message = "only logs, alarms and secrets are used by a service itself"
+    condition     = toset([for purpose, document in data.aws_iam_policy_document.this : purpose if length(document.statement) > 1]) == toset(["logs", "lake", "alarms", "secrets"])
+    error_message = "only these are used by a service itself"
+  }
+
+  assert {
+    condition     = toset(flatten([for c in data.aws_iam_policy_document.this["lake"].statement[1].condition : c.values])) == toset(["arn:aws:logs:us-east-1:123456789012:log-group:airflow-lk-test-*"])
+    error_message = "the lake's key is for Airflow's log groups, as MWAA asks for it, and no others"
   }
 }
 

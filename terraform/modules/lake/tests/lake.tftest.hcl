@@ -72,6 +72,13 @@ run "deleted_objects_go_after_a_while_and_tables_never" {
     condition     = alltrue(flatten([for rule in aws_s3_bucket_lifecycle_configuration.this["lake"].rule : [for e in rule.expiration : e.days == null || e.days == 0]]))
     error_message = "no rule may expire what the lake holds"
   }
+
+  assert {
+    condition = [for rule in aws_s3_bucket_lifecycle_configuration.this["lake"].rule : "s3://${aws_s3_bucket.this["lake"].id}/${rule.filter[0].prefix}" if length(rule.transition) > 0] == [
+      "${aws_glue_catalog_database.this["archive"].location_uri}/"
+    ]
+    error_message = "what moves to a cheaper class is the archive, where its tables are"
+  }
 }
 
 run "the_catalog_lies_in_the_lake" {

@@ -56,6 +56,24 @@ run "closed_but_for_what_is_named" {
     condition     = toset(keys(output.groups)) == toset(["brokers", "jobs", "trino", "balancer", "airflow", "endpoints"])
     error_message = "one group for each who"
   }
+
+  assert {
+    condition = toset([for endpoint in aws_vpc_endpoint.interface : endpoint.service_name]) == toset([for name in [
+      "airflow.api", "airflow.env", "airflow.ops", "ecr.api", "ecr.dkr", "emr-serverless", "glue", "kms", "logs", "monitoring", "secretsmanager", "sqs", "sts",
+    ] : "com.amazonaws.us-east-1.${name}"])
+    error_message = "a service without an endpoint cannot be reached: there is no way to the internet"
+  }
+}
+
+run "without_airflow_its_endpoints_are_not_paid_for" {
+  variables {
+    airflow_endpoints = []
+  }
+
+  assert {
+    condition     = length(aws_vpc_endpoint.interface) == 10
+    error_message = "the endpoints of Airflow are for Airflow"
+  }
 }
 
 run "without_clients_nobody_outside_is_let_in" {
