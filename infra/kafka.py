@@ -117,8 +117,14 @@ def topic_ids(settings: Settings, names: Iterable[str]) -> dict[Name, str]:
     wanted = [Name(name) for name in names]
     if not wanted:
         return {}
-    futures = admin(settings).describe_topics(TopicCollection([str(n) for n in wanted]), request_timeout=DEADLINE)
-    return {Name(name): str(settled(settings, future, topic=name).topic_id) for name, future in futures.items()}
+    client = admin(settings)
+    futures = client.describe_topics(TopicCollection([str(n) for n in wanted]), request_timeout=DEADLINE)
+    try:
+        return {Name(name): str(settled(settings, future, topic=name).topic_id) for name, future in futures.items()}
+    except TryAgain:
+        # Without this, librdkafka waits for a controller that died: who the controller is comes with the metadata.
+        _asked(settings, lambda: client.list_topics(timeout=DEADLINE))
+        raise
 
 
 def commit(settings: Settings, group: str, cut: Cut) -> None:

@@ -17,12 +17,16 @@ if TYPE_CHECKING:
 def source_options(settings: Settings) -> dict[str, str]:
     """What every reader of the log tells Spark's Kafka source.
 
-    A poll brings ten times Kafka's default of records: that is a fifth less work for each.
+    A poll brings ten times Kafka's default of records: that is a fifth less work for each. Who asks for the log's ends
+    waits for a broker that died as long as a call may take, and only then asks who leads now: so calls are short, and many.
     """
     return {
         **kafka_clients.spark(settings),
         "kafka.isolation.level": "read_committed",
         "kafka.max.poll.records": "5000",
+        "kafka.default.api.timeout.ms": "20000",
+        "kafka.request.timeout.ms": "20000",
+        "fetchOffset.numRetries": "9",
         "includeHeaders": "true",
         "failOnDataLoss": "true",
     }

@@ -9,6 +9,7 @@ import pytest
 from confluent_kafka.admin import ConfigResource, ResourceType  # type: ignore[attr-defined]
 from deltalake import DeltaTable
 
+from core.errors import TryAgain
 from core.ident import Name
 from infra import comparisons, delta, kafka, lake, runs
 from infra.local import process
@@ -32,6 +33,15 @@ def in_sync(settings: Settings) -> list[int]:
     """How many replicas of each partition are in sync."""
     found = kafka.admin(settings).list_topics(timeout=10).topics
     return [len(part.isrs) for name in TOPICS for part in found[name].partitions.values()]
+
+
+def asks_as_controller(settings: Settings, node: int) -> None:
+    """Has our admin client take this broker for the controller: brokers name any one that lives, another each time."""
+
+    def named() -> None:
+        assert kafka.admin(settings).list_topics(timeout=10).controller_id == node
+
+    eventually(settings, 30, named)
 
 
 def pids(settings: Settings) -> dict[str, int]:
@@ -78,8 +88,17 @@ def test_a_broker_killed_under_a_running_job_and_before_a_batch_stops_nothing(cl
     node = led["trades", 0]
     victim = f"kafka-{node}"
     epoch, run = world.epoch, world.running()
+    asks_as_controller(world.settings, node)
     os.kill(before[victim], signal.SIGKILL)
     world.gone(before[victim])
+
+    def described() -> None:
+        try:
+            assert sorted(kafka.topic_ids(world.settings, TOPICS)) == sorted(TOPICS)
+        except TryAgain as e:
+            raise AssertionError(e) from None
+
+    eventually(world.settings, 60, described)
 
     def moved() -> None:
         now = leaders(world.settings)
