@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def source_options(settings: Settings) -> dict[str, str]:
     """What every reader of the log tells Spark's Kafka source.
 
-    A poll brings ten times Kafka's default of records: that is a fifth less work for each. Who asks for the log's ends
-    waits for a broker that died as long as a call may take, and only then asks who leads now: so calls are short, and many.
+    A poll brings ten times Kafka's default of records: that is a fifth less work for each. A call for the log's ends
+    waits for a broker that died until its time is over, and only the next one asks who leads now: so calls are short.
     """
     return {
         **kafka_clients.spark(settings),
