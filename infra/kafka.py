@@ -85,6 +85,22 @@ def topics(settings: Settings) -> dict[str, int]:
     return {name: len(counts) for name, counts in replicas(settings).items()}
 
 
+def topics_by_broker(settings: Settings) -> list[dict[str, int]]:
+    """The same, as each broker that answers knows them: of a topic that was just made one hears before another."""
+    brokers = _asked(settings, lambda: admin(settings).list_topics(timeout=DEADLINE)).brokers.values()
+    if len(brokers) == 1:
+        return [topics(settings)]
+    found = []
+    for address in (f"{each.host}:{each.port}" for each in brokers):
+        # A new client that was told one address asks there, and nobody else.
+        alone = settings.model_copy(update={"bootstrap": address})
+        if not _refuses(address):
+            with suppress(KafkaException):
+                there = _client(alone, librdkafka(alone)).list_topics(timeout=DEADLINE).topics
+                found.append({name: len(topic.partitions) for name, topic in there.items()})
+    return found
+
+
 def replicas(settings: Settings) -> dict[str, tuple[int, ...]]:
     """The same topics, with the number of replicas of each partition."""
     found = _asked(settings, lambda: admin(settings).list_topics(timeout=DEADLINE)).topics

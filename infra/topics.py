@@ -145,15 +145,19 @@ def _applied(plan: Plan) -> Applied:
 
 
 def _known(settings: Settings, wanted: Mapping[str, int]) -> dict[str, int]:
-    """All topics, once the brokers list these with so many partitions, which takes a moment."""
+    """All topics, once every broker lists these with so many partitions, which takes a moment."""
+
+    def lacks(found: list[dict[str, int]]) -> bool:
+        return not found or any(each.get(name, 0) < wanted[name] for each in found for name in wanted)
+
     retrying = tenacity.Retrying(
-        retry=tenacity.retry_if_result(lambda found: any(found.get(name, 0) < wanted[name] for name in wanted)),
+        retry=tenacity.retry_if_result(lacks),
         stop=tenacity.stop_after_delay(kafka.DEADLINE),
         wait=tenacity.wait_fixed(0.05),
         retry_error_callback=lambda _: _unlisted(settings, list(wanted)),
     )
-    return retrying(kafka.topics, settings)
+    return retrying(kafka.topics_by_broker, settings)[0]
 
 
-def _unlisted(settings: Settings, names: list[str]) -> dict[str, int]:
+def _unlisted(settings: Settings, names: list[str]) -> list[dict[str, int]]:
     raise kafka.silent(settings, f"new topics are not listed: {', '.join(names)}")

@@ -9,9 +9,10 @@ import pytest
 from confluent_kafka.admin import ConfigResource, ResourceType  # type: ignore[attr-defined]
 from deltalake import DeltaTable
 
+from core.cut import Cut
 from core.errors import TryAgain
 from core.ident import Name
-from infra import comparisons, delta, kafka, lake, runs
+from infra import comparisons, delta, kafka, lake, runs, topics
 from infra.local import process
 from infra.settings import Settings
 from tests.cluster.conftest import Cluster
@@ -72,6 +73,15 @@ def test_up_keeps_the_brokers_that_there_are(cluster: Cluster) -> None:
     assert pids(world.settings) == before
     applied = world.here("topics", "apply", "--json").ok().json
     assert [(one["topic"], one["done"]) for one in applied] == [(name, "unchanged") for name in TOPICS]
+
+
+def test_a_topic_can_be_used_as_soon_as_it_was_made(cluster: Cluster) -> None:
+    settings, made = cluster.world.settings, [f"made{n}" for n in range(20)]
+    for name in made:  # one by one: each is asked for while the brokers still tell each other of it
+        topics.ensure(settings, [name], 3)
+        assert len(kafka.topic_ids(settings, [name])) == 1
+        assert kafka.ends(settings, [name]) == Cut.of({name: {0: 0, 1: 0, 2: 0}})
+    topics.delete(settings, made)
 
 
 def test_the_speed_layer_on_two_workers_is_exact(cluster: Cluster) -> None:

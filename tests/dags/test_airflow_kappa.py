@@ -21,16 +21,18 @@ KILLED_ONCE = ("plan", "start", "wait", "compare", "gate")
 
 def test_a_reprocess_killed_in_every_task_is_served_once_after_a_person_said_so(cockpit: Cockpit, world: World) -> None:
     served = world.pieces.served()
-    cockpit.arm("replay", "replay.5_before_start:pause", "", "", "kill")  # start twice, and the second look of wait
+    # start, start again, whose replay then rests until wait has looked once, and the second look of wait
+    cockpit.arm("replay", "replay.5_before_start:pause", "speed.4_after_views:pause", "", "kill")
     cockpit.arm("compare", "replay.3_in_compare:2:pause")
     cockpit.arm("gate", "kill")
     cockpit.arm("switch", "kill", "", "serving.2_between_views:2:pause", "serving.4_after_done:pause")  # plan: twice
-    rate = len(world.log.records) // 8  # so that it is not done when it is looked at first
+    rate = len(world.log.records) // 4  # so that its first epoch is not all of it
     run = cockpit.api.trigger(KAPPA, {"run": "again", "rate": rate})
     cockpit.kill("replay.5_before_start")
     cockpit.task_is(KAPPA, run, "wait", "up_for_reschedule")
     assert cockpit.api.tasks(KAPPA, run)["start"]["state"] == "success"
     assert driver.alive(world.settings, Name("again"))
+    os.killpg(cockpit.paused("speed.4_after_views"), signal.SIGCONT)
     cockpit.kill("replay.3_in_compare")
     cockpit.task_is(KAPPA, run, "approval", "awaiting_input", 180)
     assert "equals build" in body(cockpit, run)

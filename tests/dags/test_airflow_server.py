@@ -23,6 +23,14 @@ def processes(world: World) -> list[psutil.Process]:
     return process.tree(known.pid)
 
 
+def listening(one: psutil.Process) -> list[tuple[str, int]]:
+    """Where a process listens; nowhere when it has ended meanwhile."""
+    try:
+        return [(c.laddr.ip, c.laddr.port) for c in one.net_connections("tcp") if c.status == psutil.CONN_LISTEN]
+    except psutil.NoSuchProcess:
+        return []
+
+
 def secrets(world: World) -> list[str]:
     home = airflow.home(world.settings)
     found = [json.loads((home / name).read_text("utf-8")) for name in ("secrets.json", "passwords.json")]
@@ -48,8 +56,8 @@ def test_it_is_healthy_soon_and_small(cockpit: Cockpit, capsys: pytest.CaptureFi
 
 
 def test_it_listens_on_loopback_only(world: World) -> None:
-    listening = [c for one in processes(world) for c in one.net_connections("tcp") if c.status == psutil.CONN_LISTEN]
-    assert {(c.laddr.ip, c.laddr.port) for c in listening} == {("127.0.0.1", world.settings.airflow_port)}
+    found = {where for one in processes(world) for where in listening(one)}
+    assert found == {("127.0.0.1", world.settings.airflow_port)}
 
 
 def test_without_a_password_nothing_is_told(world: World) -> None:
