@@ -55,7 +55,8 @@ class Tree:
         mirror = [f"-plugin-dir={found}"] if found else []
         said = self.terraform(folder, "init", "-backend=false", "-input=false", "-no-color", *mirror)
         if said.code and not found:
-            pytest.skip(f"not run: there is no AWS provider here, and `terraform init` could not bring it: {said.end}")
+            why = said.text.rpartition("Error: ")[2].partition("\n")[0]  # the summary repeats it for each test
+            pytest.skip(f"not run: there is no AWS provider here, and `terraform init` could not bring it: {why}")
         assert said.code == 0, said.end
 
     def share_init(self, ready: str, folder: str) -> None:
