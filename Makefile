@@ -33,11 +33,11 @@ demo-airflow: setup ## Airflow publishes on its schedule and runs a whole reproc
 
 test: setup check $(CLOUD_HERE) ## every check and every test
 	@$(BIN)/pytest --numprocesses $(TESTERS) --dist loadfile --no-loadscope-reorder
-	@$(BIN)/python -m tests.terraform.here
+	@$(BIN)/python -m tests.scenarios.terraform.availability
 
 cloud: $(INSTALLED) $(CLOUD_HERE) ## terraform/ alone: its style, its tests, checkov, and applied to an emulator
-	@$(BIN)/pytest tests/terraform
-	@$(BIN)/python -m tests.terraform.here
+	@$(BIN)/pytest tests/scenarios/terraform
+	@$(BIN)/python -m tests.scenarios.terraform.availability
 
 cloud-docs: $(INSTALLED) $(CLOUD) ## write the tables of terraform's READMEs anew, and the costs of docs/cloud.md
 	@.venv-cloud/bin/python terraform/tables.py
@@ -70,7 +70,7 @@ lock: $(INSTALLED) ## resolve Python packages anew, and the sums of jars whose v
 	  --no-annotate --no-header --quiet --upgrade --output-file requirements-tools.lock
 	@printf 'checkov==3.3.30\n' | $(UV) pip compile - --python-version 3.11 --universal --generate-hashes \
 	  --no-emit-index-url --no-annotate --no-header --quiet --upgrade --output-file requirements-cloud.lock
-	@$(BIN)/python -m infra.relock
+	@$(BIN)/python -m infra.runtime.relock
 
 down: ## stop the servers of the default instance
 	@if [ -x $(BIN)/lk ]; then $(BIN)/lk down; else echo "nothing was set up"; fi

@@ -9,26 +9,28 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from batch.ledger import Count, Counted, added_up, archives, count
-from batch.range import base_rows, prove
+from batch.counts import Count, Counted, added_up, archives, count
+from batch.range_rebuild import base_rows, prove
 from core.catalog import Catalog
-from core.changed import changed, refusal
+from core.compute.keyed import answer, source_rows
+from core.compute.range_rows import rebuilt
+from core.compute.rollup import combine, partial
 from core.cut import Cut
-from core.ident import Name
-from core.partial import combine, partial
-from core.units import answer, source_rows
+from core.identifiers import Name
+from core.validation.definition_change import changed, refusal
 from core.view import Keyed, Rollup, View
-from core.window_range import rebuilt
-from infra import control, delta, faults, files, lake, scan
-from infra.archive import Archive, below
-from infra.control import Built, Claim, How
-from infra.progress import bar
+from infra import faults
+from infra.control import store
+from infra.control.store import Built, Claim, How
+from infra.lake import delta, files, parquet_scan, table_paths
+from infra.lake.archive import Archive, below
+from infra.progress_bar import bar
 from infra.settings import Settings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from infra.leases import Lease
+    from infra.lake.leases import Lease
 
 _FILE_ROWS = 500_000
 
@@ -70,10 +72,10 @@ def build(
     """
     check_definitions(catalog, claim)
     wanted = [name for name in claim.views if views is None or name in views]
-    with control.hold(settings, "batch") as lease, bar("building", len(wanted), "") as done:
+    with store.hold(settings, "batch") as lease, bar("building", len(wanted), "") as done:
         landed = archives(settings, catalog, claim, catalog.sources(claim.views))
         work = _Work(spark, settings, catalog, claim, landed, lease)
-        known = {b.view: b for b in control.builds(settings) if b.build == claim.build and b.passed is not False}
+        known = {b.view: b for b in store.builds(settings) if b.build == claim.build and b.passed is not False}
         plans = [_plan(work, catalog.views[name], incremental) for name in wanted if name not in known]
         counts = _counts(work, plans)
         built = dict(known)
@@ -94,7 +96,7 @@ def _plan(work: _Work, view: View, incremental: bool) -> _Plan:
     name = Name(view.name)
     if work.claim.rebuild is not None:
         copied = (work.claim.rebuild.bases[name], name)
-        (served,) = [b for b in control.builds(work.settings) if (b.build, b.view) == copied]
+        (served,) = [b for b in store.builds(work.settings) if (b.build, b.view) == copied]
         return _Plan(view, "range", work.claim.cut, served, "")
     if not incremental:
         return _Plan(view, "full", Cut(), None, "")
@@ -102,13 +104,13 @@ def _plan(work: _Work, view: View, incremental: bool) -> _Plan:
         return _Plan(view, "full", Cut(), None, "in full: a late event may change any unit of a keyed view")
     passed = [
         b
-        for b in control.builds(work.settings)
-        if b.view == name and b.passed and delta.exists(lake.batch(work.settings, name, b.build))
+        for b in store.builds(work.settings)
+        if b.view == name and b.passed and delta.exists(table_paths.batch(work.settings, name, b.build))
     ]
     if not passed:
         return _Plan(view, "full", Cut(), None, "in full: there is no earlier build")
     base = passed[-1]
-    earlier = control.claim_of(work.settings, base.build)
+    earlier = store.claim_of(work.settings, base.build)
     if base.digest != work.claim.views[name]:
         return _Plan(view, "full", Cut(), None, f"in full: the definition changed since {base.build}")
     if any(earlier.decoders.get(Name(source)) != work.claim.decoders[Name(source)] for source in view.sources):
@@ -132,7 +134,7 @@ def _counts(work: _Work, plans: Sequence[_Plan]) -> dict[Cut, dict[Name, Count]]
 
 def _build(work: _Work, plan: _Plan, counts: Mapping[Name, Count]) -> Built:
     began, name = time.monotonic(), Name(plan.view.name)
-    path = lake.batch(work.settings, name, work.claim.build)
+    path = table_paths.batch(work.settings, name, work.claim.build)
     work.lease.check()
     files.remove(path)
     faults.reach("batch.5_in_build")
@@ -143,7 +145,7 @@ def _build(work: _Work, plan: _Plan, counts: Mapping[Name, Count]) -> Built:
     used = _used(work, plan.view) if isinstance(plan.view, Keyed) else None
     counted = added_up(name, mine, used, plan.base.checks if plan.base else None, plan.note)
     built = _row(work, plan, path, rows, counted, time.monotonic() - began)
-    control.add_built(work.settings, work.lease, built)
+    store.add_built(work.settings, work.lease, built)
     faults.reach("batch.7_after_built")
     return built
 
@@ -163,7 +165,7 @@ def _proved(work: _Work, plan: _Plan, path: str) -> _Plan:
     if work.claim.rebuild is None or not isinstance(plan.view, Rollup):
         return plan
     base = base_rows(work.spark, work.settings, plan.view, work.claim.rebuild)
-    return replace(plan, note=prove(plan.view, work.claim.rebuild, base, scan.table(work.spark, path)))
+    return replace(plan, note=prove(plan.view, work.claim.rebuild, base, parquet_scan.table(work.spark, path)))
 
 
 def _sources(work: _Work, view: Keyed) -> dict[str, DataFrame]:
@@ -180,8 +182,8 @@ def _added_up(work: _Work, plan: _Plan, view: Rollup) -> DataFrame:
     """Partial results of every source, and of the earlier build, made one."""
     parts = [partial(view, _events(work, source, plan.start)) for source in view.sources]
     if plan.base:
-        base = lake.batch(work.settings, plan.base.view, plan.base.build)
-        parts.append(scan.table(work.spark, base))
+        base = table_paths.batch(work.settings, plan.base.view, plan.base.build)
+        parts.append(parquet_scan.table(work.spark, base))
     if len(parts) == 1:
         return parts[0]
     columns = [column.name for column in view.stored_columns]
@@ -212,7 +214,7 @@ def _row(work: _Work, plan: _Plan, path: str, rows: int, counted: Counted, secon
         view=name,
         digest=work.claim.views[name],
         cut=work.claim.cut,
-        path=lake.relative(work.settings, path),
+        path=table_paths.relative(work.settings, path),
         rows=rows,
         ledger_ok=counted.ok,
         checks=str(counted),

@@ -9,12 +9,16 @@ from datetime import UTC, datetime
 from core.catalog import Catalog
 from core.cut import Cut
 from core.errors import Refused, TryAgain
-from core.ident import Name
-from infra import control, faults, kafka, lake, roles, runs, served
-from infra.control import Claim
-from infra.holder import person
-from infra.leases import Lease
+from core.identifiers import Name
+from infra import faults
+from infra.control import run_roles, runs, store
+from infra.control.store import Claim
+from infra.kafka import kafka_admin
+from infra.lake import table_paths
+from infra.lake.leases import Lease
+from infra.lake.process_identity import person
 from infra.settings import Settings
+from infra.trino import served_views
 
 
 @dataclass(frozen=True)
@@ -31,10 +35,10 @@ def claim(settings: Settings, catalog: Catalog, run: Name | None = None) -> Clai
     cut, run and definitions give the claim that there is. The claim is written before landing starts, so that no fold
     crosses it. Raises TryAgain when one just did.
     """
-    lake.open_lake(settings)
-    with control.hold(settings, "control") as lease:
+    table_paths.open_lake(settings)
+    with store.hold(settings, "control") as lease:
         wanted = _wanted(settings, catalog, run)
-        known = next((c for c in control.claims(settings) if _same(c, wanted)), None)
+        known = next((c for c in store.claims(settings) if _same(c, wanted)), None)
         if known is None:
             _add(settings, lease, wanted)
     return known or wanted
@@ -42,7 +46,7 @@ def claim(settings: Settings, catalog: Catalog, run: Name | None = None) -> Clai
 
 def claim_anew(settings: Settings, catalog: Catalog, run: Name) -> Claim:
     """Claims the same, always for a build of its own: one that is to check another must not be that other."""
-    with control.hold(settings, "control") as lease:
+    with store.hold(settings, "control") as lease:
         wanted = _wanted(settings, catalog, run)
         _add(settings, lease, wanted)
     return wanted
@@ -57,7 +61,7 @@ def _wanted(settings: Settings, catalog: Catalog, run: Name | None) -> Claim:
 
 def _add(settings: Settings, lease: Lease, wanted: Claim) -> None:
     _refuse_going_back(settings, wanted)
-    control.add_claim(settings, lease, wanted)
+    store.add_claim(settings, lease, wanted)
     faults.reach("batch.1_after_claim")
     _check_fold(settings, lease, wanted)
 
@@ -65,7 +69,7 @@ def _add(settings: Settings, lease: Lease, wanted: Claim) -> None:
 def _partner(settings: Settings, catalog: Catalog) -> Name | None:
     """The run serving now, else the last live one that computes any of the views."""
     declared = [run.id for run in runs.runs(settings) if run.views.keys() & catalog.views.keys()]
-    its = roles.roles(settings)
+    its = run_roles.roles(settings)
     found = _served(settings, catalog)
     added = {one.run for one in found if not one.alone}
     # A run that serves alone needs no build, as long as another one adds to one.
@@ -75,36 +79,36 @@ def _partner(settings: Settings, catalog: Catalog) -> Name | None:
     return fit[-1] if fit else None
 
 
-def _served(settings: Settings, catalog: Catalog) -> list[served.Served]:
+def _served(settings: Settings, catalog: Catalog) -> list[served_views.Served]:
     try:
-        return list(served.served(settings, catalog.reproducible).values())
+        return list(served_views.served(settings, catalog.reproducible).values())
     except TryAgain:
-        done = [p for p in control.publications(settings) if p.state == "done"]
+        done = [p for p in store.publications(settings) if p.state == "done"]
         pins = done[-1].pins.values() if done else []
-        return [served.Served(pin.build, pin.run, pin.epoch, "", "") for pin in pins]
+        return [served_views.Served(pin.build, pin.run, pin.epoch, "", "") for pin in pins]
 
 
 def _pair(settings: Settings, catalog: Catalog, run: Name | None) -> _Pair:
     """A cut and the epoch that ends there; topics that the run does not read are cut where the log ends."""
     if run is None:
-        return _Pair(None, -1, kafka.ends(settings, _topics(settings, catalog)))
+        return _Pair(None, -1, kafka_admin.ends(settings, _topics(settings, catalog)))
     declared = runs.run(settings, run)
     _check_topics(settings, declared)
     last = runs.last_epoch(settings, run)
     cut, epoch = (last.end, last.number) if last else (declared.start, -1)
     others = [topic for topic in _topics(settings, catalog) if topic not in declared.topics]
-    beside = kafka.ends(settings, others) if others else Cut()
+    beside = kafka_admin.ends(settings, others) if others else Cut()
     return _Pair(run, epoch, Cut(tuple(sorted(cut.only(declared.topics).ends + beside.ends))))
 
 
 def _topics(settings: Settings, catalog: Catalog) -> list[Name]:
     """Topics of the catalog that exist: one that nobody has written to yet is empty."""
-    there = kafka.topics(settings)
+    there = kafka_admin.topics(settings)
     return [topic for topic in catalog.topics if topic in there]
 
 
 def _check_topics(settings: Settings, run: runs.Run) -> None:
-    now = kafka.topic_ids(settings, run.topics)
+    now = kafka_admin.topic_ids(settings, run.topics)
     other = [topic for topic, known in run.topics.items() if now[topic] != known]
     if other:
         raise Refused(
@@ -115,9 +119,9 @@ def _check_topics(settings: Settings, run: runs.Run) -> None:
 
 
 def _claim(settings: Settings, catalog: Catalog, pair: _Pair, views: Sequence[Name]) -> Claim:
-    newest = max((control.number(c.build) for c in control.claims(settings)), default=0)
+    newest = max((store.number(c.build) for c in store.claims(settings)), default=0)
     return Claim(
-        build=control.build_name(newest + 1),
+        build=store.build_name(newest + 1),
         run=pair.run,
         epoch=pair.epoch,
         cut=pair.cut,
@@ -135,7 +139,7 @@ def _same(known: Claim, wanted: Claim) -> bool:
 
 def _refuse_going_back(settings: Settings, wanted: Claim) -> None:
     """A run that is behind what was claimed for it cannot be: its manifest only grows."""
-    for known in control.claims(settings):
+    for known in store.claims(settings):
         before = known.cut.only(wanted.decoders)
         if known.run == wanted.run and wanted.cut != before and wanted.cut <= before:
             raise Refused(

@@ -9,15 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from batch.build import check_definitions
-from batch.judge import judge
-from batch.ledger import Counted
+from batch.counts import Counted
+from batch.evaluate import judge
 from core.catalog import Catalog
 from core.errors import Refused, TryAgain
-from core.ident import Name
-from infra import checked, control, lake, trino
-from infra.checked import Checked
-from infra.control import Built, Claim
+from core.identifiers import Name
+from infra.control import check_results, store
+from infra.control.check_results import Checked
+from infra.control.store import Built, Claim
+from infra.lake import table_paths
 from infra.settings import Settings
+from infra.trino import metastore
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -42,7 +44,7 @@ def gate(spark: SparkSession, settings: Settings, catalog: Catalog, claim: Claim
     """
     began = time.monotonic()
     check_definitions(catalog, claim)
-    with control.hold(settings, "batch") as lease:
+    with store.hold(settings, "batch") as lease:
         built = _built(settings, claim)
         if any(one.passed is None for one in built):
             judge(spark, settings, catalog, claim, built, lease)
@@ -54,8 +56,8 @@ def found(settings: Settings, claim: Claim) -> Gated:
     """What the gate found of a build so far. Raises Refused when a view was not built."""
     built = _built(settings, claim)
     refused = {one.view: Counted.parse(one.checks).failures or ("not judged yet",) for one in built if not one.passed}
-    checks = tuple(checked.of_build(settings, claim.build))
-    return Gated(claim.build, not refused, refused, checks, checked.pages(settings, claim.build), 0.0)
+    checks = tuple(check_results.of_build(settings, claim.build))
+    return Gated(claim.build, not refused, refused, checks, check_results.pages(settings, claim.build), 0.0)
 
 
 def judged(settings: Settings, claim: Claim) -> bool:
@@ -77,7 +79,7 @@ def insist(gated: Gated) -> Gated:
 
 
 def _built(settings: Settings, claim: Claim) -> list[Built]:
-    known = {one.view: one for one in control.builds(settings) if one.build == claim.build}
+    known = {one.view: one for one in store.builds(settings) if one.build == claim.build}
     missing = [view for view in claim.views if view not in known]
     if missing:
         raise Refused(
@@ -90,8 +92,8 @@ def _built(settings: Settings, claim: Claim) -> list[Built]:
 
 def _show(settings: Settings) -> None:
     """Trino shows what was found; where it is not there, publishing does it."""
-    path = control.table_path(settings, "quality")
+    path = store.table_path(settings, "quality")
     try:
-        trino.register(settings, "control", "quality", lake.relative(settings, path))
+        metastore.register(settings, "control", "quality", table_paths.relative(settings, path))
     except TryAgain:
         return

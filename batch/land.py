@@ -16,21 +16,25 @@ from pyspark.errors import PySparkException
 
 from core.catalog import Catalog
 from core.cut import Cut, Span
-from core.decode import decode, decoded_columns, raw
+from core.decoding.decode import decode, decoded_columns, raw
 from core.digest import topic_digest
 from core.errors import Refused, TryAgain
-from core.ident import Name
+from core.identifiers import Name
 from core.topic import Topic
-from infra import control, delta, faults, kafka, lake, trino
-from infra.archive import GAPS, TOPIC_ID, Archive, below, generation, generations, look
-from infra.kafka_records import between
-from infra.progress import bar
+from infra import faults
+from infra.control import store
+from infra.kafka import kafka_admin
+from infra.kafka.spark_source import between
+from infra.lake import delta, table_paths
+from infra.lake.archive import GAPS, TOPIC_ID, Archive, below, generation, generations, look
+from infra.progress_bar import bar
 from infra.settings import Settings
+from infra.trino import metastore
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from infra.leases import Lease
+    from infra.lake.leases import Lease
 
 APP = "land"
 _STATS = "_offset,_timestamp,event_time"  # read back by `look`, and by who reads a span; of others they only cost time
@@ -54,9 +58,9 @@ def land(spark: SparkSession, settings: Settings, catalog: Catalog, cut: Cut) ->
 
     Raises Refused when offsets below the cut are neither in Kafka nor in an archive, or the topic was made again.
     """
-    lake.open_lake(settings)
+    table_paths.open_lake(settings)
     topics = [name for name in catalog.topics if cut.only([name]).ends]
-    with control.hold(settings, "batch") as lease, bar("landing", cut.size, "") as done:
+    with store.hold(settings, "batch") as lease, bar("landing", cut.size, "") as done:
         faults.reach("batch.2_before_land")
         landed: list[Landed] = []
         for name in topics:
@@ -71,7 +75,7 @@ def land(spark: SparkSession, settings: Settings, catalog: Catalog, cut: Cut) ->
 def register(settings: Settings, topic: Name, path: str) -> bool:
     """Shows the archive to Trino as archive.<topic>; False when Trino is not there, then publishing does it."""
     try:
-        trino.register(settings, "archive", topic, lake.relative(settings, path))
+        metastore.register(settings, "archive", topic, table_paths.relative(settings, path))
     except TryAgain:
         return False
     return True
@@ -79,7 +83,7 @@ def register(settings: Settings, topic: Name, path: str) -> bool:
 
 def _land(spark: SparkSession, settings: Settings, topic: Topic, cut: Cut, lease: Lease) -> Landed:
     began, name = time.monotonic(), Name(topic.name)
-    topic_id = kafka.topic_ids(settings, [name])[name]
+    topic_id = kafka_admin.topic_ids(settings, [name])[name]
     archive = _open(spark, settings, topic, topic_id)
     archive, redecoded = _redecode(spark, settings, topic, archive, cut, lease)
     spans = cut.since(archive.ends)
@@ -132,7 +136,7 @@ def _lower(a: Cut, b: Cut) -> Cut:
 
 
 def _check_log(settings: Settings, archive: Archive, spans: Sequence[Span]) -> None:
-    begins, ends = kafka.begins(settings, [archive.topic]), kafka.ends(settings, [archive.topic])
+    begins, ends = kafka_admin.begins(settings, [archive.topic]), kafka_admin.ends(settings, [archive.topic])
     for span in spans:
         begin, end = begins.end(span.topic, span.partition), ends.end(span.topic, span.partition)
         if begin > span.start:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from core.catalog import Catalog
     from core.view import View
-    from infra.definitions import Problem
-    from infra.producer import Acknowledged
+    from infra.definitions.definition_files import Problem
+    from infra.kafka.producer import Acknowledged
 
 T = TypeVar("T")
 
@@ -62,10 +62,10 @@ def produce(
     bad: float,
 ) -> int:
     """Sends records to TOPIC: from a file, or made-up ones. Not repeatable: each call sends them again."""
-    from core.generator import Trades, trades
-    from core.made import Made, records
-    from infra.input_files import InputFile, Record
-    from infra.producer import produce as send
+    from core.sample_data.records import Made, records
+    from core.sample_data.trades import Trades, trades
+    from infra.kafka.input_files import InputFile, Record
+    from infra.kafka.producer import produce as send
 
     found = settings()
     declared = catalog(found).topic(topic)
@@ -107,7 +107,7 @@ def views(ctx: click.Context) -> None:
 @json_option
 def views_check() -> int:
     """Reports every mistake in the files of topics and views, with file and line."""
-    from flows.check import check
+    from flows.check_definitions import check
 
     problems = check(settings())
     emit(problems, _print_problems)

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from batch.land import Landed
-    from core.ident import Name
-    from flows.batch import BatchRun
-    from infra.control import Built, Claim, Publication
+    from core.identifiers import Name
+    from flows.batch_cycle import BatchRun
+    from infra.control.store import Built, Claim, Publication
 
 
 _GATE = {None: "not judged", True: "passed", False: "failed"}
@@ -56,16 +56,16 @@ def speed_stop() -> None:
 @json_option
 def speed_status() -> None:
     """Says what the last run does, and how far it is behind the log."""
-    from speed import control
+    from speed.process import lifecycle
 
-    emit(control.status(settings()), lambda state: out().print(state.line))
+    emit(lifecycle.status(settings()), lambda state: out().print(state.line))
 
 
 @speed.command("run")
 @click.argument("run")
 def speed_run(run: str) -> None:
     """Drives RUN in the foreground until it is told to stop; for clusters and for `speed start`."""
-    from core.ident import Name
+    from core.identifiers import Name
     from speed import job
 
     found = settings()
@@ -77,7 +77,7 @@ def speed_run(run: str) -> None:
 @json_option
 def batch(incremental: bool) -> None:
     """Claims a cut, lands the log, builds every view, judges the build, publishes."""
-    from flows.batch import run_batch
+    from flows.batch_cycle import run_batch
 
     found = settings()
     emit(run_batch(found, catalog(found), incremental=incremental), print_batch)
@@ -98,7 +98,7 @@ def claim() -> None:
 @json_option
 def land(build: str | None) -> None:
     """Copies the log up to the claimed cut into the archive."""
-    from flows import batch as flow
+    from flows import batch_cycle as flow
 
     found = settings()
     emit(flow.land_claim(found, catalog(found), build), _print_landed)
@@ -115,8 +115,8 @@ def build(
     name: str | None, incremental: bool, views: tuple[Name, ...] | None, start: datetime | None, end: datetime | None
 ) -> None:
     """Computes every view up to the claimed cut, or a range of windows of what is served; `gate` judges it."""
-    from flows import batch as flow
-    from flows.range import rebuild_range
+    from flows import batch_cycle as flow
+    from flows.range_rebuild import rebuild_range
 
     found = settings()
     if views is None and start is None and end is None:
@@ -133,7 +133,7 @@ def build(
 @json_option
 def publish(build: str | None, why: str) -> None:
     """Makes a build that passed its gate the served one."""
-    from flows import batch as flow
+    from flows import batch_cycle as flow
 
     found = settings()
     emit(flow.publish_claim(found, catalog(found), build, why=why), _print_publication)
@@ -143,7 +143,7 @@ def publish(build: str | None, why: str) -> None:
 @json_option
 def rebuild() -> None:
     """Brings lake, checkpoints and served views back from Kafka alone."""
-    from flows.rebuild import rebuild as bring_back
+    from flows.restore import rebuild as bring_back
 
     found = settings()
 

@@ -8,16 +8,16 @@ from typing import Any
 import click
 
 from core.catalog import Catalog
-from core.ident import Name
-from infra import progress
+from core.identifiers import Name
+from infra import progress_bar
 from infra.settings import Settings
-from infra.settings_file import load
+from infra.settings.sources import load
 
 
 def _note(ctx: click.Context, _option: click.Parameter, value: bool) -> bool:
     if value:
         ctx.find_root().meta["json"] = True
-        progress.silence()
+        progress_bar.silence()
     return value
 
 
@@ -57,6 +57,6 @@ def settings() -> Settings:
 
 def catalog(found: Settings) -> Catalog:
     """Every topic and view that these settings name."""
-    from infra import definitions
+    from infra.definitions import definition_files
 
-    return definitions.load(found)
+    return definition_files.load(found)

@@ -11,7 +11,7 @@ from cli.output import emit, out, table
 
 if TYPE_CHECKING:
     from batch.gate import Gated
-    from infra.checked import Checked
+    from infra.control.check_results import Checked
 
 
 @click.command()
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @json_option
 def gate(build: str | None) -> int:
     """Asks of what was built all that must hold before it may be published; exit 1 when it is refused."""
-    from flows import batch as flow
+    from flows import batch_cycle as flow
 
     found = settings()
     done = flow.gate_claim(found, catalog(found), build)
@@ -32,7 +32,7 @@ def gate(build: str | None) -> int:
 @json_option
 def quality(build: str | None) -> None:
     """Shows what the gate found of a build, check by check."""
-    from flows import batch as flow
+    from flows import batch_cycle as flow
 
     emit(flow.quality(settings(), build), _print_quality)
 

@@ -9,12 +9,12 @@ import click
 
 from cli.options import catalog, json_option, settings
 from cli.output import emit, out, table
-from core.ident import Name
+from core.identifiers import Name
 
 if TYPE_CHECKING:
-    from speed.quarantine import Broken, Quarantined
-    from speed.redrive import Redriven
-    from speed.repairs import Exported
+    from speed.quarantine.listing import Broken, Quarantined
+    from speed.quarantine.redrive import Redriven
+    from speed.quarantine.repair_file import Exported
 
 _TOPIC = click.option("--topic", type=Name, help="Only this topic.")
 
@@ -30,7 +30,7 @@ def quarantine() -> None:
 @json_option
 def quarantine_list(topic: Name | None, limit: int) -> None:
     """Lists quarantined records: where they are, which rules they broke, what they hold."""
-    from speed.quarantine import list_quarantined
+    from speed.quarantine.listing import list_quarantined
 
     emit(list_quarantined(settings(), topic=topic, limit=limit), _print_list)
 
@@ -53,8 +53,8 @@ def quarantine_digest(since: Name | None) -> None:
 @json_option
 def quarantine_export(file: Path, topic: Name | None, rule: str | None) -> None:
     """Writes quarantined records to FILE, one JSON object per line, to be repaired there."""
-    from speed.quarantine import held
-    from speed.repairs import export
+    from speed.quarantine.listing import held
+    from speed.quarantine.repair_file import export
 
     found = settings()
     emit(export(found, held(found, catalog(found), topic), file, rule), _print_exported)

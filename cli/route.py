@@ -8,10 +8,10 @@ import click
 
 from cli.options import catalog, json_option, settings
 from cli.output import emit, out
-from core.ident import Name
+from core.identifiers import Name
 
 if TYPE_CHECKING:
-    from flows.route import State
+    from flows.routes import State
 
 
 @click.group()
@@ -24,7 +24,7 @@ def route() -> None:
 @json_option
 def route_start(route: str) -> None:
     """Goes on copying to the topics of ROUTE, from offset 0 the first time."""
-    from flows import route as flow
+    from flows import routes as flow
 
     found = settings()
     emit(flow.start(found, catalog(found), Name(route)), _print)
@@ -35,7 +35,7 @@ def route_start(route: str) -> None:
 @json_option
 def route_stop(route: str) -> None:
     """Stops every run of ROUTE between two epochs."""
-    from flows import route as flow
+    from flows import routes as flow
 
     found = settings()
     emit(flow.stop(found, catalog(found), Name(route)), _print_all)
@@ -45,7 +45,7 @@ def route_stop(route: str) -> None:
 @json_option
 def route_status() -> None:
     """Says what every route's runs have copied, and how far they are behind the log."""
-    from flows import route as flow
+    from flows import routes as flow
 
     found = settings()
     emit(flow.status(found, catalog(found)), _print_all)
@@ -56,7 +56,7 @@ def route_status() -> None:
 @json_option
 def route_replay(route: str) -> None:
     """Copies the log from offset 0 again, into topics of a new run's own."""
-    from flows import route as flow
+    from flows import routes as flow
 
     found = settings()
     emit(flow.replay(found, catalog(found), Name(route)), _print)
@@ -68,7 +68,7 @@ def route_replay(route: str) -> None:
 @json_option
 def route_switch(route: str, run: str | None) -> None:
     """Hands the topics of ROUTE over to another run, at a recorded cut; nothing if the owner is as defined today."""
-    from flows import route as flow
+    from flows import routes as flow
 
     found = settings()
     emit(flow.switch(found, catalog(found), Name(route), Name(run) if run else None), _print)
@@ -79,7 +79,7 @@ def route_switch(route: str, run: str | None) -> None:
 @json_option
 def route_retire(run: str) -> None:
     """Ends RUN, which does not own its route's topics; topics of its own are deleted."""
-    from flows import route as flow
+    from flows import routes as flow
 
     found = settings()
     emit(flow.retire(found, catalog(found), Name(run)), _print)
@@ -89,7 +89,7 @@ def route_retire(run: str) -> None:
 @click.argument("run")
 def route_run(run: str) -> None:
     """Drives RUN in the foreground until it is told to stop; for clusters and for `route start`."""
-    from speed import route as job
+    from speed.routes import route_job as job
 
     found = settings()
     job.run_forever(found, catalog(found), Name(run))

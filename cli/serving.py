@@ -10,11 +10,11 @@ import click
 
 from cli.options import catalog, json_option, settings
 from cli.output import emit, plain, table, wants_json
-from core.ident import Name
+from core.identifiers import Name
 
 if TYPE_CHECKING:
-    from infra.control import Publication
-    from infra.trino import Result
+    from infra.control.store import Publication
+    from infra.trino.metastore import Result
 
 
 @click.command()
@@ -64,7 +64,7 @@ def get(view: str, key: tuple[str, ...], limit: int | None) -> None:
 @json_option
 def publications() -> None:
     """Lists what was made the served answer: when, by whom, why."""
-    from infra.control import publications as listed
+    from infra.control.store import publications as listed
 
     emit(listed(settings()), _print_publications)
 

@@ -16,8 +16,9 @@ from core.errors import Usage
 @json_option
 def setup() -> None:
     """Fetches and verifies the jars and Trino, once per user; Spark's classes are parsed once per clone."""
-    from flows.prepare import prepare
-    from infra import jars, object_store
+    from flows.warm_up import prepare
+    from infra.lake import object_store
+    from infra.runtime import jars
 
     found = settings()
     more = ("aws",) if object_store.wanted(found) else ()
@@ -57,8 +58,8 @@ def down() -> None:
 @json_option
 def status(lines: bool, every: int | None) -> int:
     """Servers, views and the ledger; exits 1 when anything is unhealthy, and says what."""
-    from flows.status import status as look
-    from flows.status import watch
+    from flows.overview import status as look
+    from flows.overview import watch
 
     found = settings()
     if lines:

@@ -9,7 +9,7 @@ from cli.output import out, table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from flows.status import Overview
+    from flows.overview import Overview
     from infra.local.stack import State
 
 

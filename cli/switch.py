@@ -9,17 +9,17 @@ import click
 from cli.options import archive_option, catalog, json_option, names, settings
 from cli.output import emit, out, table
 from cli.switch_plan import print_kappa_plan, print_lambda_plan
-from core.ident import Name
+from core.identifiers import Name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from flows.runs import Listed
     from flows.switch import Switched
-    from infra.comparisons import Comparison
-    from infra.control import Publication
-    from infra.endings import Ending
-    from speed.replay import Progress
+    from infra.control.comparisons import Comparison
+    from infra.control.run_endings import Ending
+    from infra.control.store import Publication
+    from speed.replay_state import Progress
 
 _RUN = click.option("--run", type=Name, help="The run (default: the replay that is not finished).")
 _RATE = click.option("--rate", type=click.IntRange(min=1), help="Most records a second.")
@@ -38,7 +38,7 @@ def replay() -> None:
 @json_option
 def replay_start(run: Name | None, views: tuple[Name, ...] | None, rate: int | None, from_archive: bool) -> None:
     """Starts a replay in the background, or goes on with the one that was begun."""
-    from flows import replay as flow
+    from flows import replays as flow
 
     found = settings()
     state = flow.start(found, catalog(found), run=run, rate=rate, from_archive=from_archive, views=views)
@@ -50,7 +50,7 @@ def replay_start(run: Name | None, views: tuple[Name, ...] | None, rate: int | N
 @archive_option
 def replay_run(run: Name | None, from_archive: bool) -> None:
     """Drives a replay in the foreground until it is told to stop; for clusters."""
-    from flows import replay as flow
+    from flows import replays as flow
 
     found = settings()
     flow.drive(found, catalog(found), run=run, from_archive=from_archive)
@@ -61,7 +61,7 @@ def replay_run(run: Name | None, from_archive: bool) -> None:
 @json_option
 def replay_status(run: Name | None) -> None:
     """Says how far a replay is, how fast it reads and how long it will take."""
-    from flows import replay as flow
+    from flows import replays as flow
 
     emit(flow.status(settings(), run), _print_progress)
 
@@ -72,7 +72,7 @@ def replay_status(run: Name | None) -> None:
 @json_option
 def replay_wait(run: Name | None, seconds: float | None) -> None:
     """Waits until a replay has caught up with the log."""
-    from flows import replay as flow
+    from flows import replays as flow
 
     emit(flow.wait(settings(), run, patience=seconds), _print_progress)
 
@@ -85,7 +85,7 @@ def replay_wait(run: Name | None, seconds: float | None) -> None:
 @json_option
 def replay_throttle(run: Name | None, rate: int) -> None:
     """Changes how fast a replay may read, while it runs."""
-    from flows import replay as flow
+    from flows import replays as flow
 
     emit(flow.limit(settings(), rate or None, run), _print_progress)
 
@@ -95,7 +95,7 @@ def replay_throttle(run: Name | None, rate: int) -> None:
 @json_option
 def replay_abandon(run: Name | None) -> None:
     """Stops a replay that never served, and frees what it held."""
-    from flows import replay as flow
+    from flows import replays as flow
 
     emit(flow.abandon(settings(), run), _print_ending)
 
@@ -105,7 +105,7 @@ def replay_abandon(run: Name | None) -> None:
 @json_option
 def compare(run: Name | None) -> int:
     """Builds every view at the end of an epoch of a run, and compares them cell by cell; exit 1 if one differs."""
-    from flows import replay as flow
+    from flows import replays as flow
     from flows import switch
 
     found = settings()

@@ -14,8 +14,8 @@ from cli.output import emit
 @json_option
 def demo() -> int:
     """Starts a fresh instance, sends real data through it, and shows that it comes back exact."""
-    from flows.demo import demo as run
-    from flows.demo_report import show
+    from flows.demo.report import show
+    from flows.demo.run import demo as run
 
     found = run(settings())
     emit(found, show)
@@ -26,8 +26,8 @@ def demo() -> int:
 @json_option
 def demo_airflow() -> int:
     """Starts a fresh instance in which Airflow publishes on its schedule and runs a whole reprocess."""
-    from flows.demo_airflow import demo_airflow as run
-    from flows.demo_airflow_report import show
+    from flows.demo.airflow import demo_airflow as run
+    from flows.demo.airflow_report import show
 
     found = run(settings())
     emit(found, show)
@@ -41,8 +41,8 @@ def demo_airflow() -> int:
 @json_option
 def bench(figures: tuple[str, ...], repeat: int, write: Path | None) -> int:
     """Measures FIGURES (default: all) on fresh instances, with their spread."""
-    from flows.bench import bench as run
-    from flows.bench import show
+    from flows.bench.run import bench as run
+    from flows.bench.run import show
 
     found = run(settings(), figures, repeat=repeat, write=write)
     emit(found, show)

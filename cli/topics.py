@@ -12,7 +12,7 @@ from cli.output import emit, table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from infra.topics import Applied
+    from infra.kafka.topics import Applied
 
 
 @click.group()
@@ -24,7 +24,7 @@ def topics() -> None:
 @json_option
 def apply() -> None:
     """Makes the cluster's topics what their files say: missing ones are made, others changed; none is ever shrunk."""
-    from infra import topics as cluster
+    from infra.kafka import topics as cluster
 
     found = settings()
     emit(cluster.apply(found, catalog(found)), _print)

@@ -11,14 +11,14 @@ from cli.output import emit, out
 from cli.switch import print_comparisons
 
 if TYPE_CHECKING:
-    from serving.tidy import Tidied
+    from serving.cleanup import Tidied
 
 
 @click.command()
 @json_option
 def drift() -> int:
     """Compares what is served, build and partials, with a full build, cell by cell; exit 1 if one differs."""
-    from flows.drift import drift as compare
+    from flows.verify import drift as compare
 
     found = settings()
     done = compare(found, catalog(found))
@@ -30,7 +30,7 @@ def drift() -> int:
 @json_option
 def tidy() -> None:
     """Frees builds and archives that nothing names any more, and sums up the small tables."""
-    from flows.tidy import tidy as free
+    from flows.cleanup import tidy as free
 
     found = settings()
     emit(free(found, catalog(found)), _print_tidied)

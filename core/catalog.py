@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from core.digest import route_digest, topic_digest, view_digest
 from core.errors import Usage
-from core.ident import Name
+from core.identifiers import Name
 from core.route import Route
 from core.topic import Topic
 from core.view import View

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from core.ident import Name
+from core.identifiers import Name
 
 
 @dataclass(frozen=True, order=True)

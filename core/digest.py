@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from dataclasses import Field, fields, is_dataclass
 from typing import Any
 
-from core import decode, partial, routing, units
-from core.ident import Name
+from core.compute import keyed, rollup, route_output
+from core.decoding import decode
+from core.identifiers import Name
 from core.route import Route
 from core.topic import Topic
 from core.view import Keyed, View
@@ -24,7 +25,7 @@ def topic_digest(topic: Topic) -> Name:
 
 def view_digest(view: View, topics: Mapping[Name, Topic]) -> Name:
     """Digest of what a view computes, with the decoders of its sources."""
-    semantics = units.SEMANTICS if isinstance(view, Keyed) else partial.SEMANTICS
+    semantics = keyed.SEMANTICS if isinstance(view, Keyed) else rollup.SEMANTICS
     sources = [topic_digest(topics[Name(source)]) for source in sorted(view.sources)]
     return _digest({"view": _plain(view), "sources": sources, "semantics": semantics})
 
@@ -32,7 +33,7 @@ def view_digest(view: View, topics: Mapping[Name, Topic]) -> Name:
 def route_digest(route: Route, topics: Mapping[Name, Topic]) -> Name:
     """Digest of where a route sends what, with the decoders of its sources."""
     sources = [topic_digest(topics[Name(source)]) for source in sorted(route.sources)]
-    return _digest({"route": _plain(route), "sources": sources, "semantics": routing.SEMANTICS})
+    return _digest({"route": _plain(route), "sources": sources, "semantics": route_output.SEMANTICS})
 
 
 def _digest(value: object) -> Name:

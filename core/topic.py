@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from core.dice import Dice
+from core.sample_data.draws import Dice
 
 EVENT_TIME = "event_time"  # of an event, whatever field it comes from
 FIELD_TYPES = ("string", "bigint", "boolean", "timestamp")  # and decimal(p,s)

@@ -6,19 +6,19 @@ from pathlib import Path
 
 from core.catalog import Catalog
 from core.cut import Cut
-from core.ident import Name
-from infra import control
+from core.identifiers import Name
+from infra.control import store
 from infra.settings import Settings
-from infra.spark import borrowed
-from speed import quarantine
-from speed.quarantine import Broken
-from speed.redrive import Redriven
-from speed.redrive import redrive as send_again
+from infra.spark.session import borrowed
+from speed.quarantine import listing
+from speed.quarantine.listing import Broken
+from speed.quarantine.redrive import Redriven
+from speed.quarantine.redrive import redrive as send_again
 
 
 def digest(settings: Settings, catalog: Catalog, since: Name | None = None) -> list[Broken]:
     """Quarantined records by topic and rule: all, or those after the cut of a build."""
-    return quarantine.digest(settings, catalog, control.claim_of(settings, since).cut if since else Cut())
+    return listing.digest(settings, catalog, store.claim_of(settings, since).cut if since else Cut())
 
 
 def redrive(settings: Settings, catalog: Catalog, file: Path) -> Redriven:

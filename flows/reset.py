@@ -12,14 +12,14 @@ from datetime import UTC, datetime
 
 from core.catalog import Catalog
 from core.cut import Cut
-from core.ident import Name
-from flows import replay, speed
-from infra import runs
-from infra.control import Publication
+from core.identifiers import Name
+from flows import replays, speed
+from infra.control import runs
+from infra.control.store import Publication
 from infra.settings import Settings
-from serving import repair, switch
+from serving import recover, switch
 from serving.publish import changed_since
-from speed import control, throttle
+from speed.process import lifecycle, throttle
 
 
 @dataclass(frozen=True)
@@ -37,13 +37,13 @@ def reset(settings: Settings, catalog: Catalog, *, from_archive: bool = False, w
 
     What was served before is what `lk rollback` goes back to. A reset that was the last change is only waited for.
     """
-    last = repair.last_done(settings)
+    last = recover.last_done(settings)
     already = last is not None and last.kind == "reset" and not _others(catalog, last)
     done = last if last and already else _reset(settings, catalog, from_archive=from_archive, why=why)
     evidence = json.loads(done.evidence)
     run = Name(evidence["run"])
-    control.start(settings, run)
-    replay.wait(settings, run)
+    lifecycle.start(settings, run)
+    replays.wait(settings, run)
     before = [Cut.of(cut) for cut in evidence["before"].values()]
     whole = max(done.at, _reached(settings, run, before) or done.at)
     outage = whole - datetime.fromisoformat(evidence["stopped"])
@@ -56,11 +56,11 @@ def _others(catalog: Catalog, last: Publication) -> bool:
 
 def _reset(settings: Settings, catalog: Catalog, *, from_archive: bool, why: str) -> Publication:
     """Whatever refuses a replay refuses this before the run that serves is stopped."""
-    run = replay.declared(settings, catalog, from_archive=from_archive).id
+    run = replays.declared(settings, catalog, from_archive=from_archive).id
     throttle.set_limit(settings, run, None)
     stopped = datetime.now(UTC)
     speed.stop(settings)
-    control.start(settings, run)
+    lifecycle.start(settings, run)
     return switch.reset(settings, catalog, run, stopped=stopped, why=why)
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from core.ident import Name
-from infra import runs
-from infra.endings import Ending, endings
-from infra.roles import roles, runs_of, serving_runs, target
+from core.identifiers import Name
+from infra.control import runs
+from infra.control.run_endings import Ending, endings
+from infra.control.run_roles import roles, runs_of, serving_runs, target
 from infra.settings import Settings
 from serving import retire as ending
-from speed import control
+from speed.process import lifecycle
 
 
 @dataclass(frozen=True)
@@ -42,12 +42,12 @@ def retire(settings: Settings, run: Name, *, final: bool = False, why: str = "lk
     """Stops a run that nothing names any more, and frees what it held."""
     named = serving_runs(settings) | (frozenset() if final else runs_of(target(settings)))
     if run not in named and run not in endings(settings):
-        control.stop(settings, runs.run(settings, run).id)
+        lifecycle.stop(settings, runs.run(settings, run).id)
     return ending.end(settings, run, "retired", why=why, final=final)
 
 
 def _going(settings: Settings, run: runs.Run, role: str) -> Listed:
-    state, last = control.status(settings, run.id), runs.last_epoch(settings, run.id)
+    state, last = lifecycle.status(settings, run.id), runs.last_epoch(settings, run.id)
     records = last.end.size if last else 0
     process = state.phase if state.alive else f"{state.phase} (no process)"
     return Listed(run.id, role, run.kind, process, state.epoch, records, state.behind, run.created_at, run.note)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from core.catalog import Catalog
-from core.changed import changed
 from core.cut import Cut
 from core.errors import Refused
-from core.ident import Name
-from infra import roles, runs
+from core.identifiers import Name
+from core.validation.definition_change import changed
+from infra.control import run_roles, runs
 from infra.settings import Settings
-from serving import repair
+from serving import recover
+from serving.promote import serve_run
 from serving.publish import changed_since, in_kappa
-from serving.takeover import serve_run
-from speed import control, driver
-from speed.control import State
+from speed.process import background, lifecycle
+from speed.process.lifecycle import State
 
 _SWITCHES = ("kappa", "lambda", "rollback")  # publications that leave the run before them warm
 
@@ -25,48 +25,48 @@ def start(settings: Settings, catalog: Catalog, *, new: bool = False) -> State:
     goes on serving until the new one has reached it in every partition, and is stopped then. A run that a switch left
     warm is started too. Raises Refused when the current run computes other definitions.
     """
-    current = roles.current(settings)
+    current = run_roles.current(settings)
     if new or current is None:
         return _fresh(settings, catalog)
-    control.require_same_definitions(catalog, runs.run(settings, current))
-    state = control.start(settings, current)
+    lifecycle.require_same_definitions(catalog, runs.run(settings, current))
+    state = lifecycle.start(settings, current)
     serve_run(settings, catalog, current, "lk speed start")
     for run in [*_others(settings, catalog, current), *_warm(settings, catalog)]:
-        control.start(settings, run)
+        lifecycle.start(settings, run)
     return state
 
 
 def stop(settings: Settings) -> State:
     """Stops every run that is going, each between two epochs."""
-    current = roles.current(settings)
+    current = run_roles.current(settings)
     for run in runs.runs(settings):
-        if run.id != current and driver.alive(settings, run.id):
-            control.stop(settings, run.id)
-    return control.stop(settings)
+        if run.id != current and background.alive(settings, run.id):
+            lifecycle.stop(settings, run.id)
+    return lifecycle.stop(settings)
 
 
 def published_cut(settings: Settings) -> Cut:
     """The cut of the build that is served; nothing (offset 0 everywhere) when none is."""
-    last = repair.last_done(settings)
+    last = recover.last_done(settings)
     pins = [pin for pin in last.pins.values() if pin.build] if last else []
     return max(pins, key=lambda pin: str(pin.build)).cut if pins else Cut()
 
 
 def _fresh(settings: Settings, catalog: Catalog) -> State:
-    run = control.declare(settings, catalog, _start(settings, catalog)).id
-    state = control.start(settings, run)
+    run = lifecycle.declare(settings, catalog, _start(settings, catalog)).id
+    state = lifecycle.start(settings, run)
     serve_run(settings, catalog, run, "lk speed start --new")
-    for other, role in roles.roles(settings).items():
-        if role in ("warm", "idle") and driver.alive(settings, other):
-            control.stop(settings, other)
+    for other, role in run_roles.roles(settings).items():
+        if role in ("warm", "idle") and background.alive(settings, other):
+            lifecycle.stop(settings, other)
     return state
 
 
 def _start(settings: Settings, catalog: Catalog) -> Cut:
     """The published cut; that of a build with today's definitions where served views are defined otherwise now."""
-    last = repair.last_done(settings)
+    last = recover.last_done(settings)
     if changed_since(last, catalog):
-        from flows.batch import build_anew  # brings Spark, which no other start needs here
+        from flows.batch_cycle import build_anew  # brings Spark, which no other start needs here
 
         return build_anew(settings, catalog).cut
     if last and in_kappa(last, catalog):
@@ -80,15 +80,15 @@ def _start(settings: Settings, catalog: Catalog) -> Cut:
 
 def _others(settings: Settings, catalog: Catalog, current: Name) -> list[Name]:
     """The other runs that serve: views that were switched, or could not be, stay with theirs."""
-    serving = roles.serving_runs(settings) - {current}
+    serving = run_roles.serving_runs(settings) - {current}
     known = [run for run in runs.runs(settings) if run.id in serving]
     return [run.id for run in known if not changed(catalog, run.views, run.decoders)]
 
 
 def _warm(settings: Settings, catalog: Catalog) -> list[Name]:
     """The runs that a switch left warm, but for those that compute other definitions: they cannot go on."""
-    last = repair.last_done(settings)
+    last = recover.last_done(settings)
     if last is None or last.kind not in _SWITCHES:
         return []
-    warm = [run for run in runs.runs(settings) if roles.roles(settings)[run.id] == "warm"]
+    warm = [run for run in runs.runs(settings) if run_roles.roles(settings)[run.id] == "warm"]
     return [run.id for run in warm if not changed(catalog, run.views, run.decoders)]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from core.catalog import Catalog
-from infra import topics
+from infra.kafka import topics
 from infra.local import stack
 from infra.settings import Settings
-from serving.repair import repair
+from serving.recover import repair
 
 
 def up(settings: Settings, catalog: Catalog, *asked: str) -> tuple[stack.State, ...]:

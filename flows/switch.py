@@ -11,19 +11,20 @@ from batch.gate import gate, insist
 from batch.land import land
 from core.catalog import Catalog
 from core.errors import Refused
-from core.ident import Name
-from flows import replay
-from flows.batch import BatchRun, batch_session, run_batch
+from core.identifiers import Name
+from flows import replays
+from flows.batch_cycle import BatchRun, batch_session, run_batch
 from flows.switch_plan import refuse_changed, refuse_mixed
-from infra import comparisons, faults, roles, runs
-from infra.comparisons import Comparison
-from infra.control import Publication
+from infra import faults
+from infra.control import comparisons, run_roles, runs
+from infra.control.comparisons import Comparison
+from infra.control.store import Publication
 from infra.settings import Settings
-from serving import repair, switch
+from serving import recover, switch
 from serving.compare import compare
 from serving.publish import changed_since
-from speed import control, throttle
-from speed import replay as replaying
+from speed import replay_state as replaying
+from speed.process import lifecycle, throttle
 
 
 @dataclass(frozen=True)
@@ -53,20 +54,20 @@ def to_kappa(
     began = time.monotonic()
     serving = run if run and _serves(settings, catalog, run) else _kappa_run(settings, catalog)
     if serving and (run == serving or (run is None and replaying.open_replay(settings, catalog) is None)):
-        last = repair.last_done(settings)
+        last = recover.last_done(settings)
         assert last is not None
         return Switched(last, serving, (), time.monotonic() - began, already=True)
-    chosen = run or replay.start(settings, catalog, rate=rate, from_archive=from_archive).run
+    chosen = run or replays.start(settings, catalog, rate=rate, from_archive=from_archive).run
     assert chosen is not None
     if run is not None:
-        control.start(settings, run)
-    replay.wait(settings, chosen)
+        lifecycle.start(settings, run)
+    replays.wait(settings, chosen)
     if not switch.compared(settings, catalog, chosen):
         prove(settings, catalog, chosen)
     found = comparisons.newest(settings, chosen)
     faults.reach("replay.4_before_switch")
     throttle.set_limit(settings, chosen, None)
-    control.start(settings, chosen)  # it may have died since; what is served must go on
+    lifecycle.start(settings, chosen)  # it may have died since; what is served must go on
     done = switch.to_kappa(settings, catalog, chosen, why=why)
     return Switched(done, chosen, tuple(found.values()), time.monotonic() - began, already=False)
 
@@ -86,8 +87,8 @@ def rollback(
 ) -> Publication:
     """Serves what was served before (publication ``leaving``), at once; then makes sure that its runs are driven."""
     done = switch.rollback(settings, catalog, why=why, leaving=leaving)
-    for run in sorted(roles.serving_runs(settings)):
-        control.start(settings, run)
+    for run in sorted(run_roles.serving_runs(settings)):
+        lifecycle.start(settings, run)
     return done
 
 
@@ -104,7 +105,7 @@ def prove(settings: Settings, catalog: Catalog, run: Name) -> list[Comparison]:
 
 def _kappa_run(settings: Settings, catalog: Catalog) -> Name | None:
     """The run that serves every view that can be switched alone, each as it is defined now."""
-    last = repair.last_done(settings)
+    last = recover.last_done(settings)
     pins = {view: pin for view, pin in last.pins.items() if view in catalog.reproducible} if last else {}
     found = {pin.run for pin in pins.values()}
     same = set(catalog.reproducible) <= pins.keys() and not changed_since(last, catalog)
@@ -113,13 +114,13 @@ def _kappa_run(settings: Settings, catalog: Catalog) -> Name | None:
 
 def _serves(settings: Settings, catalog: Catalog, run: Name) -> bool:
     """Whether a run serves every view that it could be switched for, alone."""
-    last, views = repair.last_done(settings), switch.same_views(catalog, runs.run(settings, run))
+    last, views = recover.last_done(settings), switch.same_views(catalog, runs.run(settings, run))
     pins = last.pins if last else {}
     return bool(views) and all(v in pins and (pins[v].mode, pins[v].run) == ("kappa", run) for v in views)
 
 
 def require_run(settings: Settings, run: Name) -> Name:
     """A run that can be compared: declared, and not ended."""
-    if roles.roles(settings).get(run) in ("abandoned", "retired"):
+    if run_roles.roles(settings).get(run) in ("abandoned", "retired"):
         raise Refused(f"run {run} has ended", where=f"run {run}", todo="`lk runs` lists them")
     return runs.run(settings, run).id

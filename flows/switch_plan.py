@@ -5,17 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core.catalog import Catalog
-from core.changed import refusal
 from core.errors import Refused
-from core.ident import Name
-from infra import control, delta, files, lake, roles, runs
-from infra.control import Built
-from infra.runs import Run
+from core.identifiers import Name
+from core.validation.definition_change import refusal
+from infra.control import run_roles, runs, store
+from infra.control.runs import Run
+from infra.control.store import Built
+from infra.lake import delta, files, table_paths
 from infra.settings import Settings
-from serving import repair
+from serving import recover
 from serving.publish import changed_since, in_kappa, kappa_views
-from speed import replay as replaying
-from speed.replay import Log
+from speed import replay_state as replaying
+from speed.replay_state import Log
 
 _READERS = "the old answer of a view until its text is replaced, then the new one; never an error, never a mix; "
 
@@ -66,7 +67,7 @@ def to_kappa(settings: Settings, catalog: Catalog, run: Name | None = None, *, f
     begun = runs.run(settings, run) if run else replaying.open_replay(settings, catalog)
     records, known = sum(log.end for log in logs), replaying.measured(settings)
     done = _done(settings, begun.id) if begun else 0
-    serving = roles.current(settings)
+    serving = run_roles.current(settings)
     return KappaPlan(
         mode=mode(settings),
         logs=logs,
@@ -74,7 +75,7 @@ def to_kappa(settings: Settings, catalog: Catalog, run: Name | None = None, *, f
         run=begun.id if begun else None,
         measured=known,
         seconds=(records - done) / known[1] if known else None,
-        bytes=files.size(lake.run(settings, serving)) if serving else None,
+        bytes=files.size(table_paths.run(settings, serving)) if serving else None,
         compared=tuple(view for view in catalog.reproducible if begun is None or view in begun.views),
         unswitched=_unswitched(settings, catalog, begun),
         readers=_READERS + "while a replay without --rate catches up, and during the proof, "
@@ -95,10 +96,10 @@ def to_lambda(settings: Settings, catalog: Catalog) -> LambdaPlan:
         logs=logs,
         records=records,
         to_land=sum(max(0, log.end - log.archived) for log in logs),
-        run=roles.current(settings),
+        run=run_roles.current(settings),
         measured=last[0].build if last else None,
         seconds=more * sum(built.seconds for built in last) if last else None,
-        bytes=int(more * sum(files.size(lake.batch(settings, b.view, b.build)) for b in last)) if last else None,
+        bytes=int(more * sum(files.size(table_paths.batch(settings, b.view, b.build)) for b in last)) if last else None,
         built=catalog.reproducible,
         unswitched=_unswitched(settings, catalog, None),
         readers=_READERS + f"during the build answers are up to {settings.yield_seconds:g} s older",
@@ -107,14 +108,14 @@ def to_lambda(settings: Settings, catalog: Catalog) -> LambdaPlan:
 
 def refuse_changed(settings: Settings, catalog: Catalog) -> None:
     """Raises Refused when the run that serves computes other definitions than there are now."""
-    others = changed_since(repair.last_done(settings), catalog)
+    others = changed_since(recover.last_done(settings), catalog)
     if others:
-        raise refusal(others, "the run that serves was declared", where=f"run {roles.current(settings)}")
+        raise refusal(others, "the run that serves was declared", where=f"run {run_roles.current(settings)}")
 
 
 def refuse_mixed(settings: Settings, catalog: Catalog) -> None:
     """Raises Refused when some views are in Kappa and some are not: no one run could go on under both."""
-    last = repair.last_done(settings)
+    last = recover.last_done(settings)
     some = kappa_views(last)
     if last and some and not in_kappa(last, catalog):
         raise Refused(
@@ -126,7 +127,7 @@ def refuse_mixed(settings: Settings, catalog: Catalog) -> None:
 
 def mode(settings: Settings) -> str:
     """What serves: lambda, kappa, batch, speed, or nothing; mixed where views differ."""
-    last = repair.last_done(settings)
+    last = recover.last_done(settings)
     found = sorted({pin.mode for pin in last.pins.values()}) if last else []
     return found[0] if len(found) == 1 else ("mixed: " + ", ".join(found) if found else "nothing")
 
@@ -135,8 +136,8 @@ def _last_build(settings: Settings) -> list[Built]:
     """Every view of the newest full build that is still there."""
     there = [
         built
-        for built in control.builds(settings)
-        if built.passed and built.how == "full" and delta.exists(lake.batch(settings, built.view, built.build))
+        for built in store.builds(settings)
+        if built.passed and built.how == "full" and delta.exists(table_paths.batch(settings, built.view, built.build))
     ]
     return [built for built in there if built.build == there[-1].build]
 
@@ -147,7 +148,7 @@ def _done(settings: Settings, run: Name) -> int:
 
 
 def _unswitched(settings: Settings, catalog: Catalog, run: Run | None) -> dict[Name, str]:
-    last = repair.last_done(settings)
+    last = recover.last_done(settings)
     served = last.pins if last else {}
     gone = {view: "its definition is not there any more" for view in served if view not in catalog.views}
     never = "it counts by processing time, which nothing gives again"

@@ -11,20 +11,23 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as fn
 
 from core.catalog import Catalog
+from core.compute.combine import comparable, merged
+from core.compute.compare_rows import differences, first, totals
+from core.compute.merge_sql import merge_sql
 from core.cut import Cut
-from core.differences import differences, first, totals
 from core.errors import Refused
-from core.ident import Name
-from core.merge import merge_sql
-from core.parts import comparable, merged
+from core.identifiers import Name
 from core.view import ROWS, View
-from infra import comparisons, control, faults, lake, runs, scan, trino
-from infra.comparisons import Comparison
-from infra.control import Claim, Pin
-from infra.progress import bar
-from infra.runs import HEAD, Run
+from infra import faults
+from infra.control import comparisons, runs, store
+from infra.control.comparisons import Comparison
+from infra.control.runs import HEAD, Run
+from infra.control.store import Claim, Pin
+from infra.lake import parquet_scan, table_paths
+from infra.progress_bar import bar
 from infra.settings import Settings
-from serving import change, texts
+from infra.trino import metastore
+from serving import replace_views, view_sql
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -41,7 +44,7 @@ def compare(spark: SparkSession, settings: Settings, catalog: Catalog, claim: Cl
     views = [view for view, digest in run.views.items() if claim.views.get(view) == digest]
     pins = {view: _alone(catalog.view(view), run) for view in views}
     found = []
-    with control.hold(settings, "batch") as lease, bar("comparing", len(views), "") as done:
+    with store.hold(settings, "batch") as lease, bar("comparing", len(views), "") as done:
         for one in _each(spark, settings, catalog, claim, pins):
             comparisons.add(settings, lease, one)
             found.append(one)
@@ -57,7 +60,7 @@ def drift(
     It proves nothing about the run alone, so it is no evidence for a switch, and is not written.
     """
     found = []
-    with control.hold(settings, "batch"), bar("comparing", len(pins), "") as done:
+    with store.hold(settings, "batch"), bar("comparing", len(pins), "") as done:
         for one in _each(spark, settings, catalog, claim, pins):
             found.append(one)
             done(len(found))
@@ -65,7 +68,7 @@ def drift(
 
 
 def _alone(view: View, run: Run) -> Pin:
-    return Pin(None, run.id, HEAD - 1, Cut(), run.views[Name(view.name)], "kappa", texts.shape(view))
+    return Pin(None, run.id, HEAD - 1, Cut(), run.views[Name(view.name)], "kappa", view_sql.shape(view))
 
 
 def _each(
@@ -75,7 +78,7 @@ def _each(
     assert claim.run is not None
     run = runs.run(settings, claim.run)
     for view in pins:
-        change.register_pair(settings, view, claim.build, run.id)
+        replace_views.register_pair(settings, view, claim.build, run.id)
     for view, pin in pins.items():
         faults.reach("replay.3_in_compare")
         gaps = any(catalog.topic(source).compacted for source in catalog.view(view).sources)
@@ -86,7 +89,7 @@ def _compare(
     spark: SparkSession, settings: Settings, view: View, claim: Claim, run: Run, pin: Pin, *, gaps: bool
 ) -> Comparison:
     began, name = time.monotonic(), Name(view.name)
-    build = scan.table(spark, lake.batch(settings, name, claim.build))
+    build = parquet_scan.table(spark, table_paths.batch(settings, name, claim.build))
     whole = merged(view, _pinned(spark, settings, view, claim, pin))
     found = differences(view, comparable(view, build, gaps=gaps), comparable(view, whole, gaps=gaps)).persist()
     try:
@@ -114,12 +117,12 @@ def _pinned(spark: SparkSession, settings: Settings, view: View, claim: Claim, p
     """The rows that a pin names up to the claimed epoch; those of its build come before every epoch."""
     assert pin.run is not None
     name, columns = Name(view.name), [*(column.name for column in view.stored_columns), "last_epoch"]
-    parts = spark.read.format("delta").load(lake.speed(settings, pin.run, name))
+    parts = spark.read.format("delta").load(table_paths.speed(settings, pin.run, name))
     _refuse_crossing(parts, claim, name)
     after = parts.where((fn.col("first_epoch") > pin.epoch) & (fn.col("last_epoch") <= claim.epoch)).select(*columns)
     if pin.build is None:
         return after
-    base = scan.table(spark, lake.batch(settings, name, pin.build))
+    base = parquet_scan.table(spark, table_paths.batch(settings, name, pin.build))
     return after.unionByName(base.withColumn("last_epoch", fn.lit(pin.epoch).cast("bigint")).select(*columns))
 
 
@@ -136,10 +139,10 @@ def _refuse_crossing(parts: DataFrame, claim: Claim, view: Name) -> None:
 def _trino_agrees(settings: Settings, view: View, claim: Claim, pin: Pin, *, gaps: bool) -> bool:
     """The merge that Trino would run gives as many rows as the build, with the same hash over all stored columns."""
     digest = claim.views[Name(view.name)]
-    build = Pin(claim.build, None, HEAD, claim.cut, digest, "batch", texts.shape(view))
-    sides = [texts.parts(view, build), texts.parts(view, pin, newest=claim.epoch)]
+    build = Pin(claim.build, None, HEAD, claim.cut, digest, "batch", view_sql.shape(view))
+    sides = [view_sql.parts(view, build), view_sql.parts(view, pin, newest=claim.epoch)]
     columns = [column.name for column in view.stored_columns if not (gaps and column.name == ROWS)]
-    answers = [trino.query(settings, _hash_sql(view, parts, columns)).rows for parts in sides]
+    answers = [metastore.query(settings, _hash_sql(view, parts, columns)).rows for parts in sides]
     return answers[0] == answers[1]
 
 

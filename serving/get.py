@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from core.catalog import Catalog
 from core.errors import Usage
-from core.ident import Name, quoted
-from infra import trino
-from infra.served import SERVING
+from core.identifiers import Name, quoted
 from infra.settings import Settings
-from infra.trino import CATALOG, Result
+from infra.trino import metastore
+from infra.trino.metastore import CATALOG, Result
+from infra.trino.served_views import SERVING
 
 _TRINO = {"string": "varchar", "int": "integer", "timestamp": "timestamp(3) with time zone"}
 
@@ -31,8 +31,8 @@ def get(settings: Settings, catalog: Catalog, view: Name, values: Sequence[str],
     most = f" LIMIT {limit:d}" if limit is not None else ""
     sql = f"SELECT * FROM {quoted(CATALOG, SERVING, view)} WHERE {where}{order}{most}"  # noqa: S608 - made from Names
     try:
-        return trino.query(settings, sql, list(values))
-    except trino.SqlRefused as e:
+        return metastore.query(settings, sql, list(values))
+    except metastore.SqlRefused as e:
         if e.code == "INVALID_CAST_ARGUMENT":
             raise Usage(e.what, where=f"view {view}", todo="give a value of the key's type") from None
         raise

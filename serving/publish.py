@@ -9,15 +9,16 @@ from typing import Any
 import pyarrow.compute as pc
 
 from core.catalog import Catalog
-from core.changed import changed, refusal
 from core.cut import Cut
 from core.errors import Refused
-from core.ident import Name
-from infra import control, delta, lake, runs
-from infra.control import Claim, Pin, Publication
-from infra.leases import Lease
+from core.identifiers import Name
+from core.validation.definition_change import changed, refusal
+from infra.control import runs, store
+from infra.control.store import Claim, Pin, Publication
+from infra.lake import delta, table_paths
+from infra.lake.leases import Lease
 from infra.settings import Settings
-from serving import change, repair, texts
+from serving import recover, replace_views, view_sql
 
 
 @dataclass(frozen=True)
@@ -45,14 +46,14 @@ def publish(
     end of an epoch of the run, a partition would go back, or Kappa serves (unless ``to_lambda``); then what is served
     stays as it is.
     """
-    with control.hold(settings, "control") as lease:
+    with store.hold(settings, "control") as lease:
         now = current(settings, catalog, lease)
         if not to_lambda:
             _refuse_in_kappa(now, catalog, build)
-        claim = control.claim_of(settings, build)
+        claim = store.claim_of(settings, build)
         evidence = _evidence(settings, catalog, claim)
         pins, kept = _build_pins(settings, catalog, claim, now, [] if to_lambda else kappa_views(now.last))
-        change.register_archives(settings, claim.decoders)
+        replace_views.register_archives(settings, claim.decoders)
         if now.last and pins == now.last.pins:
             return now.last
         if not rollback:
@@ -63,19 +64,21 @@ def publish(
             evidence["kept"] = kept
         texts_kept = {view: now.texts[view] for view in pins if view in now.pins and pins[view] == now.pins[view]}
         kind = "rollback" if rollback else "lambda" if to_lambda else "build"
-        return change.change(settings, catalog, lease, kind, pins, why=why, who=who, evidence=evidence, kept=texts_kept)
+        return replace_views.change(
+            settings, catalog, lease, kind, pins, why=why, who=who, evidence=evidence, kept=texts_kept
+        )
 
 
 def current(settings: Settings, catalog: Catalog, lease: Lease) -> Now:
     """What is served now: an open intent is finished or reverted, and views that say anything else are made again."""
-    repair.finish_open_intent(settings, catalog, lease)
-    repair.rebuild_broken_views(settings, catalog, lease)
+    recover.finish_open_intent(settings, catalog, lease)
+    recover.rebuild_broken_views(settings, catalog, lease)
     return said(settings)
 
 
 def said(settings: Settings) -> Now:
     """What the last publication says that is served."""
-    last = repair.last_done(settings)
+    last = recover.last_done(settings)
     if last is None:
         return Now(None)
     return Now(last, last.pins, {view: last.texts[view] for view in last.pins})
@@ -117,7 +120,7 @@ def served_ends(settings: Settings, pins: Mapping[Name, Pin]) -> dict[Name, Cut]
 
 def _evidence(settings: Settings, catalog: Catalog, claim: Claim) -> dict[str, Any]:
     """The gate's rows of the build; every view of the claim must have passed, with today's definition."""
-    rows = {b.view: b for b in control.builds(settings) if b.build == claim.build}
+    rows = {b.view: b for b in store.builds(settings) if b.build == claim.build}
     missing = [view for view in claim.views if view not in rows or not rows[view].passed]
     if missing:
         raise Refused(
@@ -159,7 +162,7 @@ def _build_pins(
             cut=claim.cut,
             digest=digest,
             mode="lambda" if fits else "batch",
-            shape=texts.shape(catalog.view(view)),
+            shape=view_sql.shape(catalog.view(view)),
         )
     if len(kept) == len(wanted):
         others = [f"view {view}" for view in kept]
@@ -220,7 +223,7 @@ def check_crossing(settings: Settings, pins: Mapping[Name, Pin]) -> None:
     for view, pin in pins.items():
         if pin.run is None:
             continue
-        path = lake.speed(settings, pin.run, view)
+        path = table_paths.speed(settings, pin.run, view)
         crossing = (pc.field("first_epoch") <= pin.epoch) & (pc.field("last_epoch") > pin.epoch)
         found = delta.read(path, columns=["first_epoch", "last_epoch"], filters=crossing)
         if found.num_rows:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from infra import trino
-from infra.served import SERVING
 from infra.settings import Settings
-from infra.trino import Result
+from infra.trino import metastore
+from infra.trino.metastore import Result
+from infra.trino.served_views import SERVING
 
 
 def query(settings: Settings, sql: str) -> Result:
     """Runs one statement in Trino, catalog lake, schema serving; rows are typed Python values."""
-    return trino.query(settings, sql, schema=SERVING)
+    return metastore.query(settings, sql, schema=SERVING)

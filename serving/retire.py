@@ -6,13 +6,16 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from core.errors import Refused
-from core.ident import Name, joined
-from infra import control, files, kafka, lake, leases, runs, trino
-from infra.endings import Ending, add, endings
-from infra.holder import person
-from infra.roles import runs_of, target
+from core.identifiers import Name, joined
+from infra.control import runs, store
+from infra.control.run_endings import Ending, add, endings
+from infra.control.run_roles import runs_of, target
+from infra.kafka import kafka_admin
+from infra.lake import files, leases, table_paths
+from infra.lake.process_identity import person
 from infra.settings import Settings
-from serving import repair
+from infra.trino import metastore
+from serving import recover
 
 _SWITCH = "switch first: `lk switch lambda`, `lk switch kappa`; a view of processing time stays with its run"
 
@@ -26,7 +29,7 @@ def end(
     a process drives it. An ended run is freed again where a crash left something.
     """
     declared = runs.run(settings, run)
-    with control.hold(settings, "control") as lease:
+    with store.hold(settings, "control") as lease:
         _refuse_named(settings, run, final=final)
         known = endings(settings).get(run)
         if known is None:
@@ -37,7 +40,7 @@ def end(
 
 
 def _refuse_named(settings: Settings, run: Name, *, final: bool) -> None:
-    intent, back, last = repair.open_intent(settings), target(settings), repair.last_done(settings)
+    intent, back, last = recover.open_intent(settings), target(settings), recover.last_done(settings)
     serves = sorted(view for view, pin in last.pins.items() if pin.run == run) if last else []
     holder = leases.holder(settings, f"run_{run}")
     reasons = [
@@ -57,10 +60,10 @@ def _refuse_named(settings: Settings, run: Name, *, final: bool) -> None:
 
 def _free(settings: Settings, run: runs.Run) -> None:
     """Each step can be done again. Trino forgets a table before its files go."""
-    known = trino.tables(settings, "speed")
+    known = metastore.tables(settings, "speed")
     for view in run.views:
         if ("speed", joined(view, run.id)) in known:
-            trino.unregister(settings, "speed", joined(view, run.id))
-    files.remove(lake.run(settings, run.id))
-    files.remove(lake.checkpoint(settings, run.id))
-    kafka.forget_group(settings, run.id)
+            metastore.unregister(settings, "speed", joined(view, run.id))
+    files.remove(table_paths.run(settings, run.id))
+    files.remove(table_paths.checkpoint(settings, run.id))
+    kafka_admin.forget_group(settings, run.id)

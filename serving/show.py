@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from core.catalog import Catalog
+from core.compute.merge_sql import serving_sql
 from core.errors import Refused, Usage
-from core.ident import Name, quoted
-from core.merge import serving_sql
+from core.identifiers import Name, quoted
 from core.view import View
-from infra import control, delta, lake, trino
-from infra.control import Pin
-from infra.served import SERVING
+from infra.control import store
+from infra.control.store import Pin
+from infra.lake import delta, table_paths
 from infra.settings import Settings
-from infra.trino import CATALOG, Result
-from serving import texts
+from infra.trino import metastore
+from infra.trino.metastore import CATALOG, Result
+from infra.trino.served_views import SERVING
+from serving import view_sql
 
 
 def show(
@@ -27,11 +29,11 @@ def show(
     keys = ", ".join(f'"{column.name}"' for column in definition.key_columns)
     order = f" ORDER BY {keys}" if keys else ""
     most = f" LIMIT {limit:d}" if limit is not None else ""
-    return trino.query(settings, f"SELECT * FROM ({source}){order}{most}")  # noqa: S608 - made from Names
+    return metastore.query(settings, f"SELECT * FROM ({source}){order}{most}")  # noqa: S608 - made from Names
 
 
 def _published(settings: Settings, catalog: Catalog, view: View, seq: int) -> str:
-    found = [p for p in control.publications(settings) if p.seq == seq and p.state == "done"]
+    found = [p for p in store.publications(settings) if p.seq == seq and p.state == "done"]
     if not found:
         raise Usage(f"there is no publication {seq}", todo="see `lk publications`")
     pin: Pin | None = found[0].pins.get(Name(view.name))
@@ -47,11 +49,11 @@ def _published(settings: Settings, catalog: Catalog, view: View, seq: int) -> st
             where=f"then {pin.digest}, now {catalog.digest(view.name)}",
             todo=f"read its table, batch.{view.name}__{pin.build}, with `lk query`",
         )
-    if not delta.exists(lake.batch(settings, Name(view.name), pin.build)):
+    if not delta.exists(table_paths.batch(settings, Name(view.name), pin.build)):
         raise Refused(
             f"build {pin.build}, which publication {seq} pinned, is not kept any more",
             where="`lk tidy` frees what nothing serves",
             todo="choose a later publication: `lk publications`",
         )
     only_build = Pin(pin.build, None, -1, pin.cut, pin.digest, "batch", pin.shape)
-    return serving_sql(view, texts.parts(view, only_build))
+    return serving_sql(view, view_sql.parts(view, only_build))

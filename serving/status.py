@@ -8,18 +8,20 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from core.catalog import Catalog
-from core.changed import ways
 from core.cut import Cut
 from core.errors import LkError
-from core.ident import Name
-from infra import kafka, leases, served
-from infra.control import Pin
-from infra.newest import newest_timestamp
-from infra.served import Served
+from core.identifiers import Name
+from core.validation.definition_change import ways
+from infra.control.store import Pin
+from infra.kafka import kafka_admin
+from infra.kafka.record_timestamps import newest_timestamp
+from infra.lake import leases
 from infra.settings import Settings
-from serving import change, ledger, repair
-from serving.ledger import Line, Reach, ViewLine
+from infra.trino import served_views
+from infra.trino.served_views import Served
+from serving import reconcile, recover, replace_views
 from serving.publish import changed_since
+from serving.reconcile import Line, Reach, ViewLine
 
 
 @dataclass(frozen=True)
@@ -54,18 +56,18 @@ class Status:
 def status(settings: Settings, catalog: Catalog) -> Status:
     """Reads the state of everything that is served; what cannot be read is a reason in ``unhealthy``."""
     wrong: list[str] = []
-    intent = repair.open_intent(settings)
+    intent = recover.open_intent(settings)
     if intent:
         wrong.append(f"publication {intent.seq} was begun and not finished: `lk up` finishes or reverts it")
-    last = repair.last_done(settings)
+    last = recover.last_done(settings)
     if last is None:
         return Status((), (), (), (*wrong, "nothing is published yet: `lk speed start`, or `lk batch`"))
     pins = {view: pin for view, pin in last.pins.items() if view in catalog.views}
     with _reasons(wrong):
-        wrong += _wrong_texts(served.served(settings, pins), pins)
+        wrong += _wrong_texts(served_views.served(settings, pins), pins)
     wrong += _stopped(settings, pins)
-    reaches = {view: ledger.reach(settings, view, pin) for view, pin in pins.items()}
-    lines = ledger.lines(catalog, reaches)
+    reaches = {view: reconcile.reach(settings, view, pin) for view, pin in pins.items()}
+    lines = reconcile.lines(catalog, reaches)
     wrong += [_broken(line) for line in lines if not line.ok]
     others = changed_since(last, catalog)
     wrong += [f"served as defined before: {', '.join(others)}; {ways()}"] if others else []
@@ -80,7 +82,7 @@ def _wrong_texts(found: dict[Name, Served], pins: dict[Name, Pin]) -> list[str]:
     for view, pin in pins.items():
         if view not in found or found[view].broken:
             wrong.append(f"view {view} is missing or cannot be read: `lk up` makes it again")
-        elif not change.same(found[view], pin):
+        elif not replace_views.same(found[view], pin):
             wrong.append(f"view {view} does not serve what was published: `lk up` makes it again")
     return wrong
 
@@ -102,7 +104,7 @@ def _broken(line: Line) -> str:
 
 def _rows(settings: Settings, catalog: Catalog, reaches: dict[Name, Reach], wrong: list[str]) -> tuple[ViewLine, ...]:
     with _reasons(wrong):
-        lines = ledger.view_lines(settings, catalog, reaches)
+        lines = reconcile.view_lines(settings, catalog, reaches)
         wrong += [f"view {x.view} serves {x.served} rows, {x.counted} were counted" for x in lines if not x.ok]
         return lines
     return ()
@@ -115,7 +117,7 @@ def _states(
     times: dict[tuple[Name, int, int], datetime] = {}
     with _reasons(wrong):
         sources = catalog.sources(reaches)
-        ends = kafka.ends(settings, [topic for topic in sources if topic in kafka.topics(settings)])
+        ends = kafka_admin.ends(settings, [topic for topic in sources if topic in kafka_admin.topics(settings)])
         points = {row for v, r in reaches.items() for row in r.end.only(catalog.view(v).sources).ends}
         times = newest_timestamp(settings, points)
     states = []

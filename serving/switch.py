@@ -9,21 +9,21 @@ from datetime import datetime
 from typing import Any
 
 from core.catalog import Catalog
-from core.changed import changed, refusal
 from core.cut import Cut
 from core.errors import Refused
-from core.ident import Name
-from infra import comparisons, control, runs
-from infra.comparisons import Comparison
-from infra.control import Mode, Pin, Publication
-from infra.endings import endings
-from infra.roles import target
-from infra.runs import HEAD, Run
+from core.identifiers import Name
+from core.validation.definition_change import changed, refusal
+from infra.control import comparisons, runs, store
+from infra.control.comparisons import Comparison
+from infra.control.run_endings import endings
+from infra.control.run_roles import target
+from infra.control.runs import HEAD, Run
+from infra.control.store import Mode, Pin, Publication
 from infra.settings import Settings
-from serving import change, texts
+from serving import replace_views, view_sql
+from serving.promote import PATIENCE, reached
 from serving.publish import Now, check_crossing, current, in_kappa, said, served_ends
-from serving.repair import finish_open_intent
-from serving.takeover import PATIENCE, reached
+from serving.recover import finish_open_intent
 
 ALL = HEAD - 1  # the epoch before a run's first: pins all of its partials
 
@@ -37,7 +37,7 @@ def to_kappa(
     TryAgain when the run has not caught up after ``patience`` seconds; then what is served stays as it is.
     """
     declared = runs.run(settings, run)
-    with control.hold(settings, "control") as lease:
+    with store.hold(settings, "control") as lease:
         now = current(settings, catalog, lease)
         _refuse_ended(settings, frozenset({run}))
         proof = _proof(settings, catalog, declared)
@@ -49,7 +49,7 @@ def to_kappa(
         evidence = {"run": run, "proof": {view: _told(one) for view, one in proof.items()}, "kept": sorted(kept)}
         with reached(settings, catalog, declared, moved, now, patience):
             check_crossing(settings, moved)
-            return change.change(
+            return replace_views.change(
                 settings, catalog, lease, "kappa", pins, why=why, who=who, evidence=evidence, kept=kept
             )
 
@@ -62,7 +62,7 @@ def reset(
     ``stopped`` is when what served before was stopped; it is kept with where each view ended then.
     """
     declared = runs.run(settings, run)
-    with control.hold(settings, "control") as lease:
+    with store.hold(settings, "control") as lease:
         now = current(settings, catalog, lease)
         mode: Mode = "kappa" if in_kappa(now.last, catalog) else "speed"
         moved = {view: replace(_pin(catalog, declared, view), mode=mode) for view in declared.views}
@@ -73,7 +73,9 @@ def reset(
         before = {view: end.only(catalog.view(view).sources).as_dict() for view, end in ends.items()}
         kept = {view: now.texts[view] for view in pins if view not in moved}
         evidence = {"run": run, "stopped": stopped.isoformat(), "before": before}
-        return change.change(settings, catalog, lease, "reset", pins, why=why, who=who, evidence=evidence, kept=kept)
+        return replace_views.change(
+            settings, catalog, lease, "reset", pins, why=why, who=who, evidence=evidence, kept=kept
+        )
 
 
 def rollback(
@@ -85,7 +87,7 @@ def rollback(
     from, which makes it safe to repeat: gone back from already gives that publication. Raises Refused when any other
     one is served.
     """
-    with control.hold(settings, "control") as lease:
+    with store.hold(settings, "control") as lease:
         finish_open_intent(settings, catalog, lease)
         now = said(settings)
         if now.last and leaving not in (None, now.last.seq):
@@ -100,7 +102,9 @@ def rollback(
         evidence = {"back_to": before.seq, "from": now.last.seq, "behind": _behind(settings, now, before)}
         kept = {view: before.texts[view] for view in before.pins}
         pins = dict(before.pins)
-        return change.change(settings, catalog, lease, "rollback", pins, why=why, who=who, evidence=evidence, kept=kept)
+        return replace_views.change(
+            settings, catalog, lease, "rollback", pins, why=why, who=who, evidence=evidence, kept=kept
+        )
 
 
 def _gone_back(last: Publication, leaving: int | None) -> Publication:
@@ -152,7 +156,7 @@ def _proof(settings: Settings, catalog: Catalog, run: Run) -> Mapping[Name, Comp
 
 def _refuse_ungated(settings: Settings, builds: Mapping[Name, Name]) -> None:
     """What was compared with must have passed its gate: a run that equals a bad build is as bad."""
-    passed = {(one.build, one.view) for one in control.builds(settings) if one.passed}
+    passed = {(one.build, one.view) for one in store.builds(settings) if one.passed}
     missing = {view: build for view, build in builds.items() if (build, view) not in passed}
     if missing:
         build = next(iter(missing.values()))
@@ -173,7 +177,7 @@ def _difference(one: Comparison) -> str:
 
 
 def _pin(catalog: Catalog, run: Run, view: Name) -> Pin:
-    return Pin(None, run.id, ALL, Cut(), run.views[view], "kappa", texts.shape(catalog.view(view)))
+    return Pin(None, run.id, ALL, Cut(), run.views[view], "kappa", view_sql.shape(catalog.view(view)))
 
 
 def _told(one: Comparison) -> dict[str, Any]:

@@ -13,19 +13,24 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from core.catalog import Catalog
 from core.errors import LkError, Refused, TryAgain
-from core.ident import Name
-from infra import kafka, lake, leases, runs, sparks
-from infra.kafka_records import source_options
-from infra.roles import Serving
-from infra.runs import Run
+from core.identifiers import Name
+from infra.control import runs
+from infra.control.run_roles import Serving
+from infra.control.runs import Run
+from infra.kafka import kafka_admin
+from infra.kafka.spark_source import source_options
+from infra.lake import leases, table_paths
+from infra.runtime import spark_versions
 from infra.settings import Settings
-from infra.spark import session, with_more_tasks
-from speed import control, precedence, progress, tables, throttle
-from speed.epoch import Compute
-from speed.foreground import first_line, foreground
-from speed.head import keep_history, replay_head
-from speed.maintenance import Maintenance
-from speed.sink import Sink, Stopped, require_same_topics
+from infra.spark.session import session, with_more_tasks
+from speed.epoch import offset_log
+from speed.epoch.archive_prefix import keep_history, replay_head
+from speed.epoch.commit import Sink, Stopped, require_same_topics
+from speed.epoch.compute_epoch import Compute
+from speed.process import lifecycle, priority, throttle
+from speed.process.run_until_stopped import first_line, foreground
+from speed.tables import schemas
+from speed.tables.maintenance import Maintenance
 
 CONF = {
     "spark.sql.adaptive.enabled": "false",
@@ -42,7 +47,7 @@ CONF = {
 # This one does not exclude a second writer; the run's lease does, and what a late one wrote is refused.
 _LOCAL_CHECKPOINT = {
     "spark.sql.streaming.checkpointFileManagerClass": (
-        f"{sparks.installed().checkpoints}.FileSystemBasedCheckpointFileManager"
+        f"{spark_versions.installed().checkpoints}.FileSystemBasedCheckpointFileManager"
     ),
 }
 _LOOK = 1.0  # seconds between two looks at who serves, at the limit and at the query; a signal is heeded at once
@@ -74,7 +79,7 @@ def _drive(settings: Settings, catalog: Catalog, run: Name, stop: threading.Even
         conf |= {"spark.master": with_more_tasks(settings.spark_master, _MORE_TASKS)}
     spark = session(settings, _app(run), conf)
     with driving(spark, settings, catalog, declared) as (query, sink):
-        progress.write_state(settings, run, "running", epoch=_last(settings, run))
+        offset_log.write_state(settings, run, "running", epoch=_last(settings, run))
         serving = Serving(settings, run)
         while True:
             sink.serving = serving.now()
@@ -101,11 +106,11 @@ def driving(
     spark: SparkSession, settings: Settings, catalog: Catalog, run: Run
 ) -> Iterator[tuple[StreamingQuery, Sink]]:
     """The started query of a run, under the run's lease; leaving the block stops it at once."""
-    lake.open_lake(settings)
+    table_paths.open_lake(settings)
     _check(settings, catalog, run)
     with leases.hold(settings, f"run_{run.id}") as lease:
-        tables.create(settings, catalog, run)
-        for path in tables.paths(settings, catalog, run):
+        schemas.create(settings, catalog, run)
+        for path in schemas.paths(settings, catalog, run):
             leases.fence(lease, path)
         _check_checkpoint(settings, run)
         keep_history(spark, settings, catalog, run, lease)
@@ -116,7 +121,7 @@ def driving(
         try:
             yield query, sink
         finally:
-            precedence.claim(settings, run.id, wanted=False)
+            priority.claim(settings, run.id, wanted=False)
             sink.stopping.set()
             for active in spark.streams.active:
                 active.stop()
@@ -143,7 +148,7 @@ def raise_reason(sink: Sink, error: Any) -> None:
         raise failure
     text = str(failure or error)
     try:
-        require_same_topics(sink.run, kafka.topic_ids(sink.settings, sink.run.topics))
+        require_same_topics(sink.run, kafka_admin.topic_ids(sink.settings, sink.run.topics))
         _check_begins(sink.settings, sink.run)
     except TryAgain:
         raise TryAgain(
@@ -171,18 +176,18 @@ def _start(spark: SparkSession, settings: Settings, sink: Sink) -> StreamingQuer
     }
     records = spark.readStream.format("kafka").options(**options).load()
     writer = records.writeStream.foreachBatch(sink).queryName(str(run.id)).trigger(processingTime=settings.trigger)
-    return writer.option("checkpointLocation", lake.checkpoint(settings, run.id)).start()
+    return writer.option("checkpointLocation", table_paths.checkpoint(settings, run.id)).start()
 
 
 def _starting(settings: Settings, run: Run) -> dict[str, dict[str, int]]:
     """An explicit offset for every partition; "earliest" would hide a head that is gone."""
-    counts = kafka.partitions(settings, run.topics)
+    counts = kafka_admin.partitions(settings, run.topics)
     return {str(topic): {str(p): run.origin.end(topic, p) for p in range(count)} for topic, count in counts.items()}
 
 
 def _check(settings: Settings, catalog: Catalog, run: Run) -> None:
-    control.require_same_definitions(catalog, run)
-    require_same_topics(run, kafka.topic_ids(settings, run.topics))
+    lifecycle.require_same_definitions(catalog, run)
+    require_same_topics(run, kafka_admin.topic_ids(settings, run.topics))
     _check_begins(settings, run)
 
 
@@ -190,7 +195,7 @@ def _check_begins(settings: Settings, run: Run) -> None:
     """Every offset that the run still has to read must be there."""
     last = runs.last_epoch(settings, run.id)
     position = last.end if last else run.origin
-    gone = kafka.begins(settings, run.topics).since(position)
+    gone = kafka_admin.begins(settings, run.topics).since(position)
     if gone:
         raise Refused(
             "records that the run has not read are no longer in the log: "
@@ -202,12 +207,12 @@ def _check_begins(settings: Settings, run: Run) -> None:
 
 def _check_checkpoint(settings: Settings, run: Run) -> None:
     """Checkpoint and manifest must be of one history: only the newest epoch may be in one and not the other."""
-    committed, done = _last(settings, run.id), progress.newest(settings, run.id, "commits")
-    offered = progress.newest(settings, run.id, "offsets")
+    committed, done = _last(settings, run.id), offset_log.newest(settings, run.id, "commits")
+    offered = offset_log.newest(settings, run.id, "offsets")
     if done > committed or offered < committed:
         raise Refused(
             f"the checkpoint is at epoch {max(done, offered)}, the manifest at epoch {committed}",
-            where=lake.checkpoint(settings, run.id),
+            where=table_paths.checkpoint(settings, run.id),
             todo="one of them was deleted or restored; " + _NEW,
         )
 

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from infra import lake
+from infra.lake import table_paths
 from infra.local import stack as local
 from infra.settings import LOOPBACK, Settings
-from infra.spark import session
+from infra.spark.session import session
 from tests.support.sharing import ByServers, longest_first
 
 # The JVMs of tests live for seconds, which the optimizing compiler would spend on code that hardly runs.
@@ -62,7 +62,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
     """Settings of an instance whose servers are up, and whose lake is open, for the whole run."""
     settings = fresh_settings(tmp_path_factory.mktemp("instance"))
     local.up(settings)
-    lake.open_lake(settings)  # some tests write single tables, and may come first
+    table_paths.open_lake(settings)  # some tests write single tables, and may come first
     yield settings
     local.down(settings)
 

@@ -1,4 +1,4 @@
-"""Puts sets of `infra/jars.lock`, verified, and Delta's log store in a folder: ``python jars.py FOLDER SET…``.
+"""Puts sets of `infra/runtime/jars.lock`, verified, and Delta's log store in a folder: ``python jars.py FOLDER SET…``.
 
 For building images.
 """
@@ -8,13 +8,14 @@ import sys
 import tempfile
 from pathlib import Path
 
-from infra import commit_once, jars
+from infra.runtime import jars
 from infra.settings import Settings
+from infra.spark import log_store
 
 with tempfile.TemporaryDirectory() as cache:
     settings = Settings(cache=Path(cache))
     found = [jar for name in sys.argv[2:] for jar in sorted(jars.ensure(settings, name).glob("*.jar"))]
     target = Path(sys.argv[1])
     target.mkdir(parents=True)
-    for jar in (*found, commit_once.jar(settings)):
+    for jar in (*found, log_store.jar(settings)):
         shutil.copy2(jar, target)

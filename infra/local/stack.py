@@ -14,17 +14,20 @@ from pathlib import Path
 import tenacity
 
 from core.errors import Refused, Usage
-from infra import brokers
-from infra.local import airflow, kafka, process, trino
+from infra.local import airflow_server, kafka_broker, processes, trino_server
 from infra.local.server import Server
-from infra.progress import console
-from infra.settings import Settings
+from infra.progress_bar import console
+from infra.settings import Settings, local_brokers
 
 # A server plugs in here: how to make it, and whether this instance runs it.
 SERVERS: tuple[tuple[str, Callable[[Settings], Server], Callable[[Settings], bool]], ...] = (
-    (airflow.NAME, airflow.server, lambda settings: process.known(settings, airflow.NAME) is not None),
-    (trino.NAME, trino.server, lambda settings: settings.manages_trino),
-    *((name, partial(kafka.server, name), partial(kafka.managed, name)) for name in brokers.NAMES),
+    (
+        airflow_server.NAME,
+        airflow_server.server,
+        lambda settings: processes.known(settings, airflow_server.NAME) is not None,
+    ),
+    (trino_server.NAME, trino_server.server, lambda settings: settings.manages_trino),
+    *((name, partial(kafka_broker.server, name), partial(kafka_broker.managed, name)) for name in local_brokers.NAMES),
 )
 DEADLINE = 180.0
 
@@ -48,7 +51,7 @@ def up(settings: Settings, *asked: str, deadline: float = DEADLINE) -> tuple[Sta
     does not answer in time, or its port is taken; that server is stopped.
     """
     with _exclusive(settings):
-        kafka.require_asked(settings)
+        kafka_broker.require_asked(settings)
         servers = [make(settings) for name, make, managed in SERVERS if name in asked or managed(settings)]
         began = time.monotonic()
         pending = [server for server in servers if not _runs(settings, server)]
@@ -56,11 +59,11 @@ def up(settings: Settings, *asked: str, deadline: float = DEADLINE) -> tuple[Sta
             for server in pending:
                 server.prepare()
                 ports = server.ports
-                process.start(settings, server.name, server.argv, env=server.env, ports=ports, cwd=settings.log_dir)
+                processes.start(settings, server.name, server.argv, env=server.env, ports=ports, cwd=settings.log_dir)
             _wait(settings, pending, began, deadline)
         finally:
             for server in pending:
-                process.stop(settings, server.name, grace=5)
+                processes.stop(settings, server.name, grace=5)
     return state(settings)
 
 
@@ -68,16 +71,16 @@ def down(settings: Settings) -> tuple[str, ...]:
     """Stop every process of the instance, servers last; gives the names of what was stopped."""
     with _exclusive(settings), console().status("Stopping"):
         # First what starts others by itself.
-        scheduling = [airflow.NAME] if process.stop(settings, airflow.NAME) else []
+        scheduling = [airflow_server.NAME] if processes.stop(settings, airflow_server.NAME) else []
         servers = [name for name, _, _ in SERVERS]
-        others = [name for name in process.names(settings) if name not in servers]
-        return (*scheduling, *(name for name in [*others, *servers] if process.stop(settings, name)))
+        others = [name for name in processes.names(settings) if name not in servers]
+        return (*scheduling, *(name for name in [*others, *servers] if processes.stop(settings, name)))
 
 
 def state(settings: Settings) -> tuple[State, ...]:
     """Every server of the instance, and every other process that was started, as they are now."""
     makers = {name: make for name, make, managed in SERVERS if managed(settings)}
-    others = [name for name in process.names(settings) if name not in makers]
+    others = [name for name in processes.names(settings) if name not in makers]
     return tuple(_state(settings, name, makers.get(name)) for name in [*makers, *others])
 
 
@@ -86,23 +89,23 @@ def logs(settings: Settings, name: str, lines: int = 40, follow: bool = False) -
 
     Raises Usage naming the logs that there are.
     """
-    path = process.log_file(settings, name)
+    path = processes.log_file(settings, name)
     if not path.is_file() or path.parent != settings.log_dir:
         there = ", ".join(sorted(found.stem for found in settings.log_dir.glob("*.log"))) or "none yet"
         raise Usage(f"there is no log {name!r}", where=str(settings.log_dir), todo=f"logs there are: {there}")
-    yield from process.last_lines(path, lines)
+    yield from processes.last_lines(path, lines)
     if follow:
         yield from _following(path)
 
 
 def _runs(settings: Settings, server: Server) -> bool:
     """Whether it is up already; says so, and says when it should have been."""
-    if running := process.alive(settings, server.name):
+    if running := processes.alive(settings, server.name):
         console().print(f"{server.name} is already up at {running.address}", highlight=False)
         return True
-    if dead := process.known(settings, server.name):
+    if dead := processes.known(settings, server.name):
         console().print(f"{server.name} had died (process {dead.pid}); starting it again", highlight=False)
-        process.stop(settings, server.name)
+        processes.stop(settings, server.name)
     return False
 
 
@@ -119,7 +122,7 @@ def _wait(settings: Settings, pending: list[Server], began: float, deadline: flo
         def look() -> list[Server]:
             status.update(f"Starting {' and '.join(server.name for server in pending)}")
             for server in list(pending):
-                if not process.alive(settings, server.name):
+                if not processes.alive(settings, server.name):
                     raise _failed(settings, server, "died while starting")
                 if _answers(server):
                     pending.remove(server)
@@ -134,8 +137,8 @@ def _late(settings: Settings, pending: Sequence[Server], deadline: float) -> Non
 
 
 def _failed(settings: Settings, server: Server, how: str) -> Refused:
-    log = process.log_file(settings, server.name)
-    lines = "\n    ".join(process.last_lines(log, 15))
+    log = processes.log_file(settings, server.name)
+    lines = "\n    ".join(processes.last_lines(log, 15))
     return Refused(f"{server.name} {how}; its last lines:\n    {lines}", where=str(log), todo="read the log")
 
 
@@ -153,14 +156,14 @@ def _answers(server: Server) -> bool:
 
 
 def _state(settings: Settings, name: str, make: Callable[[Settings], Server] | None) -> State:
-    log = process.log_file(settings, name)
-    known = process.known(settings, name)
+    log = processes.log_file(settings, name)
+    known = processes.known(settings, name)
     if known is None:
         return State(name, "down", log=log)
-    if not process.alive(settings, name):
+    if not processes.alive(settings, name):
         return State(name, "died", known.pid, known.address, log)
     status = "up" if make is None or _answers(make(settings)) else "not answering"
-    return State(name, status, known.pid, known.address, log, process.memory(known.pid))
+    return State(name, status, known.pid, known.address, log, processes.memory(known.pid))
 
 
 @contextmanager

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from core.decode import RAW_COLUMNS, decode, decode_originals, decoded_columns, raw
-from tests.oracle import Record, decode_record, moment
-from tests.spark.frames import dicts, from_kafka
+from core.decoding.decode import RAW_COLUMNS, decode, decode_originals, decoded_columns, raw
+from tests.support.frames import dicts, from_kafka
+from tests.support.oracle.view_oracle import Record, decode_record, moment
 from views.programs.preferences import TOPIC as PREFERENCES
 from views.programs.profiles import TOPIC as PROFILES
 from views.trades import TOPIC as TRADES

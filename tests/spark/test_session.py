@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from infra.spark import borrowed
+from infra.spark.session import borrowed
 from tests.conftest import fresh_settings
 
 

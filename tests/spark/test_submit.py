@@ -12,11 +12,12 @@ from typing import Any
 import pyspark
 import pytest
 
-from infra import jars, sparks
-from infra.java import spark_java_home
+from infra.project_files import ROOT
+from infra.runtime import jars, spark_versions
+from infra.runtime.java import spark_java_home
 from infra.settings import Settings
 from tests.conftest import fresh_settings
-from tests.support.command import ROOT, environment, write_config
+from tests.support.command import environment, write_config
 
 ENTRY = ROOT / "images" / "jobs" / "lk_verb.py"
 VIEW = """
@@ -35,7 +36,7 @@ def settings(tmp_path: Path) -> Settings:
 def submit(settings: Settings, folder: Path, *words: str, **values: Any) -> subprocess.CompletedProcess[str]:
     """The entry point in a real spark-submit, in a folder that has the settings file and nothing else of ours."""
     home = Path(pyspark.__file__).parent
-    found = sorted(str(jar) for jar in jars.ensure(settings, sparks.installed().jars).glob("*.jar"))
+    found = sorted(str(jar) for jar in jars.ensure(settings, spark_versions.installed().jars).glob("*.jar"))
     # Another master than the launcher's, which nobody could reach: a session that took it would not start.
     ports = {name: getattr(settings, name) for name in ("kafka_port", "kafka_controller_port", "trino_port")}
     write_config(

@@ -6,7 +6,6 @@ import functools
 import gzip
 import json
 import random
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
@@ -14,15 +13,15 @@ from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
 from core.catalog import Catalog
-from core.decode import decode
-from core.partial import combine, ledger, partial
-from infra.definitions import load
+from core.compute.rollup import combine, ledger, partial
+from core.decoding.decode import decode
+from infra.definitions.definition_files import load
+from infra.project_files import ACCESS_LOG
 from infra.settings import Settings
-from tests.oracle import Record, Rows, events, expected, quarantined
-from tests.spark.frames import by_key, dicts, from_kafka, stored, stored_only
+from tests.support.frames import by_key, dicts, from_kafka, stored, stored_only
+from tests.support.oracle.view_oracle import Record, Rows, events, expected, quarantined
 from tests.support.views import rollup, rollups
 
-LOG = Path(__file__).parents[2] / "data" / "apache-access-2015-05.log.gz"
 MIDNIGHT = 1_763_683_200_000  # 2025-11-21 UTC
 CATALOG: Catalog = load(Settings())
 
@@ -147,7 +146,7 @@ def test_stored_columns_have_their_declared_types(spark: SparkSession) -> None:
 
 @pytest.fixture(scope="module")
 def web(spark: SparkSession) -> tuple[list[Record], DataFrame]:
-    lines = gzip.decompress(LOG.read_bytes()).splitlines()
+    lines = gzip.decompress(ACCESS_LOG.read_bytes()).splitlines()
     log = [Record("access_log", n % 4, n // 4, MIDNIGHT, None, line) for n, line in enumerate(lines)]
     return log, decode(CATALOG.topic("access_log"), from_kafka(spark, log)).persist()
 

@@ -16,8 +16,7 @@ from unittest.mock import patch
 
 from cli.root import run
 from infra.faults import VARIABLE
-
-ROOT = Path(__file__).resolve().parents[2]
+from infra.project_files import ROOT
 
 
 @dataclass(frozen=True)

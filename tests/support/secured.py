@@ -15,9 +15,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from infra import kafka
-from infra.local import kafka as broker
-from infra.local import process
+from infra.kafka import kafka_admin
+from infra.local import kafka_broker as broker
+from infra.local import processes
 from infra.settings import LOOPBACK, Settings
 from tests.support.waiting import eventually
 
@@ -43,7 +43,7 @@ def start(settings: Settings, port: int, user: str, password: str) -> Path:
         f"{_LISTENER}.ssl.keystore.location": keys,
     }
     more = [word for key, value in changed.items() for word in ("--override", f"{key}={value}")]
-    process.start(settings, "kafka", [*server.argv, *more], ports=server.ports)
+    processes.start(settings, "kafka", [*server.argv, *more], ports=server.ports)
 
     def answers() -> None:
         try:
@@ -54,7 +54,7 @@ def start(settings: Settings, port: int, user: str, password: str) -> Path:
     eventually(settings, 60, answers)
     credential = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4096)
     upsert = UserScramCredentialUpsertion(user, credential, password.encode())
-    kafka.admin(settings).alter_user_scram_credentials([upsert])[user].result(10)
+    kafka_admin.admin(settings).alter_user_scram_credentials([upsert])[user].result(10)
     return ca
 
 

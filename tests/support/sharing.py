@@ -7,15 +7,23 @@ from collections.abc import Sequence
 from xdist.scheduler import LoadFileScheduling
 
 ONE_INSTANCE = (
-    "tests/switch/",
-    "tests/cluster/",
-    "tests/dags/",
-    "tests/faults/",
-    "tests/routes/",
-    "tests/objects/",
+    "tests/scenarios/switch/",
+    "tests/scenarios/cluster/",
+    "tests/scenarios/airflow/",
+    "tests/scenarios/kills/",
+    "tests/scenarios/routes/",
+    "tests/scenarios/object_store/",
+    "tests/scenarios/programs/",
+    "tests/scenarios/restore/",
 )
-_THEN = ("programs", "change_a_view", "truncated", "end_to_end", "replays", "batch", "local_stack", "speed", "")
-_LONG = (*ONE_INSTANCE, *(f"tests/stack/test_{name}" for name in _THEN), "tests/terraform/", "tests/spark/", "")
+_THEN = ("change_a_view", "replays", "batch", "local_stack", "speed", "")
+_LONG = (
+    *ONE_INSTANCE,
+    *(f"tests/integration/test_{name}" for name in _THEN),
+    "tests/scenarios/terraform/",
+    "tests/spark/",
+    "",
+)
 
 
 def longest_first(nodeids: Sequence[str]) -> list[int]:

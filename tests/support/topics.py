@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from confluent_kafka import TopicPartition
 
-from infra import kafka
+from infra.kafka import kafka_admin
 from infra.settings import Settings
 from tests.support.waiting import eventually
 
 
 def delete(settings: Settings, topic: str) -> None:
     """Deletes a topic and returns when the broker no longer knows it, which is a moment after it said yes."""
-    kafka.admin(settings).delete_topics([topic], operation_timeout=30)[topic].result(30)
+    kafka_admin.admin(settings).delete_topics([topic], operation_timeout=30)[topic].result(30)
 
     def gone() -> None:
-        assert topic not in kafka.topics(settings)
+        assert topic not in kafka_admin.topics(settings)
 
     eventually(settings, 30, gone)
 
@@ -22,4 +22,4 @@ def delete(settings: Settings, topic: str) -> None:
 def truncate(settings: Settings, topic: str, partition: int, before: int) -> None:
     """Deletes the records of a partition below an offset."""
     place = TopicPartition(topic, partition, before)
-    kafka.admin(settings).delete_records([place])[TopicPartition(topic, partition)].result(30)
+    kafka_admin.admin(settings).delete_records([place])[TopicPartition(topic, partition)].result(30)

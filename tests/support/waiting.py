@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import tenacity
 
-from infra.local import process
+from infra.local import processes
 from infra.settings import Settings
 
 T = TypeVar("T")
@@ -34,6 +34,6 @@ def tails(settings: Settings, lines: int = 15) -> str:
     """The end of every log of an instance, without Trino's line for each query."""
     found = []
     for log in sorted(settings.log_dir.glob("*.log")):
-        said = [line[:300] for line in process.last_lines(log, 10 * lines) if "QueryMonitor" not in line]
+        said = [line[:300] for line in processes.last_lines(log, 10 * lines) if "QueryMonitor" not in line]
         found.append(f"--- {log.name}\n" + "\n".join(said[-lines:]))
     return "\n".join(found)

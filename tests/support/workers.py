@@ -15,8 +15,8 @@ from typing import Any
 
 import pyspark
 
-from infra.java import spark_java_home
-from infra.local import process
+from infra.local import processes
+from infra.runtime.java import spark_java_home
 from infra.settings import LOOPBACK, Settings
 from tests.support.waiting import eventually
 
@@ -83,7 +83,7 @@ class Workers:
             "SPARK_LOCAL_DIRS": str(self.folder(name)),
             "SPARK_DAEMON_MEMORY": "256m",
         }
-        process.start(self.settings, name, argv, env=env)
+        processes.start(self.settings, name, argv, env=env)
 
 
 def _finished(log: Path) -> int:

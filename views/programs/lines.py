@@ -1,6 +1,6 @@
 """Lines of text."""
 
-from core.dice import Dice
+from core.sample_data.draws import Dice
 from core.topic import Field, Lines, Topic
 
 _WORDS = ("the", "The", "a", "log", "is", "read", "again", "and", "again,", "whatever", "comes", "late", "3rd", "it's")

@@ -1,6 +1,6 @@
 """Orders of a shop."""
 
-from core.dice import Dice
+from core.sample_data.draws import Dice
 from core.topic import Field, Json, Topic, Version
 
 

@@ -1,6 +1,6 @@
 """Preferences of users: a changelog that the log may compact."""
 
-from core.dice import Dice
+from core.sample_data.draws import Dice
 from core.topic import Field, Json, Topic, Version
 
 

@@ -1,6 +1,6 @@
 """Purchases as an application reports them, now and then twice."""
 
-from core.dice import Dice
+from core.sample_data.draws import Dice
 from core.topic import Field, Json, Topic, Version
 
 

@@ -1,6 +1,6 @@
 """Readings of sensors, numbered by each of them."""
 
-from core.dice import Dice
+from core.sample_data.draws import Dice
 from core.topic import Field, Json, Topic, Version
 
 

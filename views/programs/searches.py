@@ -1,6 +1,6 @@
 """Searches of users."""
 
-from core.dice import Dice
+from core.sample_data.draws import Dice
 from core.topic import Field, Json, Topic, Version
 
 

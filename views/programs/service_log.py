@@ -1,6 +1,6 @@
 """What a service says of itself."""
 
-from core.dice import Dice
+from core.sample_data.draws import Dice
 from core.topic import Field, Json, Topic, Version
 
 

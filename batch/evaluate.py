@@ -1,0 +1,223 @@
+"""Judges what was built: makes a suite of each view and topic, has it asked, and writes what was found."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import functions as fn
+
+from batch.counts import Counted, archives
+from core.catalog import Catalog
+from core.decoding.decode import ERROR
+from core.errors import TryAgain
+from core.gate_checks import BROKEN, CONTROL_TOTAL, Answer, Ledger, Question, refusals, topic_suite, view_suite
+from core.identifiers import Name
+from core.view import Rollup, View
+from infra import faults
+from infra.control import check_results, store
+from infra.control.check_results import Checked
+from infra.control.store import Built, Claim
+from infra.lake import parquet_scan, table_paths
+from infra.lake.archive import below
+from infra.progress_bar import bar
+from infra.quality.html_pages import Page, finish
+from infra.settings import Settings
+from infra.spark.session import log_file
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from infra.lake.leases import Lease
+    from infra.quality.expectations import Suite
+
+_TOPIC = "topic:"
+_FIRST = 5  # rows that break a check are listed up to here; all are counted
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A suite, what it gave, and how long that took."""
+
+    suite: Suite
+    answers: tuple[Answer, ...]
+    seconds: float
+
+    @property
+    def refusals(self) -> tuple[str, ...]:
+        return refusals(self.suite.questions, self.answers)
+
+
+def judge(
+    spark: SparkSession, settings: Settings, catalog: Catalog, claim: Claim, built: Sequence[Built], lease: Lease
+) -> None:
+    """Judges the views of a build that were not judged yet, and their topics.
+
+    What was found is written in one commit, then which views passed.
+    """
+    from infra.quality import expectations
+
+    paths: dict[str, str] = {one.view: table_paths.batch(settings, one.view, one.build) for one in built}
+    frames = {view: parquet_scan.table(spark, path) for view, path in paths.items()}
+    waiting = [one for one in built if one.passed is None]
+    suites = _topics(spark, settings, catalog, claim, waiting)
+    for one in waiting:
+        view = catalog.views[one.view]
+        questions = view_suite(view, _ledger(settings, view, one, claim), claim.views)
+        suites.append(expectations.Suite(one.view, frames[one.view], questions))
+    asked = []
+    with bar("judging", len(suites), "") as done, expectations.opened(frames, settings.log_dir / "gate.log") as context:
+        for suite in suites:
+            lease.check()
+            asked.append(_ask(context, suite, claim.build))
+            done(len(asked))
+        _insist_alive(spark, settings)
+        _write_pages(context, check_results.pages(settings, claim.build).parent, claim.build, asked)
+    now = datetime.now(UTC)
+    rows = [row for one in asked for row in _rows(catalog, claim, one, now)]
+    results = {one.suite.name: one for one in asked}
+    faults.reach("batch.8_in_gate")
+    check_results.add(settings, lease, rows)
+    faults.reach("batch.9_before_passed")
+    verdicts = [_verdict(catalog.views[one.view], one, results, now) for one in waiting]
+    store.add_built(settings, lease, *verdicts)
+
+
+def _topics(
+    spark: SparkSession, settings: Settings, catalog: Catalog, claim: Claim, waiting: Sequence[Built]
+) -> list[Suite]:
+    """Each topic's archive up to the cut, as how many records have which text of broken rules."""
+    from infra.quality.expectations import Suite
+
+    suites = []
+    sources = catalog.sources(one.view for one in waiting)
+    for name, archive in archives(settings, catalog, claim, sources).items():
+        reader = next(one for one in waiting if name in catalog.views[one.view].sources)
+        records, _, quarantined = Counted.parse(reader.checks).records(name)
+        frame = below(spark, archive, claim.cut).groupBy(ERROR).agg(fn.count(fn.lit(1)).alias(BROKEN))
+        suites.append(Suite(_TOPIC + name, frame, topic_suite(catalog.topic(name), records, quarantined)))
+    return suites
+
+
+def _ledger(settings: Settings, view: View, built: Built, claim: Claim) -> Ledger:
+    counted = Counted.parse(built.checks)
+    return Ledger(
+        written=built.rows,
+        expected=counted.expected,
+        used=counted.counted,
+        good={source: counted.records(source)[1] for source in view.sources},
+        problems=counted.problems,
+        before=_before(settings, view, built) if isinstance(view, Rollup) else None,
+        claimed_at=claim.at,
+    )
+
+
+def _before(settings: Settings, view: View, built: Built) -> int | None:
+    """Rows of the newest other build of the definition that passed and is not ahead of this one."""
+    same = [
+        one.rows
+        for one in store.builds(settings)
+        if (one.view, one.digest, one.passed) == (built.view, built.digest, True)
+        and one.build != built.build
+        and one.cut.only(view.sources) <= built.cut
+    ]
+    return same[-1] if same else None
+
+
+def _ask(context: Any, suite: Suite, build: Name) -> _Asked:
+    from infra.quality.expectations import ask, first_line
+
+    began = time.monotonic()
+    try:
+        answers = ask(suite, context, build)
+    except Exception as e:  # whatever it is: what could not be asked did not pass
+        answers = [Answer(question.check, success=False, crash=first_line(e)) for question in suite.questions]
+    return _Asked(suite, tuple(answers), time.monotonic() - began)
+
+
+def _insist_alive(spark: SparkSession, settings: Settings) -> None:
+    """When Spark has ended, nothing was found out about the build."""
+    try:
+        spark.range(1).count()
+    except Exception:  # of a JVM that is gone py4j raises several kinds
+        log = str(log_file(settings, "batch"))
+        raise TryAgain("Spark ended while the gate asked", where=log, todo="run the command again") from None
+
+
+def _write_pages(context: Any, folder: Path, build: Name, asked: Sequence[_Asked]) -> None:
+    from infra.quality.expectations import write_pages
+
+    write_pages(context, folder)
+    failed = [tuple(answer.check for answer in one.answers if not answer.success) for one in asked]
+    suites = [Page(one.suite.name, len(one.suite.questions), wrong) for one, wrong in zip(asked, failed, strict=True)]
+    finish(folder, f"Gate of {build}", suites)
+
+
+def _rows(catalog: Catalog, claim: Claim, asked: _Asked, now: datetime) -> list[Checked]:
+    answers = {answer.check: answer for answer in asked.answers}
+    missing = Answer("", success=False, crash="it gave no result")
+    return [
+        _row(catalog, claim, asked, question, answers.get(question.check, missing), now)
+        for question in asked.suite.questions
+    ]
+
+
+def _row(catalog: Catalog, claim: Claim, asked: _Asked, question: Question, answer: Answer, now: datetime) -> Checked:
+    counts = (question.broken or question.keys) and answer.found is not None
+    return Checked(
+        build=claim.build,
+        view=asked.suite.name,
+        check=question.check,
+        severity=question.severity,
+        success=answer.success,
+        unexpected=int(str(answer.found)) if counts else None,
+        found=answer.found,
+        expected=answer.wanted,
+        exception=answer.crash or None,
+        first=json.dumps([] if answer.success or answer.crash else _first(catalog, asked.suite, question)),
+        detail=question.about,
+        at=now,
+        seconds=asked.seconds,
+    )
+
+
+def _first(catalog: Catalog, suite: Suite, question: Question) -> list[Any]:
+    """The keys of some rows of a view that break a check; records that break a rule are in quarantine."""
+    from infra.quality.expectations import repeated
+
+    if suite.name.startswith(_TOPIC) or not (question.broken or question.keys):
+        return []
+    keys = [column.name for column in catalog.view(suite.name).key_columns]
+    wrong = repeated(suite.frame, keys) if question.keys else suite.frame.where(question.broken)
+    text = fn.to_json(fn.struct(*keys)).alias("text")
+    try:
+        return [json.loads(row["text"]) for row in wrong.select(text).limit(_FIRST).collect()]
+    except PySparkException:
+        return []  # it was counted; that other rows cannot be read changes nothing
+
+
+def _verdict(view: View, built: Built, results: Mapping[str, _Asked], now: datetime) -> Built:
+    """The row of a view that was judged: it passed when its own suite did, and those of its topics."""
+    mine = results[built.view]
+    reasons = list(mine.refusals)
+    for source in view.sources:
+        reasons += [f"topic {source}: {reason}" for reason in results[_TOPIC + source].refusals]
+    answers = {answer.check: answer for answer in mine.answers}
+    total = answers.get(CONTROL_TOTAL)
+    counted = Counted.parse(built.checks)
+    if total and total.found:
+        counted = replace(counted, counted=int(total.found))
+    return replace(
+        built,
+        ledger_ok=counted.ok and bool(total and total.success),
+        checks=str(replace(counted, failures=tuple(reasons))),
+        passed=not reasons,
+        at=now,
+        seconds=built.seconds + mine.seconds,
+    )

@@ -1,0 +1,93 @@
+"""What the events of some units give: the rows of a keyed view, the same for every layer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import reduce
+
+from pyspark.sql import Column as Expression
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as fn
+
+from core.compute.rollup import pane
+from core.decoding.decode import ERROR, EVENT_TIME, decoded_columns
+from core.measures import Column
+from core.topic import Topic
+from core.view import ROWS, SEGMENT, Keyed
+
+SEMANTICS = 1  # part of every keyed view's digest; raise it when the same events would give other rows
+
+PLACE = ("_topic", "_partition", "_offset")
+
+
+def source_columns(view: Keyed, topic: Topic) -> tuple[Column, ...]:
+    """What a view keeps of a topic's events: place, time, what its query names, and the keys.
+
+    A column counts as named when its name is anywhere in the query; that may be too many, never too few.
+    """
+    keys = {key.name: key.type for key in view.keys}
+    always = {*PLACE, EVENT_TIME}
+    named = {
+        name: kind
+        for name, kind in decoded_columns(topic).items()
+        if name != ERROR and name not in keys and (name in always or re.search(rf"\b{name}\b", view.query))
+    }
+    return tuple(Column(name, kind) for name, kind in {**named, **keys}.items())
+
+
+def source_rows(view: Keyed, topic: Topic, events: DataFrame) -> DataFrame:
+    """The good events of one topic that have a key, in ``source_columns``."""
+    keys = {key.name: fn.expr(key.expr).cast(key.type) for key in view.keys}
+    columns = [keys.get(column.name, fn.col(column.name)).alias(column.name) for column in source_columns(view, topic)]
+    return events.where(fn.col(ERROR).isNull()).select(*columns).where(_has_key(view))
+
+
+def answer(view: Keyed, rows: Mapping[str, DataFrame]) -> DataFrame:
+    """The query's answer over the rows of every source, as stored columns; each row says which segment owns it."""
+    session = next(iter(rows.values())).sparkSession
+    found = session.sql(view.query, None, **rows)
+    columns = [fn.col(column.name).cast(column.type).alias(column.name) for column in view.key_columns]
+    return found.select(*columns).withColumns({SEGMENT: _owner(view), ROWS: fn.lit(1).cast("bigint")})
+
+
+def touched(view: Keyed, rows: Sequence[DataFrame]) -> DataFrame:
+    """The units whose rows may be others because of these events; each once."""
+    keys = [key.name for key in view.keys]
+    found = [frame.select(*keys, fn.explode(segments(view)).alias(SEGMENT)) for frame in rows]
+    return reduce(DataFrame.unionAll, found).distinct()
+
+
+def of_units(view: Keyed, units: DataFrame, found: DataFrame) -> DataFrame:
+    """Of an answer, the rows of these units; a unit that has none is one row of count 0."""
+    names = [column.name for column in view.unit_columns]
+    joined = units.join(found, names, "left").withColumn(ROWS, fn.coalesce(ROWS, fn.lit(0).cast("bigint")))
+    return joined.select(*(column.name for column in view.stored_columns))
+
+
+def segments(view: Keyed) -> Expression:
+    """Array of the segments that an event reaches: of all anchors that it may matter to."""
+    if view.reach is None:
+        return fn.array(fn.lit(0).cast("bigint"))
+    at, size = fn.unix_millis(EVENT_TIME), view.reach.segment
+    first, last = pane(at - view.reach.after, size), pane(at + view.reach.before, size)
+    return fn.sequence(first, last, fn.lit(size).cast("bigint"))
+
+
+def newest(view: Keyed, parts: DataFrame) -> DataFrame:
+    """Of each unit what its newest epoch gave; ``parts`` have ``last_epoch``, and keep their columns."""
+    unit = Window.partitionBy(*(column.name for column in view.unit_columns))
+    ranked = parts.withColumn("_newest", fn.max("last_epoch").over(unit))
+    return ranked.where(fn.col("last_epoch") == fn.col("_newest")).drop("_newest")
+
+
+def _owner(view: Keyed) -> Expression:
+    if view.reach is None:
+        return fn.lit(0).cast("bigint")
+    anchor = fn.unix_millis(view.reach.anchor)
+    wrong = fn.raise_error(fn.lit(f"a row of {view.name} has no {view.reach.anchor}, which is its anchor"))
+    return fn.coalesce(pane(anchor, view.reach.segment), wrong.cast("bigint"))
+
+
+def _has_key(view: Keyed) -> Expression:
+    return reduce(lambda a, b: a & b, (fn.col(key.name).isNotNull() for key in view.keys))

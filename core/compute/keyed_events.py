@@ -1,0 +1,67 @@
+"""Events of keyed views as they are kept by a run: found by key and time, each packed into one text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column as Expression
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as fn
+
+from core.compute.keyed import source_columns, source_rows
+from core.decoding.decode import EVENT_TIME
+from core.measures import Column
+from core.topic import Topic
+from core.view import Keyed
+
+SOURCE, HASH, TIME, EVENT = "_source", "_hash", "_time", "_event"
+PACKED = (Column(SOURCE, "string"), Column(HASH, "bigint"), Column(TIME, "bigint"), Column(EVENT, "string"))
+
+
+def packed(view: Keyed, topic: Topic, events: DataFrame) -> DataFrame:
+    """The view's source rows of decoded events, in ``PACKED``: topic, hash of the key, milliseconds, JSON."""
+    rows = source_rows(view, topic, events)
+    values = [_plain(column) for column in source_columns(view, topic)]
+    return rows.select(
+        fn.lit(topic.name).alias(SOURCE),
+        fn.xxhash64(*(fn.col(key.name) for key in view.keys)).alias(HASH),
+        fn.unix_millis(EVENT_TIME).alias(TIME),
+        fn.to_json(fn.struct(*values)).alias(EVENT),
+    )
+
+
+def unpacked(view: Keyed, topic: Topic, events: DataFrame) -> DataFrame:
+    """Source rows again, from rows that hold ``EVENT``; other columns are lost."""
+    columns = source_columns(view, topic)
+    parsed = events.select(fn.from_json(EVENT, f"struct<{_ddl(columns)}>").alias("_is"))
+    return parsed.select("_is.*").select(*map(_typed, columns))
+
+
+def inlined(view: Keyed, topic: Topic, texts: DataFrame) -> DataFrame:
+    """Source rows, from one column ``content``: a JSON array of packed events of one topic."""
+    return _inlined(source_columns(view, topic), texts)
+
+
+def timed(view: Keyed, texts: DataFrame) -> DataFrame:
+    """Keys and event times, from one column ``content``: a JSON array of packed events of all topics."""
+    keys = [Column(key.name, key.type) for key in view.keys]
+    return _inlined([*keys, Column(EVENT_TIME, "timestamp")], texts)
+
+
+def _inlined(columns: Sequence[Column], texts: DataFrame) -> DataFrame:
+    parsed = fn.from_json(fn.col("content").cast("string"), f"array<struct<{_ddl(columns)}>>")
+    return texts.select(fn.inline(parsed)).select(*map(_typed, columns))
+
+
+def _ddl(columns: Sequence[Column]) -> str:
+    return ", ".join(f"`{c.name}`: {'bigint' if c.type == 'timestamp' else c.type}" for c in columns)
+
+
+def _plain(column: Column) -> Expression:
+    value = fn.col(column.name)
+    return (fn.unix_micros(value) if column.type == "timestamp" else value).alias(column.name)
+
+
+def _typed(column: Column) -> Expression:
+    value = fn.col(column.name)
+    return (fn.timestamp_micros(value) if column.type == "timestamp" else value).alias(column.name)

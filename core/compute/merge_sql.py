@@ -1,0 +1,91 @@
+"""Trino SQL that merges parts of a view: generated from its definition, never written by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from core.identifiers import Name
+from core.view import ROWS, Keyed, Rollup, View
+
+_EPOCH = "_epoch"  # of a row of a keyed view: which of the parts is newer
+_BUILT = "BIGINT '-2'"  # a build is older than every epoch; the head from the archive is epoch -1
+
+
+def batch_part(view: View, table: str) -> str:
+    """What a build holds of a view; ``table`` is SQL text made from Names."""
+    return _part(view, table, _BUILT)
+
+
+def speed_part(view: View, table: str, after: int, until: int | None = None) -> str:
+    """What a run's epochs after one, up to another, gave; ``table`` is SQL text made from Names."""
+    where = f"first_epoch > {after:d}" + (f" AND last_epoch <= {until:d}" if until is not None else "")
+    return _part(view, table, "last_epoch", where)
+
+
+def merge_sql(view: View, parts: list[str]) -> str:
+    """All stored columns, hidden ones too: one row per key, or of a keyed view each unit's rows by the newest part."""
+    return _newest(view, parts) if isinstance(view, Keyed) else _combined(view, parts)
+
+
+def serving_sql(view: View, parts: list[str]) -> str:
+    """What people see: keys, window, measures and presentation, without hidden columns."""
+    stored = [_column(column.name) for column in view.stored_columns if not column.name.startswith("_")]
+    shown = [f"{shown.sql} AS {_column(shown.name)}" for shown in view.shown]
+    whole = _select(stored + shown, f"({merge_sql(view, parts)})")
+    return whole if view.only is None else _select(["*"], f"({whole})", where=view.only)
+
+
+def ledger_sql(parts: Mapping[Name, list[str]]) -> str:
+    """One row per view: its name, and how many view rows its parts are made of."""
+    rows = f"coalesce(sum({ROWS}), 0)"
+    return " UNION ALL ".join(_select([f"'{view}'", rows], _union(found)) for view, found in parts.items())
+
+
+def comments(view: View) -> dict[str, str]:
+    """Column -> comment, for the columns that ``serving_sql`` shows."""
+    keys = {key.name: key.comment for key in view.keys}
+    shown = {shown.name: shown.comment for shown in view.shown}
+    if isinstance(view, Keyed):
+        return {**keys, **{result.name: result.comment for result in view.results}, **shown}
+    window = {view.window.name: view.window.comment} if view.window else {}
+    return {**keys, **window, **{measure.name: measure.comment for measure in view.measures}, **shown}
+
+
+def _part(view: View, table: str, epoch: str, where: str | None = None) -> str:
+    columns = [_column(column.name) for column in view.stored_columns]
+    columns += [f"{epoch} AS {_column(_EPOCH)}"] if isinstance(view, Keyed) else []
+    return _select(columns, table, where=where)
+
+
+def _combined(view: Rollup, parts: list[str]) -> str:
+    keys = [_column(column.name) for column in view.key_columns]
+    combined = {name: sql for measure in view.measures for name, sql in measure.combine.items()}
+    values = [f"{sql} AS {_column(name)}" for name, sql in {**combined, ROWS: f"sum({ROWS})"}.items()]
+    return _select(keys + values, _union(parts), group=keys)
+
+
+def _newest(view: Keyed, parts: list[str]) -> str:
+    stored = [_column(column.name) for column in view.stored_columns]
+    unit = ", ".join(_column(column.name) for column in view.unit_columns)
+    newest = f"max({_EPOCH}) OVER (PARTITION BY {unit}) AS _newest"
+    ranked = _select(["*", newest], _union(parts))
+    return _select(stored, f"({ranked})", where=f"{_EPOCH} = _newest AND {ROWS} > 0")
+
+
+def _union(parts: list[str]) -> str:
+    if not parts:
+        raise ValueError("a view is merged from at least one part")
+    return f"({' UNION ALL '.join(parts)})"
+
+
+def _select(columns: list[str], source: str, *, where: str | None = None, group: list[str] | None = None) -> str:
+    clauses = ["SELECT", ", ".join(columns), "FROM", source]
+    clauses += ["WHERE", where] if where else []
+    clauses += ["GROUP BY", ", ".join(group)] if group else []
+    return " ".join(clauses)
+
+
+def _column(name: str) -> str:
+    """A quoted column; hidden ones start with an underscore."""
+    Name(name.removeprefix("_"))
+    return f'"{name}"'

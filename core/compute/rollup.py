@@ -1,0 +1,125 @@
+"""What some events add to a view, and how such parts combine: the same for every layer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as fn
+
+from core.decoding.decode import ERROR, EVENT_TIME
+from core.measures import BLOCK, ORDER
+from core.view import PROCESSING_TIME, ROWS, Keyed, Rollup, View, Window
+
+SEMANTICS = 2  # part of every view's digest; raise it when the same events would give other rows
+
+_ELEMENT = "_element"  # which element of its event a row is
+PANE = "_pane"  # start of the pane in epoch milliseconds, until it becomes the window's column
+
+
+def rows(view: Rollup, events: DataFrame) -> DataFrame:
+    """The view's rows of decoded events of one topic, exploded, then filtered; what is no event has no time."""
+    frame = events.where(fn.col(EVENT_TIME).isNotNull())
+    if view.explode is not None:
+        frame = frame.select("*", fn.posexplode(fn.expr(view.explode.expr)).alias(_ELEMENT, view.explode.name))
+    return frame if view.where is None else frame.where(view.where)
+
+
+def partial(view: Rollup, events: DataFrame) -> DataFrame:
+    """Decoded rows of one topic, aggregated to ``view.stored_columns``: panes and blocks first, then windows."""
+    frame = ordered(view, rows(view, events))
+    keys = [fn.expr(key.expr).cast(key.type).alias(key.name) for key in view.keys]
+    if view.window is not None:
+        keys.append(_pane(view.window).alias(PANE))
+    by_block = any(measure.by_block for measure in view.measures)
+    blocks = named(BLOCK) if by_block else []
+    values = named({name: sql for measure in view.measures for name, sql in measure.aggregate.items()})
+    parts = placed(view, frame.groupBy(*keys, *blocks).agg(*values, fn.count(fn.lit(1)).alias(ROWS)))
+    return combine(view, parts) if by_block or (view.window and view.window.copies > 1) else parts
+
+
+def placed(view: Rollup, panes: DataFrame) -> DataFrame:
+    """Aggregated panes as stored columns, each in every window that it is a piece of."""
+    frame = panes if view.window is None else _windows(view.window, panes)
+    finish = {name: sql for measure in view.measures for name, sql in measure.finish.items()}
+    return _declared(view, frame.withColumns({name: fn.expr(sql) for name, sql in finish.items()}))
+
+
+def combine(view: Rollup, parts: DataFrame) -> DataFrame:
+    """Partial rows of the view, merged per key."""
+    keys = [fn.col(column.name) for column in view.key_columns]
+    merged = {name: sql for measure in view.measures for name, sql in measure.combine.items()}
+    return _declared(view, parts.groupBy(*keys).agg(*named({**merged, ROWS: f"sum({ROWS})"})))
+
+
+def ledger(views: Iterable[View], events: DataFrame) -> DataFrame:
+    """Records, decoded, quarantined, first and last offset per partition, and ``rows_<view>`` for each view.
+
+    The view rows are counted event by event, without the grouping that they are to be compared with; of a keyed view
+    they are the events that have a key.
+    """
+    counted = [fn.coalesce(fn.sum(_copies(view)), fn.lit(0)).alias(f"rows_{view.name}") for view in views]
+    return events.groupBy("_topic", "_partition").agg(
+        fn.count(fn.lit(1)).alias("records"),
+        fn.count_if(fn.col(ERROR).isNull()).alias("decoded"),
+        fn.count_if(fn.col(ERROR).isNotNull()).alias("quarantined"),
+        fn.min("_offset").alias("first_offset"),
+        fn.max("_offset").alias("last_offset"),
+        *counted,
+    )
+
+
+def _copies(view: View) -> Column:
+    """How many rows of the view one decoded row gives."""
+    return fn.expr(_keyed(view) if isinstance(view, Keyed) else _rolled_up(view))
+
+
+def _keyed(view: Keyed) -> str:
+    keys = " and ".join(f"({key.expr}) is not null" for key in view.keys)
+    return f"case when {ERROR} is null and {keys} then 1L else 0L end"
+
+
+def _rolled_up(view: Rollup) -> str:
+    where = f"coalesce({view.where}, false)" if view.where else "true"
+    if view.explode is None:
+        elements = f"case when {where} then 1 else 0 end"
+    else:
+        elements = f"coalesce(size(filter({view.explode.expr}, {view.explode.name} -> {where})), 0)"
+    copies = view.window.copies if view.window else 1
+    return f"case when {EVENT_TIME} is not null then cast({elements} as bigint) * {copies} else 0 end"
+
+
+def _pane(window: Window) -> Column:
+    """The pane of a row; of processing time, which rows do not tell, the first one until the epoch is known."""
+    if window.over == PROCESSING_TIME:
+        return fn.lit(0).cast("bigint")
+    return pane(fn.unix_millis(window.over), window.pane)
+
+
+def pane(millis: Column, size: int) -> Column:
+    """The largest multiple of ``size`` that is not after; right before 1970 too."""
+    return millis - fn.pmod(millis, fn.lit(size).cast("bigint"))
+
+
+def ordered(view: Rollup, frame: DataFrame) -> DataFrame:
+    """Rows with their order inside a block: ``_nth``, and ``_order`` that tells the elements of one event apart."""
+    frame = frame.withColumns({name: fn.expr(sql) for name, sql in ORDER.items()})
+    nth = fn.col("_nth")
+    return frame.withColumn("_order", fn.struct(nth, _ELEMENT) if view.explode else nth)
+
+
+def named(columns: dict[str, str]) -> list[Column]:
+    """Column -> SQL, as columns."""
+    return [fn.expr(sql).alias(name) for name, sql in columns.items()]
+
+
+def _windows(window: Window, frame: DataFrame) -> DataFrame:
+    """Each pane in every window that it is a piece of."""
+    if window.copies > 1:
+        frame = frame.withColumn("_hop", fn.explode(fn.sequence(fn.lit(0), fn.lit(window.copies - 1))))
+        frame = frame.withColumn(PANE, fn.col(PANE) - fn.col("_hop") * fn.lit(window.pane))
+    return frame.withColumn(window.name, fn.timestamp_millis(PANE))
+
+
+def _declared(view: Rollup, frame: DataFrame) -> DataFrame:
+    return frame.select(*(fn.col(column.name).cast(column.type).alias(column.name) for column in view.stored_columns))

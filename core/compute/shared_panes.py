@@ -1,0 +1,102 @@
+"""One aggregation for several views: events grouped once, at the finest pane, instead of once for each view.
+
+Partial results add up however events are split, so every view's partial follows from the grains. The idea of panes
+shared between aggregates: Krishnamurthy, Wu, Franklin, "On-the-fly sharing for streamed aggregation", 2006.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as fn
+
+from core.compute.rollup import PANE, combine, named, ordered, pane, placed
+from core.decoding.decode import ERROR, EVENT_TIME, RAW_COLUMNS
+from core.measures import BLOCK
+from core.view import ROWS, Rollup
+
+_PLACE = ("_topic", "_partition")
+_BAD = "_bad"  # the whole record, of a bad one
+_FIRST, _LAST = "_first_offset", "_last_offset"
+
+
+def share(views: Sequence[Rollup]) -> bool:
+    """Whether grains hold all of these views: the same keys, nothing left out or exploded, panes that nest."""
+    keys = {tuple((key.expr, key.type) for key in view.keys) for view in views}
+    plain = all(view.where is None and view.explode is None for view in views)
+    plain &= all(view.window is None or view.window.over == EVENT_TIME for view in views)
+    sizes = [view.window.pane for view in views if view.window]
+    return len(keys) == 1 and plain and all(size % min(sizes) == 0 for size in sizes)
+
+
+def grains(views: Sequence[Rollup], events: DataFrame) -> DataFrame:
+    """Decoded rows of one topic, aggregated per partition, key and smallest pane; a bad record stays a row, whole.
+
+    ``views`` must ``share``.
+    """
+    keys = [fn.expr(key.expr).cast(key.type).alias(f"_key{n}") for n, key in enumerate(views[0].keys)]
+    sizes = [view.window.pane for view in views if view.window]
+    panes = [pane(fn.unix_millis(EVENT_TIME), min(sizes)).alias(PANE)] if sizes else []
+    blocks = named(BLOCK) if any(m.by_block for view in views for m in view.measures) else list(map(fn.col, _PLACE))
+    bad = fn.when(fn.col(ERROR).isNotNull(), fn.struct(*RAW_COLUMNS)).alias(_BAD)
+    values = {f"{view.name}__{name}": sql for view in views for m in view.measures for name, sql in m.aggregate.items()}
+    frame = ordered(views[0], events).groupBy(*blocks, *keys, *panes, bad, fn.col(ERROR))
+    offsets = fn.min("_offset").alias(_FIRST), fn.max("_offset").alias(_LAST)
+    return frame.agg(*named(values), fn.count(fn.lit(1)).alias(ROWS), *offsets)
+
+
+def partial_of(view: Rollup, found: DataFrame) -> DataFrame:
+    """What ``core.compute.rollup.partial`` gives for the events that the grains were made of."""
+    names = [name for measure in view.measures for name in measure.aggregate]
+    blocks = [name for name in BLOCK if name in found.columns]
+    good = found.where(fn.col(ERROR).isNull()).select(
+        *(fn.col(f"_key{n}").alias(key.name) for n, key in enumerate(view.keys)),
+        *([pane(fn.col(PANE), view.window.pane).alias(PANE)] if view.window else []),
+        *blocks,
+        *(fn.col(f"{view.name}__{name}").alias(name) for name in names),
+        ROWS,
+    )
+    return combine(view, placed(view, good))
+
+
+def ledger_of(views: Sequence[Rollup], found: DataFrame) -> DataFrame:
+    """What ``core.compute.rollup.ledger`` gives for those events: every view's rows are counted before it is regrouped.
+
+    Besides, ``bytes_<view>`` is how many bytes the view's partial has at most.
+    """
+    records, good = fn.col(ROWS), fn.col(ERROR).isNull()
+    return found.groupBy(*_PLACE).agg(
+        fn.sum(records).alias("records"),
+        _total(good, records).alias("decoded"),
+        _total(~good, records).alias("quarantined"),
+        fn.min(_FIRST).alias("first_offset"),
+        fn.max(_LAST).alias("last_offset"),
+        *(_total(good, records * fn.lit(_copies(view))).alias(f"rows_{view.name}") for view in views),
+        *((fn.count_if(good) * _width(view, found)).alias(f"bytes_{view.name}") for view in views),
+    )
+
+
+def bad_of(found: DataFrame) -> DataFrame:
+    """The records that could not be decoded, as they came, with the rule."""
+    bad = found.where(fn.col(ERROR).isNotNull())
+    return bad.select(*(fn.col(_BAD)[name].alias(name) for name in RAW_COLUMNS), ERROR)
+
+
+def _copies(view: Rollup) -> int:
+    return view.window.copies if view.window else 1
+
+
+def _width(view: Rollup, found: DataFrame) -> Column:
+    """Bytes of a grain's rows in a view: sixteen a column, and the longest text of each column of texts."""
+    mine = [f"_key{n}" for n in range(len(view.keys))]
+    mine += [f"{view.name}__{name}" for measure in view.measures for name in measure.aggregate]
+    texts = [name for name, kind in found.dtypes if name in mine and kind in ("string", "binary")]
+    wide = [fn.coalesce(fn.max(fn.octet_length(name)), fn.lit(0)) for name in texts]
+    fixed = fn.lit(16 * len(view.stored_columns)).cast("bigint")
+    return fn.lit(_copies(view)) * reduce(Column.__add__, wide, fixed)
+
+
+def _total(where: Column, what: Column) -> Column:
+    return fn.coalesce(fn.sum(fn.when(where, what)), fn.lit(0))

@@ -1,0 +1,145 @@
+"""Records become events: one pass, one home, for the speed and the batch layer alike.
+
+Nothing throws: a record that is no event stays as a row whose ``_error`` names the rules it broke, between commas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as fn
+
+from core.decoding import rules
+from core.decoding.field_types import in_range, typed
+from core.decoding.formats import sure, texts
+from core.decoding.redrive_headers import is_copy, original_key, original_value
+from core.topic import EVENT_TIME as EVENT_TIME
+from core.topic import Topic
+
+SEMANTICS = 3  # part of every decoder's digest; raise it when the same record would decode differently
+
+HEADERS = "array<struct<key:string,value:binary>>"
+SOURCE_COLUMNS = {
+    "topic": ("_topic", "string"),
+    "partition": ("_partition", "int"),
+    "offset": ("_offset", "bigint"),
+    "timestamp": ("_timestamp", "timestamp"),
+    "timestampType": ("_timestamp_type", "int"),
+    "key": ("_key", "binary"),
+    "value": ("_value", "binary"),
+    "headers": ("_headers", HEADERS),
+}
+RAW_COLUMNS = tuple(name for name, _ in SOURCE_COLUMNS.values())
+ERROR = "_error"
+DELETED = "deleted"  # of a changelog: whether the event deletes its key
+
+
+def decoded_columns(topic: Topic) -> dict[str, str]:
+    """Column -> Spark type of what ``decode`` gives, in order."""
+    raw = dict(SOURCE_COLUMNS.values())
+    deleted = {DELETED: "boolean"} if topic.changelog else {}
+    fields = {field.name: field.type for field in topic.fields}
+    return {**raw, ERROR: "string", EVENT_TIME: "timestamp", **deleted, **fields}
+
+
+def decoded_ddl(topic: Topic) -> str:
+    """The same as Spark's DDL."""
+    return ", ".join(f"`{name}` {kind}" for name, kind in decoded_columns(topic).items())
+
+
+def raw(archived: DataFrame) -> DataFrame:
+    """Archive rows under the names of Kafka's source, to be decoded again."""
+    return archived.select(*(fn.col(name).alias(source) for source, (name, _) in SOURCE_COLUMNS.items()))
+
+
+def decode(topic: Topic, records: DataFrame) -> DataFrame:
+    """One row per record, with ``decoded_columns(topic)``; a bad record has ``_error`` and null fields.
+
+    So has the repaired copy of a record that could not be decoded and now can: it would be counted twice.
+    """
+    return _events(topic, _with_originals(topic, _raw_columns(records)))
+
+
+def decode_originals(topic: Topic, records: DataFrame) -> DataFrame:
+    """The same for records none of which is such a copy, by half the plan."""
+    return _events(topic, _raw_columns(records).withColumn(rules.ORIGINAL_DECODES, fn.lit(False)))
+
+
+def _events(topic: Topic, frame: DataFrame) -> DataFrame:
+    frame = _with(_read(topic, frame), {"_good": rules.first(rules.all_of(topic)).isNull()})
+    frame = _with(frame, {ERROR: fn.when(~fn.col("_good"), rules.listed(topic))})
+    return frame.select(*RAW_COLUMNS, ERROR, *_fields(topic))
+
+
+def _with_originals(topic: Topic, frame: DataFrame) -> DataFrame:
+    """Says of every copy whether its original decodes, by reading that first."""
+    kept = [fn.col(name).alias(f"_copy{name}") for name in RAW_COLUMNS]
+    asked = (original_key().alias("_key"), original_value().alias("_value"), fn.col("_timestamp"))
+    found = _read(topic, frame.select(*kept, *asked, is_copy().alias("_is_copy")))
+    decodes = fn.col("_is_copy") & rules.first(rules.of_content(topic)).isNull()
+    back = [fn.col(f"_copy{name}").alias(name) for name in RAW_COLUMNS]
+    return found.select(*back, decodes.alias(rules.ORIGINAL_DECODES))
+
+
+def _read(topic: Topic, frame: DataFrame) -> DataFrame:
+    """What is in the bytes: ``_is_<field>`` and ``<field>``, null where a record breaks a rule, and ``_time``.
+
+    Each step is a projection of its own: Spark computes what is used more than once only once.
+    """
+    frame = _checked_bytes(topic, frame)
+    frame = _with_key(topic, texts(topic, frame))
+    values = {f"_is_{f.name}": typed(f, fn.col(f"_as_{f.name}"), sure(topic, f)) for f in topic.fields}
+    frame = _with(frame, values)
+    frame = _with(frame, {field.name: fn.col(f"_is_{field.name}") for field in topic.fields})
+    return _with(frame, {"_time": _event_time(topic)})
+
+
+def _raw_columns(records: DataFrame) -> DataFrame:
+    """Kafka's columns under our names; a source without headers has null ones."""
+    known = set(records.columns)
+    return records.select(
+        *(
+            (fn.col(source) if source in known else fn.lit(None)).cast(kind).alias(name)
+            for source, (name, kind) in SOURCE_COLUMNS.items()
+        )
+    )
+
+
+def _checked_bytes(topic: Topic, frame: DataFrame) -> DataFrame:
+    frame = _with(frame, {rules.BYTES_ERROR: rules.first(rules.byte_checks(topic))})
+    return _with(frame, {"_text": fn.when(rules.value_readable(), fn.col("_value").cast("string"))})
+
+
+def _with_key(topic: Topic, frame: DataFrame) -> DataFrame:
+    """A delete has no value: its key is the record's. In a compacted topic every key is: the log compacts by it."""
+    if not topic.changelog:
+        return frame
+    own = fn.when(fn.is_valid_utf8(fn.col("_key").cast("string")), fn.col("_key").cast("string"))
+    text = own if topic.compacted else fn.when(rules.deletes(), own).otherwise(fn.col(f"_as_{topic.key}"))
+    return frame.withColumn(f"_as_{topic.key}", text)
+
+
+def _event_time(topic: Topic) -> Column:
+    millis = fn.unix_millis("_timestamp")
+    written = fn.timestamp_millis(fn.when(in_range(millis), millis))
+    if topic.event_time is None:
+        return written
+    told = fn.col(f"_is_{topic.event_time}")
+    return fn.when(rules.deletes(), written).otherwise(told) if topic.changelog else told
+
+
+def _fields(topic: Topic) -> Iterable[Column]:
+    good = fn.col("_good")
+    # The log forgets what a key had before a bad record, so that is told, too: the key with unknown values.
+    known = good | (fn.col(f"_is_{topic.key}").isNotNull() if topic.compacted else fn.lit(False))
+    yield fn.when(known, fn.col("_time")).alias(EVENT_TIME)
+    if topic.changelog:
+        yield fn.when(good, rules.deletes()).alias(DELETED)
+    for field in topic.fields:
+        if field.name != EVENT_TIME:
+            yield fn.when(known if field.name == topic.key else good, fn.col(f"_is_{field.name}")).alias(field.name)
+
+
+def _with(frame: DataFrame, columns: dict[str, Column]) -> DataFrame:
+    return frame.withColumns(columns) if columns else frame

@@ -1,0 +1,1 @@
+"""Generated records: the same for the same seed, in any part and order."""

@@ -1,0 +1,1 @@
+"""Mistakes in a definition that can be found without running it."""

@@ -1,0 +1,100 @@
+"""Mistakes in a topic that can be seen without Spark."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from decimal import Decimal, InvalidOperation
+
+from core.decoding.decode import DELETED, EVENT_TIME
+from core.topic import FIELD_TYPES, Field, Json, Lines, Topic, Version
+from core.validation.mistake import Mistake, at, column_names, is_decimal, name_mistakes
+
+_JSON_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.@$-]*\Z")
+
+
+def topic_mistakes(topic: Topic) -> Iterator[Mistake]:
+    """Every mistake of a topic."""
+    yield from name_mistakes(topic, topic.name)
+    yield from column_names(topic.fields, "field")
+    yield from column_names(topic.rules, "rule")
+    known = {field.name: field for field in topic.fields}
+    if not topic.fields:
+        yield at(topic, "a topic has at least one field")
+    if topic.partitions < 1 or topic.max_bytes < 1:
+        yield at(topic, "partitions and max_bytes are at least 1")
+    if topic.key is not None and topic.key not in known:
+        yield at(topic, f"key {topic.key!r} is not a field")
+    if topic.changelog and topic.key is None:
+        yield at(topic, "a changelog has a key: it is what a record without a value deletes")
+    if topic.changelog and DELETED in known:
+        yield at(known[DELETED], "a changelog has a column of this name already")
+    if topic.compacted and not (topic.changelog and topic.append_time and topic.event_time is None):
+        yield at(topic, "a compacted topic is a changelog with append_time: its last record must be its latest event")
+    if topic.event_time is not None and getattr(known.get(topic.event_time), "type", None) != "timestamp":
+        yield at(topic, f"event_time {topic.event_time!r} is not a timestamp field")
+    if EVENT_TIME in known and topic.event_time != EVENT_TIME:
+        yield at(known[EVENT_TIME], "a field of this name must be the topic's event_time")
+    for field in topic.fields:
+        yield from _field(field)
+    yield from _json(topic, topic.format) if isinstance(topic.format, Json) else _lines(topic, topic.format)
+
+
+def _field(field: Field) -> Iterator[Mistake]:
+    if field.type not in FIELD_TYPES and not is_decimal(field.type):
+        yield at(field, f"type {field.type!r} is none of {', '.join(FIELD_TYPES)}, decimal(p,s)")
+        return
+    if field.time_format is not None and field.type != "timestamp":
+        yield at(field, "time_format is for timestamps")
+    for bound in (field.minimum, field.maximum):
+        if bound is not None and not (field.type == "bigint" or is_decimal(field.type)):
+            yield at(field, "minimum and maximum are for bigint and decimal")
+        elif bound is not None and not _number(bound, field.type):
+            yield at(field, f"bound {bound!r} is not a {field.type}")
+
+
+def _number(text: str, kind: str) -> bool:
+    try:
+        value = Decimal(text)
+    except InvalidOperation:
+        return False
+    scale = 0 if kind == "bigint" else int(kind[:-1].split(",")[1])
+    return value.is_finite() and value == round(value, scale)
+
+
+def _json(topic: Topic, json: Json) -> Iterator[Mistake]:
+    if not json.versions:
+        yield at(topic, "a JSON topic has at least one version")
+    for number, times in Counter(version.number for version in json.versions).items():
+        if times > 1:
+            yield Mistake("Version", str(number), f"version {number} is there twice", again=True)
+    spellings: dict[str, str] = {}
+    for version in json.versions:
+        yield from _version(topic, version)
+        for name in (json.version_name, *version.names):
+            if not _JSON_NAME.match(name):
+                yield at(version, f"JSON name {name!r} must begin with a letter; then letters, digits and _ . @ $ -")
+            if spellings.setdefault(name.lower(), name) != name:
+                yield at(version, f"JSON names {name!r} and {spellings[name.lower()]!r} differ only in case")
+
+
+def _version(topic: Topic, version: Version) -> Iterator[Mistake]:
+    if version.number < 1:
+        yield at(version, "version numbers begin with 1")
+    known = {field.name for field in topic.fields}
+    for name in version.upcast:
+        if name not in known:
+            yield at(version, f"upcast of {name!r}, which is not a field")
+    for field in topic.fields:
+        if field.required and field.name not in version.upcast and field.name not in version.names:
+            yield at(version, f"required field {field.name!r} is neither among the names nor upcast")
+
+
+def _lines(topic: Topic, lines: Lines) -> Iterator[Mistake]:
+    try:
+        groups = re.compile(lines.pattern).groups
+    except re.error:
+        return  # Java's syntax has more than Python's; Spark's own check reads it
+    if groups != len(topic.fields):
+        yield Mistake("Lines", "", f"the pattern has {groups} groups for {len(topic.fields)} fields")

@@ -1,0 +1,145 @@
+"""The batch cycle: claim a cut, land the log up to it, build every view, gate, publish. Whole, or step by step."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from batch.build import build
+from batch.claim import claim
+from batch.gate import Gated, found, gate, insist, judged
+from batch.land import Landed, land
+from core.catalog import Catalog
+from core.errors import Refused
+from core.identifiers import Name
+from core.validation.definition_change import ways
+from infra.control import check_results, store
+from infra.control.store import Built, Claim, Publication
+from infra.settings import Settings
+from infra.spark.session import borrowed, with_more_tasks
+from serving.publish import in_kappa, publish
+from serving.recover import last_done
+from speed.process import priority
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# Java's second compiler takes more than it gives where the process lives for ten seconds.
+_SHORT_LIVED = "-XX:TieredStopAtLevel=1"
+
+
+@dataclass(frozen=True)
+class BatchRun:
+    """What one cycle did, step by step."""
+
+    claim: Claim
+    landed: tuple[Landed, ...]
+    built: tuple[Built, ...]
+    gated: Gated
+    publication: Publication | None
+
+    @property
+    def note(self) -> str:
+        """Why nothing was published, or not every view, if so."""
+        if self.publication is None:
+            return "Kappa serves: the build is kept and not served; `lk switch lambda` serves one"
+        kept = json.loads(self.publication.evidence).get("kept")
+        why = "not published, as the run that serves was declared with other definitions"
+        return f"{', '.join(kept)}: {why}; {ways()}" if kept else ""
+
+
+def run_batch(
+    settings: Settings,
+    catalog: Catalog,
+    *,
+    incremental: bool = False,
+    to_lambda: bool = False,
+    why: str = "lk batch",
+) -> BatchRun:
+    """Claims, lands, builds, judges and publishes; a failure in any step leaves what is served untouched.
+
+    While Kappa serves nothing is published, unless ``to_lambda``.
+    """
+    claimed = claim(settings, catalog)
+    with batch_session(settings) as spark:
+        landed = land(spark, settings, catalog, claimed.cut)
+        build(spark, settings, catalog, claimed, incremental=incremental)
+        gated = insist(gate(spark, settings, catalog, claimed))
+    built = [one for one in store.builds(settings) if one.build == claimed.build]
+    if in_kappa(last_done(settings), catalog) and not to_lambda:
+        return BatchRun(claimed, tuple(landed), tuple(built), gated, None)
+    done = publish(settings, catalog, claimed.build, why=why, to_lambda=to_lambda)
+    return BatchRun(claimed, tuple(landed), tuple(built), gated, done)
+
+
+def build_anew(settings: Settings, catalog: Catalog) -> Claim:
+    """The newest build that passed with every view as it is defined now, else a new one; it is not published."""
+    passed = {(built.build, built.view): built.digest for built in store.builds(settings) if built.passed}
+    for known in reversed(store.claims(settings)):
+        if all(passed.get((known.build, view)) == catalog.digest(view) for view in catalog.reproducible):
+            return known
+    claimed = claim(settings, catalog)
+    with batch_session(settings) as spark:
+        land(spark, settings, catalog, claimed.cut)
+        build(spark, settings, catalog, claimed)
+        insist(gate(spark, settings, catalog, claimed))
+    return claimed
+
+
+def land_claim(settings: Settings, catalog: Catalog, name: str | None) -> tuple[Landed, ...]:
+    """Lands the log up to the cut of a claim; None means the newest claim."""
+    claimed = _claimed(settings, name)
+    with batch_session(settings) as spark:
+        return tuple(land(spark, settings, catalog, claimed.cut))
+
+
+def build_claim(
+    settings: Settings, catalog: Catalog, name: str | None, *, incremental: bool = False
+) -> tuple[Built, ...]:
+    """Builds every view of a claim, and judges nothing; None means the newest claim."""
+    claimed = _claimed(settings, name)
+    with batch_session(settings) as spark:
+        return tuple(build(spark, settings, catalog, claimed, incremental=incremental))
+
+
+def gate_claim(settings: Settings, catalog: Catalog, name: str | None) -> Gated:
+    """Judges the build of a claim, whatever it finds; None means the newest claim. What was judged needs no Spark."""
+    claimed = _claimed(settings, name)
+    if judged(settings, claimed):
+        return found(settings, claimed)
+    short = settings.model_copy(update={"java_options": f"{_SHORT_LIVED} {settings.java_options}".rstrip()})
+    with batch_session(short) as spark:
+        return gate(spark, settings, catalog, claimed)
+
+
+def quality(settings: Settings, name: str | None) -> Gated:
+    """What the gate found of a build; None means the one that was judged last."""
+    build = name or check_results.newest(settings)
+    if build is None:
+        raise Refused("nothing was judged yet", where="control.quality", todo="run `lk gate`, or `lk batch`")
+    return found(settings, store.claim_of(settings, Name(build)))
+
+
+def publish_claim(settings: Settings, catalog: Catalog, name: str | None, *, why: str) -> Publication:
+    """Publishes the build of a claim; None means the newest claim."""
+    return publish(settings, catalog, _claimed(settings, name).build, why=why)
+
+
+def _claimed(settings: Settings, name: str | None) -> Claim:
+    if name is not None:
+        return store.claim_of(settings, Name(name))
+    known = store.claims(settings)
+    if not known:
+        raise Refused("nothing was claimed yet", where="control.claims", todo="run `lk claim`, or `lk batch`")
+    return known[-1]
+
+
+@contextlib.contextmanager
+def batch_session(settings: Settings) -> Iterator[SparkSession]:
+    """The session of batch work, which reads first."""
+    conf = {"spark.master": with_more_tasks(settings.spark_master, 1)}
+    with priority.reading_first(settings, Name("batch")), borrowed(settings, "batch", conf) as spark:
+        yield spark

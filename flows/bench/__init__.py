@@ -1,0 +1,1 @@
+"""`lk bench`: every promised figure, measured on fresh instances."""

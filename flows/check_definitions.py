@@ -1,0 +1,30 @@
+"""Every mistake in the files of topics and views, found without running any of them on data."""
+
+from __future__ import annotations
+
+from core.catalog import Catalog
+from core.errors import TryAgain
+from infra.definitions import definition_files
+from infra.definitions.definition_files import Problem
+from infra.progress_bar import console
+from infra.settings import Settings
+from infra.spark.session import borrowed
+
+
+def check(settings: Settings) -> list[Problem]:
+    """Mistakes of the files; when there are none, mistakes in their SQL as Spark and Trino see them."""
+    problems = definition_files.problems(settings)
+    if problems:
+        return list(problems)
+    catalog = definition_files.load(settings)
+    with borrowed(settings, "views-check") as spark:
+        return [*definition_files.spark_problems(spark, catalog), *_presentation(settings, catalog)]
+
+
+def _presentation(settings: Settings, catalog: Catalog) -> list[Problem]:
+    """Presentation columns are Trino's SQL, which only Trino can judge."""
+    try:
+        return list(definition_files.trino_problems(settings, catalog))
+    except TryAgain:
+        console().print("Trino is not up, so presentation columns were not checked: `lk up`", style="yellow")
+        return []

@@ -1,0 +1,1 @@
+"""`make demo`: real data through the whole system, every number checked."""

@@ -1,0 +1,1 @@
+"""What the demo and the benchmarks share: an instance, load, readers, figures."""

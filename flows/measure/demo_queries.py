@@ -1,0 +1,200 @@
+"""What the demo asks Trino once everything has arrived."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from typing import Any
+
+from core.catalog import Catalog
+from core.cut import Cut
+from core.errors import Refused
+from core.identifiers import Name, joined, quoted
+from core.measures import Count
+from core.view import Rollup, View
+from flows.measure.expected import Table
+from infra.control import runs, store
+from infra.control.runs import Epoch
+from infra.control.store import Pin
+from infra.kafka import kafka_admin
+from infra.settings import Settings
+from infra.trino.metastore import query
+
+BY_DAY, BY_WINDOW, BY_HOUR, BY_PATH = (
+    Name(text) for text in ("trades_by_day", "trade_stats", "traffic_by_hour", "traffic_by_path")
+)
+_VIEW_OF = {Name("access_log"): BY_HOUR, Name("trades"): BY_DAY}
+_SUMS = "ticker, sum(trades), sum(volume), min(price_low), max(price_high)"
+
+
+@dataclass(frozen=True)
+class Ticker:
+    """One ticker over all days."""
+
+    ticker: str
+    trades: int
+    volume: Decimal
+    low: Decimal
+    high: Decimal
+
+
+@dataclass(frozen=True)
+class Hour:
+    """One hour of the web server."""
+
+    hour: datetime
+    requests: int
+    errors: int
+    bytes: Decimal
+
+
+@dataclass(frozen=True)
+class Split:
+    """A ticker as the batch table has it, as the speed table adds to it, and as the served view merges them."""
+
+    batch: Ticker | None
+    speed: Ticker | None
+    merged: Ticker
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether counts and sums add, and extremes are the extremes of both."""
+        parts = [part for part in (self.batch, self.speed) if part]
+        return self.merged == Ticker(
+            self.merged.ticker,
+            sum(part.trades for part in parts),
+            sum((part.volume for part in parts), Decimal(0)),
+            min(part.low for part in parts),
+            max(part.high for part in parts),
+        )
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """One topic: records in the log, and what each layer counted while decoding them.
+
+    ``log`` is Kafka's answer, ``cut`` how much of it the published build covers.
+    """
+
+    topic: str
+    log: int
+    speed_decoded: int
+    speed_quarantined: int
+    cut: int
+    batch_decoded: int
+    batch_quarantined: int
+
+    @property
+    def ok(self) -> bool:
+        """Whether no record is missing or counted twice, in either layer."""
+        speed = self.speed_decoded + self.speed_quarantined
+        batch = self.batch_decoded + self.batch_quarantined
+        return speed == self.log and batch == self.cut
+
+
+def pin_of(settings: Settings, view: Name) -> Pin:
+    """What a view is served from now. Raises Refused when it is not served."""
+    done = [publication for publication in store.publications(settings) if publication.state == "done"]
+    pin = done[-1].pins.get(view) if done else None
+    if pin is None:
+        raise Refused(f"view {view} is not served", todo="look at `lk status`")
+    return pin
+
+
+def ledger(settings: Settings) -> list[Ledger]:
+    """The account of every topic: Kafka's offsets, the run's manifest, the archive's rows."""
+    pin = pin_of(settings, BY_DAY)
+    log = kafka_admin.ends(settings, list(_VIEW_OF))
+    counted = runs.epochs(settings, pin.run) if pin.run else []
+    return [_ledger(settings, name, log, counted, pin_of(settings, view).cut) for name, view in _VIEW_OF.items()]
+
+
+def _ledger(settings: Settings, topic: Name, log: Cut, epochs: Sequence[Epoch], cut: Cut) -> Ledger:
+    counted = [row for epoch in epochs for place, row in epoch.counted.items() if place.partition("/")[0] == topic]
+    archive = quoted(Name("lake"), Name("archive"), topic)
+    sql = f"SELECT count_if(_error IS NULL), count_if(_error IS NOT NULL) FROM {archive}"  # noqa: S608
+    decoded, quarantined = query(settings, sql).rows[0]
+    return Ledger(
+        topic=topic,
+        log=log.only([topic]).size,
+        speed_decoded=sum(row.decoded for row in counted),
+        speed_quarantined=sum(row.quarantined for row in counted),
+        cut=cut.only([topic]).size,
+        batch_decoded=decoded,
+        batch_quarantined=quarantined,
+    )
+
+
+def count_sql(view: View) -> str:
+    """A cheap query for how many events a served view counts: its plain count over all rows, less window copies."""
+    plain = [m.name for m in view.measures if isinstance(m, Count) and not m.of] if isinstance(view, Rollup) else []
+    if not isinstance(view, Rollup) or not plain:
+        raise Refused(f"view {view.name} has no plain count", todo="measure another view")
+    copies = view.window.copies if view.window else 1
+    return f"SELECT coalesce(sum({quoted(Name(plain[0]))}), 0) / {copies} FROM {served(Name(view.name))}"  # noqa: S608
+
+
+def total(settings: Settings, catalog: Catalog, view: Name) -> int:
+    """Events that the served view counts now."""
+    return int(query(settings, count_sql(catalog.views[view])).rows[0][0])
+
+
+def served(view: Name) -> str:
+    """The served view's full name."""
+    return quoted(Name("lake"), Name("serving"), view)
+
+
+def tickers(settings: Settings, table: str, where: str = "") -> dict[str, Ticker]:
+    """Every ticker over all days, from a batch table, a speed table or the served view."""
+    sql = f"SELECT {_SUMS} FROM {table} {where} GROUP BY ticker"  # noqa: S608 - names are quoted Names
+    return {row[0]: Ticker(*row) for row in query(settings, sql).rows}
+
+
+def split(settings: Settings) -> list[Split]:
+    """All tickers three ways, the most traded first, at what is published now."""
+    pin = pin_of(settings, BY_DAY)
+    if pin.build is None or pin.run is None:
+        raise Refused(f"{BY_DAY} is not served from a build and a run", todo="look at `lk status`")
+    batch = tickers(settings, quoted(Name("lake"), Name("batch"), joined(BY_DAY, pin.build)))
+    speed_table = quoted(Name("lake"), Name("speed"), joined(BY_DAY, pin.run))
+    speed = tickers(settings, speed_table, f"WHERE first_epoch > {int(pin.epoch)}")
+    merged = tickers(settings, served(BY_DAY))
+    rows = [Split(batch.get(name), speed.get(name), row) for name, row in merged.items()]
+    return sorted(rows, key=lambda row: (-row.merged.trades, row.merged.ticker))
+
+
+def hours(settings: Settings) -> list[Hour]:
+    """Traffic by hour, all status classes together."""
+    sql = f"""
+        SELECT hour, sum(requests), coalesce(sum(requests) FILTER (WHERE status_class IN ('4xx', '5xx')), 0), sum(bytes)
+        FROM {served(BY_HOUR)} GROUP BY hour ORDER BY hour"""  # noqa: S608
+    return [Hour(*row) for row in query(settings, sql).rows]
+
+
+def table(settings: Settings, view: Name, keys: str, values: str) -> Table:
+    """A served view's rows by key. Raises Refused when a key comes twice."""
+    rows = query(settings, f"SELECT {keys}, {values} FROM {served(view)}").rows  # noqa: S608
+    width = keys.count(",") + 1
+    found = {tuple(map(_plain, row[:width])): tuple(map(_plain, row[width:])) for row in rows}
+    if len(found) != len(rows):
+        raise Refused(f"view {view} answers some keys more than once", todo="this must not happen: report it")
+    return found
+
+
+def totals(settings: Settings, view: Name, *measures: str) -> tuple[Any, ...]:
+    """Sums of some measures over all rows of a served view."""
+    sums = ", ".join(f"sum({quoted(Name(measure))})" for measure in measures)
+    return tuple(query(settings, f"SELECT {sums} FROM {served(view)}").rows[0])  # noqa: S608
+
+
+def _plain(value: Any) -> Any:
+    """Times as Python's UTC, dates as midnight, whole decimals as int: what plain Python counts with."""
+    if isinstance(value, datetime):
+        return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
+    if isinstance(value, date):
+        return datetime.combine(value, time(), UTC)
+    if isinstance(value, Decimal) and value.as_tuple().exponent == 0:
+        return int(value)
+    return value

@@ -1,0 +1,146 @@
+"""What the demo's answers must be: counted in plain Python while sending, without Kafka, Spark, Delta or Trino."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+
+from core.sample_data.trades import Trade
+
+LINES, QUARANTINED, REQUESTS, BYTES = 10_000, 1, 9_999, 2_747_282_505  # facts of the committed access log
+_SIZE_MS, _HOP_MS, _DAY_MS = 5_000, 1_000, 86_400_000
+_LINE = re.compile(
+    r'(\S+) (\S+) (\S+) \[(\d\d/\w{3}/\d{4}:\d\d):\d\d:\d\d \+0000\] "([^"]*)" (\d)\d\d (\d+|-) "([^"]*)" "([^"]*)"'
+)
+
+Row = tuple[object, ...]
+Table = dict[Row, Row]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One number, or all rows of a view, as counted here and as answered."""
+
+    what: str
+    expected: str
+    found: str
+
+    @property
+    def ok(self) -> bool:
+        """Whether they are the same."""
+        return self.expected == self.found
+
+
+@dataclass
+class Sums:
+    """Of some trades: how many, shares, cents, lowest, highest, and the last by event time and order of sending."""
+
+    count: int = 0
+    size: int = 0
+    cents: int = 0
+    low: int = 10**12
+    high: int = 0
+    last: tuple[int, int, int] = (-1, -1, 0)
+
+    def add(self, trade: Trade) -> None:
+        self.count += 1
+        self.size += trade.size
+        self.cents += trade.cents
+        self.low = min(self.low, trade.cents)
+        self.high = max(self.high, trade.cents)
+        self.last = max(self.last, (trade.event_time, trade.number, trade.cents))
+
+
+@dataclass
+class Tally:
+    """Counts trades as they are handed to the producer; ``due`` is when each was due by the generator's schedule."""
+
+    count: int = 0
+    late: int = 0
+    out_of_order: int = 0
+    days: dict[tuple[str, int], Sums] = field(default_factory=lambda: defaultdict(Sums))
+    windows: dict[tuple[str, int], Sums] = field(default_factory=lambda: defaultdict(Sums))
+
+    def watch(self, trades: Iterable[Trade], start: int, rate: float, disorder: int) -> Iterator[Trade]:
+        """Passes the trades on and counts them."""
+        for trade in trades:
+            behind = start + int(trade.number * 1_000 / rate) - trade.event_time
+            self.count += 1
+            self.late += behind > disorder
+            self.out_of_order += 0 < behind <= disorder
+            self._add(trade)
+            yield trade
+
+    def _add(self, trade: Trade) -> None:
+        at = trade.event_time
+        self.days[trade.ticker, at - at % _DAY_MS].add(trade)
+        newest = at - at % _HOP_MS
+        for start in range(newest, newest - _SIZE_MS, -_HOP_MS):
+            self.windows[trade.ticker, start].add(trade)
+
+    def by_day(self) -> Table:
+        """(ticker, day) -> trades, volume, low, high, last price."""
+        return {
+            (ticker, moment(day)): (s.count, s.size, money(s.low), money(s.high), money(s.last[2]))
+            for (ticker, day), s in self.days.items()
+        }
+
+    def by_window(self) -> Table:
+        """(ticker, window) -> trades, sum, lowest and highest of the prices."""
+        return {
+            (ticker, moment(start)): (s.count, money(s.cents), money(s.low), money(s.high))
+            for (ticker, start), s in self.windows.items()
+        }
+
+
+def traffic_by_hour(path: Path) -> Table:
+    """(hour, status class) -> requests, bytes, from the lines of the access log that have its form."""
+    requests: Counter[Row] = Counter()
+    sizes: Counter[Row] = Counter()
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        for line in lines:
+            match = _LINE.fullmatch(line.rstrip("\n"))
+            if match:
+                hour = datetime.strptime(match[4], "%d/%b/%Y:%H").replace(tzinfo=UTC)
+                key = (hour, f"{match[6]}xx")
+                requests[key] += 1
+                sizes[key] += 0 if match[7] == "-" else int(match[7])
+    return {key: (count, sizes[key]) for key, count in requests.items()}
+
+
+def same_rows(what: str, expected: Mapping[Row, Row], found: Mapping[Row, Row]) -> Check:
+    """All rows of a view in one check; what differs is shown."""
+    if expected == found:
+        return Check(what, f"{len(expected):,} rows", f"{len(found):,} rows")
+    wrong = [key for key in expected.keys() | found.keys() if expected.get(key) != found.get(key)]
+    key = min(wrong, key=str)
+    return Check(
+        what,
+        f"{len(expected):,} rows; at {_text(key)}: {_text(expected.get(key))}",
+        f"{len(found):,} rows, {len(wrong):,} differ; at {_text(key)}: {_text(found.get(key))}",
+    )
+
+
+def same(what: str, expected: int, found: object) -> Check:
+    """One whole number."""
+    return Check(what, f"{expected:,}", f"{found:,}" if isinstance(found, int | Decimal) else str(found))
+
+
+def money(cents: int) -> Decimal:
+    """Cents as the decimal that the views show."""
+    return Decimal(cents).scaleb(-2)
+
+
+def moment(milliseconds: int) -> datetime:
+    """Epoch milliseconds as the time that Trino answers."""
+    return datetime.fromtimestamp(milliseconds // 1_000, UTC)
+
+
+def _text(row: Row | None) -> str:
+    return "nothing" if row is None else " ".join(str(value) for value in row)

@@ -1,0 +1,93 @@
+"""A fresh instance in a folder of its own: free ports, its own settings file, nothing shared but the downloads."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from core.errors import Refused
+from infra.local import stack
+from infra.settings import LOOPBACK, PREFIX, Settings
+from infra.settings.sources import load
+
+_OWN = ("data", "kafka_port", "kafka_controller_port", "trino_port", "airflow_port")
+_MARK = "# Made by lk: the next run replaces this folder.\n"
+_CLUSTER = ("bootstrap", "kafka_brokers", "kafka_peer_ports", "kafka_peer_controller_ports", "kafka_replication")
+_SECURITY = ("kafka_tiered_hours", "kafka_security", "kafka_user", "kafka_password_file", "kafka_ca")
+_CLOUD = ("trino_host", "trino_tls", *(name for name in Settings.model_fields if name.startswith("emr_")))
+_NOT_TAKEN_OVER = (*_OWN, *_CLUSTER, *_SECURITY, *_CLOUD, "lake", "checkpoints")
+
+
+@dataclass(frozen=True)
+class Instance:
+    """Where an instance lives: its settings, and the file that says the same to later commands.
+
+    ``unset`` names variables that the caller's environment has and that would win over the file.
+    """
+
+    folder: Path
+    config: Path
+    settings: Settings
+    unset: tuple[str, ...] = ()
+
+
+def fresh(base: Settings, folder: Path) -> Instance:
+    """A new instance in ``folder``, with what ``base`` says about memory, views and downloads; nothing is started.
+
+    An instance that an earlier call made there is stopped and removed. The environment of this process is changed so
+    that its children use the new instance. Raises Refused when the folder holds anything else.
+    """
+    remove(folder)
+    folder = folder.absolute()
+    folder.mkdir(parents=True)
+    kept = base.model_dump(mode="json", exclude_defaults=True, exclude=set(_NOT_TAKEN_OVER))
+    values = kept | {"data": str(folder / "data")} | dict(zip(_OWN[1:], _free_ports(len(_OWN) - 1), strict=True))
+    config = folder / "lk.toml"
+    config.write_text(_MARK + "".join(f"{key} = {_toml(value)}\n" for key, value in values.items()), "utf-8")
+    unset = tuple(PREFIX + name.upper() for name in _NOT_TAKEN_OVER if os.environ.get(PREFIX + name.upper()))
+    for name in {*values, *_NOT_TAKEN_OVER}:
+        os.environ.pop(PREFIX + name.upper(), None)
+    os.environ[f"{PREFIX}CONFIG"] = str(config)
+    return Instance(folder, config, load(config), unset)
+
+
+def remove(folder: Path) -> bool:
+    """Stops and deletes the instance in ``folder``; whether there was one."""
+    if not folder.exists():
+        return False
+    config = folder / "lk.toml"
+    if not config.is_file() or not config.read_text("utf-8").startswith(_MARK):
+        raise Refused(
+            "the folder was not made by an earlier run, so it is left alone",
+            where=str(folder.absolute()),
+            todo="move it away, or call from another folder",
+        )
+    data = folder / "data"
+    if data.exists():
+        stack.down(Settings(data=data))
+        shutil.rmtree(data)
+    shutil.rmtree(folder)  # last, so that a deletion that was cut short is taken up by the next run
+    return True
+
+
+def _free_ports(count: int) -> list[int]:
+    """Ports that nobody listens on, all different because they are held until all are known."""
+    with ExitStack() as held:
+        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind((LOOPBACK, 0))
+        return [int(each.getsockname()[1]) for each in sockets]
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{json.dumps(key)} = {_toml(item)}" for key, item in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(_toml(item) for item in value) + "]"
+    return json.dumps(value, ensure_ascii=False)

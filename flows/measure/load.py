@@ -1,0 +1,130 @@
+"""What demo and benchmarks share: what is sent, trades flowing in the background, waiting for lag 0, memory."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+import tenacity
+
+from core.catalog import Catalog
+from core.cut import Cut
+from core.errors import TryAgain
+from core.identifiers import Name
+from core.sample_data.trades import Trade, Trades, trades
+from flows.measure import run_verb
+from infra.control import runs
+from infra.kafka import kafka_admin
+from infra.kafka.input_files import InputFile, Record
+from infra.kafka.producer import OnSend, produce
+from infra.local import processes
+from infra.project_files import ACCESS_LOG
+from infra.settings import Settings
+
+TRADES = Name("trades")
+LATE, OUT_OF_ORDER, LATE_BY_MS = 0.05, 0.10, 3_600_000
+
+
+def spec(seed: int, rate: float = 1_000.0) -> Trades:
+    """Trades that begin now, some late by up to an hour, some out of order."""
+    return Trades(seed, time.time_ns() // 1_000_000, rate, LATE, LATE_BY_MS, OUT_OF_ORDER)
+
+
+def records(found: Iterator[Trade], stop: threading.Event | None = None) -> Iterator[Record]:
+    """Trades as they are sent."""
+    for trade in found:
+        if stop and stop.is_set():
+            return
+        yield Record(trade.key, trade.value)
+
+
+def load(settings: Settings, catalog: Catalog, seed: int, count: int) -> float:
+    """Sends ``count`` trades as fast as possible; gives the seconds."""
+    made = records(trades(spec(seed), count))
+    return produce(settings, catalog.topic(TRADES), made, draw=False).insist().seconds
+
+
+def access_log(settings: Settings, catalog: Catalog) -> None:
+    """Sends the committed access log."""
+    source = InputFile(ACCESS_LOG, catalog.topic("access_log"))
+    produce(settings, source.topic, source.records(), draw=False).insist()
+
+
+def flow_for(settings: Settings, catalog: Catalog, seed: int, seconds: float, rate: float, on_send: OnSend) -> None:
+    """Sends trades on schedule for some seconds."""
+    count = int(rate * seconds)
+    made = records(trades(spec(seed, rate), count))
+    produce(settings, catalog.topic(TRADES), made, rate=rate, on_send=on_send, draw=False).insist()
+
+
+def flowing(
+    settings: Settings, catalog: Catalog, seed: int, rate: float = 1_000.0
+) -> AbstractContextManager[threading.Event]:
+    """Trades flow beside the block and stop at its end."""
+
+    def work(stop: threading.Event) -> None:
+        made = records(trades(spec(seed, rate), 2**31), stop)
+        produce(settings, catalog.topic(TRADES), made, rate=rate, draw=False).insist()
+
+    return beside(work)
+
+
+def batches(settings: Settings, config: Path) -> AbstractContextManager[threading.Event]:
+    """`lk batch` runs beside the block, restarted as often as it ends."""
+
+    def work(stop: threading.Event) -> None:
+        while not stop.is_set():
+            run_verb.finished(run_verb.start(settings, config, "batch"))
+
+    return beside(work)
+
+
+@contextmanager
+def beside(work: Callable[[threading.Event], None]) -> Iterator[threading.Event]:
+    """Runs ``work`` in a thread until the block ends; its failure is raised there."""
+    stop = threading.Event()
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(work, stop)
+        try:
+            yield stop
+        finally:
+            stop.set()
+        future.result()
+
+
+def lag(settings: Settings, run: Name) -> int:
+    """Records of the log that the run has not committed."""
+    declared = runs.run(settings, run)
+    done = runs.last_epoch(settings, run)
+    return kafka_admin.ends(settings, declared.topics).size_since(done.end if done else Cut())
+
+
+def until(done: Callable[[], bool], what: str, seconds: float = 300.0, *, every: float = 0.25) -> float:
+    """Polls until it is so; gives the seconds it took. Raises TryAgain after the deadline."""
+    began = time.monotonic()
+    retrying = tenacity.Retrying(
+        retry=tenacity.retry_if_result(lambda yes: not yes),
+        wait=tenacity.wait_fixed(every),
+        stop=tenacity.stop_after_delay(seconds),
+    )
+    try:
+        retrying(done)
+    except tenacity.RetryError:
+        raise TryAgain(f"{what} took longer than {seconds:.0f} s", todo="look at `lk status`") from None
+    return time.monotonic() - began
+
+
+def caught_up(settings: Settings, run: Name, seconds: float = 300.0) -> float:
+    """Waits for lag 0; gives the seconds."""
+    return until(lambda: lag(settings, run) == 0, "catching up", seconds)
+
+
+def memory(settings: Settings, *more: int) -> int:
+    """Bytes that the instance's processes and ``more`` hold, shared pages counted once (PSS)."""
+    found = (processes.alive(settings, name) for name in processes.names(settings))
+    pids = {one.pid for one in found if one} | set(more)
+    return processes.memory(*pids)

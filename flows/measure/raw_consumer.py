@@ -1,0 +1,30 @@
+"""The raw consumer: what the log itself gives to one Python process that does nothing with it; the reference."""
+
+from __future__ import annotations
+
+import time
+
+from confluent_kafka import Consumer, TopicPartition
+
+from core.errors import TryAgain
+from core.identifiers import Name
+from infra.kafka import kafka_admin
+from infra.kafka.client_config import librdkafka
+from infra.settings import Settings
+
+
+def rate(settings: Settings, topic: Name) -> float:
+    """Records a second, from offset 0 to where the topic ends now."""
+    end = kafka_admin.ends(settings, [topic])
+    conf = {**librdkafka(settings), "group.id": "lk-bench", "log_level": 0}
+    consumer = Consumer({**conf, "fetch.queue.backoff.ms": 10, "enable.auto.commit": False})
+    consumer.assign([TopicPartition(str(name), partition, 0) for name, partition, _ in end.ends])
+    wanted, seen, began = end.size, 0, time.monotonic()
+    while seen < wanted:
+        messages = consumer.consume(min(10_000, wanted - seen), timeout=10)  # it waits for all of them
+        if not messages:
+            raise TryAgain("the log cannot be read to its end", where=f"{seen:,} of {wanted:,} records")
+        seen += len(messages)
+    seconds = time.monotonic() - began
+    consumer.close()
+    return seen / seconds

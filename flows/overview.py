@@ -1,0 +1,52 @@
+"""The whole instance in one look: servers, views, the ledger, and everything that is wrong."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from core.catalog import Catalog
+from core.errors import TryAgain
+from infra.local import stack
+from infra.settings import Settings
+from serving import alarms
+from serving import status as serving
+from serving.alarms import Signal
+
+
+@dataclass(frozen=True)
+class Overview:
+    """Processes, views, the ledger's lines; ``unhealthy`` is empty when all is well."""
+
+    processes: tuple[stack.State, ...]
+    views: tuple[serving.ViewState, ...]
+    partitions: tuple[serving.Line, ...]
+    rows: tuple[serving.ViewLine, ...]
+    unhealthy: tuple[str, ...]
+
+
+def status(settings: Settings, catalog: Catalog) -> Overview:
+    """Reads everything, also while servers are down."""
+    processes = stack.state(settings)
+    down = [
+        f"{one.name} is {one.status}: `lk up` starts it" + (f"; see {one.log}" if one.log and one.log.exists() else "")
+        for one in processes
+        if one.status != "up"
+    ]
+    served = serving.status(settings, catalog)
+    return Overview(processes, served.views, served.partitions, served.rows, (*down, *served.unhealthy))
+
+
+def watch(settings: Settings, catalog: Catalog, every: int | None, tell: Callable[[Signal], None]) -> None:
+    """Tells the signals of every view, once or ``every`` so many seconds; a server that is down is not told of."""
+    while True:
+        try:
+            for one in alarms.signals(settings, catalog):
+                tell(one)
+        except TryAgain:
+            if every is None:
+                raise
+        if every is None:
+            return
+        time.sleep(every)

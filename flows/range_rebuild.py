@@ -1,0 +1,29 @@
+"""A range rebuild as a verb: windows of some views computed again, as a build that can be judged and published."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from batch.build import build
+from batch.range_rebuild import claim_range
+from core.catalog import Catalog
+from core.identifiers import Name
+from flows.batch_cycle import batch_session
+from infra.control.store import Built
+from infra.settings import Settings
+from serving import recover
+
+
+def rebuild_range(
+    settings: Settings, catalog: Catalog, views: Sequence[Name], start: datetime, end: datetime
+) -> tuple[Built, ...]:
+    """Builds what these views serve with the windows of a range computed again; nothing is published.
+
+    Until the build is published, a repeat goes on with it, or gives it.
+    """
+    recover.repair(settings, catalog)
+    last = recover.last_done(settings)
+    claimed = claim_range(settings, catalog, last.pins if last else {}, views, start, end)
+    with batch_session(settings) as spark:
+        return tuple(build(spark, settings, catalog, claimed))

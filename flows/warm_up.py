@@ -1,0 +1,47 @@
+"""Spark's class archive, made before the first real work: its first process would else make it while others wait."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from infra.definitions import definition_files
+from infra.progress_bar import bar
+from infra.runtime.java import archive_file, class_archive
+from infra.settings import Settings
+from infra.spark.session import borrowed, end_java
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def prepare(settings: Settings) -> bool:
+    """Plans every view, writes and reads a Delta table and runs a stream, so that Java has met the classes of each.
+
+    Java writes the archive as it ends. False, with nothing done, where there is one, or none can be written.
+    """
+    if not class_archive("spark") or archive_file("spark").is_file():
+        return False
+    with tempfile.TemporaryDirectory() as folder, bar("preparing Spark"):
+        # Without the user's own views: a mistake in one of them is no reason to refuse set-up.
+        here = settings.model_copy(update={"data": Path(folder), "spark_master": "local[2]", "views": ()})
+        with borrowed(here, "prepare") as spark:
+            definition_files.spark_problems(spark, definition_files.load(here))
+            _stream(spark, Path(folder))
+        end_java()
+    return True
+
+
+def _stream(spark: SparkSession, folder: Path) -> None:
+    table = str(folder / "table")
+
+    def write(rows: DataFrame, _number: int) -> None:
+        rows.write.format("delta").mode("append").save(table)
+
+    source = spark.readStream.format("rate-micro-batch").options(rowsPerBatch="10", numPartitions="1").load()
+    stream = source.writeStream.foreachBatch(write).option("checkpointLocation", str(folder / "checkpoint"))
+    query = stream.trigger(availableNow=True).start()
+    query.awaitTermination(20)
+    query.stop()
+    spark.read.format("delta").load(table).groupBy("timestamp").count().collect()

@@ -1,0 +1,67 @@
+"""What a comparison of a run with a build found, view by view, kept as evidence for a switch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from core.cut import Cut
+from core.identifiers import Name
+from infra.control import store
+from infra.lake.leases import Lease
+from infra.settings import Settings
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One view: the partials of a run up to an epoch, merged, against the build that was made at that epoch's end.
+
+    ``keys`` are on both sides; ``repeated`` are keys that a side has more than once, ``cells`` the stored columns that
+    differ, over all keys. ``first`` is JSON: the first keys that differ, with both rows. ``trino`` says whether Trino
+    counts and hashes both sides alike. ``head`` is how far the run was read from the archive instead of the log.
+    """
+
+    run: Name
+    build: Name
+    epoch: int
+    cut: Cut
+    head: Cut
+    view: Name
+    digest: Name
+    keys: int
+    only_build: int
+    only_run: int
+    repeated: int
+    cells: int
+    first: str
+    trino: bool
+    at: datetime
+    seconds: float
+
+    @property
+    def differences(self) -> int:
+        """Keys on one side only, keys that come twice, cells that differ."""
+        return self.only_build + self.only_run + self.repeated + self.cells
+
+    @property
+    def equal(self) -> bool:
+        """Whether the run gives exactly what the build does, in Spark and in Trino."""
+        return not self.differences and self.trino
+
+
+def add(settings: Settings, lease: Lease, found: Comparison) -> None:
+    """Writes what was found, under the lease "batch"."""
+    store.append(settings, lease, "comparisons", store.as_row(found))
+
+
+def newest(settings: Settings, run: Name) -> Mapping[Name, Comparison]:
+    """The newest comparison of each view of a run."""
+    rows = [row for row in store.read(settings, "comparisons") if row["run"] == run]
+    return {one.view: one for one in map(_comparison, sorted(rows, key=lambda row: row["at"]))}
+
+
+def _comparison(row: Mapping[str, object]) -> Comparison:
+    names = {name: Name(str(row[name])) for name in ("run", "build", "view", "digest")}
+    cuts = {name: Cut.parse(str(row[name])) for name in ("cut", "head")}
+    return Comparison(**{**row, **names, **cuts})  # type: ignore[arg-type]

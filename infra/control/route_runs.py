@@ -1,0 +1,96 @@
+"""The runs of routes, and who owned a route's topics since when: an append-only table, in the order of ``seq``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from core.cut import Cut
+from core.errors import Refused
+from core.identifiers import Name
+from core.route_ownership import Tenure
+from infra.control import store
+from infra.lake.leases import Lease
+from infra.lake.process_identity import person
+from infra.settings import Settings
+
+What = Literal["declared", "handover", "owner", "ended"]
+
+
+@dataclass(frozen=True)
+class RouteRun:
+    """One execution of a route, frozen by digest and topic ids. Its id is its consumer group, and never used twice.
+
+    One that ``replays`` begins at offset 0, any other at the cut of its first tenure.
+    """
+
+    id: Name
+    route: Name
+    digest: Name
+    topics: Mapping[Name, str]
+    replays: bool
+    ended: bool = False
+
+
+@dataclass(frozen=True)
+class Routed:
+    """A route's history: its runs, the tenures of its topics, and the run that they are being handed over to."""
+
+    route: Name
+    runs: Mapping[Name, RouteRun]
+    tenures: tuple[Tenure, ...]
+    handover: Name | None
+
+    @property
+    def owner(self) -> Name | None:
+        """The run that writes to the route's topics."""
+        return self.tenures[-1].run if self.tenures else None
+
+    def start(self, run: RouteRun) -> Cut:
+        """Where a run begins."""
+        first = next((tenure.since for tenure in self.tenures if tenure.run == run.id), Cut())
+        return Cut() if run.replays else first
+
+
+def histories(settings: Settings) -> Mapping[Name, Routed]:
+    """Every route that was ever started, by name."""
+    rows = sorted(store.read(settings, "routes"), key=lambda row: row["seq"])
+    names = sorted({Name(row["route"]) for row in rows})
+    return {name: _history(name, [row for row in rows if row["route"] == name]) for name in names}
+
+
+def history(settings: Settings, route: Name) -> Routed:
+    """One route's history; empty when it was never started."""
+    return histories(settings).get(route) or Routed(route, {}, (), None)
+
+
+def run(settings: Settings, id: Name) -> RouteRun:
+    """One run. Raises Refused when it was never declared."""
+    for known in histories(settings).values():
+        if id in known.runs:
+            return known.runs[id]
+    raise Refused(f"no route has a run {id}", where="control.routes", todo="see `lk route status`")
+
+
+def add(settings: Settings, lease: Lease, what: What, run: RouteRun, cut: Cut | None = None) -> None:
+    """Writes what happened to a run, under the lease "routes"."""
+    row: dict[str, Any] = {"seq": len(store.read(settings, "routes")), "what": what, "cut": str(cut or Cut())}
+    row |= {"route": run.route, "run": run.id, "digest": run.digest, "replays": run.replays}
+    row |= {"topics": json.dumps(dict(run.topics)), "at": datetime.now(UTC), "who": person()}
+    store.append(settings, lease, "routes", row)
+
+
+def _history(name: Name, rows: Sequence[Mapping[str, Any]]) -> Routed:
+    ended = {row["run"] for row in rows if row["what"] == "ended"}
+    runs = {Name(row["run"]): _run(row, row["run"] in ended) for row in rows if row["what"] == "declared"}
+    tenures = tuple(Tenure(Name(row["run"]), Cut.parse(row["cut"])) for row in rows if row["what"] == "owner")
+    last = [row for row in rows if row["what"] in ("handover", "owner")][-1:]
+    return Routed(name, runs, tenures, next((Name(row["run"]) for row in last if row["what"] == "handover"), None))
+
+
+def _run(row: Mapping[str, Any], ended: bool) -> RouteRun:
+    topics = {Name(topic): id for topic, id in json.loads(row["topics"]).items()}
+    return RouteRun(Name(row["run"]), Name(row["route"]), Name(row["digest"]), topics, row["replays"], ended)

@@ -1,0 +1,1 @@
+"""Files of topics, views and routes: loaded, and their SQL checked."""

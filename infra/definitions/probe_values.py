@@ -1,0 +1,61 @@
+"""Extreme values that decoded events can have, and hostile texts: SQL of a definition must not fail on any of them."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as fn
+
+from core.decoding.decode import EVENT_TIME, decoded_columns
+from core.decoding.field_types import DECIMAL, EARLIEST_MS, LATEST_MS
+from core.topic import Field, Json, Topic, Version
+
+HOSTILE = (None, "", " ", "x", "-", "é", "0", "-1", "1e999", "9" * 40, "0.001", "NaN", "{}", "2020-13-45", "true")
+
+
+def texts_of(spark: SparkSession, version: Version, json: Json) -> DataFrame:
+    """The JSON names of one version, all holding the same hostile text."""
+    names = dict.fromkeys((json.version_name, *version.names))
+    rows = spark.createDataFrame([(text,) for text in HOSTILE], "_text string")
+    return rows.select(*(fn.col("_text").alias(name) for name in names))
+
+
+def events_of(spark: SparkSession, topic: Topic) -> DataFrame:
+    """Four decoded rows whose fields are smallest, largest or absent, without those that break a bound or a rule."""
+    columns = {name: fn.lit(None).cast(kind) for name, kind in decoded_columns(topic).items()}
+    columns |= {field.name: _cycle(field) for field in topic.fields}
+    source = columns.get(topic.event_time or "", _pick(_time(EARLIEST_MS), _time(LATEST_MS - 1)))
+    columns[EVENT_TIME] = source
+    return spark.range(4).select(*(column.alias(name) for name, column in columns.items()))
+
+
+def _cycle(field: Field) -> Column:
+    low, high = _bounds(field)
+    picked = _pick(low, high)
+    if not field.required:
+        picked = fn.when(fn.col("id") < 2, picked)
+    return picked.cast(field.type)
+
+
+def _pick(low: Column, high: Column) -> Column:
+    return fn.when(fn.col("id") % 2 == 0, low).otherwise(high)
+
+
+def _time(millis: int) -> Column:
+    return fn.timestamp_millis(fn.lit(millis))
+
+
+def _bounds(field: Field) -> tuple[Column, Column]:
+    if field.type == "timestamp":
+        return _time(EARLIEST_MS), _time(LATEST_MS - 1)
+    if field.type == "boolean":
+        return fn.lit(False), fn.lit(True)
+    if field.type == "string":
+        # What a pattern promises cannot be made up here.
+        return (fn.lit(None), fn.lit(None)) if field.pattern else (fn.lit(""), fn.lit("é" * 50))
+    found = DECIMAL.match(field.type)
+    precision, scale = (int(found[1]), int(found[2])) if found else (18, 0)
+    most = Decimal(10**precision - 1).scaleb(-scale)
+    low, high = field.minimum or f"{-most:f}", field.maximum or f"{most:f}"
+    return fn.lit(low).cast(field.type), fn.lit(high).cast(field.type)

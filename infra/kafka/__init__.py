@@ -1,0 +1,1 @@
+"""Topics, offsets, producers and transactions of Kafka."""

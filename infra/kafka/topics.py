@@ -1,0 +1,165 @@
+"""Topics are made and kept as their files say: they keep every record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import tenacity
+from confluent_kafka import KafkaError
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewPartitions,
+    NewTopic,
+    ResourceType,
+)
+
+from core.catalog import Catalog
+from core.errors import Refused, TryAgain
+from core.identifiers import Name
+from infra.kafka import kafka_admin
+from infra.kafka.topic_config import KEEP, Plan, durability, plans
+from infra.settings import Settings
+
+
+@dataclass(frozen=True)
+class Applied:
+    """What was done to one topic: "made", "changed" or "unchanged", and the changes in words."""
+
+    topic: Name
+    done: str
+    changes: tuple[str, ...] = ()
+
+
+def apply(settings: Settings, catalog: Catalog) -> tuple[Applied, ...]:
+    """Makes the cluster's topics what the catalog's files say, and tells what was done to each.
+
+    Raises Refused, with nothing changed, when a topic cannot be made so without losing or reordering records, TryAgain
+    when another process made one of them meanwhile, otherwise.
+    """
+    found = plans(settings, catalog)
+    _refuse([line for plan in found for line in plan.impossible], settings, "correct its file, or use another topic")
+    _make(settings, [plan for plan in found if plan.missing])
+    _grow(settings, {plan.topic.name: plan.topic.partitions for plan in found if plan.grows})
+    _alter(settings, {plan.topic.name: plan.other for plan in found if plan.other})
+    made = Catalog({Name(plan.topic.name): plan.topic for plan in found if plan.missing}, {})
+    if other := [plan.topic.name for plan in plans(settings, made) if plan.other or plan.grows]:
+        what = f"another process made topics at the same time: {', '.join(other)}"
+        raise TryAgain(what, where=settings.bootstrap_servers, todo="run `lk topics apply` again")
+    return tuple(_applied(plan) for plan in found)
+
+
+def create_topics(settings: Settings, catalog: Catalog) -> tuple[Name, ...]:
+    """Makes the topics of the catalog that are missing, and returns their names; changes none that is there.
+
+    Raises Refused for one that is there with fewer partitions than declared, or that does not keep every record.
+    """
+    found = plans(settings, catalog)
+    missing = [plan for plan in found if plan.missing]
+    todo = "run `lk topics apply`, or correct the topic's file"
+    _refuse([line for plan in found if not plan.missing for line in plan.unfit], settings, todo)
+    if missing:
+        _make(settings, missing)
+        made = Catalog({Name(plan.topic.name): plan.topic for plan in missing}, {})
+        _refuse([line for plan in plans(settings, made) for line in plan.unfit], settings, todo)
+    return tuple(Name(plan.topic.name) for plan in missing)
+
+
+def ensure(settings: Settings, names: Iterable[str], partitions: int) -> dict[str, int]:
+    """Makes those of these topics that are missing, to keep every record; the number of partitions of each."""
+    there, wanted = kafka_admin.topics(settings), list(names)
+    replication, insync = durability(settings)
+    missing = [name for name in wanted if name not in there]
+    _create(settings, [NewTopic(name, partitions, replication, config=KEEP | insync) for name in missing])
+    known = _known(settings, dict.fromkeys(missing, partitions)) if missing else there
+    return {name: known[name] for name in wanted}
+
+
+def delete(settings: Settings, names: Iterable[str]) -> None:
+    """Deletes topics, as far as they are there."""
+    there = kafka_admin.topics(settings)
+    known = [name for name in names if name in there]
+    for future in (
+        kafka_admin.admin(settings).delete_topics(known, operation_timeout=kafka_admin.DEADLINE) if known else {}
+    ).values():
+        kafka_admin.settled(settings, future, ignore=KafkaError.UNKNOWN_TOPIC_OR_PART)
+
+
+def _refuse(lines: list[str], settings: Settings, todo: str) -> None:
+    if lines:
+        what = "topics are not as their files declare them:\n  " + "\n  ".join(lines)
+        raise Refused(what, where=settings.bootstrap_servers, todo=todo)
+
+
+def _make(settings: Settings, missing: list[Plan]) -> None:
+    """Makes topics and waits until the brokers list them."""
+    _create(
+        settings, [NewTopic(p.topic.name, p.topic.partitions, p.replication, config=dict(p.config)) for p in missing]
+    )
+    if missing:
+        _known(settings, {plan.topic.name: 1 for plan in missing})
+
+
+def _create(settings: Settings, new: list[NewTopic]) -> None:
+    futures = kafka_admin.admin(settings).create_topics(new, operation_timeout=kafka_admin.DEADLINE) if new else {}
+    for future in futures.values():
+        kafka_admin.settled(settings, future, ignore=KafkaError.TOPIC_ALREADY_EXISTS)
+
+
+def _grow(settings: Settings, wanted: Mapping[str, int]) -> None:
+    if wanted:
+        new = [NewPartitions(name, count) for name, count in wanted.items()]
+        for future in (
+            kafka_admin.admin(settings).create_partitions(new, operation_timeout=kafka_admin.DEADLINE).values()
+        ):
+            kafka_admin.settled(settings, future)
+        _known(settings, wanted)
+
+
+def _alter(settings: Settings, wanted: Mapping[str, Mapping[str, str]]) -> None:
+    if not wanted:
+        return
+    resources = [
+        ConfigResource(ResourceType.TOPIC, name, incremental_configs=[_entry(*pair) for pair in values.items()])
+        for name, values in wanted.items()
+    ]
+    futures = kafka_admin.admin(settings).incremental_alter_configs(resources, request_timeout=kafka_admin.DEADLINE)
+    for future in futures.values():
+        kafka_admin.settled(settings, future)
+
+
+def _entry(key: str, value: str) -> ConfigEntry:
+    return ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET)
+
+
+def _applied(plan: Plan) -> Applied:
+    name = Name(plan.topic.name)
+    if plan.missing:
+        asked = f"{plan.topic.partitions} partitions" + (
+            f", {plan.replication} replicas" if plan.replication > 1 else ""
+        )
+        return Applied(name, "made", (asked, *(f"{key} {value}" for key, value in plan.config.items())))
+    grown = (f"partitions {plan.partitions} → {plan.topic.partitions}",) if plan.grows else ()
+    changes = (*grown, *(f"{key} {plan.found[key]} → {value}" for key, value in plan.other.items()))
+    return Applied(name, "changed" if changes else "unchanged", changes)
+
+
+def _known(settings: Settings, wanted: Mapping[str, int]) -> dict[str, int]:
+    """All topics, once every broker lists these with so many partitions, which takes a moment."""
+
+    def lacks(found: list[dict[str, int]]) -> bool:
+        return not found or any(each.get(name, 0) < wanted[name] for each in found for name in wanted)
+
+    retrying = tenacity.Retrying(
+        retry=tenacity.retry_if_result(lacks),
+        stop=tenacity.stop_after_delay(kafka_admin.DEADLINE),
+        wait=tenacity.wait_fixed(0.05),
+        retry_error_callback=lambda _: _unlisted(settings, list(wanted)),
+    )
+    return retrying(kafka_admin.topics_by_broker, settings)[0]
+
+
+def _unlisted(settings: Settings, names: list[str]) -> list[dict[str, int]]:
+    raise kafka_admin.silent(settings, f"new topics are not listed: {', '.join(names)}")

@@ -1,0 +1,108 @@
+"""One Kafka transaction for one source partition of a consumer group: copies and the position they bring it to.
+
+A transactional id belongs to one group and partition, so that opening one fences whoever had it before, a paused
+process as well. What the group has committed is read after that, when no other transaction can be under way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+
+from core.errors import LkError, Refused, TryAgain
+from infra.kafka import kafka_admin
+from infra.kafka.client_config import librdkafka
+from infra.kafka.delivery_reports import LARGEST
+from infra.kafka.route_positions import Position, position
+from infra.settings import Settings
+
+_DEADLINE = 30.0
+_PATIENCE = 5.0
+_LONGEST_MS = 120_000  # of a transaction; the broker aborts one that takes longer
+
+
+@dataclass
+class Transaction:
+    """An open transaction; ``position`` is what the group had committed. It ends without effect unless committed."""
+
+    producer: Producer
+    position: Position
+    _consumer: Consumer
+    _part: TopicPartition
+    _done: bool = False
+
+    def send(self, topic: str, partition: int, record: dict[str, Any]) -> None:
+        """Adds a record: key, value, headers, timestamp (milliseconds)."""
+        while True:
+            try:
+                self.producer.produce(topic, partition=partition, **record)
+            except BufferError:
+                self.producer.poll(0.05)
+            else:
+                return
+
+    def commit(self, position: Position) -> None:
+        """Makes the records and the new position visible, at once.
+
+        Raises KafkaException, with nothing visible, when a record could not be written, or the transaction is over.
+        """
+        part = TopicPartition(self._part.topic, self._part.partition, position.offset, position.metadata)
+        self.producer.send_offsets_to_transaction([part], self._consumer.consumer_group_metadata(), _DEADLINE)
+        self.producer.commit_transaction(_DEADLINE)
+        self._done = True
+
+    def give_up(self) -> None:
+        """Aborts what was not committed; readers would wait for it until the broker does so."""
+        if not self._done:
+            with suppress(KafkaException):
+                self.producer.purge()
+                self.producer.abort_transaction(_PATIENCE)
+
+
+@contextmanager
+def transaction(settings: Settings, group: str, topic: str, partition: int, *, start: int) -> Iterator[Transaction]:
+    """Fences whoever had this group's partition before, and begins; ``start`` is where nothing was committed yet.
+
+    Raises TryAgain when another process fenced this one or Kafka does not answer, Refused when it refuses.
+    """
+    part = TopicPartition(topic, partition)
+    common = {**librdkafka(settings), "log_level": 0, "error_cb": lambda _: None}
+    producer = Producer(
+        common
+        | {
+            "transactional.id": f"{group}-{topic}-{partition}",
+            "transaction.timeout.ms": _LONGEST_MS,
+            "compression.type": "lz4",
+            "linger.ms": 20,
+            "batch.size": 1_000_000,
+            "message.max.bytes": LARGEST,
+            "queue.buffering.max.messages": 200_000,
+        }
+    )
+    consumer = Consumer(common | {"group.id": group, "isolation.level": "read_committed", "enable.auto.commit": False})
+    try:
+        producer.init_transactions(_DEADLINE)
+        (found,) = consumer.committed([part], timeout=_DEADLINE)
+        producer.begin_transaction()
+        opened = Transaction(producer, position(found, start), consumer, part)
+        try:
+            yield opened
+        finally:
+            opened.give_up()
+    except KafkaException as e:
+        raise _failed(settings, group, part, e.args[0]) from None
+    finally:
+        consumer.close()
+
+
+def _failed(settings: Settings, group: str, part: TopicPartition, error: KafkaError) -> LkError:
+    where = f"{part.topic}, partition {part.partition}, group {group}, {settings.bootstrap_servers}"
+    if error.code() in (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED):
+        return TryAgain("another process has taken over", where=where, todo="nothing was copied; see `lk route status`")
+    if kafka_admin.passes(error):
+        return TryAgain(f"Kafka does not answer: {error.str()}", where=where, todo="start it, then `lk route start`")
+    return Refused(f"Kafka refused a transaction: {error.str()}", where=where, todo="see the broker's log")

@@ -1,0 +1,254 @@
+"""Leases: who may write what, across processes, with a generation that a successor always raises.
+
+One row per lease says who holds it. A heartbeat is an empty commit that carries two ``txn`` actions: the lease's
+generation, so that it conflicts with a takeover, and the time; it adds no file, so the table stays as small as the
+number of leases. A holder that was paused finds a higher generation, or a conflict, whatever it does next.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import pyarrow as pa
+from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Transaction, write_deltalake
+from deltalake.exceptions import CommitFailedError, DeltaError
+
+from core.errors import LkError, TryAgain
+from core.identifiers import Name
+from infra.lake import delta, table_paths
+from infra.lake.process_identity import Holder
+from infra.settings import Settings
+
+_BEATS = 6  # within the time after which a holder counts as silent
+_SCHEMA = pa.schema(
+    [
+        ("name", pa.string()),
+        ("generation", pa.int64()),
+        ("host", pa.string()),
+        ("pid", pa.int64()),
+        ("started", pa.float64()),
+        ("who", pa.string()),
+        ("since", pa.timestamp("us", tz="UTC")),
+        ("released", pa.bool_()),
+    ]
+)
+TABLE = Name("leases")
+_RETENTION = "interval 10 minutes"
+_TIDY = 100  # heartbeats; meanwhile the table's log grows
+_CHECKPOINT = 10  # commits: whoever opens the table, as each check does, reads those since the last checkpoint
+# After a commit delta-rs would delete old entries, and fail when another process does so: all holders write this table.
+_HOOKS = PostCommitHookProperties(create_checkpoint=True, cleanup_expired_logs=False)
+
+
+@dataclass(frozen=True)
+class _Row:
+    generation: int
+    holder: Holder
+    since: datetime
+    released: bool
+
+
+@dataclass
+class Lease:
+    """A held lease. Pass it to whatever writes under it; ``check`` before anything that cannot be fenced."""
+
+    name: Name
+    generation: int
+    holder: Holder
+    _path: str
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    @property
+    def fence(self) -> Transaction:
+        """The ``txn`` action that every commit under this lease carries."""
+        return Transaction(_app(self.name), self.generation)
+
+    def check(self) -> None:
+        """Raises TryAgain when another process has taken the lease over."""
+        self.check_against(delta.table(self._path))
+
+    def check_against(self, table: DeltaTable) -> None:
+        """Raises TryAgain when this snapshot of any fenced table knows a later generation."""
+        newest = table.transaction_version(_app(self.name)) or 0
+        if newest > self.generation:
+            raise _lost(self.name, f"generation {self.generation}, now {newest}")
+
+    def beat(self) -> None:
+        """Says that the holder is alive. Raises TryAgain when the lease is lost."""
+        with self._lock:
+            table = delta.table(self._path)
+            self.check_against(table)
+            _empty_commit(table, [self.fence, Transaction(_beat(self.name), _now_ms())])
+
+    def release(self) -> None:
+        """Gives the lease back; nothing happens when it is lost already."""
+        with self._lock, contextlib.suppress(DeltaError, OSError, LkError):
+            table = delta.table(self._path)
+            self.check_against(table)
+            _write(table, self.name, self.generation, self.holder, released=True)
+
+
+@contextlib.contextmanager
+def hold(settings: Settings, name: str, *, fenced: Sequence[str] = ()) -> Iterator[Lease]:
+    """Holds a lease while the block runs, with a heartbeat; TryAgain names the holder when it is taken.
+
+    ``fenced`` are tables (paths) on which commits of every earlier generation fail from now on.
+    """
+    lease = _take(table_paths.control(settings, TABLE), Name(name), settings.lease_seconds)
+    stop = threading.Event()
+    every = settings.lease_seconds / _BEATS
+    thread = threading.Thread(target=_beating, args=(lease, stop, every), name=f"lease-{name}", daemon=True)
+    thread.start()
+    try:
+        for path in fenced:
+            fence(lease, path)
+        yield lease
+    finally:
+        stop.set()
+        thread.join(timeout=settings.lease_seconds)
+        lease.release()
+
+
+def holder(settings: Settings, name: str) -> Holder | None:
+    """Who holds a lease now; None when it is free, or its holder is dead or silent for too long."""
+    path = table_paths.control(settings, TABLE)
+    if not delta.exists(path):
+        return None
+    table = delta.table(path)
+    row = _row(table, Name(name))
+    held = row and _is_held(row, table, Name(name), settings.lease_seconds)
+    return row.holder if row and held else None
+
+
+def fence(lease: Lease, path: str) -> None:
+    """Makes every later commit of an older generation on this table fail; nothing when already done."""
+    table = delta.table(path)
+    lease.check_against(table)
+    if table.transaction_version(_app(lease.name)) != lease.generation:
+        with _conflicts(lease.name):
+            _empty_commit(table, [lease.fence])
+
+
+def append(lease: Lease, path: str, rows: pa.Table) -> int:
+    """Appends under a lease and returns the table's version; a lost lease gives TryAgain and no commit.
+
+    A column that an older table does not have is added to it.
+    """
+    table = delta.table(path)
+    lease.check_against(table)
+    commit = CommitProperties(app_transactions=[lease.fence])
+    with _conflicts(lease.name):
+        write_deltalake(table, rows, mode="append", schema_mode="merge", commit_properties=commit)
+    return delta.version(path)
+
+
+def _beating(lease: Lease, stop: threading.Event, every: float) -> None:
+    beats = 0
+    while not stop.wait(every):
+        beats += 1
+        if beats % _TIDY == 0:
+            _tidy(lease._path)
+        try:
+            lease.beat()
+        except TryAgain:
+            return
+        except (DeltaError, OSError, LkError):
+            continue  # a commit in between, or storage that hiccups: the next beat is soon enough
+
+
+def _tidy(path: str) -> None:
+    """Deletes what is older than the table keeps; of several processes that do, one may find it gone already."""
+    with contextlib.suppress(DeltaError, OSError):
+        delta.vacuum(path)
+
+
+def _take(path: str, name: Name, patience: float) -> Lease:
+    if not delta.exists(path):
+        delta.create(path, _SCHEMA, log_retention=_RETENTION, checkpoint_every=_CHECKPOINT)
+    table = delta.table(path)
+    before = _row(table, name)
+    if before and _is_held(before, table, name, patience):
+        raise _taken(name, before)
+    lease = Lease(name, (before.generation if before else 0) + 1, Holder.here(), path)
+    with _conflicts(name):
+        _write(table, name, lease.generation, lease.holder, released=False)
+    if lease.generation % 50 == 0:
+        _tidy(path)
+    return lease
+
+
+def _row(table: DeltaTable, name: Name) -> _Row | None:
+    rows = delta.rows_of(table, filters=[("name", "=", str(name))]).to_pylist()
+    if not rows:
+        return None
+    row = max(rows, key=lambda r: r["generation"])
+    holder = Holder(row["host"], row["pid"], row["started"], row["who"])
+    return _Row(row["generation"], holder, row["since"], row["released"])
+
+
+def _is_held(row: _Row, table: DeltaTable, name: Name, patience: float) -> bool:
+    """A holder that is not known to be dead may be paused, or on a host that is gone: silence tells."""
+    silent = _now_ms() - (table.transaction_version(_beat(name)) or 0)
+    return not row.released and not row.holder.is_dead and silent <= patience * 1000
+
+
+def _write(table: DeltaTable, name: Name, generation: int, holder: Holder, *, released: bool) -> None:
+    now = datetime.now(UTC)
+    values = [name, generation, holder.host, holder.pid, holder.started, holder.who, now, released]
+    rows = pa.table({f.name: pa.array([v], f.type) for f, v in zip(_SCHEMA, values, strict=True)}, schema=_SCHEMA)
+    txns = [Transaction(_app(name), generation), Transaction(_beat(name), _now_ms())]
+    write_deltalake(
+        table,
+        rows,
+        mode="overwrite",
+        predicate=f"name = '{name}'",
+        commit_properties=CommitProperties(app_transactions=txns),
+        post_commithook_properties=_HOOKS,
+    )
+
+
+def _empty_commit(table: DeltaTable, txns: list[Transaction]) -> None:
+    table.create_write_transaction(
+        [],
+        mode="append",
+        schema=table.schema(),
+        commit_properties=CommitProperties(app_transactions=txns),
+        post_commithook_properties=_HOOKS,
+    )
+
+
+@contextlib.contextmanager
+def _conflicts(name: Name) -> Iterator[None]:
+    try:
+        yield
+    except CommitFailedError as e:
+        raise _lost(name, f"another process committed first ({str(e).splitlines()[0]})") from None
+
+
+def _lost(name: Name, where: str) -> TryAgain:
+    return TryAgain(f"lease lost: {name}", where=where, todo="nothing was committed; run the command again")
+
+
+def _taken(name: Name, row: _Row) -> TryAgain:
+    return TryAgain(
+        f"the lease {name} is held",
+        where=f"{row.holder}, since {row.since:%Y-%m-%d %H:%M:%S} UTC",
+        todo="wait until it has finished, then run the command again",
+    )
+
+
+def _app(name: Name) -> str:
+    return f"lease/{name}"
+
+
+def _beat(name: Name) -> str:
+    return f"beat/{name}"
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

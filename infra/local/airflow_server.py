@@ -1,0 +1,129 @@
+"""The local Airflow: all its processes under one parent, on loopback, with our DAGs and a password of its own."""
+
+from __future__ import annotations
+
+import base64
+import configparser
+import io
+import json
+import os
+import secrets
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from core.errors import TryAgain
+from infra import airflow_api
+from infra.local.server import Server
+from infra.project_files import DAGS
+from infra.settings import LOOPBACK, Settings
+from infra.settings.child_environment import environment
+
+NAME = "airflow"
+POOL = "lk_publish"
+_RUN = Path(__file__).with_name("airflow_supervisor.py")
+
+
+def server(settings: Settings) -> Server:
+    """The Airflow of this instance, not started."""
+    home = airflow_api.home(settings)
+    return Server(
+        name=NAME,
+        # Isolated, as this folder has modules that are named like packages.
+        argv=(sys.executable, "-I", str(_RUN), POOL),
+        ports={"airflow_port": settings.airflow_port},
+        prepare=lambda: _prepare(settings, home),
+        probe=lambda: _probe(settings),
+        env={"AIRFLOW_HOME": str(home), "PATH": os.pathsep.join([*_path(home), os.environ.get("PATH", os.defpath)])},
+    )
+
+
+def launcher(settings: Settings) -> Path:
+    """The `lk` that tasks find first in their PATH: this code, with the settings of this instance."""
+    return airflow_api.home(settings) / "bin" / "lk"
+
+
+def _path(home: Path) -> tuple[str, str]:
+    """Where `lk` and `airflow` are."""
+    return str(home / "bin"), str(Path(sys.executable).parent)
+
+
+def _prepare(settings: Settings, home: Path) -> None:
+    (home / "bin").mkdir(parents=True, exist_ok=True)
+    home.chmod(0o700)
+    known = _made_once(home / "secrets.json", _secrets)
+    _made_once(airflow_api.password_file(settings), lambda: {airflow_api.USER: secrets.token_urlsafe(18)})
+    _write(home / "airflow.cfg", _config(settings, home, known), 0o600)
+    # A file and not the environment, which Airflow's own processes have no use for; settings may hold a secret.
+    _write(launcher(settings), _script(settings), 0o700)
+
+
+def _secrets() -> dict[str, str]:
+    key = base64.urlsafe_b64encode(secrets.token_bytes(32)).decode()
+    return {"fernet": key, "jwt": secrets.token_urlsafe(64), "api": secrets.token_urlsafe(32)}
+
+
+def _made_once(path: Path, make: Callable[[], dict[str, str]]) -> dict[str, str]:
+    """What the file holds; it is made when it is not there."""
+    if not path.exists():
+        _write(path, json.dumps(make()), 0o600)
+    found: dict[str, str] = json.loads(path.read_text("utf-8"))
+    return found
+
+
+def _write(path: Path, text: str, mode: int) -> None:
+    """Whole or not at all, and never readable by others."""
+    part = path.with_suffix(".part")
+    part.unlink(missing_ok=True)
+    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8") as out:
+        out.write(text)
+    part.replace(path)
+
+
+def _script(settings: Settings) -> str:
+    given = "".join(f"export {key}={shlex.quote(value)}\n" for key, value in environment(settings).items())
+    return f'#!/bin/sh\n{given}exec {shlex.quote(sys.executable)} -m cli "$@"\n'
+
+
+def _config(settings: Settings, home: Path, known: dict[str, str]) -> str:
+    url = f"http://{LOOPBACK}:{settings.airflow_port}"
+    config = configparser.RawConfigParser()
+    config.read_dict(
+        {
+            "core": {
+                "dags_folder": DAGS,
+                "executor": "LocalExecutor",
+                "parallelism": 4,
+                "load_examples": False,
+                "dags_are_paused_at_creation": True,
+                "fernet_key": known["fernet"],
+                "simple_auth_manager_users": f"{airflow_api.USER}:admin",
+                "simple_auth_manager_passwords_file": airflow_api.password_file(settings),
+                "execution_api_server_url": f"{url}/execution/",
+                "hostname_callable": "socket.gethostname",
+            },
+            "database": {"sql_alchemy_conn": f"sqlite:///{home / 'airflow.db'}"},
+            "api": {
+                "host": LOOPBACK,
+                "port": settings.airflow_port,
+                "base_url": url,
+                "workers": 1,
+                "secret_key": known["api"],
+                "expose_config": False,
+            },
+            "api_auth": {"jwt_secret": known["jwt"]},
+            "logging": {"base_log_folder": settings.log_dir / NAME, "colored_console_log": False},
+            "dag_processor": {"parsing_processes": 1, "dag_bundle_storage_path": home / "bundles"},
+            "usage_data_collection": {"enabled": False},
+        }
+    )
+    text = io.StringIO()
+    config.write(text)
+    return text.getvalue()
+
+
+def _probe(settings: Settings) -> None:
+    silent = [part for part, status in airflow_api.health(settings).items() if status != "healthy"]
+    if silent:
+        raise TryAgain(f"not healthy yet: {', '.join(silent)}")

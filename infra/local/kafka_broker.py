@@ -1,0 +1,157 @@
+"""The local brokers: one KRaft node or three, on loopback, keeping everything for ever."""
+
+from __future__ import annotations
+
+import base64
+import shlex
+import subprocess
+import uuid
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from confluent_kafka.admin import AdminClient
+
+from core.errors import Refused, TryAgain
+from infra.local.server import Server, properties
+from infra.runtime import jars
+from infra.runtime.java import class_archive, find_java
+from infra.settings import LOOPBACK, Settings
+from infra.settings.local_brokers import Broker, made_for
+
+_LOG4J = {
+    "appender.out.type": "Console",
+    "appender.out.name": "out",
+    "appender.out.layout.type": "PatternLayout",
+    "appender.out.layout.pattern": "%d{ISO8601_OFFSET_DATE_TIME_HHCMM} %p %m (%c{1})%n%throwable",
+    "rootLogger.level": "INFO",
+    "rootLogger.appenderRef.out.ref": "out",
+}
+
+
+def managed(name: str, settings: Settings) -> bool:
+    """Whether this instance runs the broker of this name."""
+    return settings.manages_kafka and name in [broker.name for broker in settings.brokers]
+
+
+def require_asked(settings: Settings) -> None:
+    """Raises Refused when the data folder is of another number of brokers than is asked for."""
+    asked, there = settings.kafka_brokers, made_for(settings.data)
+    if settings.manages_kafka and asked and there and asked != there:
+        raise Refused(
+            f"the log of this instance is on {there} broker{'s' if there > 1 else ''}, {asked} were asked for",
+            where=str(settings.data),
+            todo="leave the number out to go on as it is; for another number name a new data folder (LK_DATA)",
+        )
+
+
+def server(name: str, settings: Settings) -> Server:
+    """One broker of this instance, not started."""
+    broker = next(one for one in settings.brokers if one.name == name)
+    java = (str(find_java(settings) / "bin" / "java"), "-cp", f"{jars.ensure(settings, 'kafka')}/*")
+    config = settings.run_dir / f"{name}.properties"
+    log4j = settings.run_dir / "kafka-log4j2.properties"
+    return Server(
+        name=name,
+        argv=(
+            *java,
+            *class_archive("kafka"),
+            *(f"-Xmx{settings.kafka_memory}", "-XX:+ExitOnOutOfMemoryError", "--enable-native-access=ALL-UNNAMED"),
+            *shlex.split(settings.java_options),
+            *(f"-Dlog4j2.configurationFile={log4j}", "kafka.Kafka", str(config)),
+        ),
+        ports=broker.ports,
+        prepare=lambda: _prepare(settings, broker, java, config, log4j),
+        probe=lambda: _probe(broker),
+    )
+
+
+def _prepare(settings: Settings, broker: Broker, java: tuple[str, ...], config: Path, log4j: Path) -> None:
+    broker.folder.mkdir(parents=True, exist_ok=True)
+    config.write_text(properties(_config(broker, settings.brokers)), "utf-8")
+    log4j.write_text(properties(_LOG4J), "utf-8")
+    if (broker.folder / "meta.properties").is_file():
+        return
+    alone = ["--standalone"] if len(settings.brokers) == 1 else []
+    command = [*java, "kafka.tools.StorageTool", "format", *alone, "--ignore-formatted"]
+    words = [*command, "-t", _cluster_id(settings), "-c", str(config)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = (done.stderr.strip() or done.stdout.strip()).splitlines()
+        raise Refused(
+            f"Kafka's data folder cannot be formatted: {' '.join(said[-3:])}",
+            where=str(broker.folder),
+            todo="look at the folder; it is made anew when it is not there",
+        )
+
+
+def _cluster_id(settings: Settings) -> str:
+    """That of the brokers whose folders are formatted already, else a new one."""
+    for broker in settings.brokers:
+        with suppress(FileNotFoundError):
+            text = (broker.folder / "meta.properties").read_text("utf-8")
+            return text.partition("cluster.id=")[2].split()[0]
+    return _new_id()
+
+
+def _config(broker: Broker, all_brokers: tuple[Broker, ...]) -> dict[str, object]:
+    listeners = f"PLAINTEXT://{LOOPBACK}:{broker.port}"
+    controller = f"{LOOPBACK}:{broker.controller}"
+    return {
+        "process.roles": "broker,controller",
+        "node.id": broker.node,
+        **_quorum(all_brokers),
+        "listeners": f"{listeners},CONTROLLER://{controller}",
+        "advertised.listeners": f"{listeners},CONTROLLER://{controller}",
+        "controller.listener.names": "CONTROLLER",
+        "inter.broker.listener.name": "PLAINTEXT",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "log.dirs": broker.folder,
+        # The log is the source of truth: nothing in it expires.
+        "log.retention.ms": -1,
+        # Lines of a megabyte and more are data, too; producers send up to 3 MiB.
+        "message.max.bytes": 4 << 20,
+        "auto.create.topics.enable": "false",
+        "offsets.topic.num.partitions": 4,
+        "offsets.retention.minutes": 525_600,
+        "transaction.state.log.num.partitions": 4,
+        "share.coordinator.state.topic.num.partitions": 4,
+        "group.initial.rebalance.delay.ms": 0,
+        "num.network.threads": 2,
+        "num.io.threads": 4,
+        "log.cleaner.dedupe.buffer.size": 16 << 20,
+    }
+
+
+def _quorum(all_brokers: tuple[Broker, ...]) -> dict[str, object]:
+    """Who the controllers are, and how many replicas everything has that is not told otherwise."""
+    count = len(all_brokers)
+    enough = max(1, count - 1)
+    controllers = [f"{LOOPBACK}:{broker.controller}" for broker in all_brokers]
+    voters = ",".join(f"{one.node}@{at}" for one, at in zip(all_brokers, controllers, strict=True))
+    who = {"controller.quorum.voters": voters} if count > 1 else {"controller.quorum.bootstrap.servers": controllers[0]}
+    # They stop together: the last one would wait for a majority of controllers that is gone.
+    together = {"controlled.shutdown.enable": "false", "min.insync.replicas": enough} if count > 1 else {}
+    return {
+        **who,
+        **together,
+        "default.replication.factor": count,
+        "offsets.topic.replication.factor": count,
+        "transaction.state.log.replication.factor": count,
+        "transaction.state.log.min.isr": enough,
+        "share.coordinator.state.topic.replication.factor": count,
+        "share.coordinator.state.topic.min.isr": enough,
+    }
+
+
+def _probe(broker: Broker) -> None:
+    quiet: dict[str, Any] = {"log_level": 0, "error_cb": lambda _: None}
+    client = AdminClient({"bootstrap.servers": f"{LOOPBACK}:{broker.port}", **quiet})
+    if broker.node not in client.list_topics(timeout=1.0).brokers:
+        raise TryAgain("the broker has not registered yet")
+
+
+def _new_id() -> str:
+    """Kafka's form of a uuid; one that starts with a dash would be taken for an option."""
+    text = base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
+    return text if not text.startswith("-") else _new_id()

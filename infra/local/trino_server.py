@@ -1,0 +1,121 @@
+"""The local Trino: one node, on loopback, with the catalog ``lake`` on the lake folder."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import urllib.request
+from collections.abc import Mapping
+from pathlib import Path
+
+from trino.dbapi import connect
+
+from core.errors import Refused, TryAgain
+from infra.lake import object_store
+from infra.local.server import Server, properties
+from infra.runtime import jars
+from infra.runtime.java import class_archive, describe, find_java
+from infra.settings import LOOPBACK, Settings
+from infra.trino.metastore import METASTORE
+
+NAME = "trino"
+CATALOG = "lake"
+_JVM = (
+    "-XX:+ExitOnOutOfMemoryError",
+    "-XX:-OmitStackTraceInFastThrow",
+    "-XX:ReservedCodeCacheSize=256M",
+    "-XX:PerMethodRecompilationCutoff=10000",
+    "-XX:PerBytecodeRecompilationCutoff=10000",
+    "-Djdk.attach.allowAttachSelf=true",
+    "-Djdk.nio.maxCachedBufferSize=2000000",
+    "-Dfile.encoding=UTF-8",
+    "--enable-native-access=ALL-UNNAMED",
+    "--sun-misc-unsafe-memory-access=allow",
+)
+
+
+def server(settings: Settings) -> Server:
+    """The Trino of this instance, not started. Raises Refused when the lake is neither a folder nor on S3."""
+    if not settings.lake_is_local and not object_store.is_object(settings.lake_root):
+        raise Refused(
+            "the local Trino serves only a lake that is a local folder or on S3",
+            where=f"lake = {settings.lake_root}",
+            todo="name a Trino that can read it: trino_host (LK_TRINO_HOST)",
+        )
+    home = find_java(settings)
+    java = describe(home)
+    vector = ("--add-modules=jdk.incubator.vector",) if java and java.has_vector else ()
+    dist = jars.ensure(settings, NAME)
+    etc = settings.run_dir / NAME
+    node = {"node.environment": "local", "node.id": "local", "node.data-dir": settings.data / NAME}
+    return Server(
+        name=NAME,
+        argv=(
+            *(str(home / "bin" / "java"), f"-Xmx{settings.trino_memory}", *_JVM, *vector, *class_archive(NAME)),
+            *shlex.split(settings.java_options),
+            *(f"-D{key}={value}" for key, value in node.items()),
+            *(f"-Dconfig={etc / 'config.properties'}", f"-Dlog.levels-file={etc / 'log.properties'}"),
+            *("-cp", f"{dist}/lib/*", "io.trino.server.TrinoServer"),
+        ),
+        ports={"trino_port": settings.trino_port},
+        prepare=lambda: _prepare(settings, etc, dist),
+        probe=lambda: _probe(settings),
+    )
+
+
+def _prepare(settings: Settings, etc: Path, dist: Path) -> None:
+    if settings.lake_is_local:
+        Path(settings.lake_root).mkdir(parents=True, exist_ok=True)
+    (settings.data / NAME).mkdir(parents=True, exist_ok=True)
+    _write(etc / "config.properties", _config(settings, etc, dist))
+    _write(etc / "log.properties", {"io.trino": "INFO"})
+    _write(etc / "catalog" / f"{CATALOG}.properties", _catalog(settings))
+
+
+def _write(path: Path, values: Mapping[str, object]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(properties(values), "utf-8")
+
+
+def _config(settings: Settings, etc: Path, dist: Path) -> dict[str, object]:
+    return {
+        "coordinator": "true",
+        "node-scheduler.include-coordinator": "true",
+        "node.bind-ip": LOOPBACK,
+        "node.internal-address": LOOPBACK,
+        "http-server.http.port": settings.trino_port,
+        "http-server.log.enabled": "false",
+        "discovery.uri": f"http://{LOOPBACK}:{settings.trino_port}",
+        "plugin.dir": dist / "plugin",
+        "catalog.config-dir": etc / "catalog",
+        "query.max-history": 50,
+        "query.min-expire-age": "1m",
+    }
+
+
+def _catalog(settings: Settings) -> dict[str, object]:
+    local = {
+        "hive.metastore.catalog.dir": f"local:///{METASTORE}",
+        "fs.native-local.enabled": "true",
+        "local.location": settings.lake_root,
+    }
+    return {
+        "connector.name": "delta_lake",
+        "hive.metastore": "file",
+        **(local if settings.lake_is_local else object_store.trino_catalog(settings, METASTORE)),
+        "delta.register-table-procedure.enabled": "true",
+        # A commit is seen by the next query.
+        "delta.metadata.cache-ttl": "0s",
+    }
+
+
+def _probe(settings: Settings) -> None:
+    with urllib.request.urlopen(f"{settings.trino_url}/v1/info", timeout=2) as answer:  # noqa: S310  our own URL
+        if json.load(answer)["starting"]:
+            raise TryAgain("Trino is starting")
+    where = {"host": settings.trino_address, "port": settings.trino_port, "user": settings.trino_user}
+    with connect(**where, request_timeout=5, max_attempts=1) as connection:  # type: ignore[no-untyped-call]
+        # Other queries fail for a moment longer than SELECT 1, until the node has announced itself.
+        nodes = connection.cursor().execute("SELECT node_id FROM system.runtime.nodes WHERE state = 'active'")
+        if not nodes.fetchall():
+            raise TryAgain("Trino has no node yet")

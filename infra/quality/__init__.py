@@ -1,0 +1,1 @@
+"""Great Expectations: runs the gate's checks and renders what they found."""

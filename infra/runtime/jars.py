@@ -1,0 +1,137 @@
+"""Jars and servers in the cache folder: downloaded once, checked by sha256, shared by clones."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tarfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import tenacity
+
+from core.errors import Refused
+from infra.progress_bar import bar, console
+from infra.runtime import ivy, jars_lock
+from infra.runtime.jars_lock import Artifact
+from infra.settings import Settings
+
+SETS = ("spark", "kafka", "trino")  # what `lk setup` brings; "aws" comes when the lake is an object store
+TRINO_PARTS = ("lib", "plugin/delta-lake")
+ATTEMPTS = 3
+_COMPLETE = ".complete"
+
+Fetch = Callable[[Settings, Sequence[Artifact], Path, Callable[[int], None]], Mapping[Artifact, Path]]
+
+
+class _Broken(Exception):
+    """Some files did not come, or not as locked."""
+
+
+def ensure(
+    settings: Settings,
+    wanted: str,
+    *,
+    fetch: Fetch = ivy.fetch,
+    lock: Path = jars_lock.LOCK,
+    wait: float = 2.0,
+) -> Path:
+    """The folder of one complete set ("spark", "kafka", "trino", "aws"), downloaded if it is not there yet.
+
+    At once when it is there. Raises Refused when a download fails or is not what the lock says, thrice.
+    """
+    artifacts = tuple(a for a in jars_lock.read(lock) if a.set == wanted)
+    folder = settings.cache / f"{wanted}-{jars_lock.digest(artifacts)}"
+    if (folder / _COMPLETE).is_file():
+        return folder
+    with _exclusive(settings.cache, wanted):
+        if not (folder / _COMPLETE).is_file():
+            folder.mkdir(parents=True, exist_ok=True)
+            _download(settings, artifacts, folder, fetch, wait)
+            archives = [folder / a.file_name for a in artifacts if a.ext == "tar.gz"]
+            for archive in archives:
+                _unpack(archive, folder, TRINO_PARTS)
+            (folder / _COMPLETE).touch()
+            for archive in archives:
+                archive.unlink()
+    return folder
+
+
+@contextmanager
+def _exclusive(cache: Path, wanted: str) -> Iterator[None]:
+    """One process at a time, over clones too; the system frees it when a process dies."""
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache / f"{wanted}.lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            console().print(f"Waiting for another process that downloads the {wanted} files")
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _download(settings: Settings, artifacts: Sequence[Artifact], folder: Path, fetch: Fetch, wait: float) -> None:
+    staging = folder / ".download"
+
+    @tenacity.retry(
+        retry=tenacity.retry_if_exception_type(_Broken),
+        stop=tenacity.stop_after_attempt(ATTEMPTS),
+        wait=tenacity.wait_exponential(multiplier=wait),
+        before_sleep=lambda state: console().print(f"{state.outcome and state.outcome.exception()}; trying again"),
+        reraise=True,
+    )
+    def attempt() -> None:
+        missing = [a for a in artifacts if not jars_lock.sound(a, folder / a.file_name)]
+        if missing:
+            _fetch_into(settings, missing, folder, staging, fetch)
+
+    try:
+        attempt()
+    except _Broken as e:
+        raise Refused(
+            f"{e}, after {ATTEMPTS} attempts",
+            where=f"log: {staging / 'ivy.log'}",
+            todo="check the network, or name another repository: ivy_settings (LK_IVY_SETTINGS)",
+        ) from None
+    shutil.rmtree(staging, ignore_errors=True)
+
+
+def _fetch_into(settings: Settings, missing: Sequence[Artifact], folder: Path, staging: Path, fetch: Fetch) -> None:
+    staging.mkdir(exist_ok=True)
+    label = f"Downloading the {missing[0].set} files"
+    size = sum(a.size for a in missing)
+    console().print(f"{label} ({len(missing)}, {size / 1e6:.0f} MB)", highlight=False)
+    with bar(label, size, "bytes") as report:
+        came = fetch(settings, missing, staging, report)
+    tampered = [a.file_name for a, path in came.items() if not jars_lock.sound(a, path)]
+    for artifact, path in came.items():
+        if artifact.file_name not in tampered:
+            os.replace(path, folder / artifact.file_name)  # noqa: PTH105
+    absent = [a.file_name for a in missing if a not in came]
+    if absent or tampered:
+        parts = [f"did not come: {', '.join(absent)}"] if absent else []
+        parts += [f"not the locked file (sha256): {', '.join(tampered)}"] if tampered else []
+        raise _Broken("download failed; " + "; ".join(parts))
+
+
+def _unpack(archive: Path, folder: Path, parts: Sequence[str]) -> None:
+    """Only ``parts`` below the archive's top folder; a link's target is taken along and then let go."""
+    part = folder / ".unpack"
+    shutil.rmtree(part, ignore_errors=True)
+    console().print(f"Unpacking {archive.name}", highlight=False)
+    with tarfile.open(archive) as tar:
+        members = tar.getmembers()
+        top = members[0].name.split("/")[0]
+        wanted = [m for m in members if m.name.startswith(tuple(f"{top}/{name}/" for name in parts))]
+        names = {m.name for m in wanted} | {m.linkname for m in wanted if m.islnk()}
+        # Python before 3.11.4, which Debian 12 has, knows no filters.
+        tar.extraction_filter = getattr(tarfile, "data_filter", lambda member, _: member)
+        tar.extractall(part, [m for m in members if m.name in names])  # noqa: S202  verified by its sum
+    for name in parts:
+        target = folder / name
+        shutil.rmtree(target, ignore_errors=True)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        (part / top / name).replace(target)
+    shutil.rmtree(part)

@@ -1,0 +1,74 @@
+"""The list of downloads that are not Python packages, with their sums: ``infra/runtime/jars.lock``."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.errors import Refused
+
+LOCK = Path(__file__).with_name("jars.lock")
+_LINE = re.compile(r"(?P<set>[a-z]+) (?P<coordinates>[^ :]+:[^ :]+:[^ :]+:[^ :]+) (?P<size>\d+) (?P<sum>[0-9a-f]{64})")
+# Part of a path, so no separators and no dot first.
+_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """One file to download, and what it must be."""
+
+    set: str
+    group: str
+    artifact: str
+    version: str
+    ext: str
+    size: int
+    sha256: str
+
+    @property
+    def file_name(self) -> str:
+        """Its name in every folder of ours."""
+        return f"{self.artifact}-{self.version}.{self.ext}"
+
+    def __str__(self) -> str:
+        coordinates = f"{self.group}:{self.artifact}:{self.version}:{self.ext}"
+        return f"{self.set} {coordinates} {self.size} {self.sha256}"
+
+
+def read(path: Path = LOCK) -> tuple[Artifact, ...]:
+    """Every entry, in order. Raises Refused naming the line that is not one, or is there twice."""
+    found: dict[tuple[str, str], Artifact] = {}
+    for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+        if line.startswith("#") or not line.strip():
+            continue
+        artifact = _parsed(line, f"{path}:{number}")
+        key = (artifact.set, artifact.file_name)
+        if key in found:
+            raise Refused(f"{artifact.file_name} is listed twice", where=f"{path}:{number}", todo="remove one line")
+        found[key] = artifact
+    return tuple(found.values())
+
+
+def digest(artifacts: Iterable[Artifact]) -> str:
+    """A short name for exactly these files."""
+    return hashlib.sha256("\n".join(map(str, artifacts)).encode()).hexdigest()[:12]
+
+
+def sound(artifact: Artifact, path: Path) -> bool:
+    """Whether the file at ``path`` is the one that is locked."""
+    if not path.is_file() or path.stat().st_size != artifact.size:
+        return False
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest() == artifact.sha256
+
+
+def _parsed(line: str, where: str) -> Artifact:
+    found = _LINE.fullmatch(line.rstrip())
+    parts = found["coordinates"].split(":") if found else []
+    if not found or not all(map(_PART.fullmatch, parts)):
+        raise Refused("not a line of the lock", where=where, todo="write: set group:artifact:version:ext bytes sha256")
+    group, artifact, version, ext = parts
+    return Artifact(found["set"], group, artifact, version, ext, int(found["size"]), found["sum"])

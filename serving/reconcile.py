@@ -1,0 +1,127 @@
+"""The ledger: every record of the log counted once by batch or speed, and every view row served once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pyarrow.compute as pc
+
+from core.catalog import Catalog
+from core.compute.merge_sql import ledger_sql
+from core.cut import Cut
+from core.identifiers import Name
+from core.view import Rollup
+from infra.control import runs, store
+from infra.control.runs import Epoch
+from infra.control.store import Built, Pin
+from infra.lake import delta, table_paths
+from infra.settings import Settings
+from infra.trino import metastore
+from serving import view_sql
+
+
+@dataclass(frozen=True)
+class Line:
+    """One partition: offsets served, and records counted by batch up to the cut and by speed after it."""
+
+    topic: Name
+    partition: int
+    offsets: int
+    decoded: int
+    quarantined: int
+    gaps: bool = False
+
+    @property
+    def ok(self) -> bool:
+        """Every offset is one record, decoded or quarantined; of a compacted topic some have none."""
+        counted = self.decoded + self.quarantined
+        return counted <= self.offsets if self.gaps else counted == self.offsets
+
+
+@dataclass(frozen=True)
+class ViewLine:
+    """One view: rows that its served parts are made of (events, of a keyed view), and rows counted event by event."""
+
+    view: Name
+    served: int
+    counted: int
+
+    @property
+    def ok(self) -> bool:
+        """No row is missing and none is there twice."""
+        return self.served == self.counted
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Up to where a pin's view is complete at one moment, and what was counted on the way."""
+
+    pin: Pin
+    end: Cut
+    newest: int
+    built: Built | None
+    epochs: tuple[Epoch, ...]
+
+
+def reach(settings: Settings, view: Name, pin: Pin) -> Reach:
+    """Reads the manifest once, so that all that follows is about the same moment."""
+    epochs = tuple(e for e in runs.epochs(settings, pin.run) if e.number > pin.epoch) if pin.run else ()
+    built = next((b for b in store.builds(settings) if (b.build, b.view) == (pin.build, view)), None)
+    end = epochs[-1].end if epochs else pin.cut
+    return Reach(pin, end, epochs[-1].number if epochs else pin.epoch, built, epochs)
+
+
+def lines(catalog: Catalog, reaches: Mapping[Name, Reach]) -> tuple[Line, ...]:
+    """Every partition once, from the view that reaches furthest in its topic."""
+    found: dict[tuple[Name, int], Line] = {}
+    for view, one in sorted(reaches.items(), key=lambda item: item[1].end.size):
+        counted = _counted(one)
+        for topic, partition, end in one.end.only(catalog.view(view).sources).ends:
+            decoded, quarantined = counted.get(f"{topic}/{partition}", (0, 0))
+            gaps = catalog.topic(topic).compacted
+            found[(topic, partition)] = Line(topic, partition, end, decoded, quarantined, gaps)
+    return tuple(found[key] for key in sorted(found))
+
+
+def view_lines(settings: Settings, catalog: Catalog, reaches: Mapping[Name, Reach]) -> tuple[ViewLine, ...]:
+    """Asks Trino once for the rows of all parts, up to the newest epoch that each view's manifest has."""
+    if not reaches:
+        return ()
+    parts = {
+        view: view_sql.parts(definition, one.pin, newest=one.newest)
+        for view, one in reaches.items()
+        if isinstance(definition := catalog.view(view), Rollup)
+    }
+    rows = metastore.query(settings, ledger_sql(parts)).rows if parts else ()
+    served = {str(view): int(count) for view, count in rows}
+    served |= {str(view): _used(settings, view, one) for view, one in reaches.items() if view not in parts}
+    return tuple(ViewLine(view, served[view], _expected(view, one)) for view, one in reaches.items())
+
+
+def _used(settings: Settings, view: Name, one: Reach) -> int:
+    """The events that a keyed view was computed from: those of the build, and those that the run keeps."""
+    batch = json.loads(one.built.checks)["counted"] if one.built else 0
+    if one.pin.run is None:
+        return int(batch)
+    since = (pc.field("epoch") > one.pin.epoch) & (pc.field("epoch") <= one.newest)
+    return int(batch) + int(delta.read(table_paths.events(settings, one.pin.run, view), ["epoch"], since).num_rows)
+
+
+def _expected(view: Name, one: Reach) -> int:
+    batch = json.loads(one.built.checks)["expected"] if one.built else 0
+    return int(batch) + sum(epoch.rows.get(view, 0) for epoch in one.epochs)
+
+
+def _counted(one: Reach) -> dict[str, tuple[int, int]]:
+    """``topic/partition`` -> decoded, quarantined: by batch up to the cut, by speed after it."""
+    total: dict[str, tuple[int, int]] = {}
+    if one.built:
+        ledger = json.loads(one.built.checks)["ledger"]
+        total = {where: (decoded, quarantined) for where, (_, decoded, quarantined) in ledger.items()}
+    for epoch in one.epochs:
+        for where, counted in epoch.counted.items():
+            a, b = total.get(where, (0, 0))
+            total[where] = (a + counted.decoded, b + counted.quarantined)
+    return total

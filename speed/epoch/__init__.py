@@ -1,0 +1,1 @@
+"""One epoch: what it computes and how it is committed."""

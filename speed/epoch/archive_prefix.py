@@ -1,0 +1,142 @@
+"""What a run takes from the archive before Kafka's first epoch.
+
+A replay of a log whose head was deleted takes that head, as one epoch: views first, the manifest row last, each once,
+under app ids of its own. A live run that starts at a build's cut takes the events of its keyed views up to there: what
+they gave is in the build, but units that later events reach need them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import reduce
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as fn
+
+from core.catalog import Catalog
+from core.compute.keyed import answer, source_rows
+from core.compute.keyed_events import TIME, packed
+from core.compute.rollup import ledger, partial
+from core.cut import Cut
+from core.decoding.decode import ERROR, RAW_COLUMNS, decoded_ddl
+from core.errors import Refused
+from core.identifiers import Name
+from core.view import Keyed, Rollup
+from infra import faults
+from infra.control import runs
+from infra.control.runs import HEAD, Counted, Epoch, Run
+from infra.lake import archive, delta, table_paths
+from infra.lake.leases import Lease
+from infra.settings import Settings
+from speed.tables import schemas
+
+
+def replay_head(spark: SparkSession, settings: Settings, catalog: Catalog, run: Run, lease: Lease) -> None:
+    """Computes every view of the run from the archive up to ``run.head``; nothing when that was done, or is not asked.
+
+    Raises Refused when the archive of the run's decoders does not reach there.
+    """
+    manifest = table_paths.manifest(settings, run.id)
+    if not run.head.ends or delta.txn_version(manifest, runs.head_app(run.id)) is not None:
+        return
+    events = {topic: _events(spark, settings, catalog, run, topic, run.head) for topic in run.topics}
+    counted: dict[str, Counted] = {}
+    rows = dict.fromkeys(run.views, 0)
+    for topic, frame in events.items():
+        reading = [view for view in catalog.reading(topic) if view.name in run.views]
+        for row in ledger(reading, frame).collect():
+            place = f"{topic}/{row['_partition']}"
+            counted[place] = Counted(row["records"], row["decoded"], row["quarantined"])
+            for view in reading:
+                rows[Name(view.name)] += row[f"rows_{view.name}"]
+    _refuse_gaps(run, counted)
+    faults.reach("replay.0_before_head")
+    versions = {view: _write(settings, catalog, run, view, events, lease) for view in sorted(run.views)}
+    _quarantine(settings, run, events, lease)
+    faults.reach("replay.1_before_head_manifest")
+    epoch = Epoch(HEAD, run.start, run.head, counted, rows, versions, 0, datetime.now(UTC))
+    delta.append_once(manifest, runs.epoch_row(epoch), runs.head_app(run.id), 0, lease=lease)
+
+
+def keep_history(spark: SparkSession, settings: Settings, catalog: Catalog, run: Run, lease: Lease) -> None:
+    """Keeps the events of keyed views below ``run.start``; nothing when that was done. Raises as ``replay_head``."""
+    keyed = [view for name in sorted(run.views) if isinstance(view := catalog.view(name), Keyed)]
+    if not run.start.ends or not keyed:
+        return
+    sources = sorted({Name(source) for view in keyed for source in view.sources})
+    events = {topic: _events(spark, settings, catalog, run, topic, run.start) for topic in sources}
+    for view in keyed:
+        _keep(settings, catalog, run, view, events, lease)
+
+
+def _events(spark: SparkSession, settings: Settings, catalog: Catalog, run: Run, topic: Name, cut: Cut) -> DataFrame:
+    found = archive.generation(settings, topic, run.decoders[topic])
+    held = replace(found, columns=decoded_ddl(catalog.topic(topic)))
+    short = held.short_of(cut)
+    if short:
+        raise Refused(
+            f"the archive ends at offset {short[0].start}, the run needs it up to {short[0].end}",
+            where=f"topic {topic}, partition {short[0].partition}, {held.path}",
+            todo="run `lk batch`, then start a new run, or replay",
+        )
+    return archive.below(spark, held, cut, Cut())
+
+
+def _refuse_gaps(run: Run, counted: dict[str, Counted]) -> None:
+    for topic, partition, end in run.head.ends:
+        found = counted.get(f"{topic}/{partition}", Counted(0, 0, 0)).records
+        if found != end:
+            raise Refused(
+                f"the archive holds {found} records of {end} offsets",
+                where=f"topic {topic}, partition {partition}",
+                todo="the archive is damaged: restore it, or restore the log",
+            )
+
+
+def _write(
+    settings: Settings, catalog: Catalog, run: Run, view: Name, events: dict[Name, DataFrame], lease: Lease
+) -> int:
+    path, definition = table_paths.speed(settings, run.id, view), catalog.view(view)
+    if isinstance(definition, Keyed):
+        _keep(settings, catalog, run, definition, events, lease)
+        sources = {s: source_rows(definition, catalog.topic(s), events[Name(s)]) for s in definition.sources}
+        rows = answer(definition, sources)
+    else:
+        rows = _added_up(definition, events)
+    schema = schemas.partial_schema(definition)
+    _append(path, rows, schema.names, runs.head_app(run.id, view), lease, first_epoch=HEAD, last_epoch=HEAD)
+    return delta.version(path)
+
+
+def _added_up(view: Rollup, events: dict[Name, DataFrame]) -> DataFrame:
+    parts = [partial(view, events[Name(source)]) for source in view.sources if Name(source) in events]
+    return reduce(DataFrame.unionByName, parts)
+
+
+def _keep(
+    settings: Settings, catalog: Catalog, run: Run, view: Keyed, events: dict[Name, DataFrame], lease: Lease
+) -> None:
+    rows = [packed(view, catalog.topic(source), events[Name(source)]) for source in view.sources]
+    path, app = table_paths.events(settings, run.id, Name(view.name)), runs.head_app(run.id, f"{view.name}/events")
+    in_time = reduce(DataFrame.unionByName, rows).sortWithinPartitions(TIME)
+    _append(path, in_time, schemas.events_schema().names, app, lease, epoch=HEAD)
+
+
+def _append(path: str, rows: DataFrame, names: list[str], app: str, lease: Lease, **tags: int) -> None:
+    """Once per app."""
+    if delta.txn_version(path, app) is not None:
+        return
+    lease.check()
+    values = {name: fn.lit(value).cast("bigint") for name, value in tags.items()}
+    writer = rows.withColumns(values).select(*names).write.format("delta").mode("append")
+    writer.option("maxRecordsPerFile", schemas.FILE_ROWS).option("txnAppId", app).option("txnVersion", 0).save(path)
+
+
+def _quarantine(settings: Settings, run: Run, events: dict[Name, DataFrame], lease: Lease) -> None:
+    path, app = table_paths.quarantine(settings, run.id), runs.head_app(run.id, "_quarantine")
+    if delta.txn_version(path, app) is not None:
+        return
+    for topic, frame in sorted(events.items()):
+        bad = frame.where(fn.col(ERROR).isNotNull()).select(*RAW_COLUMNS, ERROR)
+        _append(path, bad, schemas.quarantine_schema().names, f"{app}/{topic}", lease, epoch=HEAD)

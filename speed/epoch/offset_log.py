@@ -1,0 +1,99 @@
+"""What a run plans and how far it is: Spark's offset log, which exists before an epoch runs, and our state file."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pyarrow import fs
+
+from core.cut import Cut, Span
+from core.errors import Refused
+from core.identifiers import Name
+from infra.control.runs import Run
+from infra.lake import table_paths
+from infra.lake.files import filesystem
+from infra.settings import Settings
+
+
+@dataclass(frozen=True)
+class Planned:
+    """An epoch as the offset log plans it; a retry finds the same."""
+
+    number: int
+    start: Cut
+    end: Cut
+    batch_time_ms: int
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        """The offsets to read, per partition."""
+        return self.end.since(self.start)
+
+    @property
+    def size(self) -> int:
+        """Offsets in the epoch."""
+        return self.end.size_since(self.start)
+
+
+def planned(settings: Settings, run: Run, number: int) -> Planned:
+    """Epoch ``number``, from the checkpoint. Raises Refused when an offset went back."""
+    end, batch_time_ms = _logged(settings, run.id, number)
+    start = _logged(settings, run.id, number - 1)[0] if number else run.origin
+    if not start <= end:
+        raise Refused(
+            f"epoch {number} goes back: {end.behind(start)}",
+            where=table_paths.checkpoint(settings, run.id),
+            todo="the topic was replaced or the checkpoint is damaged: `lk speed start --new`",
+        )
+    return Planned(number, start, end, batch_time_ms)
+
+
+def newest(settings: Settings, run: Name, log: str) -> int:
+    """The newest number in one of Spark's logs, ``offsets`` or ``commits``; -1 when there is none."""
+    files, root = filesystem(table_paths.checkpoint(settings, run))
+    selector = fs.FileSelector(f"{root}/{log}", allow_not_found=True)
+    names = (info.base_name for info in files.get_file_info(selector))
+    return max((int(name) for name in names if name.isdigit()), default=-1)
+
+
+def _logged(settings: Settings, run: Name, number: int) -> tuple[Cut, int]:
+    files, root = filesystem(table_paths.checkpoint(settings, run))
+    path = f"{root}/offsets/{number}"
+    try:
+        with files.open_input_stream(path) as stream:
+            _, metadata, offsets, *more = stream.read().decode().splitlines()
+    except (FileNotFoundError, ValueError):
+        raise Refused(
+            f"epoch {number} is not in the offset log", where=path, todo="start a new run: `lk speed start --new`"
+        ) from None
+    if more:
+        raise Refused("the offset log has more than one source", where=path, todo="start a new run")
+    return Cut.parse(offsets), int(json.loads(metadata)["batchTimestampMs"])
+
+
+def state_file(settings: Settings, run: Name) -> Path:
+    """Where a run says how it is."""
+    return settings.run_dir / "speed" / f"{Name(run)}.json"
+
+
+def write_state(settings: Settings, run: Name, phase: str, **more: object) -> None:
+    """Replaces the state; phases are starting, running, stopped and failed."""
+    path = state_file(settings, run)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(".part")
+    part.write_text(json.dumps({"phase": phase, "pid": os.getpid(), **more}), "utf-8")
+    part.replace(path)
+
+
+def read_state(settings: Settings, run: Name) -> Mapping[str, Any]:
+    """The state as last written; empty before the first start."""
+    try:
+        found: dict[str, Any] = json.loads(state_file(settings, run).read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found

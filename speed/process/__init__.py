@@ -1,0 +1,1 @@
+"""The process that drives a run: started, stopped, paced and found again."""

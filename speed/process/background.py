@@ -1,0 +1,105 @@
+"""The process that drives a run in the background: started once, told to stop between two epochs, found again."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import tenacity
+
+from core.errors import LkError, Refused, TryAgain, Usage
+from core.identifiers import Name
+from infra.lake import leases
+from infra.lake.process_identity import Holder
+from infra.local import processes
+from infra.local.processes import Process
+from infra.settings import Settings
+from infra.settings.child_environment import environment
+from speed.epoch import offset_log
+from speed.process import emr_job
+
+DEADLINE = 120.0
+GRACE = 60.0
+
+
+def start(settings: Settings, run: Name, *words: str) -> bool:
+    """Starts `lk WORDS` as the process of a run and waits until that says that it runs; True when it did before.
+
+    Where the settings name an application of EMR it is a job run there. Raises the reason when it does not start.
+    """
+    already = alive(settings, run) is not None or elsewhere(settings, run) is not None
+    if not already and settings.emr_application:
+        emr_job.start(settings, run, words)
+        return False
+    if not already:
+        processes.stop(settings, name(run))
+        offset_log.state_file(settings, run).unlink(missing_ok=True)
+        processes.start(settings, name(run), [sys.executable, "-m", "cli", *words], env=environment(settings))
+    if alive(settings, run) is not None or not already:
+        _wait(settings, run)
+    return already
+
+
+def stop(settings: Settings, run: Name) -> None:
+    """Stops it between two epochs; killed only when it has not ended after a minute, or where it is a job run."""
+    processes.stop(settings, name(run), grace=GRACE)
+    if settings.emr_application:
+        emr_job.stop(settings, run)
+
+
+def alive(settings: Settings, run: Name) -> Process | None:
+    """The process of a run, if it runs on this machine."""
+    return processes.alive(settings, name(run))
+
+
+def elsewhere(settings: Settings, run: Name) -> Holder | None:
+    """Who drives the run, by its lease, if that is not the process of this machine that ``start`` starts."""
+    return None if alive(settings, run) else leases.holder(settings, f"run_{run}")
+
+
+def log_file(settings: Settings, run: Name) -> Path:
+    """Where it says what it says."""
+    return processes.log_file(settings, name(run))
+
+
+def name(run: Name) -> str:
+    """The name of a run's process."""
+    return f"speed-{run}"
+
+
+def _wait(settings: Settings, run: Name) -> None:
+    retrying = tenacity.Retrying(
+        retry=tenacity.retry_if_result(lambda running: not running),
+        stop=tenacity.stop_after_delay(DEADLINE),
+        wait=tenacity.wait_fixed(0.1),
+        retry_error_callback=lambda _: _late(settings, run),
+    )
+    retrying(_is_running, settings, run)
+
+
+def _is_running(settings: Settings, run: Name) -> bool:
+    found = alive(settings, run)
+    state = offset_log.read_state(settings, run)
+    if found is None:
+        raise _died(settings, run, state)
+    return state.get("phase") == "running" and state.get("pid") == found.pid
+
+
+def _died(settings: Settings, run: Name, state: Mapping[str, object]) -> LkError:
+    log = log_file(settings, run)
+    reason = state.get("reason")
+    if isinstance(reason, dict):
+        kinds: dict[int, type[LkError]] = {kind.exit_code: kind for kind in (Refused, Usage, TryAgain)}
+        kind = kinds.get(int(reason["exit"]), Refused)
+        return kind(str(reason["what"]), where=str(reason["where"]), todo=str(reason["todo"]))
+    lines = "\n    ".join(processes.last_lines(log, 10))
+    return Refused(f"{run} died while starting; its last lines:\n    {lines}", where=str(log), todo="read the log")
+
+
+def _late(settings: Settings, run: Name) -> None:
+    raise TryAgain(
+        f"{run} does not run after {DEADLINE:.0f} s",
+        where=str(log_file(settings, run)),
+        todo="read the log; the same command waits again",
+    )

@@ -1,0 +1,149 @@
+"""Start, stop and status of the process that drives a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from core.catalog import Catalog
+from core.cut import Cut
+from core.errors import Refused, TryAgain, Usage
+from core.identifiers import Name
+from core.validation.definition_change import changed, refusal
+from infra.control import run_roles, runs
+from infra.control.runs import Epoch, Kind, Run
+from infra.kafka import kafka_admin, topics
+from infra.lake import table_paths
+from infra.lake.process_identity import Holder
+from infra.settings import Settings
+from speed.epoch import offset_log
+from speed.process import background
+
+ZERO = Cut()
+
+
+@dataclass(frozen=True)
+class State:
+    """What a run does; ``host`` is where its process is, if not here.
+
+    ``lag`` is records not yet committed, per ``topic/partition``; None when Kafka is silent.
+    """
+
+    run: Name | None
+    alive: bool
+    phase: str
+    epoch: int
+    pid: int | None = None
+    host: str | None = None
+    lag: Mapping[str, int] | None = None
+    age: float | None = None
+    reason: str = ""
+    log: Path | None = None
+    already: bool = False
+
+    @property
+    def behind(self) -> int | None:
+        """Records not yet committed, in all."""
+        return None if self.lag is None else sum(self.lag.values())
+
+    @property
+    def line(self) -> str:
+        """The state in one line."""
+        if self.run is None:
+            return "no run yet; start one: `lk speed start`"
+        parts = [f"{self.run} {'already ' if self.already else ''}{self.phase}"]
+        parts += [f"process {self.pid}" + (f" on {self.host}" if self.host else "")] if self.alive else []
+        parts += [f"epoch {self.epoch}" if self.epoch >= 0 else "no epoch yet"]
+        parts += [f"{self.age:.1f} s ago"] if self.age is not None else []
+        parts += ["Kafka does not answer" if self.behind is None else f"{self.behind:,} records behind"]
+        return " · ".join([*parts, *([self.reason, f"log: {self.log}"] if self.reason else [])])
+
+
+def declare(
+    settings: Settings,
+    catalog: Catalog,
+    start: Cut = ZERO,
+    *,
+    id: Name | None = None,
+    kind: Kind = "live",
+    head: Cut = ZERO,
+    note: str = "",
+) -> Run:
+    """A new run over every view of the catalog, from ``start``; it does not run yet."""
+    table_paths.open_lake(settings)
+    sources = catalog.sources(catalog.views)
+    if not sources:
+        raise Usage("there are no views", todo="add one: see docs/add-a-view.md")
+    topics.create_topics(settings, Catalog({t: catalog.topics[t] for t in sources}, {}))
+    run = Run(
+        id=id or runs.fresh_id(settings),
+        views={view: catalog.digest(view) for view in catalog.views},
+        topics=kafka_admin.topic_ids(settings, sources),
+        decoders={topic: catalog.decoder(topic) for topic in sources},
+        start=start.only(sources),
+        note=note,
+        kind=kind,
+        head=head.only(sources),
+    )
+    runs.declare(settings, run)
+    return run
+
+
+def require_same_definitions(catalog: Catalog, run: Run) -> None:
+    """Raises Refused when a view or a decoder of the run is defined otherwise now: its partials would not add up."""
+    others = changed(catalog, run.views, run.decoders)
+    if others:
+        raise refusal(others, "the run was declared", where=f"run {run.id}")
+
+
+def start(settings: Settings, run: Name) -> State:
+    """Starts the process of a declared run, where it goes on from its checkpoint.
+
+    Returns when the query runs; a run that runs already is left alone. Raises the reason when it does not start.
+    """
+    already = background.start(settings, run, "speed", "run", run)
+    return replace(status(settings, run), already=already)
+
+
+def stop(settings: Settings, run: Name | None = None) -> State:
+    """Stops the current run, or ``run``, between two epochs; killed only when it has not ended after a minute."""
+    chosen = run or run_roles.current(settings)
+    if chosen is not None:
+        background.stop(settings, chosen)
+    return status(settings, chosen)
+
+
+def status(settings: Settings, run: Name | None = None) -> State:
+    """What the current run, or ``run``, does."""
+    chosen = run or run_roles.current(settings)
+    if chosen is None:
+        return State(None, alive=False, phase="none", epoch=-1)
+    alive = background.alive(settings, chosen) or background.elsewhere(settings, chosen)
+    host = alive.host if isinstance(alive, Holder) else None
+    state = offset_log.read_state(settings, chosen)
+    epoch = runs.last_epoch(settings, chosen)
+    phase = "running" if host else str(state.get("phase", "stopped"))
+    reason = state.get("reason") or {}
+    return State(
+        run=chosen,
+        alive=alive is not None,
+        phase=phase if alive or phase in ("failed", "stopped") else "died",
+        epoch=epoch.number if epoch else -1,
+        pid=alive.pid if alive else None,
+        host=host,
+        lag=_lag(settings, runs.run(settings, chosen), epoch),
+        age=(datetime.now(UTC) - epoch.committed_at).total_seconds() if epoch else None,
+        reason=str(reason.get("what", "")),
+        log=background.log_file(settings, chosen),
+    )
+
+
+def _lag(settings: Settings, run: Run, epoch: Epoch | None) -> dict[str, int] | None:
+    position = epoch.end if epoch else run.origin
+    try:
+        spans = kafka_admin.ends(settings, run.topics).since(position)
+    except (TryAgain, Refused):
+        return None
+    return {f"{span.topic}/{span.partition}": span.size for span in spans}

@@ -1,0 +1,52 @@
+"""A run driven by this process: until it is told to stop, with what it does in its state file."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from core.errors import LkError, TryAgain
+from core.identifiers import Name
+from infra.settings import Settings
+from infra.spark.session import log_file
+from speed.epoch import offset_log
+
+
+@contextmanager
+def foreground(settings: Settings, run: Name, app: str, *, epoch: Callable[[], int]) -> Iterator[threading.Event]:
+    """An event that SIGTERM and Ctrl-C set, for a block that drives a run; the state says how the block ended.
+
+    Spark's errors become TryAgain, which names the log of the session ``app``.
+    """
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    offset_log.write_state(settings, run, "starting")
+    try:
+        yield stop
+    except LkError as e:
+        _say_failed(settings, run, e)
+        raise
+    except (PySparkException, Py4JError, OSError) as e:
+        lost = TryAgain(
+            f"Spark ended: {first_line(str(e))}", where=str(log_file(settings, app)), todo="run `lk speed start`"
+        )
+        _say_failed(settings, run, lost)
+        raise lost from None
+    offset_log.write_state(settings, run, "stopped", epoch=epoch())
+
+
+def first_line(text: str) -> str:
+    """The first line that says something, of a long error."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[0][:300] if lines else "no reason given"
+
+
+def _say_failed(settings: Settings, run: Name, e: LkError) -> None:
+    reason = {"what": e.what, "where": e.where, "todo": e.todo, "exit": e.exit_code}
+    offset_log.write_state(settings, run, "failed", reason=reason)

@@ -1,0 +1,175 @@
+"""Quarantined records: where they are, which rules they broke, what they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import pyarrow.compute as pc
+
+from core.catalog import Catalog
+from core.cut import Cut
+from core.decoding.decode import ERROR
+from core.identifiers import Name
+from infra.control import redrives, runs
+from infra.definitions import definition_files
+from infra.lake import delta, table_paths
+from infra.settings import Settings
+
+SHOWN = 80  # bytes of a record that are listed
+_PLACE = ["_topic", "_partition", "_offset", "_timestamp", ERROR]
+
+
+@dataclass(frozen=True)
+class Quarantined:
+    """One record that could not be decoded; ``text`` is its first bytes, made safe to print."""
+
+    topic: Name
+    partition: int
+    offset: int
+    timestamp: datetime
+    rules: tuple[str, ...]
+    redriven: bool
+    size: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Held:
+    """All that was kept of a record that could not be decoded."""
+
+    topic: Name
+    partition: int
+    offset: int
+    timestamp: datetime
+    rules: tuple[str, ...]
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...]
+
+    @property
+    def place(self) -> str:
+        """Its coordinates, as copies name them."""
+        return f"{self.topic}/{self.partition}/{self.offset}"
+
+
+@dataclass(frozen=True)
+class Broken:
+    """How many records of a topic broke a rule, and the first and last of them by the time of the record.
+
+    A record that broke several rules is counted under each. ``redriven`` of them were sent again repaired.
+    """
+
+    topic: Name
+    rule: str
+    records: int
+    redriven: int
+    first: str
+    first_at: datetime
+    last: str
+    last_at: datetime
+
+
+def list_quarantined(
+    settings: Settings, *, catalog: Catalog | None = None, topic: Name | None = None, limit: int | None = None
+) -> list[Quarantined]:
+    """Every record that today's decoders refuse, once, by coordinates; at most ``limit``.
+
+    They are in the quarantine of the runs, and beyond what runs have read, in the archive.
+    """
+    found = _each(settings, catalog or definition_files.load(settings), topic, ["_value"])
+    sent = redrives.done(settings)
+    ordered = [found[key] for key in sorted(found)]
+    return [_one(row, sent) for row in (ordered if limit is None else ordered[:limit])]
+
+
+def held(settings: Settings, catalog: Catalog, topic: Name | None = None) -> list[Held]:
+    """The same records, with all that was kept of them."""
+    found = _each(settings, catalog, topic, ["_key", "_value", "_headers"])
+    return [_held(found[key]) for key in sorted(found)]
+
+
+def digest(settings: Settings, catalog: Catalog, since: Cut) -> list[Broken]:
+    """The same records from a cut on, counted by topic and rule."""
+    sent = redrives.done(settings)
+    groups: dict[tuple[Name, str], list[Mapping[str, Any]]] = {}
+    for (topic, partition, offset), row in _each(settings, catalog, None, []).items():
+        if offset >= since.end(topic, partition):
+            for rule in row[ERROR].split(","):
+                groups.setdefault((topic, rule), []).append(row)
+    return [_broken(group, rows, sent) for group, rows in sorted(groups.items())]
+
+
+def safe(value: bytes | None) -> str:
+    """The first bytes as text that cannot do anything to a terminal."""
+    if value is None:
+        return "(no value)"
+    text = value[:SHOWN].decode("utf-8", "backslashreplace")
+    shown = "".join(letter if letter.isprintable() else f"\\x{ord(letter):02x}" for letter in text)
+    return shown + ("…" if len(value) > SHOWN else "")
+
+
+def _each(
+    settings: Settings, catalog: Catalog, topic: Name | None, columns: Sequence[str]
+) -> dict[tuple[Name, int, int], Mapping[str, Any]]:
+    """The rows of each record once, by its coordinates."""
+    found: dict[tuple[Name, int, int], Mapping[str, Any]] = {}
+    for row in _rows(settings, catalog, topic, [*_PLACE, *columns]):
+        found.setdefault((Name(row["_topic"]), row["_partition"], row["_offset"]), row)
+    return found
+
+
+def _rows(
+    settings: Settings, catalog: Catalog, topic: Name | None, columns: Sequence[str]
+) -> Iterator[Mapping[str, Any]]:
+    for name in [topic] if topic else list(catalog.topics):
+        decoder = catalog.decoder(name)
+        for run in runs.runs(settings):
+            if run.decoders.get(name) == decoder:
+                yield from _read(table_paths.quarantine(settings, run.id), pc.field("_topic") == name, columns)
+        yield from _read(table_paths.archive(settings, name, decoder), pc.field(ERROR).is_valid(), columns)
+
+
+def _read(path: str, where: pc.Expression, columns: Sequence[str]) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = delta.read(path, columns, where).to_pylist() if delta.exists(path) else []
+    return rows
+
+
+def _one(row: Mapping[str, Any], sent: Mapping[str, str]) -> Quarantined:
+    value: bytes | None = row["_value"]
+    return Quarantined(
+        topic=Name(row["_topic"]),
+        partition=row["_partition"],
+        offset=row["_offset"],
+        timestamp=row["_timestamp"],
+        rules=tuple(row[ERROR].split(",")),
+        redriven=_place(row) in sent,
+        size=len(value or b""),
+        text=safe(value),
+    )
+
+
+def _held(row: Mapping[str, Any]) -> Held:
+    return Held(
+        topic=Name(row["_topic"]),
+        partition=row["_partition"],
+        offset=row["_offset"],
+        timestamp=row["_timestamp"],
+        rules=tuple(row[ERROR].split(",")),
+        key=row["_key"],
+        value=row["_value"],
+        headers=tuple((header["key"], header["value"]) for header in row["_headers"] or ()),
+    )
+
+
+def _broken(group: tuple[Name, str], rows: Sequence[Mapping[str, Any]], sent: Mapping[str, str]) -> Broken:
+    first, *_, last = sorted([*rows, *rows], key=lambda row: (row["_timestamp"], row["_partition"], row["_offset"]))
+    redriven = sum(_place(row) in sent for row in rows)
+    ends = (_place(first), first["_timestamp"], _place(last), last["_timestamp"])
+    return Broken(*group, len(rows), redriven, *ends)
+
+
+def _place(row: Mapping[str, Any]) -> str:
+    return f"{row['_topic']}/{row['_partition']}/{row['_offset']}"

@@ -1,0 +1,163 @@
+"""A replay: the log from offset zero as a new run, with a consumer group, checkpoint and tables of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.catalog import Catalog
+from core.cut import Cut
+from core.errors import Refused
+from core.identifiers import Name
+from core.validation.definition_change import changed, refusal
+from infra.control import run_roles, runs
+from infra.control.runs import Epoch, Run
+from infra.kafka import kafka_admin
+from infra.lake import archive
+from infra.settings import Settings
+from speed.process import lifecycle, throttle
+from speed.process.lifecycle import State
+
+CLOSE = 3  # epochs in a row that must be small before a replay counts as caught up
+
+
+@dataclass(frozen=True)
+class Log:
+    """One partition as a replay finds it: what Kafka holds, and how far the archive could stand in."""
+
+    topic: Name
+    partition: int
+    begin: int
+    end: int
+    archived: int
+
+    @property
+    def complete(self) -> bool:
+        """Whether the log still begins at 0."""
+        return self.begin == 0
+
+    @property
+    def replaceable(self) -> bool:
+        """Whether the archive holds what the log has lost."""
+        return self.archived >= self.begin
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a replay is. ``rate`` is records a second over its last epochs, ``left`` seconds until it catches up."""
+
+    state: State
+    limit: int | None
+    done: int
+    total: int
+    rate: float | None
+    left: float | None
+    caught_up: bool
+    head: Cut
+
+
+def look(settings: Settings, catalog: Catalog) -> tuple[Log, ...]:
+    """Every partition that the catalog's views read."""
+    topics = catalog.sources(catalog.views)
+    counts, begins, ends = (
+        kafka_admin.partitions(settings, topics),
+        kafka_admin.begins(settings, topics),
+        kafka_admin.ends(settings, topics),
+    )
+    held = {topic: archive.generation(settings, topic, catalog.decoder(topic)).ends for topic in topics}
+    return tuple(
+        Log(topic, p, begins.end(topic, p), ends.end(topic, p), held[topic].end(topic, p))
+        for topic in topics
+        for p in range(counts[topic])
+    )
+
+
+def head_of(logs: Sequence[Log], *, from_archive: bool) -> Cut:
+    """How far the archive stands in for the log: nothing for a complete log, else up to the archive's own ends.
+
+    Raises Refused naming topic, partition and range where a partition no longer begins at 0.
+    """
+    gone = [log for log in logs if not log.complete]
+    if not gone:
+        return Cut()
+    lost = [log for log in gone if not log.replaceable] if from_archive else gone
+    if lost:
+        lines = [f"{log.topic}, partition {log.partition}: offsets 0 to {log.begin - 1} are gone" for log in lost]
+        held = all(log.replaceable for log in gone)
+        todo = "`--head-from-archive` replays them from the archive, which holds them" if held else "restore the log"
+        raise Refused("the log does not begin at offset 0:\n  " + "\n  ".join(lines), where="Kafka", todo=todo)
+    return Cut(tuple(sorted((log.topic, log.partition, log.archived) for log in logs if log.archived)))
+
+
+def open_replay(settings: Settings, catalog: Catalog) -> Run | None:
+    """The replay that was begun and has neither served nor ended.
+
+    Raises Refused when it is not of exactly these views, or definitions changed since.
+    """
+    its = run_roles.roles(settings)
+    found = [run for run in runs.runs(settings) if its[run.id] == "replay"]
+    if not found:
+        return None
+    run = found[-1]
+    if run.views.keys() != catalog.views.keys():
+        raise Refused(
+            f"replay {run.id} computes other views: {', '.join(sorted(run.views))}",
+            where=f"run {run.id}",
+            todo=f"finish it: `lk switch kappa --run {run.id}`; or give it up: `lk replay abandon --run {run.id}`",
+        )
+    others = changed(catalog, run.views, run.decoders)
+    if others:
+        first = f"give the replay up (`lk replay abandon --run {run.id}`) and "
+        raise refusal(others, "the replay was declared", where=f"run {run.id}", first=first)
+    return run
+
+
+def declare(settings: Settings, catalog: Catalog, *, id: Name | None = None, from_archive: bool = False) -> Run:
+    """A new run from offset 0; it does not run yet. Raises Refused when the log lacks its head."""
+    head = head_of(look(settings, catalog), from_archive=from_archive)
+    return lifecycle.declare(settings, catalog, id=id, kind="replay", head=head, note="lk replay")
+
+
+def progress(settings: Settings, run: Run) -> Progress:
+    """What a replay does, from its manifest."""
+    state = lifecycle.status(settings, run.id)
+    epochs = runs.epochs(settings, run.id)
+    end = epochs[-1].end if epochs else run.start
+    behind = state.behind
+    done = end.size
+    rate = _rate(epochs)
+    return Progress(
+        state=state,
+        limit=throttle.limit(settings, run.id),
+        done=done,
+        total=done + (behind or 0),
+        rate=rate,
+        left=behind / rate if rate and behind is not None else None,
+        caught_up=behind is not None and _caught_up(settings, epochs, behind),
+        head=run.head,
+    )
+
+
+def measured(settings: Settings) -> tuple[Name, float] | None:
+    """The newest replay with a measured rate, in records a second."""
+    for run in reversed(runs.runs(settings)):
+        rate = _rate(runs.epochs(settings, run.id)[:50]) if run.kind == "replay" else None
+        if rate:
+            return run.id, rate
+    return None
+
+
+def _rate(epochs: Sequence[Epoch]) -> float | None:
+    """Over the last ten epochs that follow another: from the commit before the first to the last commit."""
+    last = epochs[-11:]
+    if len(last) < 2:
+        return None
+    seconds = (last[-1].committed_at - last[0].committed_at).total_seconds()
+    return last[-1].end.size_since(last[0].end) / seconds if seconds > 0 else None
+
+
+def _caught_up(settings: Settings, epochs: Sequence[Epoch], behind: int) -> bool:
+    """Nothing is left, or less than a trigger's records is, and was in the last epochs."""
+    small = settings.max_offsets_per_trigger
+    sizes = [epoch.end.size_since(epoch.start) for epoch in epochs[-CLOSE:]]
+    return behind == 0 or (behind < small and len(sizes) == CLOSE and max(sizes) < small)

@@ -1,0 +1,1 @@
+"""Routes: records copied to other topics, exactly once."""

@@ -1,0 +1,98 @@
+"""What an executor does for one partition of a route: it copies records in one transaction with their position."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from core.errors import LkError
+from core.route_ownership import Piece
+from infra import faults
+from infra.kafka.route_positions import Position
+from infra.kafka.transactions import Transaction, transaction
+from infra.settings import Settings
+
+ORIGIN = "route_origin"  # header of a copy: topic/partition/offset of its record
+COLUMNS = ("_topic", "_partition", "_offset", "_timestamp", "_key", "_value", "_headers", "_output")
+OUTCOME = "topic string, partition int, outcome string, error string"
+
+Outcome = Literal["copied", "moved", "failed"]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One transaction of a run (``group``): what it copies, in which tenure that was planned, and to which topics.
+
+    ``topics`` are by output, with ``partitions`` each; ``start`` is where the run began in this partition.
+    """
+
+    settings: Settings
+    group: str
+    piece: Piece
+    start: int
+    tenure: int
+    topics: Mapping[str, str]
+    partitions: int
+
+
+def copier(tasks: Mapping[tuple[str, int], Task]) -> Any:
+    """For ``mapInArrow`` over COLUMNS: each Spark task has the records of one partition, in order of offsets."""
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for first in batches:
+            if first.num_rows:
+                topic, partition = first["_topic"][0].as_py(), first["_partition"][0].as_py()
+                yield _row(topic, partition, *_outcome(tasks[topic, partition], chain([first], batches)))
+
+    return run
+
+
+def copy(task: Task, batches: Iterable[pa.RecordBatch]) -> Outcome:
+    """Copies the records; ``moved``, with nothing copied, when the group is elsewhere or its tenure is over."""
+    faults.arm(task.settings)
+    span = task.piece.span
+    with transaction(task.settings, task.group, span.topic, span.partition, start=task.start) as open_:
+        before = open_.position
+        if before.offset != span.start or before.tenure > task.tenure:
+            return "moved"
+        counts = Counter(before.counts)
+        for batch in batches:
+            counts.update(_send(task, open_, batch))
+        faults.reach("route.1_before_commit")
+        open_.commit(Position(span.end, counts, task.tenure))
+    faults.reach("route.2_after_commit")
+    return "copied"
+
+
+def _outcome(task: Task, batches: Iterable[pa.RecordBatch]) -> tuple[Outcome, str | None]:
+    """An error is an outcome, too: it reaches the driver as it is, and disturbs no other partition."""
+    try:
+        return copy(task, batches), None
+    except LkError as e:
+        return "failed", json.dumps({"what": e.what, "where": e.where, "todo": e.todo, "exit": e.exit_code})
+
+
+def _row(topic: str, partition: int, outcome: Outcome, error: str | None) -> pa.RecordBatch:
+    values = {"topic": topic, "partition": partition, "outcome": outcome, "error": error}
+    types = (pa.string(), pa.int32(), pa.string(), pa.string())
+    columns = {name: pa.array([value], kind) for (name, value), kind in zip(values.items(), types, strict=True)}
+    return pa.RecordBatch.from_pydict(columns)
+
+
+def _send(task: Task, open_: Transaction, batch: pa.RecordBatch) -> Counter[str]:
+    span = task.piece.span
+    to, where = span.partition % task.partitions, f"{span.topic}/{span.partition}/"
+    columns = {name: batch[name].to_pylist() for name in ("_offset", "_key", "_value", "_headers", "_output")}
+    times = batch["_timestamp"].cast(pa.timestamp("ms", "UTC")).cast(pa.int64()).to_pylist()
+    for offset, key, value, headers, output, at in zip(*columns.values(), times, strict=True):
+        if output is not None:
+            told = [(header["key"], header["value"]) for header in headers or ()]
+            told.append((ORIGIN, f"{where}{offset}".encode()))
+            open_.send(task.topics[output], to, {"key": key, "value": value, "headers": told, "timestamp": at})
+    return Counter(output or "" for output in columns["_output"])

@@ -1,0 +1,64 @@
+"""The handover of a route's topics from one run to another, at a cut that both agree on.
+
+It is written down first. Then, partition by partition, a transaction fences whoever drives the old run and commits its
+position again, in the tenure to come: a process that wakes up later finds its own tenure over. Where these transactions
+found the positions is the cut. Every step can be done again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from core.cut import Cut
+from core.errors import Refused
+from core.identifiers import Name
+from infra import faults
+from infra.control import route_runs, store
+from infra.control.route_runs import Routed, RouteRun
+from infra.kafka import kafka_admin
+from infra.kafka.transactions import transaction
+from infra.progress_bar import bar
+from infra.settings import Settings
+
+
+def hand_over(settings: Settings, route: Name, to: Name) -> Routed:
+    """Makes a run the owner of the route's topics from where the owner before it stopped; nothing if it is already.
+
+    Raises Refused while the topics are being handed over to another run.
+    """
+    with store.hold(settings, "routes") as lease:
+        known = route_runs.history(settings, route)
+        if known.handover not in (None, to):
+            raise Refused(
+                f"the topics of route {route} are being handed over to run {known.handover}",
+                where="control.routes",
+                todo=f"`lk route switch {route} --run {known.handover}` finishes it",
+            )
+        if known.handover is None and known.owner == to:
+            return known
+        faults.reach("route.4_before_handover")
+        if known.handover is None:
+            route_runs.add(settings, lease, "handover", known.runs[to])
+        cut = _closed(settings, known) if known.owner else Cut()
+        faults.reach("route.6_before_owner")
+        lease.check()
+        route_runs.add(settings, lease, "owner", known.runs[to], cut)
+    faults.reach("route.7_after_owner")
+    return route_runs.history(settings, route)
+
+
+def _closed(settings: Settings, known: Routed) -> Cut:
+    """Ends the owner's tenure in every partition, and says where."""
+    assert known.owner
+    old: RouteRun = known.runs[known.owner]
+    found: dict[str, dict[int, int]] = {}
+    places = [(topic, p) for topic, n in kafka_admin.partitions(settings, old.topics).items() for p in range(n)]
+    with bar(f"closing {old.id}", len(places), "partitions") as done:
+        for number, (topic, partition) in enumerate(places, 1):
+            faults.reach("route.5_in_handover")
+            start = known.start(old).end(topic, partition)
+            with transaction(settings, old.id, topic, partition, start=start) as open_:
+                open_.commit(replace(open_.position, tenure=len(known.tenures) + 1))
+                found.setdefault(topic, {})[partition] = open_.position.offset
+            done(number)
+    return Cut.of(found)

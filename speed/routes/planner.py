@@ -1,0 +1,98 @@
+"""What a route's run copies next: one transaction for each partition that has records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from core.catalog import Catalog
+from core.cut import Cut, Span
+from core.errors import Refused
+from core.identifiers import Name, joined
+from core.route import Route
+from core.route_ownership import piece
+from core.validation.definition_change import route_refusal
+from infra.control import route_runs
+from infra.control.route_runs import Routed, RouteRun
+from infra.kafka import kafka_admin, topics
+from infra.kafka.route_positions import Position, positions
+from infra.settings import Settings
+from speed.routes.copy_task import Task
+
+Where = tuple[str, int]
+_MOST = 100_000  # records of one transaction; the broker ends one that takes minutes
+
+
+def tasks(settings: Settings, catalog: Catalog, run: RouteRun) -> dict[Where, Task]:
+    """The next transactions by topic and partition; none when all is copied, or a handover is open.
+
+    A run that does not own the route's topics never gets ahead of the one that does, so that it can take over at any
+    time. Raises Refused when records that are still to be copied are gone.
+    """
+    route, known = catalog.route(run.route), route_runs.history(settings, run.route)
+    if known.handover is not None:
+        return {}
+    at = reached(settings, known, run)
+    require_all_there(settings, run, at)
+    made: dict[Where, Task] = {}
+    for (topic, partition), span in _due(settings, known, run, at).items():
+        part = piece(known.tenures, run.id, span)
+        outputs = names(route, run.id, live=part.live)
+        start = known.start(run).end(topic, partition)
+        counts = topics.ensure(settings, outputs.values(), _width(settings, route))
+        made[topic, partition] = Task(settings, run.id, part, start, len(known.tenures), outputs, min(counts.values()))
+    return made
+
+
+def reached(settings: Settings, known: Routed, run: RouteRun) -> dict[Where, Position]:
+    """How far a run is in every partition."""
+    start = known.start(run)
+    return positions(settings, run.id, run.topics, {(topic, p): end for topic, p, end in start.ends})
+
+
+def names(route: Route, run: Name, *, live: bool) -> dict[str, str]:
+    """Output -> topic: the route's own, or those of one run."""
+    return {o.name: o.name if live else joined(Name(o.name), run) for o in route.outputs}
+
+
+def require_same_definition(catalog: Catalog, run: RouteRun) -> None:
+    """Raises Refused when the route is defined otherwise now than when its run was declared."""
+    if run.route not in catalog.routes or catalog.route_digest(run.route) != run.digest:
+        raise route_refusal(run.route, run.id)
+
+
+def require_same_topics(settings: Settings, run: RouteRun) -> None:
+    """Raises Refused when a source was deleted and made again since the run was declared."""
+    now = kafka_admin.topic_ids(settings, run.topics)
+    others = [topic for topic, id in run.topics.items() if now[topic] != id]
+    if others:
+        raise Refused(
+            f"deleted and made again since the run was declared: {', '.join(others)}",
+            where=f"run {run.id} of route {run.route}",
+            todo="its topics hold copies of the old log: give the route another name",
+        )
+
+
+def require_all_there(settings: Settings, run: RouteRun, at: Mapping[Where, Position]) -> None:
+    """Raises Refused when records that a run is still to copy are gone."""
+    begins = kafka_admin.begins(settings, run.topics)
+    gone = [(t, p, at[t, p].offset, begin) for t, p, begin in begins.ends if begin > at[t, p].offset]
+    if gone:
+        raise Refused(
+            "records that the run has not copied are no longer in the log: "
+            + ", ".join(f"{t}, partition {p}, offsets {start} to {end}" for t, p, start, end in gone),
+            where=f"run {run.id} of route {run.route}",
+            todo="set retention.ms=-1 on the topics; a route copies from the log alone",
+        )
+
+
+def _due(settings: Settings, known: Routed, run: RouteRun, at: Mapping[Where, Position]) -> dict[Where, Span]:
+    ends = kafka_admin.ends(settings, run.topics)
+    if known.owner is not None and known.owner != run.id:
+        owner = reached(settings, known, known.runs[known.owner])
+        ends = Cut(tuple((t, p, max(owner[t, p].offset, known.tenures[-1].since.end(t, p))) for t, p, _ in ends.ends))
+    spans = {(t, p): Span(t, p, at[t, p].offset, min(end, at[t, p].offset + _MOST)) for t, p, end in ends.ends}
+    return {where: span for where, span in spans.items() if span.size > 0}
+
+
+def _width(settings: Settings, route: Route) -> int:
+    return max(kafka_admin.partitions(settings, route.sources).values())

@@ -1,0 +1,100 @@
+"""Drives a route's run: per epoch, one Kafka transaction for each partition that has records, in the executors."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping
+from functools import reduce
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from core.catalog import Catalog
+from core.compute.route_output import with_output
+from core.decoding.decode import decode
+from core.errors import LkError, Refused, TryAgain, Usage
+from core.identifiers import Name
+from infra import faults
+from infra.control import route_runs
+from infra.control.route_runs import RouteRun
+from infra.kafka.spark_source import between
+from infra.lake import leases
+from infra.settings import Settings
+from infra.spark.session import session
+from speed.epoch import offset_log
+from speed.process.run_until_stopped import foreground
+from speed.routes.copy_task import COLUMNS, OUTCOME, Task, copier
+from speed.routes.planner import Where, reached, require_all_there, require_same_definition, require_same_topics, tasks
+
+_CONF = {"spark.sql.adaptive.enabled": "false", "spark.ui.retainedJobs": "20", "spark.ui.retainedStages": "20"}
+_LOOK = 0.2  # seconds between two looks at a log that has nothing new
+_KINDS: dict[int, type[LkError]] = {kind.exit_code: kind for kind in (Refused, Usage, TryAgain)}
+
+
+def run_forever(settings: Settings, catalog: Catalog, id: Name) -> None:
+    """Drives a run until SIGTERM, which stops it between two epochs. Raises why it cannot go on."""
+    app = f"route-{id}"
+    with foreground(settings, id, app, epoch=lambda: -1) as stop:
+        run = route_runs.run(settings, id)
+        _check(settings, catalog, run)
+        spark = session(settings, app, _CONF)
+        with leases.hold(settings, f"run_{id}") as lease:
+            offset_log.write_state(settings, id, "running")
+            _drive(spark, settings, catalog, run, lease, stop)
+
+
+def epoch(spark: SparkSession, settings: Settings, catalog: Catalog, run: RouteRun) -> int:
+    """Copies what there is, up to a limit; how many partitions had something.
+
+    What another process copied meanwhile is left alone. Raises the first error once all partitions have ended.
+    """
+    faults.reach("route.0_before_epoch")
+    planned = tasks(settings, catalog, run)
+    if planned:
+        rows = _records(spark, settings, catalog, run, planned).mapInArrow(copier(planned), OUTCOME).collect()
+        for row in rows:
+            if row["error"]:
+                raise _error(json.loads(row["error"]))
+        faults.reach("route.3_after_epoch")
+    return len(planned)
+
+
+def _drive(
+    spark: SparkSession,
+    settings: Settings,
+    catalog: Catalog,
+    run: RouteRun,
+    lease: leases.Lease,
+    stop: threading.Event,
+) -> None:
+    while not stop.is_set():
+        lease.check()
+        if not epoch(spark, settings, catalog, run):
+            stop.wait(_LOOK)
+
+
+def _records(
+    spark: SparkSession, settings: Settings, catalog: Catalog, run: RouteRun, planned: Mapping[Where, Task]
+) -> DataFrame:
+    """The planned records of every source with their outputs, one Spark task for each partition."""
+    route = catalog.route(run.route)
+    frames = []
+    for source in sorted({topic for topic, _ in planned}):
+        spans = [task.piece.span for (topic, _), task in planned.items() if topic == source]
+        records = between(spark, settings, spans, task_records=max(span.size for span in spans), group=None)
+        events = with_output(route, source, decode(catalog.topic(source), records))
+        frames.append(events.select(*COLUMNS))
+    return reduce(DataFrame.unionAll, frames)
+
+
+def _check(settings: Settings, catalog: Catalog, run: RouteRun) -> None:
+    if run.ended:
+        raise Refused(f"run {run.id} has ended", where=f"route {run.route}", todo=f"`lk route replay {run.route}`")
+    require_same_definition(catalog, run)
+    require_same_topics(settings, run)
+    require_all_there(settings, run, reached(settings, route_runs.history(settings, run.route), run))
+
+
+def _error(told: Mapping[str, Any]) -> LkError:
+    return _KINDS.get(int(told["exit"]), Refused)(str(told["what"]), where=str(told["where"]), todo=str(told["todo"]))

@@ -1,0 +1,1 @@
+"""The tables of a run: their schemas, fold and maintenance."""

@@ -1,0 +1,79 @@
+"""Fold: the rows of many epochs become one row per key, tagged with the first and last epoch that it is made of.
+
+Only whole ranges are folded, in levels, so that rows stay bounded and no fold is long. A row never spans a boundary:
+an epoch whose end is a cut that somebody claimed or serves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import pyarrow.compute as pc
+from pyspark.sql import SparkSession
+
+from core.compute.combine import merged
+from core.identifiers import Name
+from core.view import View
+from infra import faults
+from infra.control import runs
+from infra.lake import delta, table_paths
+from infra.lake.leases import Lease
+from infra.settings import Settings
+from speed.tables import schemas
+
+LEVELS = (1, 20, 400)  # times ``fold_epochs``: the epochs that one row covers, each a multiple of the one before
+
+
+@dataclass(frozen=True)
+class Range:
+    """Epochs ``first`` to ``last``, both included."""
+
+    first: int
+    last: int
+
+
+def due(newest: int, behind: int, boundaries: Iterable[int], size: int) -> list[Range]:
+    """The ranges of a level that may be folded when ``newest`` is the newest epoch, oldest first.
+
+    A block of ``size`` epochs is cut into the pieces that lie between boundaries.
+    """
+    blocks = max(0, (newest - behind + 1) // size)
+    ends = sorted(set(boundaries))
+    return [piece for block in range(blocks) for piece in _pieces(block * size, (block + 1) * size - 1, ends)]
+
+
+def fold(
+    spark: SparkSession, settings: Settings, run: Name, view: View, newest: int, boundaries: Iterable[int], lease: Lease
+) -> int:
+    """Folds the oldest range that is due in a view's table; returns how many rows are fewer, 0 when nothing was due."""
+    path = table_paths.speed(settings, run, Name(view.name))
+    tags = delta.read(path, columns=["first_epoch", "last_epoch"])
+    pairs = set(zip(tags["first_epoch"].to_pylist(), tags["last_epoch"].to_pylist(), strict=True))
+    marks = list(boundaries)
+    for level in LEVELS:
+        for piece in due(newest, settings.fold_behind, marks, level * settings.fold_epochs):
+            inside = [pair for pair in pairs if piece.first <= pair[0] and pair[1] <= piece.last]
+            if len(inside) > 1:
+                return _fold(spark, path, view, run, piece, lease)
+    return 0
+
+
+def _fold(spark: SparkSession, path: str, view: View, run: Name, piece: Range, lease: Lease) -> int:
+    inside = (pc.field("first_epoch") >= piece.first) & (pc.field("last_epoch") <= piece.last)
+    rows = delta.read(path, filters=inside)
+    found = merged(view, spark.createDataFrame(rows).coalesce(1)).toArrow()
+    folded = schemas.tagged(found, schemas.partial_schema(view), first_epoch=piece.first, last_epoch=piece.last)
+    faults.reach("speed.7_in_fold")
+    app = runs.app(run, f"{view.name}/fold")
+    version = (delta.txn_version(path, app) or 0) + 1
+    predicate = f"first_epoch >= {piece.first} AND last_epoch <= {piece.last}"
+    delta.overwrite_once(path, folded, predicate, app, version, lease=lease)
+    return int(rows.num_rows - folded.num_rows)
+
+
+def _pieces(first: int, last: int, ends: list[int]) -> Iterator[Range]:
+    for end in [end for end in ends if first <= end < last]:
+        yield Range(first, end)
+        first = end + 1
+    yield Range(first, last)

@@ -1,0 +1,67 @@
+"""The tables of a run: partials per view, the manifest and the quarantine, all made before epoch 0."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from core.catalog import Catalog
+from core.compute.keyed_events import PACKED
+from core.decoding.decode import ERROR, SOURCE_COLUMNS
+from core.identifiers import Name
+from core.measures import Column
+from core.view import Keyed, View
+from infra.control import runs
+from infra.control.runs import Run
+from infra.lake import delta, table_paths
+from infra.settings import Settings
+
+FIRST = Column("first_epoch", "bigint")
+LAST = Column("last_epoch", "bigint")
+EPOCH = Column("epoch", "bigint")
+FILE_ROWS = 100_000  # of events of keyed views, each task's in the order of time: an epoch reads the files of its times
+QUARANTINED = (*(Column(*column) for column in SOURCE_COLUMNS.values()), Column(ERROR, "string"))
+
+
+def partial_schema(view: View) -> pa.Schema:
+    """What a view's speed table holds: its stored columns, and the epochs that a row is made of."""
+    return delta.arrow_schema([*view.stored_columns, FIRST, LAST])
+
+
+def quarantine_schema() -> pa.Schema:
+    """Everything Kafka gave for a record, the rule it broke, and the epoch that read it."""
+    return delta.arrow_schema([*QUARANTINED, EPOCH])
+
+
+def events_schema() -> pa.Schema:
+    """What a run keeps of the events of a keyed view, and the epoch that read each."""
+    return delta.arrow_schema([*PACKED, EPOCH])
+
+
+def create(settings: Settings, catalog: Catalog, run: Run) -> None:
+    """Makes every table of the run that is missing, with declared types."""
+    for path, schema in _tables(settings, catalog, run):
+        delta.create(path, schema, log_retention=delta.HOUR)
+
+
+def paths(settings: Settings, catalog: Catalog, run: Run) -> list[str]:
+    """Every table of the run; the views' come first."""
+    return [path for path, _ in _tables(settings, catalog, run)]
+
+
+def tagged(rows: pa.Table, schema: pa.Schema, **tags: int) -> pa.Table:
+    """The rows with constant columns added, as ``schema`` declares them."""
+    for name, value in tags.items():
+        rows = rows.append_column(name, pa.array([value] * rows.num_rows, pa.int64()))
+    return rows.select(schema.names).cast(schema)
+
+
+def _tables(settings: Settings, catalog: Catalog, run: Run) -> Iterator[tuple[str, pa.Schema]]:
+    for view in sorted(run.views):
+        yield table_paths.speed(settings, run.id, Name(view)), partial_schema(catalog.view(view))
+    for view in sorted(run.views):
+        if isinstance(catalog.view(view), Keyed):
+            yield table_paths.events(settings, run.id, Name(view)), events_schema()
+    yield table_paths.quarantine(settings, run.id), quarantine_schema()
+    yield table_paths.manifest(settings, run.id), runs.EPOCHS

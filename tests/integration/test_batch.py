@@ -1,0 +1,253 @@
+"""Land and build: every offset once, exact against plain Python, whatever was left behind by a kill."""
+
+from dataclasses import replace
+
+import pytest
+from pyspark.sql import SparkSession
+
+from batch.build import build
+from batch.claim import claim
+from batch.gate import gate, insist
+from batch.land import Landed, land
+from core.catalog import Catalog
+from core.cut import Cut
+from core.errors import Refused, TryAgain
+from core.identifiers import Name
+from core.topic import Field
+from core.view import Check
+from infra.control import store
+from infra.kafka import kafka_admin
+from infra.lake import delta, table_paths
+from infra.lake.archive import generation
+from infra.settings import Settings
+from infra.trino import metastore
+from tests.support.layers import POISON, catalog_of, claim_at, epoch, log, new_run, passed, send, topic_of, wanted
+from tests.support.oracle.view_oracle import Rows
+from tests.support.topics import delete
+
+Stack = tuple[Settings, SparkSession]
+
+
+@pytest.fixture(scope="module")
+def both(stack: Settings, spark: SparkSession) -> Stack:
+    return stack, spark
+
+
+def built_rows(settings: Settings, catalog: Catalog, view: Name, build_: Name) -> Rows:
+    """The stored measures of a build, keyed as the oracle keys them."""
+    keys = [column.name for column in catalog.view(view).key_columns]
+    rows = delta.read(table_paths.batch(settings, view, build_)).to_pylist()
+    found: Rows = {}
+    for row in rows:
+        key = tuple(row[name] for name in keys)
+        assert key not in found
+        found[key] = {name: v for name, v in row.items() if name not in keys and not name.startswith("_")}
+    return found
+
+
+def check_exact(settings: Settings, catalog: Catalog, prefix: str, build_: Name, cut: Cut) -> None:
+    records = log(settings, topic_of(catalog), cut)
+    for view in catalog.views:
+        found, expected = built_rows(settings, catalog, view, build_), wanted(view, prefix, records)
+        stored = next(iter(found.values())).keys()
+        assert found == {key: {name: row[name] for name in stored} for key, row in expected.items()}
+
+
+def spans(landed: list[Landed]) -> list[tuple[int, int, int]]:
+    return [(s.partition, s.start, s.end) for one in landed for s in one.spans]
+
+
+def test_a_build_of_the_landed_log_is_exact_and_all_of_it_can_be_repeated(both: Stack) -> None:
+    settings, spark = both
+    catalog = catalog_of(settings, "bone")
+    send(settings, catalog, 3_000, extra=POISON)
+    claimed = claim(settings, catalog)
+    assert (claimed.run, claimed.epoch, claimed.cut) == (None, -1, kafka_admin.ends(settings, catalog.topics))
+    landed = land(spark, settings, catalog, claimed.cut)
+    assert [one.records for one in landed] == [3_004]
+    built = build(spark, settings, catalog, claimed)
+    assert [(b.passed, b.ledger_ok, b.how) for b in built] == [(None, True, "full")] * 2
+    built = passed(spark, settings, catalog, claimed)
+    assert [(b.passed, b.ledger_ok, b.how) for b in built] == [(True, True, "full")] * 2
+    check_exact(settings, catalog, "bone", claimed.build, claimed.cut)
+    assert claim(settings, catalog) == claimed
+    assert spans(land(spark, settings, catalog, claimed.cut)) == []
+    assert passed(spark, settings, catalog, claimed) == built
+    counted = metastore.query(settings, f"SELECT count(*), count(_error) FROM archive.{topic_of(catalog)}").rows
+    assert counted == ((3_004, 4),)
+
+
+def test_an_incremental_build_equals_the_full_one(both: Stack) -> None:
+    settings, spark = both
+    catalog = catalog_of(settings, "binc")
+    send(settings, catalog, 2_000)
+    first = claim(settings, catalog)
+    land(spark, settings, catalog, first.cut)
+    passed(spark, settings, catalog, first)
+    send(settings, catalog, 1_500, first=1_000, extra=POISON)
+    second = claim(settings, catalog)
+    land(spark, settings, catalog, second.cut)
+    added = passed(spark, settings, catalog, second, incremental=True)
+    assert [(b.how, b.passed) for b in added] == [("incremental", True)] * 2
+    check_exact(settings, catalog, "binc", second.build, second.cut)
+    full = claim_at(settings, catalog, second.cut)
+    again = passed(spark, settings, catalog, full)
+    for one, other in zip(added, again, strict=True):
+        assert one.rows == other.rows
+        assert built_rows(settings, catalog, one.view, one.build) == built_rows(
+            settings, catalog, other.view, other.build
+        )
+
+
+def test_an_incremental_build_says_why_it_is_a_full_one(both: Stack) -> None:
+    settings, spark = both
+    catalog = catalog_of(settings, "bwhy", "trades_by")
+    send(settings, catalog, 300)
+    first = claim(settings, catalog)
+    land(spark, settings, catalog, first.cut)
+    assert [b.how for b in build(spark, settings, catalog, first, incremental=True)] == ["full"]
+    notes = [b.checks for b in store.builds(settings) if b.build == first.build]
+    assert all("there is no earlier build" in note for note in notes)
+
+
+def test_a_killed_build_leaves_a_folder_that_is_made_again(both: Stack) -> None:
+    settings, spark = both
+    catalog = catalog_of(settings, "bkill", "trades_by")
+    send(settings, catalog, 800)
+    claimed = claim(settings, catalog)
+    land(spark, settings, catalog, claimed.cut)
+    view = next(iter(catalog.views))
+    path = table_paths.batch(settings, view, claimed.build)
+    spark.range(5).write.format("delta").save(path)
+    build(spark, settings, catalog, claimed)
+    check_exact(settings, catalog, "bkill", claimed.build, claimed.cut)
+    assert delta.version(path) == 0
+
+
+def test_landing_goes_on_where_the_archive_ends_and_takes_a_new_partition_from_0(both: Stack) -> None:
+    settings, spark = both
+    catalog = catalog_of(settings, "bpart")
+    topic = topic_of(catalog)
+    send(settings, catalog, 500)
+    before = kafka_admin.ends(settings, [topic])
+    land(spark, settings, catalog, before)
+    grow(settings, topic, 6)
+    send(settings, catalog, 900, first=500)
+    after = kafka_admin.ends(settings, [topic])
+    landed = land(spark, settings, catalog, after)
+    assert spans(landed) == [(s.partition, s.start, s.end) for s in after.since(before)]
+    assert {4, 5} <= {partition for partition, _, _ in spans(landed)}
+    assert generation(settings, topic, catalog.decoder(topic)).ends == after
+
+
+def grow(settings: Settings, topic: Name, count: int) -> None:
+    from confluent_kafka.admin import NewPartitions  # type: ignore[attr-defined]
+
+    for future in kafka_admin.admin(settings).create_partitions([NewPartitions(str(topic), count)]).values():
+        future.result(timeout=20)
+    from tenacity import retry, stop_after_delay, wait_fixed
+
+    @retry(stop=stop_after_delay(20), wait=wait_fixed(0.1))
+    def seen() -> None:
+        assert kafka_admin.partitions(settings, [topic])[topic] == count
+
+    seen()
+
+
+def test_a_head_that_is_no_longer_in_kafka_is_refused_with_its_range(both: Stack) -> None:
+    settings, spark = both
+    catalog = catalog_of(settings, "bhead")
+    topic = topic_of(catalog)
+    send(settings, catalog, 400)
+    ends = kafka_admin.ends(settings, [topic])
+    partition = ends.ends[0][1]
+    delete_before(settings, topic, partition, 7)
+    with pytest.raises(Refused) as refused:
+        land(spark, settings, catalog, ends)
+    assert "offsets 0 to 6" in refused.value.what
+    assert refused.value.where == f"topic {topic}, partition {partition}"
+    assert generation(settings, topic, catalog.decoder(topic)).ends == Cut()
+
+
+def delete_before(settings: Settings, topic: Name, partition: int, offset: int) -> None:
+    from confluent_kafka import TopicPartition
+
+    request = [TopicPartition(str(topic), partition, offset)]
+    for future in kafka_admin.admin(settings).delete_records(request).values():
+        future.result(timeout=20)
+
+
+def test_another_decoder_decodes_the_older_archive_again_then_goes_on(both: Stack) -> None:
+    settings, spark = both
+    catalog = catalog_of(settings, "bdec")
+    topic = topic_of(catalog)
+    send(settings, catalog, 600, extra=POISON)
+    cut = kafka_admin.ends(settings, [topic])
+    land(spark, settings, catalog, cut)
+    for _, partition, _ in cut.ends:
+        delete_before(settings, topic, partition, 1)
+    old = catalog.topic(topic)
+    changed = replace(old, fields=(*old.fields, Field("colour", required=False)))
+    other = Catalog({topic: changed}, catalog.views)
+    send(settings, catalog, 100, first=600)
+    wider = kafka_admin.ends(settings, [topic])
+    (landed,) = land(spark, settings, other, wider)
+    assert (landed.redecoded, landed.records) == (604, 100)
+    assert generation(settings, topic, other.decoder(topic)).ends == wider
+    claimed = claim_at(settings, other, wider)
+    assert all(b.passed for b in passed(spark, settings, other, claimed))
+
+
+def test_a_topic_made_again_is_refused(both: Stack) -> None:
+    settings, spark = both
+    catalog = catalog_of(settings, "bagain")
+    topic = topic_of(catalog)
+    send(settings, catalog, 200)
+    land(spark, settings, catalog, kafka_admin.ends(settings, [topic]))
+    delete(settings, topic)
+    send(settings, catalog, 900)
+    with pytest.raises(Refused, match="deleted and made again"):
+        land(spark, settings, catalog, kafka_admin.ends(settings, [topic]))
+
+
+def test_the_gate_refuses_a_broken_check_and_one_that_crashes(both: Stack) -> None:
+    settings, spark = both
+    catalog = catalog_of(settings, "bgate")
+    send(settings, catalog, 200)
+    name = Name("bgate_trade_stats")
+    checks = (Check("few", "trades < 3"), Check("crash", "1 / (trades - trades) > 0"), Check("fine", "trades > 0"))
+    views = {**catalog.views, name: replace(catalog.view(name), checks=checks)}
+    broken = Catalog(catalog.topics, views)
+    claimed = claim(settings, broken)
+    land(spark, settings, broken, claimed.cut)
+    build(spark, settings, broken, claimed)
+    with pytest.raises(Refused, match="bgate_trade_stats") as refused:
+        insist(gate(spark, settings, broken, claimed))
+    assert "bgate_trade_stats: few: rows without: trades < 3: " in refused.value.what
+    assert "bgate_trade_stats: crash (critical): it cannot be evaluated: [DIVIDE_BY_ZERO]" in refused.value.what
+    assert "fine" not in refused.value.what
+    rows = {b.view: b.passed for b in store.builds(settings) if b.build == claimed.build}
+    assert rows == {name: False, Name("bgate_trades_by_day"): True}
+
+
+def test_a_claim_is_the_end_of_the_newest_epoch_of_the_run(both: Stack) -> None:
+    settings, spark = both
+    catalog = catalog_of(settings, "bclaim", "trades_by")
+    send(settings, catalog, 200)
+    run = new_run(settings, catalog)
+    done = epoch(spark, settings, catalog, run)
+    send(settings, catalog, 100, first=200)
+    claimed = claim(settings, catalog, run.id)
+    assert (claimed.run, claimed.epoch, claimed.cut) == (run.id, 0, done.end)
+    epoch(spark, settings, catalog, run)
+    later = claim(settings, catalog, run.id)
+    assert (later.epoch, store.number(later.build)) == (1, store.number(claimed.build) + 1)
+
+
+def test_a_second_landing_at_once_is_told_to_try_again(both: Stack) -> None:
+    settings, spark = both
+    catalog = catalog_of(settings, "btwo")
+    send(settings, catalog, 50)
+    cut = kafka_admin.ends(settings, [topic_of(catalog)])
+    with store.hold(settings, "batch"), pytest.raises(TryAgain, match="the lease batch is held"):
+        land(spark, settings, catalog, cut)

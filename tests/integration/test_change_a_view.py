@@ -1,0 +1,115 @@
+"""A changed rule is refused and leaves what is served alone; each way of docs/runbooks/change-a-view.md serves it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import signal
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+from infra.control import run_roles, runs, store
+from infra.project_files import ROOT
+from tests.support.command import Done
+from tests.support.two_topic_shop import Shop, opened
+
+PAGE = (ROOT / "docs" / "runbooks" / "change-a-view.md").read_text("utf-8")
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[Shop]:
+    """One instance; each test begins and ends with every rule served as it is defined."""
+    with opened(tmp_path_factory.mktemp("shop")) as made:
+        yield made
+
+
+def follow(shop: Shop, section: str) -> list[Done]:
+    """Runs every command of a section of the page, as it stands there."""
+    (text,) = re.findall(rf"^## {re.escape(section)}$(.*?)(?=^## |\Z)", PAGE, re.M | re.S)
+    lines = [line for block in re.findall(r"^```sh\n(.*?)^```", text, re.M | re.S) for line in block.splitlines()]
+    assert lines
+    return [shop.here(*shlex.split(line.removeprefix("lk "))).ok() for line in lines]
+
+
+def test_a_changed_view_is_refused_and_lambda_serves_it(shop: Shop) -> None:
+    shop.check()
+    before, pinned = shop.shown(), shop.pinned()
+    shop.at_least(3_000)
+    refused = shop.here("speed", "start")
+    assert (refused.code, refused.err.strip() in PAGE) == (1, True), refused.said
+    for verb, code in (("status", 1), ("batch", 0)):
+        said = shop.here(verb)
+        assert (said.code, "`lk speed start --new`" in said.out, "`lk switch kappa`" in said.out) == (code, True, True)
+    assert shop.here("switch", "lambda").err.count("view orders_by_customer") == 1
+    assert (shop.shown(), shop.pinned()) == (before, pinned)
+    built = store.builds(shop.settings)
+    shop.order(50)
+    follow(shop, "Way 1: Lambda")
+    assert shop.pinned().build not in (None, pinned.build)
+    assert shop.pinned().run not in (None, pinned.run)
+    assert store.builds(shop.settings) == built
+    shop.check()
+
+
+def test_a_changed_decoder_is_refused_and_kappa_serves_it(shop: Shop) -> None:
+    pinned = shop.pinned()
+    shop.at_most(8_000)
+    refused = shop.here("speed", "start", "--json")
+    assert (refused.code, "topic orders, view orders_by_customer" in refused.json["error"]) == (1, True)
+    assert shop.pinned() == pinned
+    shop.order(50)
+    follow(shop, "Way 2: Kappa")
+    assert (shop.pinned().build, shop.pinned().run == pinned.run) == (None, False)
+    shop.check()
+
+
+def test_a_replay_of_another_definition_has_to_be_given_up(shop: Shop) -> None:
+    shop.at_least(2_000)
+    replay = shop.here("replay", "start", "--json").ok().json["run"]
+    shop.at_least(3_000)
+    refused = shop.here("replay", "start", "--json")
+    assert (refused.code, f"lk replay abandon --run {replay}" in refused.json["todo"]) == (1, True)
+    shop.here("replay", "abandon", "--json").ok()
+    shop.check()
+
+
+def test_kappa_serves_a_second_change_by_lambda(shop: Shop) -> None:
+    assert shop.pinned().build is None
+    shop.at_least(1_000)
+    assert shop.here("switch", "lambda").code == 1
+    follow(shop, "Way 1: Lambda")
+    assert shop.pinned().build is not None
+    shop.check()
+
+
+def test_a_reset_reads_the_log_again_and_says_how_long_readers_went_without(shop: Shop) -> None:
+    before, pinned = shop.shown(), shop.pinned()
+    assert pinned.run
+    shop.at_least(500)
+    assert shop.here("reset").code == 1
+    assert (shop.shown(), shop.pinned()) == (before, pinned)
+    killed = shop.lk("reset", "--yes", fault="serving.1_after_intent:kill")
+    assert killed.code == -signal.SIGKILL, killed.said
+    (done,) = follow(shop, "Way 3: reset, the classic way")
+    assert re.search(r"outage \d+\.\d s", done.out), done.said
+    run = shop.pinned().run
+    assert (run, shop.pinned().build) == (runs.runs(shop.settings)[-1].id, None)
+    shop.check()
+    assert "was reset already" in shop.here("reset", "--yes").ok().out
+    assert shop.pinned().run == run
+    assert run_roles.roles(shop.settings)[pinned.run] == "warm"
+
+
+def test_a_change_that_is_undone_is_rolled_back(shop: Shop) -> None:
+    shop.at_least(1_000)
+    shop.order(50)
+    follow(shop, "Go back")
+    shop.check()
+
+
+def test_a_replay_that_has_served_is_not_taken_up_by_another(shop: Shop) -> None:
+    """Its role is no more that of a replay: a reset or a switch would else serve what it read long ago."""
+    replays = [run.id for run in runs.runs(shop.settings) if run.kind == "replay"]
+    assert sorted({run_roles.roles(shop.settings)[run] for run in replays}) == ["abandoned", "idle", "warm"]

@@ -1,0 +1,151 @@
+"""The gate on real tables: what it refuses stays away from readers, and what it found is kept."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable
+from pyspark.sql import SparkSession
+
+from batch.build import build
+from batch.claim import claim
+from batch.gate import gate, insist
+from batch.land import land
+from core.catalog import Catalog
+from core.errors import Refused
+from core.identifiers import Name
+from core.view import Check
+from flows.batch_cycle import quality
+from infra.control import check_results, store
+from infra.control.check_results import Checked
+from infra.control.store import Claim
+from infra.lake import table_paths
+from infra.settings import Settings
+from infra.trino import metastore
+from serving.publish import publish
+from tests.support.layers import POISON, built, catalog_of, passed, send, shown, topic_of
+
+
+@pytest.fixture(scope="module")
+def settings(stack: Settings) -> Settings:
+    return stack
+
+
+def landed(spark: SparkSession, settings: Settings, catalog: Catalog) -> Claim:
+    claimed = claim(settings, catalog)
+    land(spark, settings, catalog, claimed.cut)
+    build(spark, settings, catalog, claimed)
+    return claimed
+
+
+def with_check(catalog: Catalog, name: Name, check: Check) -> Catalog:
+    view = catalog.view(name)
+    return Catalog(catalog.topics, {**catalog.views, name: replace(view, checks=(*view.checks, check))})
+
+
+def of(settings: Settings, claimed: Claim, view: str) -> dict[str, Checked]:
+    return {one.check: one for one in check_results.of_build(settings, claimed.build) if one.view == view}
+
+
+def test_what_the_gate_refuses_leaves_readers_alone_until_it_is_corrected(
+    settings: Settings, spark: SparkSession
+) -> None:
+    catalog = catalog_of(settings, "gstop")
+    send(settings, catalog, 300, extra=POISON)
+    first = built(spark, settings, catalog)
+    publish(settings, catalog, first.build, why="test")
+    served = {view: shown(settings, catalog, view) for view in catalog.views}
+    send(settings, catalog, 200, first=300)
+    day = Name("gstop_trades_by_day")
+    broken = with_check(catalog, day, Check("few", "trades < 3"))
+    second = landed(spark, settings, broken)
+    with pytest.raises(Refused, match="have not passed the gate"):
+        publish(settings, broken, second.build, why="test")
+    with pytest.raises(Refused, match=rf"{day}: few: rows without: trades < 3: \d+, wanted 0"):
+        insist(gate(spark, settings, broken, second))
+    with pytest.raises(Refused, match=f"have not passed the gate: {day}"):
+        publish(settings, broken, second.build, why="test")
+    assert {view: shown(settings, catalog, view) for view in catalog.views} == served
+    few = of(settings, second, day)["few"]
+    assert (few.success, few.severity, few.unexpected) == (False, "critical", int(few.found or 0))
+    assert few.first.count('"ticker"') == min(5, few.unexpected or 0)
+    before = of(settings, second, day)["not_fewer_rows"]
+    assert before.expected == str(
+        next(b.rows for b in store.builds(settings) if (b.build, b.view) == (first.build, day))
+    )
+    kept = {b.view: b for b in store.builds(settings) if b.build == second.build}
+    assert not gate(spark, settings, broken, second).passed
+    assert {b.view: b for b in store.builds(settings) if b.build == second.build} == kept
+    after = {b.view: b for b in passed(spark, settings, catalog, second)}
+    assert all(b.passed for b in after.values())
+    assert {view for view in after if after[view] != kept[view]} == {day}
+    publish(settings, catalog, second.build, why="test")
+    assert {view: shown(settings, catalog, view) for view in catalog.views} != served
+
+
+def test_a_row_that_is_lost_after_it_was_written_is_missed(settings: Settings, spark: SparkSession) -> None:
+    catalog = catalog_of(settings, "glost", "trades_by")
+    send(settings, catalog, 200)
+    claimed = landed(spark, settings, catalog)
+    day = Name("glost_trades_by_day")
+    table = DeltaTable(table_paths.batch(settings, day, claimed.build))
+    ticker = table.to_pyarrow_table()["ticker"][0].as_py()
+    table.delete(f"ticker = '{ticker}'")
+    found = gate(spark, settings, catalog, claimed)
+    assert [reason.split(":")[0] for reason in found.refused[day]] == ["written", "control_total"]
+    assert found.docs.is_file()
+    with pytest.raises(Refused, match="have not passed the gate"):
+        publish(settings, catalog, claimed.build, why="test")
+
+
+def test_a_warning_passes_and_is_shown_with_the_rules_that_records_broke(
+    settings: Settings, spark: SparkSession
+) -> None:
+    catalog = catalog_of(settings, "gwarn", "trades_by")
+    send(settings, catalog, 200, extra=POISON)
+    day = Name("gwarn_trades_by_day")
+    warned = with_check(catalog, day, Check("few", "trades < 3", severity="warning"))
+    claimed = landed(spark, settings, warned)
+    assert insist(gate(spark, settings, warned, claimed)).passed
+    assert not of(settings, claimed, day)["few"].success
+    topic = of(settings, claimed, f"topic:{topic_of(catalog)}")
+    broken = {name: one.unexpected for name, one in topic.items() if one.unexpected}
+    assert broken.items() >= {"not_json": 1, "null_value": 1, "null_key": 1, "bad_utf8": 1}.items()
+    assert {one.severity for one in topic.values() if not one.success} == {"warning"}
+    assert (topic["control_total"].found, topic["quarantined"].found) == ("204", "4")
+    seen = quality(settings, None)
+    assert (seen.build, seen.passed) == (claimed.build, True)
+    sql = "SELECT count(*), count_if(NOT success) FROM control.quality WHERE build = ?"
+    assert metastore.query(settings, sql, [claimed.build]).rows == ((len(seen.checks), 1 + len(broken)),)
+
+
+def test_a_suite_that_cannot_be_asked_refuses(
+    settings: Settings, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catalog = catalog_of(settings, "gcrash", "trades_by")
+    send(settings, catalog, 50)
+    claimed = landed(spark, settings, catalog)
+    monkeypatch.setattr("batch.evaluate.view_suite", lambda *_: ())
+    found = gate(spark, settings, catalog, claimed)
+    assert found.refused == {Name("gcrash_trades_by_day"): ("there is no check",)}
+
+
+def test_quality_is_shown_as_a_table_and_as_json(settings: Settings, spark: SparkSession, tmp_path: Path) -> None:
+    from tests.support.command import here, write_config
+
+    catalog = catalog_of(settings, "gcli", "trades_by")
+    send(settings, catalog, 50)
+    claimed = built(spark, settings, catalog)
+    ports = {name: getattr(settings, name) for name in ("kafka_port", "kafka_controller_port", "trino_port")}
+    config = write_config(tmp_path / "lk.toml", {**ports, "data": str(settings.data)})
+    said = here(config, "quality").ok().out
+    assert f"gate of {claimed.build}" in said
+    assert "gcli_trades_by_day" in said
+    assert str(check_results.pages(settings, claimed.build)) in said
+    told = json.loads(here(config, "quality", "--build", claimed.build, "--json").ok().out)
+    assert (told["build"], told["passed"]) == (claimed.build, True)
+    assert {one["check"] for one in told["checks"] if one["view"] == "gcli_trades_by_day"} >= {
+        "control_total",
+        "complete",
+    }

@@ -1,0 +1,109 @@
+"""The admin side of Kafka on a real broker: shapes, offsets, ids, groups, and runs that are never declared twice."""
+
+from dataclasses import replace
+
+import pytest
+from confluent_kafka import Producer, TopicPartition
+from confluent_kafka.admin import NewTopic  # type: ignore[attr-defined]
+
+from core.catalog import Catalog
+from core.cut import Cut
+from core.errors import Refused, TryAgain
+from core.identifiers import Name
+from core.topic import Lines, Topic
+from infra.control import runs
+from infra.control.runs import Run
+from infra.kafka import kafka_admin, topics
+from infra.settings import Settings
+from tests.conftest import free_ports
+from tests.support.topics import delete
+
+
+def catalog(name: str, partitions: int = 3) -> Catalog:
+    return Catalog({Name(name): Topic(name, Lines("(.*)"), (), partitions=partitions)}, {})
+
+
+def fill(settings: Settings, topic: str, counts: dict[int, int]) -> None:
+    producer = Producer({"bootstrap.servers": settings.bootstrap_servers})
+    for partition, count in counts.items():
+        for number in range(count):
+            producer.produce(topic, str(number), partition=partition)
+    assert producer.flush(30) == 0
+
+
+def test_topics_are_made_once_and_other_shapes_are_refused(stack: Settings) -> None:
+    assert topics.create_topics(stack, catalog("shape")) == ("shape",)
+    assert topics.create_topics(stack, catalog("shape")) == ()
+    assert kafka_admin.topics(stack)["shape"] == 3
+    with pytest.raises(Refused, match="shape has 3 partitions, 5 are declared"):
+        topics.create_topics(stack, catalog("shape", 5))
+
+
+def test_a_topic_that_forgets_is_refused(stack: Settings) -> None:
+    made = kafka_admin.admin(stack).create_topics([NewTopic("forgets", 1, config={"retention.ms": "1000"})])
+    made["forgets"].result(30)
+    with pytest.raises(Refused, match=r"does not keep every record: retention\.ms=1000"):
+        topics.create_topics(stack, catalog("forgets", 1))
+
+
+def test_offsets_are_cuts(stack: Settings) -> None:
+    topics.create_topics(stack, catalog("offsets"))
+    assert kafka_admin.ends(stack, ["offsets"]) == Cut()
+    fill(stack, "offsets", {0: 5, 2: 7})
+    assert kafka_admin.ends(stack, ["offsets"]) == Cut.of({"offsets": {0: 5, 2: 7}})
+    assert kafka_admin.begins(stack, ["offsets"]) == Cut()
+    kafka_admin.admin(stack).delete_records([TopicPartition("offsets", 2, 4)])[TopicPartition("offsets", 2)].result(30)
+    assert kafka_admin.begins(stack, ["offsets"]) == Cut.of({"offsets": {2: 4}})
+
+
+def test_a_group_holds_the_cut_that_was_committed(stack: Settings) -> None:
+    topics.create_topics(stack, catalog("grouped"))
+    fill(stack, "grouped", {1: 9})
+    cut = Cut.of({"grouped": {1: 6}})
+    assert not kafka_admin.group_exists(stack, "watchers")
+    kafka_admin.commit(stack, "watchers", cut)
+    assert kafka_admin.committed(stack, "watchers", ["grouped"]) == cut
+    assert kafka_admin.group_exists(stack, "watchers")
+
+
+def test_a_topic_made_again_has_another_id(stack: Settings) -> None:
+    topics.create_topics(stack, catalog("again"))
+    before = kafka_admin.topic_ids(stack, ["again"])
+    delete(stack, "again")
+    topics.create_topics(stack, catalog("again"))
+    assert kafka_admin.topic_ids(stack, ["again"]) != before
+
+
+def test_what_is_not_there_is_named(stack: Settings) -> None:
+    with pytest.raises(Refused, match="there is no topic nowhere"):
+        kafka_admin.ends(stack, ["nowhere"])
+    with pytest.raises(Refused, match="there is no topic nowhere"):
+        kafka_admin.topic_ids(stack, ["nowhere"])
+
+
+def test_a_broker_that_is_not_there_is_try_again_with_its_address(stack: Settings) -> None:
+    (port,) = free_ports(1)
+    lost = stack.model_copy(update={"bootstrap": f"127.0.0.1:{port}"})
+    with pytest.raises(TryAgain) as caught:
+        kafka_admin.topics(lost)
+    assert caught.value.where == f"127.0.0.1:{port}"
+
+
+def test_a_run_id_is_never_used_twice(stack: Settings) -> None:
+    run = Run(runs.fresh_id(stack), {}, {}, {}, Cut.of({"offsets": {0: 3}}), note="first")
+    runs.declare(stack, run)
+    assert runs.run(stack, run.id) == run
+    with pytest.raises(Refused, match="was used before"):
+        runs.declare(stack, replace(run, note="second"))
+    assert [known for known in runs.runs(stack) if known.id == run.id] == [run]
+
+
+def test_the_id_of_a_known_group_is_not_given_to_a_run(stack: Settings) -> None:
+    """As after the lake was deleted: Kafka still remembers."""
+    topics.create_topics(stack, catalog("remembered"))
+    fill(stack, "remembered", {0: 1})
+    taken = runs.fresh_id(stack)
+    kafka_admin.commit(stack, taken, Cut.of({"remembered": {0: 1}}))
+    assert runs.fresh_id(stack) == Name(f"r{int(taken[1:]) + 1:06d}")
+    with pytest.raises(Refused, match="was used before"):
+        runs.declare(stack, Run(taken, {}, {}, {}, Cut()))

@@ -1,0 +1,208 @@
+"""The real servers: up twice, ports, death, stale state, data that survives, and nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from collections.abc import Iterator
+
+import psutil
+import pytest
+import tenacity
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+from trino.dbapi import connect
+
+from core.errors import Refused, Usage
+from infra.local import kafka_broker, processes, stack
+from infra.local.server import Server
+from infra.settings import Settings
+from tests.conftest import free_ports, fresh_settings
+
+eventually = tenacity.retry(
+    retry=tenacity.retry_if_exception_type(AssertionError),
+    wait=tenacity.wait_fixed(0.05),
+    stop=tenacity.stop_after_delay(20),
+    reraise=True,
+)
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+    """An instance that these tests may break; every test leaves it up."""
+    settings = fresh_settings(tmp_path_factory.mktemp("own"))
+    stack.up(settings)
+    yield settings
+    stack.down(settings)
+
+
+def pids(settings: Settings) -> dict[str, int | None]:
+    return {state.name: state.pid for state in stack.state(settings)}
+
+
+def statuses(settings: Settings) -> dict[str, str]:
+    return {state.name: state.status for state in stack.state(settings)}
+
+
+def processes_of(settings: Settings) -> list[int]:
+    """Every process that names the instance's folder."""
+    folder = str(settings.data)
+    running = psutil.process_iter(["pid", "cmdline"])
+    return [p.pid for p in running if any(folder in word for word in p.info["cmdline"] or [])]
+
+
+def listeners(pid: int) -> set[str]:
+    connections = psutil.Process(pid).net_connections("tcp")
+    return {c.laddr.ip for c in connections if c.laddr and c.status == psutil.CONN_LISTEN}
+
+
+@eventually
+def assert_status(settings: Settings, name: str, status: str) -> None:
+    assert statuses(settings)[name] == status
+
+
+def read_all(settings: Settings, topic: str) -> list[bytes | None]:
+    config = {"bootstrap.servers": settings.bootstrap_servers, "group.id": "t", "enable.auto.commit": False}
+    consumer = Consumer(config)
+    try:
+        _, end = consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=10)
+        consumer.assign([TopicPartition(topic, 0, 0)])
+        return [message.value() for message in consumer.consume(end, timeout=10)]
+    finally:
+        consumer.close()
+
+
+def produce(settings: Settings, topic: str, values: list[bytes]) -> None:
+    producer = Producer({"bootstrap.servers": settings.bootstrap_servers, "acks": "all"})
+    for value in values:
+        producer.produce(topic, value, partition=0)
+    assert producer.flush(10) == 0
+
+
+def trino_rows(settings: Settings, sql: str) -> list[list[object]]:
+    with connect(host="127.0.0.1", port=settings.trino_port, user="t") as connection:  # type: ignore[no-untyped-call]
+        rows: list[list[object]] = connection.cursor().execute(sql).fetchall()
+        return rows
+
+
+def test_up_is_probed_on_loopback_and_does_nothing_the_second_time(own: Settings) -> None:
+    before = pids(own)
+    assert statuses(own) == {"kafka": "up", "trino": "up"}
+    assert trino_rows(own, "SHOW CATALOGS LIKE 'lake'") == [["lake"]]
+    for pid in before.values():
+        assert pid
+        assert listeners(pid) <= {"127.0.0.1", "::ffff:127.0.0.1"}
+    stack.up(own)
+    assert pids(own) == before
+
+
+def test_two_instances_live_side_by_side(own: Settings, stack_settings: Settings) -> None:
+    assert statuses(own) == statuses(stack_settings) == {"kafka": "up", "trino": "up"}
+    assert set(pids(own).values()).isdisjoint(pids(stack_settings).values())
+
+
+@pytest.fixture
+def stack_settings(request: pytest.FixtureRequest) -> Settings:
+    """The shared instance; its fixture has the name of a module here."""
+    shared: Settings = request.getfixturevalue("stack")
+    return shared
+
+
+def test_a_killed_server_is_noticed_and_up_brings_only_it_back_with_its_data(own: Settings) -> None:
+    admin = AdminClient({"bootstrap.servers": own.bootstrap_servers})
+    admin.create_topics([NewTopic("kept", 1, 1)])["kept"].result(10)
+    produce(own, "kept", [b"one", b"two"])
+    before = pids(own)
+    assert before["kafka"]
+    os.kill(before["kafka"], signal.SIGKILL)
+    assert_status(own, "kafka", "died")
+    assert statuses(own)["trino"] == "up"
+    stack.up(own)
+    assert pids(own)["trino"] == before["trino"]
+    assert pids(own)["kafka"] != before["kafka"]
+    assert read_all(own, "kept") == [b"one", b"two"]
+
+
+def test_a_server_that_hangs_is_not_up(own: Settings) -> None:
+    pid = pids(own)["kafka"]
+    assert pid
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        assert statuses(own) == {"kafka": "not answering", "trino": "up"}
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert_status(own, "kafka", "up")
+
+
+def test_logs(own: Settings) -> None:
+    assert len(list(stack.logs(own, "trino", 5))) == 5
+    with pytest.raises(Usage) as caught:
+        list(stack.logs(own, "../kafka"))
+    assert caught.value.todo.startswith("logs there are: kafka")
+
+
+def test_down_leaves_nothing_and_data_survives_it_and_new_ports(own: Settings) -> None:
+    trino_rows(own, "CREATE SCHEMA IF NOT EXISTS lake.kept WITH (location = 'local:///kept')")
+    trino_rows(own, "CREATE OR REPLACE VIEW lake.kept.v AS SELECT 42 AS answer")
+    assert len(processes_of(own)) == 2
+    assert sorted(stack.down(own)) == ["kafka", "trino"]
+    assert processes_of(own) == []
+    assert stack.down(own) == ()
+    assert statuses(own) == {"kafka": "down", "trino": "down"}
+    broker, controller = free_ports(2)
+    moved = own.model_copy(update={"kafka_port": broker, "kafka_controller_port": controller})
+    stack.up(moved)
+    assert read_all(moved, "kept") == [b"one", b"two"]
+    assert trino_rows(moved, "SELECT answer FROM lake.kept.v") == [[42]]
+    processes.stop(moved, "kafka")
+    stack.up(own)
+
+
+def test_a_taken_port_is_refused_and_nothing_is_left_half_started(own: Settings) -> None:
+    processes.stop(own, "kafka")
+    with socket.socket() as taken:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        taken.bind(("127.0.0.1", own.kafka_port))
+        taken.listen()
+        with pytest.raises(Refused, match=f"port {own.kafka_port} is in use"):
+            stack.up(own)
+        assert statuses(own) == {"kafka": "down", "trino": "up"}
+    stack.up(own)
+
+
+def test_a_child_that_dies_while_starting_is_reported_at_once_with_its_log(own: Settings) -> None:
+    processes.stop(own, "kafka")
+    (own.data / "kafka" / "meta.properties").rename(own.data / "kafka" / "aside")
+    (own.data / "kafka" / "meta.properties").write_text("version=1\ncluster.id=another\nnode.id=7\n", "utf-8")
+    with pytest.raises(Refused, match="kafka died while starting; its last lines") as caught:
+        stack.up(own)
+    assert "node.id" in caught.value.what.lower() or "node id" in caught.value.what.lower()
+    assert caught.value.where == str(processes.log_file(own, "kafka"))
+    assert statuses(own)["kafka"] == "down"
+    (own.data / "kafka" / "aside").replace(own.data / "kafka" / "meta.properties")
+    stack.up(own)
+
+
+def test_a_server_that_never_answers_is_stopped_at_the_deadline(own: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused() -> None:
+        raise ConnectionRefusedError
+
+    def silent(_: Settings) -> Server:
+        return Server("silent", ("sleep", "1000"), {}, prepare=lambda: None, probe=refused)
+
+    monkeypatch.setattr(stack, "SERVERS", (("silent", silent, lambda _: True),))
+    with pytest.raises(Refused, match="silent did not answer within 1 s"):
+        stack.up(own, deadline=1)
+    assert processes.known(own, "silent") is None
+
+
+def test_a_stale_state_file_is_no_obstacle(own: Settings) -> None:
+    processes.stop(own, "kafka")
+    path = processes.state_file(own, "kafka")
+    path.write_text(f'{{"name": "kafka", "pid": {os.getpid()}, "created": 1.0, "ports": {{}}}}', "utf-8")
+    assert statuses(own)["kafka"] == "died"
+    stack.up(own)
+    assert statuses(own)["kafka"] == "up"
+    kafka_broker.server("kafka", own).probe()

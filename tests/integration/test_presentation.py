@@ -1,0 +1,33 @@
+"""Presentation columns are Trino's SQL: Trino itself is asked about them, before any data is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from infra.definitions.definition_files import load, trino_problems
+from infra.settings import Settings
+
+VIEW = """
+from core.measures import Count, Latest
+from core.view import Key, Rollup, Shown
+
+VIEW = Rollup(
+    "sizes",
+    ("trades",),
+    keys=(Key("ticker", "ticker"),),
+    measures=(Count("trades"), Latest("size", "size", type="bigint")),
+    shown=(
+        Shown("double_size", "size * 2"),
+        Shown("wrong", "size / nothing"),
+        Shown("unread", "size /"),
+    ),
+)
+"""
+
+
+def test_mistakes_in_presentation_columns(stack: Settings, tmp_path: Path) -> None:
+    (tmp_path / "sizes.py").write_text(VIEW)
+    found = trino_problems(stack, load(Settings(views=(tmp_path,))))
+    assert [(Path(p.file).name, p.line) for p in found] == [("sizes.py", 12), ("sizes.py", 13)]
+    assert "Column 'nothing' cannot be resolved" in found[0].text
+    assert "mismatched input" in found[1].text

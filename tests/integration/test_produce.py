@@ -1,0 +1,154 @@
+"""Every record sent is acknowledged once and can be read back unchanged; what fails is named."""
+
+import gzip
+import random
+import signal
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer, Message, TopicPartition
+
+from core.errors import Refused, TryAgain
+from core.identifiers import Name
+from core.sample_data.trades import Trades, trades
+from core.topic import Field, Json, Lines, Topic, Version
+from infra.kafka import kafka_admin
+from infra.kafka.input_files import InputFile, Record
+from infra.kafka.producer import Acknowledged, produce
+from infra.settings import Settings
+from tests.conftest import free_ports
+from tests.support.command import spawn, write_config
+from tests.support.waiting import eventually
+
+SPEC = Trades(seed=3, start=1_700_000_000_000)
+
+
+def trade_topic(name: str) -> Topic:
+    names = ("type", "ticker", "price", "size", "event_time", "id")
+    return Topic(name, Json((Version(1, names),)), tuple(Field(each) for each in names), partitions=3, key="ticker")
+
+
+def text_topic(name: str) -> Topic:
+    return Topic(name, Lines("(.*)"), (Field("text"),), partitions=2)
+
+
+def from_file(settings: Settings, topic: Topic, path: Path, **options: Any) -> Acknowledged:
+    source = InputFile(path, topic, **options)
+    return produce(settings, topic, source.records(), done=lambda: source.done)
+
+
+def made_up(settings: Settings, topic: Topic, spec: Trades, count: int, **options: Any) -> Acknowledged:
+    records = (Record(trade.key, trade.value) for trade in trades(spec, count))
+    return produce(settings, topic, records, total=count, **options)
+
+
+def read_back(settings: Settings, ended: Acknowledged) -> list[Message]:
+    """The records at every acknowledged offset, partition by partition."""
+    consumer = Consumer({"bootstrap.servers": settings.bootstrap_servers, "group.id": "none", "fetch.wait.max.ms": 5})
+    found: list[Message] = []
+    for written in ended.partitions:
+        consumer.assign([TopicPartition(ended.topic, written.partition, written.first)])
+        while not found or found[-1].partition() != written.partition or found[-1].offset() != written.last:
+            message = consumer.poll(20.0)
+            assert message is not None
+            assert message.error() is None
+            found.append(message)
+    consumer.close()
+    return found
+
+
+def test_made_up_trades_arrive_once_keyed_by_ticker(stack: Settings) -> None:
+    ended = made_up(stack, trade_topic("made_up"), SPEC, 20_000).insist()
+    assert (ended.sent, ended.count, ended.failed, ended.complete) == (20_000, 20_000, 0, True)
+    found = read_back(stack, ended)
+    assert Counter(m.partition() for m in found) == {w.partition: w.count for w in ended.partitions}
+    assert all(w.last - w.first + 1 == w.count for w in ended.partitions)
+    assert sorted((m.key(), m.value()) for m in found) == sorted((t.key, t.value) for t in trades(SPEC, 20_000))
+    homes = Counter({(m.key(), m.partition()): 1 for m in found})
+    assert len(homes) == len({key for key, _ in homes})
+
+
+def test_a_gzipped_file_arrives_line_by_line_as_often_as_asked(stack: Settings, tmp_path: Path) -> None:
+    path = tmp_path / "in.txt.gz"
+    path.write_bytes(gzip.compress(b"one\ntwo \xff\n\nfour"))
+    ended = from_file(stack, text_topic("from_gzip"), path, loop=3).insist()
+    values = Counter(m.value() for m in read_back(stack, ended))
+    assert values == {b"one": 3, b"two \xff": 3, b"": 3, b"four": 3}
+
+
+def test_a_record_without_a_value_stays_without_one(stack: Settings) -> None:
+    ended = produce(stack, text_topic("nulls"), [Record(b"k", None), Record(None, b"")]).insist()
+    assert sorted((m.key() or b"", m.value()) for m in read_back(stack, ended)) == [(b"", b""), (b"k", None)]
+
+
+def test_the_time_of_a_record_can_be_given(stack: Settings, tmp_path: Path) -> None:
+    path = tmp_path / "in.jsonl"
+    path.write_bytes(next(trades(SPEC, 1)).value)
+    ended = from_file(stack, trade_topic("given_time"), path, time="event_time").insist()
+    assert [m.timestamp()[1] for m in read_back(stack, ended)] == [1_700_000_000_000]
+
+
+def test_failures_are_named_and_do_not_stop_the_others(stack: Settings) -> None:
+    future = time.time_ns() // 1_000_000 + 2 * 3_600_000
+    sent = [Record(b"a", b"1"), Record(b"a", b"2", future), Record(b"a", b"x" * 4_000_000), Record(b"a", b"3")]
+    ended = produce(stack, text_topic("failures"), sent)
+    assert (ended.sent, ended.count, ended.failed, ended.complete) == (4, 2, 2, False)
+    assert sorted(failure.number for failure in ended.failures) == [2, 3]
+    with pytest.raises(Refused, match=r"2 of 4 records were not acknowledged") as refused:
+        ended.insist()
+    assert "record 2: its time is more than one hour in the future" in str(refused.value)
+    assert "record 3: it is larger than 3 MiB" in str(refused.value)
+    assert [m.value() for m in read_back(stack, ended)] == [b"1", b"3"]
+
+
+def test_a_line_of_two_megabytes_is_taken(stack: Settings) -> None:
+    line = random.Random(1).randbytes(2_000_000)  # does not compress: Kafka's limit is on compressed batches
+    ended = produce(stack, text_topic("big"), [Record(None, line)]).insist()
+    assert [m.value() for m in read_back(stack, ended)] == [line]
+
+
+def test_the_rate_is_a_schedule_that_starts_with_the_first_record(stack: Settings) -> None:
+    due: list[float] = []
+    ended = made_up(
+        stack, trade_topic("paced"), SPEC, 201, rate=100, on_send=lambda _, moment: due.append(moment)
+    ).insist()
+    assert ended.seconds >= 2.0
+    assert [round((moment - due[0]) * 100) for moment in due] == list(range(201))
+
+
+def test_ctrl_c_reports_what_was_acknowledged(stack: Settings) -> None:
+    def interrupted() -> Iterator[Record]:
+        for number in range(50):
+            yield Record(None, str(number).encode())
+        raise KeyboardInterrupt
+
+    ended = produce(stack, text_topic("interrupted"), interrupted())
+    assert (ended.interrupted, ended.sent, ended.count, ended.complete) == (True, 50, 50, False)
+
+
+def test_ctrl_c_ends_the_endless_generator_with_its_account_and_130(stack: Settings, tmp_path: Path) -> None:
+    where = {"bootstrap": stack.bootstrap_servers, "data": str(tmp_path)}
+    config = write_config(tmp_path / "lk.toml", where)
+    running = spawn(config, "produce", "trades", "--seed", "1", "--rate", "500", "--json")
+
+    def some() -> None:
+        assert "trades" in kafka_admin.topics(stack)
+        assert sum(end for _, _, end in kafka_admin.ends(stack, [Name("trades")]).ends) > 100
+
+    eventually(stack, 60, some)
+    running.signal(signal.SIGINT)
+    done = running.done(60)
+    assert done.code == 130, done.said
+    written = {one["partition"]: one["count"] for one in done.json["partitions"]}
+    assert written == {partition: end for _, partition, end in kafka_admin.ends(stack, [Name("trades")]).ends if end}
+
+
+def test_without_kafka_the_answer_is_to_start_it(tmp_path: Path) -> None:
+    nowhere = Settings(data=tmp_path, kafka_port=free_ports(1)[0])
+    with pytest.raises(TryAgain, match=r"127\.0\.0\.1") as refused:
+        produce(nowhere, text_topic("nowhere"), [Record(None, b"x")])
+    assert "lk up" in str(refused.value)

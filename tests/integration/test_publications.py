@@ -1,0 +1,176 @@
+"""A publication that is interrupted, repeated or tampered with: readers see one build or the other, or it is mended."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import psutil
+import pytest
+from pyspark.sql import SparkSession
+
+from core.catalog import Catalog
+from core.errors import Refused, TryAgain
+from core.identifiers import Name
+from infra import faults
+from infra.control import store
+from infra.control.store import Claim, Publication
+from infra.lake import files, leases, table_paths
+from infra.local import stack as local
+from infra.settings import Settings
+from infra.trino import metastore, served_views
+from serving import recover, replace_views
+from serving.publish import publish
+from serving.status import status
+from tests.support.layers import built, catalog_of, check, send
+
+
+@dataclass(frozen=True)
+class Two:
+    """Two builds of one catalog. Each test begins with the older one served and may leave either behind."""
+
+    settings: Settings
+    catalog: Catalog
+    older: Claim
+    newer: Claim
+
+    def serve(self, one: Claim) -> Publication:
+        return publish(self.settings, self.catalog, one.build, why="before", rollback=True)
+
+    def check(self, one: Claim) -> None:
+        check(self.settings, self.catalog, "spub", one.cut)
+
+
+@pytest.fixture(scope="module")
+def made(stack: Settings, spark: SparkSession) -> Two:
+    catalog = catalog_of(stack, "spub")
+    send(stack, catalog, 60)
+    older = built(spark, stack, catalog)
+    send(stack, catalog, 60, first=60)
+    return Two(stack, catalog, older, built(spark, stack, catalog))
+
+
+@pytest.fixture
+def two(made: Two) -> Two:
+    done = made.serve(made.older)
+    assert {done.pins[view].build for view in made.catalog.views} == {made.older.build}
+    return made
+
+
+def arm(settings: Settings, monkeypatch: pytest.MonkeyPatch, point: str) -> None:
+    (settings.data / faults.MARKER).touch()
+    monkeypatch.setenv(faults.VARIABLE, f"{point}:raise")
+    faults.arm(settings)
+    monkeypatch.delenv(faults.VARIABLE)
+
+
+def interrupted(two: Two, monkeypatch: pytest.MonkeyPatch, build: Name, point: str) -> None:
+    arm(two.settings, monkeypatch, point)
+    with pytest.raises(faults.Injected):
+        publish(two.settings, two.catalog, build, why="interrupted")
+    faults.arm(two.settings)
+
+
+def test_columns_keep_their_comments_over_every_publication(two: Two) -> None:
+    view = Name("spub_trade_stats")
+    before = metastore.query(two.settings, f"SHOW COLUMNS FROM lake.serving.{view}").rows
+    assert {row[0]: row[3] for row in before}["price_avg"] == "Average price of a trade, six decimals"
+    entry = Path(two.settings.lake_root) / metastore.METASTORE / "serving" / view / ".trinoSchema"
+    written = entry.stat().st_mtime_ns
+    publish(two.settings, two.catalog, two.newer.build, why="two")
+    assert entry.stat().st_mtime_ns == written
+    assert metastore.query(two.settings, f"SHOW COLUMNS FROM lake.serving.{view}").rows == before
+    two.check(two.newer)
+
+
+def test_a_slow_batch_behind_a_newer_one_is_refused(two: Two) -> None:
+    done = publish(two.settings, two.catalog, two.newer.build, why="newer")
+    with pytest.raises(Refused, match="would go back from offset"):
+        publish(two.settings, two.catalog, two.older.build, why="slow")
+    assert recover.last_done(two.settings) == done
+    two.check(two.newer)
+    back = publish(two.settings, two.catalog, two.older.build, why="by hand", rollback=True)
+    assert back.kind == "rollback"
+    two.check(two.older)
+
+
+@pytest.mark.parametrize(
+    "point", ["serving.0_before_intent", "serving.1_after_intent", "serving.2_between_views", "serving.3_before_done"]
+)
+def test_an_interrupted_publication_is_finished_by_the_next_verb(
+    two: Two, monkeypatch: pytest.MonkeyPatch, point: str
+) -> None:
+    interrupted(two, monkeypatch, two.newer.build, point)
+    assert (recover.open_intent(two.settings) is None) == (point == "serving.0_before_intent")
+    if point != "serving.0_before_intent":
+        assert any("was begun and not finished" in reason for reason in status(two.settings, two.catalog).unhealthy)
+    done = publish(two.settings, two.catalog, two.newer.build, why="again")
+    assert done.why == ("again" if point == "serving.0_before_intent" else "interrupted")
+    assert (done.state, recover.open_intent(two.settings)) == ("done", None)
+    two.check(two.newer)
+
+
+def test_an_intent_whose_tables_are_gone_is_reverted(
+    two: Two, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send(two.settings, two.catalog, 60, first=120)
+    doomed = built(spark, two.settings, two.catalog)
+    interrupted(two, monkeypatch, doomed.build, "serving.2_between_views")
+    files.remove(table_paths.batch(two.settings, next(iter(two.catalog.views)), doomed.build))
+    recover.repair(two.settings, two.catalog)
+    assert store.publications(two.settings)[-1].state == "reverted"
+    two.check(two.older)
+
+
+@pytest.mark.parametrize("which", ["outer", "pinned", "status", "gone", "foreign"])
+def test_a_broken_view_is_seen_and_made_again(two: Two, which: str) -> None:
+    view = next(iter(two.catalog.views))
+    inner = served_views.served(two.settings, [view])[view].inner
+    schema, name = {"pinned": ("pinned", inner), "status": ("serving", "status")}.get(which, ("serving", view))
+    entry = Path(two.settings.lake_root) / metastore.METASTORE / schema / name / ".trinoSchema"
+    if which == "gone":
+        metastore.drop_view(two.settings, schema, name)
+    elif which == "foreign":
+        metastore.replace_view(two.settings, schema, name, "SELECT 1 AS a")
+    else:
+        entry.write_bytes(entry.read_bytes()[:100])
+    if which != "status":
+        assert any(f"view {view} " in reason for reason in status(two.settings, two.catalog).unhealthy)
+    assert recover.repair(two.settings, two.catalog) == (Name("status") if which == "status" else view,)
+    assert recover.repair(two.settings, two.catalog) == ()
+    two.check(two.older)
+
+
+def test_a_publisher_that_lost_its_lease_changes_nothing(two: Two) -> None:
+    done = recover.last_done(two.settings)
+    assert done
+    with store.hold(two.settings, "control") as lease:
+        path = table_paths.control(two.settings, leases.TABLE)
+        stale = leases.Lease(lease.name, lease.generation - 1, lease.holder, path)
+        late = replace(done, seq=done.seq + 1, at=datetime.now(UTC), evidence=json.dumps({}))
+        with pytest.raises(TryAgain, match="lease lost"):
+            replace_views.put(two.settings, two.catalog, stale, late)
+        with pytest.raises(TryAgain, match="lease lost"):
+            store.add_publication(two.settings, stale, late)
+    assert recover.last_done(two.settings) == done
+
+
+def test_a_trino_killed_in_the_middle_of_a_publication(two: Two, monkeypatch: pytest.MonkeyPatch) -> None:
+    (trino_state,) = [state for state in local.state(two.settings) if state.name == "trino"]
+    assert trino_state.pid
+
+    def kill(point: str) -> None:
+        if point == "serving.2_between_views":
+            psutil.Process(trino_state.pid).kill()
+
+    monkeypatch.setattr(faults, "reach", kill)
+    with pytest.raises(TryAgain, match="Trino does not answer"):
+        publish(two.settings, two.catalog, two.newer.build, why="interrupted")
+    monkeypatch.undo()
+    assert any("Trino does not answer" in reason for reason in status(two.settings, two.catalog).unhealthy)
+    local.up(two.settings)
+    done = publish(two.settings, two.catalog, two.newer.build, why="again")
+    assert (done.state, done.why) == ("done", "interrupted")
+    two.check(two.newer)

@@ -1,0 +1,248 @@
+"""Repaired records go back to their topic once each, whatever breaks off, and are counted once by every layer."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow.compute as pc
+import pytest
+from pyspark.sql import SparkSession
+
+from batch.land import land
+from core.catalog import Catalog
+from core.cut import Cut
+from core.decoding.redrive_headers import RULE
+from core.errors import Refused
+from core.identifiers import Name
+from infra import faults
+from infra.control import redrives, runs
+from infra.control.runs import Run
+from infra.kafka import kafka_admin
+from infra.kafka.input_files import Record as Sent
+from infra.lake import delta, files, table_paths
+from infra.settings import Settings
+from speed.process import lifecycle
+from speed.quarantine import listing, repair_file
+from speed.quarantine.redrive import Redriven, redrive
+from tests.support.kafka_log import Log
+from tests.support.layers import catalog_of, send, topic_of
+from tests.support.speed_runs import catch_up, check
+
+AT = 1_700_000_000_000
+TRADE = {"type": "bid", "ticker": "ACME", "price": 10, "size": 1, "event_time": AT}
+Change = Callable[[dict[str, Any]], None]
+
+
+def bad(**changed: Any) -> Sent:
+    return Sent(b"ACME", json.dumps(TRADE | changed).encode())
+
+
+@dataclass
+class Bench:
+    """A topic with quarantined records and a run that has read it; each test adds its own records."""
+
+    settings: Settings
+    spark: SparkSession
+    catalog: Catalog
+    run: Run
+    folder: Path
+
+    @property
+    def topic(self) -> Name:
+        return topic_of(self.catalog)
+
+    def quarantined(self, *records: Sent) -> None:
+        """Sends records and has the run read them."""
+        send(self.settings, self.catalog, 0, 0, records)
+        self.read()
+
+    def read(self) -> None:
+        catch_up(self.settings, self.spark, self.catalog, self.run)
+
+    def export(self, rule: str | None = None) -> tuple[Path, list[dict[str, Any]]]:
+        file = self.folder / f"{len(list(self.folder.iterdir()))}.jsonl"
+        repair_file.export(self.settings, listing.held(self.settings, self.catalog, self.topic), file, rule)
+        return file, [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+
+    def repaired(self, change: Change, rule: str | None = None) -> Path:
+        """An exported file with every line changed."""
+        file, lines = self.export(rule)
+        for line in lines:
+            change(line)
+        write(file, lines)
+        return file
+
+    def redrive(self, file: Path) -> Redriven:
+        return redrive(self.spark, self.settings, self.catalog, file)
+
+    def origins(self) -> Counter[bytes]:
+        """How many copies of each original the log holds."""
+        log = Log(self.settings, [self.topic])
+        log.read()
+        told = [dict(headers) for headers in log.headers.values()]
+        return Counter(found["lk_origin"] or b"" for found in told if "lk_origin" in found)
+
+
+def write(file: Path, lines: list[dict[str, Any]]) -> None:
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+
+
+def fix(line: dict[str, Any]) -> None:
+    """Repairs every kind of record that these tests send."""
+    line.pop("key_base64", None)
+    line.pop("value_base64", None)
+    line |= {"key": "ACME", "value": json.dumps(TRADE)}
+
+
+def only_size(value: bytes | None) -> bool:
+    """Whether a record of these tests breaks nothing but the rule that is widened."""
+    try:
+        told = json.loads(value or b"")
+    except ValueError:
+        return False
+    return {**told, "size": 1, "ticker": "ACME"} == TRADE
+
+
+@pytest.fixture(scope="module")
+def bench(stack: Settings, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    catalog = catalog_of(stack, "qred")
+    send(stack, catalog, 50)
+    run = lifecycle.declare(stack, catalog)
+    return Bench(stack, spark, catalog, run, tmp_path_factory.mktemp("repairs"))
+
+
+def test_repaired_records_are_sent_once_and_counted(bench: Bench) -> None:
+    bench.quarantined(bad(size=0), bad(type="sell", price=-1), Sent(b"ACME", b"\xff"), Sent(None, bad().value))
+    file, lines = bench.export()
+    assert [line["value_base64"] for line in lines if "value" not in line] == ["/w=="]
+    assert sorted(tuple(line["rules"]) for line in lines) == [
+        ("bad_utf8",),
+        ("field_size",),
+        ("field_type", "field_price"),
+        ("null_key",),
+    ]
+    for line in lines:
+        fix(line)
+    write(file, lines)
+    assert (bench.redrive(file).sent, bench.redrive(file)) == (4, Redriven(file, 0, 4, (bench.topic,)))
+    places = {f"{line['topic']}/{line['partition']}/{line['offset']}".encode(): 1 for line in lines}
+    assert bench.origins() == places
+    bench.read()
+    check(bench.settings, bench.catalog, bench.run, "qred")
+    listed = listing.list_quarantined(bench.settings, catalog=bench.catalog, topic=bench.topic)
+    assert [one.redriven for one in listed] == [True] * 4
+    assert bench.export()[1] == []
+
+
+def test_a_file_that_is_there_is_not_written_over(bench: Bench) -> None:
+    file, _ = bench.export()
+    with pytest.raises(Refused, match="may hold repairs"):
+        repair_file.export(bench.settings, [], file)
+
+
+@pytest.mark.parametrize("point", ["redrive.0_before_intent", "redrive.1_in_send", "redrive.2_before_done"])
+def test_an_interrupted_redrive_sends_the_rest_and_nothing_twice(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, point: str
+) -> None:
+    bench.quarantined(*(bad(size=0) for _ in range(3)))
+    file = bench.repaired(fix)
+    before = sum(bench.origins().values())
+    (bench.settings.data / faults.MARKER).touch()
+    monkeypatch.setenv(faults.VARIABLE, f"{point}:{2 if point == 'redrive.1_in_send' else 1}:raise")
+    faults.arm(bench.settings)
+    with pytest.raises(faults.Injected):
+        bench.redrive(file)
+    monkeypatch.delenv(faults.VARIABLE)
+    faults.arm(bench.settings)
+    sent = {"redrive.0_before_intent": 0, "redrive.1_in_send": 1, "redrive.2_before_done": 3}[point]
+    assert sum(bench.origins().values()) == before + sent
+    done = bench.redrive(file)
+    assert (done.sent, done.already) == (3 - sent, sent)
+    found = bench.origins()
+    assert (sum(found.values()), set(found.values())) == (before + 3, {1})
+    bench.read()
+    check(bench.settings, bench.catalog, bench.run, "qred")
+
+
+def test_without_its_control_table_the_log_says_what_was_redriven(bench: Bench) -> None:
+    bench.quarantined(bad(size=0))
+    file = bench.repaired(fix)
+    bench.redrive(file)
+    assert files.remove(table_paths.control(bench.settings, Name("redrives")))
+    done = bench.redrive(file)
+    assert (done.sent, done.already) == (0, 1)
+    assert set(bench.origins().values()) == {1}
+    assert bench.export()[1] == []
+
+
+def test_a_line_that_is_no_repair_refuses_the_file(bench: Bench) -> None:
+    bench.quarantined(bad(size=0), bad(type="sell", size=0))
+    _, lines = bench.export()
+    good, other = lines
+    fix(good)
+    again = {**good, "offset": good["offset"] + 10_000}
+    known = redrives.done(bench.settings)
+    topic, partition, offset = next(iter(known)).split("/")
+    place = {"topic": topic, "partition": int(partition), "offset": int(offset)}
+    cases = [
+        (other, "line 2: the record would break field_type, field_size"),
+        (good, "is in line 1 already"),
+        (again, "is not in quarantine"),
+        ({**good, "topic": "qred_none"}, "qred_none/.* is not in quarantine"),
+        ({**good, **place, "value": json.dumps(TRADE | {"size": 7})}, "was redriven before, with another key or value"),
+        ({**other, "value_base64": "e30="}, "it has both value and value_base64"),
+        ({"topic": bench.topic}, "it lacks 'partition'"),
+    ]
+    before, rows = kafka_admin.ends(bench.settings, [bench.topic]), len(redrives.redrives(bench.settings))
+    for n, (line, why) in enumerate(cases):
+        file = bench.folder / f"wrong{n}.jsonl"
+        write(file, [good, line])
+        with pytest.raises(Refused, match=why) as refused:
+            bench.redrive(file)
+        assert refused.value.where == str(file)
+    (bench.folder / "text.jsonl").write_text("nope\n")
+    with pytest.raises(Refused, match="line 1: it is no record"):
+        bench.redrive(bench.folder / "text.jsonl")
+    assert kafka_admin.ends(bench.settings, [bench.topic]) == before
+    assert len(redrives.redrives(bench.settings)) == rows
+
+
+def test_the_digest_counts_by_rule(bench: Bench) -> None:
+    since = kafka_admin.ends(bench.settings, [bench.topic])
+    bench.quarantined(bad(type="sell", size=0), bad(size=0), bad(size=0))
+    fresh = listing.digest(bench.settings, bench.catalog, since)
+    assert [(one.rule, one.records, one.redriven) for one in fresh] == [("field_size", 3, 0), ("field_type", 1, 0)]
+    assert all(one.first.startswith(f"{bench.topic}/") and one.first_at <= one.last_at for one in fresh)
+    whole = listing.digest(bench.settings, bench.catalog, Cut())
+    assert {one.rule for one in whole} >= {"bad_utf8", "field_price", "field_size", "null_key"}
+
+
+def test_where_originals_decode_by_now_their_copies_are_dropped_by_every_layer(bench: Bench) -> None:
+    """A rule is widened: of each pair the original counts, in a replay, in small epochs and in the archive."""
+    settings, spark, old = bench.settings, bench.spark, bench.catalog.topic(bench.topic)
+    bench.quarantined(bad(size=0, ticker="WIDE"))
+    assert bench.redrive(bench.repaired(fix, rule="field_size")).sent > 0
+    log = Log(settings, [bench.topic])
+    log.read()
+    copied = [headers for headers in map(dict, log.headers.values()) if "lk_origin" in headers]
+    wanted = sum(headers["lk_origin_key"] is not None and only_size(headers["lk_origin_value"]) for headers in copied)
+    assert 0 < wanted < len(copied)
+    fields = tuple(replace(field, minimum="0") if field.name == "size" else field for field in old.fields)
+    wider = Catalog({bench.topic: replace(old, fields=fields)}, bench.catalog.views)
+    run = lifecycle.declare(settings, wider)
+    catch_up(settings, spark, wider, run)
+    land(spark, settings, wider, kafka_admin.ends(settings, [bench.topic]))
+    speed_ = delta.read(table_paths.quarantine(settings, run.id), ["_partition", "_offset", "_error"]).to_pylist()
+    path = table_paths.archive(settings, bench.topic, wider.decoder(bench.topic))
+    batch_ = delta.read(path, ["_partition", "_offset", "_error"], pc.field("_error").is_valid()).to_pylist()
+    assert sorted(map(repr, speed_)) == sorted(map(repr, batch_))
+    dropped = [row for row in speed_ if row["_error"] == RULE]
+    assert len(dropped) == wanted
+    last = runs.last_epoch(settings, run.id)
+    assert last
+    assert last.end == kafka_admin.ends(settings, [bench.topic])

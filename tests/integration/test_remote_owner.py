@@ -1,0 +1,53 @@
+"""A run whose process is on another machine is told by its lease."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.cut import Cut
+from core.identifiers import Name
+from infra.control import runs
+from infra.control.runs import Run
+from infra.lake import leases, table_paths
+from infra.lake.process_identity import Holder
+from infra.settings import Settings
+from speed.process import background, lifecycle
+from tests.conftest import fresh_settings
+
+
+@pytest.fixture
+def settings(stack: Settings, tmp_path: Path) -> Settings:
+    """The brokers of all, and a lake of its own."""
+    found = fresh_settings(tmp_path).model_copy(update={"bootstrap": stack.bootstrap_servers})
+    table_paths.open_lake(found)
+    return found
+
+
+@pytest.fixture
+def run(settings: Settings) -> Name:
+    """A declared run; its id is one that no test before this one used as a consumer group of the same brokers."""
+    id = runs.fresh_id(settings)
+    runs.declare(settings, Run(id, {}, {}, {}, Cut()))
+    return id
+
+
+def test_its_state_and_its_host_are_told_until_it_lets_go(
+    settings: Settings, run: Name, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Holder, "here", staticmethod(lambda: Holder("worker-7", 42, 0.0, "jobs")))
+    with leases.hold(settings, f"run_{run}"):
+        seen = lifecycle.status(settings, run)
+        assert (seen.alive, seen.phase, seen.pid, seen.host) == (True, "running", 42, "worker-7")
+        assert "process 42 on worker-7" in seen.line
+    seen = lifecycle.status(settings, run)
+    assert (seen.alive, seen.phase, seen.pid, seen.host) == (False, "stopped", None, None)
+
+
+def test_it_is_not_started_a_second_time(settings: Settings, run: Name, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Holder, "here", staticmethod(lambda: Holder("worker-7", 42, 0.0, "jobs")))
+    with leases.hold(settings, f"run_{run}"):
+        assert background.start(settings, run, "speed", "run", run) is True
+    assert background.alive(settings, run) is None
+    assert not background.log_file(settings, run).exists()

@@ -1,0 +1,93 @@
+"""Replays give the same tables, whatever their epochs and the log's partitions: those that plain Python gives."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from core.catalog import Catalog
+from core.cut import Cut
+from core.errors import Refused, TryAgain
+from infra.control import runs
+from infra.kafka import kafka_admin, topics
+from infra.settings import Settings
+from speed import job
+from speed.epoch import compute_epoch
+from speed.process import lifecycle
+from tests.support.layers import POISON, catalog_of, send, topic_of
+from tests.support.speed_runs import catch_up, check
+
+
+def replayed(settings: Settings, spark: SparkSession, catalog: Catalog, size: int) -> list[int]:
+    """The sizes of the epochs of a new replay, which was compared with plain Python."""
+    run = lifecycle.declare(settings, catalog, kind="replay", note="test")
+    catch_up(settings.model_copy(update={"replay_offsets_per_trigger": size}), spark, catalog, run)
+    check(settings, catalog, run, str(topic_of(catalog)).removesuffix("_trades"))
+    return [epoch.end.size_since(epoch.start) for epoch in runs.epochs(settings, run.id)]
+
+
+@pytest.mark.parametrize("partitions", [1, 4, 7])
+def test_replays_of_any_epochs_and_partitions_are_what_plain_python_gives(
+    stack: Settings, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, partitions: int
+) -> None:
+    """Late, out-of-order, bad and repeated records are in the log; the last replay is computed and written by Spark."""
+    known = catalog_of(stack, f"split{partitions}")
+    (topic,) = known.topics
+    catalog = Catalog({topic: replace(known.topics[topic], partitions=partitions)}, known.views)
+    topics.create_topics(stack, catalog)
+    for first in (0, 150, 0):
+        send(stack, catalog, 150, first, POISON)
+    total = 3 * (150 + len(POISON))
+    sizes = [replayed(stack, spark, catalog, size) for size in (100, 10_000)]
+    for limit in ("SMALL", "COLLECTED", "_FEW_BAD"):
+        monkeypatch.setattr(compute_epoch, limit, 0)
+    sizes.append(replayed(stack, spark, catalog, 250))
+    assert [sum(size) for size in sizes] == [total] * 3
+    assert [len(size) for size in sizes] == [5, 1, 2]
+
+
+def test_a_big_epoch_fetches_each_record_once(
+    stack: Settings, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By Spark's own count of what its tasks read, where each piece of what is kept counts as one, too."""
+    spark.range(1).count()  # so that there is a stage before
+    monkeypatch.setattr(compute_epoch, "SMALL", 0)
+    one, other = (catalog_of(stack, prefix) for prefix in ("once", "twice"))
+    for each in (one, other):
+        send(stack, each, 2_000)
+    both = Catalog({**one.topics, **other.topics}, {**one.views, **other.views})
+    run = lifecycle.declare(stack, both, kind="replay", note="test")
+    before = max(stage.stageId() for stage in stages(spark))
+    catch_up(stack, spark, both, run)
+    read = sum(stage.inputRecords() for stage in stages(spark) if stage.stageId() > before)
+    assert [sum(count.records for count in epoch.counted.values()) for epoch in runs.epochs(stack, run.id)] == [4_000]
+    assert 4_000 <= read < 4_100
+
+
+def stages(spark: SparkSession) -> list[Any]:
+    """The newest stages of the session, as Spark's own pages list them."""
+    sc: Any = spark.sparkContext
+    quantiles = sc._gateway.new_array(sc._jvm.double, 0)
+    found = sc._jsc.sc().statusStore().stageList(None, False, False, quantiles, sc._jvm.java.util.ArrayList())
+    return [found.apply(n) for n in range(found.size())]
+
+
+def test_a_replay_is_a_group_of_its_own_and_its_id_is_never_used_again(stack: Settings, spark: SparkSession) -> None:
+    catalog = catalog_of(stack, "named")
+    send(stack, catalog, 50)
+    run = lifecycle.declare(stack, catalog, kind="replay", note="test")
+    catch_up(stack, spark, catalog, run)
+    assert run.id in kafka_admin.groups(stack)
+    assert kafka_admin.committed(stack, run.id, run.topics) == kafka_admin.ends(stack, run.topics)
+    with pytest.raises(Refused, match="was used before"):
+        lifecycle.declare(stack, catalog, id=run.id, kind="replay", note="test")
+    with (
+        job.driving(spark, stack, catalog, run),
+        pytest.raises(TryAgain, match="is held"),
+        job.driving(spark, stack, catalog, run),
+    ):
+        pass
+    assert run.start == Cut()

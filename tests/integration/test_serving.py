@@ -1,0 +1,144 @@
+"""Publish, take over and tell: what is served is exact at every step, and never goes back by itself."""
+
+import pytest
+from pyspark.sql import SparkSession
+
+from core.catalog import Catalog
+from core.cut import Cut
+from core.errors import Refused, TryAgain
+from core.identifiers import Name
+from infra.control.store import Publication
+from infra.kafka import kafka_admin
+from infra.lake import leases
+from infra.settings import Settings
+from serving.alarms import signals
+from serving.promote import serve_run
+from serving.publish import publish
+from serving.query import query
+from serving.status import status
+from tests.support.layers import (
+    POISON,
+    built,
+    catalog_of,
+    check,
+    claim_at,
+    epoch,
+    log,
+    new_run,
+    send,
+    shown,
+    topic_of,
+    wanted,
+)
+
+
+@pytest.fixture
+def settings(stack: Settings) -> Settings:
+    return stack
+
+
+def pins(publication: Publication, catalog: Catalog) -> set[tuple[str, str | None, str | None, int]]:
+    return {(p.mode, p.build, p.run, p.epoch) for view, p in publication.pins.items() if view in catalog.views}
+
+
+def test_from_speed_alone_to_lambda_every_view_is_exact(settings: Settings, spark: SparkSession) -> None:
+    catalog = catalog_of(settings, "sall")
+    send(settings, catalog, 600, extra=POISON)
+    run = new_run(settings, catalog)
+    first = epoch(spark, settings, catalog, run)
+    served_alone = serve_run(settings, catalog, run.id, "first run")
+    assert pins(served_alone, catalog) == {("speed", None, run.id, -1)}
+    assert serve_run(settings, catalog, run.id, "again") == served_alone
+    check(settings, catalog, "sall", first.end)
+    send(settings, catalog, 300, first=600)
+    second = epoch(spark, settings, catalog, run)
+    claimed = built(spark, settings, catalog)
+    assert (claimed.run, claimed.epoch) == (run.id, 1)
+    send(settings, catalog, 200, first=800)
+    third = epoch(spark, settings, catalog, run)
+    published = publish(settings, catalog, claimed.build, why="test")
+    assert pins(published, catalog) == {("lambda", claimed.build, run.id, 1)}
+    assert publish(settings, catalog, claimed.build, why="test again") == published
+    check(settings, catalog, "sall", third.end)
+    check_status(settings, catalog, published, third.end)
+    as_published = log(settings, topic_of(catalog), second.end)
+    for view in catalog.views:
+        assert shown(settings, catalog, view, published.seq) == wanted(view, "sall", as_published)
+    with pytest.raises(Refused, match="pinned no build"):
+        shown(settings, catalog, next(iter(catalog.views)), served_alone.seq)
+
+
+def check_status(settings: Settings, catalog: Catalog, published: Publication, end: Cut) -> None:
+    run = next(p.run for v, p in published.pins.items() if v in catalog.views)
+    with leases.hold(settings, f"run_{run}"):
+        state = status(settings, catalog)
+        driven = signals(settings, catalog)
+    assert state.unhealthy == ()
+    rate = 4 / sum(x.offsets for x in state.partitions)
+    assert [(x.ledger_off, x.quarantine_rate, x.epoch_age_seconds) for x in driven] == [(0, rate, 0.0)] * len(driven)
+    assert {x.view for x in driven} == set(catalog.views)
+    assert all((x.epoch_age_seconds or 0) > 0 for x in signals(settings, catalog))
+    assert {(v.mode, v.lag, v.epoch, v.publication) for v in state.views} == {("lambda", 0, 2, published.seq)}
+    assert all(v.age is not None and 0 <= v.age < 600 for v in state.views)
+    assert [(x.partition, x.offsets) for x in state.partitions] == [(p, e) for _, p, e in end.ends]
+    assert sum(x.quarantined for x in state.partitions) == 4
+    assert all(x.ok for x in state.partitions)
+    assert {x.served for x in state.rows} == {1_100, 5_500}
+    stopped = status(settings, catalog).unhealthy
+    assert stopped == (f"the speed process of run {run} does not run: `lk speed start`",)
+    rows = query(settings, 'SELECT "view", mode, run, epoch, publication FROM status').dicts()
+    mine = [row for row in rows if row["view"] in catalog.views]
+    assert {(r["mode"], r["run"], r["epoch"], r["publication"]) for r in mine} == {("lambda", run, 1, published.seq)}
+
+
+def test_a_build_that_did_not_pass_or_was_not_built_is_refused(settings: Settings) -> None:
+    catalog = catalog_of(settings, "snot")
+    send(settings, catalog, 20)
+    claimed = claim_at(settings, catalog, kafka_admin.ends(settings, catalog.topics))
+    with pytest.raises(Refused, match="have not passed the gate: snot_trade_stats, snot_trades_by_day"):
+        publish(settings, catalog, claimed.build, why="test")
+    with pytest.raises(Refused, match="no build b999999"):
+        publish(settings, catalog, Name("b999999"), why="test")
+
+
+def test_a_cut_that_is_no_epochs_end_is_refused(settings: Settings, spark: SparkSession) -> None:
+    catalog = catalog_of(settings, "send", "trades_by")
+    send(settings, catalog, 100)
+    claimed = built(spark, settings, catalog)
+    send(settings, catalog, 100, first=100)
+    run = new_run(settings, catalog)
+    done = epoch(spark, settings, catalog, run)
+    serve_run(settings, catalog, run.id, "test")
+    with pytest.raises(Refused, match="was not claimed as the end of an epoch of run"):
+        publish(settings, catalog, claimed.build, why="test")
+    check(settings, catalog, "send", done.end)
+
+
+def test_a_new_run_takes_over_when_it_has_reached_what_is_served(settings: Settings, spark: SparkSession) -> None:
+    catalog = catalog_of(settings, "snew", "trades_by")
+    send(settings, catalog, 100)
+    old = new_run(settings, catalog)
+    epoch(spark, settings, catalog, old)
+    serve_run(settings, catalog, old.id, "first")
+    claimed = built(spark, settings, catalog)
+    publish(settings, catalog, claimed.build, why="build")
+    send(settings, catalog, 100, first=100)
+    reached = epoch(spark, settings, catalog, old)
+    new = new_run(settings, catalog, claimed.cut)
+    with pytest.raises(TryAgain, match="has not reached what is served"):
+        serve_run(settings, catalog, new.id, "too early", patience=0.5)
+    check(settings, catalog, "snew", reached.end)
+    epoch(spark, settings, catalog, new)
+    done = serve_run(settings, catalog, new.id, "takes over")
+    assert pins(done, catalog) == {("lambda", claimed.build, new.id, -1)}
+    check(settings, catalog, "snew", reached.end)
+
+
+def test_a_run_that_fits_no_build_is_refused(settings: Settings, spark: SparkSession) -> None:
+    catalog = catalog_of(settings, "sfit", "trades_by")
+    send(settings, catalog, 50)
+    claimed = built(spark, settings, catalog)
+    publish(settings, catalog, claimed.build, why="build")
+    odd = new_run(settings, catalog, Cut(claimed.cut.ends[:1]))
+    with pytest.raises(Refused, match="can serve no view"):
+        serve_run(settings, catalog, odd.id, "odd")

@@ -1,0 +1,146 @@
+"""The speed layer on real servers: every epoch exact against plain Python, whatever is done to the run in between."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from confluent_kafka.admin import NewPartitions  # type: ignore[attr-defined]
+from pyspark.sql import SparkSession
+
+from core.identifiers import Name
+from infra.control import runs
+from infra.definitions import definition_files
+from infra.kafka import kafka_admin
+from infra.lake import table_paths
+from infra.local import processes
+from infra.local import stack as servers
+from infra.settings import Settings
+from speed.epoch import compute_epoch
+from speed.process import lifecycle
+from speed.quarantine.listing import list_quarantined
+from tests.support.layers import POISON, catalog_of, log, send, topic_of, wanted
+from tests.support.oracle import view_oracle
+from tests.support.speed_runs import VIEWS, catch_up, check, declared, running, served
+
+
+def test_every_epoch_is_exact_and_counted(stack: Settings, spark: SparkSession) -> None:
+    catalog, run = declared(stack, "exact")
+    with running(stack, spark, catalog, run) as (query, _):
+        for part in range(3):
+            send(stack, catalog, 300, 300 * part, POISON if part == 1 else ())
+            query.processAllAvailable()
+    assert len(runs.epochs(stack, run.id)) >= 3
+    check(stack, catalog, run, "exact")
+    assert kafka_admin.committed(stack, run.id, run.topics) == kafka_admin.ends(stack, run.topics)
+
+
+def test_big_epochs_written_by_spark_give_the_same(
+    stack: Settings, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for limit in ("SMALL", "COLLECTED", "_FEW_BAD"):
+        monkeypatch.setattr(compute_epoch, limit, 0)
+    catalog, run = declared(stack, "big")
+    send(stack, catalog, 400, 0, POISON)
+    with running(stack, spark, catalog, run) as (query, _):
+        query.processAllAvailable()
+        send(stack, catalog, 400, 400, POISON)
+        query.processAllAvailable()
+    check(stack, catalog, run, "big")
+    assert len(list_quarantined(stack, catalog=catalog)) == 2 * len(POISON)
+
+
+def test_catching_up_takes_bounded_epochs(stack: Settings, spark: SparkSession) -> None:
+    catalog, run = declared(stack, "bounded")
+    send(stack, catalog, 1_000)
+    catch_up(stack.model_copy(update={"max_offsets_per_trigger": 250}), spark, catalog, run)
+    sizes = [epoch.end.size_since(epoch.start) for epoch in runs.epochs(stack, run.id)]
+    assert sum(sizes) == 1_000
+    assert max(sizes) <= 260  # Spark rounds each partition's share up
+    check(stack, catalog, run, "bounded")
+
+
+def test_an_epoch_delivered_twice_is_skipped(stack: Settings, spark: SparkSession) -> None:
+    """As after a kill between the manifest row and Spark's commit log."""
+    catalog, run = declared(stack, "twice")
+    send(stack, catalog, 200)
+    catch_up(stack, spark, catalog, run)
+    before = runs.epochs(stack, run.id)
+    commits = Path(table_paths.checkpoint(stack, run.id)) / "commits"
+    for name in (str(before[-1].number), f".{before[-1].number}.crc"):
+        (commits / name).unlink()
+    with running(stack, spark, catalog, run) as (query, _):
+        query.processAllAvailable()
+        assert runs.epochs(stack, run.id) == before
+        send(stack, catalog, 100, 200)
+        query.processAllAvailable()
+    check(stack, catalog, run, "twice")
+
+
+def test_a_partition_added_while_running_starts_at_0(
+    stack: Settings, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catalog, run = declared(stack, "wider")
+    topic = topic_of(catalog)
+    with running(stack, spark, catalog, run) as (query, _):
+        send(stack, catalog, 200)
+        query.processAllAvailable()
+        made = kafka_admin.admin(stack).create_partitions([NewPartitions(str(topic), 6)], operation_timeout=30)
+        made[str(topic)].result(30)
+        send(stack, catalog, 600, 200)
+        query.processAllAvailable()
+    ends = kafka_admin.ends(stack, [topic])
+    assert ends.end(topic, 4) + ends.end(topic, 5) > 0
+    check(stack, catalog, run, "wider")
+
+
+def test_a_run_starts_at_its_declared_start(stack: Settings, spark: SparkSession) -> None:
+    catalog = catalog_of(stack, "later")
+    send(stack, catalog, 300)
+    start = kafka_admin.ends(stack, [topic_of(catalog)])
+    run = lifecycle.declare(stack, catalog, start)
+    send(stack, catalog, 200, 300)
+    catch_up(stack, spark, catalog, run)
+    records = [r for r in log(stack, topic_of(catalog)) if r.offset >= start.end("later_trades", r.partition)]
+    assert len(records) == 200
+    for view in VIEWS:
+        assert served(stack, catalog, run, f"later_{view}") == wanted(Name(f"later_{view}"), "later", records)
+
+
+def test_quarantine_lists_each_bad_record_once_with_its_rule(stack: Settings, spark: SparkSession) -> None:
+    catalog, run = declared(stack, "poison")
+    send(stack, catalog, 100, 0, POISON)
+    catch_up(stack, spark, catalog, run)
+    listed = list_quarantined(stack, catalog=catalog)
+    assert [(one.partition, one.offset, ",".join(one.rules)) for one in listed] == view_oracle.quarantined(
+        log(stack, topic_of(catalog))
+    )
+    assert sorted(one.text for one in listed) == sorted(["{broken", "(no value)", '{"a":1}', "\\xff\\xfe"])
+    assert list_quarantined(stack, catalog=catalog, limit=2) == listed[:2]
+
+
+def test_kafka_restarted_under_a_running_job_loses_nothing(stack: Settings, spark: SparkSession) -> None:
+    catalog, run = declared(stack, "restart")
+    with running(stack, spark, catalog, run) as (query, _):
+        send(stack, catalog, 200)
+        query.processAllAvailable()
+        assert processes.stop(stack, "kafka")
+        servers.up(stack)
+        send(stack, catalog, 200, 200)
+        query.processAllAvailable()
+    check(stack, catalog, run, "restart")
+
+
+def test_a_run_is_started_once_stopped_between_epochs_and_resumed(stack: Settings) -> None:
+    catalog = definition_files.load(stack)
+    try:
+        run = lifecycle.declare(stack, catalog).id
+        first = lifecycle.start(stack, run)
+        assert (first.alive, first.phase, first.already) == (True, "running", False)
+        again = lifecycle.start(stack, run)
+        assert (again.pid, again.already) == (first.pid, True)
+        stopped = lifecycle.stop(stack, run)
+        assert (stopped.alive, stopped.phase, stopped.run) == (False, "stopped", first.run)
+        assert lifecycle.start(stack, run).run == first.run
+    finally:
+        lifecycle.stop(stack, run)

@@ -1,0 +1,101 @@
+"""What a run of the speed layer refuses, and that it says where and what to do."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+
+import pytest
+from confluent_kafka import TopicPartition
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import SparkSession
+
+from core.catalog import Catalog
+from core.errors import Refused, TryAgain
+from core.identifiers import Name
+from core.topic import Rule
+from infra.control import runs
+from infra.kafka import kafka_admin
+from infra.lake import table_paths
+from infra.settings import Settings
+from speed import job
+from speed.process import lifecycle
+from tests.support.layers import catalog_of, send, topic_of
+from tests.support.speed_runs import catch_up, declared, running
+from tests.support.topics import delete
+
+
+def test_a_topic_made_again_is_refused(stack: Settings, spark: SparkSession) -> None:
+    catalog, run = declared(stack, "remade")
+    topic = topic_of(catalog)
+    send(stack, catalog, 100)
+    catch_up(stack, spark, catalog, run)
+    before = runs.epochs(stack, run.id)
+    delete(stack, topic)
+    send(stack, catalog, 300)
+    with pytest.raises(Refused, match="deleted and made again"):
+        catch_up(stack, spark, catalog, run)
+    assert runs.epochs(stack, run.id) == before
+
+
+def test_a_topic_made_again_under_a_running_job_stops_it(stack: Settings, spark: SparkSession) -> None:
+    catalog, run = declared(stack, "swapped")
+    topic = topic_of(catalog)
+    send(stack, catalog, 100)
+    with job.driving(spark, stack, catalog, run) as (query, sink):
+        query.processAllAvailable()
+        before = runs.epochs(stack, run.id)
+        delete(stack, topic)
+        send(stack, catalog, 300)
+        with pytest.raises(StreamingQueryException):
+            query.awaitTermination(120)
+        with pytest.raises(Refused, match="deleted and made again"):
+            job.finish(query, sink)
+    assert runs.epochs(stack, run.id) == before
+
+
+def test_records_gone_before_they_were_read_are_named(stack: Settings, spark: SparkSession) -> None:
+    catalog, run = declared(stack, "gone")
+    topic = topic_of(catalog)
+    send(stack, catalog, 400)
+    place = TopicPartition(str(topic), 2, 3)
+    kafka_admin.admin(stack).delete_records([place])[TopicPartition(str(topic), 2)].result(30)
+    with pytest.raises(Refused, match="gone_trades, partition 2, offsets 0 to 3"):
+        catch_up(stack, spark, catalog, run)
+    assert runs.epochs(stack, run.id) == ()
+
+
+def test_another_definition_is_refused(stack: Settings, spark: SparkSession) -> None:
+    catalog, run = declared(stack, "changed")
+    topic = catalog.topic("changed_trades")
+    rules = (*topic.rules, Rule("small", "size < 10"))
+    other = Catalog({Name(topic.name): replace(topic, rules=rules)}, catalog.views)
+    with pytest.raises(Refused, match="topic changed_trades, view changed_trade_stats"):
+        catch_up(stack, spark, other, run)
+
+
+def test_a_lost_checkpoint_is_refused(stack: Settings, spark: SparkSession) -> None:
+    """Starting from its declared start again, the run would skip every epoch as already done."""
+    catalog, run = declared(stack, "lost")
+    send(stack, catalog, 50)
+    catch_up(stack, spark, catalog, run)
+    shutil.rmtree(table_paths.checkpoint(stack, run.id))
+    with pytest.raises(Refused, match="checkpoint is at epoch -1, the manifest at epoch"):
+        catch_up(stack, spark, catalog, run)
+
+
+def test_two_processes_cannot_drive_one_run(stack: Settings, spark: SparkSession) -> None:
+    catalog, run = declared(stack, "single")
+    with running(stack, spark, catalog, run), pytest.raises(TryAgain, match="is held"):
+        catch_up(stack, spark, catalog, run)
+
+
+def test_a_start_that_fails_says_why(stack: Settings) -> None:
+    """The child finds other definitions than the run was declared with."""
+    catalog = catalog_of(stack, "unknown")
+    run = lifecycle.declare(stack, catalog)
+    with pytest.raises(Refused, match="other definitions than the run was declared with"):
+        lifecycle.start(stack, run.id)
+    state = lifecycle.status(stack, run.id)
+    assert (state.alive, state.phase) == (False, "failed")
+    assert "other definitions" in state.line

@@ -1,0 +1,127 @@
+"""`lk topics apply` on a real broker: what it makes, changes, leaves alone and refuses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka.admin import ConfigResource, NewTopic, ResourceType  # type: ignore[attr-defined]
+
+from core.catalog import Catalog
+from core.errors import Refused
+from core.identifiers import Name
+from core.topic import Lines, Topic
+from infra.kafka import kafka_admin, topics
+from infra.kafka.topics import Applied
+from infra.settings import Settings
+from tests.support.command import here, write_config
+from tests.support.waiting import eventually
+
+
+def topic(name: str, **changed: Any) -> Topic:
+    return replace(Topic(name, Lines("(.*)"), (), partitions=3), **changed)
+
+
+def catalog(*declared: Topic) -> Catalog:
+    return Catalog({Name(one.name): one for one in declared}, {})
+
+
+def config(settings: Settings, name: str) -> dict[str, str]:
+    resource = ConfigResource(ResourceType.TOPIC, name)
+    values: Mapping[str, Any] = kafka_admin.admin(settings).describe_configs([resource])[resource].result(10)
+    return {key: entry.value for key, entry in values.items()}
+
+
+def made(settings: Settings, name: str, partitions: int, **values: str) -> None:
+    """A topic as somebody else would make it."""
+    options = {key.replace("_", "."): value for key, value in values.items()}
+    kafka_admin.admin(settings).create_topics([NewTopic(name, partitions, config=options)])[name].result(30)
+
+    def listed() -> None:
+        assert name in kafka_admin.topics(settings)
+
+    eventually(settings, 20, listed)
+
+
+def test_what_is_missing_is_made_and_the_second_time_nothing_changes(stack: Settings) -> None:
+    declared = catalog(topic("apply_new"), topic("apply_keyed", compacted=True, changelog=True, key="k"))
+    first = topics.apply(stack, declared)
+    assert [(one.topic, one.done) for one in first] == [("apply_new", "made"), ("apply_keyed", "made")]
+    assert kafka_admin.topics(stack)["apply_new"] == 3
+    kept = config(stack, "apply_new")
+    assert (kept["retention.ms"], kept["retention.bytes"], kept["cleanup.policy"]) == ("-1", "-1", "delete")
+    assert config(stack, "apply_keyed")["cleanup.policy"] == "compact"
+    assert topics.apply(stack, declared) == (
+        Applied(Name("apply_new"), "unchanged"),
+        Applied(Name("apply_keyed"), "unchanged"),
+    )
+
+
+def test_what_would_lose_records_is_changed_and_said(stack: Settings) -> None:
+    made(stack, "apply_forgets", 3, retention_ms="1000", retention_bytes="5000000")
+    (done,) = topics.apply(stack, catalog(topic("apply_forgets")))
+    assert done == Applied(Name("apply_forgets"), "changed", ("retention.ms 1000 → -1", "retention.bytes 5000000 → -1"))
+    assert (config(stack, "apply_forgets")["retention.ms"], topics.apply(stack, catalog(topic("apply_forgets")))) == (
+        "-1",
+        (Applied(Name("apply_forgets"), "unchanged"),),
+    )
+
+
+def test_partitions_are_added_and_jobs_refuse_until_then(stack: Settings) -> None:
+    made(stack, "apply_grows", 2)
+    declared = catalog(topic("apply_grows", partitions=5))
+    with pytest.raises(Refused, match="apply_grows has 2 partitions, 5 are declared") as caught:
+        topics.create_topics(stack, declared)
+    assert "lk topics apply" in caught.value.todo
+    (done,) = topics.apply(stack, declared)
+    assert done == Applied(Name("apply_grows"), "changed", ("partitions 2 → 5",))
+    assert kafka_admin.topics(stack)["apply_grows"] == 5
+    assert topics.create_topics(stack, declared) == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "there", "declared", "why"),
+    [
+        ("apply_few", 4, {"partitions": 3}, "apply_few has 4 partitions, 3 are declared: a topic does not shrink"),
+        ("apply_order", 1, {"changelog": True, "key": "k"}, "the changes of a key would lose their order"),
+        ("apply_compact", 3, {"compacted": True}, "cleanup.policy is delete, not compact"),
+        ("apply_times", 3, {"append_time": True}, "message.timestamp.type is CreateTime, not LogAppendTime"),
+    ],
+)
+def test_what_cannot_be_undone_is_refused_and_nothing_changes(
+    stack: Settings, name: str, there: int, declared: dict[str, Any], why: str
+) -> None:
+    made(stack, name, there, retention_ms="1000")
+    with pytest.raises(Refused, match=why):
+        topics.apply(stack, catalog(topic(f"{name}_too"), topic(name, **declared)))
+    assert config(stack, name)["retention.ms"] == "1000"
+    assert kafka_admin.topics(stack)[name] == there
+    assert f"{name}_too" not in kafka_admin.topics(stack)
+
+
+def test_another_number_of_replicas_is_refused(stack: Settings) -> None:
+    made(stack, "apply_replicas", 3)
+    with pytest.raises(Refused, match="apply_replicas has 1 replicas, 3 are asked for"):
+        topics.apply(stack.model_copy(update={"kafka_replication": 3}), catalog(topic("apply_replicas")))
+
+
+def test_tiered_storage_is_asked_for_where_the_setting_says_so(stack: Settings) -> None:
+    """This broker has none, and says so itself; where it is, nothing else is different."""
+    tiered = stack.model_copy(update={"kafka_tiered_hours": 24})
+    with pytest.raises(Refused, match="Tiered Storage functionality is disabled"):
+        topics.apply(tiered, catalog(topic("apply_tiered")))
+    assert "apply_tiered" not in kafka_admin.topics(stack)
+
+
+def test_the_verb_prints_what_it_did(stack: Settings, tmp_path: Path) -> None:
+    where = write_config(tmp_path / "lk.toml", {"bootstrap": stack.bootstrap_servers, "data": str(tmp_path)})
+    names = ["access_log", "trades"]
+    first = here(where, "topics", "apply", "--json").ok().json
+    assert [one["topic"] for one in first] == names
+    second = here(where, "topics", "apply", "--json").ok()
+    assert json.loads(second.out) == [{"topic": name, "done": "unchanged", "changes": []} for name in names]
+    assert here(where, "topics", "apply").ok().out.count("unchanged") == 2

@@ -1,0 +1,110 @@
+"""Lambda against batch: equal as long as nobody touched what is served, and a planted difference is found and named."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+from deltalake import write_deltalake
+from pyspark.sql import SparkSession
+
+from core.catalog import Catalog
+from core.errors import Refused
+from core.identifiers import Name
+from flows.verify import drift
+from infra.control import comparisons, store
+from infra.control.runs import Run
+from infra.control.store import Pin
+from infra.lake import delta, table_paths
+from infra.settings import Settings
+from serving import recover
+from serving.promote import serve_run
+from serving.publish import publish
+from tests.support.layers import POISON, built, catalog_of, check, epoch, new_run, send
+
+STATS, DAYS = Name("sdrf_trade_stats"), Name("sdrf_trades_by_day")
+
+
+@dataclass(frozen=True)
+class Served:
+    settings: Settings
+    catalog: Catalog
+    run: Run
+
+    def pins(self) -> dict[Name, Pin]:
+        last = recover.last_done(self.settings)
+        assert last
+        return dict(last.pins)
+
+
+@pytest.fixture(scope="module")
+def served(stack: Settings, spark: SparkSession) -> Served:
+    """A build and two epochs of partials after it."""
+    catalog = catalog_of(stack, "sdrf")
+    send(stack, catalog, 400, extra=POISON)
+    run = new_run(stack, catalog)
+    epoch(spark, stack, catalog, run)
+    serve_run(stack, catalog, run.id, "first run")
+    publish(stack, catalog, built(spark, stack, catalog).build, why="build")
+    for part in range(2):
+        send(stack, catalog, 100, first=400 + 100 * part)
+        last = epoch(spark, stack, catalog, run)
+    check(stack, catalog, "sdrf", last.end)
+    return Served(stack, catalog, run)
+
+
+def test_what_is_served_equals_a_full_build_and_stays_served(served: Served) -> None:
+    before = served.pins()
+    found = drift(served.settings, served.catalog)
+    assert [(one.view, one.equal, one.epoch, one.run) for one in found] == [
+        (STATS, True, 2, served.run.id),
+        (DAYS, True, 2, served.run.id),
+    ]
+    assert all(one.keys > 0 for one in found)
+    assert served.pins() == before
+    assert comparisons.newest(served.settings, served.run.id) == {}
+
+
+def test_the_build_that_is_served_is_not_compared_with_itself(served: Served, spark: SparkSession) -> None:
+    """Nothing came since: even so the comparison is with another build."""
+    settings, catalog = served.settings, served.catalog
+    first, second = drift(settings, catalog), drift(settings, catalog)
+    builds = {one.build for one in (*first, *second)} | {pin.build for v, pin in served.pins().items() if v == DAYS}
+    assert len(builds) == 3
+
+
+@pytest.fixture(params=["build", "partials"])
+def planted(served: Served, request: pytest.FixtureRequest) -> Iterator[str]:
+    """One cell too high in what is served; taken back at the end."""
+    pin = served.pins()[DAYS]
+    assert pin.build
+    assert pin.run
+    part = {
+        "build": table_paths.batch(served.settings, DAYS, pin.build),
+        "partials": table_paths.speed(served.settings, pin.run, DAYS),
+    }[request.param]
+    table = delta.read(part)
+    rows = table.to_pylist()
+    row = next(row for row in rows if row.get("first_epoch", 1) > pin.epoch)
+    row["trades"] += 1
+    version = delta.version(part)
+    write_deltalake(part, type(table).from_pylist(rows, schema=table.schema), mode="overwrite")
+    yield str(row["ticker"])
+    delta.table(part).restore(version)
+
+
+def test_a_planted_difference_is_found_and_named(served: Served, planted: str) -> None:
+    stats, days = drift(served.settings, served.catalog)
+    assert stats.equal
+    assert (days.equal, days.cells, days.trino) == (False, 1, False)
+    assert [one["key"]["ticker"] for one in json.loads(days.first)] == [planted]
+
+
+def test_without_a_run_there_is_nothing_to_compare(served: Served) -> None:
+    other = catalog_of(served.settings, "sdrn")
+    claims = store.claims(served.settings)
+    with pytest.raises(Refused, match="no view serves partials of a run"):
+        drift(served.settings, other)
+    assert store.claims(served.settings) == claims

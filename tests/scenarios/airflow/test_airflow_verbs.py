@@ -1,0 +1,44 @@
+"""A verb's exit code decides: real codes of real verbs, in tasks of a real Airflow."""
+
+from __future__ import annotations
+
+import psutil
+
+from infra.control import store
+from tests.support.airflow_runs import Cockpit
+from tests.support.world import World
+
+
+def test_each_exit_code_does_what_it_should(cockpit: Cockpit, world: World) -> None:
+    with store.hold(world.settings, "control"):
+        run = cockpit.api.trigger("codes")
+        cockpit.task_is("codes", run, "try_again", "up_for_retry")
+    states = cockpit.over("codes", run)
+    assert states == {
+        "": "failed",
+        "done": "success",
+        "refused": "failed",
+        "usage": "failed",
+        "try_again": "success",
+        "unwanted": "skipped",
+    }
+    tries = cockpit.tries("codes", run)
+    assert (tries["done"], tries["refused"], tries["usage"]) == (1, 1, 1)
+    assert tries["try_again"] >= 2
+    refused = cockpit.api.log("codes", run, "refused")
+    assert "ended with 1: there is no build b999999" in refused
+    assert "where: control.claims" in refused
+    assert "No such option" in cockpit.api.log("codes", run, "usage")
+    assert "ended with 75: " in cockpit.api.log("codes", run, "try_again")
+    assert cockpit.api.returned("codes", run, "done") == len(store.publications(world.settings))
+
+
+def test_a_verb_that_takes_too_long_ends_with_its_task(cockpit: Cockpit, world: World) -> None:
+    run = cockpit.api.trigger("endless")
+    assert cockpit.over("endless", run) == {"": "failed", "endless": "failed"}
+    assert "timed out" in cockpit.api.log("endless", run, "endless").lower()
+    words = ["produce", "trades", "--seed=1", "--rate=1", "--json"]
+    running = psutil.process_iter(["cmdline"])  # a zombie has no words
+    assert [one.pid for one in running if (one.info["cmdline"] or [])[-5:] == words] == []
+    assert len(world.log.read()) > 200
+    world.marks.append(dict(world.log.ends))

@@ -1,0 +1,168 @@
+"""From Lambda to Kappa on two workers, and a broker of three that is killed on the way: every answer stays exact."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+from confluent_kafka.admin import ConfigResource, ResourceType  # type: ignore[attr-defined]
+from deltalake import DeltaTable
+
+from core.cut import Cut
+from core.errors import TryAgain
+from core.identifiers import Name
+from infra.control import comparisons, runs
+from infra.kafka import kafka_admin, topics
+from infra.lake import delta, table_paths
+from infra.local import processes
+from infra.settings import Settings
+from tests.scenarios.cluster.conftest import Cluster
+from tests.support.load import mixed
+from tests.support.waiting import eventually
+from tests.support.world import TOPICS
+
+VIEW = Name("trades_by_day")
+Leaders = dict[tuple[str, int], int]
+
+
+def leaders(settings: Settings) -> Leaders:
+    """The broker that leads each partition of our topics; -1 where none does."""
+    found = kafka_admin.admin(settings).list_topics(timeout=10).topics
+    return {(name, number): part.leader for name in TOPICS for number, part in found[name].partitions.items()}
+
+
+def in_sync(settings: Settings) -> list[int]:
+    """How many replicas of each partition are in sync."""
+    found = kafka_admin.admin(settings).list_topics(timeout=10).topics
+    return [len(part.isrs) for name in TOPICS for part in found[name].partitions.values()]
+
+
+def asks_as_controller(settings: Settings, node: int) -> None:
+    """Has our admin client take this broker for the controller: brokers name any one that lives, another each time."""
+
+    def named() -> None:
+        assert kafka_admin.admin(settings).list_topics(timeout=10).controller_id == node
+
+    eventually(settings, 30, named)
+
+
+def pids(settings: Settings) -> dict[str, int]:
+    """The brokers that run."""
+    found = {broker.name: processes.alive(settings, broker.name) for broker in settings.brokers}
+    return {name: one.pid for name, one in found.items() if one}
+
+
+def test_every_topic_has_three_replicas_of_which_two_must_have_a_record(cluster: Cluster) -> None:
+    settings = cluster.world.settings
+    admin = kafka_admin.admin(settings)
+    cluster.world.send(mixed(seed=1, count=40))
+    cluster.world.settle()
+    found = admin.list_topics(timeout=10).topics
+    ours = [*TOPICS, "__consumer_offsets"]
+    assert [{len(part.replicas) for part in found[name].partitions.values()} for name in ours] == [{3}, {3}, {3}]
+    for name in ours:
+        resource = ConfigResource(ResourceType.TOPIC, name)
+        assert admin.describe_configs([resource])[resource].result(10)["min.insync.replicas"].value == "2"
+
+
+def test_up_keeps_the_brokers_that_there_are(cluster: Cluster) -> None:
+    world, before = cluster.world, pids(cluster.world.settings)
+    assert sorted(before) == ["kafka-1", "kafka-2", "kafka-3"]
+    world.here("up", "--brokers", "3", "--json").ok()
+    refused = world.here("up", "--brokers", "1", "--json")
+    assert (refused.code, "is on 3 brokers, 1 were asked for" in refused.json["error"]) == (1, True), refused.said
+    assert pids(world.settings) == before
+    applied = world.here("topics", "apply", "--json").ok().json
+    assert [(one["topic"], one["done"]) for one in applied] == [(name, "unchanged") for name in TOPICS]
+
+
+def test_a_topic_can_be_used_as_soon_as_it_was_made(cluster: Cluster) -> None:
+    settings, made = cluster.world.settings, [f"made{n}" for n in range(20)]
+    for name in made:  # one by one: each is asked for while the brokers still tell each other of it
+        topics.ensure(settings, [name], 3)
+        assert len(kafka_admin.topic_ids(settings, [name])) == 1
+        assert kafka_admin.ends(settings, [name]) == Cut.of({name: {0: 0, 1: 0, 2: 0}})
+    topics.delete(settings, made)
+
+
+def test_the_speed_layer_on_two_workers_is_exact(cluster: Cluster) -> None:
+    world = cluster.world
+    world.send(mixed(seed=2, count=300))
+    world.settle()
+    world.check()
+    assert min(cluster.workers.finished(f"speed-{world.run}").values()) > 0
+
+
+def test_a_broker_killed_under_a_running_job_and_before_a_batch_stops_nothing(cluster: Cluster) -> None:
+    world, before = cluster.world, pids(cluster.world.settings)
+    led = leaders(world.settings)
+    node = led["trades", 0]
+    victim = f"kafka-{node}"
+    epoch, run = world.epoch, world.running()
+    asks_as_controller(world.settings, node)
+    os.kill(before[victim], signal.SIGKILL)
+    world.gone(before[victim])
+
+    def described() -> None:
+        try:
+            assert sorted(kafka_admin.topic_ids(world.settings, TOPICS)) == sorted(TOPICS)
+        except TryAgain as e:
+            raise AssertionError(e) from None
+
+    eventually(world.settings, 60, described)
+
+    def moved() -> None:
+        now = leaders(world.settings)
+        assert node not in now.values()
+        assert -1 not in now.values()
+
+    eventually(world.settings, 60, moved)
+    world.send(mixed(seed=4, count=100))
+    world.settle()
+    assert pids(world.settings) == {name: pid for name, pid in before.items() if name != victim}
+    assert max(in_sync(world.settings)) == 2
+    assert world.epoch > epoch
+    batch = world.lk("batch", "--json").ok().json
+    assert batch["claim"]["build"] == str(world.publication.pins[VIEW].build)
+    assert min(cluster.workers.finished("batch").values()) > 0
+    world.check(healthy=False)
+    assert f"{victim} is died" in world.here("status").out
+    world.here("up", "--json").ok()
+    after = pids(world.settings)
+    assert after[victim] != before[victim]
+    assert {**after, victim: before[victim]} == before
+
+    def whole() -> None:
+        assert min(in_sync(world.settings)) == 3
+
+    eventually(world.settings, 60, whole)
+    world.send(mixed(seed=5, count=100))
+    world.settle()
+    assert world.running() == run
+    world.check()
+
+
+def test_a_replay_on_two_workers_is_proven_equal_and_served(cluster: Cluster) -> None:
+    world = cluster.world
+    done = world.lk("switch", "kappa", "--json").ok().json
+    run = runs.runs(world.settings)[-1].id
+    assert (done["run"], run) == (str(run), world.run)
+    found = comparisons.newest(world.settings, run)
+    assert sorted((one.view, one.equal) for one in found.values()) == [(v, True) for v in sorted(world.catalog.views)]
+    world.settle_all()
+    world.check()
+    assert min(cluster.workers.finished(f"speed-{run}").values()) > 0
+
+
+def test_the_checks_find_what_is_planted(cluster: Cluster) -> None:
+    world = cluster.world
+    assert cluster.workers.finished("speed-of-nobody") == {"workers-1": 0, "workers-2": 0}
+    world.stop_speed()
+    table = DeltaTable(table_paths.speed(world.settings, world.run, VIEW))
+    row, before = delta.rows_of(table).slice(0, 1).to_pylist()[0], table.version()
+    table.update({"volume": "volume + 1"}, predicate=f"ticker = '{row['ticker']}' AND day = '{row['day'].isoformat()}'")
+    with pytest.raises(AssertionError, match=r"serving\.trades_by_day: \d+ rows"):
+        world.check(healthy=False)
+    table.restore(before)
+    world.check(healthy=False)

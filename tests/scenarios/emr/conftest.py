@@ -1,0 +1,86 @@
+"""AWS as the tests have it: moto's EMR Serverless and S3, and a shim that runs what moto does not."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import boto3
+import moto.emrserverless.models as emr_models
+import pytest
+import requests
+from moto.server import ThreadedMotoServer
+
+from infra.project_files import ROOT
+from infra.settings import LOOPBACK
+from tests.conftest import free_ports
+from tests.support.command import environment
+
+REGION, BUCKET = "eu-central-1", "lk-test"
+ROLE = "arn:aws:iam::123456789012:role/jobs"
+
+
+@dataclass
+class Cloud:
+    """An application of EMR Serverless whose jobs a shim runs when somebody looks at them."""
+
+    env: dict[str, str]
+    application: str = ""
+    runs: bool = True
+    job_state: str = "RUNNING"
+    jobs: list[Any] = field(default_factory=list)
+
+    def client(self, service: str) -> Any:
+        keys = {"aws_access_key_id": "x", "aws_secret_access_key": "x", "region_name": REGION}
+        return boto3.client(service, endpoint_url=self.env["AWS_ENDPOINT_URL"], **keys)
+
+    def look(self, job: Any) -> None:
+        """What EMR does: the state follows from the exit code of the driver."""
+        submit = job.job_driver["sparkSubmit"]
+        if submit in self.jobs:
+            return
+        self.jobs.append(submit)
+        if not self.runs:
+            job.state = self.job_state
+            return
+        entry = ROOT / "images" / "jobs" / Path(submit["entryPoint"].removeprefix("local://")).name
+        done = subprocess.run(
+            [sys.executable, str(entry), *submit["entryPointArguments"]],
+            env=self.env | {"PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        job.state, job.state_details = ("SUCCESS" if done.returncode == 0 else "FAILED"), done.stderr[-300:]
+
+
+@pytest.fixture
+def cloud(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Cloud]:
+    [port] = free_ports(1)
+    server = ThreadedMotoServer(LOOPBACK, port, verbose=False)
+    server.start()
+    found = Cloud(
+        environment()
+        | {"AWS_ENDPOINT_URL": f"http://{LOOPBACK}:{port}", "AWS_REGION": REGION, "AWS_DEFAULT_REGION": REGION}
+        | {"AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x"}
+    )
+    asked = emr_models.EMRServerlessBackend.get_job_run
+
+    def get_job_run(self: Any, application_id: str, job_run_id: str) -> Any:
+        job = asked(self, application_id, job_run_id)
+        found.look(job)
+        return job
+
+    monkeypatch.setattr(emr_models.EMRServerlessBackend, "get_job_run", get_job_run)
+    requests.post(f"{found.env['AWS_ENDPOINT_URL']}/moto-api/reset", timeout=10).raise_for_status()
+    try:
+        found.client("s3").create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION})
+        new = found.client("emr-serverless").create_application(name="lk", releaseLabel="emr-7.0.0", type="SPARK")
+        found.application = new["applicationId"]
+        yield found
+    finally:
+        server.stop()

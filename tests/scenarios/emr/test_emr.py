@@ -1,0 +1,127 @@
+"""`lk` of Airflow's machines: one file that runs a verb as a job run of EMR Serverless, and answers as the verb does.
+
+AWS is moto's; what it does not do, running the job, a shim does: by the very entry point and arguments that were given.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from infra import emr
+from infra.project_files import ROOT
+from infra.settings import LOOPBACK
+from tests.conftest import free_ports
+from tests.scenarios.emr.conftest import BUCKET, ROLE, Cloud
+from tests.support.command import environment
+
+
+def settings_file(cloud: Cloud, folder: Path, **more: str) -> Path:
+    [port] = free_ports(1)
+    place = f"s3://{BUCKET}/settings/lk.toml"
+    values = {"emr_application": cloud.application, "emr_role": ROLE, "emr_settings": place}
+    told = {"data": str(folder / "data"), "lake": f"s3a://{BUCKET}/lake", "trino_host": LOOPBACK, "trino_port": port}
+    lines = [f"{name} = {json.dumps(value)}" for name, value in (values | told | more).items()]
+    cloud.client("s3").put_object(Bucket=BUCKET, Key="settings/lk.toml", Body="\n".join(lines).encode())
+    file = folder / "lk.toml"
+    file.write_text("\n".join(lines), "utf-8")
+    return file
+
+
+def lk(cloud: Cloud, folder: Path, *words: str) -> subprocess.Popen[str]:
+    """`lk` as Airflow's machines have it: one file, alone, found in PATH."""
+    shutil.copyfile(emr.__file__, folder / "lk")
+    (folder / "lk").chmod(0o755)
+    path = os.pathsep.join([str(folder), str(Path(sys.executable).parent), cloud.env["PATH"]])
+    env = cloud.env | {"PATH": path, "LK_CONFIG": str(folder / "lk.toml")}
+    return subprocess.Popen(
+        [str(folder / "lk"), *words], cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def left(cloud: Cloud) -> list[str]:
+    found = cloud.client("s3").list_objects_v2(Bucket=BUCKET, Prefix="lake/").get("Contents", [])
+    return [one["Key"] for one in found]
+
+
+def test_a_verb_answers_as_it_does_at_home(cloud: Cloud, tmp_path: Path) -> None:
+    settings_file(cloud, tmp_path)
+    child = lk(cloud, tmp_path, "views", "--json")
+    out, err = child.communicate(timeout=60)
+    assert child.returncode == 0, err
+    here = subprocess.run(
+        [sys.executable, "-m", "cli", "views", "--json"], cwd=ROOT, env=environment(), capture_output=True, text=True
+    )
+    assert json.loads(out) == json.loads(here.stdout)
+    assert "success" in err
+    assert left(cloud) == []
+    [job] = cloud.jobs
+    assert job["entryPoint"] == "local:///opt/lk/lk_verb.py"
+    assert "spark.executorEnv.PYSPARK_PYTHON=/opt/lk/venv/bin/python" in job["sparkSubmitParameters"]
+
+
+def test_exit_codes_are_the_verbs_own(cloud: Cloud, tmp_path: Path) -> None:
+    settings_file(cloud, tmp_path)
+    child = lk(cloud, tmp_path, "query", "select 1", "--json")
+    out, err = child.communicate(timeout=60)
+    assert (child.returncode, json.loads(out)["exit"]) == (75, 75), err
+    child = lk(cloud, tmp_path, "no-such-verb")
+    child.communicate(timeout=60)
+    assert child.returncode == 2
+
+
+def test_a_job_that_ends_before_its_verb_did_is_to_be_tried_again(cloud: Cloud, tmp_path: Path) -> None:
+    settings_file(cloud, tmp_path, emr_entry="local:///opt/lk/nothing.py")
+    child = lk(cloud, tmp_path, "views")
+    _, err = child.communicate(timeout=60)
+    assert child.returncode == 75
+    assert "ended as FAILED before its verb did" in err
+
+
+def test_who_ends_it_ends_the_job_run_too(cloud: Cloud, tmp_path: Path) -> None:
+    settings_file(cloud, tmp_path)
+    cloud.runs = False
+    child = lk(cloud, tmp_path, "batch")
+    assert child.stderr is not None
+    assert "running" in child.stderr.readline()
+    child.send_signal(signal.SIGTERM)
+    child.communicate(timeout=60)
+    assert child.returncode == 130
+    [job] = cloud.client("emr-serverless").list_job_runs(applicationId=cloud.application)["jobRuns"]
+    assert job["state"] in ("CANCELLING", "CANCELLED")
+
+
+def test_what_never_ends_is_started_once_and_left_alone(cloud: Cloud, tmp_path: Path) -> None:
+    settings_file(cloud, tmp_path, emr_logs="/lk/name")
+    lk(cloud, tmp_path, "views").communicate(timeout=60)  # moto lists none before there was one
+    cloud.runs = False
+    aws, known = cloud.client("emr-serverless"), cloud.application
+    for _ in range(2):
+        child = lk(cloud, tmp_path, "status", "--lines", "--every", "60")
+        _, err = child.communicate(timeout=60)
+        assert (child.returncode, "goes on by itself" in err) == (0, True), err
+        jobs = aws.list_job_runs(applicationId=known)["jobRuns"]
+        assert [job["name"] for job in jobs] == ["views", "status---lines---every-60"]
+        aws.get_job_run(applicationId=known, jobRunId=jobs[-1]["id"])  # moto's runs when somebody looks
+
+
+def test_settings_that_name_no_application_are_told(cloud: Cloud, tmp_path: Path) -> None:
+    settings_file(cloud, tmp_path, emr_application="")
+    child = lk(cloud, tmp_path, "views")
+    _, err = child.communicate(timeout=60)
+    assert (child.returncode, "emr_application" in err) == (2, True)
+
+
+def test_it_imports_nothing_of_ours() -> None:
+    lines = Path(emr.__file__).read_text("utf-8").splitlines()
+    packages = ("cli", "core", "infra", "batch", "speed", "serving", "flows", "views")
+    assert [
+        line
+        for line in lines
+        if line.strip().startswith(tuple(f"{w} {p}" for w in ("from", "import") for p in packages))
+    ] == []

@@ -1,0 +1,130 @@
+"""The checkers, checked: each planted defect is found, by the comparison and, where rows are counted, by the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+from deltalake import DeltaTable, write_deltalake
+from pyspark.sql import SparkSession
+
+from core.identifiers import Name
+from infra.lake import delta, table_paths
+from infra.trino import metastore
+from infra.trino.served_views import PINNED
+from tests.support import assertions
+from tests.support.kafka_log import Sent
+from tests.support.load import mixed
+from tests.support.world import World
+
+VIEW = Name("trades_by_day")
+
+
+@pytest.fixture(scope="module")
+def still(world: World, spark: SparkSession) -> World:
+    """A world in which batch and speed both hold something and nothing moves: only the ledger's own reasons count."""
+    world.running()
+    world.send(trades(70))
+    world.settle()
+    world.build(spark)
+    world.here("publish", "--json").ok()
+    for seed in (71, 72):
+        world.send([*trades(seed), Sent("trades", b"ACME", b"no trade")])
+        world.settle()
+    world.stop_speed()
+    world.check(healthy=False)
+    return world
+
+
+def trades(seed: int) -> list[Sent]:
+    """Trades only, so that every epoch adds to the view that is tampered with."""
+    return [one for one in mixed(seed, 80) if one.topic == "trades"]
+
+
+def _drop(table: DeltaTable, epoch: int) -> None:
+    table.delete(f"{_row(table, epoch)}")
+
+
+def _double(table: DeltaTable, epoch: int) -> None:
+    rows = delta.rows_of(table, filters=[("first_epoch", ">", epoch)]).slice(0, 1)
+    write_deltalake(table, rows, mode="append")
+
+
+def _cell(table: DeltaTable, epoch: int) -> None:
+    table.update({"volume": "volume + 1"}, predicate=_row(table, epoch))
+
+
+def _hidden(table: DeltaTable, epoch: int) -> None:
+    table.update({"_rows": "_rows + 1"}, predicate=_row(table, epoch))
+
+
+def _row(table: DeltaTable, epoch: int) -> str:
+    """The predicate of one partial row after an epoch."""
+    row = delta.rows_of(table, filters=[("first_epoch", ">", epoch)]).slice(0, 1).to_pylist()[0]
+    return f"ticker = '{row['ticker']}' AND first_epoch = {row['first_epoch']} AND day = '{row['day'].isoformat()}'"
+
+
+@contextmanager
+def planted(world: World, defect: Callable[[DeltaTable, int], None]) -> Iterator[None]:
+    """A defect in the partials of one view, taken away again."""
+    pin = world.pieces.served()[VIEW]
+    assert pin.run
+    table = DeltaTable(table_paths.speed(world.settings, pin.run, VIEW))
+    before = table.version()
+    defect(table, pin.epoch)
+    assert table.version() == before + 1
+    try:
+        yield
+    finally:
+        table.restore(before)
+    world.check(healthy=False)
+
+
+def ledger_reasons(world: World) -> list[str]:
+    """What `lk status` says about rows; that the run is stopped is not one of them."""
+    said = world.here("status", "--json")
+    assert said.code == 1, said.said
+    return [reason for reason in said.json["unhealthy"] if "rows" in reason]
+
+
+@pytest.mark.parametrize(("defect", "counted"), [(_drop, True), (_double, True), (_hidden, True), (_cell, False)])
+def test_a_defect_in_one_partial_row_is_found(
+    still: World, defect: Callable[[DeltaTable, int], None], counted: bool
+) -> None:
+    with planted(still, defect):
+        with pytest.raises(AssertionError, match=rf"serving\.{VIEW}|speed\.{VIEW}"):
+            assertions.check(still.pieces, still.log)
+        assert [VIEW in reason for reason in ledger_reasons(still)] == ([True] if counted else [])
+
+
+@pytest.mark.parametrize("step", [-1, 1])
+def test_a_pin_that_is_off_by_one_epoch_is_found(still: World, step: int) -> None:
+    pin = still.pieces.served()[VIEW]
+    wrong = pin.text.replace(f"> {pin.epoch})", f"> {pin.epoch + step})")
+    assert wrong != pin.text
+    metastore.replace_view(still.settings, PINNED, pin.inner, wrong)
+    try:
+        with pytest.raises(AssertionError, match=rf"serving\.{VIEW}"):
+            assertions.check(still.pieces, still.log)
+        said = still.here("status", "--json")
+        assert any(f"view {VIEW} does not serve what was published" in reason for reason in said.json["unhealthy"])
+    finally:
+        metastore.replace_view(still.settings, PINNED, pin.inner, pin.text)
+    still.check(healthy=False)
+
+
+def test_a_quarantined_record_that_is_missing_or_there_twice_is_found(still: World) -> None:
+    path = table_paths.quarantine(still.settings, still.run)
+    table = DeltaTable(path)
+    before = table.version()
+    rows = delta.rows_of(table).slice(0, 1)
+    write_deltalake(table, rows, mode="append")
+    with pytest.raises(AssertionError, match="quarantine"):
+        assertions.check_quarantine(still.pieces, still.log)
+    table.restore(before)
+    table.delete(f"_partition = {rows['_partition'][0]} AND _offset = {rows['_offset'][0]}")
+    with pytest.raises(AssertionError, match="quarantine"):
+        assertions.check_quarantine(still.pieces, still.log)
+    table.restore(before)
+    assertions.check_quarantine(still.pieces, still.log)

@@ -1,0 +1,75 @@
+"""Processes that stop in their tracks, are replaced, and wake up: a pause looks like a death until it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+from pyspark.sql import SparkSession
+
+from infra.control import store
+from infra.lake import leases
+from tests.support.load import mixed
+from tests.support.waiting import eventually
+from tests.support.world import World
+
+
+def free(world: World, lease: str) -> None:
+    """Waits until the holder of a lease has been silent for too long."""
+
+    def silent() -> None:
+        assert leases.holder(world.settings, lease) is None, f"{lease} is held"
+
+    eventually(world.settings, 3 * world.settings.lease_seconds, silent)
+
+
+def test_processes_that_wake_after_their_successors_change_nothing(world: World, spark: SparkSession) -> None:
+    """A publication between two views, a landing before its commit, and an epoch before its first view."""
+    world.running()
+    world.send(mixed(seed=60, count=60))
+    world.settle()
+    stale = world.build(spark)
+    world.send(mixed(seed=61, count=60))
+    world.settle()
+    batch = world.spawn("batch", "--json", fault="batch.3_in_land:pause")
+    world.wait_for_proof("batch.3_in_land")
+    publish = world.spawn("publish", "--build", stale, "--json", fault="serving.2_between_views:2:pause")
+    world.wait_for_proof("serving.2_between_views")
+    world.stop_speed()
+    world.send(mixed(seed=62, count=60))
+    pid = world.start_speed(fault="speed.3_before_view:2:pause")
+    world.wait_for_proof("speed.3_before_view")
+
+    for lease in ("batch", "control", f"run_{world.run}"):
+        free(world, lease)
+    successor = world.spawn("speed", "run", world.run)
+    try:
+        world.settle()
+        newer = world.build(spark)
+        assert world.here("publish", "--json").ok().json["pins"]["trade_stats"]["build"] == newer
+        world.check()
+        served, tables = world.pieces.served(), world.versions("archive", "batch")
+        history = store.publications(world.settings)
+
+        for one in (publish, batch):
+            one.signal(signal.SIGCONT)
+            ended = one.done()
+            assert ended.code == 75, ended.said
+            assert "lease lost" in ended.json["error"] or "another process" in ended.json["error"], ended.said
+        os.killpg(pid, signal.SIGCONT)
+        world.gone(pid)
+        assert "lease lost" in world.here("logs", f"speed-{world.run}").ok().out
+
+        assert world.pieces.served() == served
+        assert store.publications(world.settings) == history
+        assert world.versions("archive", "batch") == tables
+        for point in ("batch.3_in_land", "serving.2_between_views", "speed.3_before_view"):
+            assert world.take_proof(point).startswith("pause ")
+        world.check()
+    finally:
+        successor.signal(signal.SIGTERM)
+        successor.done()
+    world.running()
+    world.send(mixed(seed=63, count=30))
+    world.settle()
+    world.check()

@@ -1,0 +1,100 @@
+"""Kafka and Trino, killed and started again, and a log that changes its shape."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewPartitions
+from pyspark.sql import SparkSession
+
+from infra.control import store
+from infra.local import processes, stack
+from infra.trino import metastore
+from tests.support.load import mixed
+from tests.support.waiting import eventually
+from tests.support.world import World
+
+
+def kill(world: World, server: str) -> int:
+    """Kills a server; gives the pid that it had."""
+    running = processes.alive(world.settings, server)
+    assert running
+    os.kill(running.pid, signal.SIGKILL)
+    world.gone(running.pid)
+    assert processes.alive(world.settings, server) is None
+    return running.pid
+
+
+def test_kafka_killed_under_a_running_speed_job_loses_nothing_and_stops_nothing(world: World) -> None:
+    pid = world.running()
+    world.send(mixed(seed=90, count=60))
+    killed = kill(world, "kafka")
+    states = {state.name: state.pid for state in stack.up(world.settings)}
+    assert states["kafka"] != killed
+    world.send(mixed(seed=91, count=60))
+    world.settle()
+    assert world.running() == pid
+    world.check()
+
+
+def test_trino_killed_in_the_middle_of_a_publish_serves_one_build_or_the_other(
+    world: World, spark: SparkSession
+) -> None:
+    world.running()
+    world.send(mixed(seed=92, count=60))
+    world.settle()
+    build = world.build(spark)
+    publishing = world.spawn("publish", "--json", fault="serving.2_between_views:2:pause")
+    world.wait_for_proof("serving.2_between_views")
+    assert world.take_proof("serving.2_between_views").startswith("pause ")
+    kill(world, "trino")
+    publishing.signal(signal.SIGCONT)
+    ended = publishing.done()
+    assert (ended.code, "Trino does not answer" in ended.json["error"]) == (75, True), ended.said
+    assert "Traceback" not in ended.err
+    assert store.publications(world.settings)[-1].state == "intent"
+    stack.up(world.settings)
+    world.check(healthy=False)
+    assert {one.build for one in world.pieces.served().values()} != {build}
+    world.here("up", "--json").ok()
+    assert store.publications(world.settings)[-1].state == "done"
+    assert {one.build for one in world.pieces.served().values()} == {build}
+    world.check()
+
+
+def test_a_view_whose_stored_text_is_broken_is_made_again_by_up(world: World) -> None:
+    world.running()
+    world.settle()
+    seq = store.publications(world.settings)[-1].seq
+    stored = sorted((world.settings.data / "lake" / metastore.METASTORE / "pinned").glob("*/.trinoSchema"))
+    assert len(stored) == len(world.catalog.views)
+    stored[0].write_bytes(stored[0].read_bytes()[:20])
+    said = world.here("status", "--json")
+    assert said.code == 1, said.said
+    world.here("up", "--json").ok()
+    assert store.publications(world.settings)[-1].seq == seq
+    world.check()
+
+
+def test_a_partition_added_while_running_is_read_from_its_first_record(world: World, spark: SparkSession) -> None:
+    pid = world.running()
+    world.settle()
+    admin = AdminClient({"bootstrap.servers": world.settings.bootstrap_servers})
+    for future in admin.create_partitions([NewPartitions("trades", 5)]).values():
+        future.result(timeout=20)
+    fifth = [one._replace(partition=4) for one in mixed(seed=93, count=40) if one.topic == "trades"]
+
+    def there() -> None:
+        assert len(admin.list_topics("trades", timeout=10).topics["trades"].partitions) == 5
+
+    eventually(world.settings, 20, there)
+    world.send([*fifth, *mixed(seed=94, count=40)])
+    world.settle()
+    assert world.log.ends["trades", 4] >= len(fifth)
+    assert world.running() == pid
+    world.check()
+    world.build(spark)
+    world.here("publish", "--json").ok()
+    world.check()

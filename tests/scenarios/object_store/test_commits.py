@@ -1,0 +1,164 @@
+"""One commit of each version: Spark and delta-rs put it only where there is none, whoever else writes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+
+import pytest
+from botocore.exceptions import ClientError
+
+from infra.lake import delta, object_store
+from infra.project_files import ROOT
+from infra.settings import Settings
+from tests.scenarios.object_store.conftest import BUCKET, Store, on
+from tests.support.command import environment, write_config
+from tests.support.s3_server import LOST, REFUSED
+from tests.support.s3_writer import SCHEMA
+
+COMMITS = {"spark-1": 4, "spark-2": 4, "rust-1": 15, "rust-2": 15, "rust-3": 15}
+Row = tuple[str, int]
+
+
+class Writer:
+    """A process of its own that writes."""
+
+    def __init__(self, child: subprocess.Popen[str], name: str) -> None:
+        self.child = child
+        self.name = name
+
+    def tell(self, *words: object) -> None:
+        """Sends a command and does not wait."""
+        assert self.child.stdin
+        self.child.stdin.write(" ".join(map(str, words)) + "\n")
+        self.child.stdin.flush()
+
+    def answer(self) -> str:
+        """The next line that it says."""
+        assert self.child.stdout
+        line = self.child.stdout.readline().strip()
+        assert line, f"{self.name} ended"
+        return line
+
+
+@pytest.fixture(scope="module")
+def settings(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    settings = on(store, tmp_path_factory.mktemp("commits"), "commits")
+    object_store.know(settings)
+    return settings
+
+
+@pytest.fixture(scope="module")
+def writers(settings: Settings) -> Iterator[dict[str, Writer]]:
+    """Two Sparks and three of delta-rs, all ready."""
+    with ExitStack() as running:
+        made = {name: running.enter_context(writer(settings, name)) for name in COMMITS}
+        assert [one.answer() for one in made.values()] == ["ready"] * len(COMMITS)
+        yield made
+
+
+@contextmanager
+def writer(settings: Settings, name: str) -> Iterator[Writer]:
+    """Started in a folder of its own; it ends with its input."""
+    kind, folder = name.split("-")[0], settings.data / name
+    folder.mkdir(parents=True)
+    values = {"data": str(folder), "lake": settings.lake, "s3_endpoint": settings.s3_endpoint}
+    config = write_config(folder / "lk.toml", {**values, "spark_master": "local[1]"})
+    argv = [sys.executable, "-m", "tests.support.s3_writer", str(config), kind, name]
+    with (folder / "log").open("w") as log:
+        child = subprocess.Popen(
+            argv, cwd=ROOT, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True
+        )
+        try:
+            yield Writer(child, name)
+        finally:
+            assert child.stdin
+            child.stdin.close()
+            child.wait(60)
+
+
+def made(settings: Settings, name: str) -> str:
+    """An empty table."""
+    path = f"{settings.lake_root}/{name}"
+    delta.create(path, SCHEMA)
+    return path
+
+
+def check(store: Store, path: str, wanted: list[Row], commits: int) -> None:
+    """Fails unless the table has these rows, each once, and its log has each version up to the last."""
+    rows = delta.read(path).to_pylist()
+    assert sorted((row["writer"], row["number"]) for row in rows) == sorted(wanted)
+    prefix = path.removeprefix(f"s3a://{BUCKET}/") + "/_delta_log/"
+    logs = [key.removeprefix(prefix) for key in store.keys(prefix) if key.endswith(".json")]
+    assert logs == [f"{version:020}.json" for version in range(commits + 1)]
+
+
+def test_of_puts_at_once_one_is_done(store: Store) -> None:
+    """Of the server itself, asked by a client that is not ours."""
+
+    def put(number: int) -> int:
+        try:
+            store.client.put_object(Bucket=BUCKET, Key="once", Body=str(number).encode(), IfNoneMatch="*")
+        except ClientError as e:
+            return int(e.response["ResponseMetadata"]["HTTPStatusCode"])
+        return 200
+
+    with ThreadPoolExecutor(8) as threads:
+        assert sorted(threads.map(put, range(24))) == [200] + [412] * 23
+
+
+def test_a_commit_whose_answer_is_lost_is_not_done_twice(
+    store: Store, settings: Settings, writers: dict[str, Writer]
+) -> None:
+    path = f"{settings.lake_root}/{LOST}/table"
+    for name in ("spark-1", "spark-2", "rust-1"):
+        writers[name].tell("append", path, 1, 2)
+        assert writers[name].answer() == "done"
+    wanted = [(name, number) for name in ("spark-1", "spark-2", "rust-1") for number in (1, 2)]
+    check(store, path, wanted, len(wanted) - 1)
+
+
+def test_writers_of_both_kinds_race_and_every_row_is_there_once(
+    store: Store, settings: Settings, writers: dict[str, Writer]
+) -> None:
+    path = made(settings, "raced")
+    for name, one in writers.items():
+        one.tell("append", path, 1, COMMITS[name])
+    assert [one.answer() for one in writers.values()] == ["done"] * len(writers)
+    wanted = [(name, number) for name, count in COMMITS.items() for number in range(1, count + 1)]
+    check(store, path, wanted, len(wanted))
+    refused = [line for line in store.log.read_text("utf-8").splitlines() if line.startswith(REFUSED)]
+    assert [line for line in refused if "/raced/_delta_log/" in line and "Hadoop" in line] != []
+    assert [line for line in refused if "/raced/_delta_log/" in line and "Hadoop" not in line] != []
+
+
+def test_after_a_checkpoint_each_reads_what_all_wrote(settings: Settings, writers: dict[str, Writer]) -> None:
+    path = f"{settings.lake_root}/raced"
+    delta.checkpoint(path)
+    for name in ("spark-1", "rust-1"):
+        writers[name].tell("append", path, 100, 1)
+        assert writers[name].answer() == "done"
+    for name in ("spark-2", "rust-2"):
+        writers[name].tell("sum", path)
+        assert int(writers[name].answer()) == 2 * sum(range(1, 5)) + 3 * sum(range(1, 16)) + 200
+
+
+def test_the_check_finds_a_commit_that_another_replaced(
+    store: Store, settings: Settings, writers: dict[str, Writer]
+) -> None:
+    """What a store without conditional puts would do."""
+    path = made(settings, "replaced")
+    writers["rust-1"].tell("append", path, 1, 3)
+    assert writers["rust-1"].answer() == "done"
+    wanted = [("rust-1", 1), ("rust-1", 2), ("rust-1", 3)]
+    check(store, path, wanted, 3)
+    log = path.removeprefix(f"s3a://{BUCKET}/") + "/_delta_log"
+    body = store.client.get_object(Bucket=BUCKET, Key=f"{log}/{2:020}.json")["Body"].read()
+    assert json.loads(body.splitlines()[0])
+    store.client.put_object(Bucket=BUCKET, Key=f"{log}/{1:020}.json", Body=body)
+    with pytest.raises(AssertionError):
+        check(store, path, wanted, 3)

@@ -1,0 +1,85 @@
+"""The whole life of the system with lake and checkpoints in an object store: exact, as it is on a disk."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from batch.build import build
+from batch.claim import claim
+from batch.land import land
+from infra.control import run_roles
+from infra.control import store as control
+from infra.lake import files, table_paths
+from tests.conftest import fresh_settings
+from tests.scenarios.object_store.conftest import Store
+from tests.support import assertions
+from tests.support.load import mixed, poison
+from tests.support.pieces import Pieces
+from tests.support.world import World
+
+
+def modes(world: World) -> set[str]:
+    """The mode of every view, as `lk status` tells it."""
+    return {view["mode"] for view in json.loads(world.here("status", "--json").out)["views"]}
+
+
+def test_from_speed_alone_to_lambda_with_late_and_broken_records(world: World) -> None:
+    world.send([*mixed(seed=1, count=300), *(record for record, _ in poison())])
+    world.settle()
+    world.check()
+    world.lk("batch", "--json").ok()
+    world.send(mixed(seed=2, count=200))
+    world.settle()
+    world.check()
+    assert modes(world) == {"lambda"}
+
+
+def test_a_replay_is_proven_equal_and_serves_alone(world: World) -> None:
+    before = run_roles.current(world.settings)
+    done = world.lk("switch", "kappa", "--json").ok().json
+    assert [one["equal"] for one in done["comparisons"]] == [True] * len(world.catalog.views)
+    assert done["run"] == run_roles.current(world.settings) != before
+    world.send(mixed(seed=3, count=200))
+    world.settle()
+    world.check()
+    assert modes(world) == {"kappa"}
+
+
+def test_back_in_lambda_the_build_is_what_a_local_lake_gives(world: World, spark: SparkSession, tmp_path: Path) -> None:
+    """The same log is landed and built again on a disk, by a session that knows no object store."""
+    world.lk("switch", "lambda", "--json").ok()
+    world.check()
+    assert modes(world) == {"lambda"}
+    settings = fresh_settings(tmp_path).model_copy(update={"bootstrap": world.settings.bootstrap_servers})
+    claimed = claim(settings, world.catalog)
+    land(spark, settings, world.catalog, claimed.cut)
+    build(spark, settings, world.catalog, claimed)
+    local = Pieces(settings, world.catalog)
+    for name, pin in world.publication.pins.items():
+        assert pin.build
+        assert control.claim_of(world.settings, pin.build).cut == claimed.cut
+        view = world.catalog.view(name)
+        assertions.same(str(name), world.pieces.batch(view, pin.build), local.batch(view, claimed.build))
+
+
+def test_a_rollback_and_a_retired_run_leave_what_is_served_exact(world: World) -> None:
+    world.here("rollback", "--json").ok()
+    assert modes(world) == {"kappa"}
+    (first,) = [run for run, role in run_roles.roles(world.settings).items() if role == "idle"]
+    places = [table_paths.run(world.settings, first), table_paths.checkpoint(world.settings, first)]
+    assert min(map(files.size, places)) > 0
+    world.here("retire", first, "--json").ok()
+    assert list(map(files.size, places)) == [0, 0]
+    world.here("tidy", "--json").ok()
+    world.check()
+
+
+def test_nothing_of_it_was_on_the_disk(world: World, store: Store) -> None:
+    tops = {key.split("/")[2] for key in store.keys("cycle/lake/")}
+    assert {"FORMAT", "_metastore", "archive", "batch", "control", "speed"} <= tops
+    assert [key for key in store.keys("cycle/checkpoints/") if "/offsets/" in key] != []
+    here = {path.name for path in world.settings.data.iterdir()}
+    assert here & {"lake", "checkpoints"} == set()

@@ -1,0 +1,216 @@
+"""The life of a system, told by its command line alone: every verb, its answer and its exit code."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from pyspark.sql import SparkSession
+
+from infra.project_files import ROOT
+from infra.settings.sources import load as load_settings
+from tests.conftest import free_ports
+from tests.support.command import Done, here, lk, write_config
+from tests.support.kafka_log import Log
+from tests.support.oracle import view_oracle
+from tests.support.oracle.view_oracle import Record, Rows
+from tests.support.waiting import eventually
+
+LINES = ROOT / "data" / "apache-access-2015-05.log.gz"
+SPEC = ["--start", "2026-03-14T12:00:00", "--rate", "2000", "--late", "0.05", "--out-of-order", "0.1"]
+BAD = b'{"type":"bid","ticker":"ACME","price":1.234,"size":1,"event_time":1773489600000}\n'
+KEYS = {
+    "trade_stats": ("ticker", "window_start"),
+    "trades_by_day": ("ticker", "day"),
+    "traffic_by_hour": ("status_class", "hour"),
+    "traffic_by_path": ("path",),
+}
+
+
+@dataclass
+class Life:
+    """One instance, from its first `up` to its last `down`; ``shown`` keeps what was shown at a publication."""
+
+    config: Path
+    data: Path
+    log: Log
+    shown: dict[str, Any] = field(default_factory=dict)
+
+    def lk(self, *words: str, seconds: float = 300.0) -> Done:
+        return lk(self.config, *words, seconds=seconds)
+
+    def here(self, *words: str) -> Done:
+        return here(self.config, *words)
+
+    def json(self, *words: str) -> Any:
+        return self.here(*words, "--json").ok().json
+
+    def shows(self, *options: str) -> dict[str, Any]:
+        """Every view, as `lk show` prints it."""
+        return {view: self.json("show", view, *options) for view in KEYS}
+
+    def caught_up(self) -> None:
+        """Waits until nothing is behind and nothing is wrong."""
+        settings = self.log.settings
+
+        def all_served() -> None:
+            said = self.here("status", "--json")
+            assert said.code == 0, said.said
+            assert [view["lag"] for view in said.json["views"]] == [0, 0, 0, 0], said.json["views"]
+
+        eventually(settings, 180, all_served)
+
+
+@pytest.fixture(scope="module")
+def life(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[Life]:
+    folder = tmp_path_factory.mktemp("life")
+    kafka, controller, trino = free_ports(3)
+    ports = {"kafka_port": kafka, "kafka_controller_port": controller, "trino_port": trino}
+    config = write_config(folder / "lk.toml", {"data": str(folder / "data"), **ports})
+    one = Life(config, folder / "data", Log(load_settings(config), ["access_log", "trades"]))
+    yield one
+    one.lk("down", "--json").ok()
+
+
+def as_shown(view: str, records: list[Record]) -> list[dict[str, Any]]:
+    """The oracle's rows as `lk show --json` prints them: in order of the keys, times and decimals as text."""
+    rows: Rows = view_oracle.expected(view, records)
+    keys = KEYS[view]
+    found = [{**dict(zip(keys, key, strict=True)), **cells} for key, cells in sorted(rows.items())]
+    return [{name: _text(cell) for name, cell in row.items()} for row in found]
+
+
+def _text(cell: Any) -> Any:
+    if isinstance(cell, Decimal):
+        return str(cell)
+    return cell.isoformat() if hasattr(cell, "isoformat") else cell
+
+
+def check(life: Life, shown: dict[str, Any]) -> None:
+    records = life.log.read()
+    for view, rows in shown.items():
+        assert rows == as_shown(view, records), view
+
+
+def test_before_anything_is_up_every_answer_says_what_to_do(life: Life) -> None:
+    up_first = life.lk("query", "SELECT 1", "--json")
+    assert (up_first.code, "lk up" in up_first.json["todo"]) == (75, True), up_first.said
+    assert life.lk("nonsense").code == 2
+    assert life.lk("show", "no_such_view", "--json").code == 2
+    assert life.lk("produce", "trades").code == 2
+    wrong = life.lk("status")
+    assert wrong.code == 1, wrong.said
+    assert "kafka is down" in wrong.out + wrong.err, wrong.said
+
+
+def test_up_starts_the_servers_and_a_second_up_changes_nothing(life: Life) -> None:
+    first = {one["name"]: one["pid"] for one in life.json("up")}
+    assert sorted(first) == ["kafka", "trino"]
+    assert {one["name"]: one["pid"] for one in life.json("up")} == first
+
+
+def test_views_are_listed_and_their_files_checked(life: Life) -> None:
+    assert sorted(life.json("views")["views"]) == sorted(KEYS)
+    assert life.json("views", "check") == []
+    assert "no mistakes" in life.here("views", "check").ok().out
+
+
+def test_produce_says_what_was_acknowledged(life: Life, tmp_path: Path) -> None:
+    life.json("speed", "start")
+    sent = life.json("produce", "access_log", "--file", str(LINES))
+    assert sum(one["count"] for one in sent["partitions"]) == 10_000
+    made = life.json("produce", "trades", "--seed", "7", "--count", "2000", *SPEC)
+    assert sum(one["count"] for one in made["partitions"]) == 2_000
+    bad = tmp_path / "bad.jsonl"
+    bad.write_bytes(BAD)
+    assert sum(one["count"] for one in life.json("produce", "trades", "--file", str(bad))["partitions"]) == 1
+    assert len(life.log.read()) == 12_001
+
+
+def test_speed_alone_shows_every_view_exactly(life: Life) -> None:
+    life.caught_up()
+    check(life, life.shows())
+    assert life.json("status")["views"][0]["mode"] == "speed"
+    assert life.json("speed", "status")["phase"] == "running"
+
+
+def test_quarantined_records_are_listed_with_their_rule(life: Life) -> None:
+    listed = [(one["topic"], *one["rules"]) for one in life.json("quarantine", "list")]
+    assert listed == [("access_log", "no_match"), ("trades", "field_price")]
+
+
+def test_a_batch_and_the_speed_layer_together_show_every_view_exactly(life: Life) -> None:
+    first = life.json("batch")
+    assert {pin["mode"] for pin in first["publication"]["pins"].values()} == {"lambda"}
+    life.shown[str(first["publication"]["seq"])] = life.shows()
+    check(life, life.shows())
+    life.json("produce", "trades", "--seed", "8", "--count", "1000", *SPEC)
+    life.caught_up()
+    check(life, life.shows())
+
+
+def test_an_incremental_build_equals_the_full_build(life: Life) -> None:
+    added = life.json("batch", "--incremental")
+    assert {one["how"] for one in added["built"]} == {"incremental"}
+    check(life, life.shows())
+    assert life.json("speed", "stop")["phase"] == "stopped"
+    whole = life.shows("--publish", str(added["publication"]["seq"]))
+    life.shown["incremental"] = whole
+    check(life, whole)
+
+
+def test_a_publication_can_be_shown_as_it_was(life: Life) -> None:
+    listed = life.json("publications")
+    builds = [one for one in listed if one["kind"] == "build"]
+    assert [one["state"] for one in listed] == ["done"] * len(listed)
+    first = str(builds[0]["seq"])
+    assert life.shows("--publish", first) == life.shown[first]
+    assert life.lk("show", "trade_stats", "--publish", "999", "--json").code == 2
+
+
+def test_a_stopped_run_is_unhealthy_and_says_so(life: Life) -> None:
+    said = life.lk("status", "--json")
+    assert said.code == 1
+    assert any("lk speed start" in reason for reason in said.json["unhealthy"]), said.said
+
+
+def test_queries_are_answered_or_refused_without_a_stack_trace(life: Life) -> None:
+    rows = life.json("query", "SELECT count(*) AS n, sum(trades) AS trades FROM trades_by_day")
+    assert rows[0]["trades"] == 3_000
+    refused = life.lk("query", "SELECT nothing FROM nowhere")
+    assert refused.code == 1
+    assert "nowhere" in refused.err
+    for done in (refused, life.lk("query", "SELECT nothing FROM nowhere", "--json")):
+        assert "Traceback" not in done.out + done.err, done.said
+        assert "\tat " not in done.out + done.err, done.said
+    csv = life.lk("show", "traffic_by_path", "--csv", "--limit", "2").ok().out.splitlines()
+    assert (csv[0].split(",")[0], len(csv)) == ("path", 3)
+
+
+def test_everything_comes_back_from_the_log_alone(life: Life) -> None:
+    stopped = life.json("down")
+    assert sorted(stopped) == ["kafka", "trino"]
+    for folder in ("lake", "checkpoints", "trino"):
+        shutil.rmtree(life.data / folder)
+    life.json("up")
+    back = life.json("rebuild")
+    assert "the history of publications" in back["lost"]
+    life.caught_up()
+    check(life, life.shows())
+    life.json("produce", "trades", "--seed", "9", "--count", "500", *SPEC)
+    life.caught_up()
+    check(life, life.shows())
+    assert life.shows("--publish", str(back["batch"]["publication"]["seq"])) == life.shown["incremental"]
+    assert life.lk("status").code == 0
+
+
+def test_down_leaves_no_process(life: Life) -> None:
+    life.json("down")
+    running = psutil.process_iter(["pid", "cmdline"])
+    assert [p.pid for p in running if any(str(life.data) in word for word in p.info["cmdline"] or [])] == []

@@ -1,0 +1,175 @@
+"""A route copies each record exactly once, as a read_committed consumer sees it: live, after crashes, when replayed."""
+
+from __future__ import annotations
+
+import os
+import signal
+from contextlib import suppress
+
+import psutil
+import pytest
+
+from infra.control import route_runs
+from infra.kafka import kafka_admin
+from infra.local import processes
+from speed.process import background
+from tests.scenarios.routes.conftest import OUTPUTS, ROUTE, Split
+from tests.support import committed_records
+from tests.support.topics import truncate
+from tests.support.waiting import eventually
+
+
+def restart(split_log: Split, fault: str | None = None) -> None:
+    """Stops the route and starts it again; with a fault it may die before it is seen to run."""
+    split_log.lk("route", "stop", ROUTE, "--json").ok()
+    started = split_log.lk("route", "start", ROUTE, "--json", fault=fault)
+    assert fault or started.ok()
+
+
+def test_a_route_copies_every_record_once(split_log: Split) -> None:
+    split_log.check()
+    split_log.send(100)
+    split_log.settle()
+    split_log.check()
+    (state,) = split_log.lk("route", "status", "--json").ok().json
+    wanted = len(split_log.log.records)
+    assert (state["role"], state["behind"], state["exact"], sum(state["copied"].values())) == ("owner", 0, True, wanted)
+
+
+def test_a_route_killed_at_every_step_copies_every_record_once(split_log: Split) -> None:
+    """Each start carries the next kill; two of the points are in an executor, two in the process of the run."""
+    split_log.lk("route", "stop", ROUTE, "--json").ok()
+    for fault in ("route.0_before_epoch:2", "route.1_before_commit", "route.2_after_commit", "route.3_after_epoch"):
+        split_log.send(40)
+        split_log.lk("route", "start", ROUTE, "--json", fault=f"{fault}:kill")
+        split_log.send(20)
+        split_log.died(split_log.owner, fault.partition(":")[0])
+        split_log.check_so_far()
+    split_log.lk("route", "start", ROUTE, "--json").ok()
+    split_log.settle()
+    split_log.check()
+
+
+def test_killed_whole_with_an_open_transaction_a_route_copies_every_record_once(split_log: Split) -> None:
+    split_log.lk("route", "stop", ROUTE, "--json").ok()
+    split_log.send(60)
+    split_log.lk("route", "start", ROUTE, "--json", fault="route.1_before_commit:pause")
+    split_log.paused("route.1_before_commit")
+    kill_all(split_log)
+    split_log.lk("route", "start", ROUTE, "--json").ok()
+    split_log.settle()
+    split_log.check()
+
+
+def kill_all(split_log: Split) -> None:
+    """Kills the process of the owner with all of its children."""
+    known = background.alive(split_log.settings, split_log.owner)
+    assert known
+    for one in [*psutil.Process(known.pid).children(recursive=True), psutil.Process(known.pid)]:
+        one.kill()
+
+
+def test_a_replay_copies_the_log_again_into_topics_of_its_own(split_log: Split) -> None:
+    restart(split_log)
+    split_log.settle()
+    before = kafka_admin.ends(split_log.settings, OUTPUTS)
+    run = split_log.lk("route", "replay", ROUTE, "--json").ok().json["run"]
+    split_log.settle(run)
+    split_log.check_copies(committed_records.copies(split_log.settings, OUTPUTS, f"__{run}"))
+    assert kafka_admin.ends(split_log.settings, OUTPUTS) == before
+    assert split_log.lk("route", "replay", ROUTE, "--json").ok().json["run"] == run == split_log.replay
+
+
+def test_a_handover_killed_at_every_step_is_finished_by_the_same_command(split_log: Split) -> None:
+    """To the replay of before: at a recorded cut, below which the old run has copied, and the new one from it on."""
+    old, run = split_log.owner, split_log.replay
+    split_log.lk("route", "stop", ROUTE, "--json").ok()
+    switch = ("route", "switch", ROUTE, "--run", run, "--json")
+    steps = ("route.4_before_handover", "route.5_in_handover:3", "route.6_before_owner", "route.7_after_owner")
+    for fault in steps:
+        killed = split_log.lk(*switch, fault=f"{fault}:kill")
+        assert killed.code == -signal.SIGKILL, killed.said
+        split_log.take_proof(fault.partition(":")[0])
+        split_log.send(20)
+    taken = split_log.lk(*switch).ok().json
+    assert (taken["run"], taken["role"], split_log.owner) == (run, "owner", run)
+    assert [tenure.run for tenure in route_runs.history(split_log.settings, ROUTE).tenures] == [old, run]
+    split_log.settle()
+    split_log.check()
+    refused = split_log.lk("route", "retire", run, "--json")
+    assert (refused.code, "owns the topics" in refused.json["error"]) == (1, True)
+    assert split_log.lk("route", "retire", old, "--json").ok().json["role"] == "ended"
+
+
+def test_a_changed_route_is_refused_and_comes_in_at_a_recorded_cut(split_log: Split) -> None:
+    """What was copied stays; the new rule holds from the cut on."""
+    split_log.lk("route", "stop", ROUTE, "--json").ok()
+    split_log.define(400)
+    refused = split_log.lk("route", "start", ROUTE, "--json")
+    assert refused.code == 1, refused.said
+    assert "is defined otherwise" in refused.json["error"]
+    assert f"lk route switch {ROUTE}" in refused.json["todo"]
+    taken = split_log.lk("route", "switch", ROUTE, "--json").ok().json
+    cut = route_runs.history(split_log.settings, ROUTE).tenures[-1].since
+    split_log.rules.append(({(t, p): end for t, p, end in cut.ends}, 400))
+    assert split_log.lk("route", "switch", ROUTE, "--json").ok().json["run"] == taken["run"]
+    split_log.send(60)
+    split_log.settle()
+    split_log.check()
+
+
+def test_a_paused_process_that_wakes_after_a_handover_copies_nothing(split_log: Split) -> None:
+    """It stood still before its commit; its transaction is fenced, and its tenure over."""
+    split_log.lk("route", "stop", ROUTE, "--json").ok()
+    split_log.send(60)
+    old = split_log.owner
+    split_log.lk("route", "start", ROUTE, "--json", fault="route.1_before_commit:pause")
+    worker, known = split_log.paused("route.1_before_commit"), background.alive(split_log.settings, old)
+    assert known
+    # As if it ran on another machine: nobody here can stop it.
+    processes.state_file(split_log.settings, background.name(old)).unlink()
+    split_log.define(500)
+    taken = split_log.lk("route", "switch", ROUTE, "--json").ok().json
+    assert taken["run"] != old
+    cut = route_runs.history(split_log.settings, ROUTE).tenures[-1].since
+    split_log.rules.append(({(t, p): end for t, p, end in cut.ends}, 500))
+    split_log.settle()
+    split_log.check()
+    group = os.getpgid(worker)
+
+    def ended() -> None:
+        """The task beside it may have been about to stop them all at the same point, and then does so when it wakes."""
+        with suppress(ProcessLookupError):
+            os.killpg(group, signal.SIGCONT)
+        assert not psutil.pid_exists(known.pid) or psutil.Process(known.pid).status() == psutil.STATUS_ZOMBIE
+
+    eventually(split_log.settings, 60, ended)
+    assert "another process has taken over" in split_log.lk("logs", background.name(old)).ok().out
+    split_log.send(60)
+    split_log.settle()
+    split_log.check()
+
+
+def test_a_planted_second_copy_is_seen(split_log: Split) -> None:
+    """The checker itself: a copy twice, one that is missing, and one in the wrong output."""
+    found = committed_records.copies(split_log.settings, OUTPUTS)
+    place, rows = next(iter(found["log_high"].items()))
+    for wrong in ([*rows, rows[-1]], rows[:-1], [*rows[:-1], (rows[-1][0], rows[0][1])]):
+        with pytest.raises(AssertionError, match="log_high"):
+            split_log.check_copies(found | {"log_high": found["log_high"] | {place: wrong}})
+
+
+def test_a_truncated_log_is_refused_by_name_and_range(split_log: Split) -> None:
+    """The last of these tests, as the log has a gap from here on."""
+    split_log.lk("route", "stop", ROUTE, "--json").ok()
+    begin = split_log.log.ends["service_log", 1]
+    split_log.send(60)
+    end, before = split_log.log.ends["service_log", 1], kafka_admin.ends(split_log.settings, OUTPUTS)
+    assert end > begin
+    truncate(split_log.settings, "service_log", 1, end)
+    refused = split_log.lk("route", "start", ROUTE, "--json")
+    assert refused.code == 1, refused.said
+    assert f"no longer in the log: service_log, partition 1, offsets {begin} to {end}" in refused.json["error"]
+    assert kafka_admin.ends(split_log.settings, OUTPUTS) == before
+    (state,) = [one for one in split_log.lk("route", "status", "--json").ok().json if one["role"] == "owner"]
+    assert state["phase"] == "failed"

@@ -1,0 +1,40 @@
+"""The one instance of the switch tests; its log and its history grow from test to test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+from infra.control import run_roles
+from infra.local import stack
+from tests.conftest import fresh_settings
+from tests.support import world as worlds
+from tests.support.load import mixed
+from tests.support.world import World
+
+
+@pytest.fixture(scope="package")
+def world(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[World]:
+    """Servers up, a run that serves with a build, and some records; stopped and gone after the last test."""
+    folder = tmp_path_factory.mktemp("switch")
+    settings = fresh_settings(folder / "data").model_copy(update={"fold_epochs": 4})
+    made = worlds.make(settings, folder)
+    try:
+        made.start_speed()
+        made.send(mixed(seed=1, count=300))
+        made.settle()
+        made.here("batch", "--json").ok()
+        yield made
+    finally:
+        stack.down(made.settings)
+
+
+@pytest.fixture(autouse=True)
+def _idle_runs_end(world: World) -> Iterator[None]:
+    """Runs that neither serve nor would are retired after each test: each is a process that follows the log."""
+    yield
+    for run, role in run_roles.roles(world.settings).items():
+        if role == "idle":
+            world.here("retire", run, "--json").ok()

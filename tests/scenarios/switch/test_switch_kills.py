@@ -1,0 +1,89 @@
+"""A switch killed at every step of replay, proof and promotion: nothing served changes, the same command mends it."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from core.identifiers import Name
+from infra.control import comparisons, run_roles, runs
+from speed.process import background
+from tests.support.load import mixed
+from tests.support.waiting import eventually
+from tests.support.world import World
+
+# Of several views, the second: the first is done by then.
+REPLAYING = (
+    "speed.3_before_view:2",
+    "speed.4_after_views",
+    "speed.5_after_manifest",
+    "speed.6_after_group",
+)
+PROVING = ("replay.2_before_compare", "replay.3_in_compare:2", "replay.4_before_switch")
+PROMOTING = (
+    "serving.0_before_intent",
+    "serving.1_after_intent",
+    "serving.2_between_views:2",
+    "serving.3_before_done",
+    "serving.4_after_done",
+)
+
+
+def test_a_switch_killed_at_every_step_is_finished_by_the_same_command(world: World) -> None:
+    world.running()
+    world.send(mixed(seed=60, count=120))
+    world.settle()
+    world.serve_lambda()
+    served, known = world.pieces.served(), runs.runs(world.settings)
+    ended = world.lk("switch", "kappa", "--json", fault="speed.0_before_epoch:kill")
+    assert (ended.code, "died" in ended.out) == (1, True), ended.said
+    world.take_proof("speed.0_before_epoch")
+    (replay,) = [run for run in runs.runs(world.settings) if run not in known]
+    for seed, fault in enumerate(REPLAYING, 61):
+        world.send(mixed(seed=seed, count=20))  # so that there is an epoch to die in
+        world.lk("replay", "start", "--json", fault=f"{fault}:kill")
+        died(world, replay.id, fault)
+        assert world.pieces.served() == served, f"{fault} changed what is served"
+    for fault in PROVING:
+        killed(world, fault)
+        assert world.pieces.served() == served, f"{fault} changed what is served"
+        assert run_roles.roles(world.settings)[replay.id] == "replay"
+    assert {one.equal for one in comparisons.newest(world.settings, replay.id).values()} == {True}
+    for fault in PROMOTING:
+        killed(world, fault)
+        world.settle_all()
+        world.check(healthy=False)
+    assert {pin.run for pin in world.publication.pins.values()} == {replay.id}
+    assert world.lk("switch", "kappa", "--json").ok().json["already"] is True
+    assert [run for run in runs.runs(world.settings) if run not in known] == [replay]
+    world.settle_all()
+    world.check()
+
+
+@pytest.mark.parametrize("fault", ["serving.1_after_intent", "serving.2_between_views:2", "serving.3_before_done"])
+def test_a_rollback_killed_at_any_step_is_finished_by_any_command(world: World, fault: str) -> None:
+    before = world.publication
+    ended = world.lk("rollback", "--json", fault=f"{fault}:kill")
+    assert ended.code == -signal.SIGKILL, ended.said
+    world.take_proof(fault.partition(":")[0])
+    world.here("up", "--json").ok()
+    world.settle_all()
+    world.check()
+    assert world.publication.seq >= before.seq
+
+
+def killed(world: World, fault: str) -> None:
+    ended = world.lk("switch", "kappa", "--json", fault=f"{fault}:kill")
+    assert ended.code == -signal.SIGKILL, ended.said
+    world.take_proof(fault.partition(":")[0])
+
+
+def died(world: World, run: Name, fault: str) -> None:
+    world.wait_for_proof(fault.partition(":")[0])
+    assert world.take_proof(fault.partition(":")[0]).startswith("kill ")
+
+    def gone() -> None:
+        assert background.alive(world.settings, run) is None
+
+    eventually(world.settings, 60, gone)

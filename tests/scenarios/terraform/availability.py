@@ -1,0 +1,58 @@
+"""Whether terraform, its provider and checkov are here. `python -m tests.scenarios.terraform.availability` says so.
+
+The provider is looked for in $TF_PLUGIN_DIR and in terraform's own and other usual folders of providers; where it is in
+none of them, `terraform init` may bring it as it is configured to: from a mirror or the registry.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+from infra.project_files import ROOT
+
+TERRAFORM = ROOT / "terraform"
+CLOUD = ROOT / ".venv-cloud" / "bin"  # made by the Makefile where terraform is
+PROVIDER = "registry.terraform.io/hashicorp/aws"
+
+
+def version() -> str:
+    """The pinned version of the provider."""
+    found = re.search(r'version = "([0-9.]+)"', (TERRAFORM / "versions.tf").read_text("utf-8"))
+    assert found
+    return found[1]
+
+
+def plugins() -> Path | None:
+    """A folder of providers that has the pinned one."""
+    named = [Path(os.environ["TF_PLUGIN_DIR"])] if os.environ.get("TF_PLUGIN_DIR") else []
+    usual = [
+        Path.home() / ".terraform.d/plugins",
+        *(Path(root) / "terraform/plugins" for root in ("/usr/local/share", "/usr/share")),
+        *sorted(found.parent for found in Path("/opt").glob("*/registry.terraform.io")),
+    ]
+    return next((each for each in (*named, *usual) if (each / PROVIDER / version()).is_dir()), None)
+
+
+def missing_terraform() -> str | None:
+    """Why tests that need terraform cannot run; None when they can, or when only `terraform init` can tell."""
+    return None if shutil.which("terraform") else "terraform was not found in PATH: install 1.11 or newer"
+
+
+def missing_checkov() -> str | None:
+    """Why tests that need checkov cannot run."""
+    there = (CLOUD / "checkov").exists()
+    return None if there else "checkov was not set up: `make cloud` does it where terraform is installed"
+
+
+if __name__ == "__main__":
+    if reason := missing_terraform():
+        print(f"NOT RUN: tests/scenarios/terraform ({reason})")
+    elif reason := missing_checkov():
+        print(f"NOT RUN: tests/scenarios/terraform/test_checkov.py ({reason})")
+    elif plugins() is None:
+        print(
+            f"tests/scenarios/terraform: no folder here has {PROVIDER} {version()}; not run unless `terraform init` got it itself"
+        )

@@ -1,0 +1,39 @@
+"""Where terraform is missing it is said, and a provider is found by its place."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from infra.project_files import ROOT
+from tests.scenarios.terraform.availability import PROVIDER, plugins, version
+
+
+def test_what_is_not_run_is_said(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.scenarios.terraform.availability"],
+        cwd=ROOT,
+        env={**os.environ, "PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert (
+        done.stdout == "NOT RUN: tests/scenarios/terraform (terraform was not found in PATH: install 1.11 or newer)\n"
+    )
+
+
+def test_a_named_folder_of_providers_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / PROVIDER / version()).mkdir(parents=True)
+    monkeypatch.setenv("TF_PLUGIN_DIR", str(tmp_path))
+    assert plugins() == tmp_path
+
+
+def test_a_folder_with_another_version_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / PROVIDER / "1.0.0").mkdir(parents=True)
+    monkeypatch.setenv("TF_PLUGIN_DIR", str(tmp_path))
+    assert plugins() != tmp_path

@@ -1,0 +1,47 @@
+"""What is written into documents by a program is current: tables of inputs and outputs, and costs."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from decimal import Decimal
+
+import pytest
+
+from infra.project_files import ROOT
+from infra.settings import Settings
+from tests.scenarios.terraform.availability import CLOUD, TERRAFORM, missing_checkov
+
+
+@pytest.mark.skipif(missing_checkov() is not None, reason=f"not run, python-hcl2 comes with it: {missing_checkov()}")
+def test_the_tables_of_inputs_and_outputs_are_current() -> None:
+    readmes = [TERRAFORM / "README.md", *sorted(TERRAFORM.glob("modules/*/README.md"))]
+    assert len(readmes) == 9
+    done = subprocess.run([CLOUD / "python", TERRAFORM / "tables.py", "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "| `brokers` |" in (TERRAFORM / "modules" / "msk" / "README.md").read_text("utf-8")
+
+
+def test_the_costs_are_current() -> None:
+    done = subprocess.run([sys.executable, TERRAFORM / "costs.py", "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_product_is_price_times_quantity_and_every_sum_a_sum() -> None:
+    """Computed again from what the page says, with what it rounds allowed for."""
+    page = (ROOT / "docs" / "cloud.md").read_text("utf-8")
+    tables = re.findall(r"\n\*\*(dev|prod)\*\*.*?\n\n(.*?)\| \*\*sum\*\* .*?\*\*([\d,]+)\*\*", page, re.S)
+    assert [name for name, _, _ in tables] == ["dev", "prod"]
+    for _, rows, total in tables:
+        found = re.findall(r"^\| .+? \| .+? \| ([\d.]+) \| .+? \| ([\d,]+) \| ([\d,]+) \|$", rows, re.M)
+        assert len(found) == 18
+        cells = [tuple(Decimal(cell.replace(",", "")) for cell in row) for row in found]
+        assert [row for row in cells if abs(row[0] * row[1] - row[2]) > Decimal("0.5") + row[0] / 2] == []
+        assert sum(row[2] for row in cells) == Decimal(total.replace(",", ""))
+
+
+def test_lk_knows_every_setting_that_terraform_writes() -> None:
+    written = re.findall(r"^(\w+) = ", (TERRAFORM / "lk.toml.tftpl").read_text("utf-8"), re.M)
+    assert {"bootstrap", "lake", "trino_host"} <= set(written)
+    assert [name for name in written if name not in Settings.model_fields] == []

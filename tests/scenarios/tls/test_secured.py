@@ -1,0 +1,152 @@
+"""Kafka over TLS with SCRAM: from `produce` to what is served, and a password that is nowhere but in its file."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import pytest
+
+from infra.local import stack
+from infra.settings import LOOPBACK, Settings
+from infra.settings.sources import load
+from tests.conftest import free_ports, fresh_settings
+from tests.support import secured
+from tests.support.command import Done, lk, write_config
+from tests.support.kafka_log import Log
+from tests.support.oracle import view_oracle
+from tests.support.waiting import eventually
+
+PASSWORD = 'qu"ote\\d-pass-word'  # as awkward in Java's login configuration as they come
+USER = "speed"
+EVENTS = {"spark.eventLog.enabled": "true", "spark.eventLog.compress": "false"}
+
+
+@dataclass(frozen=True)
+class Secured:
+    """An instance whose Kafka asks for a password, and the broker's own."""
+
+    settings: Settings
+    broker: Settings
+    config: Path
+
+    def lk(self, *words: str) -> Done:
+        return lk(self.config, *words)
+
+
+@pytest.fixture(scope="module")
+def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
+    folder = tmp_path_factory.mktemp("secured")
+    broker = fresh_settings(folder / "broker").model_copy(update={"trino_host": LOOPBACK})
+    port, trino = free_ports(2)
+    (folder / "password").write_text(f"{PASSWORD}\n", "utf-8")
+    broker.run_dir.mkdir(parents=True)
+    try:
+        ca = secured.start(broker, port, USER, PASSWORD)
+        config = write_config(
+            folder / "lk.toml",
+            {
+                "data": str(folder / "data"),
+                "bootstrap": f"{LOOPBACK}:{port}",
+                "kafka_security": "sasl_ssl",
+                "kafka_user": USER,
+                "kafka_password_file": str(folder / "password"),
+                "kafka_ca": str(ca),
+                "trino_port": trino,
+                # What Spark's own pages would show of a job is then in a file.
+                "spark_conf": json.dumps(EVENTS | {"spark.eventLog.dir": f"file://{folder}/data/logs"}),
+            },
+        )
+        stack.up(load(config))
+        yield Secured(load(config), broker, config)
+    finally:
+        stack.down(Settings(data=folder / "data"))
+        stack.down(broker)
+
+
+def content(path: Path) -> bytes:
+    """Nothing for what is no file, or none any more: a running job takes its own away."""
+    try:
+        return path.read_bytes() if path.is_file() else b""
+    except FileNotFoundError:
+        return b""
+
+
+def leaks(folder: Path, secret: str) -> list[str]:
+    """Where a secret is, as it is or as a configuration would write it: files, and arguments of our processes."""
+    forms = [form.encode() for form in (secret, secret.replace("\\", "\\\\").replace('"', '\\"'), "pass-word")]
+    found = [str(path) for path in sorted(folder.rglob("*")) if any(form in content(path) for form in forms)]
+    running = [p for p in psutil.process_iter(["cmdline"]) if str(folder) in " ".join(p.info["cmdline"] or [])]
+    told = [" ".join(process.info["cmdline"]) for process in running]
+    return found + [line for line in told if any(form.decode() in line for form in forms)]
+
+
+def test_records_go_from_produce_to_what_is_served(instance: Secured) -> None:
+    applied = instance.lk("topics", "apply", "--json").ok().json
+    assert [one["done"] for one in applied] == ["made", "made"]
+    instance.lk("produce", "trades", "--seed", "7", "--count", "500", "--start", "2026-03-14T12:00:00", "--json").ok()
+    instance.lk("speed", "start", "--json").ok()
+    log = Log(instance.settings, ["trades"])
+    wanted = view_oracle.expected("trades_by_day", log.read())
+    assert len(log.records) == 500
+
+    def served() -> None:
+        rows = instance.lk("show", "trades_by_day", "--json").ok().json
+        assert [(row["ticker"], row["trades"]) for row in rows] == [
+            (key[0], cells["trades"]) for key, cells in sorted(wanted.items())
+        ]
+
+    eventually(instance.settings, 120, served)
+    status = instance.lk("status", "--json")
+    assert status.code == 0, status.said
+    instance.lk("claim", "--json").ok()
+    instance.lk("land", "--json").ok()
+    assert "pass-word" not in status.out + status.err
+    data = instance.settings.data
+    assert list(data.glob("logs/*speed-*"))
+    events = [path for path in data.glob("logs/eventlog*/*") if b"SQLExecutionStart" in path.read_bytes()]
+    assert events, "Spark's event log, which is what its pages show, has no query"
+    assert leaks(data, PASSWORD) == []
+    (data / "planted").write_text(f"password={PASSWORD}", "utf-8")
+    assert leaks(data, PASSWORD) == [str(data / "planted")]
+    instance.lk("speed", "stop", "--json").ok()
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"kafka_password_file": "wrong-pass-word"}, "Authentication failed"),
+        ({"kafka_ca": "another CA"}, "certificate verify failed"),
+    ],
+)
+def test_who_is_not_trusted_is_refused_in_words(
+    instance: Secured, tmp_path: Path, changed: dict[str, str], says: str
+) -> None:
+    values = {key: getattr(instance.settings, key) for key in ("bootstrap", "kafka_user", "kafka_security")}
+    values |= {key: str(getattr(instance.settings, key)) for key in ("kafka_password_file", "kafka_ca", "data")}
+    for key, text in changed.items():
+        file = tmp_path / key
+        file.write_text(_another_ca(tmp_path) if key == "kafka_ca" else text, "utf-8")
+        values[key] = str(file)
+    done = lk(write_config(tmp_path / "lk.toml", values), "produce", "trades", "--seed", "1", "--count", "1", "--json")
+    assert (done.code, says in done.json["error"]) == (1, True), done.said
+    assert "kafka_password_file" in done.json["todo"]
+    assert "pass-word" not in done.said
+
+
+def _another_ca(folder: Path) -> str:
+    return secured.certificates(folder)[0].read_text("utf-8")
+
+
+def test_without_a_password_nothing_is_tried(instance: Secured, tmp_path: Path) -> None:
+    nowhere = {"kafka_password_file": str(tmp_path / "none")}
+    values = {"bootstrap": instance.settings.bootstrap, "kafka_user": USER, "kafka_security": "sasl_ssl"}
+    done = lk(write_config(tmp_path / "a.toml", values | nowhere), "topics", "apply", "--json")
+    assert (done.code, "cannot be read" in done.json["error"]) == (1, True), done.said
+    done = lk(write_config(tmp_path / "b.toml", values), "topics", "apply", "--json")
+    assert (done.code, done.json["where"]) == (1, "LK_KAFKA_PASSWORD"), done.said
+    assert "LK_KAFKA_PASSWORD" not in os.environ

@@ -1,0 +1,163 @@
+"""Mistakes in the SQL of topics and views: found before any data is, with file and line."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from core.catalog import Catalog
+from core.identifiers import Name
+from core.view import Fresh, Total
+from infra.definitions.check_sql import shown_sql, sql_mistakes
+from infra.definitions.definition_files import load, spark_problems
+from infra.project_files import ROOT
+from infra.settings import Settings
+
+TOPIC = """
+from core.topic import Field, Json, Rule, Topic, Version
+
+TOPIC = Topic(
+    "songs",
+    event_time="at",
+    format=Json((Version(1, ("title", "at", "plays")), Version(2, ("name", "at", "plays"), {"title": "trim(name)"}))),
+    fields=(
+        Field("title", pattern="[a-z]+"),
+        Field("at", "timestamp", time_format="yyyy-MM-dd"),
+        Field("plays", "bigint", required=False, maximum="1000000"),
+        Field("price", "decimal(10,2)", required=False),
+    ),
+    rules=(Rule("sane", "plays <= 1000000 or plays is null"),),
+)
+"""
+VIEW = """
+from core.measures import Count, Latest, Min, Sum
+from core.view import Check, Explode, Key, Rollup, Window
+
+VIEW = Rollup(
+    "plays",
+    ("songs",),
+    keys=(Key("word", "word"),),
+    explode=Explode("word", "split(title, ' ')"),
+    where="plays > 0",
+    measures=(
+        Count("songs", "length(word) > 3"),
+        Sum("plays", "plays"),
+        Min("cheapest", "price", type="decimal(10,2)"),
+        Latest("newest", "title"),
+    ),
+    window=Window("day", 86_400_000),
+    checks=(Check("some", "songs > 0"),),
+)
+"""
+
+
+def found(spark: SparkSession, folder: Path, topic: str = TOPIC, view: str = VIEW) -> list[tuple[str, int, str]]:
+    (folder / "songs.py").write_text(topic)
+    (folder / "plays.py").write_text(view)
+    everything = load(Settings(views=(folder,)))
+    topic_, view_ = everything.topic("songs"), everything.view("plays")
+    mine = Catalog({Name("songs"): topic_}, {Name("plays"): view_}, everything.files)
+    problems = spark_problems(spark, mine)
+    return [(Path(p.file).name, p.line, p.text) for p in problems]
+
+
+def test_no_mistakes(spark: SparkSession, tmp_path: Path) -> None:
+    assert found(spark, tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "text"),
+    [
+        ('"[a-z]+"', '"[a-z"', 9, "pattern: "),
+        ('"yyyy-MM-dd"', '"yyyy-bb"', 10, "time_format: "),
+        ("trim(name)", "trim(nme)", 7, "upcast of title: [UNRESOLVED_COLUMN"),
+        ("trim(name)", "trim(name", 7, "upcast of title: [PARSE_SYNTAX_ERROR"),
+        ("trim(name)", "length(name)", 7, "upcast of title: must be a string, is int"),
+        ("trim(name)", "cast(cast(name as int) as string)", 7, "upcast of title: fails for extreme values: "),
+        ("plays <= 1000000 or plays is null", "plays + 1", 14, "must be a boolean, is bigint"),
+        ("plays <= 1000000 or plays is null", "1 / plays > 0 and clap", 14, "[UNRESOLVED_COLUMN"),
+        ("plays <= 1000000 or plays is null", "plays * plays > 0", 14, "fails for extreme values: "),
+        ("plays <= 1000000 or plays is null", "at < now()", 14, "gives another result each time"),
+    ],
+)
+def test_mistakes_of_a_topic(spark: SparkSession, tmp_path: Path, old: str, new: str, line: int, text: str) -> None:
+    assert old in TOPIC
+    said = found(spark, tmp_path, topic=TOPIC.replace(old, new))
+    assert [at for at in said if at[2].startswith(text)] == [("songs.py", line, said[0][2])], said
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "text"),
+    [
+        ('Key("word", "word")', 'Key("word", "wrd")', 8, "[UNRESOLVED_COLUMN"),
+        ('Key("word", "word")', 'Key("word", "word", "bigint")', 8, "is string, declared bigint"),
+        ("split(title, ' ')", "title", 9, "must be an array, is string"),
+        ('where="plays > 0"', 'where="plays"', 5, "where: must be a boolean, is bigint"),
+        ('"length(word) > 3"', '"length(word)"', 12, "must be a boolean, is int"),
+        ('Sum("plays", "plays")', 'Sum("plays", "price")', 13, "has 2 decimal places, declared scale 0"),
+        ('Sum("plays", "plays")', 'Sum("plays", "sqrt(plays)")', 13, "must be an integer or a decimal, is double"),
+        ('Sum("plays", "plays")', 'Sum("plays", "plays *")', 13, "[PARSE_SYNTAX_ERROR"),
+        ('Sum("plays", "plays")', 'Sum("plays", "plays * 10000000000000")', 13, "fails for extreme values: "),
+        ('Sum("plays", "plays")', 'Sum("plays", "cast(100 * rand() as int)")', 13, "gives another result each time"),
+        (
+            '"price", type="decimal(10,2)"',
+            '"price", type="decimal(10,1)"',
+            14,
+            "is decimal(10,2), declared decimal(10,1)",
+        ),
+        ('Latest("newest", "title")', 'Latest("newest", "plays")', 15, "is bigint, declared string"),
+        ('Check("some", "songs > 0")', 'Check("some", "song > 0")', 18, "[UNRESOLVED_COLUMN"),
+        ('Check("some", "songs > 0")', 'Check("some", "plays")', 18, "must be a boolean, is decimal(38,0)"),
+    ],
+)
+def test_mistakes_of_a_view(spark: SparkSession, tmp_path: Path, old: str, new: str, line: int, text: str) -> None:
+    assert old in VIEW
+    said = found(spark, tmp_path, view=VIEW.replace(old, new))
+    assert [at for at in said if at[2].startswith(text)] == [("plays.py", line, said[0][2])], said
+
+
+@pytest.mark.parametrize(
+    ("check", "text"),
+    [
+        (Total("t", "sum(requests) div 2", "traffic_by_hour", "sum(requests)"), ""),
+        (Total("t", "sum(request)", "traffic_by_hour", "sum(requests)"), "[UNRESOLVED_COLUMN"),
+        (Total("t", "sum(requests)", "traffic_by_hour", "sum(requests) / 2"), "is double, which does not add up"),
+        (Total("t", "sum(requests)", "traffic_by_hour", "sum(errors)"), "[UNRESOLVED_COLUMN"),
+        (Total("t", "requests", "traffic_by_hour", "sum(requests)"), "[MISSING_GROUP_BY"),
+        (Fresh("f", "max(last_seen)", 1_000), ""),
+        (Fresh("f", "max(requests)", 1_000), "must be a time, is bigint"),
+    ],
+)
+def test_mistakes_of_totals_and_freshness(spark: SparkSession, check: Total | Fresh, text: str) -> None:
+    known = load(Settings())
+    view = replace(known.view("traffic_by_path"), checks=(check,))
+    said = [one.text for one in sql_mistakes(spark, view, known)]
+    assert [one.startswith(text) for one in said] == ([True] if text else []), said
+
+
+def test_this_projects_own_sql_has_no_mistakes(spark: SparkSession) -> None:
+    assert spark_problems(spark, load(Settings())) == []
+
+
+def test_what_trino_is_asked_about_presentation() -> None:
+    view = load(Settings()).view("traffic_by_hour")
+    assert shown_sql(view) == {
+        "bytes_mean": "EXPLAIN (TYPE VALIDATE) SELECT cast(bytes as decimal(38,2)) / nullif(sized, 0) FROM "
+        '(SELECT CAST(NULL AS varchar) AS "status_class", CAST(NULL AS timestamp(3) with time zone) AS "hour", '
+        'CAST(NULL AS bigint) AS "requests", CAST(NULL AS decimal(38,0)) AS "bytes", CAST(NULL AS bigint) AS "sized", '
+        'CAST(NULL AS bigint) AS "_rows")'
+    }
+
+
+def test_the_examples_of_the_documentation_have_no_mistakes(spark: SparkSession, tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "add-a-view.md").read_text()
+    for name, text in re.findall(r"```python file=(\S+)\n(.*?)```", page, re.DOTALL):
+        (tmp_path / name).write_text(text)
+    everything = load(Settings(views=(tmp_path,)))
+    topic, view = everything.topic("songs"), everything.view("plays_by_word")
+    mine = Catalog({Name("songs"): topic}, {Name("plays_by_word"): view}, everything.files)
+    assert spark_problems(spark, mine) == []

@@ -1,0 +1,251 @@
+"""Great Expectations asks the gate's questions: each kind of bad candidate is found, and what crashes refuses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from core.checks import AnyCheck
+from core.decoding.decode import decode
+from core.gate_checks import Answer, Ledger, Question, refusals, rule_names, topic_suite, view_suite
+from core.measures import Count, Sum
+from core.topic import Field, Json, Topic, Version
+from core.view import Check, Fresh, Key, Keyed, Result, Rollup, Total, View
+from infra.quality.expectations import Suite, ask, opened, repeated, write_pages
+from infra.quality.html_pages import Page, finish
+from tests.support.frames import from_kafka
+from tests.support.oracle.view_oracle import Record
+
+NOW = datetime(2026, 1, 2, tzinfo=UTC)
+SALES = Rollup(
+    "sales",
+    ("trades",),
+    keys=(Key("shop", "shop"), Key("day", "day", "bigint")),
+    measures=(Count("n"), Sum("volume", "size")),
+    checks=(Check("some", "n > 0"), Check("small", "volume < 100", severity="warning")),
+)
+COLUMNS = "shop string, day bigint, n bigint, volume decimal(38,0), _rows bigint"
+Row = tuple[str | None, int, int, int | None, int]
+ROWS: list[Row] = [("a", 1, 3, 30, 3), ("a", 2, 1, 1, 1), ("b", 1, 2, 7, 2), (None, 1, 5, 50, 5)]
+TOPIC = Topic("trades", Json((Version(1, ("a", "b")),)), (Field("a", "bigint"), Field("b")), key="a")
+LEDGER = Ledger(written=4, expected=11, used=None, good={"trades": 11}, problems=(), before=4, claimed_at=NOW)
+
+
+def frame(spark: SparkSession, rows: list[Row]) -> DataFrame:
+    made = [(shop, day, n, None if volume is None else Decimal(volume), m) for shop, day, n, volume, m in rows]
+    return spark.createDataFrame(made, COLUMNS)
+
+
+def asked(folder: Path, name: str, rows: DataFrame, suite: tuple[Question, ...], **views: DataFrame) -> list[Answer]:
+    with opened(views, folder / "gate.log") as context:
+        return ask(Suite(name, rows, suite), context, "b000001")
+
+
+def verdict(
+    spark: SparkSession, folder: Path, view: View = SALES, rows: list[Row] = ROWS, ledger: Ledger = LEDGER
+) -> list[str]:
+    """The checks for which a build is refused."""
+    suite = view_suite(view, ledger, [view.name])
+    found = asked(folder, view.name, frame(spark, rows), suite)
+    return [reason.split(":")[0] for reason in refusals(suite, found)]
+
+
+def with_checks(*checks: AnyCheck) -> Rollup:
+    return replace(SALES, checks=checks)
+
+
+def test_a_good_candidate_passes_with_an_answer_to_every_question(spark: SparkSession, tmp_path: Path) -> None:
+    suite = view_suite(SALES, LEDGER, ["sales"])
+    found = asked(tmp_path, "sales", frame(spark, ROWS), suite)
+    assert sorted((a.check, a.success, a.found, a.wanted, a.crash) for a in found) == [
+        ("complete", True, "0", "0", ""),
+        ("control_total", True, "11", "11", ""),
+        ("not_empty", True, "4", "1", ""),
+        ("not_fewer_rows", True, "4", "4", ""),
+        ("small", True, "0", "0", ""),
+        ("some", True, "0", "0", ""),
+        ("unique_keys", True, "0", "0", ""),
+        ("well_formed", True, "0", "0", ""),
+        ("written", True, "4", "4", ""),
+    ]
+    assert refusals(suite, found) == ()
+
+
+@pytest.mark.parametrize(
+    ("rows", "ledger", "wanted"),
+    [
+        ([*ROWS[:3], (None, 1, 0, 50, 5)], LEDGER, ["some"]),
+        ([*ROWS[:3], (None, 1, 5, None, 5)], LEDGER, []),
+        ([*ROWS[:3], (None, 1, 5, 100, 5)], LEDGER, []),
+        ([*ROWS[1:], ROWS[1]], replace(LEDGER, expected=9), ["unique_keys"]),
+        ([*ROWS[:2], *ROWS[3:], ROWS[3]], replace(LEDGER, expected=14), ["unique_keys"]),
+        (ROWS[1:], LEDGER, ["written", "control_total", "not_fewer_rows"]),
+        (ROWS[1:], replace(LEDGER, written=3, expected=8), ["not_fewer_rows"]),
+        ([*ROWS[:3], (None, 1, 5, 50, 0)], replace(LEDGER, expected=6), ["well_formed"]),
+        ([], LEDGER, ["written", "not_empty", "control_total", "not_fewer_rows"]),
+        ([], replace(LEDGER, written=0, expected=0, before=None), ["not_empty"]),
+        ([], replace(LEDGER, written=0, expected=0, before=None, good={"trades": 0}), []),
+        (ROWS, replace(LEDGER, problems=("trades/0: 12 offsets, 11 decoded",)), ["complete"]),
+    ],
+    ids=[
+        "one row broken",
+        "null breaks a warning",
+        "a warning that fails",
+        "a key twice",
+        "a null key twice",
+        "a row missing",
+        "a row fewer than before",
+        "a row of no event",
+        "empty",
+        "empty with good records",
+        "empty as the log is",
+        "a record missing",
+    ],
+)
+def test_each_bad_candidate_is_refused_by_name(
+    spark: SparkSession, tmp_path: Path, rows: list[Row], ledger: Ledger, wanted: list[str]
+) -> None:
+    assert verdict(spark, tmp_path, rows=rows, ledger=ledger) == wanted
+
+
+def test_checks_that_crash_refuse_warnings_too_and_the_others_are_known(spark: SparkSession, tmp_path: Path) -> None:
+    view = with_checks(
+        Check("crash", "1 / (n - n) > 0"),
+        Check("gone", "nothing > 0", "warning"),
+        Check("few", "n < 3"),
+        Check("fine", "n > 0"),
+    )
+    suite = view_suite(view, LEDGER, ["sales"])
+    found = {a.check: a for a in asked(tmp_path, "sales", frame(spark, ROWS), suite)}
+    assert "DIVIDE_BY_ZERO" in found["crash"].crash
+    assert "UNRESOLVED_COLUMN" in found["gone"].crash
+    assert (found["few"].found, found["few"].crash) == ("2", "")
+    assert (found["fine"].success, found["control_total"].success) == (True, True)
+    reasons = [reason.split(":")[0] for reason in refusals(suite, list(found.values()))]
+    assert reasons == ["crash (critical)", "gone (warning)", "few"]
+    assert "Traceback" in (tmp_path / "gate.log").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("check", "wanted"),
+    [
+        (Total("same", "sum(n)", "others", "sum(times) div 2"), []),
+        (Total("same", "sum(volume)", "others", "cast(sum(times) * 4 as decimal(38,2))"), []),
+        (Total("same", "sum(n)", "others", "sum(times)"), ["same"]),
+        (Total("same", "sum(n)", "others", "sum(nothing)"), ["same (critical)"]),
+        (Total("same", "sum(n)", "others", "sum(times)", "warning"), []),
+        (Total("same", "sum(n)", "others", "1 div (sum(times) - 22)", "warning"), ["same (warning)"]),
+        (Total("same", "sum(n)", "absent", "sum(times)"), []),
+        (Fresh("new", "timestamp_seconds(max(day) * 1767312000)", 86_400_000), []),
+        (Fresh("new", "timestamp_seconds(max(day))", 60_000), ["new"]),
+        (Fresh("new", "timestamp_seconds(max(day))", 60_000, "warning"), []),
+        (Fresh("new", "cast(null as timestamp)", 60_000), ["new"]),
+    ],
+    ids=[
+        "equal",
+        "equal at another scale",
+        "differ",
+        "crash",
+        "a warning",
+        "a warning that crashes",
+        "not in the build",
+        "new",
+        "stale",
+        "stale, a warning",
+        "no time",
+    ],
+)
+def test_totals_across_views_and_freshness(
+    spark: SparkSession, tmp_path: Path, check: AnyCheck, wanted: list[str]
+) -> None:
+    others = spark.createDataFrame([(10,), (12,)], "times bigint")
+    suite = view_suite(with_checks(check), LEDGER, ["sales", "others"])
+    found = asked(tmp_path, "sales", frame(spark, ROWS), suite, others=others)
+    assert [reason.split(":")[0] for reason in refusals(suite, found)] == wanted
+
+
+def test_a_keyed_view_promises_a_key_in_every_row_and_one_count_for_each(spark: SparkSession, tmp_path: Path) -> None:
+    view = Keyed("gaps", ("trades",), keys=(Key("shop", "shop"),), results=(Result("n", "bigint"),), query="{trades}")
+    ledger = replace(LEDGER, expected=9, used=9)
+    columns = "shop string, n bigint, _segment bigint, _rows bigint"
+    good: list[Any] = [("a", 1, 0, 1), ("a", 1, 0, 1), ("b", 2, 0, 1), ("b", 3, 0, 1)]
+
+    def found(rows: list[Any], ledger: Ledger = ledger) -> list[str]:
+        suite = view_suite(view, ledger, ["gaps"])
+        answers = asked(tmp_path, "gaps", spark.createDataFrame(rows, columns), suite)
+        return [reason.split(":")[0] for reason in refusals(suite, answers)]
+
+    assert found(good) == []
+    assert found([*good[:3], (None, 3, 0, 1)]) == ["well_formed"]
+    assert found([*good[:3], ("b", 3, 0, 2)]) == ["well_formed"]
+    assert found(good, replace(ledger, used=8)) == ["control_total"]
+    assert found(good[:3]) == ["written"]
+
+
+def test_broken_records_are_told_per_rule_and_refuse_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    rows = spark.createDataFrame(
+        [(None, 90), ("null_key", 4), ("field_a,field_b", 2), ("field_b", 1)], "_error string, records bigint"
+    )
+    suite = topic_suite(TOPIC, records=97, quarantined=7)
+    found = {a.check: a for a in asked(tmp_path, "topic:trades", rows, suite)}
+    assert {name: a.found for name, a in found.items() if a.found != "0"} == {
+        "control_total": "97",
+        "quarantined": "7",
+        "null_key": "4",
+        "field_a": "2",
+        "field_b": "3",
+    }
+    assert refusals(suite, list(found.values())) == ()
+    wrong = topic_suite(TOPIC, records=98, quarantined=6)
+    more = rows.union(spark.createDataFrame([("field_a,field_q", 1)], rows.schema))
+    answers = asked(tmp_path, "topic:trades", more, wrong)
+    assert [reason.split(":")[0] for reason in refusals(wrong, answers)] == ["quarantined", "known_rules"]
+
+
+def test_nothing_is_left_but_the_pages(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    rows = frame(spark, ROWS)
+    before: Mapping[str, Any] = {t.name: t for t in spark.catalog.listTables()}
+    with opened({"sales": rows}, tmp_path / "gate.log") as context:
+        ask(Suite("sales", rows, view_suite(with_checks(Check("few", "n < 3")), LEDGER, ["sales"])), context, "b000001")
+        write_pages(context, tmp_path / "pages")
+    page = finish(tmp_path / "pages", "Gate of b000001", [Page("sales", 8, ("few",))])
+    assert {t.name for t in spark.catalog.listTables()} == set(before)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["pages"]
+    (result,) = (page.parent / "validations").rglob("*.html")
+    text = result.read_text("utf-8")
+    assert "few" in text
+    assert "rows without: n &lt; 3" in text or "rows without: n < 3" in text
+    assert result.relative_to(page.parent).as_posix() in page.read_text("utf-8")
+    pages = [one for one in page.parent.rglob("*") if one.is_file()]
+    assert {one.suffix for one in pages} == {".html"}
+    assert [one.name for one in pages if re.search("://|<script", one.read_text("utf-8"))] == []  # nothing of the web
+    assert capfd.readouterr() == ("", "")
+
+
+def test_keys_that_come_twice_are_named(spark: SparkSession) -> None:
+    found = repeated(frame(spark, [*ROWS, ROWS[3], ROWS[0]]), ["shop", "day"]).collect()
+    assert sorted((row["shop"] or "", row["day"]) for row in found) == [("", 1), ("a", 1)]
+
+
+def test_every_rule_that_the_decoder_names_is_one_of_the_topics(spark: SparkSession) -> None:
+    values = [None, b"\xff", b"{", b"x" * 70_000, b'{"version": "9"}', b'{"a": "z", "b": "y"}', b'{"a": "1"}']
+    for topic in (TOPIC, replace(TOPIC, changelog=True)):
+        keys = [b"k", None, b"\xff"]
+        records = [Record("t", 0, n, 1_700_000_000_000, key, v) for n, (v, key) in enumerate(product(values, keys))]
+        rows = decode(topic, from_kafka(spark, records)).select("_error").collect()
+        named = {name for row in rows for name in (row["_error"] or "").split(",") if name}
+        assert len(named) > 4
+        assert named <= set(rule_names(topic))

@@ -1,0 +1,135 @@
+"""Keyed views: what a run holds after each epoch is what the oracle says, however the log is divided into epochs."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from pyspark.sql import DataFrame, SparkSession
+
+from core.catalog import Catalog
+from core.compute.combine import comparable, merged
+from core.compute.keyed import answer, source_rows
+from core.compute.keyed_events import packed
+from core.cut import Cut
+from core.decoding.decode import decode
+from core.identifiers import Name
+from core.view import Keyed
+from infra.control.runs import Run
+from infra.definitions.definition_files import load
+from infra.lake import delta, table_paths
+from infra.project_files import VIEWS
+from infra.settings import Settings
+from speed.epoch.keyed_units import Units, plan_units
+from speed.job import CONF
+from speed.tables import schemas
+from tests.conftest import fresh_settings
+from tests.support.frames import dicts, from_kafka
+from tests.support.oracle import program_oracle
+from tests.support.program_records import Event, logs, record
+
+CATALOG: Catalog = load(Settings(views=(VIEWS / "programs",)))
+KEYED = sorted(name for name, view in CATALOG.views.items() if isinstance(view, Keyed))
+
+few = settings(
+    max_examples=3,
+    deadline=None,
+    derandomize=True,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+
+
+@pytest.fixture(scope="module")
+def job(spark: SparkSession) -> SparkSession:
+    """A session with the settings of the speed job, whose plans are run again and again."""
+    own = spark.newSession()
+    for name in ("spark.sql.adaptive.enabled", "spark.sql.autoBroadcastJoinThreshold"):
+        own.conf.set(name, CONF[name])
+    return own
+
+
+def view_of(name: str) -> Keyed:
+    view = CATALOG.view(name)
+    assert isinstance(view, Keyed)
+    return view
+
+
+def decoded(spark: SparkSession, topic: str, events: Sequence[Event]) -> DataFrame:
+    return decode(CATALOG.topic(topic), from_kafka(spark, [record(e) for e in events if e["topic"] == topic]))
+
+
+def rows_of(view: Keyed, frame: DataFrame) -> list[program_oracle.Row]:
+    """Rows as often as they are there."""
+    names = [column.name for column in view.key_columns]
+    found = dicts(comparable(view, frame))
+    return [tuple(row[name] for name in names) for row in found for _ in range(row["_rows"])]
+
+
+def same(got: list[program_oracle.Row], wanted: list[program_oracle.Row]) -> None:
+    assert sorted(got, key=repr) == sorted(wanted, key=repr)
+
+
+def test_every_keyed_view_has_an_oracle() -> None:
+    assert sorted(program_oracle.KEYED) == KEYED
+
+
+@pytest.mark.parametrize("name", KEYED)
+@few
+@given(data=st.data())
+def test_a_keyed_view_is_what_the_oracle_says(spark: SparkSession, name: str, data: st.DataObject) -> None:
+    view = view_of(name)
+    log = data.draw(logs(*view.sources))
+    rows = {s: source_rows(view, CATALOG.topic(s), decoded(spark, s, log)) for s in view.sources}
+    same(rows_of(view, answer(view, rows)), program_oracle.rows(name, log))
+
+
+class OneRun:
+    """A run of one keyed view whose epochs are written step by step."""
+
+    def __init__(self, spark: SparkSession, folder: Path, view: Keyed) -> None:
+        self.spark, self.view, self.name = spark, view, Name(view.name)
+        self.settings = fresh_settings(folder)
+        self.run = Run(Name("r000001"), {self.name: CATALOG.digest(self.name)}, {}, {}, Cut())
+        delta.create(table_paths.events(self.settings, self.run.id, self.name), schemas.events_schema())
+        delta.create(table_paths.speed(self.settings, self.run.id, self.name), schemas.partial_schema(view))
+        self.units: Units = plan_units(spark, self.settings, CATALOG, self.run)
+
+    def epoch(self, number: int, events: Sequence[Event], *, small: bool) -> None:
+        new = pa.concat_tables(
+            packed(self.view, CATALOG.topic(s), decoded(self.spark, s, events)).toArrow() for s in self.view.sources
+        )
+        if not new.num_rows:
+            return
+        kept = table_paths.events(self.settings, self.run.id, self.name)
+        delta.append_once(kept, schemas.tagged(new, schemas.events_schema(), epoch=number), "events", number)
+        found = self.units.results(self.name, number, new if small else None)
+        assert isinstance(found, pa.Table) == small
+        rows = found if isinstance(found, pa.Table) else found.toArrow()
+        tagged = schemas.tagged(rows, schemas.partial_schema(self.view), first_epoch=number, last_epoch=number)
+        delta.append_once(table_paths.speed(self.settings, self.run.id, self.name), tagged, "rows", number)
+
+    def rows(self) -> list[program_oracle.Row]:
+        parts = self.spark.createDataFrame(delta.read(table_paths.speed(self.settings, self.run.id, self.name)))
+        return rows_of(self.view, merged(self.view, parts))
+
+
+@pytest.mark.parametrize("name", KEYED)
+@settings(few, max_examples=2)
+@given(data=st.data(), seed=st.integers(0, 2**32))
+def test_any_split_into_epochs_gives_the_same(
+    job: SparkSession, tmp_path_factory: pytest.TempPathFactory, name: str, data: st.DataObject, seed: int
+) -> None:
+    """Small epochs and big ones in any order; after each, the run holds what the oracle makes of the log so far."""
+    view, dice = view_of(name), random.Random(seed)
+    log = data.draw(logs(*view.sources))
+    ends = sorted(dice.sample(range(1, len(log)), 2))
+    run = OneRun(job, tmp_path_factory.mktemp("units"), view)
+    for number, (start, end) in enumerate(zip([0, *ends], [*ends, len(log)], strict=True)):
+        run.epoch(number, log[start:end], small=dice.random() < 0.7)
+        same(run.rows(), program_oracle.rows(name, log[:end]))

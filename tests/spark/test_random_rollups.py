@@ -1,0 +1,49 @@
+"""The rollups among the programs: parts of any split, added up, are what the oracle says."""
+
+from __future__ import annotations
+
+import random
+from functools import reduce
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyspark.sql import DataFrame, SparkSession
+
+from core.compute.combine import merged
+from core.compute.rollup import partial
+from core.view import Rollup
+from tests.spark.test_keyed import CATALOG, decoded, few, same
+from tests.support.frames import dicts, stored
+from tests.support.oracle import program_oracle
+from tests.support.program_records import logs
+
+ROLLUPS = sorted(program_oracle.ROLLUPS)
+
+
+def rows_of(view: Rollup, frame: DataFrame) -> list[program_oracle.Row]:
+    return [tuple(v for name, v in row.items() if not name.startswith("_")) for row in dicts(frame)]
+
+
+def test_every_rollup_among_the_programs_has_an_oracle() -> None:
+    own = {name for name, view in CATALOG.views.items() if isinstance(view, Rollup) and "programs" in file_of(name)}
+    assert own == {*ROLLUPS, "purchases_by_processing_time"}
+
+
+def file_of(name: str) -> str:
+    return CATALOG.files["view", name]
+
+
+@pytest.mark.parametrize("name", ROLLUPS)
+@few
+@given(data=st.data(), seed=st.integers(0, 2**32))
+def test_a_program_is_what_the_oracle_says(spark: SparkSession, name: str, data: st.DataObject, seed: int) -> None:
+    view = CATALOG.view(name)
+    assert isinstance(view, Rollup)
+    (source,) = view.sources
+    log, dice = data.draw(logs(source)), random.Random(seed)
+    epochs: list[list[program_oracle.Event]] = [[], [], []]
+    for event in log:
+        dice.choice(epochs).append(event)
+    parts = [stored(spark, partial(view, decoded(spark, source, epoch))) for epoch in epochs]
+    same(rows_of(view, merged(view, reduce(DataFrame.unionAll, parts))), program_oracle.rows(name, log))

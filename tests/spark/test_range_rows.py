@@ -1,0 +1,122 @@
+"""A rebuild of a range: what is in it comes from the events, all else from the base, and a difference is found."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as fn
+
+from batch.range_rebuild import prove
+from core.compute.range_rows import rebuilt, starts_around
+from core.compute.rollup import partial
+from core.decoding.decode import decode
+from core.errors import Refused
+from core.identifiers import Name
+from core.range_rebuild import Rebuild
+from core.view import Rollup
+from tests.support.frames import by_key, from_kafka, stored, stored_only
+from tests.support.oracle.view_oracle import Record, Rows, expected
+from tests.support.views import rollup
+from views.trade_stats import VIEW as TRADE_STATS
+from views.trades import TOPIC
+from views.trades_by_day import VIEW as TRADES_BY_DAY
+
+STATS, DAYS = rollup(TRADE_STATS), rollup(TRADES_BY_DAY)
+MIDNIGHT = datetime(2026, 3, 14, tzinfo=UTC)
+SECOND = timedelta(seconds=1)
+# From four seconds before midnight on, two in a second.
+RECORDS = [
+    Record(
+        "trades", n % 4, n // 4, 0, b"A", b'{"type":"bid","ticker":"A","price":%d,"size":1,"event_time":%d}' % (n, at)
+    )
+    for n, at in enumerate(range(1_773_446_396_000, 1_773_446_412_000, 500), 1)
+]
+
+
+@pytest.fixture(scope="module")
+def events(spark: SparkSession) -> DataFrame:
+    return stored(spark, decode(TOPIC, from_kafka(spark, RECORDS)))
+
+
+def rebuild(view: Rollup, first: datetime, end: datetime) -> Rebuild:
+    return Rebuild(first, end, {Name(view.name): Name("b000001")})
+
+
+def full(spark: SparkSession, view: Rollup, events: DataFrame) -> DataFrame:
+    return stored(spark, partial(view, events))
+
+
+def wrong_in(view: Rollup, table: DataFrame, first: datetime, end: datetime) -> DataFrame:
+    """The table with other counts in a range of windows, and its last window there gone."""
+    assert view.window
+    start = fn.col(view.window.name)
+    inside = (start >= fn.lit(first)) & (start < fn.lit(end))
+    measure = view.measures[0].name
+    last = fn.lit(end - timedelta(milliseconds=view.window.pane))
+    return table.where(start != last).withColumn(
+        measure, fn.when(inside, fn.col(measure) + 7).otherwise(fn.col(measure))
+    )
+
+
+def wanted(view: Rollup) -> Rows:
+    return stored_only(view, expected(view.name, RECORDS))
+
+
+@pytest.mark.parametrize(
+    ("view", "first", "end"),
+    [
+        (STATS, MIDNIGHT + SECOND, MIDNIGHT + 6 * SECOND),
+        (STATS, MIDNIGHT - timedelta(days=1), MIDNIGHT + timedelta(days=1)),
+        (DAYS, MIDNIGHT, MIDNIGHT + timedelta(days=1)),
+    ],
+    ids=["hopping", "all", "tumbling"],
+)
+def test_a_range_is_computed_again_exactly(
+    spark: SparkSession, events: DataFrame, view: Rollup, first: datetime, end: datetime
+) -> None:
+    said, good = rebuild(view, first, end), full(spark, view, events)
+    base = stored(spark, wrong_in(view, good, first, end))
+    assert by_key(view, base) != wanted(view)
+    made = stored(spark, rebuilt(view, said, base, [events]))
+    assert by_key(view, made) == wanted(view)
+    assert "keys changed" in prove(view, said, base, made)
+
+
+def test_what_is_outside_is_copied_and_not_computed(spark: SparkSession, events: DataFrame) -> None:
+    first, end = MIDNIGHT + SECOND, MIDNIGHT + 3 * SECOND
+    said = rebuild(STATS, first, end)
+    base = stored(spark, full(spark, STATS, events).withColumn("trades", fn.col("trades") + 7))
+    made = stored(spark, rebuilt(STATS, said, base, [events]))
+    before, after = by_key(STATS, base), by_key(STATS, made)
+    again = {("A", first), ("A", first + SECOND)}
+    assert {key for key in before if before[key] != after[key]} == again
+    assert {key: after[key] for key in again} == {key: wanted(STATS)[key] for key in again}
+    assert prove(STATS, said, base, made).endswith(f"2 of 2 keys changed; {len(before) - 2} are as in b000001")
+
+
+@pytest.mark.parametrize("what", ["cell", "dropped", "added", "twice"])
+def test_a_planted_difference_outside_is_found(spark: SparkSession, events: DataFrame, what: str) -> None:
+    said = rebuild(STATS, MIDNIGHT + SECOND, MIDNIGHT + 3 * SECOND)
+    base = full(spark, STATS, events)
+    there = fn.col("window_start") == fn.lit(MIDNIGHT)
+    row = base.where(there)
+    made = {
+        "cell": base.withColumn("price_max", fn.when(there, fn.lit(1)).otherwise(fn.col("price_max"))),
+        "dropped": base.where(~there),
+        "added": base.unionByName(row.withColumn("ticker", fn.lit("B"))),
+        "twice": base.unionByName(row),
+    }[what]
+    with pytest.raises(Refused, match="changes 1 keys of trade_stats outside") as refused:
+        prove(STATS, said, base, made)
+    assert "2026-03-14T00:00:00" in refused.value.what
+
+
+def test_starts_around_a_time() -> None:
+    assert DAYS.window
+    noon = MIDNIGHT + timedelta(hours=12)
+    assert starts_around(DAYS.window, noon) == (MIDNIGHT, MIDNIGHT + timedelta(days=1))
+    assert starts_around(DAYS.window, MIDNIGHT) == (MIDNIGHT, MIDNIGHT)
+    old = datetime(1969, 12, 31, 1, tzinfo=UTC)
+    assert starts_around(DAYS.window, old)[0] == datetime(1969, 12, 31, tzinfo=UTC)

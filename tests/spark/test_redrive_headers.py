@@ -1,0 +1,88 @@
+"""A repaired copy is an event as long as its original is none; where that decodes, the copy is dropped by name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from core.decoding.decode import decode, decode_originals
+from core.decoding.redrive_headers import headers, origin_of
+from core.topic import Topic
+from tests.spark.test_decode import GOOD, T0, but
+from tests.support.frames import KAFKA, dicts
+from tests.support.kafka_log import Headers
+from views.access_log import TOPIC as ACCESS_LOG
+from views.programs.profiles import TOPIC as PROFILES
+from views.trades import TOPIC as TRADES
+
+LINE = b'10.0.0.1 - - [14/Mar/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 5 "-" "c"'
+PROFILE = b'{"user_id":"u","city":"Oslo","level":1}'
+
+
+def record(value: bytes | None, told: Headers | None = None, key: bytes | None = b"k") -> dict[str, Any]:
+    given = None if told is None else [{"key": name, "value": text} for name, text in told]
+    at = T0 * 1000
+    return {"key": key, "value": value, "topic": "t", "partition": 0, "offset": 0, "timestamp": at} | {"headers": given}
+
+
+def frame(spark: SparkSession, *rows: dict[str, Any]) -> DataFrame:
+    made = [{**row, "offset": n, "timestampType": 0} for n, row in enumerate(rows)]
+    return spark.createDataFrame(pa.Table.from_pylist(made, KAFKA)).coalesce(1)
+
+
+def copy(original: bytes | None, key: bytes | None = b"k") -> Headers:
+    return tuple(headers("t/0/7", key, original, [("a", b"b"), ("n", None)]))
+
+
+@pytest.mark.parametrize(
+    ("topic", "good", "bad", "key"),
+    [
+        (TRADES, GOOD.encode(), but(size=0).encode(), b"k"),
+        (TRADES, GOOD.encode(), GOOD.encode(), None),
+        (TRADES, GOOD.encode(), None, b"k"),
+        (ACCESS_LOG, LINE, LINE[:-1], None),
+        (PROFILES, PROFILE, PROFILE.replace(b"1", b"-1"), b"u"),
+        (PROFILES, None, b"{}", b"u"),
+    ],
+    ids=["field", "null key", "null value", "lines", "changelog", "delete"],
+)
+def test_a_copy_is_an_event_while_its_original_is_none(
+    spark: SparkSession, topic: Topic, good: bytes | None, bad: bytes | None, key: bytes | None
+) -> None:
+    rows = frame(
+        spark, record(good), record(good, copy(bad, key)), record(good, copy(good)), record(bad, copy(bad, key), key)
+    )
+    [alone] = dicts(decode(topic, frame(spark, record(bad, None, key))))
+    assert alone["_error"]
+    wanted = [None, None, "redriven_original_decodes", alone["_error"]]
+    assert [row["_error"] for row in dicts(decode(topic, rows))] == wanted
+    quick = [None, None, None, alone["_error"]]
+    assert [row["_error"] for row in dicts(decode_originals(topic, rows))] == quick
+
+
+def test_a_dropped_copy_keeps_its_bytes_and_gives_no_fields(spark: SparkSession) -> None:
+    [row] = dicts(decode(TRADES, frame(spark, record(GOOD.encode(), copy(GOOD.encode())))))
+    assert (row["_value"], row["event_time"], row["price"]) == (GOOD.encode(), None, None)
+    told = [(header["key"], header["value"]) for header in row["_headers"]]
+    assert told == list(copy(GOOD.encode()))
+    assert origin_of(told) == "t/0/7"
+    assert origin_of(told[:2]) is None
+
+
+def test_a_wider_rule_drops_the_copies_of_what_it_lets_in(spark: SparkSession) -> None:
+    """The same record, decoded by an older and by a newer definition: once an event, once not."""
+    old = but(size=0).encode()
+    row = record(GOOD.encode(), copy(old))
+    wider = replace(TRADES, fields=tuple(replace(f, minimum="0") if f.name == "size" else f for f in TRADES.fields))
+    assert dicts(decode(TRADES, frame(spark, row)))[0]["_error"] is None
+    original, copied = dicts(decode(wider, frame(spark, record(old), row)))
+    assert (original["_error"], copied["_error"]) == (None, "redriven_original_decodes")
+
+
+def test_what_a_copy_breaks_itself_is_named_too(spark: SparkSession) -> None:
+    [row] = dicts(decode(TRADES, frame(spark, record(but(size=0).encode(), copy(GOOD.encode())))))
+    assert row["_error"] == "redriven_original_decodes,field_size"

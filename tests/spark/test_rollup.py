@@ -1,0 +1,130 @@
+"""What views can do and the project's own four do not: filter, explode, First, several sources, absent keys."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from core.compute.rollup import combine, ledger, partial
+from core.decoding.decode import decode
+from core.measures import Count, First, Latest, Max, Min, Sum
+from core.topic import Field, Json, Topic, Version
+from core.view import Explode, Key, Rollup, Window
+from tests.support.frames import dicts, from_kafka
+from tests.support.oracle.view_oracle import Record, moment
+
+T0 = 1_763_712_000_000
+
+
+def topic(name: str) -> Topic:
+    fields = (
+        Field("at", "timestamp"),
+        Field("who", required=False),
+        Field("tags", required=False),
+        Field("n", "bigint", required=False),
+    )
+    return Topic(name, Json((Version(1, ("at", "who", "tags", "n")),)), fields, event_time="at")
+
+
+def record(name: str, partition: int, offset: int, at: int, **values: Any) -> Record:
+    return Record(name, partition, offset, T0, None, json.dumps({"at": T0 + at} | values).encode())
+
+
+TAGS = Rollup(
+    "tags",
+    ("posts",),
+    keys=(Key("tag", "tag"),),
+    measures=(Count("posts"), Count("liked", "n > 0"), Sum("likes", "n"), Min("first_by", "who", type="string")),
+    explode=Explode("tag", "split(tags, ',')"),
+    where="tag <> '' and n is not null",
+)
+SEEN = Rollup(
+    "seen",
+    ("posts", "pages"),
+    keys=(Key("who", "who"),),
+    measures=(
+        First("first", "n", type="bigint"),
+        Latest("last", "n", type="bigint"),
+        Max("highest", "n"),
+        Latest("tags", "tags"),
+    ),
+    window=Window("start", 2_000, 1_000),
+)
+
+
+def test_filter_and_explode(spark: SparkSession) -> None:
+    log = [
+        record("posts", 0, 0, 0, tags="a,b,,a", who="x", n=2),
+        record("posts", 0, 1, 0, tags="b", who="é", n=0),
+        record("posts", 0, 2, 0, tags="b", who="a"),
+        record("posts", 0, 3, 0, who="x", n=1),
+        record("posts", 0, 4, 0, tags="", who="x", n=1),
+        Record("posts", 0, 5, T0, None, b"poison"),
+    ]
+    frame = decode(topic("posts"), from_kafka(spark, log))
+    rows = sorted(dicts(partial(TAGS, frame)), key=lambda row: row["tag"])
+    assert rows == [
+        {"tag": "a", "posts": 2, "liked": 2, "likes": 4, "first_by": "x", "_rows": 2},
+        {"tag": "b", "posts": 2, "liked": 1, "likes": 2, "first_by": "x", "_rows": 2},
+    ]
+    [counted] = dicts(ledger([TAGS], frame))
+    assert (counted["decoded"], counted["quarantined"], counted["rows_tags"]) == (5, 1, 4)
+
+
+def test_several_sources_and_ties(spark: SparkSession) -> None:
+    """Equal event times are ordered by topic, partition and offset; absent keys are a key; absent values count."""
+    posts = [
+        record("posts", 1, 0, 500, who="x", n=1),
+        record("posts", 0, 10, 500, who="x", n=2, tags="t"),
+        record("posts", 0, 9, 500, who="x", n=3),
+        record("posts", 0, 11, 400, n=7),
+    ]
+    pages = [record("pages", 2, 99, 500, who="x", n=4), record("pages", 2, 100, 1_600)]
+    parts = [
+        partial(SEEN, decode(topic(name), from_kafka(spark, log))) for name, log in (("posts", posts), ("pages", pages))
+    ]
+    rows = dicts(combine(SEEN, parts[0].unionAll(parts[1])))
+    visible = {
+        (row["who"], row["start"]): (row["first"], row["last"], row["highest"], row["tags"], row["_rows"])
+        for row in rows
+    }
+    assert visible == {
+        ("x", moment(T0 - 1_000)): (4, 1, 4, None, 4),
+        ("x", moment(T0)): (4, 1, 4, None, 4),
+        (None, moment(T0 - 1_000)): (7, 7, 7, None, 1),
+        (None, moment(T0)): (7, None, 7, None, 2),
+        (None, moment(T0 + 1_000)): (None, None, None, None, 1),
+    }
+    assert len(rows) == 5
+    [at] = [row["_last_at"] for row in rows if row["who"] == "x" and row["start"] == moment(T0)]
+    assert at == {"event_time": moment(T0 + 500), "_topic": "posts", "_partition": 1, "_offset": 0}
+
+
+def test_the_last_event_is_found_across_blocks_of_offsets(spark: SparkSession) -> None:
+    """Events of one time are ordered by offset, also where its lower bits alone would say otherwise."""
+    last = Rollup(
+        "last", ("posts",), keys=(), measures=(First("first", "n", type="bigint"), Latest("last", "n", type="bigint"))
+    )
+    block = 2**20
+    offsets = [block - 1, block, 5 * block + 7, 3 * block + 9, 2**40 + 1]
+    log = [record("posts", 0, offset, 500, n=offset) for offset in offsets]
+    [row] = dicts(partial(last, decode(topic("posts"), from_kafka(spark, log))))
+    assert (row["first"], row["last"], row["_rows"]) == (block - 1, 2**40 + 1, 5)
+    assert (row["_first_at"]["_offset"], row["_last_at"]["_offset"]) == (block - 1, 2**40 + 1)
+    assert row["_last_at"]["event_time"] == moment(T0 + 500)
+
+
+def test_rows_of_one_event_are_told_apart_by_their_place_in_it(spark: SparkSession) -> None:
+    """Nothing depends on the order in which Spark reads: the last element is the latest, the first the first."""
+    words = Rollup(
+        "words",
+        ("posts",),
+        keys=(Key("who", "who"),),
+        measures=(First("first", "word"), Latest("last", "word")),
+        explode=Explode("word", "split(tags, ',')"),
+    )
+    log = [record("posts", 0, 0, 0, who="x", tags="b,c,a"), record("posts", 0, 1, 0, who="x", tags="e,f,d")]
+    [row] = dicts(partial(words, decode(topic("posts"), from_kafka(spark, log))))
+    assert (row["first"], row["last"], row["_rows"]) == ("b", "d", 6)

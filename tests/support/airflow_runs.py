@@ -1,0 +1,159 @@
+"""Airflow beside a world: started, asked through its REST API, and broken at the steps that a test names."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import psutil
+import pytest
+
+from infra.airflow_api import Api
+from infra.local import airflow_server, stack
+from infra.project_files import ROOT
+from tests.support.waiting import eventually
+from tests.support.world import World
+
+OVER = ("success", "failed")
+_DAGS = {"dags-folder": None, "probes": str(ROOT / "tests" / "scenarios" / "airflow" / "probes")}
+# A task whose worker is silent is given up soon; a file is parsed soon after a test's start.
+_ENVIRONMENT = {
+    "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "15",
+    "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT_DETECTION_INTERVAL": "2",
+    "PYTHONPATH": str(ROOT / "dags"),
+}
+# One line of the file VERB.faults arms one call of that verb; `kill` ends it, with its task, before it does anything.
+_SHIM = """#!/bin/sh
+faults="$(dirname "$0")/$1.faults"
+if [ -s "$faults" ]; then
+  LK_FAULT="$(head -n 1 "$faults")"
+  export LK_FAULT
+  sed -i 1d "$faults"
+  [ "$LK_FAULT" != kill ] || kill -KILL 0
+fi
+exec "$(dirname "$0")/lk.real" "$@"
+"""
+
+
+@dataclass(frozen=True)
+class Cockpit:
+    """A world with its Airflow, and how many seconds that took to be healthy."""
+
+    world: World
+    api: Api
+    seconds: float
+
+    def arm(self, verb: str, *faults: str) -> None:
+        """The next calls of a verb by tasks reach these faults, one each."""
+        path = airflow_server.launcher(self.world.settings).with_name(f"{verb}.faults")
+        path.write_text("".join(f"{fault}\n" for fault in faults), "utf-8")
+
+    def paused(self, point: str) -> int:
+        """Waits until a task has stopped at this point with all its processes; gives its process group."""
+        self.world.wait_for_proof(point)
+        group = os.getpgid(int(self.world.take_proof(point).split()[1]))
+
+        def stopped() -> None:
+            assert {one.status() for one in members(group)} == {psutil.STATUS_STOPPED}
+
+        eventually(self.world.settings, 10, stopped)
+        return group
+
+    def kill(self, point: str) -> None:
+        """Kills a task, its verb and its JVM at this point."""
+        os.killpg(self.paused(point), signal.SIGKILL)
+
+    def first_run(self, dag: str) -> str:
+        """Waits for a run that nobody asked for."""
+
+        def there() -> str:
+            runs = self.api.runs(dag)
+            assert runs, f"no run of {dag}"
+            return str(runs[0]["dag_run_id"])
+
+        return eventually(self.world.settings, 60, there)
+
+    def over(self, dag: str, run: str, seconds: float = 240.0) -> dict[str, str]:
+        """Waits until a DAG run has ended; gives the states of its tasks, and of the run itself as ``""``."""
+
+        def ended() -> dict[str, str]:
+            state = self.api.state(dag, run)
+            assert state in OVER, self.said(dag, run)
+            return {"": state} | {name: task["state"] for name, task in self.api.tasks(dag, run).items()}
+
+        return eventually(self.world.settings, seconds, ended)
+
+    def task_is(self, dag: str, run: str, task: str, state: str, seconds: float = 120.0) -> None:
+        """Waits until a task is in a state."""
+
+        def reached() -> None:
+            assert self.api.tasks(dag, run)[task]["state"] == state, self.said(dag, run)
+
+        eventually(self.world.settings, seconds, reached)
+
+    def decide(self, dag: str, run: str, task: str, option: str) -> None:
+        """Answers a task as often as it asks, until it has ended."""
+
+        def ended() -> None:
+            if self.api.asks(dag, run, task):
+                self.api.answer(dag, run, task, option)
+            assert self.api.tasks(dag, run)[task]["state"] in OVER, self.said(dag, run)
+
+        eventually(self.world.settings, 120, ended)
+
+    def tries(self, dag: str, run: str) -> dict[str, int]:
+        """How often each task was tried."""
+        return {name: task["try_number"] for name, task in self.api.tasks(dag, run).items()}
+
+    def said(self, dag: str, run: str) -> str:
+        """What a person would look at when a run does not do what it should."""
+        tasks = self.api.tasks(dag, run)
+        states = {name: (task["state"], task["try_number"]) for name, task in tasks.items()}
+        bad = [name for name, task in tasks.items() if task["state"] in ("failed", "up_for_retry", "running")]
+        logs = [self.api.log(dag, run, name, tasks[name]["try_number"])[-1500:] for name in bad]
+        return "\n".join([f"{dag} {run}: {states}", *logs])
+
+
+def start(world: World) -> Cockpit:
+    """Starts Airflow as `lk up airflow` does, with the tests' own DAGs beside ours."""
+    bundle = "airflow.dag_processing.bundles.local.LocalDagBundle"
+    listed = [{"name": n, "classpath": bundle, "kwargs": {"path": p} if p else {}} for n, p in _DAGS.items()]
+    began = time.monotonic()
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in _ENVIRONMENT.items():
+            patch.setenv(name, value)
+        patch.setenv("AIRFLOW__DAG_PROCESSOR__DAG_BUNDLE_CONFIG_LIST", json.dumps(listed))
+        stack.up(world.settings, airflow_server.NAME)
+    seconds = time.monotonic() - began
+    real = airflow_server.launcher(world.settings)
+    real.rename(real.with_name("lk.real"))
+    real.write_text(_SHIM, "utf-8")
+    real.chmod(0o700)
+    return Cockpit(world, Api(world.settings), seconds)
+
+
+def wait_for_dags(cockpit: Cockpit, dags: frozenset[str]) -> None:
+    """Waits until Airflow has read these DAGs."""
+
+    def read() -> None:
+        known: Mapping[str, Any] = cockpit.api.get("dags", limit="100")
+        assert dags <= {dag["dag_id"] for dag in known["dags"]}, cockpit.api.get("importErrors")
+
+    eventually(cockpit.world.settings, 60, read)
+
+
+def members(group: int) -> list[psutil.Process]:
+    """The processes of a group that are there and are no zombies."""
+    return [one for one in psutil.process_iter() if _in(group, one)]
+
+
+def _in(group: int, one: psutil.Process) -> bool:
+    try:
+        return os.getpgid(one.pid) == group and one.status() != psutil.STATUS_ZOMBIE
+    except (ProcessLookupError, psutil.NoSuchProcess):
+        return False

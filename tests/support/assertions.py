@@ -1,0 +1,159 @@
+"""The check: every piece of the system against the oracle over the records themselves. Lists of rows, never sets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from core.cut import Cut
+from core.identifiers import Name
+from core.view import ROWS, View
+from infra.control import runs, store
+from infra.control.run_endings import endings
+from serving import status as serving
+from tests.support.kafka_log import Ends, Log
+from tests.support.oracle import view_oracle
+from tests.support.oracle.view_oracle import Record
+from tests.support.pieces import Pieces, Quarantined, Row, in_order, measured, shown
+
+COPIES = {"trade_stats": 5}  # windows that one event is in
+
+
+def check(pieces: Pieces, log: Log, *, live: bool = True) -> None:
+    """Fails unless everything that is served and kept is what the log says.
+
+    ``live`` expects a run that has committed all of the log; without it the log ends where the last build does.
+    """
+    served = pieces.served()
+    assert sorted(served) == sorted(pieces.catalog.views)
+    for name, view in pieces.catalog.views.items():
+        pin = served[name]
+        cut = ends(store.claim_of(pieces.settings, pin.build).cut) if pin.build else {}
+        visible = log.records if live else log.below(cut)
+        same(f"serving.{name}", pieces.merged(view), expected(view, visible, shown(view)))
+        if pin.build:
+            below = expected(view, log.below(cut), measured(view))
+            same(f"batch.{name}__{pin.build}", pieces.batch(view, pin.build), below)
+        if pin.run and live:
+            above = expected(view, log.since(cut), measured(view))
+            same(f"speed.{name}__{pin.run} after {pin.epoch}", pieces.speed(view, pin.run, pin.epoch), above)
+    check_quarantine(pieces, log)
+    check_archive(pieces, log)
+
+
+def check_status(pieces: Pieces, log: Log) -> None:
+    """Fails unless `lk status` counts exactly the records of the log and finds nothing wrong."""
+    found = serving.status(pieces.settings, pieces.catalog)
+    assert found.unhealthy == (), found.unhealthy
+    assert [view.lag for view in found.views] == [0] * len(pieces.catalog.views)
+    counted = [
+        (str(line.topic), line.partition, line.offsets, line.decoded, line.quarantined) for line in found.partitions
+    ]
+    assert counted == _counted(log)
+    rows = [(str(line.view), line.served, line.counted) for line in found.rows]
+    assert rows == [(name, n, n) for name, n in ((n, _view_rows(n, log.records)) for n in sorted(view_oracle.VIEWS))]
+
+
+def check_quarantine(pieces: Pieces, log: Log) -> None:
+    """Every bad record is in the quarantine of the runs that read it, and in the archive that holds it, once."""
+    for run in living(pieces):
+        last = runs.last_epoch(pieces.settings, run.id)
+        read = [r for r in log.since(ends(run.start)) if _before(r, ends(last.end) if last else {})]
+        same(f"quarantine of {run.id}", pieces.quarantined_by_speed(run.id), bad(log, read))
+    held = [r for topic in pieces.catalog.topics for r in log.below(_archive_ends(pieces, topic))]
+    same("quarantine of the archive", pieces.quarantined_by_batch(), bad(log, held))
+
+
+def check_archive(pieces: Pieces, log: Log) -> None:
+    """The archive holds every record below its end once, byte for byte."""
+    for topic in pieces.catalog.topics:
+        held = [r for r in log.below(_archive_ends(pieces, topic)) if r.topic == topic]
+        wanted = [(r.partition, r.offset, r.key, r.value) for r in held]
+        same(f"archive.{topic}", pieces.archived(topic), wanted)
+
+
+def check_commits(pieces: Pieces) -> None:
+    """No epoch was committed twice to any table of any run."""
+    for run in living(pieces):
+        for view in run.views:
+            found = pieces.commits(run.id, view)
+            assert found == sorted(set(found)), f"{run.id}/{view}: {found}"
+
+
+def living(pieces: Pieces) -> list[runs.Run]:
+    """The runs that have not ended: of the others nothing is left."""
+    ended = endings(pieces.settings)
+    return [run for run in runs.runs(pieces.settings) if run.id not in ended]
+
+
+def whole(pieces: Pieces, log: Log, marks: Sequence[Ends]) -> list[int]:
+    """For each view, the mark at which the log gives exactly what it shows; fails when there is none."""
+    found = []
+    for view in pieces.catalog.views.values():
+        rows = pieces.merged(view)
+        fits = [n for n, mark in enumerate(marks) if rows == expected(view, log.below(mark), shown(view))]
+        assert fits, f"{view.name} shows no whole number of what was sent"
+        found.append(fits[-1])
+    return found
+
+
+def expected(view: View, records: Sequence[Record], columns: Sequence[str]) -> list[Row]:
+    """The oracle's rows, with these columns; the hidden count is how many events each row is made of, in windows."""
+    keys = [column.name for column in view.key_columns]
+    counted = next(c.name for c in view.stored_columns if c.name in ("trades", "requests"))
+    rows = []
+    for key, cells in view_oracle.expected(view.name, records).items():
+        row: dict[str, Any] = {**dict(zip(keys, key, strict=True)), **cells, ROWS: cells[counted]}
+        rows.append(tuple(row[column] for column in columns))
+    return in_order(rows)
+
+
+def bad(log: Log, records: Sequence[Record]) -> list[Quarantined]:
+    """What must be in quarantine of these records: place, bytes, headers and rule."""
+    found = []
+    for r in records:
+        rule = view_oracle.decode_record(r.topic, r)
+        if isinstance(rule, str):
+            headers = log.headers[r.topic, r.partition, r.offset]
+            found.append(Quarantined(r.topic, r.partition, r.offset, r.key, r.value, headers, rule))
+    return sorted(found, key=lambda one: (one.topic, one.partition, one.offset))
+
+
+def same(what: str, got: Sequence[Any], wanted: Sequence[Any]) -> None:
+    """Fails with the first rows that differ, and how many there are."""
+    if list(got) == list(wanted):
+        return
+    pairs = [(g, w) for g, w in zip(got, wanted, strict=False) if g != w]
+    first = "\n".join(f"  got    {str(g)[:400]}\n  wanted {str(w)[:400]}" for g, w in pairs[:3])
+    raise AssertionError(f"{what}: {len(got)} rows, wanted {len(wanted)}\n{first}")
+
+
+def ends(cut: Cut) -> Ends:
+    """A cut as the log has it."""
+    return {(str(topic), partition): end for topic, partition, end in cut.ends}
+
+
+def _archive_ends(pieces: Pieces, topic: Name) -> Ends:
+    """Where the archive ends by its own records: each partition must then hold all that come before."""
+    found: Ends = {}
+    for partition, offset, _, _ in pieces.archived(topic):
+        found[topic, partition] = offset + 1
+    return found
+
+
+def _before(record: Record, end: Ends) -> bool:
+    return record.offset < end.get((record.topic, record.partition), 0)
+
+
+def _view_rows(view: str, records: Sequence[Record]) -> int:
+    topic = "trades" if view.startswith("trade") else "access_log"
+    return len(view_oracle.events(r for r in records if r.topic == topic)) * COPIES.get(view, 1)
+
+
+def _counted(log: Log) -> list[tuple[str, int, int, int, int]]:
+    lines = []
+    for (topic, partition), end in sorted(log.ends.items()):
+        mine = [r for r in log.records if (r.topic, r.partition) == (topic, partition)]
+        wrong = len(view_oracle.quarantined(mine))
+        lines += [(topic, partition, end, len(mine) - wrong, wrong)] if end else []
+    return lines

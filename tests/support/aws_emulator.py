@@ -1,0 +1,155 @@
+"""Moto's server, and what it lacks of MSK and EMR Serverless. `python -m tests.support.aws_emulator -H HOST -p PORT`.
+
+Moto leaves a cluster of MSK in state CREATING for ever, knows neither its configurations nor its SCRAM secrets nor its
+bootstrap brokers, and has a new application of EMR Serverless started, which terraform does not wait for. And it reads
+the policy of a bucket without its conditions: what is denied without TLS would be denied to everybody.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+from urllib.parse import unquote
+
+from moto.core.exceptions import JsonRESTError
+from moto.emrserverless import models as emr
+from moto.iam.access_control import PermissionResult
+from moto.kafka.models import FakeKafkaCluster, KafkaBackend
+from moto.kafka.responses import KafkaResponse
+from moto.s3.models import FakeBucket
+from moto.server import main
+
+CONFIGURATIONS: dict[str, dict[str, Any]] = {}
+SECRETS: dict[str, list[str]] = {}
+VERSION = "K1"
+
+
+class NotFound(JsonRESTError):
+    """What AWS says of what is not there."""
+
+    code = 404
+
+    def __init__(self) -> None:
+        super().__init__("NotFoundException", "not found")
+
+
+class NoConfiguration(JsonRESTError):
+    """What MSK says of a configuration that is not there; terraform knows it by these words."""
+
+    def __init__(self) -> None:
+        super().__init__("BadRequestException", "Configuration ARN does not exist")
+
+
+def create_configuration(self: Any) -> str:
+    arn = f"arn:aws:kafka:{self.region}:{self.current_account}:configuration/{self._get_param('name')}/1"
+    CONFIGURATIONS[arn] = {
+        "arn": arn,
+        "name": self._get_param("name"),
+        "kafkaVersions": self._get_param("kafkaVersions"),
+        "state": "ACTIVE",
+        "creationTime": "2026-01-01T00:00:00Z",
+        "latestRevision": {"revision": 1, "creationTime": "2026-01-01T00:00:00Z"},
+        "serverProperties": self._get_param("serverProperties"),
+    }
+    return _without_properties(arn)
+
+
+def describe_configuration(self: Any) -> str:
+    return _without_properties(_named(self, "configurations"))
+
+
+def describe_configuration_revision(self: Any) -> str:
+    found = _configuration(_named(self, "configurations").split("/revisions/")[0])
+    return json.dumps({**{key: found[key] for key in ("arn", "serverProperties", "creationTime")}, "revision": 1})
+
+
+def delete_configuration(self: Any) -> str:
+    arn = _named(self, "configurations")
+    CONFIGURATIONS.pop(arn, None)
+    return json.dumps({"arn": arn, "state": "DELETING"})
+
+
+def batch_associate_scram_secret(self: Any) -> str:
+    arn = _named(self, "clusters").removesuffix("/scram-secrets")
+    SECRETS.setdefault(arn, []).extend(self._get_param("secretArnList"))
+    return json.dumps({"clusterArn": arn, "unprocessedScramSecrets": []})
+
+
+def batch_disassociate_scram_secret(self: Any) -> str:
+    arn = _named(self, "clusters").removesuffix("/scram-secrets")
+    SECRETS.pop(arn, None)
+    return json.dumps({"clusterArn": arn, "unprocessedScramSecrets": []})
+
+
+def list_scram_secrets(self: Any) -> str:
+    return json.dumps({"secretArnList": SECRETS.get(_named(self, "clusters").removesuffix("/scram-secrets"), [])})
+
+
+def get_bootstrap_brokers(self: Any) -> str:
+    return json.dumps({"bootstrapBrokerStringSaslScram": "b-1.emulated:9096,b-2.emulated:9096,b-3.emulated:9096"})
+
+
+def _named(response: Any, kind: str) -> str:
+    return unquote(response.parsed_url.path.split(f"/{kind}/")[-1])
+
+
+def _configuration(arn: str) -> dict[str, Any]:
+    if arn not in CONFIGURATIONS:
+        raise NoConfiguration
+    return CONFIGURATIONS[arn]
+
+
+def _without_properties(arn: str) -> str:
+    return json.dumps({key: value for key, value in _configuration(arn).items() if key != "serverProperties"})
+
+
+def _active(self: Any, *args: Any, **more: Any) -> None:
+    _made(self, *args, **more)
+    self.state, self.current_version = "ACTIVE", VERSION
+
+
+def _there(described: Any) -> Any:
+    def described_if_there(self: Any, cluster_arn: str) -> Any:
+        if cluster_arn not in self.clusters:
+            raise NotFound
+        return described(self, cluster_arn)
+
+    return described_if_there
+
+
+def _unnamed_paths() -> None:
+    """Moto serves only paths that it lists."""
+    from moto.kafka import urls
+
+    urls.url_paths |= {
+        "{0}/v1/configurations$": KafkaResponse.dispatch,
+        "{0}/v1/configurations/(?P<arn>.+)$": KafkaResponse.dispatch,
+    }
+
+
+def _unasked(self: Any, action: str, resource: str) -> PermissionResult:
+    return PermissionResult.NEUTRAL
+
+
+_made = FakeKafkaCluster.__init__
+FakeKafkaCluster.__init__ = _active  # type: ignore[method-assign]
+for _name in ("describe_cluster", "describe_cluster_v2"):
+    setattr(KafkaBackend, _name, _there(getattr(KafkaBackend, _name)))
+for _method in (
+    create_configuration,
+    describe_configuration,
+    describe_configuration_revision,
+    delete_configuration,
+    batch_associate_scram_secret,
+    batch_disassociate_scram_secret,
+    list_scram_secrets,
+    get_bootstrap_brokers,
+):
+    setattr(KafkaResponse, _method.__name__, _method)
+emr.APPLICATION_STATUS = "CREATED"
+FakeBucket.get_permission = _unasked  # type: ignore[method-assign]
+_unnamed_paths()
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,55 @@
+"""What a read_committed consumer sees of topics, from their first record to their last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, TopicPartition
+
+from infra.settings import Settings
+from tests.support.oracle.route_oracle import Copies, Copy
+
+ORIGIN = "route_origin"
+DEADLINE = 60.0
+
+
+def copies(settings: Settings, topics: Iterable[str], suffix: str = "") -> Copies:
+    """All copies by output and place, in the order in which a consumer gets them; a second one of a place stays."""
+    found: Copies = {topic: {} for topic in topics}
+    consumer = Consumer(
+        {
+            "bootstrap.servers": settings.bootstrap_servers,
+            "group.id": "reader",
+            "enable.auto.commit": False,
+            "isolation.level": "read_committed",
+            "enable.partition.eof": True,
+            "fetch.wait.max.ms": 5,
+            "log_level": 0,
+        }
+    )
+    try:
+        for topic in found:
+            known = consumer.list_topics(topic + suffix, timeout=DEADLINE).topics[topic + suffix]
+            for partition in known.partitions:
+                _read(consumer, TopicPartition(topic + suffix, partition, 0), found[topic])
+    finally:
+        consumer.close()
+    return found
+
+
+def _read(consumer: Consumer, part: TopicPartition, found: dict[tuple[str, int], list[tuple[int, Copy]]]) -> None:
+    consumer.assign([part])
+    while True:
+        message = consumer.poll(DEADLINE)
+        assert message is not None, f"{part} does not end"
+        error = message.error()
+        if error is not None:
+            assert error.code() == KafkaError._PARTITION_EOF, error
+            return
+        told: Any = message.headers()
+        *headers, (name, origin) = told
+        assert name == ORIGIN
+        topic, partition, offset = str(origin, "utf-8").split("/")
+        copy = Copy(part.partition, message.key(), message.value(), message.timestamp()[1], tuple(headers))
+        found.setdefault((topic, int(partition)), []).append((int(offset), copy))

@@ -1,0 +1,215 @@
+"""Pieces that tests of the layers share: a catalog of their own, the log read back, epochs written step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from confluent_kafka import Consumer, TopicPartition
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as fn
+
+from batch.build import build
+from batch.claim import claim
+from batch.gate import gate, insist
+from batch.land import land
+from core.catalog import Catalog
+from core.compute.rollup import ledger, partial
+from core.cut import Cut
+from core.decoding.decode import decode
+from core.identifiers import Name
+from core.measures import Column
+from core.sample_data.trades import Trade, Trades, trades
+from infra.control import runs, store
+from infra.control.runs import Counted, Epoch, Run
+from infra.control.store import Built, Claim
+from infra.definitions import definition_files
+from infra.kafka import kafka_admin
+from infra.kafka.input_files import Record as Sent
+from infra.kafka.producer import produce
+from infra.lake import delta, table_paths
+from infra.settings import Settings
+from serving.show import show
+from tests.support.oracle.view_oracle import Record, Rows, expected
+from tests.support.views import rollup
+
+START = 1_700_000_000_000
+POISON = (Sent(b"X", b"{broken"), Sent(b"X", None), Sent(None, b'{"a":1}'), Sent(b"X", b"\xff\xfe"))
+
+
+def catalog_of(settings: Settings, prefix: str, only: str = "trade") -> Catalog:
+    """The views over trades under names of their own, so that tests share servers and nothing else.
+
+    ``only`` is what the views' names start with.
+    """
+    known = definition_files.load(settings)
+    topic = replace(known.topic("trades"), name=f"{prefix}_trades")
+    views = {
+        Name(f"{prefix}_{name}"): replace(view, name=f"{prefix}_{name}", sources=(topic.name,))
+        for name, view in known.views.items()
+        if view.sources == ("trades",) and name.startswith(only)
+    }
+    return Catalog({Name(topic.name): topic}, views)
+
+
+def topic_of(catalog: Catalog) -> Name:
+    return next(iter(catalog.topics))
+
+
+def send(settings: Settings, catalog: Catalog, count: int, first: int = 0, extra: Iterable[Sent] = ()) -> None:
+    spec = Trades(seed=5, start=START, rate=200.0, late=0.05, out_of_order=0.1)
+    records = [Sent(t.key, _value(t)) for t in trades(spec, count, first)]
+    produce(settings, catalog.topic(topic_of(catalog)), [*records, *extra], draw=False).insist()
+
+
+def log(settings: Settings, topic: Name, end: Cut | None = None) -> list[Record]:
+    """Every record of the topic below ``end``, under the name that the oracle knows."""
+    consumer = Consumer({"bootstrap.servers": settings.bootstrap_servers, "group.id": "none", "fetch.wait.max.ms": 5})
+    found: list[Record] = []
+    for _, partition, stop in (end or kafka_admin.ends(settings, [topic])).only([topic]).ends:
+        consumer.assign([TopicPartition(str(topic), partition, 0)])
+        for offset in range(stop):
+            message = consumer.poll(20.0)
+            assert message is not None
+            assert not message.error()
+            assert message.offset() == offset
+            at = message.timestamp()[1]
+            found.append(Record("trades", partition, offset, at, message.key(), message.value()))
+    consumer.close()
+    return found
+
+
+def shown(settings: Settings, catalog: Catalog, view: Name, publish: int | None = None) -> Rows:
+    """What the view serves, keyed as the oracle does it; a key that comes twice fails."""
+    result = show(settings, catalog, view, publish=publish)
+    width = len(catalog.view(view).key_columns)
+    found: Rows = {}
+    for row in result.rows:
+        key = tuple(_plain(value) for value in row[:width])
+        assert key not in found
+        found[key] = dict(zip(result.columns[width:], map(_plain, row[width:]), strict=True))
+    return found
+
+
+def wanted(view: Name, prefix: str, records: Sequence[Record]) -> Rows:
+    return expected(view.removeprefix(f"{prefix}_"), records)
+
+
+def check(settings: Settings, catalog: Catalog, prefix: str, end: Cut) -> None:
+    """Every view of the catalog serves what plain Python makes of the log below ``end``."""
+    records = log(settings, topic_of(catalog), end)
+    for view in catalog.views:
+        assert shown(settings, catalog, view) == wanted(view, prefix, records)
+
+
+def new_run(settings: Settings, catalog: Catalog, start: Cut | None = None) -> Run:
+    """Declares a run and makes its tables, as starting a speed job does."""
+    table_paths.open_lake(settings)
+    topic = topic_of(catalog)
+    run = Run(
+        id=runs.fresh_id(settings),
+        views={name: catalog.digest(name) for name in catalog.views},
+        topics=kafka_admin.topic_ids(settings, [topic]),
+        decoders={topic: catalog.decoder(topic)},
+        start=start or Cut(),
+    )
+    runs.declare(settings, run)
+    epoch_columns = (Column("first_epoch", "bigint"), Column("last_epoch", "bigint"))
+    for name, view in catalog.views.items():
+        schema = delta.arrow_schema((*view.stored_columns, *epoch_columns))
+        delta.create(table_paths.speed(settings, run.id, name), schema)
+    delta.create(table_paths.manifest(settings, run.id), runs.EPOCHS)
+    return run
+
+
+def epoch(spark: SparkSession, settings: Settings, catalog: Catalog, run: Run) -> Epoch:
+    """Commits everything new in the log as one epoch: views, then the manifest row."""
+    topic = topic_of(catalog)
+    last = runs.last_epoch(settings, run.id)
+    number, start = (last.number + 1, last.end) if last else (0, run.start)
+    end = kafka_admin.ends(settings, [topic])
+    events = decode(catalog.topic(topic), _records(spark, settings, topic, start, end)).persist()
+    versions = {}
+    for name, view in catalog.views.items():
+        rows = partial(rollup(view), events).withColumns({"first_epoch": fn.lit(number), "last_epoch": fn.lit(number)})
+        table = rows.withColumns({c: fn.col(c).cast("bigint") for c in ("first_epoch", "last_epoch")}).toArrow()
+        path = table_paths.speed(settings, run.id, name)
+        delta.append_once(path, table.cast(delta.read(path).schema), runs.app(run.id, name), number)
+        versions[name] = delta.version(path)
+    counted = ledger(list(catalog.views.values()), events).collect()
+    done = Epoch(
+        number=number,
+        start=start,
+        end=end,
+        counted={f"{topic}/{r['_partition']}": Counted(r["records"], r["decoded"], r["quarantined"]) for r in counted},
+        rows={name: sum(r[f"rows_{name}"] for r in counted) for name in catalog.views},
+        versions=versions,
+        batch_time_ms=0,
+        committed_at=datetime.now(UTC),
+    )
+    delta.append_once(table_paths.manifest(settings, run.id), runs.epoch_row(done), runs.app(run.id), number)
+    events.unpersist()
+    return done
+
+
+def built(spark: SparkSession, settings: Settings, catalog: Catalog, run: Name | None = None) -> Claim:
+    """Claimed, landed, built and judged; not published."""
+    claimed = claim(settings, catalog, run)
+    land(spark, settings, catalog, claimed.cut)
+    passed(spark, settings, catalog, claimed)
+    return claimed
+
+
+def passed(
+    spark: SparkSession, settings: Settings, catalog: Catalog, claimed: Claim, *, incremental: bool = False
+) -> list[Built]:
+    """Builds and judges what was landed; the rows of a build that passed its gate."""
+    build(spark, settings, catalog, claimed, incremental=incremental)
+    insist(gate(spark, settings, catalog, claimed))
+    return [one for one in store.builds(settings) if one.build == claimed.build]
+
+
+def claim_at(settings: Settings, catalog: Catalog, cut: Cut) -> Claim:
+    """A claim of any cut, for tests of what follows it."""
+    with store.hold(settings, "control") as lease:
+        numbers = [store.number(c.build) for c in store.claims(settings)]
+        made = Claim(
+            build=store.build_name(max(numbers, default=0) + 1),
+            run=None,
+            epoch=-1,
+            cut=cut,
+            at=datetime.now(UTC),
+            who="test",
+            views={name: catalog.digest(name) for name in catalog.views},
+            decoders={name: catalog.decoder(name) for name in catalog.topics},
+        )
+        store.add_claim(settings, lease, made)
+    return made
+
+
+def _records(spark: SparkSession, settings: Settings, topic: Name, start: Cut, end: Cut) -> DataFrame:
+    import json
+
+    parts = range(kafka_admin.partitions(settings, [topic])[topic])
+    options = {
+        "kafka.bootstrap.servers": settings.bootstrap_servers,
+        "subscribe": str(topic),
+        "startingOffsets": json.dumps({topic: {str(p): start.end(topic, p) for p in parts}}),
+        "endingOffsets": json.dumps({topic: {str(p): end.end(topic, p) for p in parts}}),
+        "includeHeaders": "true",
+    }
+    return spark.read.format("kafka").options(**options).load()
+
+
+def _value(trade: Trade) -> bytes:
+    """Both schema versions, interleaved."""
+    rest = f'"price":{trade.price},"size":{trade.size},"event_time":{trade.event_time}'
+    if trade.number % 3:
+        return f'{{"type":"{trade.side}","ticker":"{trade.ticker}",{rest},"id":"{trade.number}"}}'.encode()
+    return f'{{"version":2,"side":"{trade.side.upper()}","symbol":"{trade.ticker}",{rest},"venue":"XNAS"}}'.encode()
+
+
+def _plain(value: Any) -> Any:
+    return value.astimezone(UTC) if isinstance(value, datetime) else value

@@ -1,0 +1,164 @@
+"""Reads each piece of the system as sorted lists of rows; nothing here decides what is right."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow.compute as pc
+from pyarrow.fs import FileSelector
+
+from core.catalog import Catalog
+from core.identifiers import Name, quoted
+from core.measures import First, Latest, Max, Min
+from core.view import ROWS, View
+from infra.lake import delta, files, table_paths
+from infra.settings import Settings
+from infra.trino import metastore, served_views
+from infra.trino.served_views import Served
+from tests.support.views import rollup
+
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Quarantined:
+    """A bad record with all that was kept of it."""
+
+    topic: str
+    partition: int
+    offset: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...]
+    rule: str
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """The pieces of one instance."""
+
+    settings: Settings
+    catalog: Catalog
+
+    def served(self) -> dict[Name, Served]:
+        """What each view's text pins."""
+        found = served_views.served(self.settings, self.catalog.views)
+        assert not [view for view, one in found.items() if one.broken], found
+        return found
+
+    def merged(self, view: View) -> list[Row]:
+        """What every reader sees: keys, window, measures, presentation."""
+        return self._rows(f"SELECT {_listed(shown(view))} FROM {quoted('lake', 'serving', view.name)}")
+
+    def batch(self, view: View, build: Name) -> list[Row]:
+        """One build: keys, window, measures and the hidden count."""
+        rows = delta.read(table_paths.batch(self.settings, Name(view.name), build), measured(view)).to_pylist()
+        return in_order(tuple(_plain(cell) for cell in row.values()) for row in rows)
+
+    def speed(self, view: View, run: Name, after: int) -> list[Row]:
+        """The partials of a run after an epoch, added up here and not by the merge that is to be judged."""
+        path, since = table_paths.speed(self.settings, run, Name(view.name)), pc.field("first_epoch") > after
+        parts: dict[Row, list[dict[str, Any]]] = defaultdict(list)
+        keys = [column.name for column in view.key_columns]
+        for row in delta.read(path, filters=since).to_pylist():
+            parts[tuple(_plain(row[name]) for name in keys)].append(row)
+        return in_order((*key, *added_up(view, rows)) for key, rows in parts.items())
+
+    def archived(self, topic: Name) -> list[tuple[int, int, bytes | None, bytes | None]]:
+        """Coordinates and bytes of every record in the archive."""
+        path = table_paths.archive(self.settings, topic, self.catalog.decoder(topic))
+        if not delta.exists(path):
+            return []
+        found = delta.read(path, ["_partition", "_offset", "_key", "_value"])
+        return sorted(zip(*(found[name].to_pylist() for name in found.column_names), strict=True), key=lambda r: r[:2])
+
+    def quarantined_by_speed(self, run: Name) -> list[Quarantined]:
+        """What a run put aside."""
+        return _quarantined(table_paths.quarantine(self.settings, run), None)
+
+    def quarantined_by_batch(self) -> list[Quarantined]:
+        """What the archives hold with an error."""
+        paths = [table_paths.archive(self.settings, t, self.catalog.decoder(t)) for t in self.catalog.topics]
+        bad = pc.field("_error").is_valid()
+        found = [one for path in paths if delta.exists(path) for one in _quarantined(path, bad)]
+        return sorted(found, key=_place)
+
+    def folded(self, run: Name) -> list[tuple[str, int, int]]:
+        """The rows of a run that are made of several epochs: view, first and last epoch."""
+        found = []
+        for view in self.catalog.views:
+            tags = delta.read(table_paths.speed(self.settings, run, view), ["first_epoch", "last_epoch"]).to_pylist()
+            found += [
+                (str(view), t["first_epoch"], t["last_epoch"]) for t in tags if t["first_epoch"] < t["last_epoch"]
+            ]
+        return found
+
+    def commits(self, run: Name, view: Name) -> list[int]:
+        """The epochs that were committed to a speed table, once per commit, from the log's own files."""
+        found = []
+        below, root = files.filesystem(f"{table_paths.speed(self.settings, run, view)}/_delta_log")
+        logs = [info.path for info in below.get_file_info(FileSelector(root)) if info.extension == "json"]
+        for path in sorted(logs):
+            with below.open_input_stream(path) as stream:
+                actions = [json.loads(line) for line in stream.read().splitlines()]
+            found += [a["txn"]["version"] for a in actions if "txn" in a and a["txn"]["appId"] == f"{run}/{view}"]
+        return found
+
+    def _rows(self, sql: str) -> list[Row]:
+        return in_order(tuple(_plain(cell) for cell in row) for row in metastore.query(self.settings, sql).rows)
+
+
+def added_up(view: View, rows: Sequence[Mapping[str, Any]]) -> Iterator[Any]:
+    """What partial rows of one key come to: measures and the hidden count."""
+    for measure in rollup(view).measures:
+        values = [row[measure.name] for row in rows if row[measure.name] is not None]
+        if isinstance(measure, Latest):
+            which = min if isinstance(measure, First) else max
+            yield which(rows, key=lambda row: tuple(row[measure.at].values()))[measure.name]
+        elif isinstance(measure, Min | Max):
+            yield _plain((min if isinstance(measure, Min) else max)(values)) if values else None
+        else:
+            yield sum(values) if values else None
+    yield sum(row[ROWS] for row in rows)
+
+
+def shown(view: View) -> list[str]:
+    """Columns that readers see."""
+    return [*(c.name for c in view.stored_columns if not c.name.startswith("_")), *(s.name for s in view.shown)]
+
+
+def measured(view: View) -> list[str]:
+    """Columns that are stored and can be computed apart: all but the positions of latest values."""
+    return [*(c.name for c in view.stored_columns if not c.name.startswith("_")), ROWS]
+
+
+def in_order(rows: Iterable[Row]) -> list[Row]:
+    """Sorted by all cells, whatever their types; a row that is there twice stays there twice."""
+    return sorted(rows, key=lambda row: [str(cell) for cell in row])
+
+
+def _quarantined(path: str, where: pc.Expression | None) -> list[Quarantined]:
+    columns = ["_topic", "_partition", "_offset", "_key", "_value", "_headers", "_error"]
+    found = []
+    for row in delta.read(path, columns, where).to_pylist():
+        headers = tuple((h["key"], h["value"]) for h in row["_headers"] or ())
+        place = (row["_topic"], row["_partition"], row["_offset"])
+        found.append(Quarantined(*place, row["_key"], row["_value"], headers, row["_error"]))
+    return sorted(found, key=_place)
+
+
+def _place(one: Quarantined) -> tuple[str, int, int]:
+    return one.topic, one.partition, one.offset
+
+
+def _listed(columns: Sequence[str]) -> str:
+    return ", ".join(f'"{column}"' for column in columns)
+
+
+def _plain(cell: Any) -> Any:
+    return cell.astimezone(UTC) if isinstance(cell, datetime) else cell

@@ -1,0 +1,125 @@
+"""An instance that serves the programs: what is sent to it, and the check that it shows what the oracle says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from core.catalog import Catalog
+from core.identifiers import Name, joined, quoted
+from core.sample_data.records import Made, records
+from core.sample_data.trades import Trades, trades
+from core.view import View
+from infra.control import run_roles, runs, store
+from infra.kafka import kafka_admin
+from infra.kafka.input_files import Record as Sent
+from infra.kafka.producer import produce
+from infra.settings import Settings
+from infra.trino import metastore
+from tests.support.assertions import ends, same
+from tests.support.command import Done, here
+from tests.support.kafka_log import Log
+from tests.support.oracle import program_oracle
+from tests.support.oracle.program_events import events
+from tests.support.pieces import in_order
+from tests.support.waiting import eventually
+
+START = 1_763_683_200_000
+MADE = ("lines", "orders", "page_views", "payments", "preferences", "profiles", "purchases", "readings", "searches")
+TOPICS = (*MADE, "trades", "access_log")
+
+
+@dataclass
+class Shop:
+    """An instance that serves the programs, with its log."""
+
+    settings: Settings
+    config: Path
+    catalog: Catalog
+    log: Log
+    sent: int = 0
+
+    def send(self, count: int) -> None:
+        """The next ``count`` records of every topic: late ones, repeated, bad and without partner among them."""
+        for topic in map(self.catalog.topic, MADE):
+            spec = Made(7, START, 2.0, 0.1, 7_200_000, 0.1, duplicate=0.05, unmatched=0.1, bad=0.02)
+            made = (Sent(one.key, one.value, one.at) for one in records(topic, spec, count, self.sent))
+            produce(self.settings, topic, made, draw=False).insist()
+        traded = Trades(7, START, 2.0, late=0.1, late_by=7_200_000, out_of_order=0.1)
+        sold = (Sent(one.key, one.value) for one in trades(traded, count, self.sent))
+        produce(self.settings, self.catalog.topic("trades"), sold, draw=False).insist()
+        produce(
+            self.settings, self.catalog.topic("access_log"), map(_request, self._numbers(count)), draw=False
+        ).insist()
+        self.sent += count
+        self.log.read()
+
+    def _numbers(self, count: int) -> range:
+        return range(self.sent, self.sent + count)
+
+    def here(self, *words: str) -> Done:
+        return here(self.config, *words)
+
+    @property
+    def run(self) -> Name:
+        """The run that serves."""
+        found = run_roles.current(self.settings)
+        assert found
+        return found
+
+    def settle(self) -> None:
+        """Waits until the run that serves has committed all of the log."""
+        run = self.run
+
+        def caught_up() -> None:
+            last = runs.last_epoch(self.settings, run)
+            assert last
+            assert last.end == kafka_admin.ends(self.settings, TOPICS)
+
+        eventually(self.settings, 180, caught_up)
+
+    def rows(self, table: str, view: View) -> list[program_oracle.Row]:
+        """Keys and measures, or keys and results, as Trino gives them."""
+        names = [column.name for column in view.stored_columns if not column.name.startswith("_")]
+        listed = ", ".join(f'"{name}"' for name in names)
+        return in_order(metastore.query(self.settings, f"SELECT {listed} FROM {table}").rows)
+
+    def check(self) -> None:
+        """Every view that the log alone explains shows what the oracle makes of the whole log."""
+        whole = events(self.log.records)
+        for name in map(Name, (*program_oracle.ROLLUPS, *program_oracle.KEYED)):
+            view = self.catalog.view(name)
+            wanted = shown(name, program_oracle.rows(name, whole))
+            same(f"serving.{name}", self.rows(quoted("lake", "serving", name), view), in_order(wanted))
+
+    def below(self) -> list[program_oracle.Event]:
+        """The events below the cut of the newest build."""
+        return events(self.log.below(ends(store.claims(self.settings)[-1].cut)))
+
+    def check_build(self) -> None:
+        """The tables of the newest build hold what the oracle makes of the log below its cut."""
+        claim, below = store.claims(self.settings)[-1], self.below()
+        for name in map(Name, (*program_oracle.ROLLUPS, *program_oracle.KEYED)):
+            table = quoted("lake", "batch", joined(name, claim.build))
+            same(f"batch.{name}", self.rows(table, self.catalog.view(name)), in_order(program_oracle.rows(name, below)))
+
+
+def shown(name: str, rows: list[program_oracle.Row]) -> list[program_oracle.Row]:
+    """What people see of stored rows: the ten most traded of an hour, profiles that are there."""
+    if name in ("profiles_now", "preferences_now"):
+        return [row for row in rows if row[-1] is False]
+    if name == "top_ten":
+        hours: dict[Any, list[program_oracle.Row]] = {}
+        for row in sorted(rows, key=lambda row: (-row[3], row[0])):
+            hours.setdefault(row[1], []).append(row)
+        return list(chain.from_iterable(inside[:10] for inside in hours.values()))
+    return rows
+
+
+def _request(number: int) -> Sent:
+    minute = (number * 37) % 1_440 + (1_440 if number % 10 == 0 else 0)
+    at = f"{1 + minute // 1_440:02d}/Nov/2025:{minute // 60 % 24:02d}:{minute % 60:02d}:00 +0000"
+    size = "-" if number % 5 == 0 else str(number)
+    return Sent(None, f'10.0.0.{number % 7} - - [{at}] "GET / HTTP/1.1" 200 {size} "-" "-"'.encode())

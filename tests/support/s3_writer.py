@@ -1,0 +1,74 @@
+"""A process that writes a Delta table, by Spark or by delta-rs: one command a line, one answer a line.
+
+``append PATH FIRST COUNT`` commits the numbers from FIRST on, each in a commit of its own; ``sum PATH`` adds them up.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import tenacity
+
+from core.errors import TryAgain
+from infra.lake import delta, object_store
+from infra.settings import Settings
+from infra.settings.sources import load
+
+SCHEMA = pa.schema([("writer", pa.string()), ("number", pa.int64())])
+Append = Callable[[str, str, int], None]
+
+
+def by_delta_rs(path: str, writer: str, number: int) -> None:
+    """As the project does it: what another writer of another app commits in between is no conflict."""
+    rows = pa.table({"writer": [writer], "number": pa.array([number], pa.int64())}, schema=SCHEMA)
+    retrying = tenacity.Retrying(retry=tenacity.retry_if_exception_type(TryAgain), stop=tenacity.stop_after_attempt(20))
+    retrying(delta.append_once, path, rows, writer, number)
+
+
+def by_spark(settings: Settings, writer: str) -> tuple[Append, Callable[[str], int]]:
+    """A session, as jobs have one."""
+    from infra.spark.session import session
+
+    spark = session(settings, writer)
+
+    def append(path: str, writer: str, number: int) -> None:
+        rows = spark.createDataFrame([(writer, number)], "writer string, number bigint").coalesce(1)
+        options = {"txnAppId": writer, "txnVersion": str(number)}
+        rows.write.format("delta").mode("append").options(**options).save(path)
+
+    def added_up(path: str) -> int:
+        (found,) = spark.read.format("delta").load(path).groupBy().sum("number").collect()
+        return int(found[0])
+
+    return append, added_up
+
+
+def main(config: str, kind: str, writer: str) -> None:
+    """Answers until its input ends."""
+    settings = load(Path(config))
+    object_store.know(settings)
+    append, added_up = by_spark(settings, writer) if kind == "spark" else (by_delta_rs, _added_up)
+    print("ready", flush=True)
+    for line in sys.stdin:
+        command, path, *numbers = line.split()
+        if command == "append":
+            first, count = map(int, numbers)
+            for number in range(first, first + count):
+                append(path, writer, number)
+            print("done", flush=True)
+        else:
+            print(added_up(path), flush=True)
+
+
+def _added_up(path: str) -> int:
+    return sum(delta.read(path, ["number"])["number"].to_pylist())
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
+    sys.stdout.flush()
+    os._exit(0)  # Java ends by itself

@@ -1,0 +1,81 @@
+"""Runs of the speed layer inside the tests' own process, compared with plain Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from core.catalog import Catalog
+from core.compute.merge_sql import serving_sql, speed_part
+from core.cut import Cut
+from core.identifiers import Name, joined, quoted
+from infra.control import runs
+from infra.control.runs import Run
+from infra.kafka import kafka_admin
+from infra.lake import table_paths
+from infra.settings import Settings
+from infra.trino import metastore
+from speed import job
+from speed.epoch.commit import Sink
+from speed.process import lifecycle
+from tests.support.layers import catalog_of, log, topic_of, wanted
+from tests.support.oracle import view_oracle
+from tests.support.oracle.view_oracle import Rows
+
+VIEWS = ("trade_stats", "trades_by_day")
+
+
+@contextmanager
+def running(
+    settings: Settings, spark: SparkSession, catalog: Catalog, run: Run
+) -> Iterator[tuple[StreamingQuery, Sink]]:
+    """The query of a run; at the end it is stopped between epochs, and what broke it is raised."""
+    with job.driving(spark, settings, catalog, run) as (query, sink):
+        yield query, sink
+        job.finish(query, sink)
+
+
+def catch_up(settings: Settings, spark: SparkSession, catalog: Catalog, run: Run) -> None:
+    with running(settings, spark, catalog, run) as (query, _):
+        query.processAllAvailable()
+
+
+def declared(settings: Settings, prefix: str, start: Cut | None = None) -> tuple[Catalog, Run]:
+    catalog = catalog_of(settings, prefix)
+    return catalog, lifecycle.declare(settings, catalog, start or Cut())
+
+
+def served(settings: Settings, catalog: Catalog, run: Run, view: str) -> Rows:
+    """The run's partials as the serving view would merge them; a key that comes twice fails."""
+    definition, table = catalog.view(view), joined(Name(view), run.id)
+    metastore.register(
+        settings, "speed", table, table_paths.relative(settings, table_paths.speed(settings, run.id, Name(view)))
+    )
+    part = speed_part(definition, quoted("lake", "speed", table), -3)
+    result = metastore.query(settings, serving_sql(definition, [part]))
+    width = len(definition.key_columns)
+    found: Rows = {}
+    for row in result.rows:
+        assert row[:width] not in found
+        found[tuple(row[:width])] = dict(zip(result.columns[width:], row[width:], strict=True))
+    return found
+
+
+def check(settings: Settings, catalog: Catalog, run: Run, prefix: str) -> None:
+    """Every view of the run is what plain Python makes of the same log, and the manifest accounts for each offset."""
+    records = log(settings, topic_of(catalog))
+    for view in VIEWS:
+        assert served(settings, catalog, run, f"{prefix}_{view}") == wanted(Name(f"{prefix}_{view}"), prefix, records)
+    there = runs.epochs(settings, run.id)
+    assert [epoch.number for epoch in there] == list(range(len(there)))
+    assert [epoch.start for epoch in there] == [run.start, *(epoch.end for epoch in there[:-1])]
+    assert there[-1].end == kafka_admin.ends(settings, run.topics)
+    counts = [count for epoch in there for count in epoch.counted.values()]
+    bad = view_oracle.quarantined(records)
+    assert sum(count.records for count in counts) == len(records)
+    assert sum(count.quarantined for count in counts) == len(bad)
+    assert sum(count.decoded for count in counts) == len(records) - len(bad)
+    assert sum(epoch.rows[Name(f"{prefix}_trade_stats")] for epoch in there) == 5 * (len(records) - len(bad))

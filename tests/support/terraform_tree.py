@@ -1,0 +1,84 @@
+"""A copy of terraform/ in which terraform may write, and terraform in it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from infra.project_files import ROOT
+from tests.scenarios.terraform.availability import plugins
+
+_UNWANTED = shutil.ignore_patterns(".terraform*", "*.tfstate*")
+
+
+@dataclass(frozen=True, repr=False)
+class Said:
+    """A command that ended."""
+
+    code: int
+    text: str
+
+    @property
+    def end(self) -> str:
+        """What a failure shows."""
+        return self.text[-4000:]
+
+
+@dataclass(frozen=True)
+class Tree:
+    """``root`` is the copy of terraform/, beside a copy of dags/, which it uploads."""
+
+    root: Path
+
+    def terraform(self, folder: str, *words: str, seconds: float = 540.0) -> Said:
+        """Runs terraform in a folder of the copy, without anybody's own configuration of it."""
+        ours = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "TF_VAR_", "TF_LOG"))}
+        done = subprocess.run(
+            ["terraform", *words],
+            cwd=self.root / folder,
+            env=ours | {"TF_IN_AUTOMATION": "1", "AWS_EC2_METADATA_DISABLED": "true", "CHECKPOINT_DISABLE": "1"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+            check=False,
+        )
+        return Said(done.returncode, done.stdout + done.stderr)
+
+    def init(self, folder: str) -> None:
+        """Makes a folder ready; skips the test where the provider cannot be had."""
+        found = plugins()
+        mirror = [f"-plugin-dir={found}"] if found else []
+        said = self.terraform(folder, "init", "-backend=false", "-input=false", "-no-color", *mirror)
+        if said.code and not found:
+            why = said.text.rpartition("Error: ")[2].partition("\n")[0]  # the summary repeats it for each test
+            pytest.skip(f"not run: there is no AWS provider here, and `terraform init` could not bring it: {why}")
+        assert said.code == 0, said.end
+
+    def share_init(self, ready: str, folder: str) -> None:
+        """Makes a folder without modules of its own as ready as one that is."""
+        for name in (".terraform", ".terraform.lock.hcl"):
+            source, target = self.root / ready / name, self.root / folder / name
+            if source.is_dir() and not target.exists():
+                shutil.copytree(source, target, symlinks=True)
+            elif source.is_file():
+                shutil.copy2(source, target)
+
+    def plant(self, file: str, old: str, new: str) -> None:
+        """Edits a file of the copy; what is replaced must be there once."""
+        path = self.root / file
+        text = path.read_text("utf-8")
+        assert text.count(old) == 1, f"{file} holds {old!r} {text.count(old)} times"
+        path.write_text(text.replace(old, new), "utf-8")
+
+
+def copied(to: Path) -> Tree:
+    """A fresh copy."""
+    shutil.copytree(ROOT / "terraform", to / "terraform", ignore=_UNWANTED)
+    shutil.copytree(ROOT / "dags", to / "dags", ignore=shutil.ignore_patterns("__pycache__"))
+    return Tree(to / "terraform")

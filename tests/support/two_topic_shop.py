@@ -1,0 +1,163 @@
+"""An instance with a topic and a view of its own in a folder that a test may edit, and what they must show."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from core.identifiers import Name
+from infra.control import runs
+from infra.faults import MARKER
+from infra.kafka import kafka_admin
+from infra.local import stack
+from infra.settings import Settings
+from infra.trino import served_views
+from infra.trino.served_views import Served
+from serving.query import query
+from tests.conftest import fresh_settings
+from tests.support.command import Done, here, lk, write_config
+from tests.support.kafka_log import Sent, send
+from tests.support.load import NOON, millis
+from tests.support.waiting import eventually
+from tests.support.world import LEASE_SECONDS
+
+VIEW = Name("orders_by_customer")
+FILES = {
+    "orders": """
+from core.topic import Field, Json, Rule, Topic, Version
+
+TOPIC = Topic(
+    "orders",
+    comment="Orders of a shop",
+    partitions=2,
+    key="customer",
+    event_time="at",
+    format=Json((Version(1, names=("customer", "cents", "at")),)),
+    fields=(Field("customer"), Field("cents", "bigint"), Field("at", "timestamp")),
+    rules=(Rule("most", "cents <= 9999"),),
+)
+""",
+    "orders_by_customer": """
+from core.measures import Count, Sum
+from core.view import Key, Rollup
+
+VIEW = Rollup(
+    "orders_by_customer",
+    comment="Orders per customer",
+    sources=("orders",),
+    where="cents >= 1",
+    keys=(Key("customer", "customer", comment="Who ordered"),),
+    measures=(Count("orders", comment="Orders"), Sum("cents", "cents", comment="What they cost")),
+)
+""",
+}
+
+
+@dataclass
+class Shop:
+    """The instance, the folder of its definitions, and every order that was sent: customer and cents."""
+
+    settings: Settings
+    config: Path
+    folder: Path
+    sent: list[tuple[str, int]] = field(default_factory=list)
+    least: int = 1
+    most: int = 9_999
+
+    def lk(self, *words: str, fault: str | None = None) -> Done:
+        """Runs a verb in a process of its own."""
+        return lk(self.config, *words, fault=fault)
+
+    def here(self, *words: str) -> Done:
+        """Runs a verb in this process."""
+        return here(self.config, *words)
+
+    def order(self, count: int) -> None:
+        """Sends some orders of 1 to 9,999 cents."""
+        rng = random.Random(len(self.sent))
+        made = [(rng.choice(("ann", "bob", "cyd")), rng.randrange(1, 10_000)) for _ in range(count)]
+        at = millis(NOON)
+        texts = [(who, json.dumps({"customer": who, "cents": cents, "at": at})) for who, cents in made]
+        send(self.settings, [Sent("orders", who.encode(), text.encode()) for who, text in texts])
+        self.sent += made
+
+    def at_least(self, cents: int) -> None:
+        """Edits the view: it leaves out smaller orders."""
+        self._edit("orders_by_customer", f"cents >= {self.least}", f"cents >= {cents}")
+        self.least = cents
+
+    def at_most(self, cents: int) -> None:
+        """Edits the decoder: it refuses bigger orders."""
+        self._edit("orders", f"cents <= {self.most}", f"cents <= {cents}")
+        self.most = cents
+
+    def wanted(self) -> dict[str, tuple[int, int]]:
+        """What today's rules make of all that was sent: customer -> orders, cents."""
+        found: dict[str, tuple[int, int]] = {}
+        for who, cents in self.sent:
+            if self.least <= cents <= self.most:
+                orders, total = found.get(who, (0, 0))
+                found[who] = (orders + 1, total + cents)
+        return found
+
+    def shown(self) -> dict[str, tuple[int, int]]:
+        """What readers see."""
+        rows = query(self.settings, f"SELECT customer, orders, cents FROM {VIEW}").rows
+        assert len(rows) == len({row[0] for row in rows})
+        return {str(who): (int(orders), int(cents)) for who, orders, cents in rows}
+
+    def pinned(self) -> Served:
+        """What the served view's text pins."""
+        return served_views.served(self.settings, [VIEW])[VIEW]
+
+    def settle(self) -> None:
+        """Waits until the run that serves has committed all of the log."""
+
+        def caught_up() -> None:
+            run = self.pinned().run
+            assert run, "no run serves"
+            last = runs.last_epoch(self.settings, run)
+            assert last, "no epoch yet"
+            assert last.end == kafka_admin.ends(self.settings, runs.run(self.settings, run).topics)
+
+        eventually(self.settings, 180, caught_up)
+
+    def check(self) -> None:
+        """Fails unless readers see what today's rules make of the log, and everything is healthy."""
+        self.settle()
+        assert self.shown() == self.wanted()
+        self.here("status", "--json").ok()
+
+    def _edit(self, name: str, old: str, new: str) -> None:
+        path = self.folder / f"{name}.py"
+        text = path.read_text("utf-8")
+        assert text.count(old) == 1
+        path.write_text(text.replace(old, new), "utf-8")
+
+
+@contextmanager
+def opened(folder: Path) -> Iterator[Shop]:
+    """Servers up, a run that serves with a build, and some orders; stopped at the end of the block."""
+    views = folder / "views"
+    views.mkdir()
+    for name, text in FILES.items():
+        (views / f"{name}.py").write_text(text, "utf-8")
+    settings = fresh_settings(folder / "data")
+    ports = {name: getattr(settings, name) for name in ("kafka_port", "kafka_controller_port", "trino_port")}
+    more = {"views": [str(views)], "lease_seconds": LEASE_SECONDS}
+    config = write_config(folder / "lk.toml", {"data": str(settings.data), **more, **ports})
+    stack.up(settings)
+    (settings.data / MARKER).touch()
+    try:
+        shop = Shop(settings, config, views)
+        shop.here("speed", "start").ok()
+        shop.order(200)
+        shop.settle()
+        shop.here("batch").ok()
+        yield shop
+    finally:
+        stack.down(settings)

@@ -1,0 +1,228 @@
+"""One instance for all fault tests: what they do to it, and the check that everything is still what the log says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+import pytest
+from pyspark.sql import SparkSession
+
+from batch.build import build
+from batch.claim import claim
+from batch.gate import gate, insist
+from batch.land import land
+from core.catalog import Catalog
+from core.errors import LkError
+from core.identifiers import Name
+from flows import speed
+from infra.control import run_roles, runs
+from infra.control import store as control_tables
+from infra.control.store import Publication
+from infra.definitions import definition_files
+from infra.faults import MARKER, VARIABLE
+from infra.kafka import kafka_admin
+from infra.lake import delta, leases
+from infra.local import processes, stack
+from infra.settings import Settings
+from speed.process import background, lifecycle
+from tests.support import assertions
+from tests.support.command import Done, Running, here, lk, spawn, write_config
+from tests.support.kafka_log import Ends, Log, Sent, send
+from tests.support.pieces import Pieces
+from tests.support.waiting import eventually, tails
+
+TOPICS = ("access_log", "trades")
+IDLE = {"spark.sql.streaming.pollingDelay": "100ms"}  # of several runs; each asks Kafka every 10 ms by default
+LEASE_SECONDS = 12.0  # six heartbeats; a busy machine delays one of them by a second or two
+
+
+@dataclass
+class World:
+    """A running instance that may be broken, its settings file, and its log."""
+
+    settings: Settings
+    config: Path
+    catalog: Catalog
+    log: Log
+    marks: list[Ends] = field(default_factory=list)
+
+    def lk(self, *words: str, fault: str | None = None, seconds: float = 300.0) -> Done:
+        """Runs a verb in a process of its own."""
+        return lk(self.config, *words, fault=fault, seconds=seconds)
+
+    def here(self, *words: str) -> Done:
+        """Runs a verb in this process."""
+        return here(self.config, *words)
+
+    def spawn(self, *words: str, fault: str | None = None) -> Running:
+        """Starts a verb and goes on."""
+        return spawn(self.config, *words, fault=fault)
+
+    def send(self, records: Iterable[Sent]) -> None:
+        """Appends to the log, reads it back, and marks where it ends now."""
+        send(self.settings, records)
+        self.log.read()
+        self.marks.append(dict(self.log.ends))
+
+    @property
+    def run(self) -> Name:
+        """The run that serves, else the newest."""
+        return run_roles.current(self.settings) or runs.runs(self.settings)[-1].id
+
+    @property
+    def publication(self) -> Publication:
+        """The newest publication that is done."""
+        return [p for p in control_tables.publications(self.settings) if p.state == "done"][-1]
+
+    @property
+    def epoch(self) -> int:
+        """The newest committed epoch of the newest run; -1 before the first."""
+        last = runs.last_epoch(self.settings, self.run)
+        return last.number if last else -1
+
+    def start_speed(self, fault: str | None = None, changed: Mapping[str, int] | None = None) -> int:
+        """Starts or resumes the run and gives its pid; with a fault it may die before it is seen to run."""
+        with pytest.MonkeyPatch.context() as patch:
+            if fault:
+                patch.setenv(VARIABLE, fault)
+            settings = self.settings.model_copy(update=dict(changed or {}))
+            try:
+                speed.start(settings, self.catalog)
+            except LkError:
+                if not fault:
+                    raise
+        known = processes.known(self.settings, background.name(self.run))
+        assert known, tails(self.settings)
+        return known.pid
+
+    def stop_speed(self) -> None:
+        """Stops the run between two epochs."""
+        assert speed.stop(self.settings).phase == "stopped", tails(self.settings)
+
+    def running(self) -> int:
+        """Makes sure that the run is driven, and gives its pid."""
+        alive = background.alive(self.settings, self.run) if runs.runs(self.settings) else None
+        return alive.pid if alive else self.start_speed()
+
+    def died(self, pid: int, point: str, seconds: float = 180.0) -> None:
+        """Waits until the run's process was killed at a fault point, and fails when it ended in another way."""
+        name = background.name(self.run)
+
+        def gone() -> None:
+            assert processes.alive(self.settings, name) is None, f"{name} still runs, {point} was not reached"
+
+        eventually(self.settings, seconds, gone)
+        assert self.take_proof(point).startswith(f"kill {pid} ")
+        assert lifecycle.status(self.settings).phase == "died"
+
+    def settle(self, seconds: float = 180.0) -> None:
+        """Waits until the run has committed all of the log."""
+        run = self.run  # asked once: it takes reading five tables
+
+        def caught_up() -> None:
+            last = runs.last_epoch(self.settings, run)
+            known = background.alive(self.settings, run)
+            if known is None and leases.holder(self.settings, f"run_{run}") is None:
+                pytest.fail(f"the speed process died\n{tails(self.settings)}")
+            ends = kafka_admin.ends(self.settings, TOPICS)
+            assert last, "no epoch yet"
+            assert last.end == ends, f"committed {last.end} of {ends}"
+
+        eventually(self.settings, seconds, caught_up)
+
+    def settle_all(self, seconds: float = 180.0) -> None:
+        """Waits until every run that is driven has committed all of the log."""
+        driven = [run for run in runs.runs(self.settings) if background.alive(self.settings, run.id)]
+        assert driven, "no run is driven"
+
+        def caught_up() -> None:
+            ends = kafka_admin.ends(self.settings, TOPICS)
+            for run in driven:
+                last = runs.last_epoch(self.settings, run.id)
+                assert last, f"{run.id} has no epoch yet"
+                assert last.end == ends, f"{run.id} committed {last.end} of {ends}"
+
+        eventually(self.settings, seconds, caught_up)
+
+    def serve_lambda(self) -> None:
+        """Makes sure that Lambda serves."""
+        if {pin.mode for pin in self.publication.pins.values()} != {"lambda"}:
+            self.here("switch", "lambda", "--json").ok()
+
+    def build(self, spark: SparkSession) -> Name:
+        """Claims, lands, builds and judges in this process, which has a session already; nothing is published."""
+        claimed = claim(self.settings, self.catalog)
+        land(spark, self.settings, self.catalog, claimed.cut)
+        build(spark, self.settings, self.catalog, claimed)
+        insist(gate(spark, self.settings, self.catalog, claimed))
+        return claimed.build
+
+    def versions(self, *areas: str) -> dict[str, int]:
+        """The version of every table in these areas of the lake."""
+        root = Path(self.settings.lake_root)
+        tables = [log.parent for area in areas for log in sorted((root / area).rglob("_delta_log"))]
+        return {str(table.relative_to(root)): delta.version(str(table)) for table in tables}
+
+    def gone(self, pid: int, seconds: float = 180.0) -> None:
+        """Waits until a process has ended."""
+
+        def ended() -> None:
+            assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+
+        eventually(self.settings, seconds, ended)
+
+    def wait_for_proof(self, point: str, seconds: float = 180.0) -> None:
+        """Waits until a fault has left its proof."""
+
+        def proven() -> None:
+            assert self._proof(point).is_file(), f"{point} was not reached"
+
+        eventually(self.settings, seconds, proven)
+
+    def take_proof(self, point: str) -> str:
+        """What the proof of a fault says: action, pid and hit. It is removed: no later test takes it for its own."""
+        path = self._proof(point)
+        assert path.is_file(), f"{point} was not reached\n{tails(self.settings)}"
+        text = path.read_text("utf-8").strip()
+        path.unlink()
+        return text
+
+    def check(self, *, healthy: bool = True) -> None:
+        """Fails unless every view, build, archive and quarantine is exactly what the log says.
+
+        Expects a run that has committed all of the log.
+        """
+        self.log.read()
+        assertions.check(self.pieces, self.log)
+        assertions.check_commits(self.pieces)
+        if healthy:
+            assertions.check_status(self.pieces, self.log)
+
+    def whole(self) -> list[int]:
+        """Fails unless each view shows the log up to one of the marks; gives the mark of each."""
+        return assertions.whole(self.pieces, self.log, self.marks)
+
+    @property
+    def pieces(self) -> Pieces:
+        """What the instance holds."""
+        return Pieces(self.settings, self.catalog)
+
+    def _proof(self, point: str) -> Path:
+        return self.settings.data / "faults" / point
+
+
+def make(settings: Settings, folder: Path) -> World:
+    """Starts the servers of an instance that is marked as a test's."""
+    conf = IDLE | settings.spark_conf
+    changed = {"fold_behind": 2, "lease_seconds": LEASE_SECONDS, "yield_seconds": 0.2, "spark_conf": conf}
+    settings = settings.model_copy(update=changed)
+    values = settings.model_dump(mode="json", exclude_defaults=True) | {"spark_conf": json.dumps(conf)}
+    config = write_config(folder / "lk.toml", values)
+    stack.up(settings)
+    (settings.data / MARKER).touch()
+    catalog = definition_files.load(settings)
+    return World(settings, config, catalog, Log(settings, TOPICS))

@@ -1,0 +1,95 @@
+"""What changes a digest, and what does not."""
+
+from dataclasses import replace
+
+import pytest
+
+from core.digest import route_digest, topic_digest, view_digest
+from core.identifiers import Name
+from core.measures import Count, Max, Min
+from core.route import Output, Route, When
+from core.topic import Field, Json, Lines, Rule, Topic, Version
+from core.view import Check, Explode, Key, Rollup, Shown, Total, View, Window
+
+TOPIC = Topic("t", Json((Version(1, ("a",)),)), (Field("a", "bigint"),), key="a")
+VIEW = Rollup("v", ("t",), keys=(Key("k", "a", "bigint"),), measures=(Min("m", "a"),), window=Window("w", 5_000))
+
+
+def view_of(view: View, topic: Topic = TOPIC) -> str:
+    return view_digest(view, {Name("t"): topic})
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(VIEW, comment="words"),
+        replace(VIEW, keys=(Key("k", "a", "bigint", comment="words"),)),
+        replace(VIEW, measures=(Min("m", "a", comment="words"),)),
+        replace(VIEW, shown=(Shown("x", "m + 1"),)),
+        replace(VIEW, checks=(Check("c", "m > 0", severity="warning"), Total("t", "sum(m)", "o", "1"))),
+        replace(VIEW, may_be_empty=True),
+    ],
+)
+def test_words_presentation_and_checks_do_not_change_it(other: View) -> None:
+    assert view_of(other) == view_of(VIEW)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(VIEW, name="other"),
+        replace(VIEW, keys=(Key("k", "a + 1", "bigint"),)),
+        replace(VIEW, measures=(Max("m", "a"),)),
+        replace(VIEW, measures=(Min("m", "a"), Count("n"))),
+        replace(VIEW, window=Window("w", 5_000, 1_000)),
+        replace(VIEW, window=None),
+        replace(VIEW, where="a > 0"),
+        replace(VIEW, explode=Explode("e", "array(a)")),
+    ],
+)
+def test_what_is_computed_changes_it(other: View) -> None:
+    assert view_of(other) != view_of(VIEW)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(TOPIC, rules=(Rule("r", "a > 0"),)),
+        replace(TOPIC, fields=(Field("a", "bigint", minimum="1"),)),
+        replace(TOPIC, format=Json((Version(1, ("a", "b")),))),
+        replace(TOPIC, format=Json((Version(1, ("a",), {"a": "trim(a)"}),))),
+        replace(TOPIC, format=Lines("(.*)")),
+        replace(TOPIC, max_bytes=10),
+        replace(TOPIC, key=None),
+        replace(TOPIC, compacted=True),
+    ],
+)
+def test_a_decoder_changes_its_topic_and_every_view_of_it(other: Topic) -> None:
+    assert topic_digest(other) != topic_digest(TOPIC)
+    assert view_of(VIEW, other) != view_of(VIEW)
+
+
+def test_partitions_and_words_do_not_change_a_decoder() -> None:
+    same = replace(TOPIC, partitions=9, comment="words", fields=(Field("a", "bigint", comment="words"),))
+    assert topic_digest(same) == topic_digest(TOPIC)
+
+
+def test_a_digest_is_a_name_that_stays() -> None:
+    # Pinned: another value here means that every archive and build out there is of another decoder.
+    assert topic_digest(TOPIC) == "d37947c949263"
+    assert view_of(VIEW) == "d9e26f4d27f12"
+
+
+SPLIT = Route("split", ("t",), (Output("many", (When("t", "a > 5"),), comment="Many"), Output("rest")))
+
+
+def route_of(route: Route) -> str:
+    return route_digest(route, {Name("t"): TOPIC})
+
+
+def test_what_a_route_copies_where_is_its_digest() -> None:
+    silent = replace(SPLIT, comment="another", outputs=(replace(SPLIT.outputs[0], comment=""), SPLIT.outputs[1]))
+    assert route_of(silent) == route_of(SPLIT)
+    other = replace(SPLIT, outputs=(Output("many", (When("t", "a > 6"),)), SPLIT.outputs[1]))
+    turned = replace(SPLIT, outputs=SPLIT.outputs[::-1])
+    assert len({route_of(SPLIT), route_of(other), route_of(turned)}) == 3

@@ -1,0 +1,172 @@
+"""Mistakes in keyed views, routes and compacted topics, each with its file and line."""
+
+from pathlib import Path
+
+import pytest
+
+from infra.definitions.definition_files import load, problems
+from infra.settings import Settings
+
+TOPIC = """
+from core.topic import Field, Json, Topic, Version
+
+TOPIC = Topic(
+    "users",
+    key="user",
+    changelog=True,
+    append_time=True,
+    format=Json((Version(1, ("user", "theme")),)),
+    fields=(Field("user"), Field("theme")),
+)
+"""
+LATEST = """
+from core.measures import Count, Latest
+from core.view import Key, Rollup
+
+VIEW = Rollup("now", ("users",), keys=(Key("user", "user"),), measures=(Latest("theme", "theme"),))
+"""
+KEYED = """
+from core.view import Key, Keyed, Reach, Result
+
+VIEW = Keyed(
+    "twice",
+    sources=("users",),
+    keys=(Key("user", "user"),),
+    query="SELECT user, event_time AS at FROM {users}",
+    results=(Result("at", "timestamp"),),
+    reach=Reach("at", 10, 0, 60_000),
+)
+"""
+ROUTE = """
+from core.route import Output, Route, When
+
+ROUTE = Route(
+    "split",
+    sources=("users",),
+    outputs=(
+        Output("dark", when=(When("users", "theme = 'dark'"),)),
+        Output("others"),
+    ),
+)
+"""
+
+
+def found(folder: Path, **files: str) -> list[tuple[str, int, str]]:
+    for name, text in files.items():
+        (folder / f"{name}.py").write_text(text)
+    return [(Path(p.file).name, p.line, p.text) for p in problems(Settings(views=(folder,)))]
+
+
+def test_without_mistakes_all_are_there(tmp_path: Path) -> None:
+    assert found(tmp_path, users=TOPIC, now=LATEST, twice=KEYED, split=ROUTE) == []
+    catalog = load(Settings(views=(tmp_path,)))
+    assert (catalog.view("now").name, catalog.view("twice").name, catalog.route("split").name) == (
+        "now",
+        "twice",
+        "split",
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "text"),
+    [
+        ('keys=(Key("user", "user"),)', "keys=()", 4, "a keyed view has at least one key"),
+        ("{users}", "{user}", 4, "query reads {user}, which is not a source"),
+        ("FROM {users}", "FROM users", 4, "query does not read {users}"),
+        ("{users}", "{users", 4, "braces are for topics"),
+        ('Reach("at"', 'Reach("then"', 10, "anchor 'then' is not a timestamp among the results"),
+        ("10, 0, 60_000", "10, 0, 0", 10, "segment at least 1"),
+        ("10, 0, 60_000", "1_000_000, 0, 100", 10, "make them longer"),
+        ('Result("at", "timestamp")', 'Result("at", "text")', 9, "type 'text' is none of"),
+        ('sources=("users",)', 'sources=("user",)', 4, "unknown topic 'user'"),
+    ],
+)
+def test_mistakes_of_a_keyed_view(tmp_path: Path, old: str, new: str, line: int, text: str) -> None:
+    assert old in KEYED
+    said = found(tmp_path, users=TOPIC, twice=KEYED.replace(old, new))
+    assert [(file, at) for file, at, what in said if text in what] == [("twice.py", line)], said
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "text"),
+    [
+        ('"split",', '"Split",', 4, "'Split' is not a name"),
+        ('sources=("users",)', 'sources=("user",)', 4, "unknown topic 'user'"),
+        ('When("users"', 'When("orders"', 8, "'orders' is not a source"),
+        ('Output("others")', 'Output("dark")', 9, "output 'dark' is there twice"),
+        ('Output("others")', 'Output("users")', 9, "is a topic that is read"),
+        ("theme = 'dark'\"),)", '1"), When("users", "2"))', 8, "'users' is there twice"),
+        ('when=(When("users", "theme = \'dark\'"),)', "when=()", 8, "only the last output"),
+    ],
+)
+def test_mistakes_of_a_route(tmp_path: Path, old: str, new: str, line: int, text: str) -> None:
+    assert old in ROUTE
+    said = found(tmp_path, users=TOPIC, split=ROUTE.replace(old, new))
+    assert [(file, at) for file, at, what in said if text in what] == [("split.py", line)], said
+
+
+COMPACTED = TOPIC.replace("append_time=True", "append_time=True, compacted=True")
+
+
+def test_a_compacted_topic_has_the_latest_of_its_key_alone(tmp_path: Path) -> None:
+    assert found(tmp_path, users=COMPACTED, now=LATEST) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('Latest("theme", "theme")', 'Count("themes")'),
+        ('Latest("theme", "theme"),', 'Latest("theme", "theme"), Count("themes"),'),
+        ('Key("user", "user")', 'Key("user", "upper(user)")'),
+        ('"now", ("users",),', '"now", ("users",), where="theme is not null",'),
+    ],
+)
+def test_other_views_of_a_compacted_topic_are_refused(tmp_path: Path, old: str, new: str) -> None:
+    assert old in LATEST
+    ((file, line, text),) = found(tmp_path, users=COMPACTED, now=LATEST.replace(old, new))
+    assert (file, line) == ("now.py", 5)
+    assert "topic 'users' is compacted" in text
+
+
+def test_keyed_views_and_routes_of_a_compacted_topic_are_refused(tmp_path: Path) -> None:
+    said = found(tmp_path, users=COMPACTED, twice=KEYED, split=ROUTE)
+    assert [(file, "is compacted" in text) for file, _, text in said] == [("split.py", True), ("twice.py", True)]
+
+
+def test_a_compacted_topic_is_a_changelog_that_tells_when_records_were_appended(tmp_path: Path) -> None:
+    ((_, line, text),) = found(tmp_path, users=COMPACTED.replace("append_time=True, ", ""))
+    assert (line, "is a changelog with append_time" in text) == (4, True)
+
+
+CHECKED = """
+from core.measures import Count
+from core.view import Check, Fresh, Key, Rollup, Total
+
+VIEW = Rollup(
+    "checked",
+    ("trades",),
+    keys=(Key("ticker", "ticker"),),
+    measures=(Count("n"),),
+    checks=(
+        Check("some", "n > 0", severity="warning"),
+        Total("same", "sum(n)", "trades_by_day", "sum(trades)"),
+        Fresh("new", "timestamp_seconds(max(n))", 60_000),
+    ),
+)
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "text"),
+    [
+        ('"warning"', '"bad"', 11, "severity must be 'critical' or 'warning', not str"),
+        ('"some"', '"not_empty"', 11, "the name 'not_empty' is taken by a check that every view has"),
+        ('"trades_by_day"', '"nothing"', 12, "there is no view 'nothing' in any build"),
+        ('"trades_by_day"', '"checked"', 12, "the other view of a total is another one"),
+        ("60_000", "0", 13, "within is at least 1 millisecond"),
+        ('"new"', '"same"', 13, "check 'same' is there twice"),
+    ],
+)
+def test_mistakes_in_checks(tmp_path: Path, old: str, new: str, line: int, text: str) -> None:
+    assert found(tmp_path, checked=CHECKED) == []
+    assert found(tmp_path, checked=CHECKED.replace(old, new)) == [("checked.py", line, text)]

@@ -1,0 +1,55 @@
+"""What the documents say must be there: links, decisions, and a test for every promise."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+from infra.project_files import ROOT
+
+FOLDERS = ("docs", "terraform", "images")
+PAGES = [ROOT / "README.md", *sorted(page for folder in FOLDERS for page in (ROOT / folder).rglob("*.md"))]
+PACKAGES = ("cli", "core", "infra", "batch", "speed", "serving", "flows", "views")
+
+
+def functions(path: Path) -> list[str]:
+    nodes = ast.walk(ast.parse(path.read_text("utf-8")))
+    return [node.name for node in nodes if isinstance(node, ast.FunctionDef)]
+
+
+def test_every_link_in_the_documents_leads_somewhere() -> None:
+    links = [(page, link) for page in PAGES for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text("utf-8"))]
+    assert len(links) > 10
+    assert [f"{page.name}: {link}" for page, link in links if not (page.parent / link).exists()] == []
+
+
+def test_decisions_are_numbered_without_gaps_and_all_indexed() -> None:
+    folder = ROOT / "docs" / "decisions"
+    records = sorted(path for path in folder.glob("*.md") if path.name != "index.md")
+    assert [int(path.name[:4]) for path in records] == list(range(1, len(records) + 1))
+    index = (folder / "index.md").read_text("utf-8")
+    rows = re.findall(r"^\| \[(\d{4})\]\(([^)]+)\) \| (.+?) \| (?:accepted|superseded)", index, re.M)
+    titles = [path.read_text("utf-8").splitlines()[0] for path in records]
+    assert [(link, f"# {int(number)}. {title}") for number, link, title in rows] == [
+        (path.name, title) for path, title in zip(records, titles, strict=True)
+    ]
+
+
+def test_every_promise_in_the_readme_names_a_test_that_exists() -> None:
+    promises = re.findall(r"`(tests/[\w/]+\.py)::(test_\w+)`", (ROOT / "README.md").read_text("utf-8"))
+    assert len(promises) >= 8
+    assert [f"{path}::{name}" for path, name in promises if name not in functions(ROOT / path)] == []
+
+
+def test_the_readme_names_every_folder_of_code_once() -> None:
+    tree = re.findall(r"^\| \[(\w+)/\]\((\w+)\) \|", (ROOT / "README.md").read_text("utf-8"), re.M)
+    assert sorted(name for name, link in tree if name == link) == sorted(
+        {*PACKAGES, "dags", "terraform", "images", "tests", "docs"}
+    )
+
+
+def test_the_generic_names_of_our_packages_are_this_checkout() -> None:
+    for name in PACKAGES:
+        module = __import__(name)
+        assert Path(str(module.__file__)).parents[1] == ROOT

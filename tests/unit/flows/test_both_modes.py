@@ -1,0 +1,58 @@
+"""The side-by-side table says what was measured, and nothing else."""
+
+from __future__ import annotations
+
+from flows.demo.both_modes import Mode, Rebuilt, rows
+from flows.measure.freshness import Freshness
+from infra.local.resource_usage import Usage
+
+FRESH = Freshness(8_000, 0.81, 1.2, 1.5, 1.9, 30, 0.2, 0)
+LAMBDA = Mode(
+    name="lambda",
+    freshness=FRESH,
+    query=0.236,
+    rebuilt=Rebuilt(61.4, 500_000, Usage(80.0, 100_000_000)),
+    live=Usage(9.0, 4_000_000),
+    live_records=8_000,
+    disk=123_456_789,
+    processes=("kafka", "trino", "speed-r000001"),
+    steps=("claim", "land"),
+    tables=("batch", "speed"),
+)
+KAPPA = Mode(
+    name="kappa",
+    freshness=FRESH,
+    query=0.2,
+    rebuilt=Rebuilt(30.0, 600_000, Usage(30.0)),
+    live=Usage(),
+    live_records=0,
+    disk=1_000_000,
+    processes=("kafka", "trino", "speed-r000002"),
+    steps=(),
+    tables=("speed",),
+)
+
+
+def test_every_row_shows_both_modes() -> None:
+    found = {row.what: (row.first, row.second) for row in rows(LAMBDA, KAPPA)}
+    assert found == {
+        "freshness, p50": ("0.81 s", "0.81 s"),
+        "freshness, p99": ("1.50 s", "1.50 s"),
+        "query time, p50": ("0.24 s", "0.20 s"),
+        "rebuild: time": ("61 s", "30 s"),
+        "rebuild: CPU s per million": ("160", "50"),
+        "rebuild: MB per million": ("200", "–"),
+        "live: CPU s per million": ("1,125", "–"),
+        "live: MB per million": ("500", "–"),
+        "disk used": ("123 MB", "1 MB"),
+        "processes that must run": ("3", "3"),
+        "steps to be scheduled": ("2", "0"),
+        "parts of an answer": ("2", "1"),
+    }
+
+
+def test_what_was_counted_is_told_in_words() -> None:
+    found = {row.what: row.how for row in rows(LAMBDA, KAPPA)}
+    assert found["steps to be scheduled"] == "lambda: claim, land; kappa: none"
+    assert "500,000 records" in found["rebuild: time"]
+    assert "600,000" in found["rebuild: time"]

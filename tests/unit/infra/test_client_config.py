@@ -1,0 +1,83 @@
+"""What clients are told of Kafka, and where the password comes from."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException
+from pydantic import ValidationError
+
+from core.errors import Refused, TryAgain
+from infra.kafka import client_config, kafka_admin
+from infra.settings import Settings
+
+MSK: dict[str, Any] = {"bootstrap": "b-1:9096,b-2:9096", "kafka_security": "sasl_ssl", "kafka_user": "lk"}
+
+
+def test_without_security_nothing_but_the_address_is_told() -> None:
+    plain = Settings(bootstrap="k:9092")
+    assert client_config.librdkafka(plain) == {"bootstrap.servers": "k:9092"}
+    assert client_config.spark(plain) == {"kafka.bootstrap.servers": "k:9092"}
+
+
+def test_both_kinds_of_clients_are_told_the_same(tmp_path: Path) -> None:
+    (tmp_path / "password").write_text('a"b\\c\n', "utf-8")
+    (tmp_path / "ca").write_text("PEM", "utf-8")
+    settings = Settings(**MSK, kafka_password_file=tmp_path / "password", kafka_ca=tmp_path / "ca")
+    assert client_config.librdkafka(settings) == {
+        "bootstrap.servers": "b-1:9096,b-2:9096",
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "SCRAM-SHA-512",
+        "sasl.username": "lk",
+        "sasl.password": 'a"b\\c',
+        "ssl.ca.pem": "PEM",
+    }
+    login = "org.apache.kafka.common.security.scram.ScramLoginModule"
+    assert client_config.spark(settings) == {
+        "kafka.bootstrap.servers": "b-1:9096,b-2:9096",
+        "kafka.security.protocol": "SASL_SSL",
+        "kafka.sasl.mechanism": "SCRAM-SHA-512",
+        "kafka.sasl.jaas.config": f'{login} required username="lk" password="a\\"b\\\\c";',
+        "kafka.ssl.truststore.type": "PEM",
+        "kafka.ssl.truststore.certificates": "PEM",
+    }
+
+
+def test_the_password_may_be_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(Refused, match="there is no password for Kafka's user lk"):
+        client_config.librdkafka(Settings(**MSK))
+    monkeypatch.setenv("LK_KAFKA_PASSWORD", "secret")
+    assert client_config.librdkafka(Settings(**MSK))["sasl.password"] == "secret"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({**MSK, "kafka_user": ""}, "needs kafka_user"),
+        ({**MSK, "bootstrap": None}, "is for brokers elsewhere"),
+        ({**MSK, "kafka_security": "ssl"}, "sasl_ssl"),
+    ],
+)
+def test_half_a_login_is_refused(wrong: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValidationError, match=says):
+        Settings(**wrong)
+
+
+@pytest.mark.parametrize(
+    "code", [KafkaError._TRANSPORT, KafkaError._DESTROY_BROKER, KafkaError.NOT_LEADER_FOR_PARTITION]
+)
+def test_a_broker_that_goes_away_in_mid_request_is_to_be_asked_again(code: int) -> None:
+    answer: Future[None] = Future()
+    answer.set_exception(KafkaException(KafkaError(code)))
+    with pytest.raises(TryAgain, match="Kafka does not answer"):
+        kafka_admin.settled(Settings(bootstrap="b-1:9096"), answer)
+
+
+def test_what_kafka_refuses_is_not_tried_again() -> None:
+    answer: Future[None] = Future()
+    answer.set_exception(KafkaException(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)))
+    with pytest.raises(Refused, match="Kafka refused"):
+        kafka_admin.settled(Settings(bootstrap="b-1:9096"), answer)

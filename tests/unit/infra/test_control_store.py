@@ -1,0 +1,109 @@
+"""Control rows come back as they were written; the last row of a subject counts."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from deltalake import write_deltalake
+
+from core.cut import Cut
+from core.errors import Refused
+from core.identifiers import Name
+from core.range_rebuild import Rebuild
+from infra.control import redrives, store
+from infra.control.redrives import Redrive
+from infra.control.store import Built, Claim, Pin, Publication
+from infra.lake import delta
+from infra.settings import Settings
+from infra.trino.served_views import pins
+
+AT = datetime(2026, 1, 2, 3, 4, 5, 678_901, UTC)
+CUT = Cut.of({"trades": {0: 5, 1: 7}})
+VIEW, DIGEST, RUN = Name("v"), Name("d123"), Name("r000001")
+CLAIM = Claim(Name("b000001"), RUN, 4, CUT, AT, "me", {VIEW: DIGEST}, {Name("trades"): DIGEST})
+BUILT = Built(Name("b000001"), VIEW, DIGEST, CUT, "batch/v/b000001", 3, True, "{}", False, AT, 1.5, "full")
+PIN = Pin(Name("b000001"), None, -1, CUT, DIGEST, "batch", Name("s1"))
+PUBLICATION = Publication(1, "build", "intent", AT, "me", "it's why", "{}", {VIEW: PIN}, {VIEW: 'SELECT "a"'})
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(data=tmp_path)
+
+
+def test_claims_come_back_and_are_found_by_build(settings: Settings) -> None:
+    without_run = replace(CLAIM, build=Name("b000002"), run=None, epoch=-1)
+    with store.hold(settings, "control") as lease:
+        store.add_claim(settings, lease, without_run)
+        store.add_claim(settings, lease, CLAIM)
+    assert store.claims(settings) == [CLAIM, without_run]
+    assert store.claim_of(settings, Name("b000002")) == without_run
+    with pytest.raises(Refused, match="no build b000009"):
+        store.claim_of(settings, Name("b000009"))
+
+
+def test_a_claim_of_a_range_comes_back_also_from_the_table_of_an_older_lake(settings: Settings) -> None:
+    older = pa.schema([field for field in store.CLAIMS if field.name != "rebuild"])
+    delta.create(store.table_path(settings, "claims"), older)
+    rebuild = Rebuild(AT.replace(microsecond=0), AT, {VIEW: Name("b000001")})
+    second = replace(CLAIM, build=Name("b000002"), rebuild=rebuild)
+    row = {"build": "b000001", "run": RUN, "epoch": 4, "cut": str(CUT), "at": AT, "who": "me"}
+    row |= {"views": '{"v": "d123"}', "decoders": '{"trades": "d123"}'}
+    write_deltalake(store.table_path(settings, "claims"), pa.Table.from_pylist([row], older), mode="append")
+    assert store.claims(settings) == [CLAIM]
+    with store.hold(settings, "control") as lease:
+        store.add_claim(settings, lease, second)
+    assert store.claims(settings) == [CLAIM, second]
+
+
+def test_the_newest_state_of_a_redrive_counts(settings: Settings) -> None:
+    intent = Redrive(1, "intent", CUT, {"trades/0/1": "f1", "trades/0/2": "f2"}, AT, "me")
+    with store.hold(settings, "redrives") as lease:
+        redrives.add(settings, lease, intent)
+        assert (redrives.redrives(settings), redrives.done(settings)) == ([intent], {})
+        done = replace(intent, state="done", origins={"trades/0/2": "f2"})
+        redrives.add(settings, lease, done)
+    assert (redrives.redrives(settings), redrives.done(settings)) == ([done], {"trades/0/2": "f2"})
+    assert done.topics == (Name("trades"),)
+
+
+def test_a_build_that_passes_later_counts(settings: Settings) -> None:
+    later = replace(BUILT, passed=True, at=AT.replace(hour=4))
+    with store.hold(settings, "batch") as lease:
+        store.add_built(settings, lease, BUILT)
+        store.add_built(settings, lease, later)
+    assert store.builds(settings) == [later]
+
+
+def test_the_newest_state_of_a_publication_counts(settings: Settings) -> None:
+    done = replace(PUBLICATION, state="done", at=AT.replace(hour=4))
+    with store.hold(settings, "control") as lease:
+        store.add_publication(settings, lease, PUBLICATION)
+        assert store.publications(settings) == [PUBLICATION]
+        store.add_publication(settings, lease, done)
+    assert store.publications(settings) == [done]
+
+
+def test_an_empty_lake_has_none_of_them(settings: Settings) -> None:
+    assert (store.claims(settings), store.builds(settings), store.publications(settings)) == ([], [], [])
+
+
+def test_pins_are_read_from_the_text_that_trino_stores() -> None:
+    text = """SELECT
+  ticker
+, "_rows"
+FROM
+  ((
+   SELECT "ticker" FROM lake.batch.trade_stats__b000003
+UNION ALL    SELECT "ticker"
+   FROM
+     lake.speed.trade_stats__r000012
+   WHERE (first_epoch > 17)
+))
+"""
+    found = pins("trade_stats__s1", text)
+    assert (found.build, found.run, found.epoch) == (Name("b000003"), Name("r000012"), 17)
+    negative = pins("x", 'FROM "lake"."speed"."v__r000001" WHERE ("first_epoch" > -1)')
+    assert (negative.build, negative.run, negative.epoch) == (None, Name("r000001"), -1)

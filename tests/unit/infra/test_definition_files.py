@@ -1,0 +1,165 @@
+"""Files of topics and views: all mistakes at once, each with its file and line."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from core.errors import Refused
+from infra.definitions.definition_files import load, problems
+from infra.project_files import ROOT
+from infra.settings import Settings
+
+Check = Callable[..., list[tuple[str, int, str]]]
+
+TOPIC = """
+from core.topic import Field, Json, Topic, Version
+
+TOPIC = Topic(
+    "songs",
+    event_time="at",
+    format=Json((Version(1, ("title", "at", "plays")),)),
+    fields=(
+        Field("title"),
+        Field("at", "timestamp"),
+        Field("plays", "bigint", required=False),
+    ),
+)
+"""
+VIEW = """
+from core.measures import Count, Sum
+from core.view import Key, Rollup, Window
+
+VIEW = Rollup(
+    "plays",
+    ("songs",),
+    keys=(Key("title", "title"),),
+    measures=(
+        Count("songs"),
+        Sum("plays", "plays"),
+    ),
+    window=Window("day", 86_400_000),
+)
+"""
+
+
+@pytest.fixture
+def check(tmp_path: Path) -> Check:
+    def found(**files: str) -> list[tuple[str, int, str]]:
+        for name, text in files.items():
+            (tmp_path / f"{name}.py").write_text(text)
+        return [(Path(p.file).name, p.line, p.text) for p in problems(Settings(views=(tmp_path,)))]
+
+    return found
+
+
+def test_this_projects_own_definitions_have_no_mistakes() -> None:
+    catalog = load(Settings())
+    assert list(catalog.topics) == ["access_log", "trades"]
+    assert list(catalog.views) == ["trade_stats", "trades_by_day", "traffic_by_hour", "traffic_by_path"]
+    assert catalog.sources(["trade_stats", "traffic_by_path"]) == ("access_log", "trades")
+
+
+def test_a_folder_adds_topics_and_views(tmp_path: Path) -> None:
+    (tmp_path / "songs.py").write_text(TOPIC)
+    (tmp_path / "plays.py").write_text(VIEW)
+    (tmp_path / "_helper.py").write_text("neither = 1")
+    catalog = load(Settings(views=(tmp_path,)))
+    assert "songs" in catalog.topics
+    assert [view.name for view in catalog.reading("songs")] == ["plays"]
+
+
+def test_two_folders_may_have_files_of_one_name(tmp_path: Path) -> None:
+    for folder, text in (("a", TOPIC), ("b", VIEW)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "songs.py").write_text(text)
+    catalog = load(Settings(views=(tmp_path / "a", tmp_path / "b")))
+    assert "songs" in catalog.topics
+    assert "plays" in catalog.views
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "text"),
+    [
+        ('"songs",\n    event', '"Songs",\n    event', 4, "'Songs' is not a name"),
+        ('Field("title")', 'Field("select")', 9, "reserved word"),
+        ('Field("title")', 'Field("title", "text")', 9, "type 'text' is none of"),
+        ('Field("title")', 'Field("title", "decimal(9,10)")', 9, "type 'decimal(9,10)' is none of"),
+        ('Field("title")', 'Field("at")', 10, "field 'at' is there twice"),
+        ('Field("title")', 'Field("title", minimum="1")', 9, "minimum and maximum are for bigint and decimal"),
+        ('"bigint", required=False', '"bigint", required=False, minimum="1.5"', 11, "bound '1.5' is not a bigint"),
+        ('Field("title")', 'Field("name")', 7, "required field 'name' is neither among the names nor upcast"),
+        ('"plays")),)', '"plays"), {"nme": "title"}),)', 7, "upcast of 'nme', which is not a field"),
+        ('"plays")),)', '"plays")), Version(1, ("title", "at")))', 7, "version 1 is there twice"),
+        ('"plays")),)', '"Title", "plays")),)', 7, "differ only in case"),
+        ('event_time="at"', 'event_time="title"', 4, "event_time 'title' is not a timestamp field"),
+        ('event_time="at"', 'key="artist"', 4, "key 'artist' is not a field"),
+        ('Json((Version(1, ("title", "at", "plays")),))', 'Json(Version(1, ("title",)))', 7, "versions must be tuple"),
+        ('Field("title"),', 'Fild("title"),', 9, "NameError: name 'Fild' is not defined"),
+        ('Field("title"),', 'Field("title", kind=3),', 9, "TypeError: Field.__init__() got an unexpected"),
+        ('Field("title"),', "def,", 9, "not Python: invalid syntax"),
+    ],
+)
+def test_mistakes_of_a_topic(check: Check, old: str, new: str, line: int, text: str) -> None:
+    assert old in TOPIC
+    found = check(songs=TOPIC.replace(old, new))
+    assert [(file, at) for file, at, said in found if text in said] == [("songs.py", line)], found
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "text"),
+    [
+        ('"plays",\n    (', '"status",\n    (', 5, "taken by serving.status"),
+        ('("songs",)', '("song",)', 5, "unknown topic 'song'; known: access_log, songs, trades"),
+        ('("songs",)', '("songs")', 5, "sources must be tuple[str, ...], not str"),
+        ('keys=(Key("title", "title"),)', 'keys=(Key("title", "title"))', 5, "keys must be tuple[Key, ...], not Key"),
+        ('Key("title", "title")', 'Key("day", "title")', 13, "column 'day' is there twice"),
+        ('Key("title", "title")', 'Key("title", "title", "varchar")', 8, "type 'varchar' is none of"),
+        ("86_400_000", "86_400_000, 7_000", 13, "hop 7000 does not divide size 86400000"),
+        ("86_400_000", "0", 13, "size and hop are at least 1 millisecond"),
+        ("86_400_000", "86_400_000, 1_000", 13, "every event would be in 86400 windows"),
+        ('Sum("plays", "plays")', 'Sum("plays")', 11, "it needs an expression"),
+        ('Sum("plays", "plays")', 'Sum("songs", "plays")', 11, "column 'songs' is there twice"),
+        ("VIEW = ", "VEW = ", 1, "defines neither TOPIC nor VIEW"),
+    ],
+)
+def test_mistakes_of_a_view(check: Check, old: str, new: str, line: int, text: str) -> None:
+    assert old in VIEW
+    found = check(songs=TOPIC, plays=VIEW.replace(old, new))
+    assert [(file, at) for file, at, said in found if text in said] == [("plays.py", line)], found
+
+
+def test_two_views_of_one_name(check: Check) -> None:
+    [(file, line, text)] = check(songs=TOPIC, plays=VIEW, plays_again="\n" + VIEW)
+    assert (file, line) == ("plays_again.py", 6)
+    assert text.startswith("view 'plays' is defined already, in ")
+    assert text.endswith("plays.py")
+
+
+def test_every_mistake_is_listed_at_once(check: Check, tmp_path: Path) -> None:
+    broken = VIEW.replace('Key("title"', 'Key("Title"').replace("86_400_000", "-1")
+    found = check(songs=TOPIC.replace('event_time="at"', 'event_time="on"'), plays=broken, syntax="(")
+    assert [(file, line) for file, line, _ in found] == [
+        ("plays.py", 8),
+        ("plays.py", 13),
+        ("songs.py", 4),
+        ("syntax.py", 1),
+    ]
+    with pytest.raises(Refused, match="definitions have 4 mistakes") as refused:
+        load(Settings(views=(tmp_path,)))
+    assert f"{tmp_path}/songs.py:4: event_time 'on' is not a timestamp field" in str(refused.value)
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    [found] = problems(Settings(views=(tmp_path / "nowhere",)))
+    assert found.text.startswith("there is no such folder")
+
+
+def test_the_examples_of_the_documentation_have_no_mistakes(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "add-a-view.md").read_text()
+    examples = re.findall(r"```python file=(\S+)\n(.*?)```", page, re.DOTALL)
+    assert [name for name, _ in examples] == ["songs.py", "plays_by_word.py", "plays_in_a_row.py", "song_split.py"]
+    for name, text in examples:
+        (tmp_path / name).write_text(text)
+    assert problems(Settings(views=(tmp_path,))) == []

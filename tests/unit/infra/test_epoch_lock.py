@@ -1,0 +1,69 @@
+"""A run is held back between two epochs; who died or is paused holds nobody up for ever."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from subprocess import PIPE
+
+from core.identifiers import Name
+from infra.local.epoch_lock import epoch, held_back
+from infra.settings import Settings
+
+RUN, OTHER = Name("r000001"), Name("r000002")
+_EPOCH = """
+import sys
+from core.identifiers import Name
+from infra.local.epoch_lock import epoch
+from infra.settings import Settings
+
+with epoch(Settings(data=sys.argv[1]), Name(sys.argv[2]), 1.0):
+    print("begun", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_run_that_is_held_back_begins_no_epoch_and_other_runs_do(tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path)
+    with held_back(settings, RUN, 1.0) as alone:
+        assert alone
+        with epoch(settings, RUN, 0.05) as free, epoch(settings, OTHER, 0.05) as other:
+            assert (free, other) == (False, True)
+    with epoch(settings, RUN, 0.05) as free:
+        assert free
+
+
+def test_a_paused_process_does_not_hold_up_its_successor(tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path)
+    with epoch(settings, RUN, 0.05) as paused, epoch(settings, RUN, 0.05) as successor:
+        assert (paused, successor) == (True, True)
+        with held_back(settings, RUN, 0.05) as alone:
+            assert not alone
+
+
+def test_an_epoch_goes_on_as_soon_as_it_is_not_held_back_any_more(tmp_path: Path) -> None:
+    settings, begun = Settings(data=tmp_path), []
+
+    def work() -> None:
+        with epoch(settings, RUN, 60.0) as free:
+            begun.append(free)
+
+    with held_back(settings, RUN, 1.0):
+        working = threading.Thread(target=work)
+        working.start()
+    working.join()
+    assert begun == [True]
+
+
+def test_an_epoch_whose_process_was_killed_holds_nobody_up(tmp_path: Path) -> None:
+    settings, words = Settings(data=tmp_path), [sys.executable, "-c", _EPOCH, str(tmp_path), RUN]
+    with subprocess.Popen(words, stdin=PIPE, stdout=PIPE) as driver:
+        assert driver.stdout
+        assert driver.stdout.readline() == b"begun\n"
+        with held_back(settings, RUN, 0.05) as alone:
+            assert not alone
+        driver.kill()
+    with held_back(settings, RUN, 0.05) as alone:
+        assert alone

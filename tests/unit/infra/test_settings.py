@@ -1,0 +1,116 @@
+"""Settings come from the file and the environment, and one error lists all that is wrong."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from core.errors import Usage
+from infra.settings import Settings
+from infra.settings.sources import load
+
+
+@pytest.fixture(autouse=True)
+def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in list(os.environ):
+        if name.startswith("LK_"):
+            monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+
+
+def written(folder: Path, text: str, name: str = "lk.toml") -> Path:
+    path = folder / name
+    path.write_text(text, "utf-8")
+    return path
+
+
+def test_defaults_are_one_local_instance(tmp_path: Path) -> None:
+    found = load()
+    assert found.bootstrap_servers == "127.0.0.1:19092"
+    assert found.trino_url == "http://127.0.0.1:18080"
+    assert found.lake_root == str(tmp_path / ".data" / "lake")
+    assert found.checkpoint_root == str(tmp_path / ".data" / "checkpoints")
+    assert (found.manages_kafka, found.manages_trino, found.lake_is_local) == (True, True, True)
+
+
+def test_environment_wins_over_file_and_file_over_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written(tmp_path, 'kafka_port = 1001\ntrino_port = 1002\nspark_conf = {"spark.x" = "1"}')
+    monkeypatch.setenv("LK_TRINO_PORT", "1003")
+    found = load()
+    assert (found.kafka_port, found.trino_port, found.kafka_controller_port) == (1001, 1003, 19093)
+    assert found.spark_conf == {"spark.x": "1"}
+
+
+def test_the_named_file_wins_over_the_one_in_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written(tmp_path, "kafka_port = 1")
+    named = written(tmp_path, "kafka_port = 2", "two.toml")
+    monkeypatch.setenv("LK_CONFIG", str(named))
+    assert load().kafka_port == 2
+    assert load(written(tmp_path, "kafka_port = 3", "three.toml")).kafka_port == 3
+
+
+def test_lists_and_tables_in_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LK_VIEWS", f"mine{os.pathsep}/theirs")
+    monkeypatch.setenv("LK_SPARK_CONF", '{"spark.y": "2"}')
+    found = load()
+    assert found.views == (tmp_path / "mine", Path("/theirs"))
+    assert found.spark_conf == {"spark.y": "2"}
+
+
+def test_a_cluster_is_a_settings_file_away(tmp_path: Path) -> None:
+    written(tmp_path, 'bootstrap = "k1:9092,k2:9092"\ntrino_host = "t"\nlake = "s3a://bucket/lake/"\n')
+    found = load()
+    assert found.bootstrap_servers == "k1:9092,k2:9092"
+    assert found.trino_url == "http://t:18080"
+    assert found.lake_root == "s3a://bucket/lake"
+    assert (found.manages_kafka, found.manages_trino, found.lake_is_local) == (False, False, False)
+
+
+def test_a_file_uri_is_a_folder(tmp_path: Path) -> None:
+    assert load(written(tmp_path, 'lake = "file:///srv/lake"')).lake_root == "/srv/lake"
+
+
+def test_one_error_lists_everything_wrong_and_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path, 'kafka_prot = 5\nkafka_port = "many"\nspark_memory = "lots"\nfold_behind = 0\n')
+    monkeypatch.setenv("LK_TRINO_PORT", "99999")
+    monkeypatch.setenv("LK_SPARK_CONF", "{spark")
+    with pytest.raises(Usage) as caught:
+        load(path)
+    lines = str(caught.value).splitlines()
+    assert lines[0] == "6 settings are wrong:"
+    said = {line.split()[0].rstrip(":"): line for line in lines[1:7]}
+    assert sorted(said) == ["fold_behind", "kafka_port", "kafka_prot", "spark_conf", "spark_memory", "trino_port"]
+    assert str(path) in said["kafka_port"]
+    assert "(LK_TRINO_PORT)" in said["trino_port"]
+    assert "did you mean kafka_port?" in said["kafka_prot"]
+
+
+def test_ports_of_one_instance_must_differ() -> None:
+    with pytest.raises(ValueError, match="kafka_port and trino_port"):
+        Settings(kafka_port=7000, trino_port=7000)
+
+
+@pytest.mark.parametrize("text", ["kafka_port = ", "\udce9"])
+def test_a_file_that_is_not_toml(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "x.toml"
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    with pytest.raises(Usage, match="cannot be read"):
+        load(path)
+
+
+def test_a_named_file_must_exist(tmp_path: Path) -> None:
+    with pytest.raises(Usage, match="no such settings file"):
+        load(tmp_path / "none.toml")
+
+
+def test_every_setting_is_described() -> None:
+    assert [name for name, field in Settings.model_fields.items() if not field.description] == []
+
+
+def test_a_trino_elsewhere_may_be_asked_by_https() -> None:
+    assert Settings(trino_host="trino.example.org", trino_port=443).trino_url == "http://trino.example.org:443"
+    assert Settings(trino_host="trino.example.org", trino_port=443, trino_tls=True).trino_url == (
+        "https://trino.example.org:443"
+    )

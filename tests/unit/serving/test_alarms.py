@@ -1,0 +1,50 @@
+"""What alarms are told: literal counts in, literal signals out."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+
+from cli.output import plain
+from core.cut import Cut
+from core.identifiers import Name
+from infra.control.runs import Counted, Epoch
+from serving.alarms import Signal, epoch_age, ledger_off, quarantine_rate
+from serving.reconcile import Line, ViewLine
+
+NOW = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
+TRADES, VIEW = Name("trades"), Name("trades_by_day")
+
+
+def epoch(number: int, minutes: float, decoded: int, quarantined: int) -> Epoch:
+    counted = {"trades/0": Counted(decoded + quarantined, decoded, quarantined)}
+    return Epoch(number, Cut(), Cut(), counted, {}, {}, 0, NOW - timedelta(minutes=minutes))
+
+
+def test_a_ledger_that_reconciles_is_not_off() -> None:
+    lines = [Line(TRADES, 0, 100, 98, 2), Line(TRADES, 1, 50, 40, 0, gaps=True)]
+    assert ledger_off(lines, ViewLine(VIEW, 98, 98)) == 0
+
+
+def test_what_is_missing_or_there_twice_is_counted() -> None:
+    lines = [Line(TRADES, 0, 100, 97, 2), Line(TRADES, 1, 50, 53, 0)]
+    assert ledger_off(lines, ViewLine(VIEW, 10, 15)) == 1 + 3 + 5
+    assert ledger_off(lines, None) is None
+
+
+def test_the_rate_is_that_of_the_last_hour() -> None:
+    old, *new = epoch(1, 61, 0, 1000), epoch(2, 59, 97, 1), epoch(3, 1, 100, 2)
+    assert quarantine_rate([old, *new], NOW) == 3 / 200
+    assert quarantine_rate([old], NOW) == 0.0
+    assert quarantine_rate([], NOW) == 0.0
+
+
+def test_an_epoch_ages_only_while_something_waits() -> None:
+    assert epoch_age([epoch(1, 9, 1, 0), epoch(2, 2, 1, 0)], NOW, waiting=True) == 120.0
+    assert epoch_age([epoch(1, 2, 1, 0)], NOW, waiting=False) == 0.0
+    assert epoch_age([], NOW, waiting=True) is None
+
+
+def test_a_line_has_what_the_alarms_read() -> None:
+    line = json.dumps(plain(Signal(VIEW, 0, 0.015, 120.0)))
+    assert line == '{"view": "trades_by_day", "ledger_off": 0, "quarantine_rate": 0.015, "epoch_age_seconds": 120.0}'

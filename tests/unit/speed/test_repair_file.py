@@ -1,0 +1,63 @@
+"""The file that a person repairs: what is written comes back as it was, and what is no repair is named by its line."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from core.decoding.redrive_headers import headers
+from core.errors import Refused
+from core.identifiers import Name
+from infra.settings import Settings
+from speed.quarantine.listing import Held
+from speed.quarantine.repair_file import Repaired, export, read
+
+AT = datetime(2026, 3, 14, tzinfo=UTC)
+TEXT = 'é "\n\u2028\x85\x00 </script>'.encode()
+
+
+def held(offset: int, key: bytes | None, value: bytes | None, **more: object) -> Held:
+    return Held(Name("trades"), 1, offset, AT, ("not_json",), key, value, more.get("headers", ()))  # type: ignore[arg-type]
+
+
+def test_what_is_exported_is_read_again(tmp_path: Path) -> None:
+    copy = held(9, b"k", b"x", headers=tuple(headers("trades/0/1", b"k", b"y", ())))
+    records = [held(1, b"k", TEXT), held(2, None, b"\xff\x00"), held(3, b"\xfe", None), copy]
+    file = tmp_path / "repairs.jsonl"
+    done = export(Settings(data=tmp_path), records, file)
+    assert (done.records, done.redriven, done.copies) == (3, 0, 1)
+    topic = Name("trades")
+    assert read(file) == [
+        Repaired(1, topic, 1, 1, b"k", TEXT),
+        Repaired(2, topic, 1, 2, None, b"\xff\x00"),
+        Repaired(3, topic, 1, 3, b"\xfe", None),
+    ]
+    assert file.read_bytes().count(b"\n") == 3
+    other = export(Settings(data=tmp_path), records, tmp_path / "other.jsonl", rule="null_key")
+    assert (other.records, (tmp_path / "other.jsonl").read_bytes()) == (0, b"")
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("nope", "line 2: it is no record"),
+        ("[]", "line 2: it is no record"),
+        ('{"topic":"trades","partition":0}', "line 2: it lacks 'offset'"),
+        ('{"topic":"trades","partition":0,"offset":1,"key":null}', "line 2: it lacks 'value'"),
+        ('{"topic":"trades","partition":0,"offset":1,"key":null,"value":5}', "line 2: it is no record"),
+        ('{"topic":"trades","partition":0,"offset":1,"key":null,"value_base64":"?"}', "line 2: it is no record"),
+        ('{"topic":"Trades","partition":0,"offset":1,"key":null,"value":""}', "line 2: it is no record"),
+        ('{"topic":"trades","partition":1,"offset":1,"key":null,"value":"other"}', "line 2: trades/1/1 is in line 1"),
+    ],
+)
+def test_a_line_that_is_no_repair_is_named(tmp_path: Path, line: str, why: str) -> None:
+    good = json.dumps({"topic": "trades", "partition": 1, "offset": 1, "key": None, "value": ""})
+    file = tmp_path / "repairs.jsonl"
+    file.write_text(f"{good}\n{line}\n", "utf-8")
+    with pytest.raises(Refused) as refused:
+        read(file)
+    assert why in refused.value.what
+    assert refused.value.where == str(file)
