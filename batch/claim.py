@@ -114,7 +114,7 @@ def _check_topics(settings: Settings, run: runs.Run) -> None:
         raise Refused(
             f"another topic has this name now: {', '.join(other)} was deleted and made again",
             where=f"run {run.id}",
-            todo="bring everything back from the new log: `lk rebuild`, or restore the topic",
+            fix="bring everything back from the new log: `lk rebuild`, or restore the topic",
         )
 
 
@@ -145,7 +145,7 @@ def _refuse_going_back(settings: Settings, wanted: Claim) -> None:
             raise Refused(
                 f"the newest epoch ends before the cut of {known.build}",
                 where=f"{wanted.run or 'the log'}: {wanted.cut}, claimed before: {known.cut}",
-                todo="look at `lk speed status`; if the log was emptied, use `lk rebuild`",
+                fix="look at `lk speed status`; if the log was emptied, use `lk rebuild`",
             )
 
 
@@ -157,5 +157,5 @@ def _check_fold(settings: Settings, lease: Lease, done: Claim) -> None:
         raise TryAgain(
             f"the run went on by {last.number - done.epoch} epochs while the cut was claimed",
             where=f"run {done.run}, claim {done.build} at epoch {done.epoch}",
-            todo="run the command again",
+            fix="run the command again",
         )

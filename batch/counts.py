@@ -80,7 +80,7 @@ def archives(settings: Settings, catalog: Catalog, claim: Claim, topics: Iterabl
             raise Refused(
                 f"the archive ends before the cut of {claim.build}",
                 where=f"topic {name}, partition {short[0].partition}: {short[0].start} of {short[0].end}",
-                todo="run `lk land` first",
+                fix="run `lk land` first",
             )
     return found
 

@@ -147,7 +147,7 @@ def _insist_alive(spark: SparkSession, settings: Settings) -> None:
         spark.range(1).count()
     except Exception:  # of a JVM that is gone py4j raises several kinds
         log = str(log_file(settings, "batch"))
-        raise TryAgain("Spark ended while the gate asked", where=log, todo="run the command again") from None
+        raise TryAgain("Spark ended while the gate asked", where=log, fix="run the command again") from None
 
 
 def _write_pages(context: Any, folder: Path, build: Name, asked: Sequence[_Asked]) -> None:

@@ -72,7 +72,7 @@ def insist(gated: Gated) -> Gated:
         raise Refused(
             "the gate refuses the build:\n  " + "\n  ".join(lines),
             where=f"build {gated.build}, control.quality, {gated.docs}",
-            todo="correct the data or the checks, then run `lk batch` again (docs/runbooks/gate-refused.md); "
+            fix="correct the data or the checks, then run `lk batch` again (docs/runbooks/gate-refused.md); "
             "what is served stays as it is",
         )
     return gated
@@ -85,7 +85,7 @@ def _built(settings: Settings, claim: Claim) -> list[Built]:
         raise Refused(
             f"views were not built: {', '.join(missing)}",
             where=f"build {claim.build}, control.builds",
-            todo=f"run `lk build --build {claim.build}` first",
+            fix=f"run `lk build --build {claim.build}` first",
         )
     return [known[view] for view in claim.views]
 

@@ -106,7 +106,7 @@ def _open(spark: SparkSession, settings: Settings, topic: Topic, topic_id: str) 
             raise Refused(
                 f"another topic has the name {name} now: it was deleted and made again",
                 where=f"{known.path}: {known.topic_id}, Kafka: {topic_id}",
-                todo="bring everything back from the new log: `lk rebuild`, or restore the topic",
+                fix="bring everything back from the new log: `lk rebuild`, or restore the topic",
             )
     if not archive.exists:
         builder = DeltaTable.createIfNotExists(spark).location(archive.path).partitionedBy("_partition")
@@ -149,7 +149,7 @@ def _lost(span: Span, first: int, end: int) -> Refused:
     return Refused(
         f"offsets {first} to {end - 1} are not in Kafka, and no archive holds them",
         where=f"topic {span.topic}, partition {span.partition}",
-        todo="restore the topic's log; what is served stays as it is",
+        fix="restore the topic's log; what is served stays as it is",
     )
 
 
@@ -171,10 +171,10 @@ def _append(archive: Archive, rows: DataFrame, spans: Sequence[Span], lease: Lea
         raise Refused(
             f"Kafka holds fewer records than offsets: {e.what}",
             where=f"{e.where}; the append was undone",
-            todo="transactional topics cannot be archived, and compacted ones must be declared so",
+            fix="transactional topics cannot be archived, and compacted ones must be declared so",
         ) from None
     if after.ends != _ends(archive, spans) and not (after.gaps and after.ends <= _ends(archive, spans)):
-        raise TryAgain("another process landed meanwhile", where=archive.path, todo="run the command again")
+        raise TryAgain("another process landed meanwhile", where=archive.path, fix="run the command again")
     return after
 
 
@@ -187,5 +187,5 @@ def _ends(archive: Archive, spans: Sequence[Span]) -> Cut:
 def _failed(archive: Archive, error: PySparkException) -> TryAgain:
     text = str(error).splitlines()[0]
     if "Concurrent" in text or "DELTA_CONCURRENT" in text:
-        return TryAgain("another process landed meanwhile", where=archive.path, todo="run the command again")
-    return TryAgain(f"landing {archive.topic} failed: {text}", where=archive.path, todo="see the log of the session")
+        return TryAgain("another process landed meanwhile", where=archive.path, fix="run the command again")
+    return TryAgain(f"landing {archive.topic} failed: {text}", where=archive.path, fix="see the log of the session")

@@ -89,7 +89,7 @@ def prove(view: Rollup, rebuild: Rebuild, base: DataFrame, written: DataFrame) -
                 f"a rebuild of {_said(rebuild)} changes {row['wrong']} keys of {view.name} outside of it: "
                 + json.dumps(first(view, found.where(~within)))[:300],
                 where=f"build {source}, which is served and stays as it is",
-                todo="run the command again; `lk batch` computes every window",
+                fix="run the command again; `lk batch` computes every window",
             )
     finally:
         found.unpersist()
@@ -148,5 +148,5 @@ def _cannot(view: Name, why: str) -> Refused:
     return Refused(
         f"view {view} cannot be built for a range: {why}",
         where="what is served stays as it is",
-        todo="name other views, or another range; `lk batch` builds every view in full",
+        fix="name other views, or another range; `lk batch` builds every view in full",
     )

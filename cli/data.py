@@ -70,7 +70,7 @@ def produce(
     found = settings()
     declared = catalog(found).topic(topic)
     if (path is None) == (seed is None):
-        raise Usage("say what to send", todo="give --file FILE, or --seed N to make events up")
+        raise Usage("say what to send", fix="give --file FILE, or --seed N to make events up")
     if path is not None:
         source = InputFile(path, declared, key=key, time=when, loop=loop)
         return _acknowledged(send(found, declared, source.records(), rate=rate, done=lambda: source.done))

@@ -123,7 +123,7 @@ def build(
         emit(flow.build_claim(found, catalog(found), name, incremental=incremental), _print_built)
         return
     if views is None or start is None or end is None or name or incremental:
-        raise Usage("a range needs --views, --from and --to, and nothing else", todo="see `lk build --help`")
+        raise Usage("a range needs --views, --from and --to, and nothing else", fix="see `lk build --help`")
     emit(rebuild_range(found, catalog(found), views, start, end), _print_built)
 
 

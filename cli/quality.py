@@ -58,7 +58,7 @@ def _print_verdict(done: Gated) -> None:
         for reason in reasons:
             out().print(f"refused  {view}: {reason}", markup=False, highlight=False, soft_wrap=True)
     if done.refused:
-        out().print("to do: docs/runbooks/gate-refused.md; what is served stays as it is", highlight=False)
+        out().print("fix: docs/runbooks/gate-refused.md; what is served stays as it is", highlight=False)
 
 
 def _print_checks(title: str, checks: list[Checked] | tuple[Checked, ...]) -> None:

@@ -35,8 +35,8 @@ def reset(yes: bool, from_archive: bool, why: str) -> None:
 
 def _ask() -> None:
     if not sys.stdin.isatty():
-        todo = "`lk switch kappa` does the same and keeps readers whole; `lk reset --yes` if they can wait"
-        raise Refused(_LOSS, todo=todo)
+        fix = "`lk switch kappa` does the same and keeps readers whole; `lk reset --yes` if they can wait"
+        raise Refused(_LOSS, fix=fix)
     click.confirm(f"{_LOSS}. Go on?", abort=True, err=True)
 
 

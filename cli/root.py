@@ -40,7 +40,7 @@ def _register() -> None:
 
 def _report(error: LkError, asked_json: bool) -> int:
     if asked_json:
-        body = {"error": error.what, "where": error.where, "todo": error.todo, "exit": error.exit_code}
+        body = {"error": error.what, "where": error.where, "fix": error.fix, "exit": error.exit_code}
         click.echo(json.dumps(body, indent=2))
     else:
         click.echo(f"lk: {error}", err=True)
@@ -55,7 +55,7 @@ def _unexpected(error: BaseException) -> int:
     text = str(error).strip().splitlines()
     click.echo(f"lk: unexpected {type(error).__name__}: {text[0][:300] if text else ''}", err=True)
     click.echo(f"  where: the whole report is in {log}", err=True)
-    click.echo("  to do: check `lk status`, then run the command again; it is safe to repeat", err=True)
+    click.echo("  fix: check `lk status`, then run the command again; it is safe to repeat", err=True)
     return LkError.exit_code
 
 

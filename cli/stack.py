@@ -66,7 +66,7 @@ def status(lines: bool, every: int | None) -> int:
         watch(found, catalog(found), every, lambda one: click.echo(json.dumps(plain(one))))
         return 0
     if every:
-        raise Usage("--every needs --lines", todo="see `lk status --help`")
+        raise Usage("--every needs --lines", fix="see `lk status --help`")
     seen = look(found, catalog(found))
     emit(seen, print_status)
     return 1 if seen.unhealthy else 0

@@ -73,4 +73,4 @@ def _found(kind: str, name: str, known: Mapping[Name, T]) -> T:
     for key, value in known.items():
         if key == name:
             return value
-    raise Usage(f"there is no {kind} {name!r}", todo=f"known: {', '.join(known) or 'none'}")
+    raise Usage(f"there is no {kind} {name!r}", fix=f"known: {', '.join(known) or 'none'}")

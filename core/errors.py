@@ -6,21 +6,21 @@ from __future__ import annotations
 class LkError(Exception):
     """What happened, where, and what to do: the three things a person needs.
 
-    ``where`` names topic/partition/offset, table/version or file/line; ``todo`` is a sentence or a command.
+    ``where`` names topic/partition/offset, table/version or file/line; ``fix`` is a sentence or a command.
     """
 
     exit_code = 1
 
-    def __init__(self, what: str, *, where: str = "", todo: str = "") -> None:
+    def __init__(self, what: str, *, where: str = "", fix: str = "") -> None:
         super().__init__(what)
         self.what = what
         self.where = where
-        self.todo = todo
+        self.fix = fix
 
     def __str__(self) -> str:
         where = f"\n  where: {self.where}" if self.where else ""
-        todo = f"\n  to do: {self.todo}" if self.todo else ""
-        return f"{self.what}{where}{todo}"
+        fix = f"\n  fix: {self.fix}" if self.fix else ""
+        return f"{self.what}{where}{fix}"
 
 
 class Refused(LkError):

@@ -24,7 +24,7 @@ class Name(str):
         if len(text) > _LONGEST or not _PATTERN.match(text):
             raise Usage(
                 f"{text[:80]!r} is not a name",
-                todo="use lower-case letters, digits and single underscores, a letter first, at most 60 characters",
+                fix="use lower-case letters, digits and single underscores, a letter first, at most 60 characters",
             )
         return super().__new__(cls, text)
 

@@ -220,7 +220,7 @@ def _end(task: Any) -> None:
 def _reason(said: Any, text: str) -> str:
     """What a person has to know: an error, what a gate refused, what a comparison found; else all of it."""
     if isinstance(said, dict) and "error" in said:
-        return f"{said['error']}\n  where: {said['where']}\n  to do: {said['todo']}"
+        return f"{said['error']}\n  where: {said['where']}\n  fix: {said['fix']}"
     if isinstance(said, dict) and "refused" in said:
         return json.dumps(said["refused"], indent=2)
     if isinstance(said, list):

@@ -119,7 +119,7 @@ def quality(settings: Settings, name: str | None) -> Gated:
     """What the gate found of a build; None means the one that was judged last."""
     build = name or check_results.newest(settings)
     if build is None:
-        raise Refused("nothing was judged yet", where="control.quality", todo="run `lk gate`, or `lk batch`")
+        raise Refused("nothing was judged yet", where="control.quality", fix="run `lk gate`, or `lk batch`")
     return found(settings, store.claim_of(settings, Name(build)))
 
 
@@ -133,7 +133,7 @@ def _claimed(settings: Settings, name: str | None) -> Claim:
         return store.claim_of(settings, Name(name))
     known = store.claims(settings)
     if not known:
-        raise Refused("nothing was claimed yet", where="control.claims", todo="run `lk claim`, or `lk batch`")
+        raise Refused("nothing was claimed yet", where="control.claims", fix="run `lk claim`, or `lk batch`")
     return known[-1]
 
 

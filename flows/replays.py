@@ -56,7 +56,7 @@ def declared(
         raise Refused(
             f"replay {begun.id} is not finished",
             where=f"run {begun.id}",
-            todo=f"`lk replay wait --run {begun.id}`, or `lk replay abandon --run {begun.id}`",
+            fix=f"`lk replay wait --run {begun.id}`, or `lk replay abandon --run {begun.id}`",
         )
     chosen = begun or replay_state.declare(settings, catalog, id=run, from_archive=from_archive)
     if rate is not None:
@@ -70,7 +70,7 @@ def _only(catalog: Catalog, views: Sequence[Name]) -> Catalog:
         raise Refused(
             f"no replay gives {', '.join(never)}: it counts by processing time",
             where="--views",
-            todo="leave it out; it stays with its run",
+            fix="leave it out; it stays with its run",
         )
     return catalog.only(views)
 
@@ -106,7 +106,7 @@ def abandon(settings: Settings, run: Name | None = None, *, why: str = "lk repla
     which = chosen(settings, run)
     role = run_roles.roles(settings).get(which)
     if role not in ("replay", "abandoned"):
-        raise Refused(f"run {which} is no replay: it is {role}", where=f"run {which}", todo=f"`lk retire {which}`")
+        raise Refused(f"run {which} is no replay: it is {role}", where=f"run {which}", fix=f"`lk retire {which}`")
     if role == "replay":
         lifecycle.stop(settings, which)
     return retire.end(settings, which, "abandoned", why=why)
@@ -118,7 +118,7 @@ def chosen(settings: Settings, run: Name | None) -> Name:
         return runs.run(settings, run).id
     fit = [name for name, role in run_roles.roles(settings).items() if role == "replay"]
     if not fit:
-        raise Refused("there is no replay that is not finished", where="control.runs", todo="`lk replay start`")
+        raise Refused("there is no replay that is not finished", where="control.runs", fix="`lk replay start`")
     return fit[-1]
 
 
@@ -130,8 +130,7 @@ def _until_caught_up(settings: Settings, run: Run, done: Callable[[float], None]
             raise Refused(
                 f"replay {run.id} {seen.state.phase}: {seen.state.reason or 'no process drives it'}",
                 where=str(seen.state.log),
-                todo="read the log; `lk replay start`, or the verb that waited, goes on "
-                f"after epoch {seen.state.epoch}",
+                fix=f"read the log; `lk replay start`, or the verb that waited, goes on after epoch {seen.state.epoch}",
             )
         return seen
 
@@ -148,5 +147,5 @@ def _late(run: Run, patience: float | None) -> Progress:
     raise TryAgain(
         f"replay {run.id} has not caught up within {patience:.0f} s",
         where=f"run {run.id}",
-        todo=f"`lk replay status --run {run.id}`, then wait again",
+        fix=f"`lk replay status --run {run.id}`, then wait again",
     )

@@ -71,7 +71,7 @@ def replay(settings: Settings, catalog: Catalog, route: Name) -> State:
     catalog.route(route)
     known = _settled(settings, route)
     if known.owner is None:
-        raise Refused(f"route {route} was never started", where="control.routes", todo=f"`lk route start {route}`")
+        raise Refused(f"route {route} was never started", where="control.routes", fix=f"`lk route start {route}`")
     begun = [run for run in known.runs.values() if _role(known, run) == "replay" and _is_todays(catalog, run)]
     run = begun[-1] if begun else _declare(settings, catalog, route, replays=True)
     return _start(settings, catalog, run)
@@ -85,7 +85,7 @@ def switch(settings: Settings, catalog: Catalog, route: Name, run: Name | None =
     catalog.route(route)
     known = route_runs.history(settings, route)
     if known.owner is None:
-        raise Refused(f"route {route} was never started", where="control.routes", todo=f"`lk route start {route}`")
+        raise Refused(f"route {route} was never started", where="control.routes", fix=f"`lk route start {route}`")
     chosen = _chosen(settings, catalog, known, run)
     require_same_definition(catalog, chosen)
     require_same_topics(settings, chosen)
@@ -108,7 +108,7 @@ def retire(settings: Settings, catalog: Catalog, id: Name) -> State:
     run = route_runs.run(settings, id)
     known = route_runs.history(settings, run.route)
     if id in (known.owner, known.handover):
-        raise Refused(f"run {id} owns the topics of route {run.route}", where=f"run {id}", todo="hand them over first")
+        raise Refused(f"run {id} owns the topics of route {run.route}", where=f"run {id}", fix="hand them over first")
     background.stop(settings, id)
     with store.hold(settings, "routes") as lease:
         if not run.ended:
@@ -137,7 +137,7 @@ def _chosen(settings: Settings, catalog: Catalog, known: Routed, run: Name | Non
         begun = [one for one in known.runs.values() if one.id == latest and _is_todays(catalog, one)]
         return begun[0] if begun else _declare(settings, catalog, known.route, replays=False)
     if run not in known.runs or known.runs[run].ended:
-        raise Refused(f"route {known.route} has no run {run}", where="control.routes", todo="see `lk route status`")
+        raise Refused(f"route {known.route} has no run {run}", where="control.routes", fix="see `lk route status`")
     return known.runs[run]
 
 
@@ -172,7 +172,7 @@ def _require_near(settings: Settings, known: Routed, run: RouteRun) -> None:
         raise TryAgain(
             f"run {run.id} is {behind:,} records behind the owner, run {known.owner}",
             where=f"route {known.route}",
-            todo="wait until it has caught up: see `lk route status`",
+            fix="wait until it has caught up: see `lk route status`",
         )
 
 

@@ -73,7 +73,7 @@ def _start(settings: Settings, catalog: Catalog) -> Cut:
         raise Refused(
             "Kappa serves: a new run there is a replay",
             where=f"publication {last.seq}",
-            todo="`lk replay start`, then `lk switch kappa`; or `lk switch lambda` first",
+            fix="`lk replay start`, then `lk switch kappa`; or `lk switch lambda` first",
         )
     return published_cut(settings)
 

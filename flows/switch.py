@@ -122,5 +122,5 @@ def _serves(settings: Settings, catalog: Catalog, run: Name) -> bool:
 def require_run(settings: Settings, run: Name) -> Name:
     """A run that can be compared: declared, and not ended."""
     if run_roles.roles(settings).get(run) in ("abandoned", "retired"):
-        raise Refused(f"run {run} has ended", where=f"run {run}", todo="`lk runs` lists them")
+        raise Refused(f"run {run} has ended", where=f"run {run}", fix="`lk runs` lists them")
     return runs.run(settings, run).id

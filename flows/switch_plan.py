@@ -121,7 +121,7 @@ def refuse_mixed(settings: Settings, catalog: Catalog) -> None:
         raise Refused(
             f"only some views are in Kappa: {', '.join(some)}",
             where=f"publication {last.seq}",
-            todo="serve what was before: `lk rollback`; or all of them on one new run: `lk speed start --new`",
+            fix="serve what was before: `lk rollback`; or all of them on one new run: `lk speed start --new`",
         )
 
 

@@ -29,7 +29,7 @@ def drift(settings: Settings, catalog: Catalog) -> tuple[Comparison, ...]:
         raise Refused(
             "no view serves partials of a run as it is defined now",
             where="control.publications",
-            todo="start one: `lk speed start`; a build that is served alone is its own result",
+            fix="start one: `lk speed start`; a build that is served alone is its own result",
         )
     found: list[Comparison] = []
     with batch_session(settings) as spark:

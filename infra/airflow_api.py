@@ -146,8 +146,6 @@ def _send(
             return json.loads(answer.read() or b"null")
     except urllib.error.HTTPError as e:
         said = e.read().decode("utf-8", "replace")[:500]
-        raise Refused(
-            f"Airflow refused: {e.code} {said}", where=f"{method} {where}", todo="`lk logs airflow`"
-        ) from None
+        raise Refused(f"Airflow refused: {e.code} {said}", where=f"{method} {where}", fix="`lk logs airflow`") from None
     except OSError as e:
-        raise TryAgain(f"Airflow does not answer: {e}", where=where, todo="`lk up airflow`, then again") from None
+        raise TryAgain(f"Airflow does not answer: {e}", where=where, fix="`lk up airflow`, then again") from None

@@ -164,7 +164,7 @@ def main(words: Sequence[str]) -> int:
         values = tomllib.loads(Path(os.environ.get("LK_CONFIG") or "lk.toml").read_text("utf-8"))
         return run(values, words, say)
     except (OSError, tomllib.TOMLDecodeError, Missing) as e:
-        say(f"{e}\n  to do: name the settings file that terraform wrote: LK_CONFIG")
+        say(f"{e}\n  fix: name the settings file that terraform wrote: LK_CONFIG")
         return USAGE
     except ClientError as e:
         say(f"AWS refused it: {e}")

@@ -99,7 +99,7 @@ def arm(settings: Settings) -> None:
 def reach(point: str) -> None:
     """Marks that this place was reached; acts only where a test armed it."""
     if point not in KNOWN:
-        raise Usage(f"there is no fault point {point!r}", todo="add it to infra.faults.KNOWN")
+        raise Usage(f"there is no fault point {point!r}", fix="add it to infra.faults.KNOWN")
     fault = _armed
     if fault is None or fault.point != point:
         return
@@ -116,7 +116,7 @@ def _parsed(text: str) -> tuple[str, int, str]:
     if len(parts) not in (2, 3) or point not in KNOWN or action not in _ACTIONS or not nth.isdigit() or int(nth) < 1:
         raise Usage(
             f"{VARIABLE}={text!r} is not a fault",
-            todo=f"write <point>[:<nth hit>]:<{'|'.join(_ACTIONS)}>; points are {', '.join(KNOWN)}",
+            fix=f"write <point>[:<nth hit>]:<{'|'.join(_ACTIONS)}>; points are {', '.join(KNOWN)}",
         )
     return point, int(nth), action
 

@@ -39,7 +39,7 @@ def compare(spark: SparkSession, settings: Settings, catalog: Catalog, claim: Cl
     The result is written to control.comparisons, whatever it says. Raises Refused when there is nothing to compare.
     """
     if claim.run is None:
-        raise Refused("the cut was claimed without a run", where=f"build {claim.build}", todo="name a run")
+        raise Refused("the cut was claimed without a run", where=f"build {claim.build}", fix="name a run")
     run = runs.run(settings, claim.run)
     views = [view for view, digest in run.views.items() if claim.views.get(view) == digest]
     pins = {view: _alone(catalog.view(view), run) for view in views}
@@ -132,7 +132,7 @@ def _refuse_crossing(parts: DataFrame, claim: Claim, view: Name) -> None:
         raise Refused(
             f"{crossing} partial rows of view {view} were folded across epoch {claim.epoch}",
             where=f"run {claim.run}, build {claim.build}",
-            todo="compare again: a newer cut is claimed first",
+            fix="compare again: a newer cut is claimed first",
         )
 
 

@@ -24,7 +24,7 @@ def get(settings: Settings, catalog: Catalog, view: Name, values: Sequence[str],
     keys = [(Name(key.name), _TRINO.get(key.type, key.type)) for key in definition.keys]
     if len(values) != len(keys):
         named = ", ".join(f"{name} ({kind})" for name, kind in keys) or "none: use `lk show`"
-        raise Usage(f"{len(values)} values for the keys of {view}", todo=f"its keys are {named}")
+        raise Usage(f"{len(values)} values for the keys of {view}", fix=f"its keys are {named}")
     where = " AND ".join(f"{quoted(name)} = CAST(? AS {kind})" for name, kind in keys)
     rest = [f'"{column.name}" DESC' for column in definition.key_columns[len(keys) :]]
     order = f" ORDER BY {', '.join(rest)}" if rest else ""
@@ -34,5 +34,5 @@ def get(settings: Settings, catalog: Catalog, view: Name, values: Sequence[str],
         return metastore.query(settings, sql, list(values))
     except metastore.SqlRefused as e:
         if e.code == "INVALID_CAST_ARGUMENT":
-            raise Usage(e.what, where=f"view {view}", todo="give a value of the key's type") from None
+            raise Usage(e.what, where=f"view {view}", fix="give a value of the key's type") from None
         raise

@@ -60,7 +60,7 @@ def _pins(settings: Settings, catalog: Catalog, run: Run, now: Now) -> dict[Name
         raise Refused(
             f"run {run.id} can serve no view: it starts at {run.start}, and no build ends there",
             where=f"run {run.id}",
-            todo="start a run from the cut of a build: `lk speed start --new`",
+            fix="start a run from the cut of a build: `lk speed start --new`",
         )
     return dict(sorted(pins.items()))
 
@@ -131,7 +131,7 @@ def _wait(settings: Settings, catalog: Catalog, run: Run, moved: Mapping[Name, P
         raise TryAgain(
             f"run {run.id} has not reached what is served within {patience:.0f} s",
             where=behind,
-            todo="look at `lk speed status`, then run the command again; what is served stays as it is",
+            fix="look at `lk speed status`, then run the command again; what is served stays as it is",
         )
 
 

@@ -107,7 +107,7 @@ def _refuse_in_kappa(now: Now, catalog: Catalog, build: Name) -> None:
         raise Refused(
             "Kappa serves, which needs no build",
             where=f"build {build}; publication {now.last.seq if now.last else 0}",
-            todo="`lk switch lambda` builds and serves one",
+            fix="`lk switch lambda` builds and serves one",
         )
 
 
@@ -126,7 +126,7 @@ def _evidence(settings: Settings, catalog: Catalog, claim: Claim) -> dict[str, A
         raise Refused(
             f"views have not passed the gate: {', '.join(missing)}",
             where=f"build {claim.build}, control.builds",
-            todo=f"run `lk build --build {claim.build}`, then `lk gate --build {claim.build}`; or `lk batch`",
+            fix=f"run `lk build --build {claim.build}`, then `lk gate --build {claim.build}`; or `lk batch`",
         )
     others = changed(catalog, claim.views)
     if others:
@@ -182,7 +182,7 @@ def _epoch(settings: Settings, claim: Claim, run: runs.Run) -> int:
         raise Refused(
             f"the cut of {claim.build} was not claimed as the end of an epoch of run {run.id}, which serves now",
             where=f"cut {claim.cut}",
-            todo="run `lk batch` again: it claims a cut of that run",
+            fix="run `lk batch` again: it claims a cut of that run",
         )
     return max(found.number, claim.epoch) if claim.run == run.id else found.number
 
@@ -195,7 +195,7 @@ def _refuse_another_base(claim: Claim, now: Now) -> None:
         raise Refused(
             f"{claim.build} was made from another build than the one that is served now: {', '.join(others)}",
             where=f"build {claim.build}; publication {now.last.seq if now.last else 0}",
-            todo="rebuild the range again: `lk build --views ... --from ... --to ...`",
+            fix="rebuild the range again: `lk build --views ... --from ... --to ...`",
         )
 
 
@@ -214,7 +214,7 @@ def _refuse_going_back(settings: Settings, catalog: Catalog, now: Now, pins: Map
                 raise Refused(
                     f"view {view} would go back from offset {span.end} to {span.start}",
                     where=f"topic {span.topic}, partition {span.partition}; served: {before.build or before.run}",
-                    todo="run `lk batch` again for a newer cut",
+                    fix="run `lk batch` again for a newer cut",
                 )
 
 
@@ -230,5 +230,5 @@ def check_crossing(settings: Settings, pins: Mapping[Name, Pin]) -> None:
             raise Refused(
                 f"{found.num_rows} partial rows of view {view} were folded across epoch {pin.epoch}",
                 where=path,
-                todo="run `lk batch` again for a newer cut",
+                fix="run `lk batch` again for a newer cut",
             )

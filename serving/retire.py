@@ -53,9 +53,9 @@ def _refuse_named(settings: Settings, run: Name, *, final: bool) -> None:
         ),
         (holder is not None, f"it is driven by {holder}", "stop that process where it runs, then retire it again"),
     ]
-    for named, what, todo in reasons:
+    for named, what, fix in reasons:
         if named:
-            raise Refused(f"run {run} cannot be ended: {what}", where="control.publications", todo=todo)
+            raise Refused(f"run {run} cannot be ended: {what}", where="control.publications", fix=fix)
 
 
 def _free(settings: Settings, run: runs.Run) -> None:

@@ -35,25 +35,25 @@ def show(
 def _published(settings: Settings, catalog: Catalog, view: View, seq: int) -> str:
     found = [p for p in store.publications(settings) if p.seq == seq and p.state == "done"]
     if not found:
-        raise Usage(f"there is no publication {seq}", todo="see `lk publications`")
+        raise Usage(f"there is no publication {seq}", fix="see `lk publications`")
     pin: Pin | None = found[0].pins.get(Name(view.name))
     if pin is None or pin.build is None:
         raise Refused(
             f"publication {seq} pinned no build of {view.name}",
             where="control.publications",
-            todo="choose one that did: `lk publications`",
+            fix="choose one that did: `lk publications`",
         )
     if pin.digest != catalog.digest(view.name):
         raise Refused(
             f"the definition of {view.name} changed since publication {seq}",
             where=f"then {pin.digest}, now {catalog.digest(view.name)}",
-            todo=f"read its table, batch.{view.name}__{pin.build}, with `lk query`",
+            fix=f"read its table, batch.{view.name}__{pin.build}, with `lk query`",
         )
     if not delta.exists(table_paths.batch(settings, Name(view.name), pin.build)):
         raise Refused(
             f"build {pin.build}, which publication {seq} pinned, is not kept any more",
             where="`lk tidy` frees what nothing serves",
-            todo="choose a later publication: `lk publications`",
+            fix="choose a later publication: `lk publications`",
         )
     only_build = Pin(pin.build, None, -1, pin.cut, pin.digest, "batch", pin.shape)
     return serving_sql(view, view_sql.parts(view, only_build))

@@ -150,7 +150,7 @@ def _reasons(wrong: list[str]) -> Iterator[None]:
     try:
         yield
     except LkError as e:
-        wrong.append(": ".join(part for part in (e.what, e.todo) if part))
+        wrong.append(": ".join(part for part in (e.what, e.fix) if part))
 
 
 __all__ = ["Line", "Status", "ViewLine", "ViewState", "status"]

@@ -97,7 +97,7 @@ def rollback(
             raise Refused(
                 "there is nothing to go back to",
                 where="control.publications",
-                todo="it was retired, or nothing was served before: `lk publications`, `lk runs`",
+                fix="it was retired, or nothing was served before: `lk publications`, `lk runs`",
             )
         evidence = {"back_to": before.seq, "from": now.last.seq, "behind": _behind(settings, now, before)}
         kept = {view: before.texts[view] for view in before.pins}
@@ -112,7 +112,7 @@ def _gone_back(last: Publication, leaving: int | None) -> Publication:
         raise Refused(
             f"publication {leaving} is not served any more",
             where=f"publication {last.seq}, {last.kind}: {last.why}",
-            todo="look at `lk publications`, then decide again",
+            fix="look at `lk publications`, then decide again",
         )
     return last
 
@@ -141,14 +141,14 @@ def _proof(settings: Settings, catalog: Catalog, run: Run) -> Mapping[Name, Comp
         raise Refused(
             f"not proven equal yet: {', '.join(missing)}",
             where=f"run {run.id}, control.comparisons",
-            todo=f"run `lk compare --run {run.id}`, or `lk switch kappa`",
+            fix=f"run `lk compare --run {run.id}`, or `lk switch kappa`",
         )
     wrong = [view for view in views if not found[view].equal]
     if wrong:
         raise Refused(
             "the run differs from the build:\n  " + "\n  ".join(_difference(found[view]) for view in wrong),
             where=f"run {run.id}, build {found[wrong[0]].build}, control.comparisons",
-            todo="find the cause; then `lk replay abandon`, and replay again (or `lk compare`, if it was the build)",
+            fix="find the cause; then `lk replay abandon`, and replay again (or `lk compare`, if it was the build)",
         )
     _refuse_ungated(settings, {view: found[view].build for view in views})
     return {view: found[view] for view in views}
@@ -163,7 +163,7 @@ def _refuse_ungated(settings: Settings, builds: Mapping[Name, Name]) -> None:
         raise Refused(
             f"views of the build that was compared have not passed the gate: {', '.join(missing)}",
             where=f"build {build}, control.builds",
-            todo=f"run `lk gate --build {build}`, then the switch again",
+            fix=f"run `lk gate --build {build}`, then the switch again",
         )
 
 
@@ -196,4 +196,4 @@ def _behind(settings: Settings, now: Now, before: Publication) -> int:
 def _refuse_ended(settings: Settings, wanted: frozenset[Name]) -> None:
     for run, ending in endings(settings).items():
         if run in wanted:
-            raise Refused(f"run {run} was {ending.how}", where=f"at {ending.at}, by {ending.who}", todo="see `lk runs`")
+            raise Refused(f"run {run} was {ending.how}", where=f"at {ending.at}, by {ending.who}", fix="see `lk runs`")

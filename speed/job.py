@@ -152,14 +152,14 @@ def raise_reason(sink: Sink, error: Any) -> None:
         _check_begins(sink.settings, sink.run)
     except TryAgain:
         raise TryAgain(
-            f"Kafka stopped answering: {first_line(text)}", todo="start Kafka, then `lk speed start`"
+            f"Kafka stopped answering: {first_line(text)}", fix="start Kafka, then `lk speed start`"
         ) from None
     if any(word in text for word in _PASSING):
-        raise TryAgain(f"Kafka did not answer: {first_line(text)}", todo="run `lk speed start`")
+        raise TryAgain(f"Kafka did not answer: {first_line(text)}", fix="run `lk speed start`")
     raise Refused(
         f"the run cannot go on: {first_line(text)}",
         where=f"run {sink.run.id}, after epoch {_last(sink.settings, sink.run.id)}",
-        todo="read the run's log; then `lk speed start` goes on where it stopped",
+        fix="read the run's log; then `lk speed start` goes on where it stopped",
     )
 
 
@@ -201,7 +201,7 @@ def _check_begins(settings: Settings, run: Run) -> None:
             "records that the run has not read are no longer in the log: "
             + ", ".join(f"{s.topic}, partition {s.partition}, offsets {s.start} to {s.end}" for s in gone),
             where=f"run {run.id}",
-            todo="set retention.ms=-1 on the topics; then " + _NEW,
+            fix="set retention.ms=-1 on the topics; then " + _NEW,
         )
 
 
@@ -213,7 +213,7 @@ def _check_checkpoint(settings: Settings, run: Run) -> None:
         raise Refused(
             f"the checkpoint is at epoch {max(done, offered)}, the manifest at epoch {committed}",
             where=table_paths.checkpoint(settings, run.id),
-            todo="one of them was deleted or restored; " + _NEW,
+            fix="one of them was deleted or restored; " + _NEW,
         )
 
 

@@ -84,8 +84,8 @@ def head_of(logs: Sequence[Log], *, from_archive: bool) -> Cut:
     if lost:
         lines = [f"{log.topic}, partition {log.partition}: offsets 0 to {log.begin - 1} are gone" for log in lost]
         held = all(log.replaceable for log in gone)
-        todo = "`--head-from-archive` replays them from the archive, which holds them" if held else "restore the log"
-        raise Refused("the log does not begin at offset 0:\n  " + "\n  ".join(lines), where="Kafka", todo=todo)
+        fix = "`--head-from-archive` replays them from the archive, which holds them" if held else "restore the log"
+        raise Refused("the log does not begin at offset 0:\n  " + "\n  ".join(lines), where="Kafka", fix=fix)
     return Cut(tuple(sorted((log.topic, log.partition, log.archived) for log in logs if log.archived)))
 
 
@@ -103,7 +103,7 @@ def open_replay(settings: Settings, catalog: Catalog) -> Run | None:
         raise Refused(
             f"replay {run.id} computes other views: {', '.join(sorted(run.views))}",
             where=f"run {run.id}",
-            todo=f"finish it: `lk switch kappa --run {run.id}`; or give it up: `lk replay abandon --run {run.id}`",
+            fix=f"finish it: `lk switch kappa --run {run.id}`; or give it up: `lk replay abandon --run {run.id}`",
         )
     others = changed(catalog, run.views, run.decoders)
     if others:

@@ -37,10 +37,10 @@ class Made:
 
     def __post_init__(self) -> None:
         if self.rate <= 0 or self.late_by < 1:
-            raise Usage(f"a rate of {self.rate} and late by {self.late_by} ms are impossible", todo="give more than 0")
+            raise Usage(f"a rate of {self.rate} and late by {self.late_by} ms are impossible", fix="give more than 0")
         for name in _SHARES:
             if not 0 <= getattr(self, name) <= 1:
-                raise Usage(f"a share of {getattr(self, name)} {name} is impossible", todo="give a share from 0 to 1")
+                raise Usage(f"a share of {getattr(self, name)} {name} is impossible", fix="give a share from 0 to 1")
 
 
 class Record(NamedTuple):
@@ -54,7 +54,7 @@ class Record(NamedTuple):
 def records(topic: Topic, spec: Made, count: int, first: int = 0) -> Iterator[Record]:
     """``count`` records from number ``first``. Raises Usage for a topic whose file has no example."""
     if topic.example is None:
-        raise Usage(f"topic {topic.name} has no generator", todo="load a file: --file; or give its file an example")
+        raise Usage(f"topic {topic.name} has no generator", fix="load a file: --file; or give its file an example")
     for number in range(first, first + count):
         yield _record(topic, spec, number)
 

@@ -47,14 +47,14 @@ class Trades:
 
     def __post_init__(self) -> None:
         if self.rate <= 0:
-            raise Usage(f"a rate of {self.rate} trades a second is impossible", todo="give a rate above 0")
+            raise Usage(f"a rate of {self.rate} trades a second is impossible", fix="give a rate above 0")
         if min(self.late, self.out_of_order) < 0 or self.late + self.out_of_order > 1:
             raise Usage(
                 f"shares of {self.late} late and {self.out_of_order} out of order are impossible",
-                todo="give shares from 0 to 1 that together are at most 1",
+                fix="give shares from 0 to 1 that together are at most 1",
             )
         if self.late_by < 1:
-            raise Usage(f"late by up to {self.late_by} ms is impossible", todo="give at least 1 ms")
+            raise Usage(f"late by up to {self.late_by} ms is impossible", fix="give at least 1 ms")
 
 
 class Trade(NamedTuple):

@@ -28,7 +28,7 @@ def ways(first: str = "") -> str:
 def refusal(others: Sequence[str], made: str, *, where: str, first: str = "") -> Refused:
     """The refusal to go on with what was ``made`` (a run that was declared, a build that was claimed) otherwise."""
     what = f"other definitions than {made} with: {', '.join(others)}; what is served stays as it is"
-    return Refused(what, where=where, todo=ways(first))
+    return Refused(what, where=where, fix=ways(first))
 
 
 def route_refusal(route: Name, run: Name) -> Refused:
@@ -36,7 +36,7 @@ def route_refusal(route: Name, run: Name) -> Refused:
     return Refused(
         f"route {route} is defined otherwise than run {run} was declared with; its topics stay as they are",
         where=f"run {run}",
-        todo=f"""undo the change, or copy by what is defined now (docs/programs.md):
+        fix=f"""undo the change, or copy by what is defined now (docs/programs.md):
     from now on: `lk route switch {route}`
     all again:   `lk route replay {route}` into topics of its own, then `lk route switch {route} --run RUN`""",
     )

@@ -81,7 +81,7 @@ def name_mistakes(part: Any, name: str) -> Iterator[Mistake]:
     try:
         Name(name)
     except Usage as e:
-        yield at(part, f"{e.what}: {e.todo}")
+        yield at(part, f"{e.what}: {e.fix}")
         return
     if name in RESERVED:
         yield at(part, f"{name!r} is a reserved word of SQL: choose another name")

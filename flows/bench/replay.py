@@ -47,7 +47,7 @@ def _beside_a_throttled(bulk: Bulk, live: Live, rate: int, repeat: int) -> list[
     load.until(lambda: _epochs(replayed) >= _WARM_THROTTLED, "the throttled replay's first epochs", every=1.0)
     found = live_system.sample(live, _WINDOW, repeat)
     if replays.status(bulk.settings, state.run).caught_up:
-        raise Refused("the throttled replay had nothing left to read", todo="repeat fewer times")
+        raise Refused("the throttled replay had nothing left to read", fix="repeat fewer times")
     replays.abandon(bulk.settings, state.run)
     return found
 

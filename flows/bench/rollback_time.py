@@ -32,7 +32,7 @@ def rollback(live: Live, repeat: int) -> list[Figure]:
             commanded.append(time.monotonic() - began)
             modes.append(_modes(live.settings))
     if any(after == before for before, after in pairwise(modes)):
-        raise Refused(f"a rollback changed nothing: {modes}", todo="look at `lk publications`")
+        raise Refused(f"a rollback changed nothing: {modes}", fix="look at `lk publications`")
     how = f"to and fro, while {RATE:,.0f} trades a second flow and both runs follow; the next query must see it"
     return [
         Figure("rollback", "from the call until what served before serves", "s", tuple(called), most=2, how=how),

@@ -65,7 +65,7 @@ def bench(
     unknown = [name for name in names if name not in known]
     if unknown or repeat < 1:
         what = f"there is no figure {', '.join(unknown)}" if unknown else "nothing would be repeated"
-        raise Usage(what, todo=f"choose among {', '.join(known)}, and repeat at least once")
+        raise Usage(what, fix=f"choose among {', '.join(known)}, and repeat at least once")
     began, wanted = time.monotonic(), list(names) or known
     found = [
         *_group(wanted, LIVE, lambda: _live(base, folder), repeat),

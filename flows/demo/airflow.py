@@ -163,7 +163,7 @@ def _followed(api: Api, dag: str, run: str, look: Callable[[], None] = lambda: N
     for name, task in tasks.items():
         if task["state"] == "failed":
             said = api.log(dag, run, name, task["try_number"]).strip()[-1_500:]
-            raise Refused(f"task {name} of {dag} failed:\n{said}", where=api.page(dag, run), todo="read its log")
+            raise Refused(f"task {name} of {dag} failed:\n{said}", where=api.page(dag, run), fix="read its log")
     told = api.get("dags", dag, "dagRuns", run)
     ended = sorted(tasks.values(), key=lambda task: str(task["end_date"]))
     listed = tuple(Task(one["task_id"], one["state"], one["try_number"], one["duration"] or 0.0) for one in ended)

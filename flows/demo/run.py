@@ -230,7 +230,7 @@ def _until(settings: Settings, done: Callable[[], bool], what: str) -> None:
     def look() -> bool:
         state = speed_status(settings)
         if not state.alive:
-            raise Refused(f"the speed layer {state.phase}: {state.reason}", where=str(state.log), todo="read the log")
+            raise Refused(f"the speed layer {state.phase}: {state.reason}", where=str(state.log), fix="read the log")
         return done()
 
     retrying = tenacity.Retrying(
@@ -243,4 +243,4 @@ def _until(settings: Settings, done: Callable[[], bool], what: str) -> None:
 
 
 def _late(what: str) -> bool:
-    raise TryAgain(f"{what} did not arrive within {_PATIENCE:.0f} s", todo="look at `lk -c .demo/lk.toml status`")
+    raise TryAgain(f"{what} did not arrive within {_PATIENCE:.0f} s", fix="look at `lk -c .demo/lk.toml status`")

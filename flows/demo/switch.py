@@ -159,14 +159,14 @@ def _rollback(made: Instance, readers: Readers) -> _Change:
 def _change(settings: Settings, at: datetime, began: float) -> _Change:
     published = last_done(settings)
     if published is None:
-        raise Refused("nothing is served", todo="look at `lk status`")
+        raise Refused("nothing is served", fix="look at `lk status`")
     return _Change(at, began, time.monotonic(), published)
 
 
 def _serving(settings: Settings) -> Name:
     run = run_roles.current(settings)
     if run is None:
-        raise Refused("no run serves", todo="look at `lk status`")
+        raise Refused("no run serves", fix="look at `lk status`")
     return run
 
 

@@ -99,7 +99,7 @@ def pin_of(settings: Settings, view: Name) -> Pin:
     done = [publication for publication in store.publications(settings) if publication.state == "done"]
     pin = done[-1].pins.get(view) if done else None
     if pin is None:
-        raise Refused(f"view {view} is not served", todo="look at `lk status`")
+        raise Refused(f"view {view} is not served", fix="look at `lk status`")
     return pin
 
 
@@ -131,7 +131,7 @@ def count_sql(view: View) -> str:
     """A cheap query for how many events a served view counts: its plain count over all rows, less window copies."""
     plain = [m.name for m in view.measures if isinstance(m, Count) and not m.of] if isinstance(view, Rollup) else []
     if not isinstance(view, Rollup) or not plain:
-        raise Refused(f"view {view.name} has no plain count", todo="measure another view")
+        raise Refused(f"view {view.name} has no plain count", fix="measure another view")
     copies = view.window.copies if view.window else 1
     return f"SELECT coalesce(sum({quoted(Name(plain[0]))}), 0) / {copies} FROM {served(Name(view.name))}"  # noqa: S608
 
@@ -156,7 +156,7 @@ def split(settings: Settings) -> list[Split]:
     """All tickers three ways, the most traded first, at what is published now."""
     pin = pin_of(settings, BY_DAY)
     if pin.build is None or pin.run is None:
-        raise Refused(f"{BY_DAY} is not served from a build and a run", todo="look at `lk status`")
+        raise Refused(f"{BY_DAY} is not served from a build and a run", fix="look at `lk status`")
     batch = tickers(settings, quoted(Name("lake"), Name("batch"), joined(BY_DAY, pin.build)))
     speed_table = quoted(Name("lake"), Name("speed"), joined(BY_DAY, pin.run))
     speed = tickers(settings, speed_table, f"WHERE first_epoch > {int(pin.epoch)}")
@@ -179,7 +179,7 @@ def table(settings: Settings, view: Name, keys: str, values: str) -> Table:
     width = keys.count(",") + 1
     found = {tuple(map(_plain, row[:width])): tuple(map(_plain, row[width:])) for row in rows}
     if len(found) != len(rows):
-        raise Refused(f"view {view} answers some keys more than once", todo="this must not happen: report it")
+        raise Refused(f"view {view} answers some keys more than once", fix="this must not happen: report it")
     return found
 
 

@@ -88,7 +88,7 @@ class Meter:
     def _late(self, deadline: float) -> None:
         raise TryAgain(
             f"{len(self.due) - self.visible:,} of {len(self.due):,} events are not visible after {deadline:.0f} s",
-            todo="look at `lk status`",
+            fix="look at `lk status`",
         )
 
     def poll(self, stop: threading.Event) -> None:

@@ -66,7 +66,7 @@ def remove(folder: Path) -> bool:
         raise Refused(
             "the folder was not made by an earlier run, so it is left alone",
             where=str(folder.absolute()),
-            todo="move it away, or call from another folder",
+            fix="move it away, or call from another folder",
         )
     data = folder / "data"
     if data.exists():

@@ -114,7 +114,7 @@ def until(done: Callable[[], bool], what: str, seconds: float = 300.0, *, every:
     try:
         retrying(done)
     except tenacity.RetryError:
-        raise TryAgain(f"{what} took longer than {seconds:.0f} s", todo="look at `lk status`") from None
+        raise TryAgain(f"{what} took longer than {seconds:.0f} s", fix="look at `lk status`") from None
     return time.monotonic() - began
 
 

@@ -40,7 +40,7 @@ def ended(verb: Started) -> bool:
     code = verb.child.poll()
     if code:
         said = "\n    ".join(processes.last_lines(verb.log, 6))
-        raise Refused(f"`lk {' '.join(verb.words)}` failed:\n    {said}", where=str(verb.log), todo="read the log")
+        raise Refused(f"`lk {' '.join(verb.words)}` failed:\n    {said}", where=str(verb.log), fix="read the log")
     return code is not None
 
 
@@ -56,5 +56,5 @@ def run(settings: Settings, config: Path, *words: str) -> Any:
     done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if done.returncode:
         said = (done.stdout + done.stderr).strip()[-2_000:]
-        raise Refused(f"`lk {' '.join(words)}` failed: {said}", where=str(settings.log_dir), todo="read the logs")
+        raise Refused(f"`lk {' '.join(words)}` failed: {said}", where=str(settings.log_dir), fix="read the logs")
     return json.loads(done.stdout)

@@ -72,7 +72,7 @@ def run(settings: Settings, id: Name) -> RouteRun:
     for known in histories(settings).values():
         if id in known.runs:
             return known.runs[id]
-    raise Refused(f"no route has a run {id}", where="control.routes", todo="see `lk route status`")
+    raise Refused(f"no route has a run {id}", where="control.routes", fix="see `lk route status`")
 
 
 def add(settings: Settings, lease: Lease, what: What, run: RouteRun, cut: Cut | None = None) -> None:

@@ -99,9 +99,7 @@ def declare(settings: Settings, run: Run) -> None:
     delta.create(path, _RUNS)
     taken = any(known.id == run.id for known in runs(settings)) or kafka_admin.group_exists(settings, run.id)
     if taken or delta.append_once(path, _row(run), f"run/{run.id}", 1) is None:
-        raise Refused(
-            f"the run id {run.id} was used before", where=path, todo="start a new run: `lk speed start --new`"
-        )
+        raise Refused(f"the run id {run.id} was used before", where=path, fix="start a new run: `lk speed start --new`")
 
 
 def runs(settings: Settings) -> tuple[Run, ...]:
@@ -119,7 +117,7 @@ def run(settings: Settings, id: Name) -> Run:
     for known in runs(settings):
         if known.id == id:
             return known
-    raise Refused(f"there is no run {id}", where=_table(settings), todo="see `lk speed status`")
+    raise Refused(f"there is no run {id}", where=_table(settings), fix="see `lk speed status`")
 
 
 def epochs(settings: Settings, id: Name) -> tuple[Epoch, ...]:

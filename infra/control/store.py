@@ -176,7 +176,7 @@ def claim_of(settings: Settings, build: Name) -> Claim:
     for claim in claims(settings):
         if claim.build == build:
             return claim
-    raise Refused(f"there is no build {build}", where="control.claims", todo="run `lk batch`")
+    raise Refused(f"there is no build {build}", where="control.claims", fix="run `lk batch`")
 
 
 def add_claim(settings: Settings, lease: Lease, claim: Claim) -> None:

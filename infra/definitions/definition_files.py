@@ -58,7 +58,7 @@ def load(settings: Settings) -> Catalog:
         listed = "\n  ".join(map(str, found))
         raise Refused(
             f"definitions have {len(found)} mistake{'s' if len(found) > 1 else ''}:\n  {listed}",
-            todo="correct the files; `lk views check` looks for more",
+            fix="correct the files; `lk views check` looks for more",
         )
     return catalog
 

@@ -55,7 +55,7 @@ def _password(settings: Settings) -> str:
         raise Refused(
             f"there is no password for Kafka's user {settings.kafka_user}",
             where=str(file or PASSWORD),
-            todo=f"name a file that holds it: kafka_password_file (LK_KAFKA_PASSWORD_FILE), or set {PASSWORD}",
+            fix=f"name a file that holds it: kafka_password_file (LK_KAFKA_PASSWORD_FILE), or set {PASSWORD}",
         )
     return text.rstrip("\r\n")
 
@@ -69,7 +69,7 @@ def _read(file: Path, what: str, setting: str) -> str:
         return file.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as e:
         reason = e.strerror if isinstance(e, OSError) else "it is not text"
-        raise Refused(f"{what} cannot be read: {reason}", where=str(file), todo=f"correct {setting}") from None
+        raise Refused(f"{what} cannot be read: {reason}", where=str(file), fix=f"correct {setting}") from None
 
 
 def _quoted(text: str) -> str:

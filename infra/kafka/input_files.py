@@ -50,7 +50,7 @@ class InputFile:
 
     def __post_init__(self) -> None:
         if self.loop < 1:
-            raise Usage(f"loading a file {self.loop} times makes no sense", todo="give --loop 1 or more")
+            raise Usage(f"loading a file {self.loop} times makes no sense", fix="give --loop 1 or more")
         self._size = _checked_size(self.path)
         self._key, self._time = _key(self.topic, self.key), _time(self.topic, self.time)
 
@@ -76,26 +76,26 @@ class InputFile:
             raise Refused(
                 f"the gzip file is broken: {e}",
                 where=f"{self.path}, after line {read}",
-                todo="fetch or pack the file again; the lines before were sent",
+                fix="fetch or pack the file again; the lines before were sent",
             ) from None
         if read == 0:
-            raise Refused("the file holds no lines", where=str(self.path), todo="name a file with one record per line")
+            raise Refused("the file holds no lines", where=str(self.path), fix="name a file with one record per line")
 
 
 def _checked_size(path: Path) -> int:
     """Bytes of a readable file. Raises Refused when it is missing, not a file, unreadable or empty."""
     if not path.exists():
-        raise Refused("there is no such file", where=str(path), todo="correct --file")
+        raise Refused("there is no such file", where=str(path), fix="correct --file")
     if not path.is_file():
-        raise Refused("that is not a file", where=str(path), todo="name a .jsonl or text file, plain or gzipped")
+        raise Refused("that is not a file", where=str(path), fix="name a .jsonl or text file, plain or gzipped")
     if not os.access(path, os.R_OK):
-        raise Refused("the file may not be read", where=str(path), todo="change its permissions")
+        raise Refused("the file may not be read", where=str(path), fix="change its permissions")
     if path.stat().st_size == 0:
-        raise Refused("the file is empty", where=str(path), todo="name a file with one record per line")
+        raise Refused("the file is empty", where=str(path), fix="name a file with one record per line")
     with path.open("rb") as raw:
         if path.suffix == ".gz" and raw.read(2) != GZIP_MAGIC:
-            todo = "rename it, or fetch it again"
-            raise Refused("the file is named .gz but is not gzipped", where=str(path), todo=todo)
+            fix = "rename it, or fetch it again"
+            raise Refused("the file is named .gz but is not gzipped", where=str(path), fix=fix)
     return path.stat().st_size
 
 
@@ -156,7 +156,7 @@ def _group(form: Lines, topic: Topic, position: int) -> Extract:
         pattern = re.compile(form.pattern)
     except re.error as e:
         raise Usage(
-            f"the topic's pattern cannot be read by Python: {e}", where=f"topic {topic.name}", todo="load without --key"
+            f"the topic's pattern cannot be read by Python: {e}", where=f"topic {topic.name}", fix="load without --key"
         ) from None
 
     def extract(line: bytes) -> str | None:
@@ -168,13 +168,13 @@ def _group(form: Lines, topic: Topic, position: int) -> Extract:
 
 def _unknown(topic: Topic, name: str) -> Usage:
     has = ", ".join(field.name for field in topic.fields)
-    return Usage(f"the topic has no field {name!r}", where=f"topic {topic.name}", todo=f"choose one of: {has}")
+    return Usage(f"the topic has no field {name!r}", where=f"topic {topic.name}", fix=f"choose one of: {has}")
 
 
 def _strptime(pattern: str, name: str) -> str:
     out = re.sub("|".join(_LETTERS), lambda match: _LETTERS[match[0]], pattern)
     if re.search(r"(?<!%)[A-Za-z]", out):
-        raise Usage(f"times written as {pattern!r} cannot be read here", where=f"field {name}", todo="use --time now")
+        raise Usage(f"times written as {pattern!r} cannot be read here", where=f"field {name}", fix="use --time now")
     return out
 
 

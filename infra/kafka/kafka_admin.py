@@ -76,7 +76,7 @@ def _insist_on_trust(settings: Settings, errors: Iterable[KafkaError]) -> None:
             raise Refused(
                 f"Kafka and user {settings.kafka_user} do not trust each other: {error.str()}",
                 where=settings.bootstrap_servers,
-                todo="correct kafka_user, kafka_password_file (or LK_KAFKA_PASSWORD) or kafka_ca",
+                fix="correct kafka_user, kafka_password_file (or LK_KAFKA_PASSWORD) or kafka_ca",
             )
 
 
@@ -266,15 +266,15 @@ def passes(error: KafkaError) -> bool:
 def _failed(settings: Settings, error: KafkaError) -> Refused | TryAgain:
     if passes(error):
         return silent(settings, error.str())
-    return Refused(f"Kafka refused: {error.str()}", where=settings.bootstrap_servers, todo="see the broker's log")
+    return Refused(f"Kafka refused: {error.str()}", where=settings.bootstrap_servers, fix="see the broker's log")
 
 
 def silent(settings: Settings, reason: str) -> TryAgain:
     """What is raised when Kafka does not answer."""
-    return TryAgain(f"Kafka does not answer: {reason}", where=settings.bootstrap_servers, todo="start it: `lk up`")
+    return TryAgain(f"Kafka does not answer: {reason}", where=settings.bootstrap_servers, fix="start it: `lk up`")
 
 
 def _no_topic(settings: Settings, name: Name) -> Refused:
     return Refused(
-        f"there is no topic {name}", where=settings.bootstrap_servers, todo=f"send something to it: `lk produce {name}`"
+        f"there is no topic {name}", where=settings.bootstrap_servers, fix=f"send something to it: `lk produce {name}`"
     )

@@ -65,7 +65,7 @@ class Acknowledged:
             f"{missing:,} of {self.sent:,} records were not acknowledged:\n{lines}"
             + (f"\n    and {more:,} more" if more > 0 else ""),
             where=f"topic {self.topic}; {self.count:,} were acknowledged and stay",
-            todo="send the failed ones again; sending all would double the others",
+            fix="send the failed ones again; sending all would double the others",
         )
 
 
@@ -89,7 +89,7 @@ def produce(
     A failed record does not stop the others: call ``insist`` on the result. Raises TryAgain when Kafka is not up.
     """
     if rate is not None and rate <= 0:
-        raise Usage(f"a rate of {rate} records a second is impossible", todo="give a rate above 0")
+        raise Usage(f"a rate of {rate} records a second is impossible", fix="give a rate above 0")
     topics.create_topics(settings, Catalog({Name(topic.name): topic}, {}))
     producer, account, started = _producer(settings, rate is not None), Account(), time.monotonic()
     sent, interrupted = 0, False

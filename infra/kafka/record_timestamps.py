@@ -46,7 +46,7 @@ def newest_timestamp(
                 continue
             found[waiting.pop(key)] = datetime.fromtimestamp(message.timestamp()[1] / 1000, UTC)
     except KafkaException as e:
-        raise TryAgain(f"Kafka does not answer: {e}", where=settings.bootstrap_servers, todo="`lk up`") from None
+        raise TryAgain(f"Kafka does not answer: {e}", where=settings.bootstrap_servers, fix="`lk up`") from None
     finally:
         consumer.close()
     return found

@@ -47,7 +47,7 @@ def apply(settings: Settings, catalog: Catalog) -> tuple[Applied, ...]:
     made = Catalog({Name(plan.topic.name): plan.topic for plan in found if plan.missing}, {})
     if other := [plan.topic.name for plan in plans(settings, made) if plan.other or plan.grows]:
         what = f"another process made topics at the same time: {', '.join(other)}"
-        raise TryAgain(what, where=settings.bootstrap_servers, todo="run `lk topics apply` again")
+        raise TryAgain(what, where=settings.bootstrap_servers, fix="run `lk topics apply` again")
     return tuple(_applied(plan) for plan in found)
 
 
@@ -58,12 +58,12 @@ def create_topics(settings: Settings, catalog: Catalog) -> tuple[Name, ...]:
     """
     found = plans(settings, catalog)
     missing = [plan for plan in found if plan.missing]
-    todo = "run `lk topics apply`, or correct the topic's file"
-    _refuse([line for plan in found if not plan.missing for line in plan.unfit], settings, todo)
+    fix = "run `lk topics apply`, or correct the topic's file"
+    _refuse([line for plan in found if not plan.missing for line in plan.unfit], settings, fix)
     if missing:
         _make(settings, missing)
         made = Catalog({Name(plan.topic.name): plan.topic for plan in missing}, {})
-        _refuse([line for plan in plans(settings, made) for line in plan.unfit], settings, todo)
+        _refuse([line for plan in plans(settings, made) for line in plan.unfit], settings, fix)
     return tuple(Name(plan.topic.name) for plan in missing)
 
 
@@ -87,10 +87,10 @@ def delete(settings: Settings, names: Iterable[str]) -> None:
         kafka_admin.settled(settings, future, ignore=KafkaError.UNKNOWN_TOPIC_OR_PART)
 
 
-def _refuse(lines: list[str], settings: Settings, todo: str) -> None:
+def _refuse(lines: list[str], settings: Settings, fix: str) -> None:
     if lines:
         what = "topics are not as their files declare them:\n  " + "\n  ".join(lines)
-        raise Refused(what, where=settings.bootstrap_servers, todo=todo)
+        raise Refused(what, where=settings.bootstrap_servers, fix=fix)
 
 
 def _make(settings: Settings, missing: list[Plan]) -> None:

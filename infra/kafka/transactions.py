@@ -102,7 +102,7 @@ def transaction(settings: Settings, group: str, topic: str, partition: int, *, s
 def _failed(settings: Settings, group: str, part: TopicPartition, error: KafkaError) -> LkError:
     where = f"{part.topic}, partition {part.partition}, group {group}, {settings.bootstrap_servers}"
     if error.code() in (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED):
-        return TryAgain("another process has taken over", where=where, todo="nothing was copied; see `lk route status`")
+        return TryAgain("another process has taken over", where=where, fix="nothing was copied; see `lk route status`")
     if kafka_admin.passes(error):
-        return TryAgain(f"Kafka does not answer: {error.str()}", where=where, todo="start it, then `lk route start`")
-    return Refused(f"Kafka refused a transaction: {error.str()}", where=where, todo="see the broker's log")
+        return TryAgain(f"Kafka does not answer: {error.str()}", where=where, fix="start it, then `lk route start`")
+    return Refused(f"Kafka refused a transaction: {error.str()}", where=where, fix="see the broker's log")

@@ -119,6 +119,6 @@ def _ends(topic: Name, path: str, files: Sequence[File], *, gaps: bool) -> Cut:
             raise Refused(
                 f"the archive holds {counts[partition]} records of {end} offsets",
                 where=f"topic {topic}, partition {partition}, {path}",
-                todo="remove this folder, then `lk land` copies the log again",
+                fix="remove this folder, then `lk land` copies the log again",
             )
     return Cut.of({topic: ends})

@@ -30,7 +30,7 @@ def arrow_type(text: str) -> pa.DataType:
     if head == "struct":
         pairs = (part.partition(":") for part in _split(inner))
         return pa.struct([pa.field(name.strip(), arrow_type(kind)) for name, _, kind in pairs])
-    raise Refused(f"{text!r} is not a column type that tables can have", todo="see docs/add-a-view.md")
+    raise Refused(f"{text!r} is not a column type that tables can have", fix="see docs/add-a-view.md")
 
 
 _SCALARS: Mapping[str, pa.DataType] = {

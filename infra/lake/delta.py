@@ -50,7 +50,7 @@ def table(path: str, version: int | None = None) -> DeltaTable:
     try:
         return DeltaTable(uri(path), version=version, storage_options=delta_options(path))
     except TableNotFoundError:
-        raise Refused("there is no such table", where=path, todo="see `lk status`") from None
+        raise Refused("there is no such table", where=path, fix="see `lk status`") from None
 
 
 def exists(path: str) -> bool:
@@ -78,7 +78,7 @@ def create(
         raise Refused(
             f"the table has other columns: {shape(found)}, declared are {shape(schema)}",
             where=path,
-            todo="a changed definition needs a new run or build",
+            fix="a changed definition needs a new run or build",
         )
 
 
@@ -229,7 +229,7 @@ class _conflicts:  # noqa: N801 - reads as a word in a with statement
         if isinstance(error, CommitFailedError):
             reason = str(error).splitlines()[0]
             raise TryAgain(
-                f"another writer committed first: {reason}", where=self.path, todo="run the command again"
+                f"another writer committed first: {reason}", where=self.path, fix="run the command again"
             ) from None
 
 

@@ -231,14 +231,14 @@ def _conflicts(name: Name) -> Iterator[None]:
 
 
 def _lost(name: Name, where: str) -> TryAgain:
-    return TryAgain(f"lease lost: {name}", where=where, todo="nothing was committed; run the command again")
+    return TryAgain(f"lease lost: {name}", where=where, fix="nothing was committed; run the command again")
 
 
 def _taken(name: Name, row: _Row) -> TryAgain:
     return TryAgain(
         f"the lease {name} is held",
         where=f"{row.holder}, since {row.since:%Y-%m-%d %H:%M:%S} UTC",
-        todo="wait until it has finished, then run the command again",
+        fix="wait until it has finished, then run the command again",
     )
 
 

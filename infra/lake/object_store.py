@@ -136,17 +136,17 @@ def _failed(text: str, where: str) -> LkError:
         return Refused(
             "the object store refuses our credentials, or we have none",
             where=where,
-            todo="give them as AWS takes them (environment, profile, role); they must list, read, write and delete",
+            fix="give them as AWS takes them (environment, profile, role); they must list, read, write and delete",
         )
     return TryAgain(
         f"the object store does not answer: {text.splitlines()[0][:300]}",
         where=where,
-        todo="start it, or correct s3_endpoint (LK_S3_ENDPOINT)",
+        fix="start it, or correct s3_endpoint (LK_S3_ENDPOINT)",
     )
 
 
 def _no_bucket(where: str) -> Refused:
-    return Refused("there is no such bucket", where=where, todo="create it, or correct lake and checkpoints (LK_LAKE)")
+    return Refused("there is no such bucket", where=where, fix="create it, or correct lake and checkpoints (LK_LAKE)")
 
 
 def _store(settings: Settings) -> Store:

@@ -106,7 +106,7 @@ def relative(settings: Settings, path: str) -> str:
     """A table's path below the lake's root, as Trino's catalog names it. Raises Refused for a path elsewhere."""
     root = settings.lake_root.rstrip("/") + "/"
     if not path.startswith(root):
-        raise Refused("this table is not in the lake", where=path, todo=f"tables live below {root}")
+        raise Refused("this table is not in the lake", where=path, fix=f"tables live below {root}")
     return path.removeprefix(root)
 
 
@@ -124,5 +124,5 @@ def _unknown(settings: Settings, found: str) -> Refused:
     return Refused(
         f"the lake has {found}, this program knows format {FORMAT}",
         where=str(Path(settings.lake_root) / "FORMAT") if settings.lake_is_local else settings.lake_root,
-        todo="use the program version that wrote it, or bring everything back from Kafka into a new lake: `lk rebuild`",
+        fix="use the program version that wrote it, or bring everything back from Kafka into a new lake: `lk rebuild`",
     )

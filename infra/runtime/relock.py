@@ -22,7 +22,7 @@ def relocked(settings: Settings, artifacts: Sequence[Artifact]) -> dict[Artifact
         came = ivy.fetch(settings, artifacts, Path(folder), report)
         absent = [str(a.file_name) for a in artifacts if a not in came]
         if absent:
-            raise Refused(f"did not come: {', '.join(absent)}", where=str(jars_lock.LOCK), todo="correct the version")
+            raise Refused(f"did not come: {', '.join(absent)}", where=str(jars_lock.LOCK), fix="correct the version")
         return {a: replace(a, size=path.stat().st_size, sha256=_sum(path)) for a, path in came.items()}
 
 

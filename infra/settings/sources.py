@@ -37,7 +37,7 @@ def _file(config: Path | None) -> Path | None:
     if named is None:
         return Path("lk.toml") if Path("lk.toml").is_file() else None
     if not named.is_file():
-        raise Usage("there is no such settings file", where=str(named), todo="correct --config or LK_CONFIG")
+        raise Usage("there is no such settings file", where=str(named), fix="correct --config or LK_CONFIG")
     return named
 
 
@@ -45,13 +45,13 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as e:
-        raise Usage(f"the settings file cannot be read: {e}", where=str(path), todo="write TOML") from None
+        raise Usage(f"the settings file cannot be read: {e}", where=str(path), fix="write TOML") from None
 
 
 def _wrong(errors: list[ErrorDetails], places: Mapping[str, str]) -> Usage:
     lines = [_line(error, places) for error in errors]
     what = f"{len(lines)} setting{'s are' if len(lines) > 1 else ' is'} wrong:\n  " + "\n  ".join(lines)
-    return Usage(what, todo="correct them; the environment (LK_NAME) wins over the file")
+    return Usage(what, fix="correct them; the environment (LK_NAME) wins over the file")
 
 
 def _line(error: ErrorDetails, places: Mapping[str, str]) -> str:

@@ -52,5 +52,5 @@ def _compile(settings: Settings, ours: Path, part: Path) -> None:
         raise Refused(
             f"the log store could not be compiled: {(done.stdout + done.stderr).strip()[:2000]}",
             where=str(_SOURCE),
-            todo="run it on the locked packages: `make setup`",
+            fix="run it on the locked packages: `make setup`",
         )

@@ -53,7 +53,7 @@ def session(settings: Settings, app_name: str, conf: Mapping[str, str] | None = 
                 gateway = None if running else _launch(told, out)
                 SparkContext(conf=told, gateway=gateway)
         except PySparkRuntimeError as e:
-            raise Refused(f"Spark does not start: {e}", where=str(log), todo="read the log") from None
+            raise Refused(f"Spark does not start: {e}", where=str(log), fix="read the log") from None
     return SparkSession.builder.config(conf=told).getOrCreate()
 
 

@@ -38,7 +38,7 @@ class SqlRefused(Refused):
     """Trino refused a statement; ``code`` is its name of the error, such as TABLE_NOT_FOUND."""
 
     def __init__(self, code: str, message: str, sql: str) -> None:
-        super().__init__(message, where=f"{code} in: {_short(sql)}", todo="correct the statement")
+        super().__init__(message, where=f"{code} in: {_short(sql)}", fix="correct the statement")
         self.code = code
 
 
@@ -111,9 +111,7 @@ def _errors(settings: Settings, sql: str) -> Iterator[None]:
         yield
     except TrinoQueryError as e:
         if e.error_name == "NO_NODES_AVAILABLE":
-            raise NoNodes(
-                "Trino has no worker", where=settings.trino_url, todo="see its log: `lk logs trino`"
-            ) from None
+            raise NoNodes("Trino has no worker", where=settings.trino_url, fix="see its log: `lk logs trino`") from None
         if e.error_name in _PASSING:
             raise _unreachable(settings, str(e.message)) from None
         raise SqlRefused(str(e.error_name), str(e.message), sql) from None
@@ -126,7 +124,7 @@ def _unreachable(settings: Settings, why: str) -> TryAgain:
     return TryAgain(
         f"Trino does not answer at {settings.trino_url}",
         where=_short(why),
-        todo="start it with `lk up`, or correct trino_host and trino_port",
+        fix="start it with `lk up`, or correct trino_host and trino_port",
     )
 
 

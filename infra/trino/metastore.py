@@ -120,7 +120,7 @@ def _listed(settings: Settings, sql: str, params: Sequence[str]) -> Result:
         except SqlRefused as e:
             if "Could not read table schema" not in e.what:
                 raise
-    raise Broken("Trino cannot read an entry of its catalog", where=METASTORE, todo="run `lk up`")
+    raise Broken("Trino cannot read an entry of its catalog", where=METASTORE, fix="run `lk up`")
 
 
 def create_schema(settings: Settings, schema: str) -> None:
@@ -155,7 +155,7 @@ def _shown(settings: Settings, kind: str, schema: str, name: str) -> str | None:
                 return None
             if e.code != "HIVE_METASTORE_ERROR":
                 raise
-    raise Broken(f"Trino cannot read {schema}.{name}", where=METASTORE, todo="run `lk up`: it repairs served views")
+    raise Broken(f"Trino cannot read {schema}.{name}", where=METASTORE, fix="run `lk up`: it repairs served views")
 
 
 def remove_entry(settings: Settings, schema: str, name: str) -> bool:

@@ -78,7 +78,7 @@ def _events(spark: SparkSession, settings: Settings, catalog: Catalog, run: Run,
         raise Refused(
             f"the archive ends at offset {short[0].start}, the run needs it up to {short[0].end}",
             where=f"topic {topic}, partition {short[0].partition}, {held.path}",
-            todo="run `lk batch`, then start a new run, or replay",
+            fix="run `lk batch`, then start a new run, or replay",
         )
     return archive.below(spark, held, cut, Cut())
 
@@ -90,7 +90,7 @@ def _refuse_gaps(run: Run, counted: dict[str, Counted]) -> None:
             raise Refused(
                 f"the archive holds {found} records of {end} offsets",
                 where=f"topic {topic}, partition {partition}",
-                todo="the archive is damaged: restore it, or restore the log",
+                fix="the archive is damaged: restore it, or restore the log",
             )
 
 

@@ -155,7 +155,7 @@ class Sink:
             raise Refused(
                 f"epoch {planned.number} was committed with other offsets",
                 where=path,
-                todo="the checkpoint is not of this run: `lk speed start --new`",
+                fix="the checkpoint is not of this run: `lk speed start --new`",
             )
         return True
 
@@ -240,5 +240,5 @@ def require_same_topics(run: Run, found: dict[Name, str]) -> None:
             raise Refused(
                 f"topic {topic} was deleted and made again: it is another topic",
                 where=f"run {run.id} reads topic id {declared}, now there is {found.get(topic)}",
-                todo="start a new run: `lk speed start --new`",
+                fix="start a new run: `lk speed start --new`",
             )

@@ -133,7 +133,7 @@ class Compute:
                 raise Refused(
                     f"the ledger is off: offsets {span.start} to {span.end} were planned, counted were {row}",
                     where=f"{span.topic}, partition {span.partition}, epoch {planned.number}",
-                    todo="topics must not be transactional, and compacted ones must be declared so; see `lk logs`",
+                    fix="topics must not be transactional, and compacted ones must be declared so; see `lk logs`",
                 )
         view_rows = {Name(v): sum(row.get(f"rows_{v}", 0) for row in ledgers) for v in self.run.views}
         bad = sum(count.quarantined for count in counted.values())
@@ -198,7 +198,7 @@ def cannot(part: str, topics: Sequence[str], planned: Planned, reason: BaseExcep
     return Refused(
         f"{what}: {next((line for line in text if line.strip()), '')[:300]}",
         where=f"topic {', '.join(topics)}, epoch {planned.number}, offsets {planned.start} to {planned.end}",
-        todo="correct the definition, then start a new run: `lk speed start --new`",
+        fix="correct the definition, then start a new run: `lk speed start --new`",
     )
 
 
@@ -213,7 +213,7 @@ def _reconcile(done: Computed, planned: Planned, rollups: Sequence[Name]) -> Non
             raise Refused(
                 f"the ledger of {view} is off: {grouped} rows were grouped, {done.view_rows[view]} were counted",
                 where=f"epoch {planned.number}",
-                todo="the definition is not deterministic; correct it and start a new run",
+                fix="the definition is not deterministic; correct it and start a new run",
             )
 
 

@@ -48,7 +48,7 @@ def planned(settings: Settings, run: Run, number: int) -> Planned:
         raise Refused(
             f"epoch {number} goes back: {end.behind(start)}",
             where=table_paths.checkpoint(settings, run.id),
-            todo="the topic was replaced or the checkpoint is damaged: `lk speed start --new`",
+            fix="the topic was replaced or the checkpoint is damaged: `lk speed start --new`",
         )
     return Planned(number, start, end, batch_time_ms)
 
@@ -69,10 +69,10 @@ def _logged(settings: Settings, run: Name, number: int) -> tuple[Cut, int]:
             _, metadata, offsets, *more = stream.read().decode().splitlines()
     except (FileNotFoundError, ValueError):
         raise Refused(
-            f"epoch {number} is not in the offset log", where=path, todo="start a new run: `lk speed start --new`"
+            f"epoch {number} is not in the offset log", where=path, fix="start a new run: `lk speed start --new`"
         ) from None
     if more:
-        raise Refused("the offset log has more than one source", where=path, todo="start a new run")
+        raise Refused("the offset log has more than one source", where=path, fix="start a new run")
     return Cut.parse(offsets), int(json.loads(metadata)["batchTimestampMs"])
 
 

@@ -92,14 +92,14 @@ def _died(settings: Settings, run: Name, state: Mapping[str, object]) -> LkError
     if isinstance(reason, dict):
         kinds: dict[int, type[LkError]] = {kind.exit_code: kind for kind in (Refused, Usage, TryAgain)}
         kind = kinds.get(int(reason["exit"]), Refused)
-        return kind(str(reason["what"]), where=str(reason["where"]), todo=str(reason["todo"]))
+        return kind(str(reason["what"]), where=str(reason["where"]), fix=str(reason["fix"]))
     lines = "\n    ".join(processes.last_lines(log, 10))
-    return Refused(f"{run} died while starting; its last lines:\n    {lines}", where=str(log), todo="read the log")
+    return Refused(f"{run} died while starting; its last lines:\n    {lines}", where=str(log), fix="read the log")
 
 
 def _late(settings: Settings, run: Name) -> None:
     raise TryAgain(
         f"{run} does not run after {DEADLINE:.0f} s",
         where=str(log_file(settings, run)),
-        todo="read the log; the same command waits again",
+        fix="read the log; the same command waits again",
     )

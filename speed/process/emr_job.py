@@ -22,7 +22,7 @@ def start(settings: Settings, run: Name, words: Sequence[str]) -> None:
     try:
         job = emr.find(values, words) or emr.start(values, words, stays=True)
     except emr.Missing as e:
-        raise Usage(str(e), todo="write them into the settings file") from None
+        raise Usage(str(e), fix="write them into the settings file") from None
     retrying = tenacity.Retrying(
         retry=tenacity.retry_if_result(lambda running: not running),
         stop=tenacity.stop_after_delay(DEADLINE),
@@ -47,12 +47,12 @@ def _is_running(settings: Settings, run: Name, job: str) -> bool:
         raise Refused(
             f"{run} did not start: its job run ended as {now.lower()}",
             where=f"job run {job}: {why or 'EMR says no reason'}",
-            todo="read the log of the job run",
+            fix="read the log of the job run",
         )
     return leases.holder(settings, f"run_{run}") is not None
 
 
 def _late(job: str, run: Name) -> bool:
     raise TryAgain(
-        f"{run} does not run after {DEADLINE:.0f} s", where=f"job run {job}", todo="the same command waits again"
+        f"{run} does not run after {DEADLINE:.0f} s", where=f"job run {job}", fix="the same command waits again"
     )

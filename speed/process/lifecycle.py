@@ -75,7 +75,7 @@ def declare(
     table_paths.open_lake(settings)
     sources = catalog.sources(catalog.views)
     if not sources:
-        raise Usage("there are no views", todo="add one: see docs/add-a-view.md")
+        raise Usage("there are no views", fix="add one: see docs/add-a-view.md")
     topics.create_topics(settings, Catalog({t: catalog.topics[t] for t in sources}, {}))
     run = Run(
         id=id or runs.fresh_id(settings),

@@ -34,7 +34,7 @@ def foreground(settings: Settings, run: Name, app: str, *, epoch: Callable[[], i
         raise
     except (PySparkException, Py4JError, OSError) as e:
         lost = TryAgain(
-            f"Spark ended: {first_line(str(e))}", where=str(log_file(settings, app)), todo="run `lk speed start`"
+            f"Spark ended: {first_line(str(e))}", where=str(log_file(settings, app)), fix="run `lk speed start`"
         )
         _say_failed(settings, run, lost)
         raise lost from None
@@ -48,5 +48,5 @@ def first_line(text: str) -> str:
 
 
 def _say_failed(settings: Settings, run: Name, e: LkError) -> None:
-    reason = {"what": e.what, "where": e.where, "todo": e.todo, "exit": e.exit_code}
+    reason = {"what": e.what, "where": e.where, "fix": e.fix, "exit": e.exit_code}
     offset_log.write_state(settings, run, "failed", reason=reason)

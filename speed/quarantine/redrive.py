@@ -77,7 +77,7 @@ def _check_topic(topic: Topic, file: Path) -> None:
         raise Refused(
             f"records of {topic.name} have the time at which the log takes them: a copy would come too late",
             where=str(file),
-            todo="send what holds now as a new record: `lk produce`; nothing was sent",
+            fix="send what holds now as a new record: `lk produce`; nothing was sent",
         )
 
 
@@ -143,7 +143,7 @@ def _send(
             raise TryAgain(
                 f"{len(mine) - done.count} of {len(mine)} records of {topic} were not acknowledged",
                 where=", ".join(failure.reason for failure in done.failures[:1]),
-                todo="run the command again: it finds what arrived, and sends the rest",
+                fix="run the command again: it finds what arrived, and sends the rest",
             )
     faults.reach("redrive.2_before_done")
     redrives.add(settings, lease, replace(intent, state="done", at=datetime.now(UTC)))

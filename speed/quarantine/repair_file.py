@@ -52,7 +52,7 @@ def export(settings: Settings, found: Iterable[Held], file: Path, rule: str | No
     Raises Refused when the file is there: it may hold repairs.
     """
     if file.exists():
-        raise Refused("the file is there already, and may hold repairs", where=str(file), todo="name another file")
+        raise Refused("the file is there already, and may hold repairs", where=str(file), fix="name another file")
     wanted = [one for one in found if rule is None or rule in one.rules]
     originals = [one for one in wanted if origin_of(one.headers) is None]
     sent = redrives.done(settings)
@@ -62,7 +62,7 @@ def export(settings: Settings, found: Iterable[Held], file: Path, rule: str | No
         with file.open("x", encoding="utf-8") as out:
             out.write(text)
     except OSError as e:
-        raise Refused(f"the file cannot be written: {e.strerror}", where=str(file), todo="name another file") from None
+        raise Refused(f"the file cannot be written: {e.strerror}", where=str(file), fix="name another file") from None
     return Exported(file, len(left), len(originals) - len(left), len(wanted) - len(originals))
 
 
@@ -71,7 +71,7 @@ def read(file: Path) -> list[Repaired]:
     try:
         lines = file.read_text("utf-8").split("\n")  # text may hold other ends of lines
     except (OSError, UnicodeDecodeError) as e:
-        raise Refused(f"the file cannot be read: {e}", where=str(file), todo=_TODO) from None
+        raise Refused(f"the file cannot be read: {e}", where=str(file), fix=_TODO) from None
     found = [_repaired(file, number, text) for number, text in enumerate(lines, 1) if text.strip()]
     seen: dict[str, int] = {}
     for one in found:
@@ -82,7 +82,7 @@ def read(file: Path) -> list[Repaired]:
 
 def bad_line(file: Path, line: int, why: str) -> Refused:
     """The refusal of a file for one of its lines."""
-    return Refused(f"line {line}: {why}", where=str(file), todo=_TODO)
+    return Refused(f"line {line}: {why}", where=str(file), fix=_TODO)
 
 
 def _line(one: Held) -> dict[str, Any]:

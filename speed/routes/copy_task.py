@@ -75,7 +75,7 @@ def _outcome(task: Task, batches: Iterable[pa.RecordBatch]) -> tuple[Outcome, st
     try:
         return copy(task, batches), None
     except LkError as e:
-        return "failed", json.dumps({"what": e.what, "where": e.where, "todo": e.todo, "exit": e.exit_code})
+        return "failed", json.dumps({"what": e.what, "where": e.where, "fix": e.fix, "exit": e.exit_code})
 
 
 def _row(topic: str, partition: int, outcome: Outcome, error: str | None) -> pa.RecordBatch:

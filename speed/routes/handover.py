@@ -32,7 +32,7 @@ def hand_over(settings: Settings, route: Name, to: Name) -> Routed:
             raise Refused(
                 f"the topics of route {route} are being handed over to run {known.handover}",
                 where="control.routes",
-                todo=f"`lk route switch {route} --run {known.handover}` finishes it",
+                fix=f"`lk route switch {route} --run {known.handover}` finishes it",
             )
         if known.handover is None and known.owner == to:
             return known

@@ -68,7 +68,7 @@ def require_same_topics(settings: Settings, run: RouteRun) -> None:
         raise Refused(
             f"deleted and made again since the run was declared: {', '.join(others)}",
             where=f"run {run.id} of route {run.route}",
-            todo="its topics hold copies of the old log: give the route another name",
+            fix="its topics hold copies of the old log: give the route another name",
         )
 
 
@@ -81,7 +81,7 @@ def require_all_there(settings: Settings, run: RouteRun, at: Mapping[Where, Posi
             "records that the run has not copied are no longer in the log: "
             + ", ".join(f"{t}, partition {p}, offsets {start} to {end}" for t, p, start, end in gone),
             where=f"run {run.id} of route {run.route}",
-            todo="set retention.ms=-1 on the topics; a route copies from the log alone",
+            fix="set retention.ms=-1 on the topics; a route copies from the log alone",
         )
 
 

@@ -90,11 +90,11 @@ def _records(
 
 def _check(settings: Settings, catalog: Catalog, run: RouteRun) -> None:
     if run.ended:
-        raise Refused(f"run {run.id} has ended", where=f"route {run.route}", todo=f"`lk route replay {run.route}`")
+        raise Refused(f"run {run.id} has ended", where=f"route {run.route}", fix=f"`lk route replay {run.route}`")
     require_same_definition(catalog, run)
     require_same_topics(settings, run)
     require_all_there(settings, run, reached(settings, route_runs.history(settings, run.route), run))
 
 
 def _error(told: Mapping[str, Any]) -> LkError:
-    return _KINDS.get(int(told["exit"]), Refused)(str(told["what"]), where=str(told["where"]), todo=str(told["todo"]))
+    return _KINDS.get(int(told["exit"]), Refused)(str(told["what"]), where=str(told["where"]), fix=str(told["fix"]))

@@ -70,7 +70,7 @@ def test_a_replay_of_another_definition_has_to_be_given_up(shop: Shop) -> None:
     replay = shop.here("replay", "start", "--json").ok().json["run"]
     shop.at_least(3_000)
     refused = shop.here("replay", "start", "--json")
-    assert (refused.code, f"lk replay abandon --run {replay}" in refused.json["todo"]) == (1, True)
+    assert (refused.code, f"lk replay abandon --run {replay}" in refused.json["fix"]) == (1, True)
     shop.here("replay", "abandon", "--json").ok()
     shop.check()
 

@@ -140,7 +140,7 @@ def test_logs(own: Settings) -> None:
     assert len(list(stack.logs(own, "trino", 5))) == 5
     with pytest.raises(Usage) as caught:
         list(stack.logs(own, "../kafka"))
-    assert caught.value.todo.startswith("logs there are: kafka")
+    assert caught.value.fix.startswith("logs there are: kafka")
 
 
 def test_down_leaves_nothing_and_data_survives_it_and_new_ports(own: Settings) -> None:

@@ -76,7 +76,7 @@ def test_partitions_are_added_and_jobs_refuse_until_then(stack: Settings) -> Non
     declared = catalog(topic("apply_grows", partitions=5))
     with pytest.raises(Refused, match="apply_grows has 2 partitions, 5 are declared") as caught:
         topics.create_topics(stack, declared)
-    assert "lk topics apply" in caught.value.todo
+    assert "lk topics apply" in caught.value.fix
     (done,) = topics.apply(stack, declared)
     assert done == Applied(Name("apply_grows"), "changed", ("partitions 2 → 5",))
     assert kafka_admin.topics(stack)["apply_grows"] == 5

@@ -82,7 +82,7 @@ def test_of_two_batches_started_at_once_each_ends_done_or_told_to_try_again(worl
     ended = [one.done() for one in both]
     codes = sorted(one.code for one in ended)
     assert codes in ([0, 0], [0, 75]), "\n".join(one.said for one in ended)
-    assert all("todo" in one.json for one in ended if one.code == 75)
+    assert all("fix" in one.json for one in ended if one.code == 75)
     assert len(done(world)) == before + 1
     world.check()
 

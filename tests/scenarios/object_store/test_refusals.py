@@ -23,14 +23,14 @@ def config(world: World, folder: Path, **changed: object) -> Path:
     return write_config(folder / "lk.toml", values)
 
 
-def refused(config: Path, code: int, what: str, where: str, todo: str) -> None:
+def refused(config: Path, code: int, what: str, where: str, fix: str) -> None:
     """Every verb says the same, and ends with this code."""
     for verb in VERBS:
         done = lk(config, verb, "--json")
         assert done.code == code, done.said
         assert what in done.json["error"]
         assert where in done.json["where"]
-        assert todo in done.json["todo"]
+        assert fix in done.json["fix"]
 
 
 def test_a_bucket_that_is_not_there(world: World, tmp_path: Path) -> None:

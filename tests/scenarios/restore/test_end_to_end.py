@@ -100,7 +100,7 @@ def check(life: Life, shown: dict[str, Any]) -> None:
 
 def test_before_anything_is_up_every_answer_says_what_to_do(life: Life) -> None:
     up_first = life.lk("query", "SELECT 1", "--json")
-    assert (up_first.code, "lk up" in up_first.json["todo"]) == (75, True), up_first.said
+    assert (up_first.code, "lk up" in up_first.json["fix"]) == (75, True), up_first.said
     assert life.lk("nonsense").code == 2
     assert life.lk("show", "no_such_view", "--json").code == 2
     assert life.lk("produce", "trades").code == 2

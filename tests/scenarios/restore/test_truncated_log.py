@@ -117,7 +117,7 @@ def test_a_log_without_its_head_is_refused_by_name_and_range(short: World) -> No
         said = short.here(*words, "--json")
         assert said.code == 1, said.said
         assert f"trades, partition 2: offsets 0 to {end - 1} are gone" in said.json["error"]
-        assert "--head-from-archive" in said.json["todo"]
+        assert "--head-from-archive" in said.json["fix"]
     assert runs.runs(short.settings) == known
     assert short.pieces.served() == served
 

@@ -108,7 +108,7 @@ def test_a_changed_route_is_refused_and_comes_in_at_a_recorded_cut(split_log: Sp
     refused = split_log.lk("route", "start", ROUTE, "--json")
     assert refused.code == 1, refused.said
     assert "is defined otherwise" in refused.json["error"]
-    assert f"lk route switch {ROUTE}" in refused.json["todo"]
+    assert f"lk route switch {ROUTE}" in refused.json["fix"]
     taken = split_log.lk("route", "switch", ROUTE, "--json").ok().json
     cut = route_runs.history(split_log.settings, ROUTE).tenures[-1].since
     split_log.rules.append(({(t, p): end for t, p, end in cut.ends}, 400))

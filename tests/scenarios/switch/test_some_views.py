@@ -56,7 +56,7 @@ def test_only_these_views_are_switched_and_the_others_are_published_as_before(wo
     claims = store.claims(world.settings)
     refused = world.here("switch", "lambda", "--json")
     assert (refused.code, "only some views are in Kappa" in refused.json["error"]) == (1, True)
-    assert "lk speed start --new" in refused.json["todo"]
+    assert "lk speed start --new" in refused.json["fix"]
     assert store.claims(world.settings) == claims
     world.here("speed", "start", "--new", "--json").ok()
     assert set(modes(world).values()) == {"lambda"}

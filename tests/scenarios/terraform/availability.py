@@ -53,6 +53,4 @@ if __name__ == "__main__":
     elif reason := missing_checkov():
         print(f"NOT RUN: tests/scenarios/terraform/test_checkov.py ({reason})")
     elif plugins() is None:
-        print(
-            f"tests/scenarios/terraform: no folder here has {PROVIDER} {version()}; not run unless `terraform init` got it itself"
-        )
+        print(f"tests/scenarios/terraform: {PROVIDER} {version()} is in no folder; needs `terraform init`")

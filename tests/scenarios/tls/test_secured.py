@@ -134,7 +134,7 @@ def test_who_is_not_trusted_is_refused_in_words(
         values[key] = str(file)
     done = lk(write_config(tmp_path / "lk.toml", values), "produce", "trades", "--seed", "1", "--count", "1", "--json")
     assert (done.code, says in done.json["error"]) == (1, True), done.said
-    assert "kafka_password_file" in done.json["todo"]
+    assert "kafka_password_file" in done.json["fix"]
     assert "pass-word" not in done.said
 
 

@@ -43,7 +43,7 @@ def test_the_data_says_how_many_there_are(tmp_path: Path) -> None:
     require_asked(Settings(data=tmp_path, kafka_brokers=3))
     with pytest.raises(Refused, match="is on 3 brokers, 1 were asked for") as caught:
         require_asked(Settings(data=tmp_path, kafka_brokers=1))
-    assert "LK_DATA" in caught.value.todo
+    assert "LK_DATA" in caught.value.fix
 
 
 def test_one_does_not_become_three(tmp_path: Path) -> None:

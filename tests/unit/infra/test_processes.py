@@ -135,7 +135,7 @@ def test_a_port_in_use_is_refused_with_port_holder_and_setting(settings: Setting
             processes.start(settings, "x", FOREVER, ports={"kafka_port": port})
     assert str(port) in caught.value.what
     assert f"process {os.getpid()}" in caught.value.where
-    assert "kafka_port (LK_KAFKA_PORT)" in caught.value.todo
+    assert "kafka_port (LK_KAFKA_PORT)" in caught.value.fix
     assert processes.known(settings, "x") is None
 
 
