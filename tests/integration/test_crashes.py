@@ -1,0 +1,166 @@
+"""A crash at every step of each commit protocol, raised in this process. Kills of real processes: scenarios/kills."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import SparkSession
+
+from core.catalog import Catalog
+from core.identifiers import Name
+from flows import switch
+from flows.batch_cycle import run_batch
+from infra.control import comparisons, run_roles, runs, store
+from infra.control.runs import Run
+from infra.kafka import kafka_admin
+from infra.lake import delta, leases, table_paths
+from infra.settings import Settings
+from infra.trino import served_views
+from serving.promote import serve_run
+from speed.process import lifecycle
+from speed.tables import fold
+from tests.support.crashes import crash_at
+from tests.support.layers import POISON, catalog_of, new_run, send
+from tests.support.layers import check as check_served
+from tests.support.layers import epoch as commit_epoch
+from tests.support.pieces import Pieces
+from tests.support.speed_runs import catch_up, check, declared, running
+
+# Step of an epoch -> epochs that are committed after a crash there. Before the manifest it is the same epoch again.
+EPOCH_STEPS = {
+    "speed.0_before_epoch": 1,
+    "speed.1_before_quarantine": 1,
+    "speed.2_after_quarantine": 1,
+    "speed.3_before_view": 1,
+    "speed.4_after_views": 1,
+    "speed.5_after_manifest": 2,
+    "speed.6_after_group": 3,
+    "speed.8_after_maintenance": 4,
+}
+BATCH_STEPS = (
+    "batch.0_before_claim",
+    "batch.1_after_claim",
+    "batch.2_before_land",
+    "batch.3_in_land",
+    "batch.4_after_land",
+    "batch.5_in_build:2",
+    "batch.6_before_built",
+    "batch.7_after_built",
+    "batch.8_in_gate",
+    "batch.9_before_passed",
+)
+PUBLISH_STEPS = (
+    "serving.0_before_intent",
+    "serving.1_after_intent",
+    "serving.2_between_views:2",
+    "serving.3_before_done",
+    "serving.4_after_done",
+)
+PROOF_STEPS = ("replay.2_before_compare", "replay.3_in_compare:2", "replay.4_before_switch")
+
+
+def parsed(step: str) -> tuple[str, int]:
+    """``point[:hit]``."""
+    point, _, hit = step.partition(":")
+    return point, int(hit or 1)
+
+
+def pins(settings: Settings, catalog: Catalog) -> dict[Name, tuple[str | None, str | None]]:
+    """Build and run that each view's text pins."""
+    return {view: (pin.build, pin.run) for view, pin in served_views.served(settings, catalog.views).items()}
+
+
+def test_a_crash_at_every_step_of_an_epoch_commits_it_once(stack: Settings, spark: SparkSession) -> None:
+    catalog, run = declared(stack, "xspeed")
+    send(stack, catalog, 100)
+    catch_up(stack, spark, catalog, run)
+    for number, (step, committed) in enumerate(EPOCH_STEPS.items(), start=1):
+        send(stack, catalog, 60, 100 * number, POISON)
+        with crash_at(stack, step):
+            catch_up(stack, spark, catalog, run)
+        assert len(runs.epochs(stack, run.id)) == committed, step
+    catch_up(stack, spark, catalog, run)
+    check(stack, catalog, run, "xspeed")
+    for view in run.views:
+        assert Pieces(stack, catalog).commits(run.id, view) == list(range(len(runs.epochs(stack, run.id))))
+
+
+def test_a_crash_in_a_fold_leaves_every_row_once(
+    stack: Settings, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fold, "LEVELS", (1, 2))
+    settings = stack.model_copy(update={"max_offsets_per_trigger": 40, "fold_epochs": 4, "fold_behind": 2})
+    catalog, run = declared(settings, "xfold")
+    send(settings, catalog, 400)
+    catch_up(settings, spark, catalog, run)
+    newest = runs.epochs(settings, run.id)[-1].number
+    view = catalog.view("xfold_trade_stats")
+    path = table_paths.speed(settings, run.id, Name(view.name))
+    rows = delta.read(path).num_rows
+    with leases.hold(settings, f"run_{run.id}") as lease, crash_at(settings, "speed.7_in_fold"):
+        fold.fold(spark, settings, run.id, view, newest, [], lease)
+    assert delta.read(path).num_rows == rows
+    with leases.hold(settings, f"run_{run.id}") as lease:
+        assert fold.fold(spark, settings, run.id, view, newest, [], lease)
+    assert delta.read(path).num_rows < rows
+    check(settings, catalog, run, "xfold")
+
+
+def test_a_crash_at_every_step_of_a_batch_is_finished_by_the_next_one(stack: Settings, spark: SparkSession) -> None:
+    catalog = catalog_of(stack, "xbatch")
+    send(stack, catalog, 300, 0, POISON)
+    run = new_run(stack, catalog)
+    commit_epoch(spark, stack, catalog, run)
+    serve_run(stack, catalog, run.id, "test")
+    run_batch(stack, catalog)
+    send(stack, catalog, 200, 300)
+    newest = commit_epoch(spark, stack, catalog, run)
+    before = pins(stack, catalog)
+    for step in BATCH_STEPS:
+        with crash_at(stack, *parsed(step)):
+            run_batch(stack, catalog)
+        assert pins(stack, catalog) == before, step
+    for step in PUBLISH_STEPS:
+        with crash_at(stack, *parsed(step)):
+            run_batch(stack, catalog)
+        check_served(stack, catalog, "xbatch", newest.end)
+    published = run_batch(stack, catalog).publication
+    assert published is not None
+    claims = [claim for claim in store.claims(stack) if set(claim.views) == set(catalog.views)]
+    assert len(claims) == 2
+    assert set(pins(stack, catalog).values()) == {(claims[-1].build, run.id)}
+    check_served(stack, catalog, "xbatch", newest.end)
+
+
+def test_a_crash_at_every_step_of_a_switch_is_finished_by_the_same_call(stack: Settings, spark: SparkSession) -> None:
+    catalog = catalog_of(stack, "xswitch")
+    live = in_lambda(stack, spark, catalog)
+    newest = commit_epoch(spark, stack, catalog, live)
+    before = pins(stack, catalog)
+    replay = lifecycle.declare(stack, catalog, kind="replay", note="test")
+    with running(stack, spark, catalog, replay) as (query, _):
+        query.processAllAvailable()
+        for step in PROOF_STEPS:
+            with crash_at(stack, *parsed(step)):
+                switch.to_kappa(stack, catalog, run=replay.id)
+            assert pins(stack, catalog) == before, step
+            assert run_roles.roles(stack)[replay.id] == "replay"
+        assert {one.equal for one in comparisons.newest(stack, replay.id).values()} == {True}
+        for step in PUBLISH_STEPS:
+            with crash_at(stack, *parsed(step)):
+                switch.to_kappa(stack, catalog, run=replay.id)
+            check_served(stack, catalog, "xswitch", newest.end)
+        assert switch.to_kappa(stack, catalog, run=replay.id).already
+        assert pins(stack, catalog) == dict.fromkeys(catalog.views, (None, replay.id))
+        check_served(stack, catalog, "xswitch", newest.end)
+
+
+def in_lambda(stack: Settings, spark: SparkSession, catalog: Catalog) -> Run:
+    """A run that serves with a build; both hold something."""
+    send(stack, catalog, 300, 0, POISON)
+    run = new_run(stack, catalog)
+    commit_epoch(spark, stack, catalog, run)
+    serve_run(stack, catalog, run.id, "test")
+    run_batch(stack, catalog)
+    send(stack, catalog, 200, 300)
+    assert kafka_admin.ends(stack, catalog.topics).size == 504
+    return run

@@ -1,0 +1,83 @@
+"""What each test costs: wall time and CPU seconds of all processes that it started, servers included.
+
+`pytest -p tests.support.cost --cost FILE` appends one JSON line per test to FILE.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+_MARK = b"PYTEST_COST_WORKER="
+_TICK = os.sysconf("SC_CLK_TCK")
+_SECONDS = 0.25  # a process that lives shorter is counted by whoever waited for it
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The file that the costs are appended to."""
+    parser.addoption("--cost", metavar="FILE", help="append what each test costs to FILE, as JSON lines")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Counts from here on, in each process that runs tests."""
+    file = config.getoption("--cost")
+    if file and (hasattr(config, "workerinput") or not config.getoption("numprocesses", None)):
+        config.pluginmanager.register(Cost(Path(file).absolute()), "cost of tests")
+
+
+class Cost:
+    """Samples the CPU time of every process of this worker, and writes what each test added to it."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self.worker = f"{os.environ.get('PYTEST_XDIST_WORKER', 'main')}-{os.getpid()}"
+        os.environ["PYTEST_COST_WORKER"] = self.worker
+        self.seen: dict[tuple[int, int], float] = {}  # (pid, start tick) -> CPU seconds, of dead processes the last
+        threading.Thread(target=self._sample_for_ever, daemon=True).start()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        """Set-up, call and tear-down together: a shared fixture is paid by the first test that asks for it."""
+        begin, cpu = time.monotonic(), self._cpu()
+        try:
+            return (yield)
+        finally:
+            line = {
+                "test": item.nodeid,
+                "wall": round(time.monotonic() - begin, 2),
+                "cpu": round(self._cpu() - cpu, 2),
+                "worker": self.worker,
+                "end": round(time.time(), 1),
+            }
+            with self.file.open("a", encoding="utf-8") as out:
+                out.write(json.dumps(line) + "\n")
+
+    def _cpu(self) -> float:
+        self._sample()
+        return sum(self.seen.values())
+
+    def _sample_for_ever(self) -> None:
+        while True:
+            time.sleep(_SECONDS)
+            self._sample()
+
+    def _sample(self) -> None:
+        mark = _MARK + self.worker.encode()
+        for entry in os.scandir("/proc"):
+            if not entry.name.isdigit():
+                continue
+            try:
+                stat = Path(entry.path, "stat").read_text("ascii", errors="replace").rpartition(")")[2].split()
+                key = (int(entry.name), int(stat[19]))
+                if int(entry.name) != os.getpid() and key not in self.seen:
+                    if mark not in Path(entry.path, "environ").read_bytes().split(b"\0"):
+                        continue
+                self.seen[key] = (int(stat[11]) + int(stat[12])) / _TICK
+            except (OSError, IndexError):
+                continue
