@@ -75,9 +75,14 @@ class Cost:
             try:
                 stat = Path(entry.path, "stat").read_text("ascii", errors="replace").rpartition(")")[2].split()
                 key = (int(entry.name), int(stat[19]))
-                if int(entry.name) != os.getpid() and key not in self.seen:
-                    if mark not in Path(entry.path, "environ").read_bytes().split(b"\0"):
-                        continue
+                if not self._is_ours(entry, key, mark):
+                    continue
                 self.seen[key] = (int(stat[11]) + int(stat[12])) / _TICK
             except (OSError, IndexError):
                 continue
+
+    def _is_ours(self, entry: os.DirEntry[str], key: tuple[int, int], mark: bytes) -> bool:
+        """This process, or one that inherited the worker's mark."""
+        if key in self.seen or int(entry.name) == os.getpid():
+            return True
+        return mark in Path(entry.path, "environ").read_bytes().split(b"\0")

@@ -13,8 +13,8 @@ from infra.control import route_runs
 from infra.kafka import kafka_admin
 from infra.local import processes
 from speed.process import background
-from tests.scenarios.routes.conftest import OUTPUTS, ROUTE, Split
 from tests.support import committed_records
+from tests.support.route_split import OUTPUTS, ROUTE, Split
 from tests.support.topics import truncate
 from tests.support.waiting import eventually
 

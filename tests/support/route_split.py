@@ -1,0 +1,188 @@
+"""An instance with one route: a broker, no Trino; its log grows from test to test."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from core.catalog import Catalog
+from core.identifiers import Name
+from core.sample_data.records import Made, records
+from infra.control import route_runs
+from infra.definitions import definition_files
+from infra.faults import MARKER
+from infra.kafka import kafka_admin, topics
+from infra.local import stack
+from infra.project_files import VIEWS
+from infra.settings import LOOPBACK, Settings
+from speed.process import background
+from speed.routes.planner import reached
+from tests.conftest import fresh_settings
+from tests.support import committed_records
+from tests.support.command import Done, lk, write_config
+from tests.support.kafka_log import Ends, Log, Sent, send
+from tests.support.oracle.route_oracle import Copies, split
+from tests.support.oracle.view_oracle import Record
+from tests.support.waiting import eventually, tails
+
+SOURCES = ("access_log", "service_log")
+OUTPUTS = ("log_high", "log_low")
+ROUTE = Name("log_split")
+
+
+@dataclass
+class Split:
+    """An instance whose route is killed and paused, and its log."""
+
+    settings: Settings
+    config: Path
+    catalog: Catalog
+    log: Log
+    files: Path
+    sent: int = 0
+    # From where on, which status is an error.
+    rules: list[tuple[Ends, int]] = field(default_factory=lambda: [({}, 500)])
+
+    def send(self, count: int) -> None:
+        """The next ``count`` records of both sources, bad ones and ones with headers among them."""
+        numbers = range(self.sent, self.sent + count)
+        send(self.settings, map(_request, numbers))
+        made = records(self.catalog.topic("service_log"), Made(3, 1_763_683_200_000, bad=0.05), count, self.sent)
+        send(self.settings, (Sent("service_log", None, one.value, (), n % 4) for n, one in enumerate(made)))
+        self.sent += count
+        self.log.read()
+
+    def lk(self, *words: str, fault: str | None = None) -> Done:
+        """Runs a verb in a process of its own."""
+        return lk(self.config, *words, fault=fault)
+
+    @property
+    def owner(self) -> Name:
+        """The run that owns the outputs."""
+        owner = route_runs.history(self.settings, ROUTE).owner
+        assert owner
+        return owner
+
+    @property
+    def replay(self) -> Name:
+        """The newest run that never owned the outputs."""
+        known = route_runs.history(self.settings, ROUTE)
+        return [run for run in known.runs if run not in {tenure.run for tenure in known.tenures}][-1]
+
+    def settle(self, run: Name | None = None) -> None:
+        """Waits until a run, else the owner, has copied all of the log."""
+        chosen = run or self.owner
+
+        def all_copied() -> None:
+            known = route_runs.history(self.settings, ROUTE)
+            assert background.alive(self.settings, chosen), "the run died"
+            at = reached(self.settings, known, known.runs[chosen])
+            ends = kafka_admin.ends(self.settings, SOURCES)
+            assert {where: found.offset for where, found in at.items()} == {(t, p): e for t, p, e in ends.ends}
+
+        eventually(self.settings, 180, all_copied)
+
+    def died(self, run: Name, point: str) -> None:
+        """Waits until a run's process has ended, and takes the proof that it was killed there."""
+
+        def gone() -> None:
+            assert background.alive(self.settings, run) is None, f"{run} still runs, {point} was not reached"
+
+        eventually(self.settings, 180, gone)
+        assert self.take_proof(point).startswith("kill "), tails(self.settings)
+
+    def proof(self, point: str) -> Path:
+        """Where a fault says that it happened."""
+        return self.settings.data / "faults" / point
+
+    def take_proof(self, point: str) -> str:
+        """What the fault left, once."""
+        said = self.proof(point).read_text("utf-8")
+        self.proof(point).unlink()
+        return said
+
+    def paused(self, point: str) -> int:
+        """Waits until a process has stopped at a point; its pid."""
+
+        def stopped() -> int:
+            assert self.proof(point).exists(), f"{point} was not reached"
+            pid = int(self.proof(point).read_text("utf-8").split()[1])
+            assert psutil.Process(pid).status() == psutil.STATUS_STOPPED
+            return pid
+
+        pid = eventually(self.settings, 180, stopped)
+        self.proof(point).unlink()
+        return pid
+
+    def worst(self, record: Record) -> int:
+        """The lowest status that is an error, as the route was defined when it came to the record."""
+        place = record.topic, record.partition
+        return [status for ends, status in self.rules if ends.get(place, 0) <= record.offset][-1]
+
+    def define(self, status: int) -> None:
+        """Edits the route's file: errors begin at this status."""
+        text = (VIEWS / "programs" / "log_split.py").read_text("utf-8")
+        assert "status >= 500" in text
+        (self.files / "log_split.py").write_text(text.replace("status >= 500", f"status >= {status}"), "utf-8")
+
+    def check(self) -> None:
+        """A read_committed consumer sees every record of the log once, in its output, in the order of its partition."""
+        self.check_copies(committed_records.copies(self.settings, OUTPUTS))
+
+    def check_so_far(self) -> None:
+        """What a read_committed consumer sees until now is the beginning of what it must see, in every partition."""
+        wanted, found = (
+            split(self.log.records, self.log.headers, self.worst),
+            committed_records.copies(self.settings, OUTPUTS),
+        )
+        for output in OUTPUTS:
+            for place, rows in found[output].items():
+                assert rows == wanted[output][place][: len(rows)], f"{output} of {place}"
+
+    def check_copies(self, found: Copies) -> None:
+        """These copies are all of the log."""
+        wanted = split(self.log.records, self.log.headers, self.worst)
+        for output in OUTPUTS:
+            assert found[output].keys() == wanted[output].keys()
+            for place, rows in wanted[output].items():
+                got = found[output][place]
+                assert [offset for offset, _ in got] == [offset for offset, _ in rows], f"{output} of {place}"
+                assert got == rows, f"{output} of {place}"
+
+
+def _request(number: int) -> Sent:
+    status = 503 if number % 7 == 0 else 404 if number % 5 == 0 else 200
+    line = f'10.0.0.{number % 5} - - [01/Nov/2025:00:00:{number % 60:02d} +0000] "GET / HTTP/1.1" {status} 7 "-" "-"'
+    headers = (("trace", str(number).encode()), ("empty", None)) if number % 3 == 0 else ()
+    key = str(number % 4).encode() if number % 2 else None
+    return Sent("access_log", key, line[: 9 if number % 11 == 0 else 999].encode(), headers, number % 4)
+
+
+@contextmanager
+def opened(folder: Path) -> Iterator[Split]:
+    """A broker with some records of both sources, stopped at the end of the block; the route was never started."""
+    files = folder / "views"
+    files.mkdir()
+    for name in ("service_log", "log_split"):
+        shutil.copy(VIEWS / "programs" / f"{name}.py", files)
+    settings = fresh_settings(folder / "data").model_copy(
+        update={"views": (files,), "trino_host": LOOPBACK, "lease_seconds": 12.0}
+    )
+    names = ("kafka_port", "kafka_controller_port", "trino_port", "trino_host", "lease_seconds")
+    values: dict[str, Any] = {name: getattr(settings, name) for name in names}
+    config = write_config(folder / "lk.toml", values | {"data": str(settings.data), "views": [str(files)]})
+    stack.up(settings)
+    (settings.data / MARKER).touch()
+    try:
+        made = Split(settings, config, definition_files.load(settings), Log(settings, SOURCES), files)
+        topics.create_topics(settings, Catalog({Name(name): made.catalog.topic(name) for name in SOURCES}, {}))
+        made.send(300)
+        yield made
+    finally:
+        stack.down(settings)
