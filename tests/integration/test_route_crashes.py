@@ -1,0 +1,87 @@
+"""A route copies each record exactly once, whatever step it crashes at. Kills of real processes: scenarios/routes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+from core.identifiers import Name
+from flows import routes
+from infra.control import route_runs, store
+from infra.control.route_runs import RouteRun
+from speed.process import background
+from speed.routes import copy_task, planner, route_job
+from speed.routes.handover import hand_over
+from tests.support import committed_records
+from tests.support.crashes import crash_at
+from tests.support.route_split import OUTPUTS, ROUTE, Split, opened
+
+
+@pytest.fixture(scope="module")
+def split_log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Split]:
+    """A broker with some records of both sources, and a route whose processes the tests themselves are."""
+    with pytest.MonkeyPatch.context() as patch, opened(tmp_path_factory.mktemp("routes")) as made:
+        patch.setattr(background, "start", lambda *_: False)
+        routes.start(made.settings, made.catalog, ROUTE)
+        yield made
+
+
+def run_of(split_log: Split, name: Name) -> RouteRun:
+    return route_runs.run(split_log.settings, name)
+
+
+def copy_all(spark: SparkSession, split_log: Split, name: Name) -> None:
+    """Epochs in the executors, until the run has copied all of the log."""
+    while route_job.epoch(spark, split_log.settings, split_log.catalog, run_of(split_log, name)):
+        pass
+
+
+def copy_here(spark: SparkSession, split_log: Split, name: Name) -> None:
+    """What the executors do in one epoch, in this process: one partition after the other."""
+    run = run_of(split_log, name)
+    planned = planner.tasks(split_log.settings, split_log.catalog, run)
+    for where, task in planned.items():
+        rows = route_job._records(spark, split_log.settings, split_log.catalog, run, {where: task})
+        copy_task.copy(task, rows.toArrow().to_batches())
+
+
+def test_a_crash_at_every_step_of_a_route_copies_every_record_once(spark: SparkSession, split_log: Split) -> None:
+    for step in ("route.0_before_epoch", "route.3_after_epoch"):
+        split_log.send(40)
+        with crash_at(split_log.settings, step):
+            copy_all(spark, split_log, split_log.owner)
+        split_log.check_so_far()
+    for step in ("route.1_before_commit", "route.2_after_commit"):
+        split_log.send(40)
+        with crash_at(split_log.settings, step):
+            copy_here(spark, split_log, split_log.owner)
+        split_log.check_so_far()
+    split_log.send(40)
+    copy_all(spark, split_log, split_log.owner)
+    split_log.check()
+
+
+def test_a_crash_at_every_step_of_a_handover_is_finished(spark: SparkSession, split_log: Split) -> None:
+    """To a replay, which copied the log into topics of its own before."""
+    old = split_log.owner
+    replay = routes.replay(split_log.settings, split_log.catalog, ROUTE).run
+    copy_all(spark, split_log, old)
+    copy_all(spark, split_log, replay)
+    split_log.check_copies(committed_records.copies(split_log.settings, OUTPUTS, f"__{replay}"))
+    for step, hit in (
+        ("route.4_before_handover", 1),
+        ("route.5_in_handover", 3),
+        ("route.6_before_owner", 1),
+        ("route.7_after_owner", 1),
+    ):
+        with crash_at(split_log.settings, step, hit):
+            hand_over(split_log.settings, ROUTE, replay)
+        split_log.send(20)
+    history = hand_over(split_log.settings, ROUTE, replay)
+    assert (history.owner, [tenure.run for tenure in history.tenures]) == (replay, [old, replay])
+    with store.hold(split_log.settings, "routes"):
+        copy_all(spark, split_log, old)  # its tenure is over: it copies nothing
+    copy_all(spark, split_log, replay)
+    split_log.check()
