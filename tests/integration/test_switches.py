@@ -1,0 +1,203 @@
+"""Lambda, Kappa and back in this process, under a reader that never pauses. With real processes: scenarios/switch."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+from deltalake import write_deltalake
+from pyspark.sql import SparkSession
+
+from core.catalog import Catalog
+from core.errors import Refused
+from core.identifiers import Name
+from core.topic import Rule
+from flows import switch
+from flows.batch_cycle import build_anew, run_batch
+from infra.control import comparisons, run_roles, store
+from infra.control.runs import Run
+from infra.control.store import Publication
+from infra.kafka import kafka_admin
+from infra.lake import delta, table_paths
+from infra.settings import Settings
+from infra.trino import served_views
+from serving import switch as serving_switch
+from serving.promote import serve_run
+from speed import job
+from speed.process import lifecycle
+from tests.support.layers import POISON, catalog_of, check, epoch, log, new_run, send, shown, wanted
+from tests.support.oracle.view_oracle import Record, Rows
+from tests.support.speed_runs import running
+
+
+def modes(settings: Settings, catalog: Catalog) -> set[tuple[str, str | None, str | None]]:
+    """Mode, build and run of the served views; what the texts pin is what was published."""
+    pins = [pin for view, pin in publication(settings).pins.items() if view in catalog.views]
+    texts = served_views.served(settings, catalog.views).values()
+    assert {(pin.build, pin.run) for pin in pins} == {(text.build, text.run) for text in texts}
+    return {(pin.mode, pin.build, pin.run) for pin in pins}
+
+
+def publication(settings: Settings) -> Publication:
+    """The newest publication that is done."""
+    return [one for one in store.publications(settings) if one.state == "done"][-1]
+
+
+def in_lambda(stack: Settings, spark: SparkSession, catalog: Catalog) -> Run:
+    """A run that serves with a build; both hold something."""
+    send(stack, catalog, 300, 0, POISON)
+    run = new_run(stack, catalog)
+    epoch(spark, stack, catalog, run)
+    serve_run(stack, catalog, run.id, "test")
+    run_batch(stack, catalog)
+    send(stack, catalog, 200, 300)
+    epoch(spark, stack, catalog, run)
+    return run
+
+
+@contextmanager
+def reading(settings: Settings, catalog: Catalog, view: Name) -> Iterator[list[Rows]]:
+    """Asks for the whole view again and again until the block ends; what it was answered, in order."""
+    stop, answers, errors = threading.Event(), list[Rows](), list[BaseException]()
+
+    def ask() -> None:
+        while not stop.is_set():
+            try:
+                answers.append(shown(settings, catalog, view))
+            except BaseException as e:
+                errors.append(e)
+
+    reader = threading.Thread(target=ask)
+    reader.start()
+    try:
+        yield answers
+    finally:
+        stop.set()
+        reader.join()
+        assert errors == []
+
+
+def test_there_and_back_every_reader_sees_one_moment_of_the_log(stack: Settings, spark: SparkSession) -> None:
+    catalog = catalog_of(stack, "swback", "trades_by")
+    (view,) = catalog.views
+    live = in_lambda(stack, spark, catalog)
+    ends = [kafka_admin.ends(stack, catalog.topics)]
+    (before,) = modes(stack, catalog)
+    assert before[0] == "lambda"
+    assert before[2] == live.id
+    replay = lifecycle.declare(stack, catalog, kind="replay", note="test")
+    with running(stack, spark, catalog, replay) as (query, _), reading(stack, catalog, view) as answers:
+        query.processAllAvailable()
+        switched = switch.to_kappa(stack, catalog, run=replay.id)
+        assert [(one.view, one.equal) for one in switched.comparisons] == [(view, True)]
+        assert modes(stack, catalog) == {("kappa", None, replay.id)}
+        check(stack, catalog, "swback", ends[0])
+        send(stack, catalog, 100, 500)
+        query.processAllAvailable()
+        ends.append(kafka_admin.ends(stack, catalog.topics))
+        check(stack, catalog, "swback", ends[1])
+        assert run_batch(stack, catalog).publication is None  # Kappa needs no batch layer
+        epoch(spark, stack, catalog, live)  # what served before has gone on, so that going back loses nothing
+        serving_switch.rollback(stack, catalog, why="test")
+        assert modes(stack, catalog) == {before}
+        check(stack, catalog, "swback", ends[1])
+        serving_switch.rollback(stack, catalog, why="test")
+        assert modes(stack, catalog) == {("kappa", None, replay.id)}
+        published = switch.to_lambda(stack, catalog)
+        assert modes(stack, catalog) == {("lambda", published.claim.build, replay.id)}
+        check(stack, catalog, "swback", ends[1])
+    truths = [wanted(view, "swback", log(stack, Name("swback_trades"), end)) for end in ends]
+    seen = [truths.index(answer) for answer in answers]  # fails for an answer that is no moment of the log
+    assert seen == sorted(seen)
+    assert len(seen) > 20
+    assert set(seen) == {0, 1}
+
+
+def test_a_planted_difference_refuses_the_switch_and_is_named(stack: Settings, spark: SparkSession) -> None:
+    catalog = catalog_of(stack, "swplant", "trades_by")
+    (view,) = catalog.views
+    live = in_lambda(stack, spark, catalog)
+    before = modes(stack, catalog)
+    replay = lifecycle.declare(stack, catalog, kind="replay", note="test")
+    with running(stack, spark, catalog, replay) as (query, _):
+        query.processAllAvailable()
+        planted = plant(table_paths.speed(stack, replay.id, view))
+        with pytest.raises(Refused, match=rf"{view}.*cells differ"):
+            switch.to_kappa(stack, catalog, run=replay.id)
+    assert modes(stack, catalog) == before == {("lambda", next(iter(before))[1], live.id)}
+    found = comparisons.newest(stack, replay.id)[view]
+    assert (found.equal, found.cells, found.only_build, found.only_run, found.repeated) == (False, 1, 1, 1, 0)
+    assert [(one["key"]["ticker"], one["key"]["day"][:10]) for one in json.loads(found.first)] == planted
+    check(stack, catalog, "swplant", kafka_admin.ends(stack, catalog.topics))
+
+
+def plant(path: str) -> list[tuple[str, str]]:
+    """Changes one cell of a run's partials, drops a key and adds one; gives ticker and day of the three."""
+    table = delta.table(path)
+    content = table.to_pyarrow_table()
+    rows = content.to_pylist()
+    changed, dropped = sorted({(row["ticker"], str(row["day"])[:10]) for row in rows})[:2]
+    first = next(row for row in rows if (row["ticker"], str(row["day"])[:10]) == changed)
+    added = {**first, "ticker": "ZZZZ"}
+    first["volume"] += 1
+    kept = [row for row in rows if (row["ticker"], str(row["day"])[:10]) != dropped]
+    write_deltalake(table, pa.Table.from_pylist([*kept, added], schema=content.schema), mode="overwrite")
+    return [changed, dropped, ("ZZZZ", changed[1])]
+
+
+def test_some_views_are_switched_and_the_others_stay_in_lambda(stack: Settings, spark: SparkSession) -> None:
+    catalog = catalog_of(stack, "swsome")
+    live = in_lambda(stack, spark, catalog)
+    some = Name("swsome_trades_by_day")
+    replay = lifecycle.declare(stack, catalog.only([some]), kind="replay", note="test")
+    with running(stack, spark, catalog.only([some]), replay) as (query, _):
+        query.processAllAvailable()
+        switch.to_kappa(stack, catalog, run=replay.id)
+        pins = {view: pin for view, pin in publication(stack).pins.items() if view in catalog.views}
+        assert {str(view): (pin.mode, pin.run) for view, pin in pins.items()} == {
+            "swsome_trade_stats": ("lambda", live.id),
+            "swsome_trades_by_day": ("kappa", replay.id),
+        }
+        with pytest.raises(Refused, match="only some views are in Kappa"):
+            switch.to_lambda(stack, catalog)
+        check(stack, catalog, "swsome", kafka_admin.ends(stack, catalog.topics))
+    assert run_roles.roles(stack)[replay.id] == "serving"
+
+
+def test_a_changed_rule_is_refused_and_served_by_a_new_run(stack: Settings, spark: SparkSession) -> None:
+    """By Lambda: a full build, and a run from its cut. The old run and what it served are left alone."""
+    catalog = catalog_of(stack, "swrule", "trades_by")
+    (view,) = catalog.views
+    live = in_lambda(stack, spark, catalog)
+    end, before = kafka_admin.ends(stack, catalog.topics), modes(stack, catalog)
+    topic = catalog.topic("swrule_trades")
+    stricter = replace(topic, rules=(*topic.rules, Rule("small", "size < 100")))
+    changed = Catalog({Name(topic.name): stricter}, catalog.views)
+    with pytest.raises(Refused, match="other definitions"):
+        job.driving(spark, stack, changed, live).__enter__()
+    with pytest.raises(Refused, match=f"other definitions than the run was declared with: view {view}"):
+        run_batch(stack, changed)
+    assert modes(stack, catalog) == before
+    check(stack, catalog, "swrule", end)
+    claim = build_anew(stack, changed)
+    successor = new_run(stack, changed, claim.cut)
+    send(stack, catalog, 50, 500)
+    epoch(spark, stack, changed, successor)
+    serve_run(stack, changed, successor.id, "test")
+    assert modes(stack, changed) == {("lambda", claim.build, successor.id)}
+    small = [record for record in log(stack, Name("swrule_trades")) if traded(record) < 100]
+    assert 0 < len(small) < 550
+    assert shown(stack, changed, view) == wanted(view, "swrule", small)
+
+
+def traded(record: Record) -> int:
+    """The size of a trade; of a record that is none, more than any rule allows."""
+    try:
+        return int(json.loads(record.value or b"")["size"])
+    except (ValueError, KeyError, TypeError):
+        return 1_000_000
