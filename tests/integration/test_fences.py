@@ -54,20 +54,22 @@ def test_a_landing_that_was_taken_over_commits_nothing(stack: Settings, spark: S
     archive = table_paths.archive(stack, topic, catalog.decoder(topic))
     with standing_still(partial(land, spark, stack, catalog, cut), "batch.3_in_land") as (held, landing):
         impatient = stack.model_copy(update={"lease_seconds": 0.3})  # the holder seems silent between two heartbeats
+        send(stack, catalog, 50, 100)
+        later = kafka_admin.ends(stack, [topic])
 
         def landed() -> None:
             try:
-                land(spark, impatient, catalog, cut)
+                land(spark, impatient, catalog, later)
             except TryAgain as e:
                 raise AssertionError(e) from None
 
         eventually(stack, 60, landed)
         before = delta.version(archive)
         held.released.set()
-        with pytest.raises(TryAgain, match="lease lost"):
+        with pytest.raises(TryAgain, match="another process landed meanwhile"):
             landing.result(60)
     assert delta.version(archive) == before
-    assert delta.read(archive, ["_offset"]).num_rows == 100
+    assert delta.read(archive, ["_offset"]).num_rows == 150
 
 
 def test_a_publication_that_was_taken_over_changes_nothing_more(stack: Settings, spark: SparkSession) -> None:
