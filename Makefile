@@ -12,12 +12,14 @@ BIN := $(VENV)/bin
 UV := $(TOOLS)/bin/uv
 EMR := .venv-emr
 RESOLVE := pip compile pyproject.toml --universal --generate-hashes --no-emit-index-url --no-annotate --no-header --quiet
+PYTEST := $(BIN)/pytest --numprocesses $(TESTERS) --dist loadfile --no-loadscope-reorder
+FAST := tests/unit tests/spark tests/integration
 INSTALLED := $(VENV)/.installed
 CLOUD := .venv-cloud/.installed
 # Checkov is set up only where terraform is: the tests of terraform/ say that they are not run elsewhere.
 CLOUD_HERE := $(if $(shell command -v terraform 2>/dev/null),$(CLOUD))
 
-.PHONY: help setup demo demo-airflow test test-emr cloud cloud-docs check unit lint format lock down clean
+.PHONY: help setup demo demo-airflow test test-all scenarios test-times test-emr cloud cloud-docs check unit lint format lock down clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1	\2/' | expand -t 22
@@ -31,9 +33,19 @@ demo: setup ## real data through the whole system, in under six minutes
 demo-airflow: setup ## Airflow publishes on its schedule and runs a whole reprocess
 	@$(BIN)/lk demo-airflow
 
-test: setup check $(CLOUD_HERE) ## every check and every test
-	@$(BIN)/pytest --numprocesses $(TESTERS) --dist loadfile --no-loadscope-reorder
+test: setup check ## every check, and the fast test of every promise: a quarter of an hour
+	@$(PYTEST) $(FAST)
+
+test-all: test scenarios ## the same, then the long tests: kills of real processes, Airflow, a cluster, an object store, terraform
+
+scenarios: setup $(CLOUD_HERE)
+	@$(PYTEST) tests/scenarios
 	@$(BIN)/python -m tests.scenarios.terraform.availability
+
+test-times: setup ## what each fast test costs, as docs/test-times.md
+	@rm -f .test-times.jsonl
+	@$(PYTEST) -p tests.support.cost --cost .test-times.jsonl $(FAST)
+	@$(BIN)/python -m tests.support.cost_page .test-times.jsonl docs/test-times.md
 
 cloud: $(INSTALLED) $(CLOUD_HERE) ## terraform/ alone: its style, its tests, checkov, and applied to an emulator
 	@$(BIN)/pytest tests/scenarios/terraform

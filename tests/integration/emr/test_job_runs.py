@@ -13,7 +13,7 @@ from infra import emr
 from infra.lake import leases, table_paths
 from infra.settings import Settings
 from speed.process import background, emr_job
-from tests.scenarios.emr.conftest import BUCKET, ROLE, Cloud
+from tests.integration.emr.conftest import BUCKET, ROLE, Cloud
 
 RUN = Name("r000001")
 OTHER = Name("r000002")

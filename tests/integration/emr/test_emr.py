@@ -17,7 +17,7 @@ from infra import emr
 from infra.project_files import ROOT
 from infra.settings import LOOPBACK
 from tests.conftest import free_ports
-from tests.scenarios.emr.conftest import BUCKET, ROLE, Cloud
+from tests.integration.emr.conftest import BUCKET, ROLE, Cloud
 from tests.support.command import environment
 
 

@@ -1,0 +1,73 @@
+"""Writes the page of what each test costs: `python -m tests.support.cost_page COSTS.jsonl PAGE.md`."""
+
+from __future__ import annotations
+
+import json
+import platform
+import sys
+from collections import defaultdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import psutil
+
+_SLOW = 5.0  # CPU seconds; tests below are summed up in their file's line only
+
+
+class Cost(NamedTuple):
+    """One test: seconds of the clock and of the CPU, servers and set-up of shared fixtures included."""
+
+    test: str
+    wall: float
+    cpu: float
+
+
+def read(path: Path) -> list[Cost]:
+    """The lines that tests/support/cost.py wrote."""
+    lines = map(json.loads, path.read_text("utf-8").splitlines())
+    return [Cost(line["test"], line["wall"], line["cpu"]) for line in lines]
+
+
+def page(costs: list[Cost]) -> str:
+    """Markdown: files by CPU time, then each test that takes more than five CPU seconds."""
+    files: dict[str, list[Cost]] = defaultdict(list)
+    for cost in costs:
+        files[cost.test.partition("::")[0]].append(cost)
+    by_cpu = sorted(files.items(), key=lambda file: -sum(cost.cpu for cost in file[1]))
+    slow = sorted((cost for cost in costs if cost.cpu >= _SLOW), key=lambda cost: -cost.cpu)
+    machine = f"{psutil.cpu_count()} cores, {round(psutil.virtual_memory().total / 2**30)} GiB, {platform.machine()}"
+    total, wall = sum(cost.cpu for cost in costs), sum(cost.wall for cost in costs)
+    return "\n".join(
+        [
+            "# What the fast tests cost",
+            "",
+            f"Written by `make test-times` on {datetime.now(UTC):%Y-%m-%d}, on a machine of {machine}: {len(costs)} tests,",
+            f"{total:.0f} CPU seconds, {wall:.0f} seconds of the clock, shared by two processes.",
+            "The first test that asks for a server or a Spark session pays for its start.",
+            "",
+            "| file | tests | CPU s | clock s |",
+            "|---|---:|---:|---:|",
+            *(
+                f"| `{file}` | {len(own)} | {sum(c.cpu for c in own):.1f} | {sum(c.wall for c in own):.1f} |"
+                for file, own in by_cpu
+            ),
+            "",
+            f"Tests of more than {_SLOW:.0f} CPU seconds:",
+            "",
+            "| test | CPU s | clock s |",
+            "|---|---:|---:|",
+            *(f"| `{cost.test}` | {cost.cpu:.1f} | {cost.wall:.1f} |" for cost in slow),
+            "",
+        ]
+    )
+
+
+def main() -> None:
+    """Reads the costs, writes the page."""
+    costs, target = map(Path, sys.argv[1:3])
+    target.write_text(page(read(costs)), "utf-8")
+
+
+if __name__ == "__main__":
+    main()
