@@ -42,8 +42,8 @@ def page(costs: list[Cost]) -> str:
         [
             "# What the fast tests cost",
             "",
-            f"Written by `make test-times` on {datetime.now(UTC):%Y-%m-%d}, on a machine of {machine}: {len(costs)} tests,",
-            f"{total:.0f} CPU seconds, {wall:.0f} seconds of the clock, shared by two processes.",
+            f"Written by `make test-times` on {datetime.now(UTC):%Y-%m-%d}, on a machine of {machine}:",
+            f"{len(costs)} tests, {total:.0f} CPU seconds, {wall:.0f} seconds of the clock, shared by two processes.",
             "The first test that asks for a server or a Spark session pays for its start.",
             "",
             "| file | tests | CPU s | clock s |",
