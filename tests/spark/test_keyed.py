@@ -29,7 +29,7 @@ from speed.epoch.keyed_units import Units, plan_units
 from speed.job import CONF
 from speed.tables import schemas
 from tests.conftest import fresh_settings
-from tests.support.frames import dicts, from_kafka
+from tests.support.frames import at, dicts, from_kafka, stored
 from tests.support.oracle import program_oracle
 from tests.support.program_records import Event, logs, record
 
@@ -61,7 +61,17 @@ def view_of(name: str) -> Keyed:
 
 
 def decoded(spark: SparkSession, topic: str, events: Sequence[Event]) -> DataFrame:
-    return decode(CATALOG.topic(topic), from_kafka(spark, [record(e) for e in events if e["topic"] == topic]))
+    return decode(CATALOG.topic(topic), from_kafka(spark, map(record, of(topic, events))))
+
+
+def of(topic: str, events: Sequence[Event]) -> list[Event]:
+    """The events of one topic."""
+    return [event for event in events if event["topic"] == topic]
+
+
+def places(events: Sequence[Event]) -> list[tuple[int, int]]:
+    """Partition and offset of each event."""
+    return [(event["partition"], event["offset"]) for event in events]
 
 
 def rows_of(view: Keyed, frame: DataFrame) -> list[program_oracle.Row]:
@@ -92,8 +102,9 @@ def test_a_keyed_view_is_what_the_oracle_says(spark: SparkSession, name: str, da
 class OneRun:
     """A run of one keyed view whose epochs are written step by step."""
 
-    def __init__(self, spark: SparkSession, folder: Path, view: Keyed) -> None:
+    def __init__(self, spark: SparkSession, folder: Path, view: Keyed, log: Sequence[Event]) -> None:
         self.spark, self.view, self.name = spark, view, Name(view.name)
+        self.decoded = {source: stored(spark, decoded(spark, source, log)) for source in view.sources}
         self.settings = fresh_settings(folder)
         self.run = Run(Name("r000001"), {self.name: CATALOG.digest(self.name)}, {}, {}, Cut())
         delta.create(table_paths.events(self.settings, self.run.id, self.name), schemas.events_schema())
@@ -102,7 +113,8 @@ class OneRun:
 
     def epoch(self, number: int, events: Sequence[Event], *, small: bool) -> None:
         new = pa.concat_tables(
-            packed(self.view, CATALOG.topic(s), decoded(self.spark, s, events)).toArrow() for s in self.view.sources
+            packed(self.view, CATALOG.topic(s), at(self.decoded[s], places(of(s, events)))).toArrow()
+            for s in self.view.sources
         )
         if not new.num_rows:
             return
@@ -129,7 +141,7 @@ def test_any_split_into_epochs_gives_the_same(
     view, dice = view_of(name), random.Random(seed)
     log = data.draw(logs(*view.sources))
     ends = sorted(dice.sample(range(1, len(log)), 2))
-    run = OneRun(job, tmp_path_factory.mktemp("units"), view)
+    run = OneRun(job, tmp_path_factory.mktemp("units"), view, log)
     for number, (start, end) in enumerate(zip([0, *ends], [*ends, len(log)], strict=True)):
         run.epoch(number, log[start:end], small=dice.random() < 0.7)
         same(run.rows(), program_oracle.rows(name, log[:end]))

@@ -13,8 +13,8 @@ from pyspark.sql import DataFrame, SparkSession
 from core.compute.combine import merged
 from core.compute.rollup import partial
 from core.view import Rollup
-from tests.spark.test_keyed import CATALOG, decoded, few, same
-from tests.support.frames import dicts, stored
+from tests.spark.test_keyed import CATALOG, decoded, few, places, same
+from tests.support.frames import at, dicts, stored
 from tests.support.oracle import program_oracle
 from tests.support.program_records import logs
 
@@ -45,5 +45,6 @@ def test_a_program_is_what_the_oracle_says(spark: SparkSession, name: str, data:
     epochs: list[list[program_oracle.Event]] = [[], [], []]
     for event in log:
         dice.choice(epochs).append(event)
-    parts = [stored(spark, partial(view, decoded(spark, source, epoch))) for epoch in epochs]
+    whole = stored(spark, decoded(spark, source, log))
+    parts = [stored(spark, partial(view, at(whole, places(epoch)))) for epoch in epochs]
     same(rows_of(view, merged(view, reduce(DataFrame.unionAll, parts))), program_oracle.rows(name, log))

@@ -18,7 +18,7 @@ from core.decoding.decode import decode
 from infra.definitions.definition_files import load
 from infra.project_files import ACCESS_LOG
 from infra.settings import Settings
-from tests.support.frames import by_key, dicts, from_kafka, stored, stored_only
+from tests.support.frames import at, by_key, dicts, from_kafka, stored, stored_only
 from tests.support.oracle.view_oracle import Record, Rows, events, expected, quarantined
 from tests.support.views import rollup, rollups
 
@@ -95,7 +95,9 @@ def test_partial_results_add_up(spark: SparkSession, view: str, log: list[Record
     epochs: list[list[Record]] = [[], [], []]
     for record in log:
         dice.choice(epochs).append(record)
-    parts = [stored(spark, partial(definition, trades(spark, epoch))) for epoch in epochs if epoch]
+    decoded = stored(spark, trades(spark, log))
+    slices = [at(decoded, [(record.partition, record.offset) for record in epoch]) for epoch in epochs if epoch]
+    parts = [stored(spark, partial(definition, events)) for events in slices]
     dice.shuffle(parts)
     nested = functools.reduce(lambda a, b: combine(definition, a.unionAll(b)), parts)
     flat = combine(definition, functools.reduce(DataFrame.unionAll, reversed(parts)))

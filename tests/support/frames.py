@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as fn
 
 from core.view import View
 from tests.support.oracle.view_oracle import Record, Rows, moment
@@ -48,6 +49,12 @@ def from_kafka(spark: SparkSession, records: Iterable[Record]) -> DataFrame:
 def stored(spark: SparkSession, frame: DataFrame) -> DataFrame:
     """The same rows, computed once, as tables keep them."""
     return spark.createDataFrame(frame.toArrow(), schema=frame.schema).coalesce(1)
+
+
+def at(decoded: DataFrame, places: Iterable[tuple[int, int]]) -> DataFrame:
+    """The decoded rows of some partitions and offsets: dividing costs less than decoding again."""
+    listed = [f"{partition}/{offset}" for partition, offset in places]
+    return decoded.where(fn.concat_ws("/", "_partition", "_offset").isin(listed))
 
 
 def dicts(frame: DataFrame) -> list[dict[str, Any]]:
