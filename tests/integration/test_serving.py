@@ -1,6 +1,10 @@
 """Publish, take over and tell: what is served is exact at every step, and never goes back by itself."""
 
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+
 import pytest
+from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from core.catalog import Catalog
@@ -9,7 +13,8 @@ from core.errors import Refused, TryAgain
 from core.identifiers import Name
 from infra.control.store import Publication
 from infra.kafka import kafka_admin
-from infra.lake import leases
+from infra.kafka.input_files import Record as Sent
+from infra.lake import leases, table_paths
 from infra.settings import Settings
 from serving.alarms import signals
 from serving.promote import serve_run
@@ -18,6 +23,7 @@ from serving.query import query
 from serving.status import status
 from tests.support.layers import (
     POISON,
+    START,
     built,
     catalog_of,
     check,
@@ -142,3 +148,61 @@ def test_a_run_that_fits_no_build_is_refused(settings: Settings, spark: SparkSes
     odd = new_run(settings, catalog, Cut(claimed.cut.ends[:1]))
     with pytest.raises(Refused, match="can serve no view"):
         serve_run(settings, catalog, odd.id, "odd")
+
+
+def test_events_late_by_days_add_to_their_old_windows_before_and_after_a_batch(
+    settings: Settings, spark: SparkSession
+) -> None:
+    catalog = catalog_of(settings, "slate")
+    send(settings, catalog, 100, extra=late(days=2))
+    run = new_run(settings, catalog)
+    serve_run(settings, catalog, run.id, "first run")
+    before = epoch(spark, settings, catalog, run)
+    check(settings, catalog, "slate", before.end)
+    publish(settings, catalog, built(spark, settings, catalog).build, why="test")
+    for days in (2, 30, 8_000):
+        send(settings, catalog, 10, first=100 + days, extra=late(days))
+        after = epoch(spark, settings, catalog, run)
+        check(settings, catalog, "slate", after.end)
+    counted = Counter[datetime]()
+    for (_, day), row in shown(settings, catalog, Name("slate_trades_by_day")).items():
+        counted[day] += row["trades"]
+    oldest = datetime.fromtimestamp(START / 1_000, UTC) - timedelta(days=8_000)
+    assert min(counted) == oldest.replace(hour=0, minute=0, second=0, microsecond=0)
+    assert counted[min(counted)] == 3
+    assert sum(counted.values()) == 100 + 30 + 12
+
+
+def late(days: int) -> list[Sent]:
+    """Three trades of one ticker, some days before all others."""
+    at = START - days * 86_400_000
+    value = '{{"type":"bid","ticker":"LATE","price":1.50,"size":{size},"event_time":{at},"id":"late"}}'
+    return [Sent(b"LATE", value.format(size=size, at=at).encode()) for size in (1, 2, 3)]
+
+
+def test_a_planted_defect_in_one_partial_row_is_found(settings: Settings, spark: SparkSession) -> None:
+    """By the comparison with plain Python and, where a row is lost, by the record counts of `lk status` too."""
+    catalog = catalog_of(settings, "splant", "trades_by")
+    (view,) = catalog.views
+    send(settings, catalog, 100)
+    run = new_run(settings, catalog)
+    done = epoch(spark, settings, catalog, run)
+    serve_run(settings, catalog, run.id, "test")
+    check(settings, catalog, "splant", done.end)
+    table = DeltaTable(table_paths.speed(settings, run.id, view))
+    row = table.to_pyarrow_table().slice(0, 1).to_pylist()[0]
+    one = f"ticker = '{row['ticker']}' AND day = '{row['day'].isoformat()}'"
+    before = table.version()
+    for counted in (False, True):
+        if counted:
+            table.delete(one)
+        else:
+            table.update({"volume": "volume + 1"}, predicate=one)
+        assert table.version() > before
+        with pytest.raises(AssertionError):
+            check(settings, catalog, "splant", done.end)
+        wrong = [reason for reason in status(settings, catalog).unhealthy if "rows" in reason]
+        assert [view in reason for reason in wrong] == [True] * counted
+        table.restore(before)
+        before = table.version()
+        check(settings, catalog, "splant", done.end)

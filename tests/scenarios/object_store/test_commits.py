@@ -3,46 +3,20 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 
 import pytest
 from botocore.exceptions import ClientError
 
 from infra.lake import delta, object_store
-from infra.project_files import ROOT
 from infra.settings import Settings
-from tests.scenarios.object_store.conftest import BUCKET, Store, on
-from tests.support.command import environment, write_config
+from tests.support.racing_writers import Writer, check, made, writer
 from tests.support.s3_server import LOST, REFUSED
-from tests.support.s3_writer import SCHEMA
+from tests.support.s3_store import BUCKET, Store, on
 
 COMMITS = {"spark-1": 4, "spark-2": 4, "rust-1": 15, "rust-2": 15, "rust-3": 15}
-Row = tuple[str, int]
-
-
-class Writer:
-    """A process of its own that writes."""
-
-    def __init__(self, child: subprocess.Popen[str], name: str) -> None:
-        self.child = child
-        self.name = name
-
-    def tell(self, *words: object) -> None:
-        """Sends a command and does not wait."""
-        assert self.child.stdin
-        self.child.stdin.write(" ".join(map(str, words)) + "\n")
-        self.child.stdin.flush()
-
-    def answer(self) -> str:
-        """The next line that it says."""
-        assert self.child.stdout
-        line = self.child.stdout.readline().strip()
-        assert line, f"{self.name} ended"
-        return line
 
 
 @pytest.fixture(scope="module")
@@ -59,42 +33,6 @@ def writers(settings: Settings) -> Iterator[dict[str, Writer]]:
         made = {name: running.enter_context(writer(settings, name)) for name in COMMITS}
         assert [one.answer() for one in made.values()] == ["ready"] * len(COMMITS)
         yield made
-
-
-@contextmanager
-def writer(settings: Settings, name: str) -> Iterator[Writer]:
-    """Started in a folder of its own; it ends with its input."""
-    kind, folder = name.split("-")[0], settings.data / name
-    folder.mkdir(parents=True)
-    values = {"data": str(folder), "lake": settings.lake, "s3_endpoint": settings.s3_endpoint}
-    config = write_config(folder / "lk.toml", {**values, "spark_master": "local[1]"})
-    argv = [sys.executable, "-m", "tests.support.s3_writer", str(config), kind, name]
-    with (folder / "log").open("w") as log:
-        child = subprocess.Popen(
-            argv, cwd=ROOT, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True
-        )
-        try:
-            yield Writer(child, name)
-        finally:
-            assert child.stdin
-            child.stdin.close()
-            child.wait(60)
-
-
-def made(settings: Settings, name: str) -> str:
-    """An empty table."""
-    path = f"{settings.lake_root}/{name}"
-    delta.create(path, SCHEMA)
-    return path
-
-
-def check(store: Store, path: str, wanted: list[Row], commits: int) -> None:
-    """Fails unless the table has these rows, each once, and its log has each version up to the last."""
-    rows = delta.read(path).to_pylist()
-    assert sorted((row["writer"], row["number"]) for row in rows) == sorted(wanted)
-    prefix = path.removeprefix(f"s3a://{BUCKET}/") + "/_delta_log/"
-    logs = [key.removeprefix(prefix) for key in store.keys(prefix) if key.endswith(".json")]
-    assert logs == [f"{version:020}.json" for version in range(commits + 1)]
 
 
 def test_of_puts_at_once_one_is_done(store: Store) -> None:

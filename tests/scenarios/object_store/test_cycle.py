@@ -14,10 +14,10 @@ from infra.control import run_roles
 from infra.control import store as control
 from infra.lake import files, table_paths
 from tests.conftest import fresh_settings
-from tests.scenarios.object_store.conftest import Store
 from tests.support import assertions
 from tests.support.load import mixed, poison
 from tests.support.pieces import Pieces
+from tests.support.s3_store import Store
 from tests.support.world import World
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from infra.settings import LOOPBACK
 from tests.conftest import free_ports
-from tests.scenarios.object_store.conftest import BUCKET
 from tests.support.command import lk, write_config
+from tests.support.s3_store import BUCKET
 from tests.support.world import World
 
 VERBS = ("batch", "status")

@@ -13,6 +13,7 @@ import psutil
 import pytest
 from pyspark.sql import SparkSession
 
+from infra.faults import MARKER
 from infra.project_files import ROOT
 from infra.settings.sources import load as load_settings
 from tests.conftest import free_ports
@@ -42,8 +43,22 @@ class Life:
     log: Log
     shown: dict[str, Any] = field(default_factory=dict)
 
-    def lk(self, *words: str, seconds: float = 300.0) -> Done:
-        return lk(self.config, *words, seconds=seconds)
+    def lk(self, *words: str, fault: str | None = None, seconds: float = 300.0) -> Done:
+        return lk(self.config, *words, fault=fault, seconds=seconds)
+
+    def killed(self, *words: str, at: str) -> None:
+        """Runs a verb that kills itself, or the run that it starts, with SIGKILL at a step."""
+        (self.data / MARKER).touch()
+        done, proof = self.lk(*words, fault=f"{at}:kill"), self.data / "faults" / at
+
+        def died() -> None:
+            assert proof.is_file(), f"{at} was not reached: {done.said}"
+            pid = int(proof.read_text("utf-8").split()[1])
+            assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+
+        eventually(self.log.settings, 60, died)
+        assert proof.read_text("utf-8").startswith("kill ")
+        proof.unlink()
 
     def here(self, *words: str) -> Done:
         return here(self.config, *words)
@@ -155,6 +170,26 @@ def test_a_batch_and_the_speed_layer_together_show_every_view_exactly(life: Life
     check(life, life.shows())
 
 
+def test_one_real_kill_of_each_protocol_changes_no_answer(life: Life) -> None:
+    """SIGKILL to a whole process, once each: an epoch, a batch and a publication. Every step of them: test_crashes."""
+    life.json("speed", "stop")
+    life.json("produce", "trades", "--seed", "11", "--count", "500", *SPEC)
+    life.killed("speed", "start", "--json", at="speed.3_before_view")
+    life.json("speed", "start")
+    life.caught_up()
+    check(life, life.shows())
+    life.killed("batch", "--json", at="batch.5_in_build")
+    check(life, life.shows())
+    life.json("build")
+    life.json("gate")
+    life.killed("publish", "--json", at="serving.2_between_views")
+    check(life, life.shows())
+    life.json("publish")
+    life.json("produce", "trades", "--seed", "12", "--count", "200", *SPEC)
+    life.caught_up()
+    check(life, life.shows())
+
+
 def test_an_incremental_build_equals_the_full_build(life: Life) -> None:
     added = life.json("batch", "--incremental")
     assert {one["how"] for one in added["built"]} == {"incremental"}
@@ -182,7 +217,7 @@ def test_a_stopped_run_is_unhealthy_and_says_so(life: Life) -> None:
 
 def test_queries_are_answered_or_refused_without_a_stack_trace(life: Life) -> None:
     rows = life.json("query", "SELECT count(*) AS n, sum(trades) AS trades FROM trades_by_day")
-    assert rows[0]["trades"] == 3_000
+    assert rows[0]["trades"] == 3_700
     refused = life.lk("query", "SELECT nothing FROM nowhere")
     assert refused.code == 1
     assert "nowhere" in refused.err

@@ -1,0 +1,72 @@
+"""Three brokers on this machine, of which one may die. With Spark workers beside them: scenarios/cluster."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+from core.catalog import Catalog
+from core.identifiers import Name
+from infra.control import runs
+from infra.definitions import definition_files
+from infra.kafka import kafka_admin
+from infra.local import processes, stack
+from infra.settings import LOOPBACK, Settings
+from speed.process import lifecycle
+from tests.conftest import free_ports, fresh_settings
+from tests.support.assertions import expected, same
+from tests.support.kafka_log import Log, send
+from tests.support.load import mixed
+from tests.support.pieces import Pieces, measured
+from tests.support.speed_runs import running
+
+VIEW = Name("trades_by_day")
+
+
+@pytest.fixture(scope="module")
+def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+    """An instance of three brokers and nothing else."""
+    one, two, three, four = free_ports(4)
+    peers = {"kafka_peer_ports": (one, two), "kafka_peer_controller_ports": (three, four)}
+    changed = {**peers, "kafka_brokers": 3, "kafka_memory": "320m", "trino_host": LOOPBACK}
+    settings = fresh_settings(tmp_path_factory.mktemp("brokers") / "data").model_copy(update=changed)
+    try:
+        stack.up(settings)
+        yield settings
+    finally:
+        stack.down(settings)
+
+
+def check(settings: Settings, catalog: Catalog, run: Name, log: Log) -> None:
+    """The run's partials, added up, are what the oracle makes of the whole log."""
+    view = catalog.view(VIEW)
+    got = Pieces(settings, catalog).speed(view, run, -1)
+    same(VIEW, got, expected(view, log.read(), measured(view)))
+
+
+def test_a_broker_killed_under_a_running_job_stops_nothing(brokers: Settings, spark: SparkSession) -> None:
+    catalog = definition_files.load(brokers).only([VIEW])
+    run, log = lifecycle.declare(brokers, catalog), Log(brokers, ["trades"])
+    trades = [one for one in mixed(seed=1, count=400) if one.topic == "trades"]
+    with running(brokers, spark, catalog, run) as (query, _):
+        send(brokers, trades[:100])
+        query.processAllAvailable()
+        check(brokers, catalog, run.id, log)
+        leader = kafka_admin.admin(brokers).list_topics(timeout=10).topics["trades"].partitions[0].leader
+        victim = processes.alive(brokers, f"kafka-{leader}")
+        assert victim
+        os.kill(victim.pid, signal.SIGKILL)
+        send(brokers, trades[100:200])
+        query.processAllAvailable()
+        check(brokers, catalog, run.id, log)
+        assert processes.alive(brokers, f"kafka-{leader}") is None
+        stack.up(brokers)
+        send(brokers, trades[200:])
+        query.processAllAvailable()
+    check(brokers, catalog, run.id, log)
+    assert len(runs.epochs(brokers, run.id)) >= 3
+    assert len(log.records) == len(trades)

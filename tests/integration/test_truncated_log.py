@@ -1,0 +1,41 @@
+"""A log whose first records are gone: replayed from the archive, or refused. With real processes: scenarios/restore."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import SparkSession
+
+from core.errors import Refused
+from core.identifiers import Name
+from infra.control import runs
+from infra.kafka import kafka_admin
+from infra.settings import Settings
+from speed import replay_state
+from tests.support.crashes import crash_at
+from tests.support.layers import POISON, built, catalog_of, log, send, topic_of, wanted
+from tests.support.speed_runs import VIEWS, catch_up, running, served
+from tests.support.topics import truncate
+
+
+def test_a_truncated_log_is_refused_or_replayed_from_the_archive(stack: Settings, spark: SparkSession) -> None:
+    catalog = catalog_of(stack, "short")
+    topic = topic_of(catalog)
+    send(stack, catalog, 300, 0, POISON)
+    built(spark, stack, catalog)
+    send(stack, catalog, 100, 300)
+    records = log(stack, topic)
+    truncate(stack, topic, 2, 20)
+    with pytest.raises(Refused, match=f"{topic}, partition 2: offsets 0 to 19 are gone"):
+        replay_state.declare(stack, catalog)
+    run = replay_state.declare(stack, catalog, from_archive=True)
+    for step in ("replay.0_before_head", "replay.1_before_head_manifest"):
+        with crash_at(stack, step):
+            catch_up(stack, spark, catalog, run)
+    with running(stack, spark, catalog, run) as (query, _):
+        query.processAllAvailable()
+        for view in VIEWS:
+            name = Name(f"short_{view}")
+            assert served(stack, catalog, run, name) == wanted(name, "short", records)
+    last = runs.last_epoch(stack, run.id)
+    assert last
+    assert last.end == kafka_admin.ends(stack, [topic])

@@ -1,0 +1,85 @@
+"""A real S3 server on loopback and a bucket in it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError
+
+from infra.project_files import ROOT
+from infra.settings import LOOPBACK, Settings
+from tests.conftest import free_ports, fresh_settings
+from tests.support.waiting import eventually
+
+BUCKET = "a-lake"
+KEY_ID = "who-may"
+_CREDENTIALS = {
+    "AWS_ACCESS_KEY_ID": KEY_ID,
+    "AWS_SECRET_ACCESS_KEY": "not-checked",
+    "AWS_EC2_METADATA_DISABLED": "true",
+}
+
+
+@dataclass(frozen=True)
+class Store:
+    """A running S3 server, and a client of it that shares nothing with the project."""
+
+    endpoint: str
+    client: Any
+    log: Path
+
+    def keys(self, prefix: str) -> list[str]:
+        """Every key below a prefix, in order."""
+        pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix=prefix)
+        return [one["Key"] for page in pages for one in page.get("Contents", [])]
+
+
+@contextmanager
+def opened(folder: Path) -> Iterator[Store]:
+    """The server; what is started in the block finds its credentials in the environment."""
+    settings, (port,) = Settings(data=folder), free_ports(1)
+    settings.log_dir.mkdir()
+    said = settings.log_dir / "s3.log"
+    with pytest.MonkeyPatch.context() as patch, said.open("wb") as log:
+        for name in [name for name in os.environ if name.startswith("AWS_")]:
+            patch.delenv(name)
+        for name, value in _CREDENTIALS.items():
+            patch.setenv(name, value)
+        argv = [sys.executable, "-m", "tests.support.s3_server", LOOPBACK, str(port)]
+        server = subprocess.Popen(argv, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        try:
+            made = Store(f"http://{LOOPBACK}:{port}", _client(f"http://{LOOPBACK}:{port}"), said)
+            eventually(settings, 60, lambda: _create(made.client))
+            yield made
+        finally:
+            server.kill()
+            server.wait()
+
+
+def _client(endpoint: str) -> Any:
+    return boto3.client(
+        "s3", endpoint_url=endpoint, region_name="us-east-1", config=Config(retries={"max_attempts": 1})
+    )
+
+
+def _create(client: Any) -> None:
+    try:
+        client.create_bucket(Bucket=BUCKET)
+    except BotoCoreError as e:
+        raise AssertionError(str(e)) from None
+
+
+def on(store: Store, folder: Path, name: str) -> Settings:
+    """An instance of its own, whose lake and checkpoints are in the store."""
+    places = {"lake": f"s3a://{BUCKET}/{name}/lake", "checkpoints": f"s3a://{BUCKET}/{name}/checkpoints"}
+    return fresh_settings(folder).model_copy(update={**places, "s3_endpoint": store.endpoint})
