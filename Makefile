@@ -40,7 +40,7 @@ test-all: test scenarios ## the same, then the long tests: kills of real process
 
 scenarios: setup $(CLOUD_HERE)
 	@$(PYTEST) tests/scenarios
-	@$(BIN)/python -m tests.scenarios.terraform.availability
+	@$(BIN)/python -m tests.support.terraform_availability
 
 test-times: setup ## what each fast test costs, as docs/test-times.md
 	@rm -f .test-times.jsonl
@@ -48,8 +48,8 @@ test-times: setup ## what each fast test costs, as docs/test-times.md
 	@$(BIN)/python -m tests.support.cost_page .test-times.jsonl docs/test-times.md
 
 cloud: $(INSTALLED) $(CLOUD_HERE) ## terraform/ alone: its style, its tests, checkov, and applied to an emulator
-	@$(BIN)/pytest tests/scenarios/terraform
-	@$(BIN)/python -m tests.scenarios.terraform.availability
+	@$(BIN)/pytest tests/scenarios/terraform tests/integration/test_terraform_plants.py
+	@$(BIN)/python -m tests.support.terraform_availability
 
 cloud-docs: $(INSTALLED) $(CLOUD) ## write the tables of terraform's READMEs anew, and the costs of docs/cloud.md
 	@.venv-cloud/bin/python terraform/tables.py

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import psutil
 import pytest
 from confluent_kafka.admin import NewPartitions  # type: ignore[attr-defined]
 from pyspark.sql import SparkSession
@@ -119,12 +120,14 @@ def test_quarantine_lists_each_bad_record_once_with_its_rule(stack: Settings, sp
     assert list_quarantined(stack, catalog=catalog, limit=2) == listed[:2]
 
 
-def test_kafka_restarted_under_a_running_job_loses_nothing(stack: Settings, spark: SparkSession) -> None:
+def test_kafka_killed_under_a_running_job_loses_nothing(stack: Settings, spark: SparkSession) -> None:
     catalog, run = declared(stack, "restart")
     with running(stack, spark, catalog, run) as (query, _):
         send(stack, catalog, 200)
         query.processAllAvailable()
-        assert processes.stop(stack, "kafka")
+        kafka = processes.alive(stack, "kafka")
+        assert kafka
+        psutil.Process(kafka.pid).kill()
         servers.up(stack)
         send(stack, catalog, 200, 200)
         query.processAllAvailable()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from infra.project_files import ROOT
-from tests.scenarios.terraform.availability import plugins
+from tests.support.terraform_availability import plugins
 
 _UNWANTED = shutil.ignore_patterns(".terraform*", "*.tfstate*")
 

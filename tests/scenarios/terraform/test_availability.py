@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from infra.project_files import ROOT
-from tests.scenarios.terraform.availability import PROVIDER, plugins, version
+from tests.support.terraform_availability import PROVIDER, plugins, version
 
 
 def test_what_is_not_run_is_said(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "tests.scenarios.terraform.availability"],
+        [sys.executable, "-m", "tests.support.terraform_availability"],
         cwd=ROOT,
         env={**os.environ, "PATH": str(tmp_path)},
         capture_output=True,

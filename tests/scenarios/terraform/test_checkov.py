@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.scenarios.terraform.availability import CLOUD, TERRAFORM, missing_checkov
+from tests.support.terraform_availability import CLOUD, TERRAFORM, missing_checkov
 from tests.support.terraform_tree import copied
 
 PLANTED = {  # check: where, what is there, what is planted, and in which resource it is named

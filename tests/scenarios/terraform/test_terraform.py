@@ -1,87 +1,18 @@
-"""Terraform's own checks and tests, offline and with a mocked AWS; and that they catch what is planted."""
+"""Terraform's own checks and tests, offline and with a mocked AWS."""
 
 from __future__ import annotations
 
 import re
-import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.scenarios.terraform.availability import TERRAFORM, missing_terraform
+from tests.support.terraform_availability import TERRAFORM, missing_terraform
 from tests.support.terraform_tree import Tree, copied
 
 pytestmark = pytest.mark.skipif(missing_terraform() is not None, reason=f"not run: {missing_terraform()}")
 
 MODULES = ("keys", "network", "lake", "msk", "spark", "trino", "airflow", "observability")
-PLANTED = (
-    (
-        "a bucket may be public",
-        "lake",
-        "main.tf",
-        "block_public_policy     = true",
-        "block_public_policy     = false",
-        "no bucket may be public in any way",
-    ),
-    (
-        "plain text to buckets",
-        "lake",
-        "encryption.tf",
-        'variable = "aws:SecureTransport"',
-        'variable = "aws:ViaAWSService"',
-        "every bucket's policy must deny plain text",
-    ),
-    (
-        "two brokers are enough",
-        "msk",
-        "variables.tf",
-        "var.brokers >= 3",
-        "var.brokers >= 2",
-        r'run "bad_variables"\.\.\. fail',
-    ),
-    (
-        "a plain listener",
-        "msk",
-        "main.tf",
-        'client_broker = "TLS"',
-        'client_broker = "TLS_PLAINTEXT"',
-        "TLS in transit",
-    ),
-    (
-        "a password in the state",
-        "msk",
-        "password.tf",
-        "  secret_string_wo = jsonencode({\n    username = var.user\n    password = var.password\n  })\n"
-        "  secret_string_wo_version = var.password_version",
-        '  secret_string = jsonencode({ username = var.user, password = "planted" })',
-        "the password must not be in the state",
-    ),
-    (
-        "brokers open to everybody",
-        "network",
-        "who_talks_to_whom.tf",
-        "  referenced_security_group_id = aws_security_group.this[each.value.from].id\n",
-        '  cidr_ipv4                    = "0.0.0.0/0"\n',
-        "only a security group is let in",
-    ),
-    (
-        "the internet as a client",
-        "network",
-        "variables.tf",
-        'tonumber(split("/", range)[1]) >= 8',
-        'tonumber(split("/", range)[1]) >= 0',
-        r'run "the_internet_is_no_client"\.\.\. fail',
-    ),
-    (
-        "a star in a role",
-        "spark",
-        "role.tf",
-        'actions   = ["s3:AbortMultipartUpload", "s3:DeleteObject", "s3:GetObject", "s3:ListMultipartUploadParts", '
-        '"s3:PutObject"]',
-        'actions   = ["s3:*"]',
-        "every action and every resource is named",
-    ),
-)
 
 
 @pytest.fixture(scope="module")
@@ -130,19 +61,3 @@ def test_an_example_is_valid(tree: Tree, example: str) -> None:
     tree.init(f"examples/{example}")
     said = tree.terraform(f"examples/{example}", "validate", "-no-color")
     assert said.code == 0, said.end
-
-
-@pytest.mark.parametrize("module", sorted({module for _, module, *_ in PLANTED}))
-def test_every_planted_violation_is_named(tree: Tree, tmp_path: Path, module: str) -> None:
-    """Only the module is copied, as its tests are all that is run; what is planted there is told of one by one."""
-    folder = f"modules/{module}"
-    planted = Tree(tmp_path)
-    for name in (folder, "testing"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copytree(tree.root / name, tmp_path / name, symlinks=True)
-    mine = [one for one in PLANTED if one[1] == module]
-    for _, _, file, old, new, _ in mine:
-        planted.plant(f"{folder}/{file}", old, new)
-    said = planted.terraform(folder, "test", "-no-color")
-    assert said.code == 1, said.end
-    assert [what for what, _, _, _, _, told in mine if not re.search(told, said.text)] == []

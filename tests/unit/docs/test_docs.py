@@ -36,10 +36,27 @@ def test_decisions_are_numbered_without_gaps_and_all_indexed() -> None:
     ]
 
 
-def test_every_promise_in_the_readme_names_a_test_that_exists() -> None:
-    promises = re.findall(r"`(tests/[\w/]+\.py)::(test_\w+)`", (ROOT / "README.md").read_text("utf-8"))
-    assert len(promises) >= 8
-    assert [f"{path}::{name}" for path, name in promises if name not in functions(ROOT / path)] == []
+def promises() -> list[tuple[str, str, str]]:
+    """Promise, fast test and full test of each row; a full test that is the fast one is empty."""
+    page = (ROOT / "docs" / "promises.md").read_text("utf-8")
+    rows = re.findall(r"^\| (.+?) \| `(tests/[^`]+)` \| (?:`(tests/[^`]+)`|\(the same\)) \|$", page, re.M)
+    assert len(rows) == len([line for line in page.splitlines() if line.startswith("| ")]) - 1
+    return rows
+
+
+def test_every_promise_names_tests_that_exist() -> None:
+    named = [test for _, *tests in promises() for test in tests if test]
+    assert len(named) >= 60
+    assert [test for test in named if test.partition("::")[2] not in functions(ROOT / test.partition("::")[0])] == []
+
+
+def test_every_promise_has_a_fast_test_and_the_folder_says_which_it_is() -> None:
+    """`make test` runs tests/unit, tests/spark and tests/integration; tests/scenarios are the full ones."""
+    fast_folders = ("tests/unit/", "tests/spark/", "tests/integration/")
+    (listed,) = re.findall(r"^FAST := (.+)$", (ROOT / "Makefile").read_text("utf-8"), re.M)
+    assert tuple(f"{folder}/" for folder in listed.split()) == fast_folders
+    assert [fast for _, fast, _ in promises() if not fast.startswith(fast_folders)] == []
+    assert [full for _, _, full in promises() if full and not full.startswith("tests/scenarios/")] == []
 
 
 def test_the_readme_names_every_folder_of_code_once() -> None:

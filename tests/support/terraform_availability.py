@@ -1,4 +1,4 @@
-"""Whether terraform, its provider and checkov are here. `python -m tests.scenarios.terraform.availability` says so.
+"""Whether terraform, its provider and checkov are here. `python -m tests.support.terraform_availability` says so.
 
 The provider is looked for in $TF_PLUGIN_DIR and in terraform's own and other usual folders of providers; where it is in
 none of them, `terraform init` may bring it as it is configured to: from a mirror or the registry.

@@ -1,0 +1,62 @@
+"""Some of the stream programs on real servers: live, in Lambda at a cut, and replayed. All of them: scenarios."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from core.catalog import Catalog
+from core.identifiers import Name, quoted
+from flows import switch
+from flows.batch_cycle import run_batch
+from infra.control import store
+from infra.definitions import definition_files
+from infra.project_files import VIEWS
+from infra.settings import Settings
+from serving.promote import serve_run
+from speed.process import lifecycle
+from tests.support.assertions import ends, same
+from tests.support.crossing_cuts import crossing
+from tests.support.kafka_log import Log
+from tests.support.oracle import program_oracle
+from tests.support.oracle.program_events import events
+from tests.support.pieces import in_order
+from tests.support.programs_stack import TOPICS, Shop
+from tests.support.speed_runs import catch_up, running
+
+# A join, sessions, deduplication, and a rollup with a lookup table.
+PROGRAMS = ("order_payments", "orders_by_country", "purchases_once", "sessions")
+
+
+def check(shop: Shop, catalog: Catalog) -> None:
+    """Each program shows what the oracle makes of the whole log."""
+    whole = events(shop.log.read())
+    for name in map(Name, PROGRAMS):
+        got = shop.rows(quoted("lake", "serving", name), catalog.view(name))
+        same(f"serving.{name}", got, in_order(program_oracle.rows(name, whole)))
+
+
+def test_a_live_run_a_build_and_a_replay_show_what_the_oracle_says(
+    stack: Settings, spark: SparkSession, tmp_path: Path
+) -> None:
+    settings = stack.model_copy(update={"views": (VIEWS / "programs",)})
+    whole = definition_files.load(settings)
+    catalog, shop = whole.only(PROGRAMS), Shop(settings, tmp_path, whole, Log(settings, TOPICS))
+    shop.send(400)
+    live = lifecycle.declare(settings, catalog)
+    catch_up(settings, spark, catalog, live)
+    serve_run(settings, catalog, live.id, "test")
+    check(shop, catalog)
+    run_batch(settings, catalog)
+    shop.send(200)
+    catch_up(settings, spark, catalog, live)
+    check(shop, catalog)
+    below = events(shop.log.below(ends(store.claims(settings)[-1].cut)))
+    assert crossing(events(shop.log.records), below) >= {"join", "session"}
+    replay = lifecycle.declare(settings, catalog, kind="replay", note="test")
+    with running(settings, spark, catalog, replay) as (query, _):
+        query.processAllAvailable()
+        done = switch.to_kappa(settings, catalog, run=replay.id)
+        assert sorted((one.view, one.equal) for one in done.comparisons) == [(name, True) for name in PROGRAMS]
+        check(shop, catalog)

@@ -1,0 +1,112 @@
+"""A violation planted in a module of terraform/ is named before anything is applied. All of terraform/: scenarios."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.support.terraform_availability import missing_terraform
+from tests.support.terraform_tree import Tree, copied
+
+pytestmark = pytest.mark.skipif(missing_terraform() is not None, reason=f"not run: {missing_terraform()}")
+
+PLANTED = (
+    (
+        "a bucket may be public",
+        "lake",
+        "main.tf",
+        "block_public_policy     = true",
+        "block_public_policy     = false",
+        "no bucket may be public in any way",
+    ),
+    (
+        "plain text to buckets",
+        "lake",
+        "encryption.tf",
+        'variable = "aws:SecureTransport"',
+        'variable = "aws:ViaAWSService"',
+        "every bucket's policy must deny plain text",
+    ),
+    (
+        "two brokers are enough",
+        "msk",
+        "variables.tf",
+        "var.brokers >= 3",
+        "var.brokers >= 2",
+        r'run "bad_variables"\.\.\. fail',
+    ),
+    (
+        "a plain listener",
+        "msk",
+        "main.tf",
+        'client_broker = "TLS"',
+        'client_broker = "TLS_PLAINTEXT"',
+        "TLS in transit",
+    ),
+    (
+        "a password in the state",
+        "msk",
+        "password.tf",
+        "  secret_string_wo = jsonencode({\n    username = var.user\n    password = var.password\n  })\n"
+        "  secret_string_wo_version = var.password_version",
+        '  secret_string = jsonencode({ username = var.user, password = "planted" })',
+        "the password must not be in the state",
+    ),
+    (
+        "brokers open to everybody",
+        "network",
+        "who_talks_to_whom.tf",
+        "  referenced_security_group_id = aws_security_group.this[each.value.from].id\n",
+        '  cidr_ipv4                    = "0.0.0.0/0"\n',
+        "only a security group is let in",
+    ),
+    (
+        "the internet as a client",
+        "network",
+        "variables.tf",
+        'tonumber(split("/", range)[1]) >= 8',
+        'tonumber(split("/", range)[1]) >= 0',
+        r'run "the_internet_is_no_client"\.\.\. fail',
+    ),
+    (
+        "a star in a role",
+        "spark",
+        "role.tf",
+        'actions   = ["s3:AbortMultipartUpload", "s3:DeleteObject", "s3:GetObject", "s3:ListMultipartUploadParts", '
+        '"s3:PutObject"]',
+        'actions   = ["s3:*"]',
+        "every action and every resource is named",
+    ),
+)
+
+
+MODULES = sorted({module for _, module, *_ in PLANTED})
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Tree:
+    """A copy whose modules are ready for tests."""
+    made = copied(tmp_path_factory.mktemp("terraform"))
+    made.init("modules/keys")
+    for module in MODULES:
+        made.share_init("modules/keys", f"modules/{module}")
+    return made
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_planted_violation_is_named(tree: Tree, tmp_path: Path, module: str) -> None:
+    """Only the module is copied, as its tests are all that is run; what is planted there is told of one by one."""
+    folder = f"modules/{module}"
+    planted = Tree(tmp_path)
+    for name in (folder, "testing"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copytree(tree.root / name, tmp_path / name, symlinks=True)
+    mine = [one for one in PLANTED if one[1] == module]
+    for _, _, file, old, new, _ in mine:
+        planted.plant(f"{folder}/{file}", old, new)
+    said = planted.terraform(folder, "test", "-no-color")
+    assert said.code == 1, said.end
+    assert [what for what, _, _, _, _, told in mine if not re.search(told, said.text)] == []
