@@ -20,8 +20,9 @@ from core.identifiers import Name
 from core.validation.definition_change import changed, refusal
 from core.view import Keyed, Rollup, View
 from infra import faults
-from infra.control import store
-from infra.control.store import Built, Claim, How
+from infra.control import locks
+from infra.control.builds import Built, How, add_built, read_builds
+from infra.control.claims import Claim, claim_of
 from infra.lake import delta, files, parquet_scan, table_paths
 from infra.lake.archive import Archive, below
 from infra.progress_bar import bar
@@ -72,10 +73,10 @@ def build(
     """
     check_definitions(catalog, claim)
     wanted = [name for name in claim.views if views is None or name in views]
-    with store.hold(settings, "batch") as lease, bar("building", len(wanted), "") as done:
+    with locks.hold(settings, "batch") as lease, bar("building", len(wanted), "") as done:
         landed = archives(settings, catalog, claim, catalog.sources(claim.views))
         work = _Work(spark, settings, catalog, claim, landed, lease)
-        known = {b.view: b for b in store.builds(settings) if b.build == claim.build and b.passed is not False}
+        known = {b.view: b for b in read_builds(settings) if b.build == claim.build and b.passed is not False}
         plans = [_plan(work, catalog.views[name], incremental) for name in wanted if name not in known]
         counts = _counts(work, plans)
         built = dict(known)
@@ -96,7 +97,7 @@ def _plan(work: _Work, view: View, incremental: bool) -> _Plan:
     name = Name(view.name)
     if work.claim.rebuild is not None:
         copied = (work.claim.rebuild.bases[name], name)
-        (served,) = [b for b in store.builds(work.settings) if (b.build, b.view) == copied]
+        (served,) = [b for b in read_builds(work.settings) if (b.build, b.view) == copied]
         return _Plan(view, "range", work.claim.cut, served, "")
     if not incremental:
         return _Plan(view, "full", Cut(), None, "")
@@ -104,13 +105,13 @@ def _plan(work: _Work, view: View, incremental: bool) -> _Plan:
         return _Plan(view, "full", Cut(), None, "in full: a late event may change any unit of a keyed view")
     passed = [
         b
-        for b in store.builds(work.settings)
+        for b in read_builds(work.settings)
         if b.view == name and b.passed and delta.exists(table_paths.batch(work.settings, name, b.build))
     ]
     if not passed:
         return _Plan(view, "full", Cut(), None, "in full: there is no earlier build")
     base = passed[-1]
-    earlier = store.claim_of(work.settings, base.build)
+    earlier = claim_of(work.settings, base.build)
     if base.digest != work.claim.views[name]:
         return _Plan(view, "full", Cut(), None, f"in full: the definition changed since {base.build}")
     if any(earlier.decoders.get(Name(source)) != work.claim.decoders[Name(source)] for source in view.sources):
@@ -145,7 +146,7 @@ def _build(work: _Work, plan: _Plan, counts: Mapping[Name, Count]) -> Built:
     used = _used(work, plan.view) if isinstance(plan.view, Keyed) else None
     counted = added_up(name, mine, used, plan.base.checks if plan.base else None, plan.note)
     built = _row(work, plan, path, rows, counted, time.monotonic() - began)
-    store.add_built(work.settings, work.lease, built)
+    add_built(work.settings, work.lease, built)
     faults.reach("batch.7_after_built")
     return built
 

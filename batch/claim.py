@@ -11,8 +11,10 @@ from core.cut import Cut
 from core.errors import Refused, TryAgain
 from core.identifiers import Name
 from infra import faults
-from infra.control import run_roles, runs, store
-from infra.control.store import Claim
+from infra.control import locks, run_roles, runs
+from infra.control.builds import build_name, build_number
+from infra.control.claims import Claim, add_claim, read_claims
+from infra.control.publications import read_publications
 from infra.kafka import kafka_admin
 from infra.lake import table_paths
 from infra.lake.leases import Lease
@@ -36,9 +38,9 @@ def claim(settings: Settings, catalog: Catalog, run: Name | None = None) -> Clai
     crosses it. Raises TryAgain when one just did.
     """
     table_paths.open_lake(settings)
-    with store.hold(settings, "control") as lease:
+    with locks.hold(settings, "control") as lease:
         wanted = _wanted(settings, catalog, run)
-        known = next((c for c in store.claims(settings) if _same(c, wanted)), None)
+        known = next((c for c in read_claims(settings) if _same(c, wanted)), None)
         if known is None:
             _add(settings, lease, wanted)
     return known or wanted
@@ -46,7 +48,7 @@ def claim(settings: Settings, catalog: Catalog, run: Name | None = None) -> Clai
 
 def claim_anew(settings: Settings, catalog: Catalog, run: Name) -> Claim:
     """Claims the same, always for a build of its own: one that is to check another must not be that other."""
-    with store.hold(settings, "control") as lease:
+    with locks.hold(settings, "control") as lease:
         wanted = _wanted(settings, catalog, run)
         _add(settings, lease, wanted)
     return wanted
@@ -61,7 +63,7 @@ def _wanted(settings: Settings, catalog: Catalog, run: Name | None) -> Claim:
 
 def _add(settings: Settings, lease: Lease, wanted: Claim) -> None:
     _refuse_going_back(settings, wanted)
-    store.add_claim(settings, lease, wanted)
+    add_claim(settings, lease, wanted)
     faults.reach("batch.1_after_claim")
     _check_fold(settings, lease, wanted)
 
@@ -83,7 +85,7 @@ def _served(settings: Settings, catalog: Catalog) -> list[served_views.Served]:
     try:
         return list(served_views.served(settings, catalog.reproducible).values())
     except TryAgain:
-        done = [p for p in store.publications(settings) if p.state == "done"]
+        done = [p for p in read_publications(settings) if p.state == "done"]
         pins = done[-1].pins.values() if done else []
         return [served_views.Served(pin.build, pin.run, pin.epoch, "", "") for pin in pins]
 
@@ -119,9 +121,9 @@ def _check_topics(settings: Settings, run: runs.Run) -> None:
 
 
 def _claim(settings: Settings, catalog: Catalog, pair: _Pair, views: Sequence[Name]) -> Claim:
-    newest = max((store.number(c.build) for c in store.claims(settings)), default=0)
+    newest = max((build_number(c.build) for c in read_claims(settings)), default=0)
     return Claim(
-        build=store.build_name(newest + 1),
+        build=build_name(newest + 1),
         run=pair.run,
         epoch=pair.epoch,
         cut=pair.cut,
@@ -139,7 +141,7 @@ def _same(known: Claim, wanted: Claim) -> bool:
 
 def _refuse_going_back(settings: Settings, wanted: Claim) -> None:
     """A run that is behind what was claimed for it cannot be: its manifest only grows."""
-    for known in store.claims(settings):
+    for known in read_claims(settings):
         before = known.cut.only(wanted.decoders)
         if known.run == wanted.run and wanted.cut != before and wanted.cut <= before:
             raise Refused(

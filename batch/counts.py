@@ -14,7 +14,7 @@ from core.decoding.decode import decoded_ddl
 from core.errors import Refused
 from core.identifiers import Name
 from core.view import View
-from infra.control.store import Claim
+from infra.control.claims import Claim
 from infra.lake.archive import Archive, below, generation
 from infra.settings import Settings
 

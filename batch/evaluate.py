@@ -21,9 +21,10 @@ from core.gate_checks import BROKEN, CONTROL_TOTAL, Answer, Ledger, Question, re
 from core.identifiers import Name
 from core.view import Rollup, View
 from infra import faults
-from infra.control import check_results, store
-from infra.control.check_results import Checked
-from infra.control.store import Built, Claim
+from infra.control import check_results
+from infra.control.builds import Built, add_built, read_builds
+from infra.control.check_results import CheckResult
+from infra.control.claims import Claim
 from infra.lake import parquet_scan, table_paths
 from infra.lake.archive import below
 from infra.progress_bar import bar
@@ -83,10 +84,10 @@ def judge(
     rows = [row for one in asked for row in _rows(catalog, claim, one, now)]
     results = {one.suite.name: one for one in asked}
     faults.reach("batch.8_in_gate")
-    check_results.add(settings, lease, rows)
+    check_results.add_results(settings, lease, rows)
     faults.reach("batch.9_before_passed")
     verdicts = [_verdict(catalog.views[one.view], one, results, now) for one in waiting]
-    store.add_built(settings, lease, *verdicts)
+    add_built(settings, lease, *verdicts)
 
 
 def _topics(
@@ -122,7 +123,7 @@ def _before(settings: Settings, view: View, built: Built) -> int | None:
     """Rows of the newest other build of the definition that passed and is not ahead of this one."""
     same = [
         one.rows
-        for one in store.builds(settings)
+        for one in read_builds(settings)
         if (one.view, one.digest, one.passed) == (built.view, built.digest, True)
         and one.build != built.build
         and one.cut.only(view.sources) <= built.cut
@@ -159,7 +160,7 @@ def _write_pages(context: Any, folder: Path, build: Name, asked: Sequence[_Asked
     finish(folder, f"Gate of {build}", suites)
 
 
-def _rows(catalog: Catalog, claim: Claim, asked: _Asked, now: datetime) -> list[Checked]:
+def _rows(catalog: Catalog, claim: Claim, asked: _Asked, now: datetime) -> list[CheckResult]:
     answers = {answer.check: answer for answer in asked.answers}
     missing = Answer("", success=False, crash="it gave no result")
     return [
@@ -168,9 +169,11 @@ def _rows(catalog: Catalog, claim: Claim, asked: _Asked, now: datetime) -> list[
     ]
 
 
-def _row(catalog: Catalog, claim: Claim, asked: _Asked, question: Question, answer: Answer, now: datetime) -> Checked:
+def _row(
+    catalog: Catalog, claim: Claim, asked: _Asked, question: Question, answer: Answer, now: datetime
+) -> CheckResult:
     counts = (question.broken or question.keys) and answer.found is not None
-    return Checked(
+    return CheckResult(
         build=claim.build,
         view=asked.suite.name,
         check=question.check,

@@ -14,9 +14,10 @@ from batch.evaluate import judge
 from core.catalog import Catalog
 from core.errors import Refused, TryAgain
 from core.identifiers import Name
-from infra.control import check_results, store
-from infra.control.check_results import Checked
-from infra.control.store import Built, Claim
+from infra.control import check_results, locks
+from infra.control.builds import Built, read_builds
+from infra.control.check_results import CheckResult
+from infra.control.claims import Claim
 from infra.lake import table_paths
 from infra.settings import Settings
 from infra.trino import metastore
@@ -32,7 +33,7 @@ class Gated:
     build: Name
     passed: bool
     refused: Mapping[Name, tuple[str, ...]]
-    checks: tuple[Checked, ...]
+    checks: tuple[CheckResult, ...]
     docs: Path
     seconds: float
 
@@ -44,7 +45,7 @@ def gate(spark: SparkSession, settings: Settings, catalog: Catalog, claim: Claim
     """
     began = time.monotonic()
     check_definitions(catalog, claim)
-    with store.hold(settings, "batch") as lease:
+    with locks.hold(settings, "batch") as lease:
         built = _built(settings, claim)
         if any(one.passed is None for one in built):
             judge(spark, settings, catalog, claim, built, lease)
@@ -79,7 +80,7 @@ def insist(gated: Gated) -> Gated:
 
 
 def _built(settings: Settings, claim: Claim) -> list[Built]:
-    known = {one.view: one for one in store.builds(settings) if one.build == claim.build}
+    known = {one.view: one for one in read_builds(settings) if one.build == claim.build}
     missing = [view for view in claim.views if view not in known]
     if missing:
         raise Refused(
@@ -92,7 +93,7 @@ def _built(settings: Settings, claim: Claim) -> list[Built]:
 
 def _show(settings: Settings) -> None:
     """Trino shows what was found; where it is not there, publishing does it."""
-    path = store.table_path(settings, "quality")
+    path = check_results.TABLE.path(settings)
     try:
         metastore.register(settings, "control", "quality", table_paths.relative(settings, path))
     except TryAgain:

@@ -22,7 +22,7 @@ from core.errors import Refused, TryAgain
 from core.identifiers import Name
 from core.topic import Topic
 from infra import faults
-from infra.control import store
+from infra.control import locks
 from infra.kafka import kafka_admin
 from infra.kafka.spark_source import between
 from infra.lake import delta, table_paths
@@ -60,7 +60,7 @@ def land(spark: SparkSession, settings: Settings, catalog: Catalog, cut: Cut) ->
     """
     table_paths.open_lake(settings)
     topics = [name for name in catalog.topics if cut.only([name]).ends]
-    with store.hold(settings, "batch") as lease, bar("landing", cut.size, "") as done:
+    with locks.hold(settings, "batch") as lease, bar("landing", cut.size, "") as done:
         faults.reach("batch.2_before_land")
         landed: list[Landed] = []
         for name in topics:

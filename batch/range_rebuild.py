@@ -23,8 +23,10 @@ from core.range_rebuild import Rebuild
 from core.validation.definition_change import refusal
 from core.view import Rollup, Window
 from infra import faults
-from infra.control import store
-from infra.control.store import Claim, Pin
+from infra.control import locks
+from infra.control.builds import build_name, build_number
+from infra.control.claims import Claim, add_claim, read_claims
+from infra.control.publications import Pin
 from infra.lake import parquet_scan, table_paths
 from infra.lake.process_identity import person
 from infra.settings import Settings
@@ -49,10 +51,10 @@ def claim_range(
     for view in views:
         _check_range(view, _window(catalog, view), start, end)
     pin = _pin(catalog, pins, views)
-    with store.hold(settings, "control") as lease:
-        claims = store.claims(settings)
+    with locks.hold(settings, "control") as lease:
+        claims = read_claims(settings)
         wanted = Claim(
-            build=store.build_name(max((store.number(c.build) for c in claims), default=0) + 1),
+            build=build_name(max((build_number(c.build) for c in claims), default=0) + 1),
             run=pin.run,
             epoch=pin.epoch,
             cut=pin.cut,
@@ -64,7 +66,7 @@ def claim_range(
         )
         known = next((c for c in claims if replace(wanted, build=c.build, at=c.at, who=c.who) == c), None)
         if known is None:
-            store.add_claim(settings, lease, wanted)
+            add_claim(settings, lease, wanted)
             faults.reach("batch.1_after_claim")
     return known or wanted
 

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from batch.land import Landed
     from core.identifiers import Name
     from flows.batch_cycle import BatchRun
-    from infra.control.store import Built, Claim, Publication
+    from infra.control.builds import Built as Built
+    from infra.control.claims import Claim as Claim
+    from infra.control.publications import Publication as Publication
 
 
 _GATE = {None: "not judged", True: "passed", False: "failed"}

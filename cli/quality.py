@@ -11,7 +11,7 @@ from cli.output import emit, out, table
 
 if TYPE_CHECKING:
     from batch.gate import Gated
-    from infra.control.check_results import Checked
+    from infra.control.check_results import CheckResult
 
 
 @click.command()
@@ -61,7 +61,7 @@ def _print_verdict(done: Gated) -> None:
         out().print("fix: docs/runbooks/gate-refused.md; what is served stays as it is", highlight=False)
 
 
-def _print_checks(title: str, checks: list[Checked] | tuple[Checked, ...]) -> None:
+def _print_checks(title: str, checks: list[CheckResult] | tuple[CheckResult, ...]) -> None:
     rows = [
         (c.view, c.check, c.severity, "held" if c.success else "failed", c.found, c.expected, c.exception or _said(c))
         for c in checks
@@ -69,7 +69,7 @@ def _print_checks(title: str, checks: list[Checked] | tuple[Checked, ...]) -> No
     table(title, ["view", "check", "severity", "result", "found", "wanted", "detail"], rows)
 
 
-def _said(one: Checked) -> str:
+def _said(one: CheckResult) -> str:
     return one.detail if one.first == "[]" else f"{one.detail}; first: {one.first}"
 
 

@@ -13,7 +13,7 @@ from cli.output import emit, plain, table, wants_json
 from core.identifiers import Name
 
 if TYPE_CHECKING:
-    from infra.control.store import Publication
+    from infra.control.publications import Publication as Publication
     from infra.trino.metastore import Result
 
 
@@ -64,7 +64,7 @@ def get(view: str, key: tuple[str, ...], limit: int | None) -> None:
 @json_option
 def publications() -> None:
     """Lists what was made the served answer: when, by whom, why."""
-    from infra.control.store import publications as listed
+    from infra.control.publications import read_publications as listed
 
     emit(listed(settings()), _print_publications)
 

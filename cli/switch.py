@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from flows.runs import Listed
     from flows.switch import Switched
     from infra.control.comparisons import Comparison
-    from infra.control.run_endings import Ending
-    from infra.control.store import Publication
+    from infra.control.publications import Publication as Publication
+    from infra.control.run_endings import RunEnding
     from speed.replay_state import Progress
 
 _RUN = click.option("--run", type=Name, help="The run (default: the replay that is not finished).")
@@ -233,7 +233,7 @@ def _print_runs(found: Sequence[Listed]) -> None:
     table("", columns, rows)
 
 
-def _print_ending(done: Ending) -> None:
+def _print_ending(done: RunEnding) -> None:
     out().print(f"run {done.run} was {done.how} · {done.why}")
 
 

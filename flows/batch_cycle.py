@@ -16,8 +16,10 @@ from core.catalog import Catalog
 from core.errors import Refused
 from core.identifiers import Name
 from core.validation.definition_change import ways
-from infra.control import check_results, store
-from infra.control.store import Built, Claim, Publication
+from infra.control import check_results
+from infra.control.builds import Built, read_builds
+from infra.control.claims import Claim, claim_of, read_claims
+from infra.control.publications import Publication
 from infra.settings import Settings
 from infra.spark.session import borrowed, with_more_tasks
 from serving.publish import in_kappa, publish
@@ -68,7 +70,7 @@ def run_batch(
         landed = land(spark, settings, catalog, claimed.cut)
         build(spark, settings, catalog, claimed, incremental=incremental)
         gated = insist(gate(spark, settings, catalog, claimed))
-    built = [one for one in store.builds(settings) if one.build == claimed.build]
+    built = [one for one in read_builds(settings) if one.build == claimed.build]
     if in_kappa(last_done(settings), catalog) and not to_lambda:
         return BatchRun(claimed, tuple(landed), tuple(built), gated, None)
     done = publish(settings, catalog, claimed.build, why=why, to_lambda=to_lambda)
@@ -77,8 +79,8 @@ def run_batch(
 
 def build_anew(settings: Settings, catalog: Catalog) -> Claim:
     """The newest build that passed with every view as it is defined now, else a new one; it is not published."""
-    passed = {(built.build, built.view): built.digest for built in store.builds(settings) if built.passed}
-    for known in reversed(store.claims(settings)):
+    passed = {(built.build, built.view): built.digest for built in read_builds(settings) if built.passed}
+    for known in reversed(read_claims(settings)):
         if all(passed.get((known.build, view)) == catalog.digest(view) for view in catalog.reproducible):
             return known
     claimed = claim(settings, catalog)
@@ -117,10 +119,10 @@ def gate_claim(settings: Settings, catalog: Catalog, name: str | None) -> Gated:
 
 def quality(settings: Settings, name: str | None) -> Gated:
     """What the gate found of a build; None means the one that was judged last."""
-    build = name or check_results.newest(settings)
+    build = name or check_results.last_judged_build(settings)
     if build is None:
         raise Refused("nothing was judged yet", where="control.quality", fix="run `lk gate`, or `lk batch`")
-    return found(settings, store.claim_of(settings, Name(build)))
+    return found(settings, claim_of(settings, Name(build)))
 
 
 def publish_claim(settings: Settings, catalog: Catalog, name: str | None, *, why: str) -> Publication:
@@ -130,8 +132,8 @@ def publish_claim(settings: Settings, catalog: Catalog, name: str | None, *, why
 
 def _claimed(settings: Settings, name: str | None) -> Claim:
     if name is not None:
-        return store.claim_of(settings, Name(name))
-    known = store.claims(settings)
+        return claim_of(settings, Name(name))
+    known = read_claims(settings)
     if not known:
         raise Refused("nothing was claimed yet", where="control.claims", fix="run `lk claim`, or `lk batch`")
     return known[-1]

@@ -7,7 +7,7 @@ from pathlib import Path
 from core.catalog import Catalog
 from core.cut import Cut
 from core.identifiers import Name
-from infra.control import store
+from infra.control.claims import claim_of
 from infra.settings import Settings
 from infra.spark.session import borrowed
 from speed.quarantine import listing
@@ -18,7 +18,7 @@ from speed.quarantine.redrive import redrive as send_again
 
 def digest(settings: Settings, catalog: Catalog, since: Name | None = None) -> list[Broken]:
     """Quarantined records by topic and rule: all, or those after the cut of a build."""
-    return listing.digest(settings, catalog, store.claim_of(settings, since).cut if since else Cut())
+    return listing.digest(settings, catalog, claim_of(settings, since).cut if since else Cut())
 
 
 def redrive(settings: Settings, catalog: Catalog, file: Path) -> Redriven:

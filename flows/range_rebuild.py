@@ -10,7 +10,7 @@ from batch.range_rebuild import claim_range
 from core.catalog import Catalog
 from core.identifiers import Name
 from flows.batch_cycle import batch_session
-from infra.control.store import Built
+from infra.control.builds import Built
 from infra.settings import Settings
 from serving import recover
 

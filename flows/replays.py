@@ -12,7 +12,7 @@ from core.errors import Refused, TryAgain
 from core.identifiers import Name
 from infra import faults
 from infra.control import run_roles, runs
-from infra.control.run_endings import Ending
+from infra.control.run_endings import RunEnding
 from infra.control.runs import Run
 from infra.progress_bar import bar
 from infra.settings import Settings
@@ -101,7 +101,7 @@ def wait(settings: Settings, run: Name | None = None, *, patience: float | None 
         return _until_caught_up(settings, declared_run, done, patience)
 
 
-def abandon(settings: Settings, run: Name | None = None, *, why: str = "lk replay abandon") -> Ending:
+def abandon(settings: Settings, run: Name | None = None, *, why: str = "lk replay abandon") -> RunEnding:
     """Stops a replay that never served and frees what it held."""
     which = chosen(settings, run)
     role = run_roles.roles(settings).get(which)

@@ -15,7 +15,7 @@ from core.cut import Cut
 from core.identifiers import Name
 from flows import replays, speed
 from infra.control import runs
-from infra.control.store import Publication
+from infra.control.publications import Publication
 from infra.settings import Settings
 from serving import recover, switch
 from serving.publish import changed_since

@@ -12,8 +12,8 @@ from core.catalog import Catalog
 from core.cut import Cut
 from core.errors import Refused, TryAgain
 from core.identifiers import Name
-from infra.control import route_runs, runs, store
-from infra.control.route_runs import Routed, RouteRun
+from infra.control import locks, route_runs, runs
+from infra.control.route_runs import RouteHistory, RouteRun
 from infra.kafka import kafka_admin, topics
 from infra.lake import table_paths
 from infra.settings import Settings
@@ -110,9 +110,9 @@ def retire(settings: Settings, catalog: Catalog, id: Name) -> State:
     if id in (known.owner, known.handover):
         raise Refused(f"run {id} owns the topics of route {run.route}", where=f"run {id}", fix="hand them over first")
     background.stop(settings, id)
-    with store.hold(settings, "routes") as lease:
+    with locks.hold(settings, "routes") as lease:
         if not run.ended:
-            route_runs.add(settings, lease, "ended", run)
+            route_runs.add_step(settings, lease, "ended", run)
     if run.route in catalog.routes:
         topics.delete(settings, names(catalog.route(run.route), id, live=False).values())
     kafka_admin.forget_group(settings, id)
@@ -125,13 +125,13 @@ def status(settings: Settings, catalog: Catalog) -> list[State]:
     return [_state(settings, catalog, one, run) for one in known for run in one.runs.values() if not run.ended]
 
 
-def _settled(settings: Settings, route: Name) -> Routed:
+def _settled(settings: Settings, route: Name) -> RouteHistory:
     """A handover that was begun is finished first."""
     known = route_runs.history(settings, route)
     return hand_over(settings, route, known.handover) if known.handover else known
 
 
-def _chosen(settings: Settings, catalog: Catalog, known: Routed, run: Name | None) -> RouteRun:
+def _chosen(settings: Settings, catalog: Catalog, known: RouteHistory, run: Name | None) -> RouteRun:
     if run is None:
         latest = known.handover or known.owner
         begun = [one for one in known.runs.values() if one.id == latest and _is_todays(catalog, one)]
@@ -150,9 +150,9 @@ def _declare(settings: Settings, catalog: Catalog, route: Name, *, replays: bool
     sources = [Name(source) for source in catalog.route(route).sources]
     topics.create_topics(settings, Catalog({source: catalog.topics[source] for source in sources}, {}))
     ids = kafka_admin.topic_ids(settings, sources)
-    with store.hold(settings, "routes") as lease:
+    with locks.hold(settings, "routes") as lease:
         run = RouteRun(runs.fresh_id(settings), route, catalog.route_digest(route), ids, replays)
-        route_runs.add(settings, lease, "declared", run)
+        route_runs.add_step(settings, lease, "declared", run)
     return run
 
 
@@ -161,7 +161,7 @@ def _start(settings: Settings, catalog: Catalog, run: RouteRun) -> State:
     return _state(settings, catalog, route_runs.history(settings, run.route), run)
 
 
-def _require_near(settings: Settings, known: Routed, run: RouteRun) -> None:
+def _require_near(settings: Settings, known: RouteHistory, run: RouteRun) -> None:
     """A run that was made for this handover is nowhere yet, and begins at the cut."""
     if not run.replays and not any(tenure.run == run.id for tenure in known.tenures):
         return
@@ -176,7 +176,7 @@ def _require_near(settings: Settings, known: Routed, run: RouteRun) -> None:
         )
 
 
-def _role(known: Routed, run: RouteRun) -> Role:
+def _role(known: RouteHistory, run: RouteRun) -> Role:
     if run.ended:
         return "ended"
     if known.owner == run.id:
@@ -184,7 +184,7 @@ def _role(known: Routed, run: RouteRun) -> Role:
     return "former" if any(tenure.run == run.id for tenure in known.tenures) else "replay"
 
 
-def _state(settings: Settings, catalog: Catalog, known: Routed, run: RouteRun) -> State:
+def _state(settings: Settings, catalog: Catalog, known: RouteHistory, run: RouteRun) -> State:
     away = background.elsewhere(settings, run.id) is not None
     alive = away or background.alive(settings, run.id) is not None
     told = offset_log.read_state(settings, run.id)
@@ -207,7 +207,7 @@ def _state(settings: Settings, catalog: Catalog, known: Routed, run: RouteRun) -
     )
 
 
-def _counted(settings: Settings, known: Routed, run: RouteRun) -> tuple[dict[str, int], int | None, bool]:
+def _counted(settings: Settings, known: RouteHistory, run: RouteRun) -> tuple[dict[str, int], int | None, bool]:
     start: Cut = known.start(run)
     try:
         at, ends = reached(settings, known, run), kafka_admin.ends(settings, run.topics)

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from core.identifiers import Name
 from infra.control import runs
-from infra.control.run_endings import Ending, endings
+from infra.control.run_endings import RunEnding, read_endings
 from infra.control.run_roles import roles, runs_of, serving_runs, target
 from infra.settings import Settings
 from serving import retire as ending
@@ -31,17 +31,17 @@ class Listed:
 
 def listed(settings: Settings) -> tuple[Listed, ...]:
     """Every run, oldest first."""
-    ended = endings(settings)
+    ended = read_endings(settings)
     return tuple(
         _gone(run, ended[run.id]) if run.id in ended else _going(settings, run, roles(settings)[run.id])
         for run in runs.runs(settings)
     )
 
 
-def retire(settings: Settings, run: Name, *, final: bool = False, why: str = "lk retire") -> Ending:
+def retire(settings: Settings, run: Name, *, final: bool = False, why: str = "lk retire") -> RunEnding:
     """Stops a run that nothing names any more, and frees what it held."""
     named = serving_runs(settings) | (frozenset() if final else runs_of(target(settings)))
-    if run not in named and run not in endings(settings):
+    if run not in named and run not in read_endings(settings):
         lifecycle.stop(settings, runs.run(settings, run).id)
     return ending.end(settings, run, "retired", why=why, final=final)
 
@@ -53,5 +53,5 @@ def _going(settings: Settings, run: runs.Run, role: str) -> Listed:
     return Listed(run.id, role, run.kind, process, state.epoch, records, state.behind, run.created_at, run.note)
 
 
-def _gone(run: runs.Run, end: Ending) -> Listed:
+def _gone(run: runs.Run, end: RunEnding) -> Listed:
     return Listed(run.id, end.how, run.kind, "ended", -1, 0, None, run.created_at, end.why)

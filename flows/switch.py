@@ -18,7 +18,7 @@ from flows.switch_plan import refuse_changed, refuse_mixed
 from infra import faults
 from infra.control import comparisons, run_roles, runs
 from infra.control.comparisons import Comparison
-from infra.control.store import Publication
+from infra.control.publications import Publication
 from infra.settings import Settings
 from serving import recover, switch
 from serving.compare import compare
@@ -64,7 +64,7 @@ def to_kappa(
     replays.wait(settings, chosen)
     if not switch.compared(settings, catalog, chosen):
         prove(settings, catalog, chosen)
-    found = comparisons.newest(settings, chosen)
+    found = comparisons.latest_by_view(settings, chosen)
     faults.reach("replay.4_before_switch")
     throttle.set_limit(settings, chosen, None)
     lifecycle.start(settings, chosen)  # it may have died since; what is served must go on

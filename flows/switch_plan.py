@@ -8,9 +8,9 @@ from core.catalog import Catalog
 from core.errors import Refused
 from core.identifiers import Name
 from core.validation.definition_change import refusal
-from infra.control import run_roles, runs, store
+from infra.control import run_roles, runs
+from infra.control.builds import Built, read_builds
 from infra.control.runs import Run
-from infra.control.store import Built
 from infra.lake import delta, files, table_paths
 from infra.settings import Settings
 from serving import recover
@@ -136,7 +136,7 @@ def _last_build(settings: Settings) -> list[Built]:
     """Every view of the newest full build that is still there."""
     there = [
         built
-        for built in store.builds(settings)
+        for built in read_builds(settings)
         if built.passed and built.how == "full" and delta.exists(table_paths.batch(settings, built.view, built.build))
     ]
     return [built for built in there if built.build == there[-1].build]

@@ -8,9 +8,11 @@ from datetime import UTC, datetime
 
 from core.catalog import Catalog
 from core.identifiers import Name, joined
-from infra.control import run_roles, runs, store
-from infra.control.run_endings import endings
-from infra.control.store import Built, Publication
+from infra.control import locks, run_roles, runs
+from infra.control.builds import Built, add_built, build_number, read_builds
+from infra.control.claims import read_claims
+from infra.control.publications import Publication
+from infra.control.run_endings import read_endings
 from infra.lake import archive, delta, files, table_paths
 from infra.lake.leases import Lease
 from infra.settings import Settings
@@ -37,7 +39,7 @@ def tidy(settings: Settings, catalog: Catalog) -> Tidied:
     served: the newest build of each view that passed, and what was claimed since.
     """
     table_paths.open_lake(settings)
-    with store.hold(settings, "control") as lease, store.hold(settings, "batch") as batch:
+    with locks.hold(settings, "control") as lease, locks.hold(settings, "batch") as batch:
         kept = _kept(settings)
         builds = [one for one in table_paths.builds(settings) if one not in kept]
         archives = _archives(settings, catalog, {build for _, build in kept})
@@ -50,12 +52,12 @@ def tidy(settings: Settings, catalog: Catalog) -> Tidied:
 def _kept(settings: Settings) -> set[Build]:
     named = (recover.last_done(settings), run_roles.target(settings), recover.open_intent(settings))
     found = {one for publication in named for one in _named(publication)}
-    built = store.builds(settings)
+    built = read_builds(settings)
     newest = {one.view: one for one in built if one.passed}
     found |= {(view, one.build) for view, one in newest.items()}
     found |= _of_runs_to_come(settings, built)
-    since = {view: store.number(one.build) for view, one in newest.items()}
-    return found | {(v, b) for v, b in table_paths.builds(settings) if store.number(b) > since.get(v, 0)}
+    since = {view: build_number(one.build) for view, one in newest.items()}
+    return found | {(v, b) for v, b in table_paths.builds(settings) if build_number(b) > since.get(v, 0)}
 
 
 def _named(publication: Publication | None) -> list[Build]:
@@ -72,9 +74,9 @@ def _of_runs_to_come(settings: Settings, built: list[Built]) -> set[Build]:
 
 def _archives(settings: Settings, catalog: Catalog, builds: set[Name]) -> list[tuple[Name, Name]]:
     """Topic and decoder of generations that nobody names, where today's holds every offset that they do."""
-    ended = endings(settings).keys()
+    ended = read_endings(settings).keys()
     named = [run.decoders for run in runs.runs(settings) if run.id not in ended]
-    named += [claim.decoders for claim in store.claims(settings) if claim.build in builds]
+    named += [claim.decoders for claim in read_claims(settings) if claim.build in builds]
     found = []
     for topic in table_paths.archived(settings):
         if topic not in catalog.topics:
@@ -89,9 +91,9 @@ def _archives(settings: Settings, catalog: Catalog, builds: set[Name]) -> list[t
 
 def _free_build(settings: Settings, lease: Lease, view: Name, build: Name) -> tuple[str, int]:
     """First nobody may publish it any more; then Trino forgets it, before its files go."""
-    for one in store.builds(settings):
+    for one in read_builds(settings):
         if (one.view, one.build, one.passed) == (view, build, True):
-            store.add_built(settings, lease, replace(one, passed=False, at=datetime.now(UTC)))
+            add_built(settings, lease, replace(one, passed=False, at=datetime.now(UTC)))
     if ("batch", joined(view, build)) in metastore.tables(settings, "batch"):
         metastore.unregister(settings, "batch", joined(view, build))
     return _free(settings, lease, table_paths.batch(settings, view, build))
@@ -106,7 +108,7 @@ def _free(settings: Settings, lease: Lease, path: str) -> tuple[str, int]:
 
 def _sum_up(settings: Settings, held: Mapping[str, Lease]) -> int:
     """Bytes that the small tables take less."""
-    paths = {store.table_path(settings, table): lease for table, lease in _tables(held)}
+    paths = {table_paths.control(settings, Name(table)): lease for table, lease in _tables(held)}
     before = sum(files.size(path) for path in paths)
     for path, lease in paths.items():
         if delta.exists(path):

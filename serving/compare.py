@@ -19,10 +19,11 @@ from core.errors import Refused
 from core.identifiers import Name
 from core.view import ROWS, View
 from infra import faults
-from infra.control import comparisons, runs, store
+from infra.control import comparisons, locks, runs
+from infra.control.claims import Claim
 from infra.control.comparisons import Comparison
+from infra.control.publications import Pin
 from infra.control.runs import HEAD, Run
-from infra.control.store import Claim, Pin
 from infra.lake import parquet_scan, table_paths
 from infra.progress_bar import bar
 from infra.settings import Settings
@@ -44,9 +45,9 @@ def compare(spark: SparkSession, settings: Settings, catalog: Catalog, claim: Cl
     views = [view for view, digest in run.views.items() if claim.views.get(view) == digest]
     pins = {view: _alone(catalog.view(view), run) for view in views}
     found = []
-    with store.hold(settings, "batch") as lease, bar("comparing", len(views), "") as done:
+    with locks.hold(settings, "batch") as lease, bar("comparing", len(views), "") as done:
         for one in _each(spark, settings, catalog, claim, pins):
-            comparisons.add(settings, lease, one)
+            comparisons.add_comparison(settings, lease, one)
             found.append(one)
             done(len(found))
     return found
@@ -60,7 +61,7 @@ def drift(
     It proves nothing about the run alone, so it is no evidence for a switch, and is not written.
     """
     found = []
-    with store.hold(settings, "batch"), bar("comparing", len(pins), "") as done:
+    with locks.hold(settings, "batch"), bar("comparing", len(pins), "") as done:
         for one in _each(spark, settings, catalog, claim, pins):
             found.append(one)
             done(len(found))

@@ -11,9 +11,11 @@ from core.catalog import Catalog
 from core.cut import Cut
 from core.errors import Refused, TryAgain
 from core.identifiers import Name
-from infra.control import runs, store
+from infra.control import locks, runs
+from infra.control.builds import read_builds
+from infra.control.claims import claim_of
+from infra.control.publications import Pin, Publication
 from infra.control.runs import Run
-from infra.control.store import Pin, Publication
 from infra.lake import delta, table_paths
 from infra.local.epoch_lock import held_back
 from infra.settings import Settings
@@ -34,7 +36,7 @@ def serve_run(
     ``patience`` seconds.
     """
     declared = runs.run(settings, run)
-    with store.hold(settings, "control") as lease:
+    with locks.hold(settings, "control") as lease:
         now = current(settings, catalog, lease)
         pins = _pins(settings, catalog, declared, now)
         if now.last and pins == now.last.pins:
@@ -75,13 +77,13 @@ def _pin(settings: Settings, catalog: Catalog, run: Run, view: Name, before: Pin
         return before
     if before and before.build and before.digest == digest:
         epoch = runs.epoch_at(settings, run.id, before.cut.only(run.topics))
-        claimed_here = store.claim_of(settings, before.build).run == run.id
+        claimed_here = claim_of(settings, before.build).run == run.id
         # Folds keep clear of claims: an epoch that is not claimed may be folded across.
         if epoch and (epoch.number == -1 or claimed_here):
             return Pin(before.build, run.id, epoch.number, before.cut, digest, "lambda", shape)
     if run.start.only(catalog.view(view).sources) == Cut():
         return Pin(None, run.id, -1, Cut(), digest, "speed", shape)
-    for built in reversed(store.builds(settings)):
+    for built in reversed(read_builds(settings)):
         if (built.view, built.digest, built.passed) == (view, digest, True) and built.cut.only(run.topics) == run.start:
             return Pin(built.build, run.id, -1, built.cut, digest, "lambda", shape)
     return None

@@ -13,8 +13,10 @@ from core.cut import Cut
 from core.errors import Refused
 from core.identifiers import Name
 from core.validation.definition_change import changed, refusal
-from infra.control import runs, store
-from infra.control.store import Claim, Pin, Publication
+from infra.control import locks, runs
+from infra.control.builds import read_builds
+from infra.control.claims import Claim, claim_of
+from infra.control.publications import Pin, Publication
 from infra.lake import delta, table_paths
 from infra.lake.leases import Lease
 from infra.settings import Settings
@@ -46,11 +48,11 @@ def publish(
     end of an epoch of the run, a partition would go back, or Kappa serves (unless ``to_lambda``); then what is served
     stays as it is.
     """
-    with store.hold(settings, "control") as lease:
+    with locks.hold(settings, "control") as lease:
         now = current(settings, catalog, lease)
         if not to_lambda:
             _refuse_in_kappa(now, catalog, build)
-        claim = store.claim_of(settings, build)
+        claim = claim_of(settings, build)
         evidence = _evidence(settings, catalog, claim)
         pins, kept = _build_pins(settings, catalog, claim, now, [] if to_lambda else kappa_views(now.last))
         replace_views.register_archives(settings, claim.decoders)
@@ -120,7 +122,7 @@ def served_ends(settings: Settings, pins: Mapping[Name, Pin]) -> dict[Name, Cut]
 
 def _evidence(settings: Settings, catalog: Catalog, claim: Claim) -> dict[str, Any]:
     """The gate's rows of the build; every view of the claim must have passed, with today's definition."""
-    rows = {b.view: b for b in store.builds(settings) if b.build == claim.build}
+    rows = {b.view: b for b in read_builds(settings) if b.build == claim.build}
     missing = [view for view in claim.views if view not in rows or not rows[view].passed]
     if missing:
         raise Refused(

@@ -13,9 +13,10 @@ from core.compute.merge_sql import ledger_sql
 from core.cut import Cut
 from core.identifiers import Name
 from core.view import Rollup
-from infra.control import runs, store
+from infra.control import runs
+from infra.control.builds import Built, read_builds
+from infra.control.publications import Pin
 from infra.control.runs import Epoch
-from infra.control.store import Built, Pin
 from infra.lake import delta, table_paths
 from infra.settings import Settings
 from infra.trino import metastore
@@ -68,7 +69,7 @@ class Reach:
 def reach(settings: Settings, view: Name, pin: Pin) -> Reach:
     """Reads the manifest once, so that all that follows is about the same moment."""
     epochs = tuple(e for e in runs.epochs(settings, pin.run) if e.number > pin.epoch) if pin.run else ()
-    built = next((b for b in store.builds(settings) if (b.build, b.view) == (pin.build, view)), None)
+    built = next((b for b in read_builds(settings) if (b.build, b.view) == (pin.build, view)), None)
     end = epochs[-1].end if epochs else pin.cut
     return Reach(pin, end, epochs[-1].number if epochs else pin.epoch, built, epochs)
 

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 from core.catalog import Catalog
 from core.identifiers import Name
-from infra.control import store
-from infra.control.store import Publication
+from infra.control import locks
+from infra.control.publications import Publication, add_publication, read_publications
 from infra.lake import table_paths
 from infra.lake.leases import Lease
 from infra.settings import Settings
@@ -20,9 +20,9 @@ from serving import replace_views
 def repair(settings: Settings, catalog: Catalog) -> tuple[Name, ...]:
     """Finishes or reverts an open intent, then makes broken views again; returns the views that were touched."""
     table_paths.open_lake(settings)
-    if not store.publications(settings):
+    if not read_publications(settings):
         return ()
-    with store.hold(settings, "control") as lease:
+    with locks.hold(settings, "control") as lease:
         finished = finish_open_intent(settings, catalog, lease)
         touched = rebuild_broken_views(settings, catalog, lease)
     return tuple(finished.pins) if finished else touched
@@ -30,13 +30,13 @@ def repair(settings: Settings, catalog: Catalog) -> tuple[Name, ...]:
 
 def last_done(settings: Settings) -> Publication | None:
     """The newest publication that was completed."""
-    done = [p for p in store.publications(settings) if p.state == "done"]
+    done = [p for p in read_publications(settings) if p.state == "done"]
     return done[-1] if done else None
 
 
 def open_intent(settings: Settings) -> Publication | None:
     """The publication that was begun and neither finished nor reverted."""
-    found = [p for p in store.publications(settings) if p.state == "intent"]
+    found = [p for p in read_publications(settings) if p.state == "intent"]
     return found[-1] if found else None
 
 
@@ -53,7 +53,7 @@ def finish_open_intent(settings: Settings, catalog: Catalog, lease: Lease) -> Pu
         return replace_views.finish(settings, catalog, lease, intent)
     _revert(settings, catalog, lease, intent)
     reverted = replace(intent, state="reverted", at=datetime.now(UTC))
-    store.add_publication(settings, lease, reverted)
+    add_publication(settings, lease, reverted)
     return reverted
 
 

@@ -15,8 +15,7 @@ from core.catalog import Catalog
 from core.compute import merge_sql
 from core.identifiers import Name, joined
 from infra import faults
-from infra.control import store
-from infra.control.store import Pin, Publication
+from infra.control.publications import Pin, Publication, add_publication, read_publications
 from infra.lake import delta, table_paths
 from infra.lake.leases import Lease
 from infra.lake.process_identity import person
@@ -42,7 +41,7 @@ def change(
     kept: Mapping[Name, str],
 ) -> Publication:
     """Makes these pins the served ones. ``kept`` are the texts of views whose pin stays as it is."""
-    seq = max((p.seq for p in store.publications(settings)), default=0) + 1
+    seq = max((p.seq for p in read_publications(settings)), default=0) + 1
     now = datetime.now(UTC)
     made = {view: view_sql.pinned(catalog.view(view), pin) for view, pin in pins.items() if view not in kept}
     intent = Publication(
@@ -58,7 +57,7 @@ def change(
     )
     register(settings, intent)
     faults.reach("serving.0_before_intent")
-    store.add_publication(settings, lease, intent)
+    add_publication(settings, lease, intent)
     faults.reach("serving.1_after_intent")
     return finish(settings, catalog, lease, intent)
 
@@ -71,7 +70,7 @@ def finish(settings: Settings, catalog: Catalog, lease: Lease, intent: Publicati
     faults.reach("serving.3_before_done")
     lease.check()
     done = replace(intent, state="done", at=datetime.now(UTC))
-    store.add_publication(settings, lease, done)
+    add_publication(settings, lease, done)
     faults.reach("serving.4_after_done")
     return done
 
@@ -131,7 +130,7 @@ def register(settings: Settings, publication: Publication) -> None:
         if pin.run:
             wanted["speed", joined(view, pin.run)] = table_paths.speed(settings, pin.run, view)
     for table in _CONTROL:
-        path = store.table_path(settings, table)
+        path = table_paths.control(settings, Name(table))
         if delta.exists(path):
             wanted["control", table] = path
     _register(settings, wanted)

@@ -7,8 +7,8 @@ from typing import Literal
 
 from core.errors import Refused
 from core.identifiers import Name, joined
-from infra.control import runs, store
-from infra.control.run_endings import Ending, add, endings
+from infra.control import locks, runs
+from infra.control.run_endings import RunEnding, add_ending, read_endings
 from infra.control.run_roles import runs_of, target
 from infra.kafka import kafka_admin
 from infra.lake import files, leases, table_paths
@@ -22,19 +22,19 @@ _SWITCH = "switch first: `lk switch lambda`, `lk switch kappa`; a view of proces
 
 def end(
     settings: Settings, run: Name, how: Literal["abandoned", "retired"], *, why: str, final: bool = False
-) -> Ending:
+) -> RunEnding:
     """Records the end of a run, then frees what it held: tables, Trino's entries, checkpoint, consumer group.
 
     Raises Refused while a served view, an open intent or, unless ``final``, the target of a rollback names it, or while
     a process drives it. An ended run is freed again where a crash left something.
     """
     declared = runs.run(settings, run)
-    with store.hold(settings, "control") as lease:
+    with locks.hold(settings, "control") as lease:
         _refuse_named(settings, run, final=final)
-        known = endings(settings).get(run)
+        known = read_endings(settings).get(run)
         if known is None:
-            known = Ending(run, how, datetime.now(UTC), person(), why)
-            add(settings, lease, known)
+            known = RunEnding(run, how, datetime.now(UTC), person(), why)
+            add_ending(settings, lease, known)
         _free(settings, declared)
     return known
 

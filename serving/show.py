@@ -7,8 +7,7 @@ from core.compute.merge_sql import serving_sql
 from core.errors import Refused, Usage
 from core.identifiers import Name, quoted
 from core.view import View
-from infra.control import store
-from infra.control.store import Pin
+from infra.control.publications import Pin, read_publications
 from infra.lake import delta, table_paths
 from infra.settings import Settings
 from infra.trino import metastore
@@ -33,7 +32,7 @@ def show(
 
 
 def _published(settings: Settings, catalog: Catalog, view: View, seq: int) -> str:
-    found = [p for p in store.publications(settings) if p.seq == seq and p.state == "done"]
+    found = [p for p in read_publications(settings) if p.seq == seq and p.state == "done"]
     if not found:
         raise Usage(f"there is no publication {seq}", fix="see `lk publications`")
     pin: Pin | None = found[0].pins.get(Name(view.name))

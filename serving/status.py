@@ -12,7 +12,7 @@ from core.cut import Cut
 from core.errors import LkError
 from core.identifiers import Name
 from core.validation.definition_change import ways
-from infra.control.store import Pin
+from infra.control.publications import Pin
 from infra.kafka import kafka_admin
 from infra.kafka.record_timestamps import newest_timestamp
 from infra.lake import leases

@@ -13,12 +13,13 @@ from core.cut import Cut
 from core.errors import Refused
 from core.identifiers import Name
 from core.validation.definition_change import changed, refusal
-from infra.control import comparisons, runs, store
+from infra.control import comparisons, locks, runs
+from infra.control.builds import read_builds
 from infra.control.comparisons import Comparison
-from infra.control.run_endings import endings
+from infra.control.publications import Mode, Pin, Publication
+from infra.control.run_endings import read_endings
 from infra.control.run_roles import target
 from infra.control.runs import HEAD, Run
-from infra.control.store import Mode, Pin, Publication
 from infra.settings import Settings
 from serving import replace_views, view_sql
 from serving.promote import PATIENCE, reached
@@ -37,7 +38,7 @@ def to_kappa(
     TryAgain when the run has not caught up after ``patience`` seconds; then what is served stays as it is.
     """
     declared = runs.run(settings, run)
-    with store.hold(settings, "control") as lease:
+    with locks.hold(settings, "control") as lease:
         now = current(settings, catalog, lease)
         _refuse_ended(settings, frozenset({run}))
         proof = _proof(settings, catalog, declared)
@@ -62,7 +63,7 @@ def reset(
     ``stopped`` is when what served before was stopped; it is kept with where each view ended then.
     """
     declared = runs.run(settings, run)
-    with store.hold(settings, "control") as lease:
+    with locks.hold(settings, "control") as lease:
         now = current(settings, catalog, lease)
         mode: Mode = "kappa" if in_kappa(now.last, catalog) else "speed"
         moved = {view: replace(_pin(catalog, declared, view), mode=mode) for view in declared.views}
@@ -87,7 +88,7 @@ def rollback(
     from, which makes it safe to repeat: gone back from already gives that publication. Raises Refused when any other
     one is served.
     """
-    with store.hold(settings, "control") as lease:
+    with locks.hold(settings, "control") as lease:
         finish_open_intent(settings, catalog, lease)
         now = said(settings)
         if now.last and leaving not in (None, now.last.seq):
@@ -119,7 +120,7 @@ def _gone_back(last: Publication, leaving: int | None) -> Publication:
 
 def compared(settings: Settings, catalog: Catalog, run: Name) -> bool:
     """Whether every view that the run computes as it is defined now was compared, whatever was found."""
-    declared, found = runs.run(settings, run), comparisons.newest(settings, run)
+    declared, found = runs.run(settings, run), comparisons.latest_by_view(settings, run)
     views = same_views(catalog, declared)
     return bool(views) and all(view in found and found[view].digest == declared.views[view] for view in views)
 
@@ -135,7 +136,7 @@ def _proof(settings: Settings, catalog: Catalog, run: Run) -> Mapping[Name, Comp
     views = same_views(catalog, run)
     if not views:
         raise refusal(changed(catalog, run.views), "the run was declared", where=f"run {run.id}")
-    found = comparisons.newest(settings, run.id)
+    found = comparisons.latest_by_view(settings, run.id)
     missing = [view for view in views if view not in found or found[view].digest != run.views[view]]
     if missing:
         raise Refused(
@@ -156,7 +157,7 @@ def _proof(settings: Settings, catalog: Catalog, run: Run) -> Mapping[Name, Comp
 
 def _refuse_ungated(settings: Settings, builds: Mapping[Name, Name]) -> None:
     """What was compared with must have passed its gate: a run that equals a bad build is as bad."""
-    passed = {(one.build, one.view) for one in store.builds(settings) if one.passed}
+    passed = {(one.build, one.view) for one in read_builds(settings) if one.passed}
     missing = {view: build for view, build in builds.items() if (build, view) not in passed}
     if missing:
         build = next(iter(missing.values()))
@@ -194,6 +195,6 @@ def _behind(settings: Settings, now: Now, before: Publication) -> int:
 
 
 def _refuse_ended(settings: Settings, wanted: frozenset[Name]) -> None:
-    for run, ending in endings(settings).items():
+    for run, ending in read_endings(settings).items():
         if run in wanted:
             raise Refused(f"run {run} was {ending.how}", where=f"at {ending.at}, by {ending.who}", fix="see `lk runs`")

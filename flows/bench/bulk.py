@@ -10,7 +10,8 @@ from core.catalog import Catalog
 from flows.measure import load, raw_consumer, run_verb
 from flows.measure.figures import Figure
 from flows.measure.load import TRADES
-from infra.control import store
+from infra.control.builds import read_builds
+from infra.control.claims import read_claims
 from infra.settings import Settings
 
 COUNT = 28_000_000  # some minutes of work: Java is slow in the first ten seconds of each verb
@@ -81,7 +82,7 @@ def _built(bulk: Bulk) -> Mapping[str, float]:
     """Events a second per view of trades."""
     run_verb.run(bulk.settings, bulk.config, "build")
     run_verb.run(bulk.settings, bulk.config, "gate")
-    newest = store.claims(bulk.settings)[-1]
+    newest = read_claims(bulk.settings)[-1]
     events = newest.cut.only([TRADES]).size
-    rows = [row for row in store.builds(bulk.settings) if row.build == newest.build]
+    rows = [row for row in read_builds(bulk.settings) if row.build == newest.build]
     return {row.view: events / row.seconds for row in rows if TRADES in bulk.catalog.views[row.view].sources}

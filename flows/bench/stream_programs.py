@@ -15,7 +15,8 @@ from flows import speed
 from flows.measure import load, run_verb
 from flows.measure.figures import Figure
 from flows.measure.freshness import percentile
-from infra.control import route_runs, runs, store
+from infra.control import route_runs, runs
+from infra.control.claims import read_claims
 from infra.kafka import kafka_admin
 from infra.kafka.input_files import Record
 from infra.kafka.producer import produce
@@ -112,7 +113,7 @@ def _follow(shop: Shop) -> None:
 def _built(shop: Shop) -> float:
     """Events a second of a build of the join, by the cut that it has."""
     built = {one["view"]: one["seconds"] for one in run_verb.run(shop.settings, shop.config, "batch")["built"]}
-    cut = store.claims(shop.settings)[-1].cut
+    cut = read_claims(shop.settings)[-1].cut
     return float(cut.only(shop.catalog.view(JOIN).sources).size / built[JOIN])
 
 

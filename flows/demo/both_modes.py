@@ -10,8 +10,8 @@ from flows.measure import live_system as live
 from flows.measure.freshness import Freshness
 from flows.measure.live_system import RATE, Live
 from infra.control import runs
+from infra.control.publications import Publication
 from infra.control.run_roles import runs_of
-from infra.control.store import Publication
 from infra.lake import files, table_paths
 from infra.local import processes as process
 from infra.local import resource_usage, trino_server

@@ -26,7 +26,7 @@ from flows.measure.freshness import Freshness, Meter, measuring
 from flows.measure.instance import Instance
 from flows.measure.load import LATE, LATE_BY_MS, OUT_OF_ORDER
 from flows.overview import status
-from infra.control import store
+from infra.control.claims import read_claims
 from infra.definitions import definition_files
 from infra.kafka.input_files import InputFile
 from infra.kafka.producer import Acknowledged, produce
@@ -184,7 +184,7 @@ class Batch:
     def rebuilt(self) -> Rebuilt:
         """What it took, once it has ended."""
         assert self._watch is not None
-        return Rebuilt(self._seconds, store.claims(self._settings)[-1].cut.size, self._watch.last)
+        return Rebuilt(self._seconds, read_claims(self._settings)[-1].cut.size, self._watch.last)
 
 
 def _read(made: Instance, catalog: Catalog, sent: _Sent, began: float) -> Demo:

@@ -24,7 +24,7 @@ from flows.measure.live_system import RATE, SEEDS, Live
 from flows.measure.load import TRADES
 from infra.control import comparisons, run_roles, runs
 from infra.control.comparisons import Comparison
-from infra.control.store import Publication
+from infra.control.publications import Publication
 from infra.kafka import kafka_admin
 from infra.local import resource_usage
 from infra.local.resource_usage import Usage
@@ -94,7 +94,7 @@ def there_and_back(made: Instance, catalog: Catalog, batch: Rebuilt) -> Switched
         checks += _counted(settings, catalog, first, "lambda")
     known = truths(settings, TRADES, (first, replayed.run))
     told = account(readers.answers, readers.failures, known, _stretches(there, back))
-    found = tuple(comparisons.newest(settings, replayed.run).values())
+    found = tuple(comparisons.latest_by_view(settings, replayed.run).values())
     proven = max(one.at for one in found)
     return Switched(
         replay=replayed,
@@ -136,7 +136,7 @@ def _to_kappa(made: Instance, catalog: Catalog, run: Name, readers: Readers) -> 
     at, verb = datetime.now(UTC), run_verb.start(made.settings, made.config, "switch", "kappa")
 
     def look() -> bool:
-        if catalog.views.keys() <= comparisons.newest(made.settings, run).keys():
+        if catalog.views.keys() <= comparisons.latest_by_view(made.settings, run).keys():
             readers.hurry(_AROUND)
         return run_verb.ended(verb)
 

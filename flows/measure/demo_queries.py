@@ -15,9 +15,9 @@ from core.identifiers import Name, joined, quoted
 from core.measures import Count
 from core.view import Rollup, View
 from flows.measure.expected import Table
-from infra.control import runs, store
+from infra.control import runs
+from infra.control.publications import Pin, read_publications
 from infra.control.runs import Epoch
-from infra.control.store import Pin
 from infra.kafka import kafka_admin
 from infra.settings import Settings
 from infra.trino.metastore import query
@@ -96,7 +96,7 @@ class Ledger:
 
 def pin_of(settings: Settings, view: Name) -> Pin:
     """What a view is served from now. Raises Refused when it is not served."""
-    done = [publication for publication in store.publications(settings) if publication.state == "done"]
+    done = [publication for publication in read_publications(settings) if publication.state == "done"]
     pin = done[-1].pins.get(view) if done else None
     if pin is None:
         raise Refused(f"view {view} is not served", fix="look at `lk status`")

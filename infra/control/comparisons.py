@@ -6,11 +6,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+import pyarrow as pa
+
 from core.cut import Cut
 from core.identifiers import Name
-from infra.control import store
+from infra.control.store import TEXT, TIME, ControlTable, as_row
 from infra.lake.leases import Lease
 from infra.settings import Settings
+
+TABLE = ControlTable(
+    "comparisons",
+    pa.schema(
+        {"run": TEXT, "build": TEXT, "epoch": pa.int64(), "cut": TEXT, "head": TEXT, "view": TEXT, "digest": TEXT}
+        | {name: pa.int64() for name in ("keys", "only_build", "only_run", "repeated", "cells")}
+        | {"first": TEXT, "trino": pa.bool_(), "at": TIME, "seconds": pa.float64()}
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -50,14 +61,14 @@ class Comparison:
         return not self.differences and self.trino
 
 
-def add(settings: Settings, lease: Lease, found: Comparison) -> None:
+def add_comparison(settings: Settings, lease: Lease, found: Comparison) -> None:
     """Writes what was found, under the lease "batch"."""
-    store.append(settings, lease, "comparisons", store.as_row(found))
+    TABLE.append(settings, lease, as_row(found))
 
 
-def newest(settings: Settings, run: Name) -> Mapping[Name, Comparison]:
+def latest_by_view(settings: Settings, run: Name) -> Mapping[Name, Comparison]:
     """The newest comparison of each view of a run."""
-    rows = [row for row in store.read(settings, "comparisons") if row["run"] == run]
+    rows = [row for row in TABLE.read(settings) if row["run"] == run]
     return {one.view: one for one in map(_comparison, sorted(rows, key=lambda row: row["at"]))}
 
 

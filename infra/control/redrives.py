@@ -9,18 +9,24 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
+import pyarrow as pa
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from core.cut import Cut
 from core.decoding.redrive_headers import origin_of
 from core.identifiers import Name
-from infra.control import store
+from infra.control.store import TEXT, TIME, ControlTable, as_row
 from infra.kafka import kafka_admin
 from infra.kafka.client_config import librdkafka
 from infra.lake.leases import Lease
 from infra.settings import Settings
 
 _BLOCK = 5_000
+
+TABLE = ControlTable(
+    "redrives",
+    pa.schema({"seq": pa.int64(), "state": TEXT, "ends": TEXT, "origins": TEXT, "at": TIME, "who": TEXT}),
+)
 
 
 @dataclass(frozen=True)
@@ -48,23 +54,23 @@ def fingerprint(key: bytes | None, value: bytes | None) -> str:
     return hashlib.sha256(repr((key, value)).encode()).hexdigest()[:16]
 
 
-def redrives(settings: Settings) -> list[Redrive]:
+def read_redrives(settings: Settings) -> list[Redrive]:
     """Every redrive in its newest state, oldest first."""
-    rows = sorted(
-        store.read(settings, "redrives"), key=lambda row: (row["seq"], row["state"] == "intent"), reverse=True
-    )
+    rows = sorted(TABLE.read(settings), key=lambda row: (row["seq"], row["state"] == "intent"), reverse=True)
     newest = {row["seq"]: _redrive(row) for row in rows}
     return [newest[seq] for seq in sorted(newest)]
 
 
-def add(settings: Settings, lease: Lease, redrive: Redrive) -> None:
+def add_redrive(settings: Settings, lease: Lease, redrive: Redrive) -> None:
     """Writes a redrive in a new state, under the lease "redrives"."""
-    store.append(settings, lease, "redrives", store.as_row(redrive, origins=json.dumps(dict(redrive.origins))))
+    TABLE.append(settings, lease, as_row(redrive, origins=json.dumps(dict(redrive.origins))))
 
 
 def done(settings: Settings) -> dict[str, str]:
     """The origins of all copies that are known to be in the log, with their fingerprints."""
-    return {origin: seen for one in redrives(settings) if one.state == "done" for origin, seen in one.origins.items()}
+    return {
+        origin: seen for one in read_redrives(settings) if one.state == "done" for origin, seen in one.origins.items()
+    }
 
 
 def copies(settings: Settings, topics: Iterable[Name], start: Cut) -> dict[str, str]:

@@ -8,16 +8,26 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+import pyarrow as pa
+
 from core.cut import Cut
 from core.errors import Refused
 from core.identifiers import Name
 from core.route_ownership import Tenure
-from infra.control import store
+from infra.control.store import TEXT, TIME, ControlTable
 from infra.lake.leases import Lease
 from infra.lake.process_identity import person
 from infra.settings import Settings
 
 What = Literal["declared", "handover", "owner", "ended"]
+
+TABLE = ControlTable(
+    "routes",
+    pa.schema(
+        {"seq": pa.int64(), "what": TEXT, "route": TEXT, "run": TEXT, "digest": TEXT, "topics": TEXT}
+        | {"replays": pa.bool_(), "cut": TEXT, "at": TIME, "who": TEXT}
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -36,7 +46,7 @@ class RouteRun:
 
 
 @dataclass(frozen=True)
-class Routed:
+class RouteHistory:
     """A route's history: its runs, the tenures of its topics, and the run that they are being handed over to."""
 
     route: Name
@@ -55,16 +65,16 @@ class Routed:
         return Cut() if run.replays else first
 
 
-def histories(settings: Settings) -> Mapping[Name, Routed]:
+def histories(settings: Settings) -> Mapping[Name, RouteHistory]:
     """Every route that was ever started, by name."""
-    rows = sorted(store.read(settings, "routes"), key=lambda row: row["seq"])
+    rows = sorted(TABLE.read(settings), key=lambda row: row["seq"])
     names = sorted({Name(row["route"]) for row in rows})
     return {name: _history(name, [row for row in rows if row["route"] == name]) for name in names}
 
 
-def history(settings: Settings, route: Name) -> Routed:
+def history(settings: Settings, route: Name) -> RouteHistory:
     """One route's history; empty when it was never started."""
-    return histories(settings).get(route) or Routed(route, {}, (), None)
+    return histories(settings).get(route) or RouteHistory(route, {}, (), None)
 
 
 def run(settings: Settings, id: Name) -> RouteRun:
@@ -75,20 +85,22 @@ def run(settings: Settings, id: Name) -> RouteRun:
     raise Refused(f"no route has a run {id}", where="control.routes", fix="see `lk route status`")
 
 
-def add(settings: Settings, lease: Lease, what: What, run: RouteRun, cut: Cut | None = None) -> None:
+def add_step(settings: Settings, lease: Lease, what: What, run: RouteRun, cut: Cut | None = None) -> None:
     """Writes what happened to a run, under the lease "routes"."""
-    row: dict[str, Any] = {"seq": len(store.read(settings, "routes")), "what": what, "cut": str(cut or Cut())}
+    row: dict[str, Any] = {"seq": len(TABLE.read(settings)), "what": what, "cut": str(cut or Cut())}
     row |= {"route": run.route, "run": run.id, "digest": run.digest, "replays": run.replays}
     row |= {"topics": json.dumps(dict(run.topics)), "at": datetime.now(UTC), "who": person()}
-    store.append(settings, lease, "routes", row)
+    TABLE.append(settings, lease, row)
 
 
-def _history(name: Name, rows: Sequence[Mapping[str, Any]]) -> Routed:
+def _history(name: Name, rows: Sequence[Mapping[str, Any]]) -> RouteHistory:
     ended = {row["run"] for row in rows if row["what"] == "ended"}
     runs = {Name(row["run"]): _run(row, row["run"] in ended) for row in rows if row["what"] == "declared"}
     tenures = tuple(Tenure(Name(row["run"]), Cut.parse(row["cut"])) for row in rows if row["what"] == "owner")
     last = [row for row in rows if row["what"] in ("handover", "owner")][-1:]
-    return Routed(name, runs, tenures, next((Name(row["run"]) for row in last if row["what"] == "handover"), None))
+    return RouteHistory(
+        name, runs, tenures, next((Name(row["run"]) for row in last if row["what"] == "handover"), None)
+    )
 
 
 def _run(row: Mapping[str, Any], ended: bool) -> RouteRun:

@@ -7,14 +7,21 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+import pyarrow as pa
+
 from core.identifiers import Name
-from infra.control import store
+from infra.control.store import TEXT, TIME, ControlTable, as_row
 from infra.lake.leases import Lease
 from infra.settings import Settings
 
+TABLE = ControlTable(
+    "endings",
+    pa.schema({"run": TEXT, "how": TEXT, "at": TIME, "who": TEXT, "why": TEXT}),
+)
+
 
 @dataclass(frozen=True)
-class Ending:
+class RunEnding:
     """The end of a run: how, when, by whom and why."""
 
     run: Name
@@ -24,12 +31,12 @@ class Ending:
     why: str
 
 
-def endings(settings: Settings) -> Mapping[Name, Ending]:
+def read_endings(settings: Settings) -> Mapping[Name, RunEnding]:
     """Every run that has ended."""
-    rows = store.read(settings, "endings")
-    return {Name(row["run"]): Ending(**{**row, "run": Name(row["run"])}) for row in rows}
+    rows = TABLE.read(settings)
+    return {Name(row["run"]): RunEnding(**{**row, "run": Name(row["run"])}) for row in rows}
 
 
-def add(settings: Settings, lease: Lease, ending: Ending) -> None:
+def add_ending(settings: Settings, lease: Lease, ending: RunEnding) -> None:
     """Writes the end of a run, under the lease "control"; before its tables go."""
-    store.append(settings, lease, "endings", store.as_row(ending))
+    TABLE.append(settings, lease, as_row(ending))

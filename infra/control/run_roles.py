@@ -10,9 +10,10 @@ from typing import Literal
 from deltalake import DeltaTable
 
 from core.identifiers import Name
-from infra.control import runs, store
-from infra.control.run_endings import endings
-from infra.control.store import Publication
+from infra.control import runs
+from infra.control.builds import read_builds
+from infra.control.publications import TABLE, Publication, read_publications
+from infra.control.run_endings import read_endings
 from infra.lake import delta
 from infra.settings import Settings
 
@@ -25,7 +26,7 @@ def roles(settings: Settings) -> Mapping[Name, Role]:
     ``serving``: a served view pins it. ``warm``: `lk rollback` would serve it. ``replay``: it has not served yet.
     ``idle``: any other run that neither serves nor would. ``abandoned`` and ``retired``: it has ended.
     """
-    done, ended = _done(settings), endings(settings)
+    done, ended = _done(settings), read_endings(settings)
     serving, warm = runs_of(done[-1] if done else None), runs_of(_target(settings, done, ended.keys()))
     served = frozenset().union(*map(runs_of, done))
     found: dict[Name, Role] = {}
@@ -69,7 +70,7 @@ class Serving:
 
     def now(self) -> bool:
         """Whether a served view pins the run."""
-        path = store.table_path(self.settings, "publications")
+        path = TABLE.path(self.settings)
         if self._opened is None and delta.exists(path):
             self._opened = delta.table(path)
         if self._opened is None:
@@ -83,12 +84,12 @@ class Serving:
 
 def target(settings: Settings) -> Publication | None:
     """What `lk rollback` goes back to: the newest publication before the last whose runs and builds are all there."""
-    return _target(settings, _done(settings), endings(settings).keys())
+    return _target(settings, _done(settings), read_endings(settings).keys())
 
 
 def _target(settings: Settings, done: Sequence[Publication], ended: AbstractSet[Name]) -> Publication | None:
     earlier = [p for p in done[:-1] if p.pins != done[-1].pins and not runs_of(p) & ended]
-    freed = {(b.view, b.build) for b in store.builds(settings) if not b.passed} if earlier else set()
+    freed = {(b.view, b.build) for b in read_builds(settings) if not b.passed} if earlier else set()
     whole = [p for p in earlier if not any((view, pin.build) in freed for view, pin in p.pins.items())]
     return whole[-1] if whole else None
 
@@ -99,4 +100,4 @@ def runs_of(publication: Publication | None) -> frozenset[Name]:
 
 
 def _done(settings: Settings) -> list[Publication]:
-    return [p for p in store.publications(settings) if p.state == "done"]
+    return [p for p in read_publications(settings) if p.state == "done"]

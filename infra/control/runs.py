@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from core.cut import Cut
 from core.errors import Refused
 from core.identifiers import Name
-from infra.control import store
+from infra.control import route_runs
 from infra.kafka import kafka_admin
 from infra.lake import delta, table_paths
 from infra.settings import Settings
@@ -88,7 +88,7 @@ class Epoch:
 def fresh_id(settings: Settings) -> Name:
     """An id that no run and no consumer group has had: ``r000001`` and on."""
     used = [str(run.id) for run in runs(settings)] + list(kafka_admin.groups(settings))
-    used += [row["run"] for row in store.read(settings, "routes")]
+    used += [row["run"] for row in route_runs.TABLE.read(settings)]
     numbers = [int(name[1:]) for name in used if re.fullmatch(r"r\d{6,}", name)]
     return Name(f"r{max(numbers, default=0) + 1:06d}")
 

@@ -21,7 +21,7 @@ from core.errors import Refused, TryAgain
 from core.identifiers import Name
 from core.topic import Topic
 from infra import faults
-from infra.control import redrives, store
+from infra.control import locks, redrives
 from infra.control.redrives import Redrive, fingerprint
 from infra.kafka import kafka_admin
 from infra.kafka.input_files import Record
@@ -63,7 +63,7 @@ def redrive(spark: SparkSession, settings: Settings, catalog: Catalog, file: Pat
         _check_topic(catalog.topic(topic), file)
         mine = [one for one in found if one.topic == topic]
         _check_decodes(spark, catalog.topic(topic), file, mine, originals)
-    with store.hold(settings, "redrives") as lease:
+    with locks.hold(settings, "redrives") as lease:
         sent = _settled(settings, lease, topics)
         new = [one for one in found if one.place not in sent]
         _check_same(file, found, sent)
@@ -111,18 +111,18 @@ def _settled(settings: Settings, lease: Lease, topics: Sequence[Name]) -> dict[s
 
     A topic that no redrive is known of is read from its start, once: control tables can be lost, the log not.
     """
-    known = redrives.redrives(settings)
+    known = redrives.read_redrives(settings)
     for one in known:
         if one.state == "intent":
             seen = redrives.copies(settings, one.topics, one.ends)
             arrived = {origin: seen[origin] for origin in one.origins if origin in seen}
-            redrives.add(settings, lease, replace(one, state="done", origins=arrived, at=datetime.now(UTC)))
+            redrives.add_redrive(settings, lease, replace(one, state="done", origins=arrived, at=datetime.now(UTC)))
     new = [topic for topic in topics if not any(topic in one.topics for one in known)]
     if new:
         ends = kafka_admin.ends(settings, new)
         found = redrives.copies(settings, new, Cut())
         seq = max((one.seq for one in known), default=0) + 1
-        redrives.add(settings, lease, Redrive(seq, "done", ends, found, datetime.now(UTC), person()))
+        redrives.add_redrive(settings, lease, Redrive(seq, "done", ends, found, datetime.now(UTC), person()))
     return redrives.done(settings)
 
 
@@ -130,11 +130,11 @@ def _send(
     settings: Settings, catalog: Catalog, lease: Lease, found: Sequence[Repaired], originals: Mapping[str, Held]
 ) -> None:
     topics = sorted({one.topic for one in found})
-    seq = max((one.seq for one in redrives.redrives(settings)), default=0) + 1
+    seq = max((one.seq for one in redrives.read_redrives(settings)), default=0) + 1
     origins = {one.place: fingerprint(one.key, one.value) for one in found}
     intent = Redrive(seq, "intent", kafka_admin.ends(settings, topics), origins, datetime.now(UTC), person())
     faults.reach("redrive.0_before_intent")
-    redrives.add(settings, lease, intent)
+    redrives.add_redrive(settings, lease, intent)
     for topic in topics:
         lease.check()
         mine = [one for one in found if one.topic == topic]
@@ -146,7 +146,7 @@ def _send(
                 fix="run the command again: it finds what arrived, and sends the rest",
             )
     faults.reach("redrive.2_before_done")
-    redrives.add(settings, lease, replace(intent, state="done", at=datetime.now(UTC)))
+    redrives.add_redrive(settings, lease, replace(intent, state="done", at=datetime.now(UTC)))
 
 
 def _records(topic: Topic, found: Sequence[Repaired], originals: Mapping[str, Held]) -> Iterator[Record]:

@@ -13,20 +13,20 @@ from core.cut import Cut
 from core.errors import Refused
 from core.identifiers import Name
 from infra import faults
-from infra.control import route_runs, store
-from infra.control.route_runs import Routed, RouteRun
+from infra.control import locks, route_runs
+from infra.control.route_runs import RouteHistory, RouteRun
 from infra.kafka import kafka_admin
 from infra.kafka.transactions import transaction
 from infra.progress_bar import bar
 from infra.settings import Settings
 
 
-def hand_over(settings: Settings, route: Name, to: Name) -> Routed:
+def hand_over(settings: Settings, route: Name, to: Name) -> RouteHistory:
     """Makes a run the owner of the route's topics from where the owner before it stopped; nothing if it is already.
 
     Raises Refused while the topics are being handed over to another run.
     """
-    with store.hold(settings, "routes") as lease:
+    with locks.hold(settings, "routes") as lease:
         known = route_runs.history(settings, route)
         if known.handover not in (None, to):
             raise Refused(
@@ -38,16 +38,16 @@ def hand_over(settings: Settings, route: Name, to: Name) -> Routed:
             return known
         faults.reach("route.4_before_handover")
         if known.handover is None:
-            route_runs.add(settings, lease, "handover", known.runs[to])
+            route_runs.add_step(settings, lease, "handover", known.runs[to])
         cut = _closed(settings, known) if known.owner else Cut()
         faults.reach("route.6_before_owner")
         lease.check()
-        route_runs.add(settings, lease, "owner", known.runs[to], cut)
+        route_runs.add_step(settings, lease, "owner", known.runs[to], cut)
     faults.reach("route.7_after_owner")
     return route_runs.history(settings, route)
 
 
-def _closed(settings: Settings, known: Routed) -> Cut:
+def _closed(settings: Settings, known: RouteHistory) -> Cut:
     """Ends the owner's tenure in every partition, and says where."""
     assert known.owner
     old: RouteRun = known.runs[known.owner]

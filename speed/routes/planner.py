@@ -12,7 +12,7 @@ from core.route import Route
 from core.route_ownership import piece
 from core.validation.definition_change import route_refusal
 from infra.control import route_runs
-from infra.control.route_runs import Routed, RouteRun
+from infra.control.route_runs import RouteHistory, RouteRun
 from infra.kafka import kafka_admin, topics
 from infra.kafka.route_positions import Position, positions
 from infra.settings import Settings
@@ -43,7 +43,7 @@ def tasks(settings: Settings, catalog: Catalog, run: RouteRun) -> dict[Where, Ta
     return made
 
 
-def reached(settings: Settings, known: Routed, run: RouteRun) -> dict[Where, Position]:
+def reached(settings: Settings, known: RouteHistory, run: RouteRun) -> dict[Where, Position]:
     """How far a run is in every partition."""
     start = known.start(run)
     return positions(settings, run.id, run.topics, {(topic, p): end for topic, p, end in start.ends})
@@ -85,7 +85,7 @@ def require_all_there(settings: Settings, run: RouteRun, at: Mapping[Where, Posi
         )
 
 
-def _due(settings: Settings, known: Routed, run: RouteRun, at: Mapping[Where, Position]) -> dict[Where, Span]:
+def _due(settings: Settings, known: RouteHistory, run: RouteRun, at: Mapping[Where, Position]) -> dict[Where, Span]:
     ends = kafka_admin.ends(settings, run.topics)
     if known.owner is not None and known.owner != run.id:
         owner = reached(settings, known, known.runs[known.owner])

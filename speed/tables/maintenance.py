@@ -17,7 +17,8 @@ from pyspark.sql import SparkSession
 from core.catalog import Catalog
 from core.identifiers import Name
 from core.view import View
-from infra.control import store
+from infra.control.claims import read_claims
+from infra.control.publications import read_publications
 from infra.control.runs import Run
 from infra.lake import delta
 from infra.lake.leases import Lease
@@ -101,8 +102,8 @@ class Maintenance:
 
 def boundaries(settings: Settings, run: Name) -> list[int]:
     """Epochs of a run that are claimed or pinned: no folded row may span the end of one."""
-    claimed = {claim.epoch for claim in store.claims(settings) if claim.run == run}
+    claimed = {claim.epoch for claim in read_claims(settings) if claim.run == run}
     pinned = {
-        pin.epoch for publication in store.publications(settings) for pin in publication.pins.values() if pin.run == run
+        pin.epoch for publication in read_publications(settings) for pin in publication.pins.values() if pin.run == run
     }
     return sorted(claimed | pinned)

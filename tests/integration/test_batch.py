@@ -15,7 +15,8 @@ from core.errors import Refused, TryAgain
 from core.identifiers import Name
 from core.topic import Field
 from core.view import Check
-from infra.control import store
+from infra.control import locks
+from infra.control.builds import build_number, read_builds
 from infra.kafka import kafka_admin
 from infra.lake import delta, table_paths
 from infra.lake.archive import generation
@@ -106,7 +107,7 @@ def test_an_incremental_build_says_why_it_is_a_full_one(both: Stack) -> None:
     first = claim(settings, catalog)
     land(spark, settings, catalog, first.cut)
     assert [b.how for b in build(spark, settings, catalog, first, incremental=True)] == ["full"]
-    notes = [b.checks for b in store.builds(settings) if b.build == first.build]
+    notes = [b.checks for b in read_builds(settings) if b.build == first.build]
     assert all("there is no earlier build" in note for note in notes)
 
 
@@ -226,7 +227,7 @@ def test_the_gate_refuses_a_broken_check_and_one_that_crashes(both: Stack) -> No
     assert "bgate_trade_stats: few: rows without: trades < 3: " in refused.value.what
     assert "bgate_trade_stats: crash (critical): it cannot be evaluated: [DIVIDE_BY_ZERO]" in refused.value.what
     assert "fine" not in refused.value.what
-    rows = {b.view: b.passed for b in store.builds(settings) if b.build == claimed.build}
+    rows = {b.view: b.passed for b in read_builds(settings) if b.build == claimed.build}
     assert rows == {name: False, Name("bgate_trades_by_day"): True}
 
 
@@ -241,7 +242,7 @@ def test_a_claim_is_the_end_of_the_newest_epoch_of_the_run(both: Stack) -> None:
     assert (claimed.run, claimed.epoch, claimed.cut) == (run.id, 0, done.end)
     epoch(spark, settings, catalog, run)
     later = claim(settings, catalog, run.id)
-    assert (later.epoch, store.number(later.build)) == (1, store.number(claimed.build) + 1)
+    assert (later.epoch, build_number(later.build)) == (1, build_number(claimed.build) + 1)
 
 
 def test_a_second_landing_at_once_is_told_to_try_again(both: Stack) -> None:
@@ -249,5 +250,5 @@ def test_a_second_landing_at_once_is_told_to_try_again(both: Stack) -> None:
     catalog = catalog_of(settings, "btwo")
     send(settings, catalog, 50)
     cut = kafka_admin.ends(settings, [topic_of(catalog)])
-    with store.hold(settings, "batch"), pytest.raises(TryAgain, match="the lease batch is held"):
+    with locks.hold(settings, "batch"), pytest.raises(TryAgain, match="the lease batch is held"):
         land(spark, settings, catalog, cut)

@@ -15,8 +15,9 @@ from core.errors import Refused
 from core.identifiers import Name
 from core.topic import Field
 from infra import faults
-from infra.control import run_roles, store
-from infra.control.store import Claim
+from infra.control import run_roles
+from infra.control.builds import read_builds
+from infra.control.claims import Claim
 from infra.kafka import kafka_admin
 from infra.lake import delta, files, table_paths
 from infra.settings import Settings
@@ -130,4 +131,4 @@ def test_an_archive_goes_when_nobody_names_it_and_todays_holds_all_of_it(kept: K
     assert [one for one in done.removed if one.startswith("archive/free_")] == [table_paths.relative(settings, path)]
     assert delta.exists(table_paths.archive(settings, topic, other.decoder(topic)))
     check(settings, other, "free", claimed.cut)
-    assert store.builds(settings)
+    assert read_builds(settings)

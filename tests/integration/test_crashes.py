@@ -9,7 +9,8 @@ from core.catalog import Catalog
 from core.identifiers import Name
 from flows import switch
 from flows.batch_cycle import run_batch
-from infra.control import comparisons, run_roles, runs, store
+from infra.control import comparisons, run_roles, runs
+from infra.control.claims import read_claims
 from infra.control.runs import Run
 from infra.kafka import kafka_admin
 from infra.lake import delta, leases, table_paths
@@ -125,7 +126,7 @@ def test_a_crash_at_every_step_of_a_batch_is_finished_by_the_next_one(stack: Set
         check_served(stack, catalog, "xbatch", newest.end)
     published = run_batch(stack, catalog).publication
     assert published is not None
-    claims = [claim for claim in store.claims(stack) if set(claim.views) == set(catalog.views)]
+    claims = [claim for claim in read_claims(stack) if set(claim.views) == set(catalog.views)]
     assert len(claims) == 2
     assert set(pins(stack, catalog).values()) == {(claims[-1].build, run.id)}
     check_served(stack, catalog, "xbatch", newest.end)
@@ -144,7 +145,7 @@ def test_a_crash_at_every_step_of_a_switch_is_finished_by_the_same_call(stack: S
                 switch.to_kappa(stack, catalog, run=replay.id)
             assert pins(stack, catalog) == before, step
             assert run_roles.roles(stack)[replay.id] == "replay"
-        assert {one.equal for one in comparisons.newest(stack, replay.id).values()} == {True}
+        assert {one.equal for one in comparisons.latest_by_view(stack, replay.id).values()} == {True}
         for step in PUBLISH_STEPS:
             with crash_at(stack, *parsed(step)):
                 switch.to_kappa(stack, catalog, run=replay.id)

@@ -13,7 +13,8 @@ from pyspark.sql import SparkSession
 
 from batch.land import land
 from core.errors import TryAgain
-from infra.control import runs, store
+from infra.control import runs
+from infra.control.publications import read_publications
 from infra.kafka import kafka_admin
 from infra.lake import delta, leases, table_paths
 from infra.settings import Settings
@@ -88,13 +89,13 @@ def test_a_publication_that_was_taken_over_changes_nothing_more(stack: Settings,
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("infra.faults.reach", lambda _: None)
             publish(stack, catalog, newer.build, why="newer")
-        served, history = served_views.served(stack, catalog.views), store.publications(stack)
+        served, history = served_views.served(stack, catalog.views), read_publications(stack)
         held.released.set()
         with pytest.raises(TryAgain, match="lease lost"):
             publishing.result(60)
     assert {view.build for view in served.values()} == {newer.build}
     assert served_views.served(stack, catalog.views) == served
-    assert store.publications(stack) == history
+    assert read_publications(stack) == history
     check_served(stack, catalog, "fpub", newest.end)
 
 

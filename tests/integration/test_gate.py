@@ -17,9 +17,10 @@ from core.errors import Refused
 from core.identifiers import Name
 from core.view import Check
 from flows.batch_cycle import quality
-from infra.control import check_results, store
-from infra.control.check_results import Checked
-from infra.control.store import Claim
+from infra.control import check_results
+from infra.control.builds import read_builds
+from infra.control.check_results import CheckResult
+from infra.control.claims import Claim
 from infra.lake import table_paths
 from infra.settings import Settings
 from infra.trino import metastore
@@ -44,7 +45,7 @@ def with_check(catalog: Catalog, name: Name, check: Check) -> Catalog:
     return Catalog(catalog.topics, {**catalog.views, name: replace(view, checks=(*view.checks, check))})
 
 
-def of(settings: Settings, claimed: Claim, view: str) -> dict[str, Checked]:
+def of(settings: Settings, claimed: Claim, view: str) -> dict[str, CheckResult]:
     return {one.check: one for one in check_results.of_build(settings, claimed.build) if one.view == view}
 
 
@@ -72,11 +73,11 @@ def test_what_the_gate_refuses_leaves_readers_alone_until_it_is_corrected(
     assert few.first.count('"ticker"') == min(5, few.unexpected or 0)
     before = of(settings, second, day)["not_fewer_rows"]
     assert before.expected == str(
-        next(b.rows for b in store.builds(settings) if (b.build, b.view) == (first.build, day))
+        next(b.rows for b in read_builds(settings) if (b.build, b.view) == (first.build, day))
     )
-    kept = {b.view: b for b in store.builds(settings) if b.build == second.build}
+    kept = {b.view: b for b in read_builds(settings) if b.build == second.build}
     assert not gate(spark, settings, broken, second).passed
-    assert {b.view: b for b in store.builds(settings) if b.build == second.build} == kept
+    assert {b.view: b for b in read_builds(settings) if b.build == second.build} == kept
     after = {b.view: b for b in passed(spark, settings, catalog, second)}
     assert all(b.passed for b in after.values())
     assert {view for view in after if after[view] != kept[view]} == {day}

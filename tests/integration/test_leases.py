@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from core.errors import TryAgain
-from infra.control import store
+from infra.control import locks
 from infra.lake import delta, leases, table_paths
 from infra.settings import Settings
 from tests.support.waiting import eventually
@@ -164,7 +164,7 @@ def test_of_two_takers_at_once_one_wins(settings: Settings, monkeypatch: pytest.
 
 
 def test_leases_do_not_disturb_each_other(settings: Settings) -> None:
-    with leases.hold(settings, "batch") as batch, store.hold(settings, "control") as other:
+    with leases.hold(settings, "batch") as batch, locks.hold(settings, "control") as other:
         batch.beat()
         other.beat()
         batch.check()

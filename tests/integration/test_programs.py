@@ -10,7 +10,7 @@ from core.catalog import Catalog
 from core.identifiers import Name, quoted
 from flows import switch
 from flows.batch_cycle import run_batch
-from infra.control import store
+from infra.control.claims import read_claims
 from infra.definitions import definition_files
 from infra.project_files import VIEWS
 from infra.settings import Settings
@@ -52,7 +52,7 @@ def test_a_live_run_a_build_and_a_replay_show_what_the_oracle_says(
     shop.send(200)
     catch_up(settings, spark, catalog, live)
     check(shop, catalog)
-    below = events(shop.log.below(ends(store.claims(settings)[-1].cut)))
+    below = events(shop.log.below(ends(read_claims(settings)[-1].cut)))
     assert crossing(events(shop.log.records), below) >= {"join", "session"}
     replay = lifecycle.declare(settings, catalog, kind="replay", note="test")
     with running(settings, spark, catalog, replay) as (query, _):

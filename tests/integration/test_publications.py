@@ -15,8 +15,9 @@ from core.catalog import Catalog
 from core.errors import Refused, TryAgain
 from core.identifiers import Name
 from infra import faults
-from infra.control import store
-from infra.control.store import Claim, Publication
+from infra.control import locks
+from infra.control.claims import Claim
+from infra.control.publications import Publication, add_publication, read_publications
 from infra.lake import files, leases, table_paths
 from infra.local import stack as local
 from infra.settings import Settings
@@ -120,7 +121,7 @@ def test_an_intent_whose_tables_are_gone_is_reverted(
     interrupted(two, monkeypatch, doomed.build, "serving.2_between_views")
     files.remove(table_paths.batch(two.settings, next(iter(two.catalog.views)), doomed.build))
     recover.repair(two.settings, two.catalog)
-    assert store.publications(two.settings)[-1].state == "reverted"
+    assert read_publications(two.settings)[-1].state == "reverted"
     two.check(two.older)
 
 
@@ -146,14 +147,14 @@ def test_a_broken_view_is_seen_and_made_again(two: Two, which: str) -> None:
 def test_a_publisher_that_lost_its_lease_changes_nothing(two: Two) -> None:
     done = recover.last_done(two.settings)
     assert done
-    with store.hold(two.settings, "control") as lease:
+    with locks.hold(two.settings, "control") as lease:
         path = table_paths.control(two.settings, leases.TABLE)
         stale = leases.Lease(lease.name, lease.generation - 1, lease.holder, path)
         late = replace(done, seq=done.seq + 1, at=datetime.now(UTC), evidence=json.dumps({}))
         with pytest.raises(TryAgain, match="lease lost"):
             replace_views.put(two.settings, two.catalog, stale, late)
         with pytest.raises(TryAgain, match="lease lost"):
-            store.add_publication(two.settings, stale, late)
+            add_publication(two.settings, stale, late)
     assert recover.last_done(two.settings) == done
 
 

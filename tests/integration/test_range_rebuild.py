@@ -21,8 +21,9 @@ from core.view import Window
 from flows.batch_cycle import gate_claim
 from flows.range_rebuild import rebuild_range
 from infra import faults
-from infra.control import store
-from infra.control.store import Built
+from infra.control.builds import Built, read_builds
+from infra.control.claims import read_claims
+from infra.control.publications import Pin
 from infra.lake import delta, table_paths
 from infra.settings import Settings
 from serving import recover
@@ -45,7 +46,7 @@ class Served:
     catalog: Catalog
     end: Cut
 
-    def pin(self, view: Name) -> store.Pin:
+    def pin(self, view: Name) -> Pin:
         last = recover.last_done(self.settings)
         assert last
         return last.pins[view]
@@ -53,7 +54,7 @@ class Served:
     def rebuild(self, views: tuple[Name, ...], start: datetime, end: datetime) -> tuple[Built, ...]:
         made = rebuild_range(self.settings, self.catalog, views, start, end)
         insist(gate_claim(self.settings, self.catalog, made[0].build))
-        judged = {one.view: one for one in store.builds(self.settings) if one.build == made[0].build}
+        judged = {one.view: one for one in read_builds(self.settings) if one.build == made[0].build}
         return tuple(judged[one.view] for one in made)
 
     def rows(self, view: Name, build: Name) -> list[dict[str, Any]]:
@@ -153,7 +154,7 @@ def test_an_interrupted_rebuild_changes_nothing_and_is_finished_by_the_same_comm
     (served.settings.data / faults.MARKER).touch()
     monkeypatch.setenv(faults.VARIABLE, f"{point}:raise")
     faults.arm(served.settings)
-    before = len(store.claims(served.settings))
+    before = len(read_claims(served.settings))
     end = BEGIN + SECOND * {"batch.1_after_claim": 5, "batch.5_in_build": 6, "batch.6_before_built": 7}[point]
     with pytest.raises(faults.Injected):
         served.rebuild((STATS,), BEGIN, end)
@@ -162,13 +163,13 @@ def test_an_interrupted_rebuild_changes_nothing_and_is_finished_by_the_same_comm
     served.check()
     (made,) = served.rebuild((STATS,), BEGIN, end)
     assert made.passed
-    assert len(store.claims(served.settings)) == before + 1
+    assert len(read_claims(served.settings)) == before + 1
 
 
 def test_what_cannot_be_built_for_a_range_is_refused(served: Served) -> None:
     known, settings = served.catalog, served.settings
     stats = rollup(known.view(STATS))
-    claims = store.claims(settings)
+    claims = read_claims(settings)
 
     def refused(view: Any, start: datetime = BEGIN, end: datetime = BEGIN + SECOND) -> str:
         views = {**known.views, STATS: view}
@@ -186,4 +187,4 @@ def test_what_cannot_be_built_for_a_range_is_refused(served: Served) -> None:
     more = Catalog(known.topics, {**known.views, new: replace(stats, name=str(new))})
     with pytest.raises(Refused, match="serves no build"):
         rebuild_range(settings, more, (new,), BEGIN, BEGIN + SECOND)
-    assert store.claims(settings) == claims
+    assert read_claims(settings) == claims

@@ -198,7 +198,7 @@ def test_a_line_that_is_no_repair_refuses_the_file(bench: Bench) -> None:
         ({**other, "value_base64": "e30="}, "it has both value and value_base64"),
         ({"topic": bench.topic}, "it lacks 'partition'"),
     ]
-    before, rows = kafka_admin.ends(bench.settings, [bench.topic]), len(redrives.redrives(bench.settings))
+    before, rows = kafka_admin.ends(bench.settings, [bench.topic]), len(redrives.read_redrives(bench.settings))
     for n, (line, why) in enumerate(cases):
         file = bench.folder / f"wrong{n}.jsonl"
         write(file, [good, line])
@@ -209,7 +209,7 @@ def test_a_line_that_is_no_repair_refuses_the_file(bench: Bench) -> None:
     with pytest.raises(Refused, match="line 1: it is no record"):
         bench.redrive(bench.folder / "text.jsonl")
     assert kafka_admin.ends(bench.settings, [bench.topic]) == before
-    assert len(redrives.redrives(bench.settings)) == rows
+    assert len(redrives.read_redrives(bench.settings)) == rows
 
 
 def test_the_digest_counts_by_rule(bench: Bench) -> None:

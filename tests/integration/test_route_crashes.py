@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from core.identifiers import Name
 from flows import routes
-from infra.control import route_runs, store
+from infra.control import locks, route_runs
 from infra.control.route_runs import RouteRun
 from speed.process import background
 from speed.routes import copy_task, planner, route_job
@@ -81,7 +81,7 @@ def test_a_crash_at_every_step_of_a_handover_is_finished(spark: SparkSession, sp
         split_log.send(20)
     history = hand_over(split_log.settings, ROUTE, replay)
     assert (history.owner, [tenure.run for tenure in history.tenures]) == (replay, [old, replay])
-    with store.hold(split_log.settings, "routes"):
+    with locks.hold(split_log.settings, "routes"):
         copy_all(spark, split_log, old)  # its tenure is over: it copies nothing
     copy_all(spark, split_log, replay)
     split_log.check()

@@ -11,7 +11,7 @@ from core.catalog import Catalog
 from core.cut import Cut
 from core.errors import Refused, TryAgain
 from core.identifiers import Name
-from infra.control.store import Publication
+from infra.control.publications import Publication
 from infra.kafka import kafka_admin
 from infra.kafka.input_files import Record as Sent
 from infra.lake import leases, table_paths

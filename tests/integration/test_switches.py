@@ -19,9 +19,9 @@ from core.identifiers import Name
 from core.topic import Rule
 from flows import switch
 from flows.batch_cycle import build_anew, run_batch
-from infra.control import comparisons, run_roles, store
+from infra.control import comparisons, run_roles
+from infra.control.publications import Publication, read_publications
 from infra.control.runs import Run
-from infra.control.store import Publication
 from infra.kafka import kafka_admin
 from infra.lake import delta, table_paths
 from infra.settings import Settings
@@ -45,7 +45,7 @@ def modes(settings: Settings, catalog: Catalog) -> set[tuple[str, str | None, st
 
 def publication(settings: Settings) -> Publication:
     """The newest publication that is done."""
-    return [one for one in store.publications(settings) if one.state == "done"][-1]
+    return [one for one in read_publications(settings) if one.state == "done"][-1]
 
 
 def in_lambda(stack: Settings, spark: SparkSession, catalog: Catalog) -> Run:
@@ -130,7 +130,7 @@ def test_a_planted_difference_refuses_the_switch_and_is_named(stack: Settings, s
         with pytest.raises(Refused, match=rf"{view}.*cells differ"):
             switch.to_kappa(stack, catalog, run=replay.id)
     assert modes(stack, catalog) == before == {("lambda", next(iter(before))[1], live.id)}
-    found = comparisons.newest(stack, replay.id)[view]
+    found = comparisons.latest_by_view(stack, replay.id)[view]
     assert (found.equal, found.cells, found.only_build, found.only_run, found.repeated) == (False, 1, 1, 1, 0)
     assert [(one["key"]["ticker"], one["key"]["day"][:10]) for one in json.loads(found.first)] == planted
     check(stack, catalog, "swplant", kafka_admin.ends(stack, catalog.topics))

@@ -14,9 +14,10 @@ from core.catalog import Catalog
 from core.errors import Refused
 from core.identifiers import Name
 from flows.verify import drift
-from infra.control import comparisons, store
+from infra.control import comparisons
+from infra.control.claims import read_claims
+from infra.control.publications import Pin
 from infra.control.runs import Run
-from infra.control.store import Pin
 from infra.lake import delta, table_paths
 from infra.settings import Settings
 from serving import recover
@@ -64,7 +65,7 @@ def test_what_is_served_equals_a_full_build_and_stays_served(served: Served) -> 
     ]
     assert all(one.keys > 0 for one in found)
     assert served.pins() == before
-    assert comparisons.newest(served.settings, served.run.id) == {}
+    assert comparisons.latest_by_view(served.settings, served.run.id) == {}
 
 
 def test_the_build_that_is_served_is_not_compared_with_itself(served: Served, spark: SparkSession) -> None:
@@ -104,7 +105,7 @@ def test_a_planted_difference_is_found_and_named(served: Served, planted: str) -
 
 def test_without_a_run_there_is_nothing_to_compare(served: Served) -> None:
     other = catalog_of(served.settings, "sdrn")
-    claims = store.claims(served.settings)
+    claims = read_claims(served.settings)
     with pytest.raises(Refused, match="no view serves partials of a run"):
         drift(served.settings, other)
-    assert store.claims(served.settings) == claims
+    assert read_claims(served.settings) == claims

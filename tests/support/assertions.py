@@ -8,8 +8,9 @@ from typing import Any
 from core.cut import Cut
 from core.identifiers import Name
 from core.view import ROWS, View
-from infra.control import runs, store
-from infra.control.run_endings import endings
+from infra.control import runs
+from infra.control.claims import claim_of
+from infra.control.run_endings import read_endings
 from serving import status as serving
 from tests.support.kafka_log import Ends, Log
 from tests.support.oracle import view_oracle
@@ -28,7 +29,7 @@ def check(pieces: Pieces, log: Log, *, live: bool = True) -> None:
     assert sorted(served) == sorted(pieces.catalog.views)
     for name, view in pieces.catalog.views.items():
         pin = served[name]
-        cut = ends(store.claim_of(pieces.settings, pin.build).cut) if pin.build else {}
+        cut = ends(claim_of(pieces.settings, pin.build).cut) if pin.build else {}
         visible = log.records if live else log.below(cut)
         same(f"serving.{name}", pieces.merged(view), expected(view, visible, shown(view)))
         if pin.build:
@@ -82,7 +83,7 @@ def check_commits(pieces: Pieces) -> None:
 
 def living(pieces: Pieces) -> list[runs.Run]:
     """The runs that have not ended: of the others nothing is left."""
-    ended = endings(pieces.settings)
+    ended = read_endings(pieces.settings)
     return [run for run in runs.runs(pieces.settings) if run.id not in ended]
 
 

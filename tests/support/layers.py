@@ -22,9 +22,10 @@ from core.decoding.decode import decode
 from core.identifiers import Name
 from core.measures import Column
 from core.sample_data.trades import Trade, Trades, trades
-from infra.control import runs, store
+from infra.control import locks, runs
+from infra.control.builds import Built, build_name, build_number, read_builds
+from infra.control.claims import Claim, add_claim, read_claims
 from infra.control.runs import Counted, Epoch, Run
-from infra.control.store import Built, Claim
 from infra.definitions import definition_files
 from infra.kafka import kafka_admin
 from infra.kafka.input_files import Record as Sent
@@ -168,15 +169,15 @@ def passed(
     """Builds and judges what was landed; the rows of a build that passed its gate."""
     build(spark, settings, catalog, claimed, incremental=incremental)
     insist(gate(spark, settings, catalog, claimed))
-    return [one for one in store.builds(settings) if one.build == claimed.build]
+    return [one for one in read_builds(settings) if one.build == claimed.build]
 
 
 def claim_at(settings: Settings, catalog: Catalog, cut: Cut) -> Claim:
     """A claim of any cut, for tests of what follows it."""
-    with store.hold(settings, "control") as lease:
-        numbers = [store.number(c.build) for c in store.claims(settings)]
+    with locks.hold(settings, "control") as lease:
+        numbers = [build_number(c.build) for c in read_claims(settings)]
         made = Claim(
-            build=store.build_name(max(numbers, default=0) + 1),
+            build=build_name(max(numbers, default=0) + 1),
             run=None,
             epoch=-1,
             cut=cut,
@@ -185,7 +186,7 @@ def claim_at(settings: Settings, catalog: Catalog, cut: Cut) -> Claim:
             views={name: catalog.digest(name) for name in catalog.views},
             decoders={name: catalog.decoder(name) for name in catalog.topics},
         )
-        store.add_claim(settings, lease, made)
+        add_claim(settings, lease, made)
     return made
 
 

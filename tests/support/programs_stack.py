@@ -12,7 +12,8 @@ from core.identifiers import Name, joined, quoted
 from core.sample_data.records import Made, records
 from core.sample_data.trades import Trades, trades
 from core.view import View
-from infra.control import run_roles, runs, store
+from infra.control import run_roles, runs
+from infra.control.claims import read_claims
 from infra.kafka import kafka_admin
 from infra.kafka.input_files import Record as Sent
 from infra.kafka.producer import produce
@@ -96,11 +97,11 @@ class Shop:
 
     def below(self) -> list[program_oracle.Event]:
         """The events below the cut of the newest build."""
-        return events(self.log.below(ends(store.claims(self.settings)[-1].cut)))
+        return events(self.log.below(ends(read_claims(self.settings)[-1].cut)))
 
     def check_build(self) -> None:
         """The tables of the newest build hold what the oracle makes of the log below its cut."""
-        claim, below = store.claims(self.settings)[-1], self.below()
+        claim, below = read_claims(self.settings)[-1], self.below()
         for name in map(Name, (*program_oracle.ROLLUPS, *program_oracle.KEYED)):
             table = quoted("lake", "batch", joined(name, claim.build))
             same(f"batch.{name}", self.rows(table, self.catalog.view(name)), in_order(program_oracle.rows(name, below)))

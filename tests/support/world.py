@@ -20,8 +20,7 @@ from core.errors import LkError
 from core.identifiers import Name
 from flows import speed
 from infra.control import run_roles, runs
-from infra.control import store as control_tables
-from infra.control.store import Publication
+from infra.control.publications import Publication, read_publications
 from infra.definitions import definition_files
 from infra.faults import MARKER, VARIABLE
 from infra.kafka import kafka_admin
@@ -76,7 +75,7 @@ class World:
     @property
     def publication(self) -> Publication:
         """The newest publication that is done."""
-        return [p for p in control_tables.publications(self.settings) if p.state == "done"][-1]
+        return [p for p in read_publications(self.settings) if p.state == "done"][-1]
 
     @property
     def epoch(self) -> int:

@@ -7,8 +7,8 @@ import signal
 
 from deltalake import write_deltalake
 
-from infra.control import store
-from infra.control.store import Publication
+from infra.control.builds import read_builds
+from infra.control.publications import Publication, read_publications
 from infra.lake import delta, table_paths
 from tests.support.airflow_runs import Cockpit
 from tests.support.load import mixed
@@ -25,7 +25,7 @@ KILLS = {
 
 
 def done(world: World) -> list[Publication]:
-    return [one for one in store.publications(world.settings) if one.state == "done"]
+    return [one for one in read_publications(world.settings) if one.state == "done"]
 
 
 def test_a_scheduled_batch_killed_in_every_task_publishes_once_and_exactly(cockpit: Cockpit, world: World) -> None:
@@ -78,7 +78,7 @@ def test_what_the_gate_refuses_leaves_readers_alone(cockpit: Cockpit, world: Wor
     run = cockpit.api.trigger("lambda_batch")
     cockpit.api.unpause("lambda_batch")
     group = cockpit.paused("batch.7_after_built")
-    built = store.builds(world.settings)[-1]
+    built = read_builds(world.settings)[-1]
     path = table_paths.batch(world.settings, built.view, built.build)
     write_deltalake(path, delta.read(path).slice(0, 1), mode="append")
     os.killpg(group, signal.SIGCONT)

@@ -8,7 +8,9 @@ import signal
 import psutil
 
 from core.identifiers import Name
-from infra.control import run_roles, runs, store
+from infra.control import run_roles, runs
+from infra.control.claims import read_claims
+from infra.control.publications import read_publications
 from speed.process import background
 from tests.support.airflow_runs import Cockpit, members
 from tests.support.load import mixed
@@ -51,7 +53,7 @@ def test_a_reprocess_killed_in_every_task_is_served_once_after_a_person_said_so(
     states = cockpit.over(KAPPA, run)
     assert (states[""], states["switch"], states["give_up"]) == ("success", "success", "skipped")
     assert cockpit.tries(KAPPA, run)["switch"] == 3
-    assert [one.why for one in store.publications(world.settings)].count(f"{KAPPA} {run}") == 1
+    assert [one.why for one in read_publications(world.settings)].count(f"{KAPPA} {run}") == 1
     assert {(pin.mode, pin.run) for pin in world.publication.pins.values()} == {("kappa", "again")}
     events = [one for one in cockpit.api.events() if one["extra"]["publication"] == world.publication.seq]
     assert len(events) == len(world.catalog.views)
@@ -60,14 +62,14 @@ def test_a_reprocess_killed_in_every_task_is_served_once_after_a_person_said_so(
 
 
 def test_while_kappa_serves_a_batch_is_a_skip(cockpit: Cockpit, world: World) -> None:
-    claims = store.claims(world.settings)
+    claims = read_claims(world.settings)
     run = cockpit.api.trigger("lambda_batch")
     cockpit.api.unpause("lambda_batch")
     states = cockpit.over("lambda_batch", run)
     cockpit.api.unpause("lambda_batch", paused=True)
     assert set(states.values()) == {"success", "skipped"}
     assert states["publish"] == "skipped"
-    assert store.claims(world.settings) == claims
+    assert read_claims(world.settings) == claims
 
 
 def test_a_first_try_that_wakes_after_its_retry_has_rolled_back_changes_nothing(cockpit: Cockpit, world: World) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import psutil
 
-from infra.control import store
+from infra.control import locks
+from infra.control.publications import read_publications
 from tests.support.airflow_runs import Cockpit
 from tests.support.world import World
 
 
 def test_each_exit_code_does_what_it_should(cockpit: Cockpit, world: World) -> None:
-    with store.hold(world.settings, "control"):
+    with locks.hold(world.settings, "control"):
         run = cockpit.api.trigger("codes")
         cockpit.task_is("codes", run, "try_again", "up_for_retry")
     states = cockpit.over("codes", run)
@@ -30,7 +31,7 @@ def test_each_exit_code_does_what_it_should(cockpit: Cockpit, world: World) -> N
     assert "where: control.claims" in refused
     assert "No such option" in cockpit.api.log("codes", run, "usage")
     assert "ended with 75: " in cockpit.api.log("codes", run, "try_again")
-    assert cockpit.api.returned("codes", run, "done") == len(store.publications(world.settings))
+    assert cockpit.api.returned("codes", run, "done") == len(read_publications(world.settings))
 
 
 def test_a_verb_that_takes_too_long_ends_with_its_task(cockpit: Cockpit, world: World) -> None:

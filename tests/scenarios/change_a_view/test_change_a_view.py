@@ -10,7 +10,8 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from infra.control import run_roles, runs, store
+from infra.control import run_roles, runs
+from infra.control.builds import read_builds
 from infra.project_files import ROOT
 from tests.support.command import Done
 from tests.support.two_topic_shop import Shop, opened
@@ -44,12 +45,12 @@ def test_a_changed_view_is_refused_and_lambda_serves_it(shop: Shop) -> None:
         assert (said.code, "`lk speed start --new`" in said.out, "`lk switch kappa`" in said.out) == (code, True, True)
     assert shop.here("switch", "lambda").err.count("view orders_by_customer") == 1
     assert (shop.shown(), shop.pinned()) == (before, pinned)
-    built = store.builds(shop.settings)
+    built = read_builds(shop.settings)
     shop.order(50)
     follow(shop, "Way 1: Lambda")
     assert shop.pinned().build not in (None, pinned.build)
     assert shop.pinned().run not in (None, pinned.run)
-    assert store.builds(shop.settings) == built
+    assert read_builds(shop.settings) == built
     shop.check()
 
 

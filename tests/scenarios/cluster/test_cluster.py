@@ -148,7 +148,7 @@ def test_a_replay_on_two_workers_is_proven_equal_and_served(cluster: Cluster) ->
     done = world.lk("switch", "kappa", "--json").ok().json
     run = runs.runs(world.settings)[-1].id
     assert (done["run"], run) == (str(run), world.run)
-    found = comparisons.newest(world.settings, run)
+    found = comparisons.latest_by_view(world.settings, run)
     assert sorted((one.view, one.equal) for one in found.values()) == [(v, True) for v in sorted(world.catalog.views)]
     world.settle_all()
     world.check()

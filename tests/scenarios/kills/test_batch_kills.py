@@ -6,8 +6,8 @@ import signal
 
 from pyspark.sql import SparkSession
 
-from infra.control import store
-from infra.control.store import Publication
+from infra.control.claims import read_claims
+from infra.control.publications import Publication, read_publications
 from tests.support.load import mixed
 from tests.support.world import World
 
@@ -34,7 +34,7 @@ PUBLISHING = (
 
 
 def done(world: World) -> list[Publication]:
-    return [p for p in store.publications(world.settings) if p.state == "done"]
+    return [p for p in read_publications(world.settings) if p.state == "done"]
 
 
 def killed(world: World, verb: str, fault: str) -> None:
@@ -53,12 +53,12 @@ def test_a_batch_killed_at_every_step_is_finished_by_the_next_one(world: World) 
     for fault in COMPUTING:
         killed(world, "batch", fault)
         assert world.pieces.served() == served, f"{fault} changed what is served"
-    claims = store.claims(world.settings)
+    claims = read_claims(world.settings)
     world.send(mixed(seed=41, count=40))
     world.settle()
     world.here("build", "--json").ok()
     world.here("gate", "--json").ok()
-    assert store.claims(world.settings) == claims
+    assert read_claims(world.settings) == claims
     for fault in PUBLISHING:
         killed(world, "publish", fault)
         world.check(healthy=False)

@@ -7,7 +7,7 @@ import signal
 
 from pyspark.sql import SparkSession
 
-from infra.control import store
+from infra.control.publications import read_publications
 from infra.lake import leases
 from tests.support.load import mixed
 from tests.support.waiting import eventually
@@ -49,7 +49,7 @@ def test_processes_that_wake_after_their_successors_change_nothing(world: World,
         assert world.here("publish", "--json").ok().json["pins"]["trade_stats"]["build"] == newer
         world.check()
         served, tables = world.pieces.served(), world.versions("archive", "batch")
-        history = store.publications(world.settings)
+        history = read_publications(world.settings)
 
         for one in (publish, batch):
             one.signal(signal.SIGCONT)
@@ -61,7 +61,7 @@ def test_processes_that_wake_after_their_successors_change_nothing(world: World,
         assert "lease lost" in world.here("logs", f"speed-{world.run}").ok().out
 
         assert world.pieces.served() == served
-        assert store.publications(world.settings) == history
+        assert read_publications(world.settings) == history
         assert world.versions("archive", "batch") == tables
         for point in ("batch.3_in_land", "serving.2_between_views", "speed.3_before_view"):
             assert world.take_proof(point).startswith("pause ")

@@ -9,7 +9,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions
 from pyspark.sql import SparkSession
 
-from infra.control import store
+from infra.control.publications import read_publications
 from infra.local import processes, stack
 from infra.trino import metastore
 from tests.support.load import mixed
@@ -54,12 +54,12 @@ def test_trino_killed_in_the_middle_of_a_publish_serves_one_build_or_the_other(
     ended = publishing.done()
     assert (ended.code, "Trino does not answer" in ended.json["error"]) == (75, True), ended.said
     assert "Traceback" not in ended.err
-    assert store.publications(world.settings)[-1].state == "intent"
+    assert read_publications(world.settings)[-1].state == "intent"
     stack.up(world.settings)
     world.check(healthy=False)
     assert {one.build for one in world.pieces.served().values()} != {build}
     world.here("up", "--json").ok()
-    assert store.publications(world.settings)[-1].state == "done"
+    assert read_publications(world.settings)[-1].state == "done"
     assert {one.build for one in world.pieces.served().values()} == {build}
     world.check()
 
@@ -67,14 +67,14 @@ def test_trino_killed_in_the_middle_of_a_publish_serves_one_build_or_the_other(
 def test_a_view_whose_stored_text_is_broken_is_made_again_by_up(world: World) -> None:
     world.running()
     world.settle()
-    seq = store.publications(world.settings)[-1].seq
+    seq = read_publications(world.settings)[-1].seq
     stored = sorted((world.settings.data / "lake" / metastore.METASTORE / "pinned").glob("*/.trinoSchema"))
     assert len(stored) == len(world.catalog.views)
     stored[0].write_bytes(stored[0].read_bytes()[:20])
     said = world.here("status", "--json")
     assert said.code == 1, said.said
     world.here("up", "--json").ok()
-    assert store.publications(world.settings)[-1].seq == seq
+    assert read_publications(world.settings)[-1].seq == seq
     world.check()
 
 

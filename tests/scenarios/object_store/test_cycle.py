@@ -11,7 +11,7 @@ from batch.build import build
 from batch.claim import claim
 from batch.land import land
 from infra.control import run_roles
-from infra.control import store as control
+from infra.control.claims import claim_of
 from infra.lake import files, table_paths
 from tests.conftest import fresh_settings
 from tests.support import assertions
@@ -60,7 +60,7 @@ def test_back_in_lambda_the_build_is_what_a_local_lake_gives(world: World, spark
     local = Pieces(settings, world.catalog)
     for name, pin in world.publication.pins.items():
         assert pin.build
-        assert control.claim_of(world.settings, pin.build).cut == claimed.cut
+        assert claim_of(world.settings, pin.build).cut == claimed.cut
         view = world.catalog.view(name)
         assertions.same(str(name), world.pieces.batch(view, pin.build), local.batch(view, claimed.build))
 

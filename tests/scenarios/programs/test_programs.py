@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 
 from core.identifiers import Name
 from flows import speed
-from infra.control import store
+from infra.control.publications import read_publications
 from infra.definitions import definition_files
 from infra.kafka import kafka_admin
 from infra.local import stack
@@ -163,7 +163,7 @@ def test_presentation_of_the_programs(shop: Shop) -> None:
 
 
 def test_time_of_processing_is_not_switched(shop: Shop) -> None:
-    pins = store.publications(shop.settings)[-1].pins
+    pins = read_publications(shop.settings)[-1].pins
     assert pins[Name(NEVER_AGAIN)].mode == "speed"
     assert {pin.mode for view, pin in pins.items() if view != NEVER_AGAIN} == {"kappa"}
     (total,) = metastore.query(shop.settings, f"SELECT sum(reports) FROM lake.serving.{NEVER_AGAIN}").rows[0]
@@ -172,12 +172,12 @@ def test_time_of_processing_is_not_switched(shop: Shop) -> None:
 
 def test_back_in_lambda_what_no_replay_gives_is_still_served(shop: Shop) -> None:
     """Its run is not retired before that, and is named with the view that it serves."""
-    before = store.publications(shop.settings)[-1].pins[Name(NEVER_AGAIN)]
+    before = read_publications(shop.settings)[-1].pins[Name(NEVER_AGAIN)]
     assert before.run
     refused = shop.here("retire", before.run, "--final", "--json")
     assert (refused.code, NEVER_AGAIN in refused.json["error"]) == (1, True), refused.said
     shop.here("switch", "lambda", "--json").ok()
-    pins = dict(store.publications(shop.settings)[-1].pins)
+    pins = dict(read_publications(shop.settings)[-1].pins)
     assert pins.pop(Name(NEVER_AGAIN)) == before
     assert {pin.mode for pin in pins.values()} == {"lambda"}
     shop.send(100)

@@ -141,6 +141,6 @@ def test_the_head_is_replayed_from_the_archive_and_every_report_says_so(short: W
 
 
 def compared(world: World) -> list[comparisons.Comparison]:
-    found = list(comparisons.newest(world.settings, runs.runs(world.settings)[-1].id).values())
+    found = list(comparisons.latest_by_view(world.settings, runs.runs(world.settings)[-1].id).values())
     assert len(found) == len(world.catalog.views)
     return found

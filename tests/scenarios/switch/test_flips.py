@@ -6,7 +6,8 @@ import itertools
 import threading
 
 from core.identifiers import Name
-from infra.control import run_roles, store
+from infra.control import run_roles
+from infra.control.publications import read_publications
 from tests.support.concurrent_readers import check, reading
 from tests.support.kafka_log import send
 from tests.support.load import mixed
@@ -33,7 +34,7 @@ class Load(threading.Thread):
 
 def test_ten_switches_under_load_show_no_error_and_no_mix(world: World) -> None:
     world.running()
-    load, before = Load(world), len(store.publications(world.settings))
+    load, before = Load(world), len(read_publications(world.settings))
     with reading(world.settings, count=1, pause=1.0) as steady:
         load.start()
         world.here("switch", "kappa", "--json").ok()
@@ -51,7 +52,7 @@ def test_ten_switches_under_load_show_no_error_and_no_mix(world: World) -> None:
             world.here("rollback", "--json").ok()
         load.stopping.set()
         load.join()
-    done = [p.kind for p in store.publications(world.settings)[before:] if p.state == "done"]
+    done = [p.kind for p in read_publications(world.settings)[before:] if p.state == "done"]
     assert [kind for kind in done if kind != "run"] == [
         "kappa",
         *["rollback"] * rollbacks,

@@ -7,7 +7,8 @@ import json
 import pytest
 
 from core.identifiers import Name
-from infra.control import run_roles, runs, store
+from infra.control import run_roles, runs
+from infra.control.claims import read_claims
 from infra.lake import files, table_paths
 from tests.support.load import mixed
 from tests.support.world import World
@@ -53,11 +54,11 @@ def test_only_these_views_are_switched_and_the_others_are_published_as_before(wo
     world.settle_all()
     world.check()
     assert [one["equal"] for one in world.here("drift", "--json").ok().json] == [True] * 4
-    claims = store.claims(world.settings)
+    claims = read_claims(world.settings)
     refused = world.here("switch", "lambda", "--json")
     assert (refused.code, "only some views are in Kappa" in refused.json["error"]) == (1, True)
     assert "lk speed start --new" in refused.json["fix"]
-    assert store.claims(world.settings) == claims
+    assert read_claims(world.settings) == claims
     world.here("speed", "start", "--new", "--json").ok()
     assert set(modes(world).values()) == {"lambda"}
     assert len({pin.run for pin in world.publication.pins.values()}) == 1

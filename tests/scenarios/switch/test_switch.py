@@ -14,7 +14,8 @@ from deltalake import write_deltalake
 
 from core.errors import Refused
 from core.identifiers import Name
-from infra.control import comparisons, run_roles, runs, store
+from infra.control import comparisons, locks, run_roles, runs
+from infra.control.builds import add_built, read_builds
 from infra.kafka import kafka_admin
 from infra.lake import delta, files, table_paths
 from infra.trino import metastore
@@ -41,7 +42,7 @@ def test_a_replayed_run_is_proven_equal_and_then_served(world: World) -> None:
     assert [one["equal"] for one in done["comparisons"]] == [True] * len(world.catalog.views)
     assert modes(world) == {("kappa", run.id)}
     assert kafka_admin.committed(world.settings, run.id, run.topics) == kafka_admin.ends(world.settings, run.topics)
-    assert sorted(comparisons.newest(world.settings, run.id)) == sorted(world.catalog.views)
+    assert sorted(comparisons.latest_by_view(world.settings, run.id)) == sorted(world.catalog.views)
     world.settle()
     world.check()
 
@@ -49,16 +50,16 @@ def test_a_replayed_run_is_proven_equal_and_then_served(world: World) -> None:
 def test_what_a_run_was_compared_with_must_have_passed_its_gate(world: World) -> None:
     kappa = run_roles.current(world.settings)
     assert kappa
-    build = comparisons.newest(world.settings, kappa)[VIEW].build
-    (passed,) = [one for one in store.builds(world.settings) if (one.build, one.view) == (build, VIEW)]
+    build = comparisons.latest_by_view(world.settings, kappa)[VIEW].build
+    (passed,) = [one for one in read_builds(world.settings) if (one.build, one.view) == (build, VIEW)]
     assert passed.passed
     for verdict in (None, False):
-        with store.hold(world.settings, "batch") as lease:
-            store.add_built(world.settings, lease, replace(passed, passed=verdict, at=datetime.now(UTC)))
+        with locks.hold(world.settings, "batch") as lease:
+            add_built(world.settings, lease, replace(passed, passed=verdict, at=datetime.now(UTC)))
         with pytest.raises(Refused, match="that was compared have not passed the gate: trades_by_day"):
             switch.to_kappa(world.settings, world.catalog, kappa, why="test")
-    with store.hold(world.settings, "batch") as lease:
-        store.add_built(world.settings, lease, replace(passed, at=datetime.now(UTC)))
+    with locks.hold(world.settings, "batch") as lease:
+        add_built(world.settings, lease, replace(passed, at=datetime.now(UTC)))
     assert switch.to_kappa(world.settings, world.catalog, kappa, why="test") == world.publication
 
 
@@ -123,7 +124,7 @@ def test_a_planted_difference_is_found_named_and_refused(world: World) -> None:
     assert "trades_by_day" in said.json["error"]
     assert "cells differ" in said.json["error"]
     assert world.pieces.served() == served
-    found = comparisons.newest(world.settings, run)
+    found = comparisons.latest_by_view(world.settings, run)
     assert sorted((one.view, one.equal) for one in found.values()) == [
         ("trade_stats", True),
         ("trades_by_day", False),

@@ -49,7 +49,7 @@ def test_a_switch_killed_at_every_step_is_finished_by_the_same_command(world: Wo
         killed(world, fault)
         assert world.pieces.served() == served, f"{fault} changed what is served"
         assert run_roles.roles(world.settings)[replay.id] == "replay"
-    assert {one.equal for one in comparisons.newest(world.settings, replay.id).values()} == {True}
+    assert {one.equal for one in comparisons.latest_by_view(world.settings, replay.id).values()} == {True}
     for fault in PROMOTING:
         killed(world, fault)
         world.settle_all()

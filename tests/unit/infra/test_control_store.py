@@ -12,9 +12,11 @@ from core.cut import Cut
 from core.errors import Refused
 from core.identifiers import Name
 from core.range_rebuild import Rebuild
-from infra.control import redrives, store
+from infra.control import claims, locks, redrives
+from infra.control.builds import Built, add_built, read_builds
+from infra.control.claims import Claim, add_claim, claim_of, read_claims
+from infra.control.publications import Pin, Publication, add_publication, read_publications
 from infra.control.redrives import Redrive
-from infra.control.store import Built, Claim, Pin, Publication
 from infra.lake import delta
 from infra.settings import Settings
 from infra.trino.served_views import pins
@@ -35,59 +37,59 @@ def settings(tmp_path: Path) -> Settings:
 
 def test_claims_come_back_and_are_found_by_build(settings: Settings) -> None:
     without_run = replace(CLAIM, build=Name("b000002"), run=None, epoch=-1)
-    with store.hold(settings, "control") as lease:
-        store.add_claim(settings, lease, without_run)
-        store.add_claim(settings, lease, CLAIM)
-    assert store.claims(settings) == [CLAIM, without_run]
-    assert store.claim_of(settings, Name("b000002")) == without_run
+    with locks.hold(settings, "control") as lease:
+        add_claim(settings, lease, without_run)
+        add_claim(settings, lease, CLAIM)
+    assert read_claims(settings) == [CLAIM, without_run]
+    assert claim_of(settings, Name("b000002")) == without_run
     with pytest.raises(Refused, match="no build b000009"):
-        store.claim_of(settings, Name("b000009"))
+        claim_of(settings, Name("b000009"))
 
 
 def test_a_claim_of_a_range_comes_back_also_from_the_table_of_an_older_lake(settings: Settings) -> None:
-    older = pa.schema([field for field in store.CLAIMS if field.name != "rebuild"])
-    delta.create(store.table_path(settings, "claims"), older)
+    older = pa.schema([field for field in claims.TABLE.schema if field.name != "rebuild"])
+    delta.create(claims.TABLE.path(settings), older)
     rebuild = Rebuild(AT.replace(microsecond=0), AT, {VIEW: Name("b000001")})
     second = replace(CLAIM, build=Name("b000002"), rebuild=rebuild)
     row = {"build": "b000001", "run": RUN, "epoch": 4, "cut": str(CUT), "at": AT, "who": "me"}
     row |= {"views": '{"v": "d123"}', "decoders": '{"trades": "d123"}'}
-    write_deltalake(store.table_path(settings, "claims"), pa.Table.from_pylist([row], older), mode="append")
-    assert store.claims(settings) == [CLAIM]
-    with store.hold(settings, "control") as lease:
-        store.add_claim(settings, lease, second)
-    assert store.claims(settings) == [CLAIM, second]
+    write_deltalake(claims.TABLE.path(settings), pa.Table.from_pylist([row], older), mode="append")
+    assert read_claims(settings) == [CLAIM]
+    with locks.hold(settings, "control") as lease:
+        add_claim(settings, lease, second)
+    assert read_claims(settings) == [CLAIM, second]
 
 
 def test_the_newest_state_of_a_redrive_counts(settings: Settings) -> None:
     intent = Redrive(1, "intent", CUT, {"trades/0/1": "f1", "trades/0/2": "f2"}, AT, "me")
-    with store.hold(settings, "redrives") as lease:
-        redrives.add(settings, lease, intent)
-        assert (redrives.redrives(settings), redrives.done(settings)) == ([intent], {})
+    with locks.hold(settings, "redrives") as lease:
+        redrives.add_redrive(settings, lease, intent)
+        assert (redrives.read_redrives(settings), redrives.done(settings)) == ([intent], {})
         done = replace(intent, state="done", origins={"trades/0/2": "f2"})
-        redrives.add(settings, lease, done)
-    assert (redrives.redrives(settings), redrives.done(settings)) == ([done], {"trades/0/2": "f2"})
+        redrives.add_redrive(settings, lease, done)
+    assert (redrives.read_redrives(settings), redrives.done(settings)) == ([done], {"trades/0/2": "f2"})
     assert done.topics == (Name("trades"),)
 
 
 def test_a_build_that_passes_later_counts(settings: Settings) -> None:
     later = replace(BUILT, passed=True, at=AT.replace(hour=4))
-    with store.hold(settings, "batch") as lease:
-        store.add_built(settings, lease, BUILT)
-        store.add_built(settings, lease, later)
-    assert store.builds(settings) == [later]
+    with locks.hold(settings, "batch") as lease:
+        add_built(settings, lease, BUILT)
+        add_built(settings, lease, later)
+    assert read_builds(settings) == [later]
 
 
 def test_the_newest_state_of_a_publication_counts(settings: Settings) -> None:
     done = replace(PUBLICATION, state="done", at=AT.replace(hour=4))
-    with store.hold(settings, "control") as lease:
-        store.add_publication(settings, lease, PUBLICATION)
-        assert store.publications(settings) == [PUBLICATION]
-        store.add_publication(settings, lease, done)
-    assert store.publications(settings) == [done]
+    with locks.hold(settings, "control") as lease:
+        add_publication(settings, lease, PUBLICATION)
+        assert read_publications(settings) == [PUBLICATION]
+        add_publication(settings, lease, done)
+    assert read_publications(settings) == [done]
 
 
 def test_an_empty_lake_has_none_of_them(settings: Settings) -> None:
-    assert (store.claims(settings), store.builds(settings), store.publications(settings)) == ([], [], [])
+    assert (read_claims(settings), read_builds(settings), read_publications(settings)) == ([], [], [])
 
 
 def test_pins_are_read_from_the_text_that_trino_stores() -> None:

@@ -1,0 +1,85 @@
+"""Table control.claims: cuts that builds are to be complete up to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import pyarrow as pa
+
+from core.cut import Cut
+from core.errors import Refused
+from core.identifiers import Name
+from core.range_rebuild import Rebuild
+from infra.control.builds import build_number
+from infra.control.store import TEXT, TIME, ControlTable, as_row, optional_name
+from infra.lake.leases import Lease
+from infra.settings import Settings
+
+TABLE = ControlTable(
+    "claims",
+    pa.schema(
+        {"build": TEXT, "run": TEXT, "epoch": pa.int64(), "cut": TEXT, "at": TIME, "who": TEXT}
+        | {"views": TEXT, "decoders": TEXT, "rebuild": TEXT}
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A cut that a build is to be complete up to, written before landing; ``run`` and ``epoch`` pair with it.
+
+    Without a run, ``epoch`` is -1 and the cut is where the log ended. ``views`` and ``decoders`` are name -> digest.
+    A ``rebuild`` copies all but a range of windows.
+    """
+
+    build: Name
+    run: Name | None
+    epoch: int
+    cut: Cut
+    at: datetime
+    who: str
+    views: Mapping[Name, Name]
+    decoders: Mapping[Name, Name]
+    rebuild: Rebuild | None = None
+
+
+def read_claims(settings: Settings) -> list[Claim]:
+    """Every claim, oldest first."""
+    return sorted(map(_claim, TABLE.read(settings)), key=lambda claim: build_number(claim.build))
+
+
+def claim_of(settings: Settings, build: Name) -> Claim:
+    """The claim of a build. Raises Refused when there is none."""
+    for claim in read_claims(settings):
+        if claim.build == build:
+            return claim
+    raise Refused(f"there is no build {build}", where="control.claims", fix="run `lk batch`")
+
+
+def add_claim(settings: Settings, lease: Lease, claim: Claim) -> None:
+    """Writes a claim, under the lease "control"."""
+    texts = {"views": json.dumps(claim.views), "decoders": json.dumps(claim.decoders)}
+    row = as_row(claim, **texts, rebuild=claim.rebuild.text if claim.rebuild else None)
+    TABLE.append(settings, lease, row)
+
+
+def _claim(row: Mapping[str, Any]) -> Claim:
+    return Claim(
+        build=Name(row["build"]),
+        run=optional_name(row["run"]),
+        epoch=row["epoch"],
+        cut=Cut.parse(row["cut"]),
+        at=row["at"],
+        who=row["who"],
+        views=_digests(row["views"]),
+        decoders=_digests(row["decoders"]),
+        rebuild=Rebuild.parse(text) if (text := row.get("rebuild")) else None,  # an older lake has no such column
+    )
+
+
+def _digests(text: str) -> dict[Name, Name]:
+    return {Name(key): Name(value) for key, value in json.loads(text).items()}
