@@ -9,15 +9,15 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from batch.counts import Count, Counted, added_up, archives, count
+from batch.counts import BuildCounts, TopicCounts, archives, count_topic, counts_of_view
 from batch.range_rebuild import base_rows, prove
 from core.catalog import Catalog
-from core.compute.keyed import answer, source_rows
+from core.compute.keyed_rows import result_rows, source_rows
 from core.compute.range_rows import rebuilt
 from core.compute.rollup import combine, partial
 from core.cut import Cut
 from core.identifiers import Name
-from core.validation.definition_change import changed, refusal
+from core.validation.definition_change import changed_definitions, definition_refusal
 from core.view import Keyed, Rollup, View
 from infra import faults
 from infra.control import locks
@@ -88,9 +88,9 @@ def build(
 
 def check_definitions(catalog: Catalog, claim: Claim) -> None:
     """Raises Refused when the views are defined otherwise now than when the build was claimed."""
-    others = changed(catalog, claim.views)
+    others = changed_definitions(catalog, claim.views)
     if others:
-        raise refusal(others, "the build was claimed", where=f"build {claim.build}")
+        raise definition_refusal(others, "the build was claimed", where=f"build {claim.build}")
 
 
 def _plan(work: _Work, view: View, incremental: bool) -> _Plan:
@@ -121,19 +121,19 @@ def _plan(work: _Work, view: View, incremental: bool) -> _Plan:
     return _Plan(view, "incremental", base.cut, base, f"added to {base.build}")
 
 
-def _counts(work: _Work, plans: Sequence[_Plan]) -> dict[Cut, dict[Name, Count]]:
+def _counts(work: _Work, plans: Sequence[_Plan]) -> dict[Cut, dict[Name, TopicCounts]]:
     """One counting pass per start and topic, for all views together."""
-    counts: dict[Cut, dict[Name, Count]] = {}
+    counts: dict[Cut, dict[Name, TopicCounts]] = {}
     for start in {plan.start for plan in plans}:
         counts[start] = {}
         for topic, archive in work.archives.items():
             views = [p.view for p in plans if p.start == start and topic in p.view.sources]
             if views:
-                counts[start][topic] = count(work.spark, archive, views, work.claim.cut, start)
+                counts[start][topic] = count_topic(work.spark, archive, views, work.claim.cut, start)
     return counts
 
 
-def _build(work: _Work, plan: _Plan, counts: Mapping[Name, Count]) -> Built:
+def _build(work: _Work, plan: _Plan, counts: Mapping[Name, TopicCounts]) -> Built:
     began, name = time.monotonic(), Name(plan.view.name)
     path = table_paths.batch(work.settings, name, work.claim.build)
     work.lease.check()
@@ -144,7 +144,7 @@ def _build(work: _Work, plan: _Plan, counts: Mapping[Name, Count]) -> Built:
     plan = _proved(work, plan, path)
     mine = [counts[Name(source)] for source in plan.view.sources]
     used = _used(work, plan.view) if isinstance(plan.view, Keyed) else None
-    counted = added_up(name, mine, used, plan.base.checks if plan.base else None, plan.note)
+    counted = counts_of_view(name, mine, used, plan.base.checks if plan.base else None, plan.note)
     built = _row(work, plan, path, rows, counted, time.monotonic() - began)
     add_built(work.settings, work.lease, built)
     faults.reach("batch.7_after_built")
@@ -153,7 +153,7 @@ def _build(work: _Work, plan: _Plan, counts: Mapping[Name, Count]) -> Built:
 
 def _rows(work: _Work, plan: _Plan) -> DataFrame:
     if isinstance(plan.view, Keyed):
-        return answer(plan.view, _sources(work, plan.view))
+        return result_rows(plan.view, _sources(work, plan.view))
     if work.claim.rebuild is not None:
         base = base_rows(work.spark, work.settings, plan.view, work.claim.rebuild)
         events = [_events(work, source, Cut()) for source in plan.view.sources]
@@ -166,7 +166,7 @@ def _proved(work: _Work, plan: _Plan, path: str) -> _Plan:
     if work.claim.rebuild is None or not isinstance(plan.view, Rollup):
         return plan
     base = base_rows(work.spark, work.settings, plan.view, work.claim.rebuild)
-    return replace(plan, note=prove(plan.view, work.claim.rebuild, base, parquet_scan.table(work.spark, path)))
+    return replace(plan, note=prove(plan.view, work.claim.rebuild, base, parquet_scan.read_table(work.spark, path)))
 
 
 def _sources(work: _Work, view: Keyed) -> dict[str, DataFrame]:
@@ -184,7 +184,7 @@ def _added_up(work: _Work, plan: _Plan, view: Rollup) -> DataFrame:
     parts = [partial(view, _events(work, source, plan.start)) for source in view.sources]
     if plan.base:
         base = table_paths.batch(work.settings, plan.base.view, plan.base.build)
-        parts.append(parquet_scan.table(work.spark, base))
+        parts.append(parquet_scan.read_table(work.spark, base))
     if len(parts) == 1:
         return parts[0]
     columns = [column.name for column in view.stored_columns]
@@ -208,7 +208,7 @@ def _write(view: View, rows: DataFrame, path: str) -> int:
     return delta.rows(path)
 
 
-def _row(work: _Work, plan: _Plan, path: str, rows: int, counted: Counted, seconds: float) -> Built:
+def _row(work: _Work, plan: _Plan, path: str, rows: int, counted: BuildCounts, seconds: float) -> Built:
     name = Name(plan.view.name)
     return Built(
         build=work.claim.build,

@@ -93,13 +93,13 @@ def _served(settings: Settings, catalog: Catalog) -> list[served_views.Served]:
 def _pair(settings: Settings, catalog: Catalog, run: Name | None) -> _Pair:
     """A cut and the epoch that ends there; topics that the run does not read are cut where the log ends."""
     if run is None:
-        return _Pair(None, -1, kafka_admin.ends(settings, _topics(settings, catalog)))
+        return _Pair(None, -1, kafka_admin.end_offsets(settings, _topics(settings, catalog)))
     declared = runs.run(settings, run)
     _check_topics(settings, declared)
     last = runs.last_epoch(settings, run)
     cut, epoch = (last.end, last.number) if last else (declared.start, -1)
     others = [topic for topic in _topics(settings, catalog) if topic not in declared.topics]
-    beside = kafka_admin.ends(settings, others) if others else Cut()
+    beside = kafka_admin.end_offsets(settings, others) if others else Cut()
     return _Pair(run, epoch, Cut(tuple(sorted(cut.only(declared.topics).ends + beside.ends))))
 
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 from core.catalog import Catalog
-from core.compute.rollup import ledger
+from core.compute.rollup import record_counts
 from core.cut import Cut
 from core.decoding.decode import decoded_ddl
 from core.errors import Refused
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Count:
+class TopicCounts:
     """One topic's records between two cuts, counted; ``problems`` says where offsets disagree.
 
     ``partitions`` is ``topic/partition`` -> records, decoded, quarantined.
@@ -35,7 +35,7 @@ class Count:
 
 
 @dataclass(frozen=True)
-class Counted:
+class BuildCounts:
     """What a build of one view was counted to hold, as it is kept in control.builds.
 
     ``counted`` are the events that a keyed view was computed from; of a rollup the gate tells what its rows add up to.
@@ -50,10 +50,10 @@ class Counted:
     failures: tuple[str, ...] = ()
 
     @staticmethod
-    def parse(text: str) -> Counted:
+    def parse(text: str) -> BuildCounts:
         """From the JSON that ``str(counted)`` gives."""
         found = json.loads(text)
-        return Counted(**{**found, **{name: tuple(found[name]) for name in ("problems", "failures")}})
+        return BuildCounts(**{**found, **{name: tuple(found[name]) for name in ("problems", "failures")}})
 
     def __str__(self) -> str:
         return json.dumps(asdict(self), sort_keys=True)
@@ -85,9 +85,9 @@ def archives(settings: Settings, catalog: Catalog, claim: Claim, topics: Iterabl
     return found
 
 
-def count(spark: SparkSession, archive: Archive, views: Sequence[View], cut: Cut, start: Cut) -> Count:
+def count_topic(spark: SparkSession, archive: Archive, views: Sequence[View], cut: Cut, start: Cut) -> TopicCounts:
     """Counts one topic between two cuts, apart from any grouping, and compares with the offsets spanned."""
-    rows = ledger(views, below(spark, archive, cut, start)).collect()
+    rows = record_counts(views, below(spark, archive, cut, start)).collect()
     found = {
         f"{archive.topic}/{row['_partition']}": (row["records"], row["decoded"], row["quarantined"]) for row in rows
     }
@@ -98,13 +98,15 @@ def count(spark: SparkSession, archive: Archive, views: Sequence[View], cut: Cut
         if records != decoded + quarantined or records > span.size or (records < span.size and not archive.gaps):
             problems.append(f"{where}: {span.size} offsets, {decoded} decoded and {quarantined} quarantined records")
     counted = {Name(view.name): sum(row[f"rows_{view.name}"] for row in rows) for view in views}
-    return Count(found, counted, tuple(problems))
+    return TopicCounts(found, counted, tuple(problems))
 
 
-def added_up(view: Name, counts: Sequence[Count], used: int | None, base: str | None, note: str) -> Counted:
+def counts_of_view(
+    view: Name, counts: Sequence[TopicCounts], used: int | None, base: str | None, note: str
+) -> BuildCounts:
     """What all topics of a view were counted to give; ``base`` is what was kept of the build that this one adds to."""
-    before = Counted.parse(base) if base else Counted(None, 0, (), {})
-    return Counted(
+    before = BuildCounts.parse(base) if base else BuildCounts(None, 0, (), {})
+    return BuildCounts(
         counted=used,
         expected=before.expected + sum(count.rows[view] for count in counts),
         problems=tuple(problem for count in counts for problem in count.problems),

@@ -13,11 +13,20 @@ from typing import TYPE_CHECKING, Any
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as fn
 
-from batch.counts import Counted, archives
+from batch.counts import BuildCounts, archives
 from core.catalog import Catalog
 from core.decoding.decode import ERROR
 from core.errors import TryAgain
-from core.gate_checks import BROKEN, CONTROL_TOTAL, Answer, Ledger, Question, refusals, topic_suite, view_suite
+from core.gate_checks import (
+    BROKEN,
+    CONTROL_TOTAL,
+    BuildFacts,
+    CheckAnswer,
+    GateCheck,
+    refusals,
+    topic_suite,
+    view_suite,
+)
 from core.identifiers import Name
 from core.view import Rollup, View
 from infra import faults
@@ -36,7 +45,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from infra.lake.leases import Lease
-    from infra.quality.expectations import Suite
+    from infra.quality.expectations import SuiteRun
 
 _TOPIC = "topic:"
 _FIRST = 5  # rows that break a check are listed up to here; all are counted
@@ -46,8 +55,8 @@ _FIRST = 5  # rows that break a check are listed up to here; all are counted
 class _Asked:
     """A suite, what it gave, and how long that took."""
 
-    suite: Suite
-    answers: tuple[Answer, ...]
+    suite: SuiteRun
+    answers: tuple[CheckAnswer, ...]
     seconds: float
 
     @property
@@ -55,7 +64,7 @@ class _Asked:
         return refusals(self.suite.questions, self.answers)
 
 
-def judge(
+def evaluate(
     spark: SparkSession, settings: Settings, catalog: Catalog, claim: Claim, built: Sequence[Built], lease: Lease
 ) -> None:
     """Judges the views of a build that were not judged yet, and their topics.
@@ -65,13 +74,13 @@ def judge(
     from infra.quality import expectations
 
     paths: dict[str, str] = {one.view: table_paths.batch(settings, one.view, one.build) for one in built}
-    frames = {view: parquet_scan.table(spark, path) for view, path in paths.items()}
+    frames = {view: parquet_scan.read_table(spark, path) for view, path in paths.items()}
     waiting = [one for one in built if one.passed is None]
     suites = _topics(spark, settings, catalog, claim, waiting)
     for one in waiting:
         view = catalog.views[one.view]
         questions = view_suite(view, _ledger(settings, view, one, claim), claim.views)
-        suites.append(expectations.Suite(one.view, frames[one.view], questions))
+        suites.append(expectations.SuiteRun(one.view, frames[one.view], questions))
     asked = []
     with bar("judging", len(suites), "") as done, expectations.opened(frames, settings.log_dir / "gate.log") as context:
         for suite in suites:
@@ -92,23 +101,23 @@ def judge(
 
 def _topics(
     spark: SparkSession, settings: Settings, catalog: Catalog, claim: Claim, waiting: Sequence[Built]
-) -> list[Suite]:
+) -> list[SuiteRun]:
     """Each topic's archive up to the cut, as how many records have which text of broken rules."""
-    from infra.quality.expectations import Suite
+    from infra.quality.expectations import SuiteRun
 
     suites = []
     sources = catalog.sources(one.view for one in waiting)
     for name, archive in archives(settings, catalog, claim, sources).items():
         reader = next(one for one in waiting if name in catalog.views[one.view].sources)
-        records, _, quarantined = Counted.parse(reader.checks).records(name)
+        records, _, quarantined = BuildCounts.parse(reader.checks).records(name)
         frame = below(spark, archive, claim.cut).groupBy(ERROR).agg(fn.count(fn.lit(1)).alias(BROKEN))
-        suites.append(Suite(_TOPIC + name, frame, topic_suite(catalog.topic(name), records, quarantined)))
+        suites.append(SuiteRun(_TOPIC + name, frame, topic_suite(catalog.topic(name), records, quarantined)))
     return suites
 
 
-def _ledger(settings: Settings, view: View, built: Built, claim: Claim) -> Ledger:
-    counted = Counted.parse(built.checks)
-    return Ledger(
+def _ledger(settings: Settings, view: View, built: Built, claim: Claim) -> BuildFacts:
+    counted = BuildCounts.parse(built.checks)
+    return BuildFacts(
         written=built.rows,
         expected=counted.expected,
         used=counted.counted,
@@ -131,14 +140,14 @@ def _before(settings: Settings, view: View, built: Built) -> int | None:
     return same[-1] if same else None
 
 
-def _ask(context: Any, suite: Suite, build: Name) -> _Asked:
+def _ask(context: Any, suite: SuiteRun, build: Name) -> _Asked:
     from infra.quality.expectations import ask, first_line
 
     began = time.monotonic()
     try:
         answers = ask(suite, context, build)
     except Exception as e:  # whatever it is: what could not be asked did not pass
-        answers = [Answer(question.check, success=False, crash=first_line(e)) for question in suite.questions]
+        answers = [CheckAnswer(question.check, success=False, crash=first_line(e)) for question in suite.questions]
     return _Asked(suite, tuple(answers), time.monotonic() - began)
 
 
@@ -162,7 +171,7 @@ def _write_pages(context: Any, folder: Path, build: Name, asked: Sequence[_Asked
 
 def _rows(catalog: Catalog, claim: Claim, asked: _Asked, now: datetime) -> list[CheckResult]:
     answers = {answer.check: answer for answer in asked.answers}
-    missing = Answer("", success=False, crash="it gave no result")
+    missing = CheckAnswer("", success=False, crash="it gave no result")
     return [
         _row(catalog, claim, asked, question, answers.get(question.check, missing), now)
         for question in asked.suite.questions
@@ -170,7 +179,7 @@ def _rows(catalog: Catalog, claim: Claim, asked: _Asked, now: datetime) -> list[
 
 
 def _row(
-    catalog: Catalog, claim: Claim, asked: _Asked, question: Question, answer: Answer, now: datetime
+    catalog: Catalog, claim: Claim, asked: _Asked, question: GateCheck, answer: CheckAnswer, now: datetime
 ) -> CheckResult:
     counts = (question.broken or question.keys) and answer.found is not None
     return CheckResult(
@@ -190,7 +199,7 @@ def _row(
     )
 
 
-def _first(catalog: Catalog, suite: Suite, question: Question) -> list[Any]:
+def _first(catalog: Catalog, suite: SuiteRun, question: GateCheck) -> list[Any]:
     """The keys of some rows of a view that break a check; records that break a rule are in quarantine."""
     from infra.quality.expectations import repeated
 
@@ -213,7 +222,7 @@ def _verdict(view: View, built: Built, results: Mapping[str, _Asked], now: datet
         reasons += [f"topic {source}: {reason}" for reason in results[_TOPIC + source].refusals]
     answers = {answer.check: answer for answer in mine.answers}
     total = answers.get(CONTROL_TOTAL)
-    counted = Counted.parse(built.checks)
+    counted = BuildCounts.parse(built.checks)
     if total and total.found:
         counted = replace(counted, counted=int(total.found))
     return replace(

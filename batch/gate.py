@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from batch import evaluate
 from batch.build import check_definitions
-from batch.counts import Counted
-from batch.evaluate import judge
+from batch.counts import BuildCounts
 from core.catalog import Catalog
 from core.errors import Refused, TryAgain
 from core.identifiers import Name
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Gated:
+class GateResult:
     """What the gate found of a build; ``refused`` says why, view by view, and ``docs`` is the first of its pages."""
 
     build: Name
@@ -38,7 +38,7 @@ class Gated:
     seconds: float
 
 
-def gate(spark: SparkSession, settings: Settings, catalog: Catalog, claim: Claim) -> Gated:
+def gate(spark: SparkSession, settings: Settings, catalog: Catalog, claim: Claim) -> GateResult:
     """Judges every view of a claim's build that was not judged yet, and says what was found of all of them.
 
     Raises Refused when one was not built.
@@ -48,25 +48,27 @@ def gate(spark: SparkSession, settings: Settings, catalog: Catalog, claim: Claim
     with locks.hold(settings, "batch") as lease:
         built = _built(settings, claim)
         if any(one.passed is None for one in built):
-            judge(spark, settings, catalog, claim, built, lease)
+            evaluate.evaluate(spark, settings, catalog, claim, built, lease)
     _show(settings)
-    return replace(found(settings, claim), seconds=time.monotonic() - began)
+    return replace(result_of(settings, claim), seconds=time.monotonic() - began)
 
 
-def found(settings: Settings, claim: Claim) -> Gated:
+def result_of(settings: Settings, claim: Claim) -> GateResult:
     """What the gate found of a build so far. Raises Refused when a view was not built."""
     built = _built(settings, claim)
-    refused = {one.view: Counted.parse(one.checks).failures or ("not judged yet",) for one in built if not one.passed}
+    refused = {
+        one.view: BuildCounts.parse(one.checks).failures or ("not judged yet",) for one in built if not one.passed
+    }
     checks = tuple(check_results.of_build(settings, claim.build))
-    return Gated(claim.build, not refused, refused, checks, check_results.pages(settings, claim.build), 0.0)
+    return GateResult(claim.build, not refused, refused, checks, check_results.pages(settings, claim.build), 0.0)
 
 
-def judged(settings: Settings, claim: Claim) -> bool:
+def is_evaluated(settings: Settings, claim: Claim) -> bool:
     """Whether every view of a claim's build was judged."""
     return all(one.passed is not None for one in _built(settings, claim))
 
 
-def insist(gated: Gated) -> Gated:
+def require_passed(gated: GateResult) -> GateResult:
     """The same. Raises Refused, which names every critical check that failed, when it has not passed."""
     if not gated.passed:
         lines = [f"{view}: {reason}" for view, reasons in gated.refused.items() for reason in reasons]

@@ -26,7 +26,7 @@ from infra.control import locks
 from infra.kafka import kafka_admin
 from infra.kafka.spark_source import between
 from infra.lake import delta, table_paths
-from infra.lake.archive import GAPS, TOPIC_ID, Archive, below, generation, generations, look
+from infra.lake.archive import GAPS, TOPIC_ID, Archive, below, generation, generations, read_archive
 from infra.progress_bar import bar
 from infra.settings import Settings
 from infra.trino import metastore
@@ -136,7 +136,10 @@ def _lower(a: Cut, b: Cut) -> Cut:
 
 
 def _check_log(settings: Settings, archive: Archive, spans: Sequence[Span]) -> None:
-    begins, ends = kafka_admin.begins(settings, [archive.topic]), kafka_admin.ends(settings, [archive.topic])
+    begins, ends = (
+        kafka_admin.start_offsets(settings, [archive.topic]),
+        kafka_admin.end_offsets(settings, [archive.topic]),
+    )
     for span in spans:
         begin, end = begins.end(span.topic, span.partition), ends.end(span.topic, span.partition)
         if begin > span.start:
@@ -165,7 +168,7 @@ def _append(archive: Archive, rows: DataFrame, spans: Sequence[Span], lease: Lea
     except PySparkException as e:
         raise _failed(archive, e) from None
     try:
-        after = look(archive.topic, archive.decoder, archive.path)
+        after = read_archive(archive.topic, archive.decoder, archive.path)
     except Refused as e:
         delta.table(archive.path).restore(archive.version)
         raise Refused(

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions as fn
 
 from core.catalog import Catalog
-from core.compute.compare_rows import differences, different, first
+from core.compute.compare_rows import differences, different, first_differences
 from core.compute.range_rows import in_range, starts_around
 from core.errors import Refused
 from core.identifiers import Name
-from core.range_rebuild import Rebuild
-from core.validation.definition_change import refusal
+from core.range_rebuild import RangeRebuild
+from core.validation.definition_change import definition_refusal
 from core.view import Rollup, Window
 from infra import faults
 from infra.control import locks
@@ -62,7 +62,7 @@ def claim_range(
             who=person(),
             views={view: catalog.digest(view) for view in sorted(views)},
             decoders={topic: catalog.decoder(topic) for topic in catalog.sources(views)},
-            rebuild=Rebuild(start, end, {view: _build(pins[view]) for view in sorted(views)}),
+            rebuild=RangeRebuild(start, end, {view: _build(pins[view]) for view in sorted(views)}),
         )
         known = next((c for c in claims if replace(wanted, build=c.build, at=c.at, who=c.who) == c), None)
         if known is None:
@@ -71,14 +71,14 @@ def claim_range(
     return known or wanted
 
 
-def base_rows(spark: SparkSession, settings: Settings, view: Rollup, rebuild: Rebuild) -> DataFrame:
+def base_rows(spark: SparkSession, settings: Settings, view: Rollup, rebuild: RangeRebuild) -> DataFrame:
     """The table that a range rebuild copies from. Raises Refused when it is not there any more."""
     name = Name(view.name)
     path = table_paths.batch(settings, name, rebuild.bases[name])
-    return parquet_scan.table(spark, path)
+    return parquet_scan.read_table(spark, path)
 
 
-def prove(view: Rollup, rebuild: Rebuild, base: DataFrame, written: DataFrame) -> str:
+def prove(view: Rollup, rebuild: RangeRebuild, base: DataFrame, written: DataFrame) -> str:
     """What a range rebuild changed, in words. Raises Refused when any row outside of the range is not as it was."""
     assert view.window is not None
     found = differences(view, base, written).persist()
@@ -89,7 +89,7 @@ def prove(view: Rollup, rebuild: Rebuild, base: DataFrame, written: DataFrame) -
         if row["wrong"]:
             raise Refused(
                 f"a rebuild of {_said(rebuild)} changes {row['wrong']} keys of {view.name} outside of it: "
-                + json.dumps(first(view, found.where(~within)))[:300],
+                + json.dumps(first_differences(view, found.where(~within)))[:300],
                 where=f"build {source}, which is served and stays as it is",
                 fix="run the command again; `lk batch` computes every window",
             )
@@ -125,7 +125,7 @@ def _pin(catalog: Catalog, pins: Mapping[Name, Pin], views: Sequence[Name]) -> P
             raise _cannot(view, "it serves no build")
     others = [f"view {view}" for view in views if pins[view].digest != catalog.digest(view)]
     if others:
-        raise refusal(others, "the served build was made", where="control.publications")
+        raise definition_refusal(others, "the served build was made", where="control.publications")
     found = [pins[view] for view in views]
     for view, pin in zip(views, found, strict=True):
         if (pin.run, pin.epoch, pin.cut) != (found[0].run, found[0].epoch, found[0].cut):
@@ -138,7 +138,7 @@ def _build(pin: Pin) -> Name:
     return pin.build
 
 
-def _said(rebuild: Rebuild) -> str:
+def _said(rebuild: RangeRebuild) -> str:
     return f"{_short(rebuild.first)} to {_short(rebuild.end)}"
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from core.catalog import Catalog
     from core.view import View
-    from infra.definitions.definition_files import Problem
+    from infra.definitions.definition_files import DefinitionProblem
     from infra.kafka.producer import Acknowledged
 
 T = TypeVar("T")
@@ -62,9 +62,9 @@ def produce(
     bad: float,
 ) -> int:
     """Sends records to TOPIC: from a file, or made-up ones. Not repeatable: each call sends them again."""
-    from core.sample_data.records import Made, records
+    from core.sample_data.records import SampleSpec, records
     from core.sample_data.trades import Trades, trades
-    from infra.kafka.input_files import InputFile, Record
+    from infra.kafka.input_files import InputFile, OutgoingRecord
     from infra.kafka.producer import produce as send
 
     found = settings()
@@ -80,10 +80,10 @@ def produce(
     plain, more = (seed or 0, began, pace, late, int(late_by * 1000), out_of_order), (duplicate, unmatched, bad)
     if declared.example is None and declared.name == "trades" and not any(more):
         blocks = _blocks(lambda size, first: trades(Trades(*plain), size, first), total)
-        made = (Record(one.key, one.value) for one in blocks)
+        made = (OutgoingRecord(one.key, one.value) for one in blocks)
     else:
-        events = _blocks(lambda size, first: records(declared, Made(*plain, *more), size, first), total)
-        made = (Record(one.key, one.value, None if declared.event_time else one.at) for one in events)
+        events = _blocks(lambda size, first: records(declared, SampleSpec(*plain, *more), size, first), total)
+        made = (OutgoingRecord(one.key, one.value, None if declared.event_time else one.at) for one in events)
     return _acknowledged(send(found, declared, made, rate=pace, total=total))
 
 
@@ -137,7 +137,7 @@ def _grain(view: View) -> str:
     return ", ".join(column.name for column in columns)
 
 
-def _print_problems(problems: list[Problem]) -> None:
+def _print_problems(problems: list[DefinitionProblem]) -> None:
     for problem in problems:
         out().print(f"{problem.file}:{problem.line}: {problem.text}", markup=False, highlight=False)
     out().print(f"{len(problems)} mistakes" if problems else "no mistakes")

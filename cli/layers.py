@@ -145,7 +145,7 @@ def publish(build: str | None, why: str) -> None:
 @json_option
 def rebuild() -> None:
     """Brings lake, checkpoints and served views back from Kafka alone."""
-    from flows.restore import rebuild as bring_back
+    from flows.restore import restore as bring_back
 
     found = settings()
 

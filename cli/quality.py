@@ -10,7 +10,7 @@ from cli.options import catalog, json_option, settings
 from cli.output import emit, out, table
 
 if TYPE_CHECKING:
-    from batch.gate import Gated
+    from batch.gate import GateResult
     from infra.control.check_results import CheckResult
 
 
@@ -37,7 +37,7 @@ def quality(build: str | None) -> None:
     emit(flow.quality(settings(), build), _print_quality)
 
 
-def print_gate(done: Gated) -> None:
+def print_gate(done: GateResult) -> None:
     """What failed, warnings too; and why it is refused, if it is."""
     failed = [one for one in done.checks if not one.success]
     if failed:
@@ -47,13 +47,13 @@ def print_gate(done: Gated) -> None:
     _print_verdict(done)
 
 
-def _print_quality(done: Gated) -> None:
+def _print_quality(done: GateResult) -> None:
     _print_checks(f"gate of {done.build}", done.checks)
     out().print(f"pages: {done.docs}", soft_wrap=True, highlight=False)
     _print_verdict(done)
 
 
-def _print_verdict(done: Gated) -> None:
+def _print_verdict(done: GateResult) -> None:
     for view, reasons in done.refused.items():
         for reason in reasons:
             out().print(f"refused  {view}: {reason}", markup=False, highlight=False, soft_wrap=True)

@@ -12,7 +12,7 @@ from cli.output import emit, out, table
 from core.identifiers import Name
 
 if TYPE_CHECKING:
-    from speed.quarantine.listing import Broken, Quarantined
+    from speed.quarantine.listing import QuarantineEntry, RuleCount
     from speed.quarantine.redrive import Redriven
     from speed.quarantine.repair_file import Exported
 
@@ -53,11 +53,11 @@ def quarantine_digest(since: Name | None) -> None:
 @json_option
 def quarantine_export(file: Path, topic: Name | None, rule: str | None) -> None:
     """Writes quarantined records to FILE, one JSON object per line, to be repaired there."""
-    from speed.quarantine.listing import held
+    from speed.quarantine.listing import quarantined_records
     from speed.quarantine.repair_file import export
 
     found = settings()
-    emit(export(found, held(found, catalog(found), topic), file, rule), _print_exported)
+    emit(export(found, quarantined_records(found, catalog(found), topic), file, rule), _print_exported)
 
 
 @quarantine.command("redrive")
@@ -71,12 +71,12 @@ def quarantine_redrive(file: Path) -> None:
     emit(flow.redrive(found, catalog(found), file), _print_redriven)
 
 
-def _print_list(rows: list[Quarantined]) -> None:
+def _print_list(rows: list[QuarantineEntry]) -> None:
     shown = [(r.topic, r.partition, r.offset, ", ".join(r.rules), r.redriven, r.text) for r in rows]
     table(f"{len(rows)} quarantined", ["topic", "partition", "offset", "rules", "redriven", "record"], shown)
 
 
-def _print_digest(rows: list[Broken]) -> None:
+def _print_digest(rows: list[RuleCount]) -> None:
     shown = [(r.topic, r.rule, r.records, r.redriven, r.first, r.first_at, r.last, r.last_at) for r in rows]
     columns = ["topic", "rule", "records", "redriven", "first", "at", "last", "at"]
     table("quarantined, by rule", columns, shown)

@@ -12,7 +12,7 @@ from cli.output import emit, out
 from core.errors import Refused
 
 if TYPE_CHECKING:
-    from flows.reset import Reset
+    from flows.reset import SwitchedInPlace
 
 _LOSS = "readers lose what they see until the whole log was read again"
 
@@ -30,7 +30,7 @@ def reset(yes: bool, from_archive: bool, why: str) -> None:
     known = catalog(found)
     if not yes:
         _ask()
-    emit(flow.reset(found, known, from_archive=from_archive, why=why), _print_reset)
+    emit(flow.switch_in_place(found, known, from_archive=from_archive, why=why), _print_reset)
 
 
 def _ask() -> None:
@@ -40,7 +40,7 @@ def _ask() -> None:
     click.confirm(f"{_LOSS}. Go on?", abort=True, err=True)
 
 
-def _print_reset(done: Reset) -> None:
+def _print_reset(done: SwitchedInPlace) -> None:
     word = "was reset already" if done.already else "has caught up"
     out().print(f"reset · run {done.run} {word} · publication {done.publication.seq} · outage {done.outage:.1f} s")
 

@@ -11,7 +11,7 @@ from cli.output import emit, out
 from core.identifiers import Name
 
 if TYPE_CHECKING:
-    from flows.routes import State
+    from flows.routes import RouteState
 
 
 @click.group()
@@ -95,11 +95,11 @@ def route_run(run: str) -> None:
     job.run_forever(found, catalog(found), Name(run))
 
 
-def _print(state: State) -> None:
+def _print(state: RouteState) -> None:
     out().print(state.line, markup=False, highlight=False)
 
 
-def _print_all(states: list[State]) -> None:
+def _print_all(states: list[RouteState]) -> None:
     for state in states:
         _print(state)
     if not states:

@@ -14,7 +14,7 @@ from core.identifiers import Name
 
 if TYPE_CHECKING:
     from infra.control.publications import Publication as Publication
-    from infra.trino.metastore import Result
+    from infra.trino.metastore import QueryResult
 
 
 @click.command()
@@ -69,7 +69,7 @@ def publications() -> None:
     emit(listed(settings()), _print_publications)
 
 
-def _emit_rows(result: Result, title: str = "") -> None:
+def _emit_rows(result: QueryResult, title: str = "") -> None:
     if wants_json():
         emit([dict(zip(result.columns, row, strict=True)) for row in result.rows], lambda _: None)
     else:

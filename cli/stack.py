@@ -16,14 +16,14 @@ from core.errors import Usage
 @json_option
 def setup() -> None:
     """Fetches and verifies the jars and Trino, once per user; Spark's classes are parsed once per clone."""
-    from flows.warm_up import prepare
+    from flows.warm_up import warm_up
     from infra.lake import object_store
     from infra.runtime import jars
 
     found = settings()
     more = ("aws",) if object_store.wanted(found) else ()
     paths = {name: jars.ensure(found, name) for name in (*jars.SETS, *more)}
-    prepare(found)
+    warm_up(found)
     emit(paths, lambda done: out().print(f"ready: {', '.join(done)} in {found.cache}"))
 
 

@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from flows.overview import Overview
-    from infra.local.stack import State
+    from infra.local.stack import ServerState
 
 
-def print_states(states: Sequence[State]) -> None:
+def print_states(states: Sequence[ServerState]) -> None:
     """Processes of the instance."""
     rows = [
         (one.name, one.status, one.pid, one.address, f"{one.memory / 2**20:,.0f} MiB" if one.memory else "", one.log)

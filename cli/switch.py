@@ -14,12 +14,12 @@ from core.identifiers import Name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from flows.runs import Listed
-    from flows.switch import Switched
+    from flows.run_summaries import RunSummary
+    from flows.switch import SwitchResult
     from infra.control.comparisons import Comparison
     from infra.control.publications import Publication as Publication
     from infra.control.run_endings import RunEnding
-    from speed.replay_state import Progress
+    from speed.replay_state import ReplayProgress
 
 _RUN = click.option("--run", type=Name, help="The run (default: the replay that is not finished).")
 _RATE = click.option("--rate", type=click.IntRange(min=1), help="Most records a second.")
@@ -109,7 +109,7 @@ def compare(run: Name | None) -> int:
     from flows import switch
 
     found = settings()
-    done = switch.prove(found, catalog(found), run or flow.chosen(found, run))
+    done = switch.prove_equal(found, catalog(found), run or flow.chosen(found, run))
     emit(done, print_comparisons)
     return 0 if all(one.equal for one in done) else 1
 
@@ -173,9 +173,9 @@ def rollback(leaving: int | None, why: str) -> None:
 @json_option
 def runs() -> None:
     """Lists every run: what it is for, how far it is."""
-    from flows.runs import listed
+    from flows.run_summaries import run_summaries
 
-    emit(listed(settings()), _print_runs)
+    emit(run_summaries(settings()), _print_runs)
 
 
 @click.command()
@@ -185,12 +185,12 @@ def runs() -> None:
 @json_option
 def retire(run: Name, final: bool, why: str) -> None:
     """Stops RUN and frees its tables and its checkpoint; its id stays used."""
-    from flows.runs import retire as end
+    from flows.run_summaries import retire as end
 
     emit(end(settings(), run, final=final, why=why), _print_ending)
 
 
-def _print_progress(seen: Progress) -> None:
+def _print_progress(seen: ReplayProgress) -> None:
     parts = [seen.state.line, f"{seen.done:,} of {seen.total:,} records"]
     parts += [f"{seen.rate:,.0f} records/s"] if seen.rate else []
     parts += [f"limited to {seen.limit:,}/s"] if seen.limit else []
@@ -215,7 +215,7 @@ def print_comparisons(found: Sequence[Comparison]) -> None:
             out().print(f"{one.view}: first differences: {one.first}", markup=False, highlight=False)
 
 
-def _print_switched(done: Switched) -> None:
+def _print_switched(done: SwitchResult) -> None:
     if done.comparisons:
         print_comparisons(done.comparisons)
     word = "already served" if done.already else "served"
@@ -227,7 +227,7 @@ def _print_publication(done: Publication) -> None:
     out().print(f"{done.kind} · publication {done.seq} · {pins}")
 
 
-def _print_runs(found: Sequence[Listed]) -> None:
+def _print_runs(found: Sequence[RunSummary]) -> None:
     rows = [(r.run, r.role, r.kind, r.process, r.epoch, r.records, r.behind, r.created_at, r.note) for r in found]
     columns = ["run", "role", "kind", "process", "epoch", "records", "behind", "created", "note"]
     table("", columns, rows)

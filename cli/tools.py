@@ -15,7 +15,7 @@ from cli.output import emit
 def demo() -> int:
     """Starts a fresh instance, sends real data through it, and shows that it comes back exact."""
     from flows.demo.report import show
-    from flows.demo.run import demo as run
+    from flows.demo.run_demo import demo as run
 
     found = run(settings())
     emit(found, show)
@@ -41,8 +41,8 @@ def demo_airflow() -> int:
 @json_option
 def bench(figures: tuple[str, ...], repeat: int, write: Path | None) -> int:
     """Measures FIGURES (default: all) on fresh instances, with their spread."""
-    from flows.bench.run import bench as run
-    from flows.bench.run import show
+    from flows.bench.run_bench import bench as run
+    from flows.bench.run_bench import show
 
     found = run(settings(), figures, repeat=repeat, write=write)
     emit(found, show)

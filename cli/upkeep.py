@@ -11,14 +11,14 @@ from cli.output import emit, out
 from cli.switch import print_comparisons
 
 if TYPE_CHECKING:
-    from serving.cleanup import Tidied
+    from serving.cleanup import CleanupResult
 
 
 @click.command()
 @json_option
 def drift() -> int:
     """Compares what is served, build and partials, with a full build, cell by cell; exit 1 if one differs."""
-    from flows.verify import drift as compare
+    from flows.verify import verify_served as compare
 
     found = settings()
     done = compare(found, catalog(found))
@@ -30,13 +30,13 @@ def drift() -> int:
 @json_option
 def tidy() -> None:
     """Frees builds and archives that nothing names any more, and sums up the small tables."""
-    from flows.cleanup import tidy as free
+    from flows.cleanup import clean_up as free
 
     found = settings()
     emit(free(found, catalog(found)), _print_tidied)
 
 
-def _print_tidied(done: Tidied) -> None:
+def _print_tidied(done: CleanupResult) -> None:
     for path in done.removed:
         out().print(f"removed  {path}", markup=False, highlight=False)
     out().print(f"{len(done.removed)} folders removed · {done.bytes / 2**20:,.1f} MiB freed")

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import Field, fields, is_dataclass
 from typing import Any
 
-from core.compute import keyed, rollup, route_output
+from core.compute import keyed_rows, rollup, route_output
 from core.decoding import decode
 from core.identifiers import Name
 from core.route import Route
@@ -25,7 +25,7 @@ def topic_digest(topic: Topic) -> Name:
 
 def view_digest(view: View, topics: Mapping[Name, Topic]) -> Name:
     """Digest of what a view computes, with the decoders of its sources."""
-    semantics = keyed.SEMANTICS if isinstance(view, Keyed) else rollup.SEMANTICS
+    semantics = keyed_rows.SEMANTICS if isinstance(view, Keyed) else rollup.SEMANTICS
     sources = [topic_digest(topics[Name(source)]) for source in sorted(view.sources)]
     return _digest({"view": _plain(view), "sources": sources, "semantics": semantics})
 

@@ -23,7 +23,7 @@ FRAME = "gate__"  # and the view's name: the temporary view under which SQL find
 
 
 @dataclass(frozen=True)
-class Question:
+class GateCheck:
     """``sql`` over a frame must give ``wanted`` (else what ``wanted_sql`` gives), or at least that; as text.
 
     Where it counts what is wrong, ``broken`` is the predicate of such rows, or ``keys`` are columns that no two rows
@@ -42,7 +42,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Ledger:
+class BuildFacts:
     """What is known of a view's build apart from its rows: counted record by record, or when it was written.
 
     ``expected`` are the view rows that the events give (of a keyed view the events that it is made of, which ``used``
@@ -59,7 +59,7 @@ class Ledger:
 
 
 @dataclass(frozen=True)
-class Answer:
+class CheckAnswer:
     """What a question gave: ``crash`` says why it could not be asked, and is empty where it could."""
 
     check: str
@@ -69,7 +69,7 @@ class Answer:
     crash: str = ""
 
 
-def view_suite(view: View, ledger: Ledger, views: Iterable[str]) -> tuple[Question, ...]:
+def view_suite(view: View, ledger: BuildFacts, views: Iterable[str]) -> tuple[GateCheck, ...]:
     """Every question about one view of a build that has these ``views``: those of all views, then its own."""
     known = set(views)
     own = [check for check in view.checks if not isinstance(check, Total) or check.other in known]
@@ -77,13 +77,13 @@ def view_suite(view: View, ledger: Ledger, views: Iterable[str]) -> tuple[Questi
     return (*_any_view(view, ledger), *kind, *(_own(check, ledger.claimed_at) for check in own))
 
 
-def topic_suite(topic: Topic, records: int, quarantined: int) -> tuple[Question, ...]:
+def topic_suite(topic: Topic, records: int, quarantined: int) -> tuple[GateCheck, ...]:
     """Every question about a topic's archive up to the cut: its ledger, and broken records per rule, as warnings."""
     counted = f"coalesce(sum({BROKEN}), 0)"
     bad = f"coalesce(sum({BROKEN}) filter (where {ERROR} is not null), 0)"
     return (
-        Question(CONTROL_TOTAL, "records that the ledger counted", counted, str(records)),
-        Question("quarantined", "records that the ledger counted as broken", bad, str(quarantined)),
+        GateCheck(CONTROL_TOTAL, "records that the ledger counted", counted, str(records)),
+        GateCheck("quarantined", "records that the ledger counted as broken", bad, str(quarantined)),
         _known(topic),
         *(_rule(name) for name in rule_names(topic)),
     )
@@ -106,7 +106,7 @@ def holds(how: str, found: str | None, wanted: str | None) -> bool:
     return found is not None and wanted is not None and Decimal(found) >= Decimal(wanted)
 
 
-def refusals(suite: Sequence[Question], answers: Sequence[Answer]) -> tuple[str, ...]:
+def refusals(suite: Sequence[GateCheck], answers: Sequence[CheckAnswer]) -> tuple[str, ...]:
     """Why a suite refuses; none when it passed. It fails closed: what was not answered did not pass."""
     if not suite:
         return ("there is no check",)
@@ -117,7 +117,7 @@ def refusals(suite: Sequence[Question], answers: Sequence[Answer]) -> tuple[str,
     return tuple(reason for reason in reasons if reason)
 
 
-def _refusal(question: Question, answer: Answer | None) -> str:
+def _refusal(question: GateCheck, answer: CheckAnswer | None) -> str:
     if answer is None:
         return f"{question.check}: it gave no result"
     if answer.crash:
@@ -128,39 +128,39 @@ def _refusal(question: Question, answer: Answer | None) -> str:
     return f"{question.check}: {question.about}: {answer.found}, wanted {least}{answer.wanted}"
 
 
-def _any_view(view: View, ledger: Ledger) -> tuple[Question, ...]:
+def _any_view(view: View, ledger: BuildFacts) -> tuple[GateCheck, ...]:
     problems = "; ".join(ledger.problems)
     empty = view.may_be_empty or _silent(view, ledger.good)
     return (
-        Question(
+        GateCheck(
             "complete",
             f"partitions that have offsets without a record: {problems}" if problems else "every offset has a record",
             str(len(ledger.problems)),
         ),
-        Question("written", "rows that the build has written", "count(1)", str(ledger.written)),
-        Question("not_empty", "rows", "count(1)", "0" if empty else "1", how="at_least"),
+        GateCheck("written", "rows that the build has written", "count(1)", str(ledger.written)),
+        GateCheck("not_empty", "rows", "count(1)", "0" if empty else "1", how="at_least"),
     )
 
 
-def _rollup(view: Rollup, ledger: Ledger) -> tuple[Question, ...]:
+def _rollup(view: Rollup, ledger: BuildFacts) -> tuple[GateCheck, ...]:
     events = "events, counted record by record, that the rows add up to"
     found = [
-        Question(CONTROL_TOTAL, events, f"coalesce(sum({ROWS}), 0)", str(ledger.expected)),
+        GateCheck(CONTROL_TOTAL, events, f"coalesce(sum({ROWS}), 0)", str(ledger.expected)),
         _rows("well_formed", f"{ROWS} > 0"),
-        Question("unique_keys", "keys that come more than once", keys=tuple(c.name for c in view.key_columns)),
+        GateCheck("unique_keys", "keys that come more than once", keys=tuple(c.name for c in view.key_columns)),
     ]
     if ledger.before is not None:
         about = "rows, as the build before had, of the same definition"
-        found.append(Question("not_fewer_rows", about, "count(1)", str(ledger.before), how="at_least"))
+        found.append(GateCheck("not_fewer_rows", about, "count(1)", str(ledger.before), how="at_least"))
     return tuple(found)
 
 
-def _keyed(view: Keyed, ledger: Ledger) -> tuple[Question, ...]:
+def _keyed(view: Keyed, ledger: BuildFacts) -> tuple[GateCheck, ...]:
     """Rows may be equal, and may become fewer as events come; each is counted once and belongs to a key."""
     has_key = " and ".join(f"`{key.name}` is not null" for key in view.keys)
     events = "events, counted record by record, that the query had"
     return (
-        Question(CONTROL_TOTAL, events, str(ledger.used), str(ledger.expected)),
+        GateCheck(CONTROL_TOTAL, events, str(ledger.used), str(ledger.expected)),
         _rows("well_formed", f"{ROWS} = 1 and {has_key}"),
     )
 
@@ -171,37 +171,37 @@ def _silent(view: View, good: Mapping[str, int]) -> bool:
     return any(none) if isinstance(view, Keyed) else all(none)
 
 
-def _own(check: AnyCheck, claimed_at: datetime) -> Question:
+def _own(check: AnyCheck, claimed_at: datetime) -> GateCheck:
     if isinstance(check, Check):
         return _rows(check.name, check.sql, check.severity)
     if isinstance(check, Total):
         about = f"{check.sql}, as {check.other_sql} of {check.other}"
         other = f"(select cast({check.other_sql} as string) from {FRAME}{check.other})"  # noqa: S608 - a Name
-        return Question(check.name, about, check.sql, None, other, severity=check.severity)
+        return GateCheck(check.name, about, check.sql, None, other, severity=check.severity)
     least = int(claimed_at.timestamp() * 1000) - check.within
     about = f"{check.sql} in epoch milliseconds, at most {check.within} ms before the claim"
     sql = f"unix_millis(cast({check.sql} as timestamp))"
-    return Question(check.name, about, sql, str(least), how="at_least", severity=check.severity)
+    return GateCheck(check.name, about, sql, str(least), how="at_least", severity=check.severity)
 
 
-def _rows(name: str, sql: str, severity: Severity = "critical") -> Question:
+def _rows(name: str, sql: str, severity: Severity = "critical") -> GateCheck:
     """Rows for which a predicate is not true; null is not."""
     broken = f"not coalesce(cast(({sql}) as boolean), false)"
-    return Question(name, f"rows without: {sql}", f"count_if({broken})", severity=severity, broken=broken)
+    return GateCheck(name, f"rows without: {sql}", f"count_if({broken})", severity=severity, broken=broken)
 
 
-def _known(topic: Topic) -> Question:
+def _known(topic: Topic) -> GateCheck:
     names = ", ".join(f"'{name}'" for name in rule_names(topic))
     broken = f"size(array_except(split({ERROR}, ','), array({names}))) > 0"
     sql = f"coalesce(sum({BROKEN}) filter (where {broken}), 0)"
-    return Question("known_rules", "records that break a rule which is none of the topic's", sql, broken=broken)
+    return GateCheck("known_rules", "records that break a rule which is none of the topic's", sql, broken=broken)
 
 
-def _rule(name: str) -> Question:
+def _rule(name: str) -> GateCheck:
     """A warning: records that break a rule are in quarantine. All rules that a record breaks are in one text."""
     broken = f"array_contains(split({ERROR}, ','), '{name}')"
     sql = f"coalesce(sum({BROKEN}) filter (where {broken}), 0)"
-    return Question(name, f"records that break {name}", sql, severity="warning", broken=broken)
+    return GateCheck(name, f"records that break {name}", sql, severity="warning", broken=broken)
 
 
 def _number(text: str) -> Decimal | str:

@@ -11,7 +11,7 @@ from core.identifiers import Name
 
 
 @dataclass(frozen=True)
-class Rebuild:
+class RangeRebuild:
     """Windows that start at or after ``first`` and before ``end``; ``bases`` is view -> build."""
 
     first: datetime
@@ -25,8 +25,8 @@ class Rebuild:
         return json.dumps(found, sort_keys=True)
 
     @staticmethod
-    def parse(text: str) -> Rebuild:
+    def parse(text: str) -> RangeRebuild:
         """From ``text``."""
         found = json.loads(text)
         bases = {Name(view): Name(build) for view, build in found["bases"].items()}
-        return Rebuild(datetime.fromisoformat(found["first"]), datetime.fromisoformat(found["end"]), bases)
+        return RangeRebuild(datetime.fromisoformat(found["first"]), datetime.fromisoformat(found["end"]), bases)

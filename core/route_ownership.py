@@ -10,7 +10,7 @@ from core.identifiers import Name
 
 
 @dataclass(frozen=True)
-class Tenure:
+class Ownership:
     """A run owns the topics from the cut ``since`` on, until the next tenure's."""
 
     run: Name
@@ -18,16 +18,16 @@ class Tenure:
 
 
 @dataclass(frozen=True)
-class Piece:
+class Slice:
     """Offsets that one run copies in one transaction: to the route's topics (``live``), or to topics of its own."""
 
     span: Span
     live: bool
 
 
-def piece(tenures: Sequence[Tenure], run: Name, span: Span) -> Piece:
+def next_slice(tenures: Sequence[Ownership], run: Name, span: Span) -> Slice:
     """The first offsets of a span that have one destination. Cuts of later tenures are never lower."""
     sinces = [tenure.since.end(span.topic, span.partition) for tenure in tenures]
     at = max(number for number, since in enumerate(sinces) if since <= span.start)
     end = min([span.end, *(since for since in sinces[at + 1 :] if since > span.start)])
-    return Piece(Span(span.topic, span.partition, span.start, end), tenures[at].run == run)
+    return Slice(Span(span.topic, span.partition, span.start, end), tenures[at].run == run)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from core.sample_data.draws import Dice
+from core.sample_data.draws import Draws
 
 EVENT_TIME = "event_time"  # of an event, whatever field it comes from
 FIELD_TYPES = ("string", "bigint", "boolean", "timestamp")  # and decimal(p,s)
@@ -93,4 +93,4 @@ class Topic:
     changelog: bool = False
     append_time: bool = False
     compacted: bool = False
-    example: Callable[[Dice], Mapping[str, object] | str] | None = None
+    example: Callable[[Draws], Mapping[str, object] | str] | None = None

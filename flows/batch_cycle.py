@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from batch.build import build
 from batch.claim import claim
-from batch.gate import Gated, found, gate, insist, judged
+from batch.gate import GateResult, gate, is_evaluated, require_passed, result_of
 from batch.land import Landed, land
 from core.catalog import Catalog
 from core.errors import Refused
 from core.identifiers import Name
-from core.validation.definition_change import ways
+from core.validation.definition_change import remedies
 from infra.control import check_results
 from infra.control.builds import Built, read_builds
 from infra.control.claims import Claim, claim_of, read_claims
@@ -40,7 +40,7 @@ class BatchRun:
     claim: Claim
     landed: tuple[Landed, ...]
     built: tuple[Built, ...]
-    gated: Gated
+    gated: GateResult
     publication: Publication | None
 
     @property
@@ -50,7 +50,7 @@ class BatchRun:
             return "Kappa serves: the build is kept and not served; `lk switch lambda` serves one"
         kept = json.loads(self.publication.evidence).get("kept")
         why = "not published, as the run that serves was declared with other definitions"
-        return f"{', '.join(kept)}: {why}; {ways()}" if kept else ""
+        return f"{', '.join(kept)}: {why}; {remedies()}" if kept else ""
 
 
 def run_batch(
@@ -69,7 +69,7 @@ def run_batch(
     with batch_session(settings) as spark:
         landed = land(spark, settings, catalog, claimed.cut)
         build(spark, settings, catalog, claimed, incremental=incremental)
-        gated = insist(gate(spark, settings, catalog, claimed))
+        gated = require_passed(gate(spark, settings, catalog, claimed))
     built = [one for one in read_builds(settings) if one.build == claimed.build]
     if in_kappa(last_done(settings), catalog) and not to_lambda:
         return BatchRun(claimed, tuple(landed), tuple(built), gated, None)
@@ -87,7 +87,7 @@ def build_anew(settings: Settings, catalog: Catalog) -> Claim:
     with batch_session(settings) as spark:
         land(spark, settings, catalog, claimed.cut)
         build(spark, settings, catalog, claimed)
-        insist(gate(spark, settings, catalog, claimed))
+        require_passed(gate(spark, settings, catalog, claimed))
     return claimed
 
 
@@ -107,22 +107,22 @@ def build_claim(
         return tuple(build(spark, settings, catalog, claimed, incremental=incremental))
 
 
-def gate_claim(settings: Settings, catalog: Catalog, name: str | None) -> Gated:
+def gate_claim(settings: Settings, catalog: Catalog, name: str | None) -> GateResult:
     """Judges the build of a claim, whatever it finds; None means the newest claim. What was judged needs no Spark."""
     claimed = _claimed(settings, name)
-    if judged(settings, claimed):
-        return found(settings, claimed)
+    if is_evaluated(settings, claimed):
+        return result_of(settings, claimed)
     short = settings.model_copy(update={"java_options": f"{_SHORT_LIVED} {settings.java_options}".rstrip()})
     with batch_session(short) as spark:
         return gate(spark, settings, catalog, claimed)
 
 
-def quality(settings: Settings, name: str | None) -> Gated:
+def quality(settings: Settings, name: str | None) -> GateResult:
     """What the gate found of a build; None means the one that was judged last."""
     build = name or check_results.last_judged_build(settings)
     if build is None:
         raise Refused("nothing was judged yet", where="control.quality", fix="run `lk gate`, or `lk batch`")
-    return found(settings, claim_of(settings, Name(build)))
+    return result_of(settings, claim_of(settings, Name(build)))
 
 
 def publish_claim(settings: Settings, catalog: Catalog, name: str | None, *, why: str) -> Publication:
@@ -143,5 +143,5 @@ def _claimed(settings: Settings, name: str | None) -> Claim:
 def batch_session(settings: Settings) -> Iterator[SparkSession]:
     """The session of batch work, which reads first."""
     conf = {"spark.master": with_more_tasks(settings.spark_master, 1)}
-    with priority.reading_first(settings, Name("batch")), borrowed(settings, "batch", conf) as spark:
+    with priority.with_priority(settings, Name("batch")), borrowed(settings, "batch", conf) as spark:
         yield spark

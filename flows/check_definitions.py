@@ -5,13 +5,13 @@ from __future__ import annotations
 from core.catalog import Catalog
 from core.errors import TryAgain
 from infra.definitions import definition_files
-from infra.definitions.definition_files import Problem
+from infra.definitions.definition_files import DefinitionProblem
 from infra.progress_bar import console
 from infra.settings import Settings
 from infra.spark.session import borrowed
 
 
-def check(settings: Settings) -> list[Problem]:
+def check(settings: Settings) -> list[DefinitionProblem]:
     """Mistakes of the files; when there are none, mistakes in their SQL as Spark and Trino see them."""
     problems = definition_files.problems(settings)
     if problems:
@@ -21,7 +21,7 @@ def check(settings: Settings) -> list[Problem]:
         return [*definition_files.spark_problems(spark, catalog), *_presentation(settings, catalog)]
 
 
-def _presentation(settings: Settings, catalog: Catalog) -> list[Problem]:
+def _presentation(settings: Settings, catalog: Catalog) -> list[DefinitionProblem]:
     """Presentation columns are Trino's SQL, which only Trino can judge."""
     try:
         return list(definition_files.trino_problems(settings, catalog))

@@ -12,17 +12,17 @@ from infra.local import stack
 from infra.settings import Settings
 from serving import alarms
 from serving import status as serving
-from serving.alarms import Signal
+from serving.alarms import ViewAlarms
 
 
 @dataclass(frozen=True)
 class Overview:
     """Processes, views, the ledger's lines; ``unhealthy`` is empty when all is well."""
 
-    processes: tuple[stack.State, ...]
+    processes: tuple[stack.ServerState, ...]
     views: tuple[serving.ViewState, ...]
-    partitions: tuple[serving.Line, ...]
-    rows: tuple[serving.ViewLine, ...]
+    partitions: tuple[serving.PartitionCounts, ...]
+    rows: tuple[serving.ViewCounts, ...]
     unhealthy: tuple[str, ...]
 
 
@@ -38,11 +38,11 @@ def status(settings: Settings, catalog: Catalog) -> Overview:
     return Overview(processes, served.views, served.partitions, served.rows, (*down, *served.unhealthy))
 
 
-def watch(settings: Settings, catalog: Catalog, every: int | None, tell: Callable[[Signal], None]) -> None:
+def watch(settings: Settings, catalog: Catalog, every: int | None, tell: Callable[[ViewAlarms], None]) -> None:
     """Tells the signals of every view, once or ``every`` so many seconds; a server that is down is not told of."""
     while True:
         try:
-            for one in alarms.signals(settings, catalog):
+            for one in alarms.view_alarms(settings, catalog):
                 tell(one)
         except TryAgain:
             if every is None:

@@ -11,14 +11,14 @@ from infra.control.claims import claim_of
 from infra.settings import Settings
 from infra.spark.session import borrowed
 from speed.quarantine import listing
-from speed.quarantine.listing import Broken
+from speed.quarantine.listing import RuleCount
 from speed.quarantine.redrive import Redriven
 from speed.quarantine.redrive import redrive as send_again
 
 
-def digest(settings: Settings, catalog: Catalog, since: Name | None = None) -> list[Broken]:
+def digest(settings: Settings, catalog: Catalog, since: Name | None = None) -> list[RuleCount]:
     """Quarantined records by topic and rule: all, or those after the cut of a build."""
-    return listing.digest(settings, catalog, claim_of(settings, since).cut if since else Cut())
+    return listing.count_by_rule(settings, catalog, claim_of(settings, since).cut if since else Cut())
 
 
 def redrive(settings: Settings, catalog: Catalog, file: Path) -> Redriven:

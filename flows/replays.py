@@ -19,8 +19,8 @@ from infra.settings import Settings
 from serving import retire
 from speed import job, replay_state
 from speed.process import lifecycle, throttle
-from speed.process.lifecycle import State
-from speed.replay_state import Progress
+from speed.process.lifecycle import RunState
+from speed.replay_state import ReplayProgress
 
 
 def start(
@@ -31,7 +31,7 @@ def start(
     rate: int | None = None,
     from_archive: bool = False,
     views: Sequence[Name] | None = None,
-) -> State:
+) -> RunState:
     """Starts a replay in the background, or goes on with the one that was begun; returns once it runs.
 
     It computes every view, or only some ``views``.
@@ -80,19 +80,19 @@ def drive(settings: Settings, catalog: Catalog, *, run: Name | None = None, from
     job.run_forever(settings, catalog, declared(settings, catalog, run=run, from_archive=from_archive).id)
 
 
-def status(settings: Settings, run: Name | None = None) -> Progress:
+def status(settings: Settings, run: Name | None = None) -> ReplayProgress:
     """How far a replay is."""
     return replay_state.progress(settings, runs.run(settings, chosen(settings, run)))
 
 
-def limit(settings: Settings, rate: int | None, run: Name | None = None) -> Progress:
+def limit(settings: Settings, rate: int | None, run: Name | None = None) -> ReplayProgress:
     """Changes how fast a replay may read, while it runs; None takes the limit away."""
     which = chosen(settings, run)
     throttle.set_limit(settings, which, rate)
     return status(settings, which)
 
 
-def wait(settings: Settings, run: Name | None = None, *, patience: float | None = None) -> Progress:
+def wait(settings: Settings, run: Name | None = None, *, patience: float | None = None) -> ReplayProgress:
     """Waits until a replay has caught up, with a progress bar. Raises why it cannot, TryAgain after ``patience`` s."""
     which = chosen(settings, run)
     declared_run = runs.run(settings, which)
@@ -122,8 +122,10 @@ def chosen(settings: Settings, run: Name | None) -> Name:
     return fit[-1]
 
 
-def _until_caught_up(settings: Settings, run: Run, done: Callable[[float], None], patience: float | None) -> Progress:
-    def look() -> Progress:
+def _until_caught_up(
+    settings: Settings, run: Run, done: Callable[[float], None], patience: float | None
+) -> ReplayProgress:
+    def look() -> ReplayProgress:
         seen = replay_state.progress(settings, run)
         done(seen.done)
         if not seen.state.alive and not seen.caught_up:
@@ -143,7 +145,7 @@ def _until_caught_up(settings: Settings, run: Run, done: Callable[[float], None]
     return replace(retrying(look))
 
 
-def _late(run: Run, patience: float | None) -> Progress:
+def _late(run: Run, patience: float | None) -> ReplayProgress:
     raise TryAgain(
         f"replay {run.id} has not caught up within {patience:.0f} s",
         where=f"run {run.id}",

@@ -23,7 +23,7 @@ from speed.process import lifecycle, throttle
 
 
 @dataclass(frozen=True)
-class Reset:
+class SwitchedInPlace:
     """What a reset did. ``outage`` is seconds from the stop until all that was served before had been read again."""
 
     publication: Publication
@@ -32,7 +32,9 @@ class Reset:
     already: bool
 
 
-def reset(settings: Settings, catalog: Catalog, *, from_archive: bool = False, why: str = "lk reset") -> Reset:
+def switch_in_place(
+    settings: Settings, catalog: Catalog, *, from_archive: bool = False, why: str = "lk reset"
+) -> SwitchedInPlace:
     """Serves a new run from offset zero at once, and waits until it has caught up; safe to repeat after a crash.
 
     What was served before is what `lk rollback` goes back to. A reset that was the last change is only waited for.
@@ -47,7 +49,7 @@ def reset(settings: Settings, catalog: Catalog, *, from_archive: bool = False, w
     before = [Cut.of(cut) for cut in evidence["before"].values()]
     whole = max(done.at, _reached(settings, run, before) or done.at)
     outage = whole - datetime.fromisoformat(evidence["stopped"])
-    return Reset(done, run, outage.total_seconds(), already)
+    return SwitchedInPlace(done, run, outage.total_seconds(), already)
 
 
 def _others(catalog: Catalog, last: Publication) -> bool:
@@ -61,7 +63,7 @@ def _reset(settings: Settings, catalog: Catalog, *, from_archive: bool, why: str
     stopped = datetime.now(UTC)
     speed.stop(settings)
     lifecycle.start(settings, run)
-    return switch.reset(settings, catalog, run, stopped=stopped, why=why)
+    return switch.switch_in_place(settings, catalog, run, stopped=stopped, why=why)
 
 
 def _reached(settings: Settings, run: Name, before: list[Cut]) -> datetime | None:

@@ -8,17 +8,17 @@ from core.catalog import Catalog
 from flows import speed
 from flows.batch_cycle import BatchRun, run_batch
 from infra.settings import Settings
-from speed.process.lifecycle import State
+from speed.process.lifecycle import RunState
 
 LOST = ("the history of publications", "earlier builds and claims", "earlier runs with their partials and lag")
 
 
 @dataclass(frozen=True)
-class Rebuilt:
+class Restored:
     """What was brought back, and what a log cannot bring back."""
 
     batch: BatchRun
-    speed: State
+    speed: RunState
     lost: tuple[str, ...] = LOST
 
     @property
@@ -27,7 +27,7 @@ class Rebuilt:
         return f"{self.speed.line}\nWhat a log cannot bring back, if it was lost: {'; '.join(self.lost)}."
 
 
-def rebuild(settings: Settings, catalog: Catalog) -> Rebuilt:
+def restore(settings: Settings, catalog: Catalog) -> Restored:
     """Lands and builds the whole log, publishes, and starts a run from that cut. Harmless where nothing was lost."""
     batch = run_batch(settings, catalog, why="lk rebuild")
-    return Rebuilt(batch, speed.start(settings, catalog))
+    return Restored(batch, speed.start(settings, catalog))

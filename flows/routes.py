@@ -27,7 +27,7 @@ _NEAR = 100_000  # records that a run may be behind when it takes over: its read
 
 
 @dataclass(frozen=True)
-class State:
+class RouteState:
     """What a route's run does. ``copied`` is by output, "" for none; ``behind`` and it are None without an answer.
 
     ``exact``: as many records were counted as offsets were passed.
@@ -55,7 +55,7 @@ class State:
         return " · ".join([f"{self.route} {self.run} {self.role}", self.phase, copied, behind, *wrong, *why])
 
 
-def start(settings: Settings, catalog: Catalog, route: Name) -> State:
+def start(settings: Settings, catalog: Catalog, route: Name) -> RouteState:
     """Starts the run that owns the route's topics; the first one owns them from offset 0 on."""
     catalog.route(route)
     known = _settled(settings, route)
@@ -66,7 +66,7 @@ def start(settings: Settings, catalog: Catalog, route: Name) -> State:
     return _start(settings, catalog, known.runs[owner])
 
 
-def replay(settings: Settings, catalog: Catalog, route: Name) -> State:
+def replay(settings: Settings, catalog: Catalog, route: Name) -> RouteState:
     """Starts a run that copies the log from offset 0 again, into topics of its own; or goes on with the one begun."""
     catalog.route(route)
     known = _settled(settings, route)
@@ -77,7 +77,7 @@ def replay(settings: Settings, catalog: Catalog, route: Name) -> State:
     return _start(settings, catalog, run)
 
 
-def switch(settings: Settings, catalog: Catalog, route: Name, run: Name | None = None) -> State:
+def switch(settings: Settings, catalog: Catalog, route: Name, run: Name | None = None) -> RouteState:
     """Hands the route's topics over to ``run``, and starts it.
 
     Without ``run``, to one of today's definition: the owner, if it is one, else a new run that begins where that stops.
@@ -96,14 +96,14 @@ def switch(settings: Settings, catalog: Catalog, route: Name, run: Name | None =
     return _start(settings, catalog, hand_over(settings, route, chosen.id).runs[chosen.id])
 
 
-def stop(settings: Settings, catalog: Catalog, route: Name) -> list[State]:
+def stop(settings: Settings, catalog: Catalog, route: Name) -> list[RouteState]:
     """Stops every run of a route between two epochs."""
     for run in route_runs.history(settings, route).runs:
         background.stop(settings, run)
     return [state for state in status(settings, catalog) if state.route == route]
 
 
-def retire(settings: Settings, catalog: Catalog, id: Name) -> State:
+def retire(settings: Settings, catalog: Catalog, id: Name) -> RouteState:
     """Ends a run that does not own the route's topics: its own topics and its group go."""
     run = route_runs.run(settings, id)
     known = route_runs.history(settings, run.route)
@@ -119,7 +119,7 @@ def retire(settings: Settings, catalog: Catalog, id: Name) -> State:
     return _state(settings, catalog, route_runs.history(settings, run.route), route_runs.run(settings, id))
 
 
-def status(settings: Settings, catalog: Catalog) -> list[State]:
+def status(settings: Settings, catalog: Catalog) -> list[RouteState]:
     """Every run of every route that has not ended."""
     known = route_runs.histories(settings).values()
     return [_state(settings, catalog, one, run) for one in known for run in one.runs.values() if not run.ended]
@@ -156,7 +156,7 @@ def _declare(settings: Settings, catalog: Catalog, route: Name, *, replays: bool
     return run
 
 
-def _start(settings: Settings, catalog: Catalog, run: RouteRun) -> State:
+def _start(settings: Settings, catalog: Catalog, run: RouteRun) -> RouteState:
     background.start(settings, run.id, "route", "run", run.id)
     return _state(settings, catalog, route_runs.history(settings, run.route), run)
 
@@ -184,15 +184,15 @@ def _role(known: RouteHistory, run: RouteRun) -> Role:
     return "former" if any(tenure.run == run.id for tenure in known.tenures) else "replay"
 
 
-def _state(settings: Settings, catalog: Catalog, known: RouteHistory, run: RouteRun) -> State:
-    away = background.elsewhere(settings, run.id) is not None
+def _state(settings: Settings, catalog: Catalog, known: RouteHistory, run: RouteRun) -> RouteState:
+    away = background.remote_owner(settings, run.id) is not None
     alive = away or background.alive(settings, run.id) is not None
     told = offset_log.read_state(settings, run.id)
     phase, reason = "running" if away else str(told.get("phase", "stopped")), told.get("reason") or {}
     copied, behind, exact = _counted(settings, known, run)
     role = _role(known, run)
     route = catalog.routes.get(run.route)
-    return State(
+    return RouteState(
         route=run.route,
         run=run.id,
         role=role,
@@ -210,7 +210,7 @@ def _state(settings: Settings, catalog: Catalog, known: RouteHistory, run: Route
 def _counted(settings: Settings, known: RouteHistory, run: RouteRun) -> tuple[dict[str, int], int | None, bool]:
     start: Cut = known.start(run)
     try:
-        at, ends = reached(settings, known, run), kafka_admin.ends(settings, run.topics)
+        at, ends = reached(settings, known, run), kafka_admin.end_offsets(settings, run.topics)
     except (TryAgain, Refused):
         return {}, None, True
     copied: Counter[str] = Counter()

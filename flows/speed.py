@@ -6,19 +6,19 @@ from core.catalog import Catalog
 from core.cut import Cut
 from core.errors import Refused
 from core.identifiers import Name
-from core.validation.definition_change import changed
+from core.validation.definition_change import changed_definitions
 from infra.control import run_roles, runs
 from infra.settings import Settings
 from serving import recover
 from serving.promote import serve_run
 from serving.publish import changed_since, in_kappa
 from speed.process import background, lifecycle
-from speed.process.lifecycle import State
+from speed.process.lifecycle import RunState
 
 _SWITCHES = ("kappa", "lambda", "rollback")  # publications that leave the run before them warm
 
 
-def start(settings: Settings, catalog: Catalog, *, new: bool = False) -> State:
+def start(settings: Settings, catalog: Catalog, *, new: bool = False) -> RunState:
     """Starts the current run again, or with ``new`` one from the published cut (from 0 if there is none); serves it.
 
     Where served views are defined otherwise now, a new run starts from a full build, and Lambda serves. Another run
@@ -36,7 +36,7 @@ def start(settings: Settings, catalog: Catalog, *, new: bool = False) -> State:
     return state
 
 
-def stop(settings: Settings) -> State:
+def stop(settings: Settings) -> RunState:
     """Stops every run that is going, each between two epochs."""
     current = run_roles.current(settings)
     for run in runs.runs(settings):
@@ -52,7 +52,7 @@ def published_cut(settings: Settings) -> Cut:
     return max(pins, key=lambda pin: str(pin.build)).cut if pins else Cut()
 
 
-def _fresh(settings: Settings, catalog: Catalog) -> State:
+def _fresh(settings: Settings, catalog: Catalog) -> RunState:
     run = lifecycle.declare(settings, catalog, _start(settings, catalog)).id
     state = lifecycle.start(settings, run)
     serve_run(settings, catalog, run, "lk speed start --new")
@@ -82,7 +82,7 @@ def _others(settings: Settings, catalog: Catalog, current: Name) -> list[Name]:
     """The other runs that serve: views that were switched, or could not be, stay with theirs."""
     serving = run_roles.serving_runs(settings) - {current}
     known = [run for run in runs.runs(settings) if run.id in serving]
-    return [run.id for run in known if not changed(catalog, run.views, run.decoders)]
+    return [run.id for run in known if not changed_definitions(catalog, run.views, run.decoders)]
 
 
 def _warm(settings: Settings, catalog: Catalog) -> list[Name]:
@@ -91,4 +91,4 @@ def _warm(settings: Settings, catalog: Catalog) -> list[Name]:
     if last is None or last.kind not in _SWITCHES:
         return []
     warm = [run for run in runs.runs(settings) if run_roles.roles(settings)[run.id] == "warm"]
-    return [run.id for run in warm if not changed(catalog, run.views, run.decoders)]
+    return [run.id for run in warm if not changed_definitions(catalog, run.views, run.decoders)]

@@ -9,7 +9,7 @@ from infra.settings import Settings
 from serving.recover import repair
 
 
-def up(settings: Settings, catalog: Catalog, *asked: str) -> tuple[stack.State, ...]:
+def up(settings: Settings, catalog: Catalog, *asked: str) -> tuple[stack.ServerState, ...]:
     """Starts the servers, those asked for too, repairs the served views, then applies the topic files."""
     states = stack.up(settings, *asked)
     repair(settings, catalog)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from batch.build import build
 from batch.claim import claim
-from batch.gate import gate, insist
+from batch.gate import gate, require_passed
 from batch.land import land
 from core.catalog import Catalog
 from core.errors import Refused
@@ -28,7 +28,7 @@ from speed.process import lifecycle, throttle
 
 
 @dataclass(frozen=True)
-class Switched:
+class SwitchResult:
     """What a switch did: the publication and, where one was needed, the proof."""
 
     publication: Publication
@@ -46,7 +46,7 @@ def to_kappa(
     rate: int | None = None,
     from_archive: bool = False,
     why: str = "lk switch kappa",
-) -> Switched:
+) -> SwitchResult:
     """Replays (or goes on with a replay, or takes ``run``), waits, compares, promotes; safe to repeat after a crash.
 
     A run that was compared already is not compared again: when it differed it is refused.
@@ -56,20 +56,20 @@ def to_kappa(
     if serving and (run == serving or (run is None and replaying.open_replay(settings, catalog) is None)):
         last = recover.last_done(settings)
         assert last is not None
-        return Switched(last, serving, (), time.monotonic() - began, already=True)
+        return SwitchResult(last, serving, (), time.monotonic() - began, already=True)
     chosen = run or replays.start(settings, catalog, rate=rate, from_archive=from_archive).run
     assert chosen is not None
     if run is not None:
         lifecycle.start(settings, run)
     replays.wait(settings, chosen)
     if not switch.compared(settings, catalog, chosen):
-        prove(settings, catalog, chosen)
+        prove_equal(settings, catalog, chosen)
     found = comparisons.latest_by_view(settings, chosen)
     faults.reach("replay.4_before_switch")
     throttle.set_limit(settings, chosen, None)
     lifecycle.start(settings, chosen)  # it may have died since; what is served must go on
     done = switch.to_kappa(settings, catalog, chosen, why=why)
-    return Switched(done, chosen, tuple(found.values()), time.monotonic() - began, already=False)
+    return SwitchResult(done, chosen, tuple(found.values()), time.monotonic() - began, already=False)
 
 
 def to_lambda(settings: Settings, catalog: Catalog, *, why: str = "lk switch lambda") -> BatchRun:
@@ -92,14 +92,14 @@ def rollback(
     return done
 
 
-def prove(settings: Settings, catalog: Catalog, run: Name) -> list[Comparison]:
+def prove_equal(settings: Settings, catalog: Catalog, run: Name) -> list[Comparison]:
     """Builds a run's views in full at the end of one of its epochs, and compares the run with that, once gated."""
     claimed = claim(settings, catalog, run)
     faults.reach("replay.2_before_compare")
     with batch_session(settings) as spark:
         land(spark, settings, catalog, claimed.cut)
         build(spark, settings, catalog, claimed)
-        insist(gate(spark, settings, catalog, claimed))
+        require_passed(gate(spark, settings, catalog, claimed))
         return compare(spark, settings, catalog, claimed)
 
 

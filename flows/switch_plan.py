@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from core.catalog import Catalog
 from core.errors import Refused
 from core.identifiers import Name
-from core.validation.definition_change import refusal
+from core.validation.definition_change import definition_refusal
 from infra.control import run_roles, runs
 from infra.control.builds import Built, read_builds
 from infra.control.runs import Run
@@ -16,7 +16,7 @@ from infra.settings import Settings
 from serving import recover
 from serving.publish import changed_since, in_kappa, kappa_views
 from speed import replay_state as replaying
-from speed.replay_state import Log
+from speed.replay_state import TopicLog
 
 _READERS = "the old answer of a view until its text is replaced, then the new one; never an error, never a mix; "
 
@@ -29,7 +29,7 @@ class KappaPlan:
     """
 
     mode: str
-    logs: tuple[Log, ...]
+    logs: tuple[TopicLog, ...]
     records: int
     run: Name | None
     measured: tuple[Name, float] | None
@@ -48,7 +48,7 @@ class LambdaPlan:
     """
 
     mode: str
-    logs: tuple[Log, ...]
+    logs: tuple[TopicLog, ...]
     records: int
     to_land: int
     run: Name | None
@@ -110,7 +110,7 @@ def refuse_changed(settings: Settings, catalog: Catalog) -> None:
     """Raises Refused when the run that serves computes other definitions than there are now."""
     others = changed_since(recover.last_done(settings), catalog)
     if others:
-        raise refusal(others, "the run that serves was declared", where=f"run {run_roles.current(settings)}")
+        raise definition_refusal(others, "the run that serves was declared", where=f"run {run_roles.current(settings)}")
 
 
 def refuse_mixed(settings: Settings, catalog: Catalog) -> None:

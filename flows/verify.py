@@ -14,10 +14,10 @@ from infra.control.comparisons import Comparison
 from infra.control.publications import Pin
 from infra.settings import Settings
 from serving import recover
-from serving.compare import drift as compare
+from serving.compare import compare_served as compare
 
 
-def drift(settings: Settings, catalog: Catalog) -> tuple[Comparison, ...]:
+def verify_served(settings: Settings, catalog: Catalog) -> tuple[Comparison, ...]:
     """Builds every view in full at the end of the newest epoch of its run that serves, and compares what is served.
 
     The build is one like any other, but not published; `lk tidy` frees it once there is a newer one.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-def prepare(settings: Settings) -> bool:
+def warm_up(settings: Settings) -> bool:
     """Plans every view, writes and reads a Delta table and runs a stream, so that Java has met the classes of each.
 
     Java writes the archive as it ends. False, with nothing done, where there is one, or none can be written.

@@ -16,13 +16,13 @@ from infra.kafka import kafka_admin
 from infra.lake import leases
 from infra.settings import Settings
 from serving import reconcile, recover
-from serving.reconcile import Line, Reach, ViewLine
+from serving.reconcile import PartitionCounts, ServedState, ViewCounts
 
 RECENT = timedelta(hours=1)
 
 
 @dataclass(frozen=True)
-class Signal:
+class ViewAlarms:
     """One view. ``ledger_off`` is records and rows that do not reconcile; None when they could not be counted.
 
     ``quarantine_rate`` is of the records of its run's last hour. ``epoch_age_seconds`` is 0 while a process drives the
@@ -35,27 +35,27 @@ class Signal:
     epoch_age_seconds: float | None
 
 
-def signals(settings: Settings, catalog: Catalog) -> tuple[Signal, ...]:
+def view_alarms(settings: Settings, catalog: Catalog) -> tuple[ViewAlarms, ...]:
     """Of every served view. What cannot be read is None, and an alarm that misses it."""
     last = recover.last_done(settings)
     pins = {view: pin for view, pin in last.pins.items() if view in catalog.views} if last else {}
-    reaches = {view: reconcile.reach(settings, view, pin) for view, pin in pins.items()}
+    reaches = {view: reconcile.served_state(settings, view, pin) for view, pin in pins.items()}
     known = {view: reach for view, reach in reaches.items() if reach.pin.digest == catalog.digest(view)}
-    lines = reconcile.lines(catalog, reaches)
-    rows: dict[Name, ViewLine] = {}
+    lines = reconcile.partition_counts(catalog, reaches)
+    rows: dict[Name, ViewCounts] = {}
     with contextlib.suppress(LkError):
-        rows = {line.view: line for line in reconcile.view_lines(settings, catalog, known)}
+        rows = {line.view: line for line in reconcile.view_counts(settings, catalog, known)}
     now = datetime.now(UTC)
     found = []
     for view, reach in reaches.items():
         mine = [line for line in lines if line.topic in catalog.view(view).sources]
         epochs = runs.epochs(settings, reach.pin.run) if reach.pin.run else ()
         age = epoch_age(epochs, now, waiting=_waits(settings, catalog, view, reach))
-        found.append(Signal(view, ledger_off(mine, rows.get(view)), quarantine_rate(epochs, now), age))
+        found.append(ViewAlarms(view, ledger_off(mine, rows.get(view)), quarantine_rate(epochs, now), age))
     return tuple(found)
 
 
-def ledger_off(lines: Sequence[Line], row: ViewLine | None) -> int | None:
+def ledger_off(lines: Sequence[PartitionCounts], row: ViewCounts | None) -> int | None:
     """Records of the view's topics and rows of the view that do not reconcile; None without the view's row."""
     if row is None:
         return None
@@ -78,12 +78,12 @@ def epoch_age(epochs: Sequence[Epoch], now: datetime, *, waiting: bool) -> float
     return max(0.0, (now - epochs[-1].committed_at).total_seconds()) if waiting else 0.0
 
 
-def _waits(settings: Settings, catalog: Catalog, view: Name, reach: Reach) -> bool:
+def _waits(settings: Settings, catalog: Catalog, view: Name, reach: ServedState) -> bool:
     """Records wait for the run, or nobody drives it, or Kafka does not say."""
     if reach.pin.run and leases.holder(settings, f"run_{reach.pin.run}") is None:
         return True
     try:
         sources = catalog.view(view).sources
-        return kafka_admin.ends(settings, list(sources)).size_since(reach.end.only(sources)) > 0
+        return kafka_admin.end_offsets(settings, list(sources)).size_since(reach.end.only(sources)) > 0
     except LkError:
         return True

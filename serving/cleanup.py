@@ -25,14 +25,14 @@ Build = tuple[Name, Name]  # view and build, as the lake has them
 
 
 @dataclass(frozen=True)
-class Tidied:
+class CleanupResult:
     """What was removed: folders by their place in the lake, and the bytes that they and the small tables took."""
 
     removed: tuple[str, ...]
     bytes: int
 
 
-def tidy(settings: Settings, catalog: Catalog) -> Tidied:
+def clean_up(settings: Settings, catalog: Catalog) -> CleanupResult:
     """Frees builds and archive generations that nothing names, and sums up the small tables; safe to repeat.
 
     What a served view, the target of a rollback or an open intent names stays, and so does whatever may still be
@@ -46,7 +46,7 @@ def tidy(settings: Settings, catalog: Catalog) -> Tidied:
         freed = [_free_build(settings, batch, *one) for one in builds]
         freed += [_free(settings, lease, table_paths.archive(settings, *one)) for one in archives]
         summed = _sum_up(settings, {"control": lease, "batch": batch})
-    return Tidied(tuple(path for path, _ in freed), sum(size for _, size in freed) + summed)
+    return CleanupResult(tuple(path for path, _ in freed), sum(size for _, size in freed) + summed)
 
 
 def _kept(settings: Settings) -> set[Build]:

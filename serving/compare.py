@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as fn
 
 from core.catalog import Catalog
-from core.compute.combine import comparable, merged
-from core.compute.compare_rows import differences, first, totals
+from core.compute.combine import comparable, merge_partials
+from core.compute.compare_rows import differences, first_differences, totals
 from core.compute.merge_sql import merge_sql
 from core.cut import Cut
 from core.errors import Refused
@@ -53,7 +53,7 @@ def compare(spark: SparkSession, settings: Settings, catalog: Catalog, claim: Cl
     return found
 
 
-def drift(
+def compare_served(
     spark: SparkSession, settings: Settings, catalog: Catalog, claim: Claim, pins: Mapping[Name, Pin]
 ) -> list[Comparison]:
     """Compares the build of a claim with what these pins serve, build and partials, up to the claimed epoch.
@@ -69,7 +69,7 @@ def drift(
 
 
 def _alone(view: View, run: Run) -> Pin:
-    return Pin(None, run.id, HEAD - 1, Cut(), run.views[Name(view.name)], "kappa", view_sql.shape(view))
+    return Pin(None, run.id, HEAD - 1, Cut(), run.views[Name(view.name)], "kappa", view_sql.shape_digest(view))
 
 
 def _each(
@@ -90,12 +90,16 @@ def _compare(
     spark: SparkSession, settings: Settings, view: View, claim: Claim, run: Run, pin: Pin, *, gaps: bool
 ) -> Comparison:
     began, name = time.monotonic(), Name(view.name)
-    build = parquet_scan.table(spark, table_paths.batch(settings, name, claim.build))
-    whole = merged(view, _pinned(spark, settings, view, claim, pin))
+    build = parquet_scan.read_table(spark, table_paths.batch(settings, name, claim.build))
+    whole = merge_partials(view, _pinned(spark, settings, view, claim, pin))
     found = differences(view, comparable(view, build, gaps=gaps), comparable(view, whole, gaps=gaps)).persist()
     try:
         counts = totals(found)
-        shown = first(view, found) if any(counts[n] for n in ("only_build", "only_run", "repeated", "cells")) else []
+        shown = (
+            first_differences(view, found)
+            if any(counts[n] for n in ("only_build", "only_run", "repeated", "cells"))
+            else []
+        )
     finally:
         found.unpersist()
     return Comparison(
@@ -123,7 +127,7 @@ def _pinned(spark: SparkSession, settings: Settings, view: View, claim: Claim, p
     after = parts.where((fn.col("first_epoch") > pin.epoch) & (fn.col("last_epoch") <= claim.epoch)).select(*columns)
     if pin.build is None:
         return after
-    base = parquet_scan.table(spark, table_paths.batch(settings, name, pin.build))
+    base = parquet_scan.read_table(spark, table_paths.batch(settings, name, pin.build))
     return after.unionByName(base.withColumn("last_epoch", fn.lit(pin.epoch).cast("bigint")).select(*columns))
 
 
@@ -140,8 +144,8 @@ def _refuse_crossing(parts: DataFrame, claim: Claim, view: Name) -> None:
 def _trino_agrees(settings: Settings, view: View, claim: Claim, pin: Pin, *, gaps: bool) -> bool:
     """The merge that Trino would run gives as many rows as the build, with the same hash over all stored columns."""
     digest = claim.views[Name(view.name)]
-    build = Pin(claim.build, None, HEAD, claim.cut, digest, "batch", view_sql.shape(view))
-    sides = [view_sql.parts(view, build), view_sql.parts(view, pin, newest=claim.epoch)]
+    build = Pin(claim.build, None, HEAD, claim.cut, digest, "batch", view_sql.shape_digest(view))
+    sides = [view_sql.view_parts(view, build), view_sql.view_parts(view, pin, newest=claim.epoch)]
     columns = [column.name for column in view.stored_columns if not (gaps and column.name == ROWS)]
     answers = [metastore.query(settings, _hash_sql(view, parts, columns)).rows for parts in sides]
     return answers[0] == answers[1]

@@ -9,13 +9,15 @@ from core.errors import Usage
 from core.identifiers import Name, quoted
 from infra.settings import Settings
 from infra.trino import metastore
-from infra.trino.metastore import CATALOG, Result
+from infra.trino.metastore import CATALOG, QueryResult
 from infra.trino.served_views import SERVING
 
 _TRINO = {"string": "varchar", "int": "integer", "timestamp": "timestamp(3) with time zone"}
 
 
-def get(settings: Settings, catalog: Catalog, view: Name, values: Sequence[str], *, limit: int | None = None) -> Result:
+def get(
+    settings: Settings, catalog: Catalog, view: Name, values: Sequence[str], *, limit: int | None = None
+) -> QueryResult:
     """The rows of one key, newest window first; ``values`` are texts, one for each of the view's keys.
 
     Raises Usage for another number of values, or for one that is not of its key's type.

@@ -17,10 +17,10 @@ from infra.control.claims import claim_of
 from infra.control.publications import Pin, Publication
 from infra.control.runs import Run
 from infra.lake import delta, table_paths
-from infra.local.epoch_lock import held_back
+from infra.local.epoch_lock import block_epochs
 from infra.settings import Settings
 from serving import replace_views, view_sql
-from serving.publish import Now, check_crossing, current, served_ends
+from serving.publish import ServedNow, check_crossing, served_ends, served_now
 
 PATIENCE = 120.0
 _UNDER_WAY = 10.0  # seconds; a process that is paused in the middle of an epoch is not waited for
@@ -37,7 +37,7 @@ def serve_run(
     """
     declared = runs.run(settings, run)
     with locks.hold(settings, "control") as lease:
-        now = current(settings, catalog, lease)
+        now = served_now(settings, catalog, lease)
         pins = _pins(settings, catalog, declared, now)
         if now.last and pins == now.last.pins:
             return now.last
@@ -51,7 +51,7 @@ def serve_run(
             )
 
 
-def _pins(settings: Settings, catalog: Catalog, run: Run, now: Now) -> dict[Name, Pin]:
+def _pins(settings: Settings, catalog: Catalog, run: Run, now: ServedNow) -> dict[Name, Pin]:
     pins = dict(now.pins)
     for view, digest in run.views.items():
         if view in catalog.views and catalog.digest(view) == digest:
@@ -72,7 +72,7 @@ def _pin(settings: Settings, catalog: Catalog, run: Run, view: Name, before: Pin
 
     Else a build that passed with the run's definition, and at whose cut the run starts.
     """
-    shape, digest = view_sql.shape(catalog.view(view)), run.views[view]
+    shape, digest = view_sql.shape_digest(catalog.view(view)), run.views[view]
     if before and before.run == run.id:
         return before
     if before and before.build and before.digest == digest:
@@ -91,7 +91,7 @@ def _pin(settings: Settings, catalog: Catalog, run: Run, view: Name, before: Pin
 
 @contextlib.contextmanager
 def reached(
-    settings: Settings, catalog: Catalog, run: Run, moved: Mapping[Name, Pin], now: Now, patience: float
+    settings: Settings, catalog: Catalog, run: Run, moved: Mapping[Name, Pin], now: ServedNow, patience: float
 ) -> Iterator[None]:
     """The block in which a run may take over: it has reached what is served, and what serves begins no epoch meanwhile.
 
@@ -101,12 +101,14 @@ def reached(
     before = {pin.run for view in moved if (pin := now.pins.get(view)) and pin.run}
     with contextlib.ExitStack() as others:
         for other in sorted(before - {run.id}):
-            others.enter_context(held_back(settings, other, _UNDER_WAY))
+            others.enter_context(block_epochs(settings, other, _UNDER_WAY))
         _wait(settings, catalog, run, moved, now, min(patience, settings.lease_seconds))
         yield
 
 
-def _wait(settings: Settings, catalog: Catalog, run: Run, moved: Mapping[Name, Pin], now: Now, patience: float) -> None:
+def _wait(
+    settings: Settings, catalog: Catalog, run: Run, moved: Mapping[Name, Pin], now: ServedNow, patience: float
+) -> None:
     """Waits until the run's tables are there and nothing that is served would go back; TryAgain when it does not."""
 
     def lacking() -> str | None:
@@ -137,5 +139,5 @@ def _wait(settings: Settings, catalog: Catalog, run: Run, moved: Mapping[Name, P
         )
 
 
-def _runs(now: Now) -> set[str]:
+def _runs(now: ServedNow) -> set[str]:
     return {pin.run for pin in now.pins.values() if pin.run}

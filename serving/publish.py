@@ -12,7 +12,7 @@ from core.catalog import Catalog
 from core.cut import Cut
 from core.errors import Refused
 from core.identifiers import Name
-from core.validation.definition_change import changed, refusal
+from core.validation.definition_change import changed_definitions, definition_refusal
 from infra.control import locks, runs
 from infra.control.builds import read_builds
 from infra.control.claims import Claim, claim_of
@@ -24,7 +24,7 @@ from serving import recover, replace_views, view_sql
 
 
 @dataclass(frozen=True)
-class Now:
+class ServedNow:
     """What is served before a change: the views' own pins, completed by the publication that made them."""
 
     last: Publication | None
@@ -49,7 +49,7 @@ def publish(
     stays as it is.
     """
     with locks.hold(settings, "control") as lease:
-        now = current(settings, catalog, lease)
+        now = served_now(settings, catalog, lease)
         if not to_lambda:
             _refuse_in_kappa(now, catalog, build)
         claim = claim_of(settings, build)
@@ -71,19 +71,19 @@ def publish(
         )
 
 
-def current(settings: Settings, catalog: Catalog, lease: Lease) -> Now:
+def served_now(settings: Settings, catalog: Catalog, lease: Lease) -> ServedNow:
     """What is served now: an open intent is finished or reverted, and views that say anything else are made again."""
     recover.finish_open_intent(settings, catalog, lease)
     recover.rebuild_broken_views(settings, catalog, lease)
-    return said(settings)
+    return last_published(settings)
 
 
-def said(settings: Settings) -> Now:
+def last_published(settings: Settings) -> ServedNow:
     """What the last publication says that is served."""
     last = recover.last_done(settings)
     if last is None:
-        return Now(None)
-    return Now(last, last.pins, {view: last.texts[view] for view in last.pins})
+        return ServedNow(None)
+    return ServedNow(last, last.pins, {view: last.texts[view] for view in last.pins})
 
 
 def kappa_views(publication: Publication | None) -> list[Name]:
@@ -101,10 +101,10 @@ def in_kappa(publication: Publication | None, catalog: Catalog) -> bool:
 def changed_since(publication: Publication | None, catalog: Catalog) -> list[str]:
     """The served views that are defined otherwise now; one that is not defined any more keeps what it serves."""
     pins = publication.pins if publication else {}
-    return changed(catalog, {view: pin.digest for view, pin in pins.items() if view in catalog.views})
+    return changed_definitions(catalog, {view: pin.digest for view, pin in pins.items() if view in catalog.views})
 
 
-def _refuse_in_kappa(now: Now, catalog: Catalog, build: Name) -> None:
+def _refuse_in_kappa(now: ServedNow, catalog: Catalog, build: Name) -> None:
     if in_kappa(now.last, catalog):
         raise Refused(
             "Kappa serves, which needs no build",
@@ -130,16 +130,16 @@ def _evidence(settings: Settings, catalog: Catalog, claim: Claim) -> dict[str, A
             where=f"build {claim.build}, control.builds",
             fix=f"run `lk build --build {claim.build}`, then `lk gate --build {claim.build}`; or `lk batch`",
         )
-    others = changed(catalog, claim.views)
+    others = changed_definitions(catalog, claim.views)
     if others:
-        raise refusal(others, "the build was claimed", where=f"build {claim.build}")
+        raise definition_refusal(others, "the build was claimed", where=f"build {claim.build}")
     gate = {view: {"rows": b.rows, "how": b.how, "at": b.at.isoformat()} for view, b in rows.items()}
     again = {"rebuild": claim.rebuild.text} if claim.rebuild else {}
     return {"build": claim.build, "cut": claim.cut.as_dict(), "gate": gate, **again}
 
 
 def _build_pins(
-    settings: Settings, catalog: Catalog, claim: Claim, now: Now, alone: Sequence[Name]
+    settings: Settings, catalog: Catalog, claim: Claim, now: ServedNow, alone: Sequence[Name]
 ) -> tuple[dict[Name, Pin], list[Name]]:
     """The pins of a build, and the views that keep what they serve: the run that serves computes them otherwise.
 
@@ -164,11 +164,13 @@ def _build_pins(
             cut=claim.cut,
             digest=digest,
             mode="lambda" if fits else "batch",
-            shape=view_sql.shape(catalog.view(view)),
+            shape=view_sql.shape_digest(catalog.view(view)),
         )
     if len(kept) == len(wanted):
         others = [f"view {view}" for view in kept]
-        raise refusal(others, "the run was declared", where=f"run {run_id}; build {claim.build} passed its gate")
+        raise definition_refusal(
+            others, "the run was declared", where=f"run {run_id}; build {claim.build} passed its gate"
+        )
     return dict(sorted(pins.items())), kept
 
 
@@ -189,7 +191,7 @@ def _epoch(settings: Settings, claim: Claim, run: runs.Run) -> int:
     return max(found.number, claim.epoch) if claim.run == run.id else found.number
 
 
-def _refuse_another_base(claim: Claim, now: Now) -> None:
+def _refuse_another_base(claim: Claim, now: ServedNow) -> None:
     """A range rebuild is a copy of what was served: what was published since would be lost."""
     bases = claim.rebuild.bases if claim.rebuild else {}
     others = [view for view, base in bases.items() if view not in now.pins or now.pins[view].build != base]
@@ -201,7 +203,7 @@ def _refuse_another_base(claim: Claim, now: Now) -> None:
         )
 
 
-def _refuse_going_back(settings: Settings, catalog: Catalog, now: Now, pins: Mapping[Name, Pin]) -> None:
+def _refuse_going_back(settings: Settings, catalog: Catalog, now: ServedNow, pins: Mapping[Name, Pin]) -> None:
     """Neither the build's cut nor the end of what is served may move back, in any partition of a view's sources."""
     old_ends, new_ends = served_ends(settings, now.pins), served_ends(settings, pins)
     for view, pin in pins.items():

@@ -24,7 +24,7 @@ from serving import view_sql
 
 
 @dataclass(frozen=True)
-class Line:
+class PartitionCounts:
     """One partition: offsets served, and records counted by batch up to the cut and by speed after it."""
 
     topic: Name
@@ -42,7 +42,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class ViewLine:
+class ViewCounts:
     """One view: rows that its served parts are made of (events, of a keyed view), and rows counted event by event."""
 
     view: Name
@@ -56,7 +56,7 @@ class ViewLine:
 
 
 @dataclass(frozen=True)
-class Reach:
+class ServedState:
     """Up to where a pin's view is complete at one moment, and what was counted on the way."""
 
     pin: Pin
@@ -66,42 +66,42 @@ class Reach:
     epochs: tuple[Epoch, ...]
 
 
-def reach(settings: Settings, view: Name, pin: Pin) -> Reach:
+def served_state(settings: Settings, view: Name, pin: Pin) -> ServedState:
     """Reads the manifest once, so that all that follows is about the same moment."""
     epochs = tuple(e for e in runs.epochs(settings, pin.run) if e.number > pin.epoch) if pin.run else ()
     built = next((b for b in read_builds(settings) if (b.build, b.view) == (pin.build, view)), None)
     end = epochs[-1].end if epochs else pin.cut
-    return Reach(pin, end, epochs[-1].number if epochs else pin.epoch, built, epochs)
+    return ServedState(pin, end, epochs[-1].number if epochs else pin.epoch, built, epochs)
 
 
-def lines(catalog: Catalog, reaches: Mapping[Name, Reach]) -> tuple[Line, ...]:
+def partition_counts(catalog: Catalog, reaches: Mapping[Name, ServedState]) -> tuple[PartitionCounts, ...]:
     """Every partition once, from the view that reaches furthest in its topic."""
-    found: dict[tuple[Name, int], Line] = {}
+    found: dict[tuple[Name, int], PartitionCounts] = {}
     for view, one in sorted(reaches.items(), key=lambda item: item[1].end.size):
         counted = _counted(one)
         for topic, partition, end in one.end.only(catalog.view(view).sources).ends:
             decoded, quarantined = counted.get(f"{topic}/{partition}", (0, 0))
             gaps = catalog.topic(topic).compacted
-            found[(topic, partition)] = Line(topic, partition, end, decoded, quarantined, gaps)
+            found[(topic, partition)] = PartitionCounts(topic, partition, end, decoded, quarantined, gaps)
     return tuple(found[key] for key in sorted(found))
 
 
-def view_lines(settings: Settings, catalog: Catalog, reaches: Mapping[Name, Reach]) -> tuple[ViewLine, ...]:
+def view_counts(settings: Settings, catalog: Catalog, reaches: Mapping[Name, ServedState]) -> tuple[ViewCounts, ...]:
     """Asks Trino once for the rows of all parts, up to the newest epoch that each view's manifest has."""
     if not reaches:
         return ()
     parts = {
-        view: view_sql.parts(definition, one.pin, newest=one.newest)
+        view: view_sql.view_parts(definition, one.pin, newest=one.newest)
         for view, one in reaches.items()
         if isinstance(definition := catalog.view(view), Rollup)
     }
     rows = metastore.query(settings, ledger_sql(parts)).rows if parts else ()
     served = {str(view): int(count) for view, count in rows}
     served |= {str(view): _used(settings, view, one) for view, one in reaches.items() if view not in parts}
-    return tuple(ViewLine(view, served[view], _expected(view, one)) for view, one in reaches.items())
+    return tuple(ViewCounts(view, served[view], _expected(view, one)) for view, one in reaches.items())
 
 
-def _used(settings: Settings, view: Name, one: Reach) -> int:
+def _used(settings: Settings, view: Name, one: ServedState) -> int:
     """The events that a keyed view was computed from: those of the build, and those that the run keeps."""
     batch = json.loads(one.built.checks)["counted"] if one.built else 0
     if one.pin.run is None:
@@ -110,12 +110,12 @@ def _used(settings: Settings, view: Name, one: Reach) -> int:
     return int(batch) + int(delta.read(table_paths.events(settings, one.pin.run, view), ["epoch"], since).num_rows)
 
 
-def _expected(view: Name, one: Reach) -> int:
+def _expected(view: Name, one: ServedState) -> int:
     batch = json.loads(one.built.checks)["expected"] if one.built else 0
     return int(batch) + sum(epoch.rows.get(view, 0) for epoch in one.epochs)
 
 
-def _counted(one: Reach) -> dict[str, tuple[int, int]]:
+def _counted(one: ServedState) -> dict[str, tuple[int, int]]:
     """``topic/partition`` -> decoded, quarantined: by batch up to the cut, by speed after it."""
     total: dict[str, tuple[int, int]] = {}
     if one.built:

@@ -53,7 +53,7 @@ def change(
         why=why,
         evidence=json.dumps(evidence, sort_keys=True),
         pins=dict(sorted(pins.items())),
-        texts={**kept, **made, STATUS: view_sql.status(pins, seq, now)},
+        texts={**kept, **made, STATUS: view_sql.status_sql(pins, seq, now)},
     )
     register(settings, intent)
     faults.reach("serving.0_before_intent")
@@ -140,7 +140,7 @@ def _register(settings: Settings, wanted: Mapping[tuple[str, str], str]) -> None
     """A name stands for one path here, so a name that is known needs nothing."""
     try:
         known = metastore.tables(settings, *sorted({schema for schema, _ in wanted}))
-    except metastore.Broken:
+    except metastore.BrokenView:
         known = frozenset()
     for (schema, table), path in wanted.items():
         if (schema, table) not in known:

@@ -11,14 +11,14 @@ from infra.control.publications import Pin, read_publications
 from infra.lake import delta, table_paths
 from infra.settings import Settings
 from infra.trino import metastore
-from infra.trino.metastore import CATALOG, Result
+from infra.trino.metastore import CATALOG, QueryResult
 from infra.trino.served_views import SERVING
 from serving import view_sql
 
 
 def show(
     settings: Settings, catalog: Catalog, view: Name, *, publish: int | None = None, limit: int | None = None
-) -> Result:
+) -> QueryResult:
     """Rows of a view; with ``publish``, of the build that this publication pinned: complete exactly up to its cut."""
     definition = catalog.view(view)
     if publish is None:
@@ -55,4 +55,4 @@ def _published(settings: Settings, catalog: Catalog, view: View, seq: int) -> st
             fix="choose a later publication: `lk publications`",
         )
     only_build = Pin(pin.build, None, -1, pin.cut, pin.digest, "batch", pin.shape)
-    return serving_sql(view, view_sql.parts(view, only_build))
+    return serving_sql(view, view_sql.view_parts(view, only_build))

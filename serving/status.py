@@ -11,7 +11,7 @@ from core.catalog import Catalog
 from core.cut import Cut
 from core.errors import LkError
 from core.identifiers import Name
-from core.validation.definition_change import ways
+from core.validation.definition_change import remedies
 from infra.control.publications import Pin
 from infra.kafka import kafka_admin
 from infra.kafka.record_timestamps import newest_timestamp
@@ -21,7 +21,7 @@ from infra.trino import served_views
 from infra.trino.served_views import Served
 from serving import reconcile, recover, replace_views
 from serving.publish import changed_since
-from serving.reconcile import Line, Reach, ViewLine
+from serving.reconcile import PartitionCounts, ServedState, ViewCounts
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ class Status:
     """All views, the ledger per partition and per view; ``unhealthy`` is empty when all is well."""
 
     views: tuple[ViewState, ...]
-    partitions: tuple[Line, ...]
-    rows: tuple[ViewLine, ...]
+    partitions: tuple[PartitionCounts, ...]
+    rows: tuple[ViewCounts, ...]
     unhealthy: tuple[str, ...]
 
 
@@ -66,11 +66,11 @@ def status(settings: Settings, catalog: Catalog) -> Status:
     with _reasons(wrong):
         wrong += _wrong_texts(served_views.served(settings, pins), pins)
     wrong += _stopped(settings, pins)
-    reaches = {view: reconcile.reach(settings, view, pin) for view, pin in pins.items()}
-    lines = reconcile.lines(catalog, reaches)
+    reaches = {view: reconcile.served_state(settings, view, pin) for view, pin in pins.items()}
+    lines = reconcile.partition_counts(catalog, reaches)
     wrong += [_broken(line) for line in lines if not line.ok]
     others = changed_since(last, catalog)
-    wrong += [f"served as defined before: {', '.join(others)}; {ways()}"] if others else []
+    wrong += [f"served as defined before: {', '.join(others)}; {remedies()}"] if others else []
     known = {view: reach for view, reach in reaches.items() if reach.pin.digest == catalog.digest(view)}
     rows = _rows(settings, catalog, known, wrong)
     states = _states(settings, catalog, reaches, last.seq, wrong)
@@ -95,29 +95,31 @@ def _stopped(settings: Settings, pins: dict[Name, Pin]) -> list[str]:
     return wrong
 
 
-def _broken(line: Line) -> str:
+def _broken(line: PartitionCounts) -> str:
     return (
         f"the ledger of {line.topic}, partition {line.partition} is off: {line.offsets} offsets, "
         f"{line.decoded} decoded and {line.quarantined} quarantined records"
     )
 
 
-def _rows(settings: Settings, catalog: Catalog, reaches: dict[Name, Reach], wrong: list[str]) -> tuple[ViewLine, ...]:
+def _rows(
+    settings: Settings, catalog: Catalog, reaches: dict[Name, ServedState], wrong: list[str]
+) -> tuple[ViewCounts, ...]:
     with _reasons(wrong):
-        lines = reconcile.view_lines(settings, catalog, reaches)
+        lines = reconcile.view_counts(settings, catalog, reaches)
         wrong += [f"view {x.view} serves {x.served} rows, {x.counted} were counted" for x in lines if not x.ok]
         return lines
     return ()
 
 
 def _states(
-    settings: Settings, catalog: Catalog, reaches: dict[Name, Reach], seq: int, wrong: list[str]
+    settings: Settings, catalog: Catalog, reaches: dict[Name, ServedState], seq: int, wrong: list[str]
 ) -> tuple[ViewState, ...]:
     ends: Cut | None = None
     times: dict[tuple[Name, int, int], datetime] = {}
     with _reasons(wrong):
         sources = catalog.sources(reaches)
-        ends = kafka_admin.ends(settings, [topic for topic in sources if topic in kafka_admin.topics(settings)])
+        ends = kafka_admin.end_offsets(settings, [topic for topic in sources if topic in kafka_admin.topics(settings)])
         points = {row for v, r in reaches.items() for row in r.end.only(catalog.view(v).sources).ends}
         times = newest_timestamp(settings, points)
     states = []
@@ -128,7 +130,7 @@ def _states(
     return tuple(states)
 
 
-def _state(view: Name, reach: Reach, mine: Cut, seq: int, ends: Cut | None, newest: datetime | None) -> ViewState:
+def _state(view: Name, reach: ServedState, mine: Cut, seq: int, ends: Cut | None, newest: datetime | None) -> ViewState:
     pin = reach.pin
     return ViewState(
         view=view,
@@ -153,4 +155,4 @@ def _reasons(wrong: list[str]) -> Iterator[None]:
         wrong.append(": ".join(part for part in (e.what, e.fix) if part))
 
 
-__all__ = ["Line", "Status", "ViewLine", "ViewState", "status"]
+__all__ = ["PartitionCounts", "Status", "ViewCounts", "ViewState", "status"]

@@ -12,7 +12,7 @@ from core.catalog import Catalog
 from core.cut import Cut
 from core.errors import Refused
 from core.identifiers import Name
-from core.validation.definition_change import changed, refusal
+from core.validation.definition_change import changed_definitions, definition_refusal
 from infra.control import comparisons, locks, runs
 from infra.control.builds import read_builds
 from infra.control.comparisons import Comparison
@@ -23,7 +23,7 @@ from infra.control.runs import HEAD, Run
 from infra.settings import Settings
 from serving import replace_views, view_sql
 from serving.promote import PATIENCE, reached
-from serving.publish import Now, check_crossing, current, in_kappa, said, served_ends
+from serving.publish import ServedNow, check_crossing, in_kappa, last_published, served_ends, served_now
 from serving.recover import finish_open_intent
 
 ALL = HEAD - 1  # the epoch before a run's first: pins all of its partials
@@ -39,7 +39,7 @@ def to_kappa(
     """
     declared = runs.run(settings, run)
     with locks.hold(settings, "control") as lease:
-        now = current(settings, catalog, lease)
+        now = served_now(settings, catalog, lease)
         _refuse_ended(settings, frozenset({run}))
         proof = _proof(settings, catalog, declared)
         pins = {**now.pins, **{view: _pin(catalog, declared, view) for view in proof}}
@@ -55,7 +55,7 @@ def to_kappa(
             )
 
 
-def reset(
+def switch_in_place(
     settings: Settings, catalog: Catalog, run: Name, *, stopped: datetime, why: str, who: str | None = None
 ) -> Publication:
     """Serves a run alone at once, however far it is: readers see less than before until it has caught up.
@@ -64,7 +64,7 @@ def reset(
     """
     declared = runs.run(settings, run)
     with locks.hold(settings, "control") as lease:
-        now = current(settings, catalog, lease)
+        now = served_now(settings, catalog, lease)
         mode: Mode = "kappa" if in_kappa(now.last, catalog) else "speed"
         moved = {view: replace(_pin(catalog, declared, view), mode=mode) for view in declared.views}
         pins = {**now.pins, **moved}
@@ -90,7 +90,7 @@ def rollback(
     """
     with locks.hold(settings, "control") as lease:
         finish_open_intent(settings, catalog, lease)
-        now = said(settings)
+        now = last_published(settings)
         if now.last and leaving not in (None, now.last.seq):
             return _gone_back(now.last, leaving)
         before = target(settings)
@@ -135,7 +135,7 @@ def _proof(settings: Settings, catalog: Catalog, run: Run) -> Mapping[Name, Comp
     """The newest comparison of every view that the run computes as it is defined now; each must be equal."""
     views = same_views(catalog, run)
     if not views:
-        raise refusal(changed(catalog, run.views), "the run was declared", where=f"run {run.id}")
+        raise definition_refusal(changed_definitions(catalog, run.views), "the run was declared", where=f"run {run.id}")
     found = comparisons.latest_by_view(settings, run.id)
     missing = [view for view in views if view not in found or found[view].digest != run.views[view]]
     if missing:
@@ -178,14 +178,14 @@ def _difference(one: Comparison) -> str:
 
 
 def _pin(catalog: Catalog, run: Run, view: Name) -> Pin:
-    return Pin(None, run.id, ALL, Cut(), run.views[view], "kappa", view_sql.shape(catalog.view(view)))
+    return Pin(None, run.id, ALL, Cut(), run.views[view], "kappa", view_sql.shape_digest(catalog.view(view)))
 
 
 def _told(one: Comparison) -> dict[str, Any]:
     return {"build": one.build, "epoch": one.epoch, "cut": one.cut.as_dict(), "keys": one.keys, "head": str(one.head)}
 
 
-def _behind(settings: Settings, now: Now, before: Publication) -> int:
+def _behind(settings: Settings, now: ServedNow, before: Publication) -> int:
     """Records that what was served before is behind what is served now; it catches up by itself."""
     ends = []
     for pins in (now.pins.values(), before.pins.values()):

@@ -15,7 +15,7 @@ from infra.trino.metastore import CATALOG, literal
 from infra.trino.served_views import PINNED
 
 
-def parts(view: View, pin: Pin, *, newest: int | None = None) -> list[str]:
+def view_parts(view: View, pin: Pin, *, newest: int | None = None) -> list[str]:
     """The parts that a pin names; ``newest`` leaves out partials of later epochs."""
     found, name = [], Name(view.name)
     if pin.build:
@@ -27,7 +27,7 @@ def parts(view: View, pin: Pin, *, newest: int | None = None) -> list[str]:
 
 def pinned(view: View, pin: Pin) -> str:
     """The text that a publication replaces: everything a reader sees, from exactly these parts."""
-    return serving_sql(view, parts(view, pin))
+    return serving_sql(view, view_parts(view, pin))
 
 
 def inner(view: Name, pin: Pin) -> str:
@@ -40,14 +40,14 @@ def outer(view: Name, pin: Pin) -> str:
     return f"SELECT * FROM {quoted(CATALOG, PINNED, inner(view, pin))}"  # noqa: S608 - a quoted Name
 
 
-def shape(view: View) -> Name:
+def shape_digest(view: View) -> Name:
     """Digest of columns, presentation and comments: with the same shape only the pinned view is replaced."""
     columns = [(column.name, column.type) for column in view.stored_columns]
     seen = [serving_sql(view, ["parts"]), columns, comments(view), view.comment]
     return Name("s" + hashlib.sha256(json.dumps(seen, sort_keys=True).encode()).hexdigest()[:12])
 
 
-def status(pins: Mapping[Name, Pin], seq: int, at: datetime) -> str:
+def status_sql(pins: Mapping[Name, Pin], seq: int, at: datetime) -> str:
     """One row per view: what it serves, since which publication."""
     rows = [
         f"({literal(view)}, {literal(pin.mode)}, {_text(pin.build)}, {_text(pin.run)}, BIGINT '{pin.epoch:d}', "

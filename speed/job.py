@@ -24,11 +24,11 @@ from infra.runtime import spark_versions
 from infra.settings import Settings
 from infra.spark.session import session, with_more_tasks
 from speed.epoch import offset_log
-from speed.epoch.archive_prefix import keep_history, replay_head
-from speed.epoch.commit import Sink, Stopped, require_same_topics
-from speed.epoch.compute_epoch import Compute
+from speed.epoch.archive_prefix import keep_history, replay_prefix
+from speed.epoch.commit import EpochSink, StopRequested, require_same_topics
+from speed.epoch.compute_epoch import EpochComputer
 from speed.process import lifecycle, priority, throttle
-from speed.process.run_until_stopped import first_line, foreground
+from speed.process.run_until_stopped import first_line, run_until_stopped
 from speed.tables import schemas
 from speed.tables.maintenance import Maintenance
 
@@ -68,7 +68,7 @@ def run_forever(settings: Settings, catalog: Catalog, run: Name) -> None:
 
     Raises Refused with the reason when the run cannot go on, TryAgain when it can be started again as it is.
     """
-    with foreground(settings, run, _app(run), epoch=lambda: _last(settings, run)) as stop:
+    with run_until_stopped(settings, run, _app(run), epoch=lambda: _last(settings, run)) as stop:
         _drive(settings, catalog, run, stop)
 
 
@@ -90,7 +90,7 @@ def _drive(settings: Settings, catalog: Catalog, run: Name, stop: threading.Even
         finish(query, sink)
 
 
-def _resized(spark: SparkSession, settings: Settings, query: StreamingQuery, sink: Sink) -> StreamingQuery:
+def _resized(spark: SparkSession, settings: Settings, query: StreamingQuery, sink: EpochSink) -> StreamingQuery:
     """The same query on the same checkpoint, with epochs of the size that the new limit asks for."""
     finish(query, sink)
     sink.stopping.clear()
@@ -104,7 +104,7 @@ def _app(run: Name) -> str:
 @contextmanager
 def driving(
     spark: SparkSession, settings: Settings, catalog: Catalog, run: Run
-) -> Iterator[tuple[StreamingQuery, Sink]]:
+) -> Iterator[tuple[StreamingQuery, EpochSink]]:
     """The started query of a run, under the run's lease; leaving the block stops it at once."""
     table_paths.open_lake(settings)
     _check(settings, catalog, run)
@@ -114,21 +114,21 @@ def driving(
             leases.fence(lease, path)
         _check_checkpoint(settings, run)
         keep_history(spark, settings, catalog, run, lease)
-        replay_head(spark, settings, catalog, run, lease)
+        replay_prefix(spark, settings, catalog, run, lease)
         maintenance = Maintenance(spark, settings, catalog, run, lease)
-        sink = Sink(settings, catalog, run, lease, Compute(spark, settings, catalog, run), maintenance.after)
+        sink = EpochSink(settings, catalog, run, lease, EpochComputer(spark, settings, catalog, run), maintenance.after)
         query = _start(spark, settings, sink)
         try:
             yield query, sink
         finally:
-            priority.claim(settings, run.id, wanted=False)
+            priority.claim_priority(settings, run.id, wanted=False)
             sink.stopping.set()
             for active in spark.streams.active:
                 active.stop()
             maintenance.close()
 
 
-def finish(query: StreamingQuery, sink: Sink) -> None:
+def finish(query: StreamingQuery, sink: EpochSink) -> None:
     """Stops the query between two epochs. Raises what stopped it before, if something did."""
     sink.stopping.set()
     sink.idle.wait()
@@ -139,10 +139,10 @@ def finish(query: StreamingQuery, sink: Sink) -> None:
     raise_reason(sink, error)
 
 
-def raise_reason(sink: Sink, error: Any) -> None:
+def raise_reason(sink: EpochSink, error: Any) -> None:
     """Raises why a query ended, in words; nothing when it was told to stop."""
     failure = sink.failure
-    if isinstance(failure, Stopped):
+    if isinstance(failure, StopRequested):
         return
     if isinstance(failure, LkError):
         raise failure
@@ -163,7 +163,7 @@ def raise_reason(sink: Sink, error: Any) -> None:
     )
 
 
-def _start(spark: SparkSession, settings: Settings, sink: Sink) -> StreamingQuery:
+def _start(spark: SparkSession, settings: Settings, sink: EpochSink) -> StreamingQuery:
     run = sink.run
     sink.most = throttle.limit(settings, run.id)
     options = {
@@ -195,7 +195,7 @@ def _check_begins(settings: Settings, run: Run) -> None:
     """Every offset that the run still has to read must be there."""
     last = runs.last_epoch(settings, run.id)
     position = last.end if last else run.origin
-    gone = kafka_admin.begins(settings, run.topics).since(position)
+    gone = kafka_admin.start_offsets(settings, run.topics).since(position)
     if gone:
         raise Refused(
             "records that the run has not read are no longer in the log: "
@@ -207,8 +207,8 @@ def _check_begins(settings: Settings, run: Run) -> None:
 
 def _check_checkpoint(settings: Settings, run: Run) -> None:
     """Checkpoint and manifest must be of one history: only the newest epoch may be in one and not the other."""
-    committed, done = _last(settings, run.id), offset_log.newest(settings, run.id, "commits")
-    offered = offset_log.newest(settings, run.id, "offsets")
+    committed, done = _last(settings, run.id), offset_log.last_entry(settings, run.id, "commits")
+    offered = offset_log.last_entry(settings, run.id, "offsets")
     if done > committed or offered < committed:
         raise Refused(
             f"the checkpoint is at epoch {max(done, offered)}, the manifest at epoch {committed}",

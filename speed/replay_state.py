@@ -9,20 +9,20 @@ from core.catalog import Catalog
 from core.cut import Cut
 from core.errors import Refused
 from core.identifiers import Name
-from core.validation.definition_change import changed, refusal
+from core.validation.definition_change import changed_definitions, definition_refusal
 from infra.control import run_roles, runs
 from infra.control.runs import Epoch, Run
 from infra.kafka import kafka_admin
 from infra.lake import archive
 from infra.settings import Settings
 from speed.process import lifecycle, throttle
-from speed.process.lifecycle import State
+from speed.process.lifecycle import RunState
 
 CLOSE = 3  # epochs in a row that must be small before a replay counts as caught up
 
 
 @dataclass(frozen=True)
-class Log:
+class TopicLog:
     """One partition as a replay finds it: what Kafka holds, and how far the archive could stand in."""
 
     topic: Name
@@ -43,10 +43,10 @@ class Log:
 
 
 @dataclass(frozen=True)
-class Progress:
+class ReplayProgress:
     """How far a replay is. ``rate`` is records a second over its last epochs, ``left`` seconds until it catches up."""
 
-    state: State
+    state: RunState
     limit: int | None
     done: int
     total: int
@@ -56,23 +56,23 @@ class Progress:
     head: Cut
 
 
-def look(settings: Settings, catalog: Catalog) -> tuple[Log, ...]:
+def look(settings: Settings, catalog: Catalog) -> tuple[TopicLog, ...]:
     """Every partition that the catalog's views read."""
     topics = catalog.sources(catalog.views)
     counts, begins, ends = (
         kafka_admin.partitions(settings, topics),
-        kafka_admin.begins(settings, topics),
-        kafka_admin.ends(settings, topics),
+        kafka_admin.start_offsets(settings, topics),
+        kafka_admin.end_offsets(settings, topics),
     )
     held = {topic: archive.generation(settings, topic, catalog.decoder(topic)).ends for topic in topics}
     return tuple(
-        Log(topic, p, begins.end(topic, p), ends.end(topic, p), held[topic].end(topic, p))
+        TopicLog(topic, p, begins.end(topic, p), ends.end(topic, p), held[topic].end(topic, p))
         for topic in topics
         for p in range(counts[topic])
     )
 
 
-def head_of(logs: Sequence[Log], *, from_archive: bool) -> Cut:
+def head_of(logs: Sequence[TopicLog], *, from_archive: bool) -> Cut:
     """How far the archive stands in for the log: nothing for a complete log, else up to the archive's own ends.
 
     Raises Refused naming topic, partition and range where a partition no longer begins at 0.
@@ -105,10 +105,10 @@ def open_replay(settings: Settings, catalog: Catalog) -> Run | None:
             where=f"run {run.id}",
             fix=f"finish it: `lk switch kappa --run {run.id}`; or give it up: `lk replay abandon --run {run.id}`",
         )
-    others = changed(catalog, run.views, run.decoders)
+    others = changed_definitions(catalog, run.views, run.decoders)
     if others:
         first = f"give the replay up (`lk replay abandon --run {run.id}`) and "
-        raise refusal(others, "the replay was declared", where=f"run {run.id}", first=first)
+        raise definition_refusal(others, "the replay was declared", where=f"run {run.id}", first=first)
     return run
 
 
@@ -118,7 +118,7 @@ def declare(settings: Settings, catalog: Catalog, *, id: Name | None = None, fro
     return lifecycle.declare(settings, catalog, id=id, kind="replay", head=head, note="lk replay")
 
 
-def progress(settings: Settings, run: Run) -> Progress:
+def progress(settings: Settings, run: Run) -> ReplayProgress:
     """What a replay does, from its manifest."""
     state = lifecycle.status(settings, run.id)
     epochs = runs.epochs(settings, run.id)
@@ -126,7 +126,7 @@ def progress(settings: Settings, run: Run) -> Progress:
     behind = state.behind
     done = end.size
     rate = _rate(epochs)
-    return Progress(
+    return ReplayProgress(
         state=state,
         limit=throttle.limit(settings, run.id),
         done=done,

@@ -5,15 +5,15 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
-from core.compute.keyed import newest
+from core.compute.keyed_rows import newest_rows
 from core.compute.rollup import combine
 from core.view import ROWS, Keyed, View
 
 
-def merged(view: View, parts: DataFrame) -> DataFrame:
+def merge_partials(view: View, parts: DataFrame) -> DataFrame:
     """Rows of a run's epochs, which have ``last_epoch``, as stored columns: added up, or of each unit the newest."""
     if isinstance(view, Keyed):
-        return newest(view, parts).select(*(column.name for column in view.stored_columns))
+        return newest_rows(view, parts).select(*(column.name for column in view.stored_columns))
     return combine(view, parts)
 
 

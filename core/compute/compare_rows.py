@@ -54,7 +54,7 @@ def different() -> Column:
     return (fn.col("n_build") != 1) | (fn.col("n_run") != 1) | (fn.col("n_cells") > 0)
 
 
-def first(view: View, found: DataFrame) -> list[Any]:
+def first_differences(view: View, found: DataFrame) -> list[Any]:
     """The first keys that differ, with both rows, as JSON has them."""
     keys = [column.name for column in view.key_columns]
     text = fn.to_json(fn.struct(fn.struct(*keys).alias("key"), "n_build", "n_run", "build", "run"))

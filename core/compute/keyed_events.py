@@ -8,17 +8,17 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
-from core.compute.keyed import source_columns, source_rows
+from core.compute.keyed_rows import source_columns, source_rows
 from core.decoding.decode import EVENT_TIME
 from core.measures import Column
 from core.topic import Topic
 from core.view import Keyed
 
 SOURCE, HASH, TIME, EVENT = "_source", "_hash", "_time", "_event"
-PACKED = (Column(SOURCE, "string"), Column(HASH, "bigint"), Column(TIME, "bigint"), Column(EVENT, "string"))
+PACKED_COLUMNS = (Column(SOURCE, "string"), Column(HASH, "bigint"), Column(TIME, "bigint"), Column(EVENT, "string"))
 
 
-def packed(view: Keyed, topic: Topic, events: DataFrame) -> DataFrame:
+def pack(view: Keyed, topic: Topic, events: DataFrame) -> DataFrame:
     """The view's source rows of decoded events, in ``PACKED``: topic, hash of the key, milliseconds, JSON."""
     rows = source_rows(view, topic, events)
     values = [_plain(column) for column in source_columns(view, topic)]
@@ -30,7 +30,7 @@ def packed(view: Keyed, topic: Topic, events: DataFrame) -> DataFrame:
     )
 
 
-def unpacked(view: Keyed, topic: Topic, events: DataFrame) -> DataFrame:
+def unpack(view: Keyed, topic: Topic, events: DataFrame) -> DataFrame:
     """Source rows again, from rows that hold ``EVENT``; other columns are lost."""
     columns = source_columns(view, topic)
     parsed = events.select(fn.from_json(EVENT, f"struct<{_ddl(columns)}>").alias("_is"))

@@ -11,19 +11,19 @@ from pyspark.sql import functions as fn
 
 from core.compute.rollup import combine, partial
 from core.decoding.decode import EVENT_TIME
-from core.range_rebuild import Rebuild
+from core.range_rebuild import RangeRebuild
 from core.view import Rollup, Window
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def in_range(window: Window, rebuild: Rebuild) -> Column:
+def in_range(window: Window, rebuild: RangeRebuild) -> Column:
     """Whether a row's window starts in the range."""
     start = fn.col(window.name)
     return fn.coalesce((start >= _at(rebuild.first)) & (start < _at(rebuild.end)), fn.lit(False))
 
 
-def rebuilt(view: Rollup, rebuild: Rebuild, base: DataFrame, events: Sequence[DataFrame]) -> DataFrame:
+def rebuilt(view: Rollup, rebuild: RangeRebuild, base: DataFrame, events: Sequence[DataFrame]) -> DataFrame:
     """The base's rows outside the range, and inside it what decoded rows of each source give."""
     window = view.window
     assert window is not None

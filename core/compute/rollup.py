@@ -17,7 +17,7 @@ _ELEMENT = "_element"  # which element of its event a row is
 PANE = "_pane"  # start of the pane in epoch milliseconds, until it becomes the window's column
 
 
-def rows(view: Rollup, events: DataFrame) -> DataFrame:
+def view_rows(view: Rollup, events: DataFrame) -> DataFrame:
     """The view's rows of decoded events of one topic, exploded, then filtered; what is no event has no time."""
     frame = events.where(fn.col(EVENT_TIME).isNotNull())
     if view.explode is not None:
@@ -27,18 +27,18 @@ def rows(view: Rollup, events: DataFrame) -> DataFrame:
 
 def partial(view: Rollup, events: DataFrame) -> DataFrame:
     """Decoded rows of one topic, aggregated to ``view.stored_columns``: panes and blocks first, then windows."""
-    frame = ordered(view, rows(view, events))
+    frame = with_order(view, view_rows(view, events))
     keys = [fn.expr(key.expr).cast(key.type).alias(key.name) for key in view.keys]
     if view.window is not None:
         keys.append(_pane(view.window).alias(PANE))
     by_block = any(measure.by_block for measure in view.measures)
-    blocks = named(BLOCK) if by_block else []
-    values = named({name: sql for measure in view.measures for name, sql in measure.aggregate.items()})
-    parts = placed(view, frame.groupBy(*keys, *blocks).agg(*values, fn.count(fn.lit(1)).alias(ROWS)))
+    blocks = as_columns(BLOCK) if by_block else []
+    values = as_columns({name: sql for measure in view.measures for name, sql in measure.aggregate.items()})
+    parts = in_windows(view, frame.groupBy(*keys, *blocks).agg(*values, fn.count(fn.lit(1)).alias(ROWS)))
     return combine(view, parts) if by_block or (view.window and view.window.copies > 1) else parts
 
 
-def placed(view: Rollup, panes: DataFrame) -> DataFrame:
+def in_windows(view: Rollup, panes: DataFrame) -> DataFrame:
     """Aggregated panes as stored columns, each in every window that it is a piece of."""
     frame = panes if view.window is None else _windows(view.window, panes)
     finish = {name: sql for measure in view.measures for name, sql in measure.finish.items()}
@@ -49,10 +49,10 @@ def combine(view: Rollup, parts: DataFrame) -> DataFrame:
     """Partial rows of the view, merged per key."""
     keys = [fn.col(column.name) for column in view.key_columns]
     merged = {name: sql for measure in view.measures for name, sql in measure.combine.items()}
-    return _declared(view, parts.groupBy(*keys).agg(*named({**merged, ROWS: f"sum({ROWS})"})))
+    return _declared(view, parts.groupBy(*keys).agg(*as_columns({**merged, ROWS: f"sum({ROWS})"})))
 
 
-def ledger(views: Iterable[View], events: DataFrame) -> DataFrame:
+def record_counts(views: Iterable[View], events: DataFrame) -> DataFrame:
     """Records, decoded, quarantined, first and last offset per partition, and ``rows_<view>`` for each view.
 
     The view rows are counted event by event, without the grouping that they are to be compared with; of a keyed view
@@ -93,22 +93,22 @@ def _pane(window: Window) -> Column:
     """The pane of a row; of processing time, which rows do not tell, the first one until the epoch is known."""
     if window.over == PROCESSING_TIME:
         return fn.lit(0).cast("bigint")
-    return pane(fn.unix_millis(window.over), window.pane)
+    return pane_start(fn.unix_millis(window.over), window.pane)
 
 
-def pane(millis: Column, size: int) -> Column:
+def pane_start(millis: Column, size: int) -> Column:
     """The largest multiple of ``size`` that is not after; right before 1970 too."""
     return millis - fn.pmod(millis, fn.lit(size).cast("bigint"))
 
 
-def ordered(view: Rollup, frame: DataFrame) -> DataFrame:
+def with_order(view: Rollup, frame: DataFrame) -> DataFrame:
     """Rows with their order inside a block: ``_nth``, and ``_order`` that tells the elements of one event apart."""
     frame = frame.withColumns({name: fn.expr(sql) for name, sql in ORDER.items()})
     nth = fn.col("_nth")
     return frame.withColumn("_order", fn.struct(nth, _ELEMENT) if view.explode else nth)
 
 
-def named(columns: dict[str, str]) -> list[Column]:
+def as_columns(columns: dict[str, str]) -> list[Column]:
     """Column -> SQL, as columns."""
     return [fn.expr(sql).alias(name) for name, sql in columns.items()]
 

@@ -12,7 +12,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
-from core.compute.rollup import PANE, combine, named, ordered, pane, placed
+from core.compute.rollup import PANE, as_columns, combine, in_windows, pane_start, with_order
 from core.decoding.decode import ERROR, EVENT_TIME, RAW_COLUMNS
 from core.measures import BLOCK
 from core.view import ROWS, Rollup
@@ -22,7 +22,7 @@ _BAD = "_bad"  # the whole record, of a bad one
 _FIRST, _LAST = "_first_offset", "_last_offset"
 
 
-def share(views: Sequence[Rollup]) -> bool:
+def can_share(views: Sequence[Rollup]) -> bool:
     """Whether grains hold all of these views: the same keys, nothing left out or exploded, panes that nest."""
     keys = {tuple((key.expr, key.type) for key in view.keys) for view in views}
     plain = all(view.where is None and view.explode is None for view in views)
@@ -31,37 +31,39 @@ def share(views: Sequence[Rollup]) -> bool:
     return len(keys) == 1 and plain and all(size % min(sizes) == 0 for size in sizes)
 
 
-def grains(views: Sequence[Rollup], events: DataFrame) -> DataFrame:
+def pane_rows(views: Sequence[Rollup], events: DataFrame) -> DataFrame:
     """Decoded rows of one topic, aggregated per partition, key and smallest pane; a bad record stays a row, whole.
 
     ``views`` must ``share``.
     """
     keys = [fn.expr(key.expr).cast(key.type).alias(f"_key{n}") for n, key in enumerate(views[0].keys)]
     sizes = [view.window.pane for view in views if view.window]
-    panes = [pane(fn.unix_millis(EVENT_TIME), min(sizes)).alias(PANE)] if sizes else []
-    blocks = named(BLOCK) if any(m.by_block for view in views for m in view.measures) else list(map(fn.col, _PLACE))
+    panes = [pane_start(fn.unix_millis(EVENT_TIME), min(sizes)).alias(PANE)] if sizes else []
+    blocks = (
+        as_columns(BLOCK) if any(m.by_block for view in views for m in view.measures) else list(map(fn.col, _PLACE))
+    )
     bad = fn.when(fn.col(ERROR).isNotNull(), fn.struct(*RAW_COLUMNS)).alias(_BAD)
     values = {f"{view.name}__{name}": sql for view in views for m in view.measures for name, sql in m.aggregate.items()}
-    frame = ordered(views[0], events).groupBy(*blocks, *keys, *panes, bad, fn.col(ERROR))
+    frame = with_order(views[0], events).groupBy(*blocks, *keys, *panes, bad, fn.col(ERROR))
     offsets = fn.min("_offset").alias(_FIRST), fn.max("_offset").alias(_LAST)
-    return frame.agg(*named(values), fn.count(fn.lit(1)).alias(ROWS), *offsets)
+    return frame.agg(*as_columns(values), fn.count(fn.lit(1)).alias(ROWS), *offsets)
 
 
-def partial_of(view: Rollup, found: DataFrame) -> DataFrame:
+def partial_from_panes(view: Rollup, found: DataFrame) -> DataFrame:
     """What ``core.compute.rollup.partial`` gives for the events that the grains were made of."""
     names = [name for measure in view.measures for name in measure.aggregate]
     blocks = [name for name in BLOCK if name in found.columns]
     good = found.where(fn.col(ERROR).isNull()).select(
         *(fn.col(f"_key{n}").alias(key.name) for n, key in enumerate(view.keys)),
-        *([pane(fn.col(PANE), view.window.pane).alias(PANE)] if view.window else []),
+        *([pane_start(fn.col(PANE), view.window.pane).alias(PANE)] if view.window else []),
         *blocks,
         *(fn.col(f"{view.name}__{name}").alias(name) for name in names),
         ROWS,
     )
-    return combine(view, placed(view, good))
+    return combine(view, in_windows(view, good))
 
 
-def ledger_of(views: Sequence[Rollup], found: DataFrame) -> DataFrame:
+def counts_from_panes(views: Sequence[Rollup], found: DataFrame) -> DataFrame:
     """What ``core.compute.rollup.ledger`` gives for those events: every view's rows are counted before it is regrouped.
 
     Besides, ``bytes_<view>`` is how many bytes the view's partial has at most.
@@ -78,7 +80,7 @@ def ledger_of(views: Sequence[Rollup], found: DataFrame) -> DataFrame:
     )
 
 
-def bad_of(found: DataFrame) -> DataFrame:
+def bad_records(found: DataFrame) -> DataFrame:
     """The records that could not be decoded, as they came, with the rule."""
     bad = found.where(fn.col(ERROR).isNotNull())
     return bad.select(*(fn.col(_BAD)[name].alias(name) for name in RAW_COLUMNS), ERROR)

@@ -11,8 +11,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
 from core.decoding import rules
-from core.decoding.field_types import in_range, typed
-from core.decoding.formats import sure, texts
+from core.decoding.field_types import in_range, typed_value
+from core.decoding.formats import field_texts, pre_validated
 from core.decoding.redrive_headers import is_copy, original_key, original_value
 from core.topic import EVENT_TIME as EVENT_TIME
 from core.topic import Topic
@@ -67,8 +67,8 @@ def decode_originals(topic: Topic, records: DataFrame) -> DataFrame:
 
 
 def _events(topic: Topic, frame: DataFrame) -> DataFrame:
-    frame = _with(_read(topic, frame), {"_good": rules.first(rules.all_of(topic)).isNull()})
-    frame = _with(frame, {ERROR: fn.when(~fn.col("_good"), rules.listed(topic))})
+    frame = _with(_read(topic, frame), {"_good": rules.first_broken(rules.all_rules(topic)).isNull()})
+    frame = _with(frame, {ERROR: fn.when(~fn.col("_good"), rules.broken_rules(topic))})
     return frame.select(*RAW_COLUMNS, ERROR, *_fields(topic))
 
 
@@ -77,7 +77,7 @@ def _with_originals(topic: Topic, frame: DataFrame) -> DataFrame:
     kept = [fn.col(name).alias(f"_copy{name}") for name in RAW_COLUMNS]
     asked = (original_key().alias("_key"), original_value().alias("_value"), fn.col("_timestamp"))
     found = _read(topic, frame.select(*kept, *asked, is_copy().alias("_is_copy")))
-    decodes = fn.col("_is_copy") & rules.first(rules.of_content(topic)).isNull()
+    decodes = fn.col("_is_copy") & rules.first_broken(rules.content_rules(topic)).isNull()
     back = [fn.col(f"_copy{name}").alias(name) for name in RAW_COLUMNS]
     return found.select(*back, decodes.alias(rules.ORIGINAL_DECODES))
 
@@ -88,8 +88,8 @@ def _read(topic: Topic, frame: DataFrame) -> DataFrame:
     Each step is a projection of its own: Spark computes what is used more than once only once.
     """
     frame = _checked_bytes(topic, frame)
-    frame = _with_key(topic, texts(topic, frame))
-    values = {f"_is_{f.name}": typed(f, fn.col(f"_as_{f.name}"), sure(topic, f)) for f in topic.fields}
+    frame = _with_key(topic, field_texts(topic, frame))
+    values = {f"_is_{f.name}": typed_value(f, fn.col(f"_as_{f.name}"), pre_validated(topic, f)) for f in topic.fields}
     frame = _with(frame, values)
     frame = _with(frame, {field.name: fn.col(f"_is_{field.name}") for field in topic.fields})
     return _with(frame, {"_time": _event_time(topic)})
@@ -107,7 +107,7 @@ def _raw_columns(records: DataFrame) -> DataFrame:
 
 
 def _checked_bytes(topic: Topic, frame: DataFrame) -> DataFrame:
-    frame = _with(frame, {rules.BYTES_ERROR: rules.first(rules.byte_checks(topic))})
+    frame = _with(frame, {rules.BYTES_ERROR: rules.first_broken(rules.byte_rules(topic))})
     return _with(frame, {"_text": fn.when(rules.value_readable(), fn.col("_value").cast("string"))})
 
 

@@ -17,7 +17,7 @@ DECIMAL = re.compile(r"decimal\((\d{1,2}),(\d{1,2})\)\Z")
 _INTEGER = r"-?+[0-9]{1,18}+"  # what follows is never a digit, so nothing is given back
 
 
-def typed(field: Field, text: Column, sure: Column) -> Column:
+def typed_value(field: Field, text: Column, sure: Column) -> Column:
     """The value of ``text``, null when it is absent or does not fit the field's type, pattern or bounds.
 
     Where ``sure`` is true, the text is known to match ``form(field)``.
@@ -28,7 +28,7 @@ def typed(field: Field, text: Column, sure: Column) -> Column:
     return value if wrong is None else fn.when(~wrong, value)
 
 
-def form(field: Field) -> str | None:
+def text_pattern(field: Field) -> str | None:
     """The pattern that a field's text must match; None when any text will do, or no pattern tells."""
     if field.type == "string":
         return field.pattern
@@ -56,9 +56,9 @@ def _value(field: Field, text: Column, sure: Column) -> Column:
     if field.type == "boolean":
         return fn.when(text == "true", fn.lit(True)).when(text == "false", fn.lit(False))
     if field.type != "timestamp":
-        return fn.when(sure | _matches(text, form(field)), text.try_cast(field.type))
+        return fn.when(sure | _matches(text, text_pattern(field)), text.try_cast(field.type))
     if field.time_format is None:
-        millis = fn.when(sure | _matches(text, form(field)), text.try_cast("bigint"))
+        millis = fn.when(sure | _matches(text, text_pattern(field)), text.try_cast("bigint"))
     else:
         millis = fn.unix_millis(fn.try_to_timestamp(text, fn.lit(field.time_format)))
     # The guard is inside the call: timestamp_millis throws outside the range of a timestamp.

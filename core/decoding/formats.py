@@ -19,7 +19,7 @@ _ESCAPE = r"\\(?:[^u]|u(?:(?![dD][89a-fA-F])|[dD][89abAB]..\\u[dD][c-fC-F]))"
 _WORD, _ANY = r"(\w", r"([^:{,\[\\\s]"
 
 
-def texts(topic: Topic, frame: DataFrame) -> DataFrame:
+def field_texts(topic: Topic, frame: DataFrame) -> DataFrame:
     """Adds ``_readable``, ``_version`` (null: unknown) and ``_as_<field>``: the field's text, null when absent.
 
     Of JSON ``_sure`` too: whether the record matched a declared shape.
@@ -29,10 +29,10 @@ def texts(topic: Topic, frame: DataFrame) -> DataFrame:
     return _line_texts(topic, topic.format, frame)
 
 
-def sure(topic: Topic, field: Field) -> Column:
+def pre_validated(topic: Topic, field: Field) -> Column:
     """Whether a field's text in ``texts`` is known to match the field's form."""
     if isinstance(topic.format, Json):
-        return json_shape.sure(topic.format, field, fn.col("_sure"))
+        return json_shape.pre_validated(topic.format, field, fn.col("_sure"))
     return fn.lit(False)
 
 
@@ -50,7 +50,7 @@ def upcast(version: Version, field: str) -> str:
 
 def _json_texts(topic: Topic, json: Json, frame: DataFrame) -> DataFrame:
     names = json_names(json)
-    frame = frame.withColumn("_parts", json_shape.parts(topic, json, names))
+    frame = frame.withColumn("_parts", json_shape.matched_members(topic, json, names))
     found = fn.col("_parts")
     members = [json_shape.text(found, number).alias(name) for number, name in enumerate(names)]
     frame = frame.withColumn("_sure", fn.coalesce(json_shape.matched(found), fn.lit(False)))

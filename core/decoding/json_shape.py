@@ -14,7 +14,7 @@ from functools import reduce
 from pyspark.sql import Column
 from pyspark.sql import functions as fn
 
-from core.decoding.field_types import form
+from core.decoding.field_types import text_pattern
 from core.topic import Field, Json, Topic, Version
 
 NUMBER = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+"
@@ -26,7 +26,7 @@ _MARKS = ((", ", ": "), (",", ":"))  # what producers put between members and af
 _EITHER = rf"(?:{_STRING}|({NUMBER}))"
 
 
-def parts(topic: Topic, json: Json, names: tuple[str, ...]) -> Column:
+def matched_members(topic: Topic, json: Json, names: tuple[str, ...]) -> Column:
     """An array of texts. Where ``_text`` has a declared shape: an empty one, then that of each name.
 
     The beginning of a text tells the one pattern that it may match.
@@ -71,7 +71,7 @@ def _members(topic: Topic, json: Json, version: Version) -> dict[str, str]:
     return stated | {name: _value(fields.get(name)) for name in version.names}
 
 
-def sure(json: Json, field: Field, matched: Column) -> Column:
+def pre_validated(json: Json, field: Field, matched: Column) -> Column:
     """Whether the shape that a record matched holds the field to its ``form``, so that nobody must look again."""
     if _held(field) is None:
         return fn.lit(False)
@@ -92,7 +92,7 @@ def _value(field: Field | None) -> str:
 
 def _held(field: Field) -> str | None:
     """The form that the shape holds a field to; None when it takes any text of the field's kind."""
-    wanted = form(field)
+    wanted = text_pattern(field)
     if wanted is not None and field.type == "string" and not _STRICT.fullmatch(wanted):
         return None
     return wanted

@@ -11,7 +11,7 @@ _MASK = 2**64 - 1
 
 
 @dataclass
-class Dice:
+class Draws:
     """``number`` is the event's index in its topic; ``unmatched`` says that it shall find no partner elsewhere."""
 
     seed: int

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from core.route import Route
 from core.topic import Topic
-from core.validation.mistake import Mistake, shape
+from core.validation.mistake import Mistake, type_mistakes
 from core.validation.route_mistakes import route_mistakes
 from core.validation.topic_mistakes import topic_mistakes
 from core.validation.view_mistakes import view_mistakes
@@ -15,7 +15,7 @@ from core.view import View
 
 def mistakes(definition: Topic | View | Route, topics: Mapping[str, Topic]) -> list[Mistake]:
     """Every mistake of one definition; ``topics`` are those that a view or a route may read."""
-    found = list(shape(definition))
+    found = list(type_mistakes(definition))
     if found:
         return found
     if isinstance(definition, Topic):

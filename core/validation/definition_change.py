@@ -13,22 +13,24 @@ _WAYS = """serve what is defined now (docs/runbooks/change-a-view.md):
     Kappa:  `lk switch kappa`        a replay of the log, proven equal to a full build"""
 
 
-def changed(catalog: Catalog, views: Mapping[Name, Name], decoders: Mapping[Name, Name] | None = None) -> list[str]:
+def changed_definitions(
+    catalog: Catalog, views: Mapping[Name, Name], decoders: Mapping[Name, Name] | None = None
+) -> list[str]:
     """The views and topics of these digests that are defined otherwise now, or not any more."""
     others = [f"topic {t}" for t, d in (decoders or {}).items() if t not in catalog.topics or catalog.decoder(t) != d]
     others += [f"view {v}" for v, d in views.items() if v not in catalog.views or catalog.digest(v) != d]
     return sorted(others)
 
 
-def ways(first: str = "") -> str:
+def remedies(first: str = "") -> str:
     """What to do about a changed definition; ``first`` is what must be done before either way."""
     return f"undo the change, or {first}{_WAYS}"
 
 
-def refusal(others: Sequence[str], made: str, *, where: str, first: str = "") -> Refused:
+def definition_refusal(others: Sequence[str], made: str, *, where: str, first: str = "") -> Refused:
     """The refusal to go on with what was ``made`` (a run that was declared, a build that was claimed) otherwise."""
     what = f"other definitions than {made} with: {', '.join(others)}; what is served stays as it is"
-    return Refused(what, where=where, fix=ways(first))
+    return Refused(what, where=where, fix=remedies(first))
 
 
 def route_refusal(route: Name, run: Name) -> Refused:

@@ -25,23 +25,23 @@ class Mistake:
     again: bool = False
 
 
-def at(part: Any, text: str, again: bool = False) -> Mistake:
+def mistake_in(part: Any, text: str, again: bool = False) -> Mistake:
     """A mistake in a part of a definition; ``again``: in the last of its name."""
     name = getattr(part, "name", None) or getattr(part, "number", "")
     return Mistake(type(part).__name__, str(name), text, again)
 
 
-def shape(part: Any) -> Iterator[Mistake]:
+def type_mistakes(part: Any) -> Iterator[Mistake]:
     """Values of the wrong kind, such as a tuple without its comma."""
     hints = get_type_hints(type(part))
     for field in fields(part):
         value = getattr(part, field.name)
         if not _fits(value, hints[field.name]):
-            yield at(part, f"{field.name} must be {_readable(hints[field.name])}, not {type(value).__name__}")
+            yield mistake_in(part, f"{field.name} must be {_readable(hints[field.name])}, not {type(value).__name__}")
             continue
         for child in value if isinstance(value, tuple) else (value,):
             if is_dataclass(child):
-                yield from shape(child)
+                yield from type_mistakes(child)
 
 
 def _fits(value: Any, hint: Any) -> bool:
@@ -73,7 +73,7 @@ def column_names(parts: Iterable[Any], what: str) -> Iterator[Mistake]:
         yield from name_mistakes(part, part.name)
         seen[part.name] += 1
         if seen[part.name] == 2:
-            yield at(part, f"{what} {part.name!r} is there twice", again=True)
+            yield mistake_in(part, f"{what} {part.name!r} is there twice", again=True)
 
 
 def name_mistakes(part: Any, name: str) -> Iterator[Mistake]:
@@ -81,10 +81,10 @@ def name_mistakes(part: Any, name: str) -> Iterator[Mistake]:
     try:
         Name(name)
     except Usage as e:
-        yield at(part, f"{e.what}: {e.fix}")
+        yield mistake_in(part, f"{e.what}: {e.fix}")
         return
     if name in RESERVED:
-        yield at(part, f"{name!r} is a reserved word of SQL: choose another name")
+        yield mistake_in(part, f"{name!r} is a reserved word of SQL: choose another name")
 
 
 def is_decimal(kind: str) -> bool:
@@ -97,8 +97,8 @@ def source_mistakes(part: Any, topics: Mapping[str, Any]) -> Iterator[Mistake]:
     """Sources that are no topics, or named twice; or none."""
     for source, times in Counter(part.sources).items():
         if source not in topics:
-            yield at(part, f"unknown topic {source!r}; known: {', '.join(sorted(topics)) or 'none'}")
+            yield mistake_in(part, f"unknown topic {source!r}; known: {', '.join(sorted(topics)) or 'none'}")
         elif times > 1:
-            yield at(part, f"source {source!r} is there twice", again=True)
+            yield mistake_in(part, f"source {source!r} is there twice", again=True)
     if not part.sources:
-        yield at(part, f"a {'route' if type(part).__name__ == 'Route' else 'view'} has at least one source")
+        yield mistake_in(part, f"a {'route' if type(part).__name__ == 'Route' else 'view'} has at least one source")

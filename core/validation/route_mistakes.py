@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from core.route import Route
 from core.topic import Topic
-from core.validation.mistake import Mistake, at, column_names, name_mistakes, source_mistakes
+from core.validation.mistake import Mistake, column_names, mistake_in, name_mistakes, source_mistakes
 
 
 def route_mistakes(route: Route, topics: Mapping[str, Topic]) -> Iterator[Mistake]:
@@ -16,19 +16,21 @@ def route_mistakes(route: Route, topics: Mapping[str, Topic]) -> Iterator[Mistak
     yield from source_mistakes(route, topics)
     yield from column_names(route.outputs, "output")
     if not route.outputs:
-        yield at(route, "a route has at least one output")
+        yield mistake_in(route, "a route has at least one output")
     for output in route.outputs:
         if output.name in topics:
-            yield at(output, f"{output.name!r} is a topic that is read: an output is a topic of the route's own")
+            yield mistake_in(
+                output, f"{output.name!r} is a topic that is read: an output is a topic of the route's own"
+            )
         for when in output.when:
             if when.source not in route.sources:
-                yield at(output, f"when: {when.source!r} is not a source")
+                yield mistake_in(output, f"when: {when.source!r} is not a source")
         for source, times in Counter(when.source for when in output.when).items():
             if times > 1:
-                yield at(output, f"when: {source!r} is there twice; join the predicates with or")
+                yield mistake_in(output, f"when: {source!r} is there twice; join the predicates with or")
     for source in route.sources:
         if source in topics and topics[source].compacted:
-            yield at(route, f"topic {source!r} is compacted: what it has lost cannot be copied")
+            yield mistake_in(route, f"topic {source!r} is compacted: what it has lost cannot be copied")
     for output in route.outputs[:-1]:
         if not output.when:
-            yield at(output, "only the last output may take all that is left")
+            yield mistake_in(output, "only the last output may take all that is left")

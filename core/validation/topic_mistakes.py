@@ -9,7 +9,7 @@ from decimal import Decimal, InvalidOperation
 
 from core.decoding.decode import DELETED, EVENT_TIME
 from core.topic import FIELD_TYPES, Field, Json, Lines, Topic, Version
-from core.validation.mistake import Mistake, at, column_names, is_decimal, name_mistakes
+from core.validation.mistake import Mistake, column_names, is_decimal, mistake_in, name_mistakes
 
 _JSON_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.@$-]*\Z")
 
@@ -21,21 +21,23 @@ def topic_mistakes(topic: Topic) -> Iterator[Mistake]:
     yield from column_names(topic.rules, "rule")
     known = {field.name: field for field in topic.fields}
     if not topic.fields:
-        yield at(topic, "a topic has at least one field")
+        yield mistake_in(topic, "a topic has at least one field")
     if topic.partitions < 1 or topic.max_bytes < 1:
-        yield at(topic, "partitions and max_bytes are at least 1")
+        yield mistake_in(topic, "partitions and max_bytes are at least 1")
     if topic.key is not None and topic.key not in known:
-        yield at(topic, f"key {topic.key!r} is not a field")
+        yield mistake_in(topic, f"key {topic.key!r} is not a field")
     if topic.changelog and topic.key is None:
-        yield at(topic, "a changelog has a key: it is what a record without a value deletes")
+        yield mistake_in(topic, "a changelog has a key: it is what a record without a value deletes")
     if topic.changelog and DELETED in known:
-        yield at(known[DELETED], "a changelog has a column of this name already")
+        yield mistake_in(known[DELETED], "a changelog has a column of this name already")
     if topic.compacted and not (topic.changelog and topic.append_time and topic.event_time is None):
-        yield at(topic, "a compacted topic is a changelog with append_time: its last record must be its latest event")
+        yield mistake_in(
+            topic, "a compacted topic is a changelog with append_time: its last record must be its latest event"
+        )
     if topic.event_time is not None and getattr(known.get(topic.event_time), "type", None) != "timestamp":
-        yield at(topic, f"event_time {topic.event_time!r} is not a timestamp field")
+        yield mistake_in(topic, f"event_time {topic.event_time!r} is not a timestamp field")
     if EVENT_TIME in known and topic.event_time != EVENT_TIME:
-        yield at(known[EVENT_TIME], "a field of this name must be the topic's event_time")
+        yield mistake_in(known[EVENT_TIME], "a field of this name must be the topic's event_time")
     for field in topic.fields:
         yield from _field(field)
     yield from _json(topic, topic.format) if isinstance(topic.format, Json) else _lines(topic, topic.format)
@@ -43,15 +45,15 @@ def topic_mistakes(topic: Topic) -> Iterator[Mistake]:
 
 def _field(field: Field) -> Iterator[Mistake]:
     if field.type not in FIELD_TYPES and not is_decimal(field.type):
-        yield at(field, f"type {field.type!r} is none of {', '.join(FIELD_TYPES)}, decimal(p,s)")
+        yield mistake_in(field, f"type {field.type!r} is none of {', '.join(FIELD_TYPES)}, decimal(p,s)")
         return
     if field.time_format is not None and field.type != "timestamp":
-        yield at(field, "time_format is for timestamps")
+        yield mistake_in(field, "time_format is for timestamps")
     for bound in (field.minimum, field.maximum):
         if bound is not None and not (field.type == "bigint" or is_decimal(field.type)):
-            yield at(field, "minimum and maximum are for bigint and decimal")
+            yield mistake_in(field, "minimum and maximum are for bigint and decimal")
         elif bound is not None and not _number(bound, field.type):
-            yield at(field, f"bound {bound!r} is not a {field.type}")
+            yield mistake_in(field, f"bound {bound!r} is not a {field.type}")
 
 
 def _number(text: str, kind: str) -> bool:
@@ -65,7 +67,7 @@ def _number(text: str, kind: str) -> bool:
 
 def _json(topic: Topic, json: Json) -> Iterator[Mistake]:
     if not json.versions:
-        yield at(topic, "a JSON topic has at least one version")
+        yield mistake_in(topic, "a JSON topic has at least one version")
     for number, times in Counter(version.number for version in json.versions).items():
         if times > 1:
             yield Mistake("Version", str(number), f"version {number} is there twice", again=True)
@@ -74,21 +76,23 @@ def _json(topic: Topic, json: Json) -> Iterator[Mistake]:
         yield from _version(topic, version)
         for name in (json.version_name, *version.names):
             if not _JSON_NAME.match(name):
-                yield at(version, f"JSON name {name!r} must begin with a letter; then letters, digits and _ . @ $ -")
+                yield mistake_in(
+                    version, f"JSON name {name!r} must begin with a letter; then letters, digits and _ . @ $ -"
+                )
             if spellings.setdefault(name.lower(), name) != name:
-                yield at(version, f"JSON names {name!r} and {spellings[name.lower()]!r} differ only in case")
+                yield mistake_in(version, f"JSON names {name!r} and {spellings[name.lower()]!r} differ only in case")
 
 
 def _version(topic: Topic, version: Version) -> Iterator[Mistake]:
     if version.number < 1:
-        yield at(version, "version numbers begin with 1")
+        yield mistake_in(version, "version numbers begin with 1")
     known = {field.name for field in topic.fields}
     for name in version.upcast:
         if name not in known:
-            yield at(version, f"upcast of {name!r}, which is not a field")
+            yield mistake_in(version, f"upcast of {name!r}, which is not a field")
     for field in topic.fields:
         if field.required and field.name not in version.upcast and field.name not in version.names:
-            yield at(version, f"required field {field.name!r} is neither among the names nor upcast")
+            yield mistake_in(version, f"required field {field.name!r} is neither among the names nor upcast")
 
 
 def _lines(topic: Topic, lines: Lines) -> Iterator[Mistake]:

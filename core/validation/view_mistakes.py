@@ -9,7 +9,7 @@ from typing import Any
 from core.gate_checks import DEFAULTS
 from core.measures import Count, First, Latest, Max, Measure, Min, Sum
 from core.topic import EVENT_TIME, Topic
-from core.validation.mistake import Mistake, at, column_names, is_decimal, name_mistakes, source_mistakes
+from core.validation.mistake import Mistake, column_names, is_decimal, mistake_in, name_mistakes, source_mistakes
 from core.view import APPEND_TIME, PROCESSING_TIME, Fresh, Keyed, Reach, Rollup, Total, View, Window
 
 COLUMN_TYPES = ("string", "bigint", "int", "boolean", "date", "timestamp")  # and decimal(p,s)
@@ -27,31 +27,33 @@ def total_mistakes(view: View, views: Mapping[str, View]) -> Iterator[Mistake]:
     """Totals of a view across views that are none, or that no build has."""
     for check in view.checks:
         if isinstance(check, Total) and (check.other not in views or not views[check.other].reproducible):
-            yield at(check, f"there is no view {check.other!r} in any build")
+            yield mistake_in(check, f"there is no view {check.other!r} in any build")
 
 
 def _any_view(view: View, topics: Mapping[str, Topic]) -> Iterator[Mistake]:
     yield from name_mistakes(view, view.name)
     if view.name == "status":
-        yield at(view, "the name 'status' is taken by serving.status")
+        yield mistake_in(view, "the name 'status' is taken by serving.status")
     yield from source_mistakes(view, topics)
     yield from _checks(view)
     for key in view.keys:
         yield from _column(key, key.type)
     for source in view.sources:
         if source in topics and topics[source].compacted and not _is_latest(view, topics[source]):
-            yield at(view, f"topic {source!r} is compacted: it has the Latest of its key alone, and no other view")
+            yield mistake_in(
+                view, f"topic {source!r} is compacted: it has the Latest of its key alone, and no other view"
+            )
 
 
 def _checks(view: View) -> Iterator[Mistake]:
     yield from column_names(view.checks, "check")
     for check in view.checks:
         if check.name in DEFAULTS:
-            yield at(check, f"the name {check.name!r} is taken by a check that every view has")
+            yield mistake_in(check, f"the name {check.name!r} is taken by a check that every view has")
         if isinstance(check, Fresh) and check.within < 1:
-            yield at(check, "within is at least 1 millisecond")
+            yield mistake_in(check, "within is at least 1 millisecond")
         if isinstance(check, Total) and check.other == view.name:
-            yield at(check, "the other view of a total is another one")
+            yield mistake_in(check, "the other view of a total is another one")
 
 
 def _is_latest(view: View, topic: Topic) -> bool:
@@ -64,14 +66,16 @@ def _is_latest(view: View, topic: Topic) -> bool:
 
 def _rollup(view: Rollup, topics: Mapping[str, Topic]) -> Iterator[Mistake]:
     if not view.key_columns:
-        yield at(view, "a rollup has at least one key or a window")
+        yield mistake_in(view, "a rollup has at least one key or a window")
     window = (view.window,) if view.window else ()
     yield from column_names((*view.keys, *window, *view.measures, *view.shown), "column")
     if view.window is not None:
         yield from _window(view.window)
     if view.window is not None and view.window.over == APPEND_TIME:
         told = [source for source in view.sources if source in topics and not topics[source].append_time]
-        yield from (at(view.window, f"topic {source!r} does not say when records were appended") for source in told)
+        yield from (
+            mistake_in(view.window, f"topic {source!r} does not say when records were appended") for source in told
+        )
     for measure in view.measures:
         yield from _measure(measure)
     yield from _exploded(view, topics)
@@ -79,17 +83,17 @@ def _rollup(view: Rollup, topics: Mapping[str, Topic]) -> Iterator[Mistake]:
 
 def _keyed(view: Keyed) -> Iterator[Mistake]:
     if not view.keys:
-        yield at(view, "a keyed view has at least one key")
+        yield mistake_in(view, "a keyed view has at least one key")
     yield from column_names((*view.keys, *view.results, *view.shown), "column")
     for result in view.results:
         yield from _column(result, result.type)
     try:
         named = {name for _, name, _, _ in string.Formatter().parse(view.query) if name is not None}
     except ValueError as e:
-        yield at(view, f"query: {e}; braces are for topics")
+        yield mistake_in(view, f"query: {e}; braces are for topics")
         return
     for name in sorted(named ^ set(view.sources)):
-        yield at(
+        yield mistake_in(
             view,
             f"query reads {{{name}}}, which is not a source" if name in named else f"query does not read {{{name}}}",
         )
@@ -100,41 +104,41 @@ def _keyed(view: Keyed) -> Iterator[Mistake]:
 def _reach(view: Keyed, reach: Reach) -> Iterator[Mistake]:
     types = {result.name: result.type for result in view.results}
     if types.get(reach.anchor) != "timestamp":
-        yield at(reach, f"anchor {reach.anchor!r} is not a timestamp among the results")
+        yield mistake_in(reach, f"anchor {reach.anchor!r} is not a timestamp among the results")
     if reach.before < 0 or reach.after < 0 or reach.segment < 1:
-        yield at(reach, "before and after are at least 0 milliseconds, segment at least 1")
+        yield mistake_in(reach, "before and after are at least 0 milliseconds, segment at least 1")
     elif (reach.before + reach.after) // reach.segment >= MOST_COPIES:
-        yield at(reach, f"every event would reach more than {MOST_COPIES} segments: make them longer")
+        yield mistake_in(reach, f"every event would reach more than {MOST_COPIES} segments: make them longer")
 
 
 def _window(window: Window) -> Iterator[Mistake]:
     if window.over not in (EVENT_TIME, APPEND_TIME, PROCESSING_TIME):
-        yield at(window, f"over {window.over!r} is none of EVENT_TIME, APPEND_TIME, PROCESSING_TIME")
+        yield mistake_in(window, f"over {window.over!r} is none of EVENT_TIME, APPEND_TIME, PROCESSING_TIME")
     elif window.over == PROCESSING_TIME and window.hop is not None:
-        yield at(window, "windows of processing time tumble")
+        yield mistake_in(window, "windows of processing time tumble")
     if window.size < 1 or window.pane < 1:
-        yield at(window, "size and hop are at least 1 millisecond")
+        yield mistake_in(window, "size and hop are at least 1 millisecond")
     elif window.size % window.pane:
-        yield at(window, f"hop {window.pane} does not divide size {window.size}")
+        yield mistake_in(window, f"hop {window.pane} does not divide size {window.size}")
     elif window.copies > MOST_COPIES:
-        yield at(window, f"every event would be in {window.copies} windows; at most {MOST_COPIES}")
+        yield mistake_in(window, f"every event would be in {window.copies} windows; at most {MOST_COPIES}")
 
 
 def _measure(measure: Measure) -> Iterator[Mistake]:
     if not isinstance(measure, _MEASURES):
-        yield at(measure, f"measures are Count, Sum, Min, Max, Latest and First, not {type(measure).__name__}")
+        yield mistake_in(measure, f"measures are Count, Sum, Min, Max, Latest and First, not {type(measure).__name__}")
         return
     if not measure.of and not isinstance(measure, Count):
-        yield at(measure, "it needs an expression")
+        yield mistake_in(measure, "it needs an expression")
     if isinstance(measure, Sum) and not 0 <= measure.scale <= 18:
-        yield at(measure, "scale is from 0 to 18")
+        yield mistake_in(measure, "scale is from 0 to 18")
     if isinstance(measure, Min | Max | Latest):
         yield from _column(measure, measure.type)
 
 
 def _column(part: Any, kind: str) -> Iterator[Mistake]:
     if kind not in COLUMN_TYPES and not is_decimal(kind):
-        yield at(part, f"type {kind!r} is none of {', '.join(COLUMN_TYPES)}, decimal(p,s)")
+        yield mistake_in(part, f"type {kind!r} is none of {', '.join(COLUMN_TYPES)}, decimal(p,s)")
 
 
 def _exploded(view: Rollup, topics: Mapping[str, Topic]) -> Iterator[Mistake]:
@@ -144,4 +148,4 @@ def _exploded(view: Rollup, topics: Mapping[str, Topic]) -> Iterator[Mistake]:
     for source in view.sources:
         taken = {field.name for field in topics[source].fields} if source in topics else set()
         if view.explode.name in taken | {EVENT_TIME}:
-            yield at(view.explode, f"topic {source!r} has a field {view.explode.name!r} already")
+            yield mistake_in(view.explode, f"topic {source!r} has a field {view.explode.name!r} already")

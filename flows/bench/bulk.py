@@ -20,7 +20,7 @@ _MORE = 1_000  # a build of what was built already would do nothing
 
 
 @dataclass(frozen=True)
-class Bulk:
+class BulkInstance:
     """An instance without a speed run, with COUNT trades in its log; ``sent`` is trades a second per part."""
 
     settings: Settings
@@ -29,27 +29,27 @@ class Bulk:
     sent: tuple[float, ...]
 
 
-def fill(settings: Settings, catalog: Catalog, config: Path) -> Bulk:
+def fill(settings: Settings, catalog: Catalog, config: Path) -> BulkInstance:
     """Sends the access log, and COUNT trades in parts."""
     load.access_log(settings, catalog)
     taken = [load.load(settings, catalog, seed, _PART) for seed in range(COUNT // _PART)]
-    return Bulk(settings, catalog, config, tuple(_PART / seconds for seconds in taken))
+    return BulkInstance(settings, catalog, config, tuple(_PART / seconds for seconds in taken))
 
 
-def producing(bulk: Bulk, _repeat: int) -> list[Figure]:
+def producing(bulk: BulkInstance, _repeat: int) -> list[Figure]:
     """What the producer and the generator reach together."""
     how = f"{len(bulk.sent)} parts of {_PART:,} trades, idempotent, acks=all, one process"
     return [Figure("produce", "trades made up, sent and acknowledged", "records/s", bulk.sent, how=how)]
 
 
-def consuming(bulk: Bulk, repeat: int) -> list[Figure]:
+def consuming(bulk: BulkInstance, repeat: int) -> list[Figure]:
     """The raw consumer: what the log itself gives to one Python process."""
     rates = tuple(raw_consumer.rate(bulk.settings, TRADES) for _ in range(repeat))
     how = f"librdkafka in one Python process reads {COUNT:,} trades and does nothing with them: the reference"
     return [Figure("consume", "trades read from Kafka, not decoded", "records/s", rates, how=how)]
 
 
-def layers(bulk: Bulk, repeat: int) -> list[Figure]:
+def layers(bulk: BulkInstance, repeat: int) -> list[Figure]:
     """`lk land` with new records each time, then `lk build` and `lk gate` over all of them, again and again."""
     landed, built = [], []
     for turn in range(repeat):
@@ -70,7 +70,7 @@ def layers(bulk: Bulk, repeat: int) -> list[Figure]:
     return figures
 
 
-def _landed(bulk: Bulk) -> float:
+def _landed(bulk: BulkInstance) -> float:
     """Records landed a second, as `lk land` itself reports it."""
     run_verb.run(bulk.settings, bulk.config, "claim")
     rows = run_verb.run(bulk.settings, bulk.config, "land")
@@ -78,7 +78,7 @@ def _landed(bulk: Bulk) -> float:
     return float(sum(row["records"] for row in mine) / sum(row["seconds"] for row in mine))
 
 
-def _built(bulk: Bulk) -> Mapping[str, float]:
+def _built(bulk: BulkInstance) -> Mapping[str, float]:
     """Events a second per view of trades."""
     run_verb.run(bulk.settings, bulk.config, "build")
     run_verb.run(bulk.settings, bulk.config, "gate")

@@ -21,7 +21,7 @@ _EACH = 60
 
 
 @dataclass(frozen=True)
-class Log:
+class EpochsLog:
     """An instance without a run, with TRADES trades in its log."""
 
     settings: Settings
@@ -29,13 +29,13 @@ class Log:
     config: Path
 
 
-def fill(settings: Settings, catalog: Catalog, config: Path) -> Log:
+def fill(settings: Settings, catalog: Catalog, config: Path) -> EpochsLog:
     """Sends the trades that both runs will read."""
     load.load(settings, catalog, 1, TRADES)
-    return Log(settings, catalog, config)
+    return EpochsLog(settings, catalog, config)
 
 
-def epochs(log: Log, repeat: int) -> list[Figure]:
+def epochs(log: EpochsLog, repeat: int) -> list[Figure]:
     """The p50 of one merged query, served from few epochs and from many."""
     few, few_epochs = _served_in(log, FEW, repeat)
     many, many_epochs = _served_in(log, MANY, repeat)
@@ -53,7 +53,7 @@ def epochs(log: Log, repeat: int) -> list[Figure]:
     ]
 
 
-def _served_in(log: Log, wanted: int, repeat: int) -> tuple[tuple[float, ...], int]:
+def _served_in(log: EpochsLog, wanted: int, repeat: int) -> tuple[tuple[float, ...], int]:
     """Medians, and how many epochs there were."""
     changed = {"max_offsets_per_trigger": TRADES // wanted, "trigger": "0 milliseconds"}
     settings = log.settings.model_copy(update=changed)

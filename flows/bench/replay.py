@@ -6,7 +6,7 @@ import time
 
 from core.errors import Refused
 from flows import replays, speed
-from flows.bench.bulk import Bulk
+from flows.bench.bulk import BulkInstance
 from flows.measure import live_system, load, raw_consumer, run_verb
 from flows.measure.figures import Figure
 from flows.measure.freshness import Freshness
@@ -20,7 +20,7 @@ _WARM_THROTTLED = 8  # the same for smaller epochs
 _SHARE = 0.4  # of its full rate, for the replay that is throttled
 
 
-def replaying(bulk: Bulk, repeat: int) -> list[Figure]:
+def replaying(bulk: BulkInstance, repeat: int) -> list[Figure]:
     """A replay at full rate, then throttled, while the live run follows 1,000 trades a second."""
     raw = raw_consumer.rate(bulk.settings, load.TRADES)
     run_verb.run(bulk.settings, bulk.config, "batch")
@@ -32,19 +32,19 @@ def replaying(bulk: Bulk, repeat: int) -> list[Figure]:
     assert state.run
     replayed = Live(bulk.settings, bulk.catalog, bulk.config, state.run)
     with load.flowing(bulk.settings, bulk.catalog, next(live_system.SEEDS), RATE):
-        load.until(lambda: _epochs(replayed) >= _WARM, "the replay's first epochs", every=1.0)
+        load.wait_for(lambda: _epochs(replayed) >= _WARM, "the replay's first epochs", every=1.0)
         rates = [_rate(replayed) for _ in range(repeat)]
     replays.abandon(bulk.settings, state.run)
     throttled = _beside_a_throttled(bulk, live, int(_SHARE * sorted(rates)[len(rates) // 2]), repeat)
     return [*_rates(bulk.settings, rates, raw), _ratio(alone, throttled)]
 
 
-def _beside_a_throttled(bulk: Bulk, live: Live, rate: int, repeat: int) -> list[Freshness]:
+def _beside_a_throttled(bulk: BulkInstance, live: Live, rate: int, repeat: int) -> list[Freshness]:
     """The live run's freshness beside a replay that is held to a rate, and that has records left at the end."""
     state = replays.start(bulk.settings, bulk.catalog, rate=rate)
     assert state.run
     replayed = Live(bulk.settings, bulk.catalog, bulk.config, state.run)
-    load.until(lambda: _epochs(replayed) >= _WARM_THROTTLED, "the throttled replay's first epochs", every=1.0)
+    load.wait_for(lambda: _epochs(replayed) >= _WARM_THROTTLED, "the throttled replay's first epochs", every=1.0)
     found = live_system.sample(live, _WINDOW, repeat)
     if replays.status(bulk.settings, state.run).caught_up:
         raise Refused("the throttled replay had nothing left to read", fix="repeat fewer times")
@@ -57,7 +57,7 @@ def _rate(replayed: Live) -> float:
     first = runs.last_epoch(replayed.settings, replayed.run)
     assert first
     until = time.time() + _WINDOW
-    load.until(lambda: _committed(replayed) > until, "an epoch of the replay", every=1.0)
+    load.wait_for(lambda: _committed(replayed) > until, "an epoch of the replay", every=1.0)
     last = runs.last_epoch(replayed.settings, replayed.run)
     assert last
     return last.end.size_since(first.end) / (last.committed_at - first.committed_at).total_seconds()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from core.catalog import Catalog
 from core.identifiers import Name
-from core.sample_data.records import Made, records
+from core.sample_data.records import SampleSpec, records
 from flows import routes as route
 from flows import speed
 from flows.measure import load, run_verb
@@ -18,7 +18,7 @@ from flows.measure.freshness import percentile
 from infra.control import route_runs, runs
 from infra.control.claims import read_claims
 from infra.kafka import kafka_admin
-from infra.kafka.input_files import Record
+from infra.kafka.input_files import OutgoingRecord
 from infra.kafka.producer import produce
 from infra.settings import Settings
 from serving.get import get
@@ -34,7 +34,7 @@ _SEED, _RATE = 11, 20.0  # orders a second, and as many payments: the history is
 
 
 @dataclass(frozen=True)
-class Shop:
+class ProgramsInstance:
     """An instance whose only views are the join's and the project's own; ``sent`` orders are in the log."""
 
     settings: Settings
@@ -44,18 +44,18 @@ class Shop:
 
     def send(self, topic: str, numbers: Iterator[int]) -> None:
         """Sends the made-up records of these numbers."""
-        declared, spec = self.catalog.topic(topic), Made(_SEED, self.start, _RATE)
+        declared, spec = self.catalog.topic(topic), SampleSpec(_SEED, self.start, _RATE)
         made = (one for number in numbers for one in records(declared, spec, 1, number))
-        sent = (Record(one.key, one.value, None if declared.event_time else one.at) for one in made)
+        sent = (OutgoingRecord(one.key, one.value, None if declared.event_time else one.at) for one in made)
         produce(self.settings, declared, sent, draw=False).insist()
 
 
-def opened(settings: Settings, catalog: Catalog, config: Path) -> Shop:
+def opened(settings: Settings, catalog: Catalog, config: Path) -> ProgramsInstance:
     """An instance in which orders began so long ago that the last of them is new."""
-    return Shop(settings, catalog, config, time.time_ns() // 1_000_000 - int(LARGE * 1_000 / _RATE))
+    return ProgramsInstance(settings, catalog, config, time.time_ns() // 1_000_000 - int(LARGE * 1_000 / _RATE))
 
 
-def programs(shop: Shop, repeat: int) -> list[Figure]:
+def programs(shop: ProgramsInstance, repeat: int) -> list[Figure]:
     """Epochs over a history and over ten times as much, between them the builds of the join; one key; a split."""
     shop.send("orders", iter(range(SMALL)))
     shop.send("payments", iter(range(SMALL)))
@@ -81,7 +81,7 @@ def programs(shop: Shop, repeat: int) -> list[Figure]:
     ]
 
 
-def _builds(shop: Shop, times: int) -> tuple[float, ...]:
+def _builds(shop: ProgramsInstance, times: int) -> tuple[float, ...]:
     """Events a second of builds of all that is in the log."""
     found = []
     for turn in range(times):
@@ -92,7 +92,7 @@ def _builds(shop: Shop, times: int) -> tuple[float, ...]:
     return tuple(found)
 
 
-def _epochs(shop: Shop, orders: int, repeat: int) -> tuple[float, ...]:
+def _epochs(shop: ProgramsInstance, orders: int, repeat: int) -> tuple[float, ...]:
     """Seconds of epochs, of a new run that begins at the last build; ``orders`` are in the log."""
     speed.start(shop.settings, shop.catalog, new=True)
     run = runs.runs(shop.settings)[-1].id
@@ -102,7 +102,7 @@ def _epochs(shop: Shop, orders: int, repeat: int) -> tuple[float, ...]:
     return tuple(taken[_WARM:])
 
 
-def _follow(shop: Shop) -> None:
+def _follow(shop: ProgramsInstance) -> None:
     """A build ends where the run that serves does: that reads all of the log first, and does not disturb the build."""
     if runs.runs(shop.settings):
         speed.start(shop.settings, shop.catalog)
@@ -110,14 +110,14 @@ def _follow(shop: Shop) -> None:
         speed.stop(shop.settings)
 
 
-def _built(shop: Shop) -> float:
+def _built(shop: ProgramsInstance) -> float:
     """Events a second of a build of the join, by the cut that it has."""
     built = {one["view"]: one["seconds"] for one in run_verb.run(shop.settings, shop.config, "batch")["built"]}
     cut = read_claims(shop.settings)[-1].cut
     return float(cut.only(shop.catalog.view(JOIN).sources).size / built[JOIN])
 
 
-def _epoch(shop: Shop, run: Name, orders: int) -> float:
+def _epoch(shop: ProgramsInstance, run: Name, orders: int) -> float:
     """Seconds of the epochs that 1,000 payments take; mostly it is one."""
     before = runs.last_epoch(shop.settings, run)
     newest = (orders - 1 - number % _KEYS for number in range(_EVENTS))
@@ -128,7 +128,7 @@ def _epoch(shop: Shop, run: Name, orders: int) -> float:
     return sum(epoch.committed_at.timestamp() - epoch.batch_time_ms / 1_000 for epoch in done)
 
 
-def _gets(shop: Shop, repeat: int, each: int = 40) -> list[Figure]:
+def _gets(shop: ProgramsInstance, repeat: int, each: int = 40) -> list[Figure]:
     """One key of the join, served from a build and a run."""
     medians = []
     for _ in range(repeat):
@@ -150,7 +150,7 @@ def _gets(shop: Shop, repeat: int, each: int = 40) -> list[Figure]:
     ]
 
 
-def _split(shop: Shop, repeat: int) -> Figure:
+def _split(shop: ProgramsInstance, repeat: int) -> Figure:
     """Lines copied a second, by runs that begin at offset 0: the first copies to the route's topics, others replay."""
     shop.send("service_log", iter(range(_LINES)))
     rates = []
@@ -164,13 +164,13 @@ def _split(shop: Shop, repeat: int) -> Figure:
     return Figure("route", "records copied exactly once", "records/s", tuple(rates), least=20_000, how=how)
 
 
-def _rate(shop: Shop, run: Name) -> float:
+def _rate(shop: ProgramsInstance, run: Name) -> float:
     def copied() -> int:
         known = route_runs.history(shop.settings, SPLIT)
         return sum(position.offset for position in reached(shop.settings, known, known.runs[run]).values())
 
-    load.until(lambda: copied() > 0, "the first copies", every=0.1)
+    load.wait_for(lambda: copied() > 0, "the first copies", every=0.1)
     first, began = copied(), time.monotonic()
-    total = kafka_admin.ends(shop.settings, ["access_log", "service_log"]).size
-    load.until(lambda: copied() == total, "copying", every=0.1)
+    total = kafka_admin.end_offsets(shop.settings, ["access_log", "service_log"]).size
+    load.wait_for(lambda: copied() == total, "copying", every=0.1)
     return (total - first) / (time.monotonic() - began)

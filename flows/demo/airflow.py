@@ -13,11 +13,11 @@ from core.errors import Refused
 from core.sample_data.trades import DISORDER_MS, Trades, trades
 from flows import speed, switch_plan
 from flows import stack as servers
-from flows.demo import compare
+from flows.demo import compare_numbers
 from flows.measure import demo_queries, instance, load
 from flows.measure.console import note, waiting
 from flows.measure.demo_queries import BY_DAY, BY_HOUR
-from flows.measure.expected import REQUESTS, Check, Tally, same
+from flows.measure.expected import REQUESTS, NumberCheck, Tally, same
 from flows.measure.load import LATE, LATE_BY_MS, OUT_OF_ORDER
 from flows.overview import status
 from infra import airflow_api
@@ -36,7 +36,7 @@ _PATIENCE = 600.0
 
 
 @dataclass(frozen=True)
-class Task:
+class TaskTime:
     """One task of a DAG run: how it ended, and after how many tries and seconds."""
 
     name: str
@@ -46,14 +46,14 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Flight:
+class DagRunTimes:
     """One DAG run from its start to its end, its tasks in the order in which they ended."""
 
     dag: str
     run: str
     kind: str
     seconds: float
-    tasks: tuple[Task, ...]
+    tasks: tuple[TaskTime, ...]
 
 
 @dataclass(frozen=True)
@@ -67,12 +67,12 @@ class DemoAirflow:
     healthy: float
     sent: tuple[Acknowledged, ...]
     memory: int
-    flights: tuple[Flight, ...]
+    flights: tuple[DagRunTimes, ...]
     events: tuple[str, ...]
-    checks: tuple[Check, ...]
+    checks: tuple[NumberCheck, ...]
 
     @property
-    def problems(self) -> tuple[Check, ...]:
+    def problems(self) -> tuple[NumberCheck, ...]:
         """What is off."""
         return tuple(check for check in self.checks if not check.ok)
 
@@ -94,7 +94,7 @@ def demo_airflow(base: Settings, folder: Path = FOLDER) -> DemoAirflow:
     with waiting("starting the speed layer, sending real requests and 330,000 trades"):
         speed.start(settings, catalog)
         sent = _send(settings, catalog, tally)
-        load.until(lambda: demo_queries.total(settings, catalog, BY_DAY) >= COUNT, "the trades", _PATIENCE)
+        load.wait_for(lambda: demo_queries.total(settings, catalog, BY_DAY) >= COUNT, "the trades", _PATIENCE)
     note(f"{sum(one.count for one in sent):,} records can be queried")
     api = Api(settings)
     flights = (_scheduled(api), _reprocess(api))
@@ -127,16 +127,16 @@ def _send(settings: Settings, catalog: Catalog, tally: Tally) -> tuple[Acknowled
     return requests, produce(settings, catalog.topic("trades"), load.records(made), draw=False).insist()
 
 
-def _scheduled(api: Api) -> Flight:
+def _scheduled(api: Api) -> DagRunTimes:
     """The batch layer on its schedule: the hour that has just ended is run at once."""
     api.unpause("lambda_batch")
-    load.until(lambda: bool(api.runs("lambda_batch")), "the schedule", _PATIENCE)
+    load.wait_for(lambda: bool(api.runs("lambda_batch")), "the schedule", _PATIENCE)
     found = _followed(api, "lambda_batch", str(api.runs("lambda_batch")[0]["dag_run_id"]))
     note(f"lambda_batch, on its schedule, has published after {found.seconds:.0f} s")
     return found
 
 
-def _reprocess(api: Api) -> Flight:
+def _reprocess(api: Api) -> DagRunTimes:
     """The whole reprocess; the demo is the person who approves."""
     run = api.trigger("kappa_reprocess")
 
@@ -150,7 +150,7 @@ def _reprocess(api: Api) -> Flight:
     return found
 
 
-def _followed(api: Api, dag: str, run: str, look: Callable[[], None] = lambda: None) -> Flight:
+def _followed(api: Api, dag: str, run: str, look: Callable[[], None] = lambda: None) -> DagRunTimes:
     """Waits until a DAG run has ended. Raises Refused with the log of the task that failed."""
 
     def over() -> bool:
@@ -158,7 +158,7 @@ def _followed(api: Api, dag: str, run: str, look: Callable[[], None] = lambda: N
         return api.state(dag, run) in ("success", "failed")
 
     with waiting(f"{dag} runs; watch it at {api.page(dag, run)}"):
-        load.until(over, dag, _PATIENCE, every=1.0)
+        load.wait_for(over, dag, _PATIENCE, every=1.0)
     tasks = api.tasks(dag, run)
     for name, task in tasks.items():
         if task["state"] == "failed":
@@ -166,23 +166,23 @@ def _followed(api: Api, dag: str, run: str, look: Callable[[], None] = lambda: N
             raise Refused(f"task {name} of {dag} failed:\n{said}", where=api.page(dag, run), fix="read its log")
     told = api.get("dags", dag, "dagRuns", run)
     ended = sorted(tasks.values(), key=lambda task: str(task["end_date"]))
-    listed = tuple(Task(one["task_id"], one["state"], one["try_number"], one["duration"] or 0.0) for one in ended)
+    listed = tuple(TaskTime(one["task_id"], one["state"], one["try_number"], one["duration"] or 0.0) for one in ended)
     seconds = (_moment(told["end_date"]) - _moment(told["start_date"])).total_seconds()
-    return Flight(dag, run, told["run_type"], seconds, listed)
+    return DagRunTimes(dag, run, told["run_type"], seconds, listed)
 
 
 def _checks(
     settings: Settings, catalog: Catalog, tally: Tally, sent: tuple[Acknowledged, ...], events: tuple[str, ...]
-) -> tuple[Check, ...]:
+) -> tuple[NumberCheck, ...]:
     views = len(catalog.views)
     return (
-        *compare.traffic(settings, ACCESS_LOG),
-        *compare.trades(settings, tally, sent[1]),
+        *compare_numbers.traffic(settings, ACCESS_LOG),
+        *compare_numbers.trades(settings, tally, sent[1]),
         same("requests of the log", REQUESTS, demo_queries.total(settings, catalog, BY_HOUR)),
         same("views that a publish told of", views, sum(one.startswith("build: ") for one in events)),
         same("views that a switch told of", views, sum(one.startswith("kappa: ") for one in events)),
-        Check("what every view serves in the end", "kappa", switch_plan.mode(settings)),
-        compare.health(status(settings, catalog)),
+        NumberCheck("what every view serves in the end", "kappa", switch_plan.mode(settings)),
+        compare_numbers.health(status(settings, catalog)),
     )
 
 

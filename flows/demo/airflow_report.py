@@ -10,7 +10,7 @@ from rich.panel import Panel
 from rich.rule import Rule
 from rich.text import Text
 
-from flows.demo.airflow import DemoAirflow, Flight
+from flows.demo.airflow import DagRunTimes, DemoAirflow
 from flows.demo.report import command, short
 from flows.measure.tables import bare, mark
 from infra.airflow_api import USER
@@ -37,7 +37,7 @@ def _parts(demo: DemoAirflow) -> Iterable[tuple[str, RenderableType]]:
     yield "Compared with a count in plain Python", _checks(demo)
 
 
-def _tasks(flight: Flight) -> RenderableType:
+def _tasks(flight: DagRunTimes) -> RenderableType:
     table = bare("task", "ended", "tries", "seconds", left=2)
     for task in flight.tasks:
         table.add_row(task.name, task.state, str(task.tries), f"{task.seconds:.1f}")

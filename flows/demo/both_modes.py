@@ -15,7 +15,7 @@ from infra.control.run_roles import runs_of
 from infra.lake import files, table_paths
 from infra.local import processes as process
 from infra.local import resource_usage, trino_server
-from infra.local.resource_usage import Usage
+from infra.local.resource_usage import ResourceUsage
 from infra.settings import Settings
 from infra.settings.local_brokers import ALONE
 from speed.process.background import name as process_of
@@ -26,16 +26,16 @@ _SECONDS, _ANSWERS = 8.0, 9
 
 
 @dataclass(frozen=True)
-class Rebuilt:
+class RebuildTimes:
     """Everything computed again from the log: in how many seconds, of how many records, and what that used."""
 
     seconds: float
     records: int
-    usage: Usage
+    usage: ResourceUsage
 
 
 @dataclass(frozen=True)
-class Mode:
+class ModeFigures:
     """One mode, measured while it served. ``live`` is what the process of its run used for ``live_records`` records.
 
     ``processes`` must run, ``steps`` must be scheduled; an answer is merged from ``tables``.
@@ -44,8 +44,8 @@ class Mode:
     name: str
     freshness: Freshness
     query: float
-    rebuilt: Rebuilt
-    live: Usage
+    rebuilt: RebuildTimes
+    live: ResourceUsage
     live_records: int
     disk: int
     processes: tuple[str, ...]
@@ -54,7 +54,7 @@ class Mode:
 
 
 @dataclass(frozen=True)
-class Row:
+class ModeRow:
     """One line of the comparison, with how both sides were measured."""
 
     what: str
@@ -63,10 +63,10 @@ class Row:
     how: str
 
 
-_Line = tuple[str, Callable[[Mode], str], str]
+_Line = tuple[str, Callable[[ModeFigures], str], str]
 
 
-def measured(subject: Live, served: Publication, rebuilt: Rebuilt) -> Mode:
+def measured(subject: Live, served: Publication, rebuilt: RebuildTimes) -> ModeFigures:
     """Measures what is served now, as `lk bench` does; events flow for as long as that takes."""
     settings = subject.settings
     before, at = _used(subject), _done(subject)
@@ -75,7 +75,7 @@ def measured(subject: Live, served: Publication, rebuilt: Rebuilt) -> Mode:
     (answered,) = live.queries(subject, 1, _ANSWERS)
     pins = served.pins.values()
     names = {"batch": any(pin.build for pin in pins), "speed": any(pin.run for pin in pins)}
-    return Mode(
+    return ModeFigures(
         name=", ".join(sorted({pin.mode for pin in pins})),
         freshness=fresh,
         query=answered.median,
@@ -89,16 +89,16 @@ def measured(subject: Live, served: Publication, rebuilt: Rebuilt) -> Mode:
     )
 
 
-def rows(first: Mode, second: Mode) -> tuple[Row, ...]:
+def rows(first: ModeFigures, second: ModeFigures) -> tuple[ModeRow, ...]:
     """The two modes side by side, the numbers as text."""
     lines = (*_speeds(first, second), *_costs(), *_parts(first, second))
-    return tuple(Row(what, text(first), text(second), how) for what, text, how in lines)
+    return tuple(ModeRow(what, text(first), text(second), how) for what, text, how in lines)
 
 
 _FLOW = f"{_SECONDS:.0f} s of {RATE:,.0f} trades a second"
 
 
-def _speeds(first: Mode, second: Mode) -> Sequence[_Line]:
+def _speeds(first: ModeFigures, second: ModeFigures) -> Sequence[_Line]:
     batch, replay = first.rebuilt.records, second.rebuilt.records
     return (
         ("freshness, p50", lambda m: f"{m.freshness.p50:.2f} s", f"{_FLOW}, sent until counted by Trino"),
@@ -138,8 +138,8 @@ def _costs() -> Sequence[_Line]:
     )
 
 
-def _parts(first: Mode, second: Mode) -> Sequence[_Line]:
-    def each(words: Callable[[Mode], Sequence[str]]) -> str:
+def _parts(first: ModeFigures, second: ModeFigures) -> Sequence[_Line]:
+    def each(words: Callable[[ModeFigures], Sequence[str]]) -> str:
         return "; ".join(f"{mode.name}: {', '.join(words(mode)) or 'none'}" for mode in (first, second))
 
     return (
@@ -149,19 +149,19 @@ def _parts(first: Mode, second: Mode) -> Sequence[_Line]:
     )
 
 
-def _cpu(used: Usage, records: int) -> str:
+def _cpu(used: ResourceUsage, records: int) -> str:
     return f"{used.cpu * 10**6 / records:,.0f}" if records else "–"
 
 
-def _mb(used: Usage, records: int) -> str:
+def _mb(used: ResourceUsage, records: int) -> str:
     """Nothing where the system does not count what a process writes."""
     return f"{used.written / records:,.0f}" if records and used.written else "–"
 
 
-def _used(subject: Live) -> Usage:
+def _used(subject: Live) -> ResourceUsage:
     """What the process of the run has used so far."""
     found = process.alive(subject.settings, process_of(subject.run))
-    return resource_usage.used(found.pid) if found else Usage()
+    return resource_usage.used(found.pid) if found else ResourceUsage()
 
 
 def _done(subject: Live) -> int:

@@ -28,7 +28,7 @@ _THREADS = 8
 
 
 @dataclass(frozen=True)
-class Answer:
+class ReaderAnswer:
     """One answer: when it was due to be asked and when it had arrived (``time.monotonic``), and what it said.
 
     ``mode`` is what serving.status said in the same query.
@@ -50,7 +50,7 @@ class Stretch:
 
 
 @dataclass(frozen=True)
-class Account:
+class ReaderAccount:
     """What the readers were told. ``errors`` are questions that failed and answers that must not have been given.
 
     ``pause`` is the longest time without an answer; ``p50`` and ``slowest`` are seconds that an answer took.
@@ -69,7 +69,7 @@ class Readers:
     """Asks at a steady rate, however long answers take; ``ask`` gives the mode and the count."""
 
     ask: Callable[[], tuple[str, int]]
-    answers: list[Answer] = field(default_factory=list)
+    answers: list[ReaderAnswer] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     quick_until: float = 0.0
 
@@ -91,7 +91,7 @@ class Readers:
         except Exception as e:  # whatever it is, a reader saw it
             self.failures.append(f"{type(e).__name__}: {e}")
         else:
-            self.answers.append(Answer(due, time.monotonic(), mode, count))
+            self.answers.append(ReaderAnswer(due, time.monotonic(), mode, count))
 
 
 def question(settings: Settings, catalog: Catalog, view: Name) -> Callable[[], tuple[str, int]]:
@@ -112,14 +112,14 @@ def truths(settings: Settings, topic: Name, its_runs: Iterable[Name]) -> frozens
 
 
 def account(
-    answers: Sequence[Answer], failures: Sequence[str], known: frozenset[int], stretches: Sequence[Stretch]
-) -> Account:
+    answers: Sequence[ReaderAnswer], failures: Sequence[str], known: frozenset[int], stretches: Sequence[Stretch]
+) -> ReaderAccount:
     """Judges every answer; ``known`` are the counts that were true at some moment."""
     took = sorted(answer.arrived - answer.asked for answer in answers)
     arrived = sorted(answer.arrived for answer in answers)
     untrue = (f"{one.count:,} is the count of no single moment" for one in answers if one.count not in known)
     broken = (error for stretch in stretches for error in _broken(answers, stretch))
-    return Account(
+    return ReaderAccount(
         answers=len(answers),
         modes=dict(sorted(Counter(answer.mode for answer in answers).items())),
         errors=(*failures, *untrue, *broken),
@@ -129,7 +129,7 @@ def account(
     )
 
 
-def _broken(answers: Sequence[Answer], stretch: Stretch) -> Iterator[str]:
+def _broken(answers: Sequence[ReaderAnswer], stretch: Stretch) -> Iterator[str]:
     """Answers that lie wholly inside a stretch and break what holds in it."""
     inside = [one for one in answers if stretch.began <= one.asked and one.arrived <= stretch.ended]
     for one in inside:

@@ -13,8 +13,8 @@ from rich.rule import Rule
 from rich.text import Text
 
 from flows.demo import report_switch
-from flows.demo.run import HISTORY, Demo
-from flows.measure.demo_queries import Hour, Split, Ticker
+from flows.demo.run_demo import HISTORY, Demo
+from flows.measure.demo_queries import Hour, Ticker, TickerByLayer
 from flows.measure.tables import bare, mark
 from infra.kafka.producer import Acknowledged
 
@@ -75,7 +75,7 @@ def _ledger(demo: Demo) -> RenderableType:
     return table
 
 
-def _tickers(rows: Sequence[Split]) -> RenderableType:
+def _tickers(rows: Sequence[TickerByLayer]) -> RenderableType:
     table = bare("ticker", "", "trades", "shares", "low", "high", left=2)
     most = max(row.merged.trades for row in rows)
     for row in rows:
@@ -99,7 +99,7 @@ def _hours(rows: Sequence[Hour]) -> RenderableType:
     return table
 
 
-def _split(rows: Sequence[Split], count: int) -> RenderableType:
+def _split(rows: Sequence[TickerByLayer], count: int) -> RenderableType:
     table = bare("ticker", "measure", "batch alone", "speed alone", "merged", "", left=2)
     for row in rows:
         for name, sign in (("trades", "+"), ("volume", "+"), ("high", "max")):

@@ -9,11 +9,11 @@ from rich.text import Text
 
 from flows.demo.both_modes import rows
 from flows.demo.readers import QUICK, SLOW
-from flows.demo.switch import Switched
+from flows.demo.switch_modes import DemoSwitches
 from flows.measure.tables import bare, mark, told
 
 
-def parts(found: Switched) -> Iterable[tuple[str, RenderableType]]:
+def parts(found: DemoSwitches) -> Iterable[tuple[str, RenderableType]]:
     """Titles and what is below them."""
     yield "To Kappa and back, while 1,000 trades a second flow and readers ask", _steps(found)
     yield "The proof: every view of the replay against a full build at the same offsets", _proof(found)
@@ -21,7 +21,7 @@ def parts(found: Switched) -> Iterable[tuple[str, RenderableType]]:
     yield "Two modes side by side, measured in this run", _modes(found)
 
 
-def _steps(found: Switched) -> RenderableType:
+def _steps(found: DemoSwitches) -> RenderableType:
     replay, drawn = found.replay, told("step", "time", "")
     ratio = f"{replay.rate:,.0f} records/s, {replay.rate / found.raw:.2f} of the raw consumer's {found.raw:,.0f}"
     read = f"{replay.rebuilt.records:,} records from offset zero; run and consumer group {replay.run}; {ratio}"
@@ -33,7 +33,7 @@ def _steps(found: Switched) -> RenderableType:
     return drawn
 
 
-def _proof(found: Switched) -> RenderableType:
+def _proof(found: DemoSwitches) -> RenderableType:
     drawn = bare("view", "keys", "only in build", "only in replay", "twice", "cells that differ", "Trino agrees", "")
     for one in found.proof:
         counts = (one.keys, one.only_build, one.only_run, one.repeated, one.cells)
@@ -43,7 +43,7 @@ def _proof(found: Switched) -> RenderableType:
     return Group(drawn, Text(how, style="dim"))
 
 
-def _readers(found: Switched) -> RenderableType:
+def _readers(found: DemoSwitches) -> RenderableType:
     seen = found.readers
     modes = [f"from {mode}" for mode in seen.modes]
     drawn = bare("answers", *modes, "errors", "longest pause", "p50", "slowest", "", left=0)
@@ -59,7 +59,7 @@ def _readers(found: Switched) -> RenderableType:
     return Group(drawn, *errors, Text(how, style="dim"))
 
 
-def _modes(found: Switched) -> RenderableType:
+def _modes(found: DemoSwitches) -> RenderableType:
     first, second = found.modes
     drawn = told("", first.name, second.name, "how it was measured")
     for row in rows(first, second):

@@ -12,7 +12,7 @@ from infra.progress_bar import bar, console
 
 
 @dataclass(frozen=True)
-class Lanes:
+class ProgressLines:
     """Three lanes side by side: what was sent, what can be queried, what the batch layer does."""
 
     progress: Progress
@@ -31,14 +31,14 @@ class Lanes:
 
 
 @contextmanager
-def lanes() -> Iterator[Lanes]:
+def progress_lines() -> Iterator[ProgressLines]:
     """Draws the lanes until the block ends."""
     columns = (SpinnerColumn(), TextColumn("{task.description:<42}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeElapsedColumn(), console=console(), transient=True) as progress:
         progress.add_task("trades sent to Kafka", total=None)
         progress.add_task("trades that a Trino query sees", total=None)
         progress.add_task("lk batch", total=None)
-        yield Lanes(progress)
+        yield ProgressLines(progress)
 
 
 @contextmanager

@@ -51,7 +51,7 @@ class Hour:
 
 
 @dataclass(frozen=True)
-class Split:
+class TickerByLayer:
     """A ticker as the batch table has it, as the speed table adds to it, and as the served view merges them."""
 
     batch: Ticker | None
@@ -72,7 +72,7 @@ class Split:
 
 
 @dataclass(frozen=True)
-class Ledger:
+class TopicAccount:
     """One topic: records in the log, and what each layer counted while decoding them.
 
     ``log`` is Kafka's answer, ``cut`` how much of it the published build covers.
@@ -103,20 +103,20 @@ def pin_of(settings: Settings, view: Name) -> Pin:
     return pin
 
 
-def ledger(settings: Settings) -> list[Ledger]:
+def ledger(settings: Settings) -> list[TopicAccount]:
     """The account of every topic: Kafka's offsets, the run's manifest, the archive's rows."""
     pin = pin_of(settings, BY_DAY)
-    log = kafka_admin.ends(settings, list(_VIEW_OF))
+    log = kafka_admin.end_offsets(settings, list(_VIEW_OF))
     counted = runs.epochs(settings, pin.run) if pin.run else []
     return [_ledger(settings, name, log, counted, pin_of(settings, view).cut) for name, view in _VIEW_OF.items()]
 
 
-def _ledger(settings: Settings, topic: Name, log: Cut, epochs: Sequence[Epoch], cut: Cut) -> Ledger:
+def _ledger(settings: Settings, topic: Name, log: Cut, epochs: Sequence[Epoch], cut: Cut) -> TopicAccount:
     counted = [row for epoch in epochs for place, row in epoch.counted.items() if place.partition("/")[0] == topic]
     archive = quoted(Name("lake"), Name("archive"), topic)
     sql = f"SELECT count_if(_error IS NULL), count_if(_error IS NOT NULL) FROM {archive}"  # noqa: S608
     decoded, quarantined = query(settings, sql).rows[0]
-    return Ledger(
+    return TopicAccount(
         topic=topic,
         log=log.only([topic]).size,
         speed_decoded=sum(row.decoded for row in counted),
@@ -152,7 +152,7 @@ def tickers(settings: Settings, table: str, where: str = "") -> dict[str, Ticker
     return {row[0]: Ticker(*row) for row in query(settings, sql).rows}
 
 
-def split(settings: Settings) -> list[Split]:
+def split(settings: Settings) -> list[TickerByLayer]:
     """All tickers three ways, the most traded first, at what is published now."""
     pin = pin_of(settings, BY_DAY)
     if pin.build is None or pin.run is None:
@@ -161,7 +161,7 @@ def split(settings: Settings) -> list[Split]:
     speed_table = quoted(Name("lake"), Name("speed"), joined(BY_DAY, pin.run))
     speed = tickers(settings, speed_table, f"WHERE first_epoch > {int(pin.epoch)}")
     merged = tickers(settings, served(BY_DAY))
-    rows = [Split(batch.get(name), speed.get(name), row) for name, row in merged.items()]
+    rows = [TickerByLayer(batch.get(name), speed.get(name), row) for name, row in merged.items()]
     return sorted(rows, key=lambda row: (-row.merged.trades, row.merged.ticker))
 
 

@@ -24,7 +24,7 @@ Table = dict[Row, Row]
 
 
 @dataclass(frozen=True)
-class Check:
+class NumberCheck:
     """One number, or all rows of a view, as counted here and as answered."""
 
     what: str
@@ -38,7 +38,7 @@ class Check:
 
 
 @dataclass
-class Sums:
+class TickerSums:
     """Of some trades: how many, shares, cents, lowest, highest, and the last by event time and order of sending."""
 
     count: int = 0
@@ -64,8 +64,8 @@ class Tally:
     count: int = 0
     late: int = 0
     out_of_order: int = 0
-    days: dict[tuple[str, int], Sums] = field(default_factory=lambda: defaultdict(Sums))
-    windows: dict[tuple[str, int], Sums] = field(default_factory=lambda: defaultdict(Sums))
+    days: dict[tuple[str, int], TickerSums] = field(default_factory=lambda: defaultdict(TickerSums))
+    windows: dict[tuple[str, int], TickerSums] = field(default_factory=lambda: defaultdict(TickerSums))
 
     def watch(self, trades: Iterable[Trade], start: int, rate: float, disorder: int) -> Iterator[Trade]:
         """Passes the trades on and counts them."""
@@ -114,22 +114,22 @@ def traffic_by_hour(path: Path) -> Table:
     return {key: (count, sizes[key]) for key, count in requests.items()}
 
 
-def same_rows(what: str, expected: Mapping[Row, Row], found: Mapping[Row, Row]) -> Check:
+def same_rows(what: str, expected: Mapping[Row, Row], found: Mapping[Row, Row]) -> NumberCheck:
     """All rows of a view in one check; what differs is shown."""
     if expected == found:
-        return Check(what, f"{len(expected):,} rows", f"{len(found):,} rows")
+        return NumberCheck(what, f"{len(expected):,} rows", f"{len(found):,} rows")
     wrong = [key for key in expected.keys() | found.keys() if expected.get(key) != found.get(key)]
     key = min(wrong, key=str)
-    return Check(
+    return NumberCheck(
         what,
         f"{len(expected):,} rows; at {_text(key)}: {_text(expected.get(key))}",
         f"{len(found):,} rows, {len(wrong):,} differ; at {_text(key)}: {_text(found.get(key))}",
     )
 
 
-def same(what: str, expected: int, found: object) -> Check:
+def same(what: str, expected: int, found: object) -> NumberCheck:
     """One whole number."""
-    return Check(what, f"{expected:,}", f"{found:,}" if isinstance(found, int | Decimal) else str(found))
+    return NumberCheck(what, f"{expected:,}", f"{found:,}" if isinstance(found, int | Decimal) else str(found))
 
 
 def money(cents: int) -> Decimal:

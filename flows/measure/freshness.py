@@ -43,7 +43,7 @@ class Freshness:
 
 
 @dataclass(frozen=True)
-class Answer:
+class CountSeen:
     """One answer: when it was asked for, when it had arrived, and the count."""
 
     asked: float
@@ -57,7 +57,7 @@ class Meter:
 
     count: Callable[[], int]
     due: list[float] = field(default_factory=list)
-    answers: list[Answer] = field(default_factory=list)
+    answers: list[CountSeen] = field(default_factory=list)
     failure: Exception | None = None
 
     def on_send(self, _number: int, due: float) -> None:
@@ -105,7 +105,7 @@ class Meter:
         """One question, one answer."""
         asked = time.monotonic()
         count = self.count()
-        self.answers.append(Answer(asked, time.monotonic(), count))
+        self.answers.append(CountSeen(asked, time.monotonic(), count))
 
 
 @contextmanager
@@ -122,13 +122,13 @@ def measuring(count: Callable[[], int]) -> Iterator[Meter]:
         poller.join(30)
 
 
-def delays(due: Sequence[float], answers: Sequence[Answer]) -> list[float]:
+def delays(due: Sequence[float], answers: Sequence[CountSeen]) -> list[float]:
     """Seconds from due to visible, one per event, in the order of sending; the first answer is the count before."""
     reached = list(accumulate((answer.count - answers[0].count for answer in answers), max))
     return [answers[bisect_left(reached, number)].arrived - at for number, at in enumerate(due, 1)]
 
 
-def summary(due: Sequence[float], answers: Sequence[Answer]) -> Freshness:
+def summary(due: Sequence[float], answers: Sequence[CountSeen]) -> Freshness:
     """The distribution of the delays, by nearest rank."""
     sorted_delays = sorted(delays(due, answers))
     counts = [answer.count for answer in answers]

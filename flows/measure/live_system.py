@@ -92,7 +92,7 @@ def recovery(live: Live, repeat: int) -> list[Figure]:
     taken = []
     for _ in range(repeat):
         with load.flowing(live.settings, live.catalog, next(SEEDS), RATE):
-            load.until(lambda: _age(live) < 2, "a running speed layer")
+            load.wait_for(lambda: _age(live) < 2, "a running speed layer")
             began = time.monotonic()
             _kill(live)
             speed.start(live.settings, live.catalog)

@@ -19,7 +19,7 @@ from core.sample_data.trades import Trade, Trades, trades
 from flows.measure import run_verb
 from infra.control import runs
 from infra.kafka import kafka_admin
-from infra.kafka.input_files import InputFile, Record
+from infra.kafka.input_files import InputFile, OutgoingRecord
 from infra.kafka.producer import OnSend, produce
 from infra.local import processes
 from infra.project_files import ACCESS_LOG
@@ -34,12 +34,12 @@ def spec(seed: int, rate: float = 1_000.0) -> Trades:
     return Trades(seed, time.time_ns() // 1_000_000, rate, LATE, LATE_BY_MS, OUT_OF_ORDER)
 
 
-def records(found: Iterator[Trade], stop: threading.Event | None = None) -> Iterator[Record]:
+def records(found: Iterator[Trade], stop: threading.Event | None = None) -> Iterator[OutgoingRecord]:
     """Trades as they are sent."""
     for trade in found:
         if stop and stop.is_set():
             return
-        yield Record(trade.key, trade.value)
+        yield OutgoingRecord(trade.key, trade.value)
 
 
 def load(settings: Settings, catalog: Catalog, seed: int, count: int) -> float:
@@ -70,7 +70,7 @@ def flowing(
         made = records(trades(spec(seed, rate), 2**31), stop)
         produce(settings, catalog.topic(TRADES), made, rate=rate, draw=False).insist()
 
-    return beside(work)
+    return in_background(work)
 
 
 def batches(settings: Settings, config: Path) -> AbstractContextManager[threading.Event]:
@@ -80,11 +80,11 @@ def batches(settings: Settings, config: Path) -> AbstractContextManager[threadin
         while not stop.is_set():
             run_verb.finished(run_verb.start(settings, config, "batch"))
 
-    return beside(work)
+    return in_background(work)
 
 
 @contextmanager
-def beside(work: Callable[[threading.Event], None]) -> Iterator[threading.Event]:
+def in_background(work: Callable[[threading.Event], None]) -> Iterator[threading.Event]:
     """Runs ``work`` in a thread until the block ends; its failure is raised there."""
     stop = threading.Event()
     with ThreadPoolExecutor(1) as pool:
@@ -100,10 +100,10 @@ def lag(settings: Settings, run: Name) -> int:
     """Records of the log that the run has not committed."""
     declared = runs.run(settings, run)
     done = runs.last_epoch(settings, run)
-    return kafka_admin.ends(settings, declared.topics).size_since(done.end if done else Cut())
+    return kafka_admin.end_offsets(settings, declared.topics).size_since(done.end if done else Cut())
 
 
-def until(done: Callable[[], bool], what: str, seconds: float = 300.0, *, every: float = 0.25) -> float:
+def wait_for(done: Callable[[], bool], what: str, seconds: float = 300.0, *, every: float = 0.25) -> float:
     """Polls until it is so; gives the seconds it took. Raises TryAgain after the deadline."""
     began = time.monotonic()
     retrying = tenacity.Retrying(
@@ -120,7 +120,7 @@ def until(done: Callable[[], bool], what: str, seconds: float = 300.0, *, every:
 
 def caught_up(settings: Settings, run: Name, seconds: float = 300.0) -> float:
     """Waits for lag 0; gives the seconds."""
-    return until(lambda: lag(settings, run) == 0, "catching up", seconds)
+    return wait_for(lambda: lag(settings, run) == 0, "catching up", seconds)
 
 
 def memory(settings: Settings, *more: int) -> int:

@@ -15,7 +15,7 @@ from infra.settings import Settings
 
 def rate(settings: Settings, topic: Name) -> float:
     """Records a second, from offset 0 to where the topic ends now."""
-    end = kafka_admin.ends(settings, [topic])
+    end = kafka_admin.end_offsets(settings, [topic])
     conf = {**librdkafka(settings), "group.id": "lk-bench", "log_level": 0}
     consumer = Consumer({**conf, "fetch.queue.backoff.ms": 10, "enable.auto.commit": False})
     consumer.assign([TopicPartition(str(name), partition, 0) for name, partition, _ in end.ends])

@@ -16,7 +16,7 @@ from infra.settings import Settings
 
 
 @dataclass(frozen=True)
-class Started:
+class RunningVerb:
     """A verb that was started: its words, its process, where it says what it says, and when on ``time.monotonic``."""
 
     words: tuple[str, ...]
@@ -25,17 +25,17 @@ class Started:
     began: float
 
 
-def start(settings: Settings, config: Path, *words: str) -> Started:
+def start(settings: Settings, config: Path, *words: str) -> RunningVerb:
     """Starts a verb; what it says is kept in the instance's logs."""
     log = settings.log_dir / f"{words[0]}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("wb") as out:
         argv = [sys.executable, "-m", "cli", "-c", str(config), *words]
         child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
-    return Started(words, child, log, time.monotonic())
+    return RunningVerb(words, child, log, time.monotonic())
 
 
-def ended(verb: Started) -> bool:
+def ended(verb: RunningVerb) -> bool:
     """Whether it is done. Raises Refused with its last lines when it failed."""
     code = verb.child.poll()
     if code:
@@ -44,7 +44,7 @@ def ended(verb: Started) -> bool:
     return code is not None
 
 
-def finished(verb: Started) -> None:
+def finished(verb: RunningVerb) -> None:
     """Waits for it. Raises Refused with its last lines when it failed."""
     verb.child.wait(900)
     ended(verb)

@@ -13,7 +13,7 @@ import pyarrow as pa
 from core.cut import Cut
 from core.errors import Refused
 from core.identifiers import Name
-from core.range_rebuild import Rebuild
+from core.range_rebuild import RangeRebuild
 from infra.control.builds import build_number
 from infra.control.store import TEXT, TIME, ControlTable, as_row, optional_name
 from infra.lake.leases import Lease
@@ -44,7 +44,7 @@ class Claim:
     who: str
     views: Mapping[Name, Name]
     decoders: Mapping[Name, Name]
-    rebuild: Rebuild | None = None
+    rebuild: RangeRebuild | None = None
 
 
 def read_claims(settings: Settings) -> list[Claim]:
@@ -77,7 +77,7 @@ def _claim(row: Mapping[str, Any]) -> Claim:
         who=row["who"],
         views=_digests(row["views"]),
         decoders=_digests(row["decoders"]),
-        rebuild=Rebuild.parse(text) if (text := row.get("rebuild")) else None,  # an older lake has no such column
+        rebuild=RangeRebuild.parse(text) if (text := row.get("rebuild")) else None,  # an older lake has no such column
     )
 
 

@@ -79,7 +79,7 @@ def copies(settings: Settings, topics: Iterable[Name], start: Cut) -> dict[str, 
     Raises TryAgain when Kafka does not answer.
     """
     names = list(topics)
-    begins = kafka_admin.begins(settings, names)
+    begins = kafka_admin.start_offsets(settings, names)
     places = [(name, p) for name, count in kafka_admin.partitions(settings, names).items() for p in range(count)]
     parts = [TopicPartition(str(t), p, max(begins.end(t, p), start.end(t, p))) for t, p in places]
     conf: dict[str, Any] = {**librdkafka(settings), "group.id": "lk_redrive"}
@@ -92,17 +92,17 @@ def copies(settings: Settings, topics: Iterable[Name], start: Cut) -> dict[str, 
         while left:
             messages = consumer.consume(_BLOCK, kafka_admin.DEADLINE)
             if not messages:
-                raise kafka_admin.silent(settings, "no records come")
+                raise kafka_admin.unavailable(settings, "no records come")
             for message in messages:
                 error = message.error()
                 if error is not None and error.code() == KafkaError._PARTITION_EOF:
                     left.discard((message.topic() or "", message.partition() or 0))
                 elif error is not None:
-                    raise kafka_admin.silent(settings, error.str())
+                    raise kafka_admin.unavailable(settings, error.str())
                 else:
                     found |= _copy(message)
     except KafkaException as e:
-        raise kafka_admin.silent(settings, str(e)) from None
+        raise kafka_admin.unavailable(settings, str(e)) from None
     finally:
         consumer.close()
     return found

@@ -13,7 +13,7 @@ import pyarrow as pa
 from core.cut import Cut
 from core.errors import Refused
 from core.identifiers import Name
-from core.route_ownership import Tenure
+from core.route_ownership import Ownership
 from infra.control.store import TEXT, TIME, ControlTable
 from infra.lake.leases import Lease
 from infra.lake.process_identity import person
@@ -51,7 +51,7 @@ class RouteHistory:
 
     route: Name
     runs: Mapping[Name, RouteRun]
-    tenures: tuple[Tenure, ...]
+    tenures: tuple[Ownership, ...]
     handover: Name | None
 
     @property
@@ -96,7 +96,7 @@ def add_step(settings: Settings, lease: Lease, what: What, run: RouteRun, cut: C
 def _history(name: Name, rows: Sequence[Mapping[str, Any]]) -> RouteHistory:
     ended = {row["run"] for row in rows if row["what"] == "ended"}
     runs = {Name(row["run"]): _run(row, row["run"] in ended) for row in rows if row["what"] == "declared"}
-    tenures = tuple(Tenure(Name(row["run"]), Cut.parse(row["cut"])) for row in rows if row["what"] == "owner")
+    tenures = tuple(Ownership(Name(row["run"]), Cut.parse(row["cut"])) for row in rows if row["what"] == "owner")
     last = [row for row in rows if row["what"] in ("handover", "owner")][-1:]
     return RouteHistory(
         name, runs, tenures, next((Name(row["run"]) for row in last if row["what"] == "handover"), None)

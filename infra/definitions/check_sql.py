@@ -13,7 +13,7 @@ from pyspark.sql import functions as fn
 from pyspark.sql.types import ArrayType, BooleanType, DataType, DecimalType, IntegralType, StringType
 
 from core.catalog import Catalog
-from core.compute.keyed import answer, source_rows
+from core.compute.keyed_rows import result_rows, source_rows
 from core.compute.rollup import partial
 from core.decoding.decode import decoded_ddl
 from core.decoding.formats import upcast
@@ -153,7 +153,7 @@ def _keyed(spark: SparkSession, view: Keyed, topics: Mapping[Any, Topic]) -> Ite
     rows = {source: source_rows(view, topics[source], frame) for source, frame in known.items()}
     try:
         found = spark.sql(view.query, None, **rows)
-        answer(view, rows).collect()
+        result_rows(view, rows).collect()
     except PySparkException as e:
         yield Mistake("Keyed", view.name, f"query: {_said(e)}")
         return

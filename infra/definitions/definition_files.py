@@ -34,7 +34,7 @@ Definition = Topic | View | Route
 
 
 @dataclass(frozen=True, order=True)
-class Problem:
+class DefinitionProblem:
     """One mistake, where a person finds it."""
 
     file: str
@@ -63,16 +63,16 @@ def load(settings: Settings) -> Catalog:
     return catalog
 
 
-def problems(settings: Settings) -> list[Problem]:
+def problems(settings: Settings) -> list[DefinitionProblem]:
     """Every mistake that can be seen without Spark, by file and line."""
     return _read(settings)[1]
 
 
-def spark_problems(spark: SparkSession, catalog: Catalog) -> list[Problem]:
+def spark_problems(spark: SparkSession, catalog: Catalog) -> list[DefinitionProblem]:
     """Every mistake in the SQL of topics, views and routes, by file and line; the catalog must come from ``load``."""
     from infra.definitions.check_sql import sql_mistakes
 
-    found: list[Problem] = []
+    found: list[DefinitionProblem] = []
     definitions: list[Definition] = [*catalog.topics.values(), *catalog.views.values(), *catalog.routes.values()]
     for definition in definitions:
         path = Path(catalog.files[_kind(definition), definition.name])
@@ -80,12 +80,12 @@ def spark_problems(spark: SparkSession, catalog: Catalog) -> list[Problem]:
     return sorted(set(found))
 
 
-def trino_problems(settings: Settings, catalog: Catalog) -> list[Problem]:
+def trino_problems(settings: Settings, catalog: Catalog) -> list[DefinitionProblem]:
     """Every mistake in presentation columns, as Trino sees them. Raises TryAgain when Trino is not there."""
     from infra.definitions.check_sql import shown_sql
     from infra.trino.metastore import SqlRefused, query
 
-    found: list[Problem] = []
+    found: list[DefinitionProblem] = []
     for view in catalog.views.values():
         for name, sql in shown_sql(view).items():
             try:
@@ -96,13 +96,15 @@ def trino_problems(settings: Settings, catalog: Catalog) -> list[Problem]:
     return sorted(set(found))
 
 
-def _read(settings: Settings) -> tuple[Catalog, list[Problem]]:
+def _read(settings: Settings) -> tuple[Catalog, list[DefinitionProblem]]:
     defined: list[_Defined] = []
-    found: list[Problem] = []
+    found: list[DefinitionProblem] = []
     for folder in dict.fromkeys((VIEWS, *settings.views)):
         if not folder.is_dir():
             found.append(
-                Problem(str(folder), 1, "there is no such folder; it is named by the setting views (LK_VIEWS)")
+                DefinitionProblem(
+                    str(folder), 1, "there is no such folder; it is named by the setting views (LK_VIEWS)"
+                )
             )
         for path in sorted(folder.glob("*.py")):
             if not path.name.startswith("_"):
@@ -134,27 +136,31 @@ def _kind(definition: Definition) -> str:
     return "view" if isinstance(definition, View) else type(definition).__name__.lower()
 
 
-def _read_file(path: Path, defined: list[_Defined], found: list[Problem]) -> None:
+def _read_file(path: Path, defined: list[_Defined], found: list[DefinitionProblem]) -> None:
     try:
         module = _module(path)
     except SyntaxError as e:
-        found.append(Problem(str(path), e.lineno or 1, f"not Python: {e.msg}"))
+        found.append(DefinitionProblem(str(path), e.lineno or 1, f"not Python: {e.msg}"))
         return
     except Exception as e:  # whatever a user's file raises is that file's mistake
         lines = [frame.lineno for frame in traceback.extract_tb(e.__traceback__) if frame.filename == str(path)]
-        found.append(Problem(str(path), (lines or [1])[-1] or 1, f"{type(e).__name__}: {e}"))
+        found.append(DefinitionProblem(str(path), (lines or [1])[-1] or 1, f"{type(e).__name__}: {e}"))
         return
     here = [
         (name, kind) for name, kind in (("TOPIC", Topic), ("VIEW", View), ("ROUTE", Route)) if hasattr(module, name)
     ]
     if not here:
-        found.append(Problem(str(path), 1, "defines neither TOPIC nor VIEW nor ROUTE; a helper's name begins with _"))
+        found.append(
+            DefinitionProblem(str(path), 1, "defines neither TOPIC nor VIEW nor ROUTE; a helper's name begins with _")
+        )
     for name, kind in here:
         value = getattr(module, name)
         if isinstance(value, kind) and isinstance(value.name, str):
             defined.append(_Defined(path, value))
         else:
-            found.append(Problem(str(path), _line(path, "", name), f"{name} must be a {_KINDS[name]} with a name"))
+            found.append(
+                DefinitionProblem(str(path), _line(path, "", name), f"{name} must be a {_KINDS[name]} with a name")
+            )
 
 
 def _module(path: Path) -> ModuleType:
@@ -169,10 +175,10 @@ def _module(path: Path) -> ModuleType:
     return module
 
 
-def _located(path: Path, definition: Definition, found: list[Mistake]) -> Iterator[Problem]:
+def _located(path: Path, definition: Definition, found: list[Mistake]) -> Iterator[DefinitionProblem]:
     for one in found:
         line = _line(path, one.kind, one.name, type(definition).__name__, one.again)
-        yield Problem(str(path), line, one.text)
+        yield DefinitionProblem(str(path), line, one.text)
 
 
 def _line(path: Path, kind: str, name: str, fallback: str = "", again: bool = False) -> int:

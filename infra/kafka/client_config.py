@@ -32,7 +32,7 @@ def librdkafka(settings: Settings) -> dict[str, Any]:
     return found | ({"ssl.ca.pem": _ca(settings.kafka_ca)} if settings.kafka_ca else {})
 
 
-def spark(settings: Settings) -> dict[str, str]:
+def spark_options(settings: Settings) -> dict[str, str]:
     """The same for Spark's Kafka source; executors need no file of this machine."""
     known = librdkafka(settings)
     found = {"bootstrap.servers": known["bootstrap.servers"]}

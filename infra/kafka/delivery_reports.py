@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from confluent_kafka import KafkaError, Message
 
-from infra.kafka.input_files import Record
+from infra.kafka.input_files import OutgoingRecord
 
 LARGEST = 3 * 1024 * 1024  # bytes of a record, as the local broker is configured
 _NAMED = 20  # failures kept with their reason; all are counted
@@ -35,7 +35,7 @@ class Failed:
 
 
 @dataclass
-class Account:
+class DeliveryAccount:
     """Filled by delivery reports: partition -> count, first and last offset; failures by record number.
 
     Kafka refuses a whole batch for one bad record; the others of that batch are ``innocent`` and are sent again.
@@ -45,10 +45,10 @@ class Account:
     acknowledged: int = 0
     failed: int = 0
     failures: list[Failed] = field(default_factory=list)
-    innocent: list[tuple[int, Record]] = field(default_factory=list)
+    innocent: list[tuple[int, OutgoingRecord]] = field(default_factory=list)
     rounds: int = 0
 
-    def report(self, number: int, record: Record, error: KafkaError | None, message: Message) -> None:
+    def report(self, number: int, record: OutgoingRecord, error: KafkaError | None, message: Message) -> None:
         if error is not None and self.rounds < _ROUNDS and _blameless(error, record):
             self.innocent.append((number, record))
             return
@@ -70,7 +70,7 @@ class Account:
             self.failures.append(Failed(number, reason(error)))
 
 
-def _blameless(error: KafkaError, record: Record) -> bool:
+def _blameless(error: KafkaError, record: OutgoingRecord) -> bool:
     """Whether the record failed only because of another one in its batch; Kafka blames all for one bad time."""
     if error.code() != KafkaError.INVALID_TIMESTAMP:
         return bool(error.code() == KafkaError._INVALID_DIFFERENT_RECORD)

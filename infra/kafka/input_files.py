@@ -25,7 +25,7 @@ _LETTERS = {"yyyy": "%Y", "MMM": "%b", "MM": "%m", "dd": "%d", "HH": "%H", "mm":
 Extract = Callable[[bytes], str | None]
 
 
-class Record(NamedTuple):
+class OutgoingRecord(NamedTuple):
     """What a producer sends. ``timestamp`` is epoch milliseconds; None means the moment of sending."""
 
     key: bytes | None
@@ -54,7 +54,7 @@ class InputFile:
         self._size = _checked_size(self.path)
         self._key, self._time = _key(self.topic, self.key), _time(self.topic, self.time)
 
-    def records(self) -> Iterator[Record]:
+    def records(self) -> Iterator[OutgoingRecord]:
         """One record per line, unchanged but for the line's end. A key or time that is not there is left out.
 
         Raises Refused where a gzip file is broken or holds nothing.
@@ -62,7 +62,7 @@ class InputFile:
         for turn in range(self.loop):
             for line in self._lines(turn):
                 found = self._key(line) if self._key else None
-                yield Record(found.encode() if found is not None else None, line, self._time(line))
+                yield OutgoingRecord(found.encode() if found is not None else None, line, self._time(line))
 
     def _lines(self, turn: int) -> Iterator[bytes]:
         read = 0

@@ -40,7 +40,7 @@ _UNTRUSTED = (KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError.SASL_AUTHE
 _lock = threading.Lock()
 
 
-def admin(settings: Settings) -> AdminClient:
+def client(settings: Settings) -> AdminClient:
     """The admin client of this process for these brokers; it reconnects by itself.
 
     Raises TryAgain at once when at first use every broker refuses: librdkafka would wait for its deadline.
@@ -50,7 +50,7 @@ def admin(settings: Settings) -> AdminClient:
     with _lock:
         if key not in _clients:
             if all(_refuses(each) for each in settings.bootstrap_servers.split(",")):
-                raise silent(settings, "connection refused")
+                raise unavailable(settings, "connection refused")
             _clients[key] = _client(settings, conf)
         return _clients[key]
 
@@ -87,7 +87,7 @@ def topics(settings: Settings) -> dict[str, int]:
 
 def topics_by_broker(settings: Settings) -> list[dict[str, int]]:
     """The same, as each broker that answers knows them: of a topic that was just made one hears before another."""
-    brokers = _asked(settings, lambda: admin(settings).list_topics(timeout=DEADLINE)).brokers.values()
+    brokers = _asked(settings, lambda: client(settings).list_topics(timeout=DEADLINE)).brokers.values()
     if len(brokers) == 1:
         return [topics(settings)]
     found = []
@@ -103,7 +103,7 @@ def topics_by_broker(settings: Settings) -> list[dict[str, int]]:
 
 def replicas(settings: Settings) -> dict[str, tuple[int, ...]]:
     """The same topics, with the number of replicas of each partition."""
-    found = _asked(settings, lambda: admin(settings).list_topics(timeout=DEADLINE)).topics
+    found = _asked(settings, lambda: client(settings).list_topics(timeout=DEADLINE)).topics
     ours = sorted(name for name in found if not name.startswith("__"))
     return {name: tuple(len(part.replicas) for part in found[name].partitions.values()) for name in ours}
 
@@ -118,12 +118,12 @@ def partitions(settings: Settings, names: Iterable[str]) -> dict[Name, int]:
     return {name: there[name] for name in wanted}
 
 
-def ends(settings: Settings, names: Iterable[str]) -> Cut:
+def end_offsets(settings: Settings, names: Iterable[str]) -> Cut:
     """The high watermark of every partition: where the next record will be."""
     return Cut.of(_offsets(settings, names, OffsetSpec.latest()))  # type: ignore[no-untyped-call]
 
 
-def begins(settings: Settings, names: Iterable[str]) -> Cut:
+def start_offsets(settings: Settings, names: Iterable[str]) -> Cut:
     """The first offset that is still there, per partition; 0 everywhere when nothing was deleted."""
     return Cut.of(_offsets(settings, names, OffsetSpec.earliest()))  # type: ignore[no-untyped-call]
 
@@ -133,13 +133,15 @@ def topic_ids(settings: Settings, names: Iterable[str]) -> dict[Name, str]:
     wanted = [Name(name) for name in names]
     if not wanted:
         return {}
-    client = admin(settings)
-    futures = client.describe_topics(TopicCollection([str(n) for n in wanted]), request_timeout=DEADLINE)
+    admin = client(settings)
+    futures = admin.describe_topics(TopicCollection([str(n) for n in wanted]), request_timeout=DEADLINE)
     try:
-        return {Name(name): str(settled(settings, future, topic=name).topic_id) for name, future in futures.items()}
+        return {
+            Name(name): str(result_or_raise(settings, future, topic=name).topic_id) for name, future in futures.items()
+        }
     except TryAgain:
         # Without this, librdkafka waits for a controller that died: who the controller is comes with the metadata.
-        _asked(settings, lambda: client.list_topics(timeout=DEADLINE))
+        _asked(settings, lambda: admin.list_topics(timeout=DEADLINE))
         raise
 
 
@@ -149,8 +151,8 @@ def commit(settings: Settings, group: str, cut: Cut) -> None:
         return
     parts = [TopicPartition(str(topic), partition, end) for topic, partition, end in cut.ends]
     request = [ConsumerGroupTopicPartitions(str(group), parts)]
-    for future in admin(settings).alter_consumer_group_offsets(request, request_timeout=DEADLINE).values():
-        settled(settings, future)
+    for future in client(settings).alter_consumer_group_offsets(request, request_timeout=DEADLINE).values():
+        result_or_raise(settings, future)
 
 
 def committed(settings: Settings, group: str, names: Iterable[str]) -> Cut:
@@ -165,13 +167,13 @@ def committed_parts(settings: Settings, group: str, names: Iterable[str]) -> lis
     """Every partition of these topics with the group's offset, negative where there is none, and its metadata."""
     parts = [TopicPartition(str(t), p) for t, count in partitions(settings, names).items() for p in range(count)]
     request = [ConsumerGroupTopicPartitions(str(group), parts)]
-    (future,) = admin(settings).list_consumer_group_offsets(request, request_timeout=DEADLINE).values()
-    return list(settled(settings, future).topic_partitions)
+    (future,) = client(settings).list_consumer_group_offsets(request, request_timeout=DEADLINE).values()
+    return list(result_or_raise(settings, future).topic_partitions)
 
 
 def groups(settings: Settings) -> tuple[str, ...]:
     """The consumer groups that there are."""
-    listed = settled(settings, admin(settings).list_consumer_groups(request_timeout=DEADLINE))
+    listed = result_or_raise(settings, client(settings).list_consumer_groups(request_timeout=DEADLINE))
     return tuple(sorted(group.group_id for group in listed.valid))
 
 
@@ -183,8 +185,8 @@ def group_exists(settings: Settings, group: str) -> bool:
 def forget_group(settings: Settings, group: str) -> None:
     """Removes a group, if it is there."""
     if group_exists(settings, group):
-        for future in admin(settings).delete_consumer_groups([group], request_timeout=DEADLINE).values():
-            settled(settings, future)
+        for future in client(settings).delete_consumer_groups([group], request_timeout=DEADLINE).values():
+            result_or_raise(settings, future)
 
 
 # A leader that was just elected is not known everywhere at once.
@@ -201,10 +203,12 @@ def _offsets(settings: Settings, names: Iterable[str], spec: OffsetSpec) -> dict
     parts = [TopicPartition(str(t), p) for t, count in partitions(settings, names).items() for p in range(count)]
     if not parts:
         return {}
-    futures = admin(settings).list_offsets(dict.fromkeys(parts, spec), request_timeout=DEADLINE)
+    futures = client(settings).list_offsets(dict.fromkeys(parts, spec), request_timeout=DEADLINE)
     found: dict[str, dict[int, int]] = {}
     for part, future in futures.items():
-        found.setdefault(part.topic, {})[part.partition] = int(settled(settings, future, topic=part.topic).offset)
+        found.setdefault(part.topic, {})[part.partition] = int(
+            result_or_raise(settings, future, topic=part.topic).offset
+        )
     return found
 
 
@@ -226,7 +230,7 @@ def _asked(settings: Settings, call: Any) -> Any:
         raise _failed(settings, e.args[0]) from None
 
 
-def settled(settings: Settings, future: Future[T], *, ignore: int | None = None, topic: str = "") -> Any:
+def result_or_raise(settings: Settings, future: Future[T], *, ignore: int | None = None, topic: str = "") -> Any:
     """The answer to a request, or its error as one of ours; None for the error code ``ignore``."""
     try:
         return future.result(timeout=DEADLINE + 5)
@@ -238,7 +242,7 @@ def settled(settings: Settings, future: Future[T], *, ignore: int | None = None,
             raise _no_topic(settings, Name(topic)) from None
         raise _failed(settings, error) from None
     except TimeoutError:
-        raise silent(settings, "no answer in time") from None
+        raise unavailable(settings, "no answer in time") from None
 
 
 _PASSING = (
@@ -258,18 +262,18 @@ _PASSING = (
 )
 
 
-def passes(error: KafkaError) -> bool:
+def is_transient(error: KafkaError) -> bool:
     """Whether a broker was away or gave up its part, which passes by itself, and not the request was wrong."""
     return error.code() in _PASSING or bool(error.retriable())
 
 
 def _failed(settings: Settings, error: KafkaError) -> Refused | TryAgain:
-    if passes(error):
-        return silent(settings, error.str())
+    if is_transient(error):
+        return unavailable(settings, error.str())
     return Refused(f"Kafka refused: {error.str()}", where=settings.bootstrap_servers, fix="see the broker's log")
 
 
-def silent(settings: Settings, reason: str) -> TryAgain:
+def unavailable(settings: Settings, reason: str) -> TryAgain:
     """What is raised when Kafka does not answer."""
     return TryAgain(f"Kafka does not answer: {reason}", where=settings.bootstrap_servers, fix="start it: `lk up`")
 

@@ -20,8 +20,8 @@ from core.identifiers import Name
 from core.topic import Topic
 from infra.kafka import topics
 from infra.kafka.client_config import librdkafka
-from infra.kafka.delivery_reports import GIVE_UP_MS, LARGEST, Account, Failed, Written
-from infra.kafka.input_files import Record
+from infra.kafka.delivery_reports import GIVE_UP_MS, LARGEST, DeliveryAccount, Failed, Written
+from infra.kafka.input_files import OutgoingRecord
 from infra.progress_bar import bar
 from infra.settings import Settings
 
@@ -72,7 +72,7 @@ class Acknowledged:
 def produce(
     settings: Settings,
     topic: Topic,
-    records: Iterable[Record],
+    records: Iterable[OutgoingRecord],
     *,
     rate: float | None = None,
     total: int | None = None,
@@ -91,7 +91,7 @@ def produce(
     if rate is not None and rate <= 0:
         raise Usage(f"a rate of {rate} records a second is impossible", fix="give a rate above 0")
     topics.create_topics(settings, Catalog({Name(topic.name): topic}, {}))
-    producer, account, started = _producer(settings, rate is not None), Account(), time.monotonic()
+    producer, account, started = _producer(settings, rate is not None), DeliveryAccount(), time.monotonic()
     sent, interrupted = 0, False
     with _drawn(draw, topic, 100 if done else total) as show, _asked_to_stop() as asked:
 
@@ -174,12 +174,12 @@ def _silent() -> Any:
 
 def _paced(
     producer: Producer,
-    records: Iterable[Record],
+    records: Iterable[OutgoingRecord],
     rate: float | None,
     on_send: OnSend | None,
     show: Callable[[], None],
     asked: threading.Event,
-) -> Iterable[Record]:
+) -> Iterable[OutgoingRecord]:
     """The records, each not before it is due, until asked to stop; waiting is spent on delivery reports."""
     start = drawn = now = time.monotonic()
     for number, record in enumerate(records):
@@ -199,7 +199,7 @@ def _paced(
         yield record
 
 
-def _send(producer: Producer, topic: str, record: Record, account: Account, number: int) -> None:
+def _send(producer: Producer, topic: str, record: OutgoingRecord, account: DeliveryAccount, number: int) -> None:
     report = partial(account.report, number, record)
     while True:
         try:
@@ -214,7 +214,7 @@ def _send(producer: Producer, topic: str, record: Record, account: Account, numb
             return
 
 
-def _finish(producer: Producer, topic: str, account: Account, show: Callable[[], None], hurry: bool) -> None:
+def _finish(producer: Producer, topic: str, account: DeliveryAccount, show: Callable[[], None], hurry: bool) -> None:
     _flush(producer, show, hurry)
     while account.innocent:
         again, account.innocent = account.innocent, []

@@ -21,7 +21,7 @@ def source_options(settings: Settings) -> dict[str, str]:
     waits for a broker that died until its time is over, and only the next one asks who leads now: so calls are short.
     """
     return {
-        **client_config.spark(settings),
+        **client_config.spark_options(settings),
         "kafka.isolation.level": "read_committed",
         "kafka.max.poll.records": "5000",
         "kafka.default.api.timeout.ms": "20000",

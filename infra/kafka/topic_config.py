@@ -23,7 +23,7 @@ _HOUR = 3_600_000
 
 
 @dataclass(frozen=True)
-class Plan:
+class TopicDiff:
     """One topic as it should be (``config``, ``meaning`` being what views depend on) and as it is.
 
     ``partitions`` is 0 and ``found`` empty for a topic that is not there; ``replicas`` are those of its partitions.
@@ -77,7 +77,7 @@ class Plan:
         return [*lines, *(f"{name}: {line}, which what it holds was written under" for line in fixed)]
 
 
-def plans(settings: Settings, catalog: Catalog) -> tuple[Plan, ...]:
+def topic_diffs(settings: Settings, catalog: Catalog) -> tuple[TopicDiff, ...]:
     """A plan per topic of the catalog; nothing is changed."""
     wanted = [_wanted(settings, topic) for topic in catalog.topics.values()]
     there = kafka_admin.replicas(settings)
@@ -94,7 +94,7 @@ def durability(settings: Settings) -> tuple[int, dict[str, str]]:
     return replication, {"min.insync.replicas": str(replication - 1)} if replication > 1 else {}
 
 
-def _wanted(settings: Settings, topic: Topic) -> Plan:
+def _wanted(settings: Settings, topic: Topic) -> TopicDiff:
     """Every record is kept, and says when it came."""
     meaning = _COMPACT if topic.compacted else KEEP
     meaning = {**meaning, "message.timestamp.type": "LogAppendTime" if topic.append_time else "CreateTime"}
@@ -102,21 +102,21 @@ def _wanted(settings: Settings, topic: Topic) -> Plan:
     hours = settings.kafka_tiered_hours
     tiered = {"remote.storage.enable": "true", "local.retention.ms": str((hours or 0) * _HOUR)}
     more = tiered if hours and not topic.compacted else {}  # Kafka does not tier what it compacts
-    return Plan(topic, replication, {**meaning, **insync, **more}, meaning)
+    return TopicDiff(topic, replication, {**meaning, **insync, **more}, meaning)
 
 
-def _with(plan: Plan, replicas: tuple[int, ...], found: Mapping[str, str]) -> Plan:
+def _with(plan: TopicDiff, replicas: tuple[int, ...], found: Mapping[str, str]) -> TopicDiff:
     known = (plan.topic, plan.replication, plan.config, plan.meaning)
-    return Plan(*known, partitions=len(replicas), replicas=replicas, found=found)
+    return TopicDiff(*known, partitions=len(replicas), replicas=replicas, found=found)
 
 
 def _configs(settings: Settings, names: list[str]) -> dict[str, dict[str, str]]:
     resources = [ConfigResource(ResourceType.TOPIC, name) for name in names]
     if not resources:
         return {}
-    futures = kafka_admin.admin(settings).describe_configs(resources, request_timeout=kafka_admin.DEADLINE)
+    futures = kafka_admin.client(settings).describe_configs(resources, request_timeout=kafka_admin.DEADLINE)
     found: dict[str, dict[str, str]] = {}
     for resource, future in futures.items():
-        values: Mapping[str, Any] = kafka_admin.settled(settings, future)
+        values: Mapping[str, Any] = kafka_admin.result_or_raise(settings, future)
         found[resource.name] = {key: str(entry.value) for key, entry in values.items()}
     return found

@@ -20,7 +20,7 @@ from core.catalog import Catalog
 from core.errors import Refused, TryAgain
 from core.identifiers import Name
 from infra.kafka import kafka_admin
-from infra.kafka.topic_config import KEEP, Plan, durability, plans
+from infra.kafka.topic_config import KEEP, TopicDiff, durability, topic_diffs
 from infra.settings import Settings
 
 
@@ -39,13 +39,13 @@ def apply(settings: Settings, catalog: Catalog) -> tuple[Applied, ...]:
     Raises Refused, with nothing changed, when a topic cannot be made so without losing or reordering records, TryAgain
     when another process made one of them meanwhile, otherwise.
     """
-    found = plans(settings, catalog)
+    found = topic_diffs(settings, catalog)
     _refuse([line for plan in found for line in plan.impossible], settings, "correct its file, or use another topic")
     _make(settings, [plan for plan in found if plan.missing])
     _grow(settings, {plan.topic.name: plan.topic.partitions for plan in found if plan.grows})
     _alter(settings, {plan.topic.name: plan.other for plan in found if plan.other})
     made = Catalog({Name(plan.topic.name): plan.topic for plan in found if plan.missing}, {})
-    if other := [plan.topic.name for plan in plans(settings, made) if plan.other or plan.grows]:
+    if other := [plan.topic.name for plan in topic_diffs(settings, made) if plan.other or plan.grows]:
         what = f"another process made topics at the same time: {', '.join(other)}"
         raise TryAgain(what, where=settings.bootstrap_servers, fix="run `lk topics apply` again")
     return tuple(_applied(plan) for plan in found)
@@ -56,14 +56,14 @@ def create_topics(settings: Settings, catalog: Catalog) -> tuple[Name, ...]:
 
     Raises Refused for one that is there with fewer partitions than declared, or that does not keep every record.
     """
-    found = plans(settings, catalog)
+    found = topic_diffs(settings, catalog)
     missing = [plan for plan in found if plan.missing]
     fix = "run `lk topics apply`, or correct the topic's file"
     _refuse([line for plan in found if not plan.missing for line in plan.unfit], settings, fix)
     if missing:
         _make(settings, missing)
         made = Catalog({Name(plan.topic.name): plan.topic for plan in missing}, {})
-        _refuse([line for plan in plans(settings, made) for line in plan.unfit], settings, fix)
+        _refuse([line for plan in topic_diffs(settings, made) for line in plan.unfit], settings, fix)
     return tuple(Name(plan.topic.name) for plan in missing)
 
 
@@ -82,9 +82,9 @@ def delete(settings: Settings, names: Iterable[str]) -> None:
     there = kafka_admin.topics(settings)
     known = [name for name in names if name in there]
     for future in (
-        kafka_admin.admin(settings).delete_topics(known, operation_timeout=kafka_admin.DEADLINE) if known else {}
+        kafka_admin.client(settings).delete_topics(known, operation_timeout=kafka_admin.DEADLINE) if known else {}
     ).values():
-        kafka_admin.settled(settings, future, ignore=KafkaError.UNKNOWN_TOPIC_OR_PART)
+        kafka_admin.result_or_raise(settings, future, ignore=KafkaError.UNKNOWN_TOPIC_OR_PART)
 
 
 def _refuse(lines: list[str], settings: Settings, fix: str) -> None:
@@ -93,7 +93,7 @@ def _refuse(lines: list[str], settings: Settings, fix: str) -> None:
         raise Refused(what, where=settings.bootstrap_servers, fix=fix)
 
 
-def _make(settings: Settings, missing: list[Plan]) -> None:
+def _make(settings: Settings, missing: list[TopicDiff]) -> None:
     """Makes topics and waits until the brokers list them."""
     _create(
         settings, [NewTopic(p.topic.name, p.topic.partitions, p.replication, config=dict(p.config)) for p in missing]
@@ -103,18 +103,18 @@ def _make(settings: Settings, missing: list[Plan]) -> None:
 
 
 def _create(settings: Settings, new: list[NewTopic]) -> None:
-    futures = kafka_admin.admin(settings).create_topics(new, operation_timeout=kafka_admin.DEADLINE) if new else {}
+    futures = kafka_admin.client(settings).create_topics(new, operation_timeout=kafka_admin.DEADLINE) if new else {}
     for future in futures.values():
-        kafka_admin.settled(settings, future, ignore=KafkaError.TOPIC_ALREADY_EXISTS)
+        kafka_admin.result_or_raise(settings, future, ignore=KafkaError.TOPIC_ALREADY_EXISTS)
 
 
 def _grow(settings: Settings, wanted: Mapping[str, int]) -> None:
     if wanted:
         new = [NewPartitions(name, count) for name, count in wanted.items()]
         for future in (
-            kafka_admin.admin(settings).create_partitions(new, operation_timeout=kafka_admin.DEADLINE).values()
+            kafka_admin.client(settings).create_partitions(new, operation_timeout=kafka_admin.DEADLINE).values()
         ):
-            kafka_admin.settled(settings, future)
+            kafka_admin.result_or_raise(settings, future)
         _known(settings, wanted)
 
 
@@ -125,16 +125,16 @@ def _alter(settings: Settings, wanted: Mapping[str, Mapping[str, str]]) -> None:
         ConfigResource(ResourceType.TOPIC, name, incremental_configs=[_entry(*pair) for pair in values.items()])
         for name, values in wanted.items()
     ]
-    futures = kafka_admin.admin(settings).incremental_alter_configs(resources, request_timeout=kafka_admin.DEADLINE)
+    futures = kafka_admin.client(settings).incremental_alter_configs(resources, request_timeout=kafka_admin.DEADLINE)
     for future in futures.values():
-        kafka_admin.settled(settings, future)
+        kafka_admin.result_or_raise(settings, future)
 
 
 def _entry(key: str, value: str) -> ConfigEntry:
     return ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET)
 
 
-def _applied(plan: Plan) -> Applied:
+def _applied(plan: TopicDiff) -> Applied:
     name = Name(plan.topic.name)
     if plan.missing:
         asked = f"{plan.topic.partitions} partitions" + (
@@ -162,4 +162,4 @@ def _known(settings: Settings, wanted: Mapping[str, int]) -> dict[str, int]:
 
 
 def _unlisted(settings: Settings, names: list[str]) -> list[dict[str, int]]:
-    raise kafka_admin.silent(settings, f"new topics are not listed: {', '.join(names)}")
+    raise kafka_admin.unavailable(settings, f"new topics are not listed: {', '.join(names)}")

@@ -103,6 +103,6 @@ def _failed(settings: Settings, group: str, part: TopicPartition, error: KafkaEr
     where = f"{part.topic}, partition {part.partition}, group {group}, {settings.bootstrap_servers}"
     if error.code() in (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED):
         return TryAgain("another process has taken over", where=where, fix="nothing was copied; see `lk route status`")
-    if kafka_admin.passes(error):
+    if kafka_admin.is_transient(error):
         return TryAgain(f"Kafka does not answer: {error.str()}", where=where, fix="start it, then `lk route start`")
     return Refused(f"Kafka refused a transaction: {error.str()}", where=where, fix="see the broker's log")

@@ -57,10 +57,10 @@ class Archive:
 
 def generation(settings: Settings, topic: Name, decoder: Name) -> Archive:
     """What one decoder's archive holds. Raises Refused when offsets are missing from it or there twice."""
-    return look(topic, decoder, table_paths.archive(settings, topic, decoder))
+    return read_archive(topic, decoder, table_paths.archive(settings, topic, decoder))
 
 
-def look(topic: Name, decoder: Name, path: str) -> Archive:
+def read_archive(topic: Name, decoder: Name, path: str) -> Archive:
     """What the archive at a path holds now; errors as ``generation``."""
     if not delta.exists(path):
         return Archive(topic, decoder, path, -1, Cut(), None)

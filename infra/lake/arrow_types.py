@@ -45,7 +45,7 @@ _SCALARS: Mapping[str, pa.DataType] = {
 }
 
 
-def shape(schema: pa.Schema) -> list[tuple[str, str]]:
+def comparable_schema(schema: pa.Schema) -> list[tuple[str, str]]:
     """Names and types, comparable between what was declared and what Delta gives back."""
     return [(field.name, _plain(field.type)) for field in schema]
 

@@ -26,7 +26,7 @@ from core.errors import Refused, TryAgain
 from infra.lake import files
 from infra.lake.arrow_types import arrow_schema as arrow_schema
 from infra.lake.arrow_types import arrow_type as arrow_type
-from infra.lake.arrow_types import shape
+from infra.lake.arrow_types import comparable_schema
 from infra.lake.object_store import SCHEME, delta_options, uri
 
 if TYPE_CHECKING:
@@ -74,9 +74,9 @@ def create(
         options = delta_options(path)
         DeltaTable.create(uri(path), schema, mode="ignore", configuration=configuration, storage_options=options)
         found = pa.schema(table(path).schema().to_arrow())
-    if shape(found) != shape(schema):
+    if comparable_schema(found) != comparable_schema(schema):
         raise Refused(
-            f"the table has other columns: {shape(found)}, declared are {shape(schema)}",
+            f"the table has other columns: {comparable_schema(found)}, declared are {comparable_schema(schema)}",
             where=path,
             fix="a changed definition needs a new run or build",
         )

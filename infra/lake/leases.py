@@ -21,7 +21,7 @@ from deltalake.exceptions import CommitFailedError, DeltaError
 from core.errors import LkError, TryAgain
 from core.identifiers import Name
 from infra.lake import delta, table_paths
-from infra.lake.process_identity import Holder
+from infra.lake.process_identity import ProcessIdentity
 from infra.settings import Settings
 
 _BEATS = 6  # within the time after which a holder counts as silent
@@ -48,7 +48,7 @@ _HOOKS = PostCommitHookProperties(create_checkpoint=True, cleanup_expired_logs=F
 @dataclass(frozen=True)
 class _Row:
     generation: int
-    holder: Holder
+    holder: ProcessIdentity
     since: datetime
     released: bool
 
@@ -59,7 +59,7 @@ class Lease:
 
     name: Name
     generation: int
-    holder: Holder
+    holder: ProcessIdentity
     _path: str
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
@@ -114,7 +114,7 @@ def hold(settings: Settings, name: str, *, fenced: Sequence[str] = ()) -> Iterat
         lease.release()
 
 
-def holder(settings: Settings, name: str) -> Holder | None:
+def holder(settings: Settings, name: str) -> ProcessIdentity | None:
     """Who holds a lease now; None when it is free, or its holder is dead or silent for too long."""
     path = table_paths.control(settings, TABLE)
     if not delta.exists(path):
@@ -174,7 +174,7 @@ def _take(path: str, name: Name, patience: float) -> Lease:
     before = _row(table, name)
     if before and _is_held(before, table, name, patience):
         raise _taken(name, before)
-    lease = Lease(name, (before.generation if before else 0) + 1, Holder.here(), path)
+    lease = Lease(name, (before.generation if before else 0) + 1, ProcessIdentity.here(), path)
     with _conflicts(name):
         _write(table, name, lease.generation, lease.holder, released=False)
     if lease.generation % 50 == 0:
@@ -187,7 +187,7 @@ def _row(table: DeltaTable, name: Name) -> _Row | None:
     if not rows:
         return None
     row = max(rows, key=lambda r: r["generation"])
-    holder = Holder(row["host"], row["pid"], row["started"], row["who"])
+    holder = ProcessIdentity(row["host"], row["pid"], row["started"], row["who"])
     return _Row(row["generation"], holder, row["since"], row["released"])
 
 
@@ -197,7 +197,7 @@ def _is_held(row: _Row, table: DeltaTable, name: Name, patience: float) -> bool:
     return not row.released and not row.holder.is_dead and silent <= patience * 1000
 
 
-def _write(table: DeltaTable, name: Name, generation: int, holder: Holder, *, released: bool) -> None:
+def _write(table: DeltaTable, name: Name, generation: int, holder: ProcessIdentity, *, released: bool) -> None:
     now = datetime.now(UTC)
     values = [name, generation, holder.host, holder.pid, holder.started, holder.who, now, released]
     rows = pa.table({f.name: pa.array([v], f.type) for f, v in zip(_SCHEMA, values, strict=True)}, schema=_SCHEMA)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-def table(spark: SparkSession, path: str) -> DataFrame:
+def read_table(spark: SparkSession, path: str) -> DataFrame:
     """All rows of a table that was written once, as a build is. Raises Refused when it is not there."""
     opened = delta.table(path)
     names = pa.table(opened.get_add_actions()).column("path").to_pylist()

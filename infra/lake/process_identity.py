@@ -11,7 +11,7 @@ import psutil
 
 
 @dataclass(frozen=True)
-class Holder:
+class ProcessIdentity:
     """A process: host, pid and when it started, so that a pid given again is not taken for it."""
 
     host: str
@@ -20,10 +20,10 @@ class Holder:
     who: str
 
     @staticmethod
-    def here() -> Holder:
+    def here() -> ProcessIdentity:
         """This process."""
         pid = os.getpid()
-        return Holder(socket.gethostname(), pid, psutil.Process(pid).create_time(), person())
+        return ProcessIdentity(socket.gethostname(), pid, psutil.Process(pid).create_time(), person())
 
     @property
     def is_dead(self) -> bool:

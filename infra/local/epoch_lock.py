@@ -15,12 +15,12 @@ from core.identifiers import Name
 from infra.settings import Settings
 
 
-def epoch(settings: Settings, run: Name, patience: float) -> AbstractContextManager[bool]:
+def run_epoch(settings: Settings, run: Name, patience: float) -> AbstractContextManager[bool]:
     """An epoch of the run; waits for who holds it back, at most ``patience`` seconds. Whether nobody does."""
     return _locked(settings, run, fcntl.LOCK_SH, patience)
 
 
-def held_back(settings: Settings, run: Name, patience: float) -> AbstractContextManager[bool]:
+def block_epochs(settings: Settings, run: Name, patience: float) -> AbstractContextManager[bool]:
     """A block in which the run begins no epoch; waits for the one under way, at most ``patience`` seconds.
 
     False when that did not end: its process may be paused.

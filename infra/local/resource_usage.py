@@ -14,28 +14,28 @@ _EVERY = 0.25
 
 
 @dataclass(frozen=True)
-class Usage:
+class ResourceUsage:
     """CPU seconds and bytes written; 0 bytes where the system does not tell."""
 
     cpu: float = 0.0
     written: int = 0
 
-    def since(self, before: Usage) -> Usage:
+    def since(self, before: ResourceUsage) -> ResourceUsage:
         """What was used after ``before``."""
-        return Usage(self.cpu - before.cpu, self.written - before.written)
+        return ResourceUsage(self.cpu - before.cpu, self.written - before.written)
 
 
-def used(pid: int) -> Usage:
+def used(pid: int) -> ResourceUsage:
     """What a process and its descendants have used so far; those that ended count with whoever waited for them."""
     found = [_of(member) for member in processes.tree(pid)]
-    return Usage(sum(one.cpu for one in found), sum(one.written for one in found))
+    return ResourceUsage(sum(one.cpu for one in found), sum(one.written for one in found))
 
 
 class Watch:
     """Looks at a process four times a second until it ends, when nobody could ask any more; ``last`` is what it saw."""
 
     def __init__(self, pid: int) -> None:
-        self.last = Usage()
+        self.last = ResourceUsage()
         self._pid = pid
         threading.Thread(target=self._look, name=f"usage of {pid}", daemon=True).start()
 
@@ -43,7 +43,7 @@ class Watch:
         paused = threading.Event()
         while _runs(self._pid):
             seen = used(self._pid)
-            self.last = Usage(max(self.last.cpu, seen.cpu), max(self.last.written, seen.written))
+            self.last = ResourceUsage(max(self.last.cpu, seen.cpu), max(self.last.written, seen.written))
             paused.wait(_EVERY)
 
 
@@ -53,12 +53,12 @@ def _runs(pid: int) -> bool:
     return False
 
 
-def _of(member: psutil.Process) -> Usage:
+def _of(member: psutil.Process) -> ResourceUsage:
     with contextlib.suppress(psutil.Error):
         times = member.cpu_times()
         waited = times.children_user + times.children_system
-        return Usage(times.user + times.system + waited, _written(member))
-    return Usage()
+        return ResourceUsage(times.user + times.system + waited, _written(member))
+    return ResourceUsage()
 
 
 def _written(member: psutil.Process) -> int:

@@ -33,7 +33,7 @@ DEADLINE = 180.0
 
 
 @dataclass(frozen=True)
-class State:
+class ServerState:
     """One process as it is now: "up", "not answering", "died" (it should run) or "down"."""
 
     name: str
@@ -44,7 +44,7 @@ class State:
     memory: int = 0
 
 
-def up(settings: Settings, *asked: str, deadline: float = DEADLINE) -> tuple[State, ...]:
+def up(settings: Settings, *asked: str, deadline: float = DEADLINE) -> tuple[ServerState, ...]:
     """Start what does not run and return when every server answers; what runs is left alone.
 
     Of servers that run only when ``asked`` for, one that had died is started again. Raises Refused when a server dies,
@@ -77,7 +77,7 @@ def down(settings: Settings) -> tuple[str, ...]:
         return (*scheduling, *(name for name in [*others, *servers] if processes.stop(settings, name)))
 
 
-def state(settings: Settings) -> tuple[State, ...]:
+def state(settings: Settings) -> tuple[ServerState, ...]:
     """Every server of the instance, and every other process that was started, as they are now."""
     makers = {name: make for name, make, managed in SERVERS if managed(settings)}
     others = [name for name in processes.names(settings) if name not in makers]
@@ -155,15 +155,15 @@ def _answers(server: Server) -> bool:
     return True
 
 
-def _state(settings: Settings, name: str, make: Callable[[Settings], Server] | None) -> State:
+def _state(settings: Settings, name: str, make: Callable[[Settings], Server] | None) -> ServerState:
     log = processes.log_file(settings, name)
     known = processes.known(settings, name)
     if known is None:
-        return State(name, "down", log=log)
+        return ServerState(name, "down", log=log)
     if not processes.alive(settings, name):
-        return State(name, "died", known.pid, known.address, log)
+        return ServerState(name, "died", known.pid, known.address, log)
     status = "up" if make is None or _answers(make(settings)) else "not answering"
-    return State(name, status, known.pid, known.address, log, processes.memory(known.pid))
+    return ServerState(name, status, known.pid, known.address, log, processes.memory(known.pid))
 
 
 @contextmanager

@@ -33,7 +33,7 @@ from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
-from core.gate_checks import FRAME, Answer, Question, holds
+from core.gate_checks import FRAME, CheckAnswer, GateCheck, holds
 
 _SITE = "gate"
 _LOG = logging.getLogger("great_expectations")
@@ -41,15 +41,15 @@ _NOISY = (_LOG, logging.getLogger("py.warnings"), PySparkLogger.getLogger("SQLQu
 
 
 @dataclass(frozen=True)
-class Suite:
+class SuiteRun:
     """Questions about one frame, under the name of its view, or of its topic."""
 
     name: str
     frame: DataFrame
-    questions: tuple[Question, ...]
+    questions: tuple[GateCheck, ...]
 
 
-def ask(suite: Suite, context: Any, run: str) -> list[Answer]:
+def ask(suite: SuiteRun, context: Any, run: str) -> list[CheckAnswer]:
     """Asks every question of a suite; one that cannot be asked is answered with the reason. Pages name the ``run``."""
     source = context.data_sources.add_or_update_spark(name=suite.name, persist=False)
     whole = source.add_dataframe_asset(name=suite.name).add_batch_definition_whole_dataframe("whole")
@@ -184,7 +184,7 @@ def repeated(rows: DataFrame, keys: Sequence[str]) -> DataFrame:
     return rows.groupBy(*keys).agg(fn.count(fn.lit(1)).alias("_times")).where("_times > 1").select(*keys)
 
 
-def _expectation(question: Question) -> ExpectAnswer:
+def _expectation(question: GateCheck) -> ExpectAnswer:
     return ExpectAnswer(
         question=question.check,
         about=question.about,
@@ -197,13 +197,13 @@ def _expectation(question: Question) -> ExpectAnswer:
     )
 
 
-def _answer(result: Any) -> Answer:
+def _answer(result: Any) -> CheckAnswer:
     check = result.expectation_config.kwargs["question"]
     crash = _crash(result.exception_info)
     if crash or not result.result:
-        return Answer(check, success=False, crash=crash or "it gave no result")
+        return CheckAnswer(check, success=False, crash=crash or "it gave no result")
     told = result.result
-    return Answer(check, bool(result.success), told["observed_value"], told["details"]["wanted"])
+    return CheckAnswer(check, bool(result.success), told["observed_value"], told["details"]["wanted"])
 
 
 def _crash(info: Mapping[str, Any]) -> str:

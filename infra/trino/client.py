@@ -22,7 +22,7 @@ _PASSING = {"SERVER_STARTING_UP", "SERVER_SHUTTING_DOWN", "CLUSTER_OUT_OF_MEMORY
 
 
 @dataclass(frozen=True)
-class Result:
+class QueryResult:
     """Rows as typed Python values, with the columns' names and Trino types."""
 
     columns: tuple[str, ...]
@@ -46,7 +46,7 @@ class NoNodes(TryAgain):
     """Trino answers and has no worker yet: for some moments after its start it does not know itself as one."""
 
 
-class Broken(Refused):
+class BrokenView(Refused):
     """The stored entry of a table or view cannot be read, as a Trino that was killed may leave it."""
 
 
@@ -58,7 +58,7 @@ _WITH_NODES = tenacity.Retrying(
 )
 
 
-def query(settings: Settings, sql: str, params: Sequence[Any] = (), *, schema: str | None = None) -> Result:
+def query(settings: Settings, sql: str, params: Sequence[Any] = (), *, schema: str | None = None) -> QueryResult:
     """Runs one statement and fetches everything; ``params`` replace its ``?``, ``schema`` completes names.
 
     Raises TryAgain naming the address when Trino cannot be reached, else SqlRefused with Trino's message.
@@ -66,13 +66,13 @@ def query(settings: Settings, sql: str, params: Sequence[Any] = (), *, schema: s
     return _WITH_NODES(_once, settings, sql, params, schema)
 
 
-def _once(settings: Settings, sql: str, params: Sequence[Any], schema: str | None) -> Result:
+def _once(settings: Settings, sql: str, params: Sequence[Any], schema: str | None) -> QueryResult:
     with _errors(settings, sql), contextlib.closing(_connection(settings, schema)) as connection:
         cursor = connection.cursor()
         cursor.execute(sql, list(params)) if params else cursor.execute(sql)
         rows = tuple(tuple(row) for row in cursor.fetchall())
         described = cursor.description or []
-        return Result(tuple(d[0] for d in described), rows, tuple(str(d[1]) for d in described))
+        return QueryResult(tuple(d[0] for d in described), rows, tuple(str(d[1]) for d in described))
 
 
 def execute(settings: Settings, sql: str) -> None:

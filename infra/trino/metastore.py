@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from core.identifiers import quoted
 from infra.lake import files, object_store
 from infra.settings import Settings
-from infra.trino.client import CATALOG, Broken, Result, SqlRefused, execute, is_up, query
+from infra.trino.client import CATALOG, BrokenView, QueryResult, SqlRefused, execute, is_up, query
 
-__all__ = ["CATALOG", "Broken", "Result", "SqlRefused", "execute", "is_up", "query"]
+__all__ = ["CATALOG", "BrokenView", "QueryResult", "SqlRefused", "execute", "is_up", "query"]
 
 METASTORE = "_metastore"
 _INFORMATION = f"{CATALOG}.information_schema"
@@ -42,7 +42,7 @@ def registered(settings: Settings, schema: str, table: str) -> str | None:
     """Where a registered table is, None when it is not; a broken entry is removed first."""
     try:
         text = _shown(settings, "TABLE", schema, table)
-    except Broken:
+    except BrokenView:
         remove_entry(settings, schema, table)
         return None
     found = re.search(r"location = '((?:[^']|'')*)'", text) if text else None
@@ -112,7 +112,7 @@ def view_texts(settings: Settings, *schemas: str) -> dict[tuple[str, str], str]:
     return {(str(row[0]), str(row[1])): str(row[2]) for row in _listed(settings, sql, schemas).rows}
 
 
-def _listed(settings: Settings, sql: str, params: Sequence[str]) -> Result:
+def _listed(settings: Settings, sql: str, params: Sequence[str]) -> QueryResult:
     """Read twice before Broken, as Trino overwrites its files in place."""
     for _ in range(2):
         try:
@@ -120,7 +120,7 @@ def _listed(settings: Settings, sql: str, params: Sequence[str]) -> Result:
         except SqlRefused as e:
             if "Could not read table schema" not in e.what:
                 raise
-    raise Broken("Trino cannot read an entry of its catalog", where=METASTORE, fix="run `lk up`")
+    raise BrokenView("Trino cannot read an entry of its catalog", where=METASTORE, fix="run `lk up`")
 
 
 def create_schema(settings: Settings, schema: str) -> None:
@@ -155,7 +155,7 @@ def _shown(settings: Settings, kind: str, schema: str, name: str) -> str | None:
                 return None
             if e.code != "HIVE_METASTORE_ERROR":
                 raise
-    raise Broken(f"Trino cannot read {schema}.{name}", where=METASTORE, fix="run `lk up`: it repairs served views")
+    raise BrokenView(f"Trino cannot read {schema}.{name}", where=METASTORE, fix="run `lk up`: it repairs served views")
 
 
 def remove_entry(settings: Settings, schema: str, name: str) -> bool:

@@ -53,7 +53,7 @@ def served(settings: Settings, views: Iterable[Name]) -> dict[Name, Served]:
     wanted = sorted(set(views))
     try:
         stored = metastore.view_texts(settings, SERVING, PINNED)
-    except metastore.Broken:
+    except metastore.BrokenView:
         # One broken entry hides all others from listings, so each is asked for by name.
         found = {view: _read(settings, view) for view in wanted}
     else:
@@ -64,7 +64,7 @@ def served(settings: Settings, views: Iterable[Name]) -> dict[Name, Served]:
 def _read(settings: Settings, view: Name) -> Served | None:
     try:
         return _of(view, lambda schema, name: metastore.view_text(settings, schema, name))
-    except metastore.Broken:
+    except metastore.BrokenView:
         return _BROKEN
 
 

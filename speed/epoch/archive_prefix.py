@@ -15,9 +15,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
 from core.catalog import Catalog
-from core.compute.keyed import answer, source_rows
-from core.compute.keyed_events import TIME, packed
-from core.compute.rollup import ledger, partial
+from core.compute.keyed_events import TIME, pack
+from core.compute.keyed_rows import result_rows, source_rows
+from core.compute.rollup import partial, record_counts
 from core.cut import Cut
 from core.decoding.decode import ERROR, RAW_COLUMNS, decoded_ddl
 from core.errors import Refused
@@ -32,7 +32,7 @@ from infra.settings import Settings
 from speed.tables import schemas
 
 
-def replay_head(spark: SparkSession, settings: Settings, catalog: Catalog, run: Run, lease: Lease) -> None:
+def replay_prefix(spark: SparkSession, settings: Settings, catalog: Catalog, run: Run, lease: Lease) -> None:
     """Computes every view of the run from the archive up to ``run.head``; nothing when that was done, or is not asked.
 
     Raises Refused when the archive of the run's decoders does not reach there.
@@ -45,7 +45,7 @@ def replay_head(spark: SparkSession, settings: Settings, catalog: Catalog, run: 
     rows = dict.fromkeys(run.views, 0)
     for topic, frame in events.items():
         reading = [view for view in catalog.reading(topic) if view.name in run.views]
-        for row in ledger(reading, frame).collect():
+        for row in record_counts(reading, frame).collect():
             place = f"{topic}/{row['_partition']}"
             counted[place] = Counted(row["records"], row["decoded"], row["quarantined"])
             for view in reading:
@@ -101,7 +101,7 @@ def _write(
     if isinstance(definition, Keyed):
         _keep(settings, catalog, run, definition, events, lease)
         sources = {s: source_rows(definition, catalog.topic(s), events[Name(s)]) for s in definition.sources}
-        rows = answer(definition, sources)
+        rows = result_rows(definition, sources)
     else:
         rows = _added_up(definition, events)
     schema = schemas.partial_schema(definition)
@@ -117,7 +117,7 @@ def _added_up(view: Rollup, events: dict[Name, DataFrame]) -> DataFrame:
 def _keep(
     settings: Settings, catalog: Catalog, run: Run, view: Keyed, events: dict[Name, DataFrame], lease: Lease
 ) -> None:
-    rows = [packed(view, catalog.topic(source), events[Name(source)]) for source in view.sources]
+    rows = [pack(view, catalog.topic(source), events[Name(source)]) for source in view.sources]
     path, app = table_paths.events(settings, run.id, Name(view.name)), runs.head_app(run.id, f"{view.name}/events")
     in_time = reduce(DataFrame.unionByName, rows).sortWithinPartitions(TIME)
     _append(path, in_time, schemas.events_schema().names, app, lease, epoch=HEAD)

@@ -24,7 +24,7 @@ _KEEPS_RESULTS = ("Exchange", "InMemoryTable", "Subquery", "Reused")
 
 
 @dataclass(frozen=True)
-class Plan:
+class CachedPlan:
     """A query, planned."""
 
     rdd: Any
@@ -50,17 +50,17 @@ def content(spark: SparkSession, inbox: str, name: str) -> DataFrame:
     return spark.read.format("binaryFile").load(f"{inbox}/{name}.json").coalesce(1).select("content")
 
 
-def planned(frame: DataFrame) -> Plan | None:
+def planned(frame: DataFrame) -> CachedPlan | None:
     """The plan of a query over input files; None when it keeps results between its runs, and cannot be used twice."""
     jdf: Any = frame._jdf
     plan = jdf.queryExecution().executedPlan()
     if any(word in plan.toString() for word in _KEEPS_RESULTS):
         return None
     schema = pa.schema([(field.name, arrow_type(field.dataType.simpleString())) for field in frame.schema])
-    return Plan(jdf.toArrowBatchRdd(plan).toJavaRDD(), schema)
+    return CachedPlan(jdf.toArrowBatchRdd(plan).toJavaRDD(), schema)
 
 
-def collected(spark: SparkSession, plans: Sequence[Plan]) -> list[pa.Table]:
+def collected(spark: SparkSession, plans: Sequence[CachedPlan]) -> list[pa.Table]:
     """What each plan gives now; they run side by side, each a job of its own, so that a task carries one plan only."""
     # Tasks of a plain job see the session's settings only as local properties.
     spark.sparkContext.setLocalProperty("spark.sql.session.timeZone", "UTC")

@@ -37,23 +37,23 @@ from infra.control.runs import Epoch, Run
 from infra.kafka import kafka_admin
 from infra.lake import delta, table_paths
 from infra.lake.leases import Lease
-from infra.local.epoch_lock import epoch
+from infra.local.epoch_lock import run_epoch
 from infra.settings import Settings
 from speed.epoch import offset_log
-from speed.epoch.compute_epoch import Compute, Computed
-from speed.epoch.offset_log import Planned
-from speed.epoch.result_rows import Part
+from speed.epoch.compute_epoch import EpochComputer, EpochResults
+from speed.epoch.offset_log import PlannedEpoch
+from speed.epoch.result_rows import Rows
 from speed.process import priority, throttle
 from speed.tables import schemas
 
 _BROKER_DEADLINE = 60.0
 
 
-class Stopped(Exception):
+class StopRequested(Exception):
     """The run was told to stop; the epoch that was about to start has written nothing."""
 
 
-class Sink:
+class EpochSink:
     """What Spark calls with every micro-batch."""
 
     def __init__(
@@ -62,7 +62,7 @@ class Sink:
         catalog: Catalog,
         run: Run,
         lease: Lease,
-        compute: Compute,
+        compute: EpochComputer,
         after: Callable[[int], None] = lambda _: None,
     ) -> None:
         self.settings = settings
@@ -92,28 +92,28 @@ class Sink:
 
     def _commit(self, records: DataFrame, number: int) -> None:
         if self.stopping.is_set():
-            raise Stopped
+            raise StopRequested
         began = time.monotonic()
         faults.reach("speed.0_before_epoch")
         self._same_topics()
-        planned = offset_log.planned(self.settings, self.run, number)
+        planned = offset_log.planned_epoch(self.settings, self.run, number)
         if self._is_committed(planned):
             self._show_offsets(planned)
             return
         big = planned.size > self.settings.max_offsets_per_trigger
-        priority.claim(self.settings, self.run.id, wanted=big and self.most is None)
-        with epoch(self.settings, self.run.id, self.settings.lease_seconds):
+        priority.claim_priority(self.settings, self.run.id, wanted=big and self.most is None)
+        with run_epoch(self.settings, self.run.id, self.settings.lease_seconds):
             self._write_epoch(records, planned)
         self._show_offsets(planned)
         faults.reach("speed.6_after_group")
         offset_log.write_state(self.settings, self.run.id, "running", epoch=number)
         self.after(number)
-        throttle.rest(planned.size, began, self.most, self.stopping)
+        throttle.pause(planned.size, began, self.most, self.stopping)
         if planned.size < self.settings.max_offsets_per_trigger:
-            priority.rest(self.settings, self.run.id, began, self.stopping, serving=self.serving)
+            priority.pause(self.settings, self.run.id, began, self.stopping, serving=self.serving)
         faults.reach("speed.8_after_maintenance")
 
-    def _write_epoch(self, records: DataFrame, planned: Planned) -> None:
+    def _write_epoch(self, records: DataFrame, planned: PlannedEpoch) -> None:
         """Quarantine, every view, then the manifest, which makes it count."""
         number = planned.number
         with self.compute.computed(records, planned) as computed:
@@ -144,7 +144,7 @@ class Sink:
         )
         require_same_topics(self.run, retrying(kafka_admin.topic_ids, self.settings, self.run.topics))
 
-    def _is_committed(self, planned: Planned) -> bool:
+    def _is_committed(self, planned: PlannedEpoch) -> bool:
         path = table_paths.manifest(self.settings, self.run.id)
         done = self._handle(path).transaction_version(runs.app(self.run.id))
         if done is None or done < planned.number:
@@ -159,23 +159,23 @@ class Sink:
             )
         return True
 
-    def _quarantine(self, computed: Computed, number: int) -> None:
+    def _quarantine(self, computed: EpochResults, number: int) -> None:
         path = table_paths.quarantine(self.settings, self.run.id)
         self._write(path, "_quarantine", computed.quarantine, number, schemas.quarantine_schema(), epoch=number)
 
-    def _keep(self, view: Name, parts: list[Part], number: int) -> None:
+    def _keep(self, view: Name, parts: list[Rows], number: int) -> None:
         path = table_paths.events(self.settings, self.run.id, view)
-        parts = [Part(frame=p.frame.sortWithinPartitions(TIME)) if p.frame is not None else p for p in parts]
+        parts = [Rows(frame=p.frame.sortWithinPartitions(TIME)) if p.frame is not None else p for p in parts]
         self._write(path, f"{view}/events", parts, number, schemas.events_schema(), epoch=number)
 
-    def _append(self, view: Name, parts: list[Part], number: int) -> None:
+    def _append(self, view: Name, parts: list[Rows], number: int) -> None:
         path = table_paths.speed(self.settings, self.run.id, view)
         self._write(path, view, parts, number, self._schemas[view], first_epoch=number, last_epoch=number)
 
     def _version(self, view: Name) -> int:
         return int(self._handle(table_paths.speed(self.settings, self.run.id, view)).version())
 
-    def _manifest(self, planned: Planned, computed: Computed, versions: dict[Name, int]) -> None:
+    def _manifest(self, planned: PlannedEpoch, computed: EpochResults, versions: dict[Name, int]) -> None:
         epoch = Epoch(
             number=planned.number,
             start=planned.start,
@@ -190,12 +190,12 @@ class Sink:
             table_paths.manifest(self.settings, self.run.id), "_epochs", runs.epoch_row(epoch), planned.number
         )
 
-    def _show_offsets(self, planned: Planned) -> None:
+    def _show_offsets(self, planned: PlannedEpoch) -> None:
         """A broker that is busy does not stop the run: the next epoch tells it again."""
         with contextlib.suppress(TryAgain):
             kafka_admin.commit(self.settings, self.run.id, planned.end)
 
-    def _write(self, path: str, part: str, parts: list[Part], number: int, schema: pa.Schema, **tags: int) -> None:
+    def _write(self, path: str, part: str, parts: list[Rows], number: int, schema: pa.Schema, **tags: int) -> None:
         frames = [p.frame for p in parts if p.frame is not None]
         collected = [schemas.tagged(p.rows, schema, **tags) for p in parts if p.rows is not None]
         if frames:

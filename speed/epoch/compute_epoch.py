@@ -28,10 +28,10 @@ from infra.control.runs import Counted, Run
 from infra.kafka.spark_source import between
 from infra.settings import Settings
 from speed.epoch.keyed_units import plan_units
-from speed.epoch.offset_log import Planned
+from speed.epoch.offset_log import PlannedEpoch
 from speed.epoch.prepared_plans import Prepared, prepare
-from speed.epoch.result_rows import Part, in_window
-from speed.epoch.topic_results import LEDGER, QUARANTINE, Branch, branches_of, held
+from speed.epoch.result_rows import Rows, in_window
+from speed.epoch.topic_results import LEDGER, QUARANTINE, TopicResults, branches_of, held
 
 SMALL = 25_000  # offsets; up to it, a restart's backlog too, plans made once and one task each beat a shuffle
 COLLECTED = 192 * 1024 * 1024  # bytes; a partial up to it is collected, and delta-rs writes it in less time than Spark
@@ -44,16 +44,16 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
-class Computed:
+class EpochResults:
     """The whole of an epoch, nothing of it written yet; ``partials`` of a keyed view are its new events, packed."""
 
     counted: dict[str, Counted]
     view_rows: dict[Name, int]
-    quarantine: list[Part]
-    partials: dict[Name, list[Part]]
+    quarantine: list[Rows]
+    partials: dict[Name, list[Rows]]
 
 
-class Compute:
+class EpochComputer:
     """Computes the epochs of one run in one session."""
 
     def __init__(self, spark: SparkSession, settings: Settings, catalog: Catalog, run: Run) -> None:
@@ -69,7 +69,7 @@ class Compute:
         self.rollups = [view for view in sorted(run.views) if view not in self.keyed]
 
     @contextlib.contextmanager
-    def computed(self, records: DataFrame, planned: Planned) -> Iterator[Computed]:
+    def computed(self, records: DataFrame, planned: PlannedEpoch) -> Iterator[EpochResults]:
         """The epoch's results, with the ledger checked; frames are of use only inside the block."""
         topics = sorted({span.topic for span in planned.spans})
         if planned.size <= SMALL and self.prepared and self.prepared.put(records, topics):
@@ -78,7 +78,7 @@ class Compute:
         with self._planned_anew(topics, planned) as parts:
             yield self._checked(parts, planned)
 
-    def units(self, view: Name, parts: Sequence[Part], planned: Planned) -> list[Part]:
+    def units(self, view: Name, parts: Sequence[Rows], planned: PlannedEpoch) -> list[Rows]:
         """What the units that an epoch reaches give, once its events are kept; errors as for any view."""
         collected = [part.rows for part in parts if part.rows is not None]
         new = pa.concat_tables(collected) if len(collected) == len(parts) else None
@@ -86,14 +86,16 @@ class Compute:
             found = self._units.results(view, planned.number, new)
         except (PySparkException, Py4JError) as e:
             raise cannot(view, self.catalog.view(view).sources, planned, e) from None
-        return [Part(rows=found) if isinstance(found, pa.Table) else Part(frame=found)]
+        return [Rows(rows=found) if isinstance(found, pa.Table) else Rows(frame=found)]
 
     def _reading(self, topic: Name) -> list[View]:
         return [view for view in self.catalog.reading(topic) if view.name in self.run.views]
 
-    def _at_once(self, prepared: Prepared, topics: Sequence[Name], planned: Planned) -> list[tuple[Branch, Part]]:
+    def _at_once(
+        self, prepared: Prepared, topics: Sequence[Name], planned: PlannedEpoch
+    ) -> list[tuple[TopicResults, Rows]]:
         try:
-            return [(branch, Part(rows=rows)) for branch, rows in prepared.run(topics)]
+            return [(branch, Rows(rows=rows)) for branch, rows in prepared.run(topics)]
         except (PySparkException, Py4JError) as e:
             culprit = prepared.culprit(topics)
             if culprit is None:
@@ -101,7 +103,7 @@ class Compute:
             raise cannot(culprit.part, [culprit.topic], planned, e) from None
 
     @contextlib.contextmanager
-    def _planned_anew(self, topics: Sequence[Name], planned: Planned) -> Iterator[list[tuple[Branch, Part]]]:
+    def _planned_anew(self, topics: Sequence[Name], planned: PlannedEpoch) -> Iterator[list[tuple[TopicResults, Rows]]]:
         """Topics are read apart: to pick one out of the records of all would read all of them for each."""
         frames: list[DataFrame] = []
         try:
@@ -111,7 +113,7 @@ class Compute:
             for frame in frames:
                 frame.unpersist()
 
-    def _topic(self, topic: Name, planned: Planned, frames: list[DataFrame]) -> list[tuple[Branch, Part]]:
+    def _topic(self, topic: Name, planned: PlannedEpoch, frames: list[DataFrame]) -> list[tuple[TopicResults, Rows]]:
         """One topic's branches, of which the ledger is collected: then what it caches, one of ``frames``, is there."""
         spans = [span for span in planned.spans if span.topic == topic]
         records = between(self.spark, self.settings, spans, task_records=_TASK_RECORDS, group=self.run.id)
@@ -119,9 +121,9 @@ class Compute:
         kept = held(self.catalog.topic(topic), self.views[topic], decode(self.catalog.topic(topic), records))
         frames.append(kept.persist(StorageLevel.MEMORY_AND_DISK))
         found = branches_of(self.catalog.topic(topic), self.views[topic], kept)
-        return [(b, Part(rows=b.frame.toArrow()) if b.part == LEDGER else Part(frame=b.frame)) for b in found]
+        return [(b, Rows(rows=b.frame.toArrow()) if b.part == LEDGER else Rows(frame=b.frame)) for b in found]
 
-    def _checked(self, parts: list[tuple[Branch, Part]], planned: Planned) -> Computed:
+    def _checked(self, parts: list[tuple[TopicResults, Rows]], planned: PlannedEpoch) -> EpochResults:
         ledgers = [row for b, part in parts if b.part == LEDGER for row in _rows(part)]
         counted = {
             f"{row['_topic']}/{row['_partition']}": Counted(row["records"], row["decoded"], row["quarantined"])
@@ -139,20 +141,20 @@ class Compute:
         bad = sum(count.quarantined for count in counted.values())
         parts = self._few_collected(parts, ledgers, bad)
         quarantine = [part for b, part in parts if b.part == QUARANTINE] if bad else []
-        partials: dict[Name, list[Part]] = {Name(view): [] for view in self.run.views}
+        partials: dict[Name, list[Rows]] = {Name(view): [] for view in self.run.views}
         for b, part in parts:
             if b.part not in (LEDGER, QUARANTINE):
                 partials[Name(b.part)].append(in_window(self.catalog.view(b.part), part, planned.batch_time_ms))
-        done = Computed(counted, view_rows, quarantine, partials)
+        done = EpochResults(counted, view_rows, quarantine, partials)
         _reconcile(done, planned, self.rollups)
         return done
 
     def _few_collected(
-        self, parts: list[tuple[Branch, Part]], ledgers: Sequence[dict[str, Any]], bad: int
-    ) -> list[tuple[Branch, Part]]:
+        self, parts: list[tuple[TopicResults, Rows]], ledgers: Sequence[dict[str, Any]], bad: int
+    ) -> list[tuple[TopicResults, Rows]]:
         """The same parts; those of not too many rows are collected."""
 
-        def few(branch: Branch, part: Part) -> bool:
+        def few(branch: TopicResults, part: Rows) -> bool:
             if part.frame is None:
                 return False
             return 0 < bad <= _FEW_BAD if branch.part == QUARANTINE else _most_bytes(branch.part, ledgers) <= COLLECTED
@@ -160,7 +162,7 @@ class Compute:
         wanted = [b for b, part in parts if few(b, part)]
         rest = [(b, part) for b, part in parts if not few(b, part)]
         tables = self._side_by_side(lambda branch: branch.frame.toArrow(), wanted)
-        return rest + [(b, Part(rows=rows)) for b, rows in zip(wanted, tables, strict=True)]
+        return rest + [(b, Rows(rows=rows)) for b, rows in zip(wanted, tables, strict=True)]
 
     def _side_by_side(self, what: Callable[[One], Result], of: Sequence[One]) -> list[Result]:
         """What Spark gives for each, asked for at once: where one job waits or has a task too few, another goes on.
@@ -191,7 +193,7 @@ def _most_bytes(view: str, ledgers: Sequence[dict[str, Any]]) -> int:
     return sum(row.get(f"bytes_{view}", row.get(f"rows_{view}", 0) * _ROW) for row in ledgers)
 
 
-def cannot(part: str, topics: Sequence[str], planned: Planned, reason: BaseException) -> LkError:
+def cannot(part: str, topics: Sequence[str], planned: PlannedEpoch, reason: BaseException) -> LkError:
     """The view that stops its run, with where and why."""
     text = str(reason).strip().splitlines()
     what = f"view {part} cannot be computed" if not part.startswith("_") else "records cannot be decoded"
@@ -202,7 +204,7 @@ def cannot(part: str, topics: Sequence[str], planned: Planned, reason: BaseExcep
     )
 
 
-def _reconcile(done: Computed, planned: Planned, rollups: Sequence[Name]) -> None:
+def _reconcile(done: EpochResults, planned: PlannedEpoch, rollups: Sequence[Name]) -> None:
     """The hidden count of every partial, or how many events a keyed view keeps, is what was counted event by event."""
     for view, parts in done.partials.items():
         if any(part.rows is None for part in parts):
@@ -217,7 +219,7 @@ def _reconcile(done: Computed, planned: Planned, rollups: Sequence[Name]) -> Non
             )
 
 
-def _rows(part: Part) -> list[dict[str, Any]]:
+def _rows(part: Rows) -> list[dict[str, Any]]:
     assert part.rows is not None
     rows: list[dict[str, Any]] = part.rows.to_pylist()
     return rows

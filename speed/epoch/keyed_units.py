@@ -15,14 +15,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
 from core.catalog import Catalog
-from core.compute.keyed import answer, of_units, touched
-from core.compute.keyed_events import EVENT, HASH, SOURCE, TIME, inlined, timed, unpacked
+from core.compute.keyed_events import EVENT, HASH, SOURCE, TIME, inlined, timed, unpack
+from core.compute.keyed_rows import events_of_units, result_rows, touched_units
 from core.identifiers import Name
 from core.view import Keyed
 from infra.control.runs import Run
 from infra.lake import delta, table_paths
 from infra.settings import Settings
-from speed.epoch.cached_plan import LARGEST, Plan, collected, content, inbox_of, planned, write
+from speed.epoch.cached_plan import LARGEST, CachedPlan, collected, content, inbox_of, planned, write
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Units:
     catalog: Catalog
     run: Run
     inbox: str
-    plans: dict[Name, Plan]
+    plans: dict[Name, CachedPlan]
 
     def results(self, view: Name, number: int, new: pa.Table | None) -> pa.Table | DataFrame:
         """The rows of every unit that epoch ``number`` reaches; ``new`` are its packed events when they are few."""
@@ -78,11 +78,11 @@ class Units:
             events = events.where(fn.col(TIME).between(bounds[0] - width, bounds[1] + width))
         near = events.join(new.select(HASH).distinct(), HASH, "left_semi")
         rows = {s: self._of(definition, near, s) for s in definition.sources}
-        units = touched(definition, [self._of(definition, new, s) for s in definition.sources])
-        return of_units(definition, units, answer(definition, rows))
+        units = touched_units(definition, [self._of(definition, new, s) for s in definition.sources])
+        return events_of_units(definition, units, result_rows(definition, rows))
 
     def _of(self, view: Keyed, events: DataFrame, source: str) -> DataFrame:
-        return unpacked(view, self.catalog.topic(source), events.where(fn.col(SOURCE) == source))
+        return unpack(view, self.catalog.topic(source), events.where(fn.col(SOURCE) == source))
 
 
 def plan_units(spark: SparkSession, settings: Settings, catalog: Catalog, run: Run) -> Units:
@@ -95,15 +95,15 @@ def plan_units(spark: SparkSession, settings: Settings, catalog: Catalog, run: R
     return Units(spark, settings, catalog, run, inbox, plans)
 
 
-def _plan(spark: SparkSession, catalog: Catalog, inbox: str, view: Keyed) -> Plan | None:
+def _plan(spark: SparkSession, catalog: Catalog, inbox: str, view: Keyed) -> CachedPlan | None:
     name = Name(view.name)
     rows = {
         source: inlined(view, catalog.topic(source), content(spark, inbox, _file(name, source)))
         for source in view.sources
     }
-    units = touched(view, [timed(view, content(spark, inbox, _file(name)))])
+    units = touched_units(view, [timed(view, content(spark, inbox, _file(name)))])
     # A full outer join forgets that all of it is in one partition.
-    return planned(of_units(view, units, answer(view, rows).coalesce(1)))
+    return planned(events_of_units(view, units, result_rows(view, rows).coalesce(1)))
 
 
 def _file(view: Name, *source: str) -> str:

@@ -21,7 +21,7 @@ from infra.settings import Settings
 
 
 @dataclass(frozen=True)
-class Planned:
+class PlannedEpoch:
     """An epoch as the offset log plans it; a retry finds the same."""
 
     number: int
@@ -40,7 +40,7 @@ class Planned:
         return self.end.size_since(self.start)
 
 
-def planned(settings: Settings, run: Run, number: int) -> Planned:
+def planned_epoch(settings: Settings, run: Run, number: int) -> PlannedEpoch:
     """Epoch ``number``, from the checkpoint. Raises Refused when an offset went back."""
     end, batch_time_ms = _logged(settings, run.id, number)
     start = _logged(settings, run.id, number - 1)[0] if number else run.origin
@@ -50,10 +50,10 @@ def planned(settings: Settings, run: Run, number: int) -> Planned:
             where=table_paths.checkpoint(settings, run.id),
             fix="the topic was replaced or the checkpoint is damaged: `lk speed start --new`",
         )
-    return Planned(number, start, end, batch_time_ms)
+    return PlannedEpoch(number, start, end, batch_time_ms)
 
 
-def newest(settings: Settings, run: Name, log: str) -> int:
+def last_entry(settings: Settings, run: Name, log: str) -> int:
     """The newest number in one of Spark's logs, ``offsets`` or ``commits``; -1 when there is none."""
     files, root = filesystem(table_paths.checkpoint(settings, run))
     selector = fs.FileSelector(f"{root}/{log}", allow_not_found=True)

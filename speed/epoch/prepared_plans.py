@@ -22,8 +22,8 @@ from core.identifiers import Name
 from core.view import View
 from infra.control.runs import Run
 from infra.settings import Settings
-from speed.epoch.cached_plan import LARGEST, Plan, collected, content, inbox_of, planned, write
-from speed.epoch.topic_results import Branch, branches
+from speed.epoch.cached_plan import LARGEST, CachedPlan, collected, content, inbox_of, planned, write
+from speed.epoch.topic_results import TopicResults, branches
 
 _SHAPE = (
     "array<struct<key:binary,value:binary,topic:string,partition:int,offset:bigint,timestamp:bigint,"
@@ -37,15 +37,15 @@ class Prepared:
 
     spark: SparkSession
     inbox: str
-    plans: dict[Name, tuple[tuple[Branch, Plan], ...]]
+    plans: dict[Name, tuple[tuple[TopicResults, CachedPlan], ...]]
 
-    def run(self, topics: Sequence[Name]) -> list[tuple[Branch, pa.Table]]:
+    def run(self, topics: Sequence[Name]) -> list[tuple[TopicResults, pa.Table]]:
         """Computes every branch of these topics over what is in the inbox."""
         plans = [pair for topic in topics for pair in self.plans[topic]]
         tables = collected(self.spark, [plan for _, plan in plans])
         return [(branch, table) for (branch, _), table in zip(plans, tables, strict=True)]
 
-    def culprit(self, topics: Sequence[Name]) -> Branch | None:
+    def culprit(self, topics: Sequence[Name]) -> TopicResults | None:
         """The first branch that fails when run alone."""
         for branch, plan in (pair for topic in topics for pair in self.plans[topic]):
             try:
@@ -90,7 +90,7 @@ def _records(spark: SparkSession, inbox: str, topic: Name) -> DataFrame:
 
 def _plan_topic(
     spark: SparkSession, catalog: Catalog, inbox: str, topic: Name, views: Sequence[View]
-) -> tuple[tuple[Branch, Plan], ...] | None:
+) -> tuple[tuple[TopicResults, CachedPlan], ...] | None:
     events = decode_originals(catalog.topic(topic), _records(spark, inbox, topic))
     made = [(branch, planned(branch.frame)) for branch in branches(catalog.topic(topic), views, events)]
     plans = tuple((branch, plan) for branch, plan in made if plan is not None)

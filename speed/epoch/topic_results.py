@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
-from core.compute.keyed_events import packed
-from core.compute.rollup import ledger, partial
-from core.compute.shared_panes import bad_of, grains, ledger_of, partial_of, share
+from core.compute.keyed_events import pack
+from core.compute.rollup import partial, record_counts
+from core.compute.shared_panes import bad_records, can_share, counts_from_panes, pane_rows, partial_from_panes
 from core.decoding.decode import ERROR, EVENT_TIME, RAW_COLUMNS
 from core.identifiers import Name
 from core.topic import Topic
@@ -23,7 +23,7 @@ _ALWAYS = {"_topic", "_partition", "_offset", ERROR, EVENT_TIME}
 
 
 @dataclass(frozen=True)
-class Branch:
+class TopicResults:
     """One result of one topic: LEDGER, QUARANTINE or the name of a view; of a keyed view the events that it keeps."""
 
     topic: Name
@@ -46,32 +46,36 @@ def slim(views: Sequence[View], events: DataFrame) -> DataFrame:
 def held(topic: Topic, views: Sequence[View], events: DataFrame) -> DataFrame:
     """What is kept of a big epoch's decoded rows: grains where they hold all of the views, else the rows, slim."""
     rollups = _alike(topic, views)
-    return grains(rollups, events) if rollups else slim(views, events)
+    return pane_rows(rollups, events) if rollups else slim(views, events)
 
 
-def branches_of(topic: Topic, views: Sequence[View], kept: DataFrame) -> list[Branch]:
+def branches_of(topic: Topic, views: Sequence[View], kept: DataFrame) -> list[TopicResults]:
     """Every result of one topic, from what ``held`` gave."""
     rollups, name = _alike(topic, views), Name(topic.name)
     if not rollups:
         return branches(topic, views, kept)
-    partials = [Branch(name, view.name, partial_of(view, kept)) for view in rollups]
-    return [Branch(name, LEDGER, ledger_of(rollups, kept)), Branch(name, QUARANTINE, bad_of(kept)), *partials]
+    partials = [TopicResults(name, view.name, partial_from_panes(view, kept)) for view in rollups]
+    return [
+        TopicResults(name, LEDGER, counts_from_panes(rollups, kept)),
+        TopicResults(name, QUARANTINE, bad_records(kept)),
+        *partials,
+    ]
 
 
-def branches(topic: Topic, views: Sequence[View], events: DataFrame) -> list[Branch]:
+def branches(topic: Topic, views: Sequence[View], events: DataFrame) -> list[TopicResults]:
     """Every result of one topic's decoded rows; ``views`` are those of the run that read it."""
     name = Name(topic.name)
     bad = events.where(fn.col(ERROR).isNotNull()).select(*RAW_COLUMNS, ERROR)
-    found = [Branch(name, view.name, _of(view, topic, events)) for view in views]
-    return [Branch(name, LEDGER, ledger(views, events)), Branch(name, QUARANTINE, bad), *found]
+    found = [TopicResults(name, view.name, _of(view, topic, events)) for view in views]
+    return [TopicResults(name, LEDGER, record_counts(views, events)), TopicResults(name, QUARANTINE, bad), *found]
 
 
 def _of(view: View, topic: Topic, events: DataFrame) -> DataFrame:
-    return packed(view, topic, events) if isinstance(view, Keyed) else partial(view, events)
+    return pack(view, topic, events) if isinstance(view, Keyed) else partial(view, events)
 
 
 def _alike(topic: Topic, views: Sequence[View]) -> list[Rollup]:
     """The views when grains hold them all, else none."""
     rollups = [view for view in views if isinstance(view, Rollup)]
     plain = len(rollups) == len(views) and not topic.compacted  # whose bad records count, too
-    return rollups if plain and share(rollups) else []
+    return rollups if plain and can_share(rollups) else []

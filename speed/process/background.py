@@ -11,7 +11,7 @@ import tenacity
 from core.errors import LkError, Refused, TryAgain, Usage
 from core.identifiers import Name
 from infra.lake import leases
-from infra.lake.process_identity import Holder
+from infra.lake.process_identity import ProcessIdentity
 from infra.local import processes
 from infra.local.processes import Process
 from infra.settings import Settings
@@ -28,7 +28,7 @@ def start(settings: Settings, run: Name, *words: str) -> bool:
 
     Where the settings name an application of EMR it is a job run there. Raises the reason when it does not start.
     """
-    already = alive(settings, run) is not None or elsewhere(settings, run) is not None
+    already = alive(settings, run) is not None or remote_owner(settings, run) is not None
     if not already and settings.emr_application:
         emr_job.start(settings, run, words)
         return False
@@ -53,7 +53,7 @@ def alive(settings: Settings, run: Name) -> Process | None:
     return processes.alive(settings, name(run))
 
 
-def elsewhere(settings: Settings, run: Name) -> Holder | None:
+def remote_owner(settings: Settings, run: Name) -> ProcessIdentity | None:
     """Who drives the run, by its lease, if that is not the process of this machine that ``start`` starts."""
     return None if alive(settings, run) else leases.holder(settings, f"run_{run}")
 

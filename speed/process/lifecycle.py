@@ -11,12 +11,12 @@ from core.catalog import Catalog
 from core.cut import Cut
 from core.errors import Refused, TryAgain, Usage
 from core.identifiers import Name
-from core.validation.definition_change import changed, refusal
+from core.validation.definition_change import changed_definitions, definition_refusal
 from infra.control import run_roles, runs
 from infra.control.runs import Epoch, Kind, Run
 from infra.kafka import kafka_admin, topics
 from infra.lake import table_paths
-from infra.lake.process_identity import Holder
+from infra.lake.process_identity import ProcessIdentity
 from infra.settings import Settings
 from speed.epoch import offset_log
 from speed.process import background
@@ -25,7 +25,7 @@ ZERO = Cut()
 
 
 @dataclass(frozen=True)
-class State:
+class RunState:
     """What a run does; ``host`` is where its process is, if not here.
 
     ``lag`` is records not yet committed, per ``topic/partition``; None when Kafka is silent.
@@ -93,12 +93,12 @@ def declare(
 
 def require_same_definitions(catalog: Catalog, run: Run) -> None:
     """Raises Refused when a view or a decoder of the run is defined otherwise now: its partials would not add up."""
-    others = changed(catalog, run.views, run.decoders)
+    others = changed_definitions(catalog, run.views, run.decoders)
     if others:
-        raise refusal(others, "the run was declared", where=f"run {run.id}")
+        raise definition_refusal(others, "the run was declared", where=f"run {run.id}")
 
 
-def start(settings: Settings, run: Name) -> State:
+def start(settings: Settings, run: Name) -> RunState:
     """Starts the process of a declared run, where it goes on from its checkpoint.
 
     Returns when the query runs; a run that runs already is left alone. Raises the reason when it does not start.
@@ -107,7 +107,7 @@ def start(settings: Settings, run: Name) -> State:
     return replace(status(settings, run), already=already)
 
 
-def stop(settings: Settings, run: Name | None = None) -> State:
+def stop(settings: Settings, run: Name | None = None) -> RunState:
     """Stops the current run, or ``run``, between two epochs; killed only when it has not ended after a minute."""
     chosen = run or run_roles.current(settings)
     if chosen is not None:
@@ -115,18 +115,18 @@ def stop(settings: Settings, run: Name | None = None) -> State:
     return status(settings, chosen)
 
 
-def status(settings: Settings, run: Name | None = None) -> State:
+def status(settings: Settings, run: Name | None = None) -> RunState:
     """What the current run, or ``run``, does."""
     chosen = run or run_roles.current(settings)
     if chosen is None:
-        return State(None, alive=False, phase="none", epoch=-1)
-    alive = background.alive(settings, chosen) or background.elsewhere(settings, chosen)
-    host = alive.host if isinstance(alive, Holder) else None
+        return RunState(None, alive=False, phase="none", epoch=-1)
+    alive = background.alive(settings, chosen) or background.remote_owner(settings, chosen)
+    host = alive.host if isinstance(alive, ProcessIdentity) else None
     state = offset_log.read_state(settings, chosen)
     epoch = runs.last_epoch(settings, chosen)
     phase = "running" if host else str(state.get("phase", "stopped"))
     reason = state.get("reason") or {}
-    return State(
+    return RunState(
         run=chosen,
         alive=alive is not None,
         phase=phase if alive or phase in ("failed", "stopped") else "died",
@@ -143,7 +143,7 @@ def status(settings: Settings, run: Name | None = None) -> State:
 def _lag(settings: Settings, run: Run, epoch: Epoch | None) -> dict[str, int] | None:
     position = epoch.end if epoch else run.origin
     try:
-        spans = kafka_admin.ends(settings, run.topics).since(position)
+        spans = kafka_admin.end_offsets(settings, run.topics).since(position)
     except (TryAgain, Refused):
         return None
     return {f"{span.topic}/{span.partition}": span.size for span in spans}

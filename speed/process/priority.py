@@ -14,31 +14,31 @@ from dataclasses import asdict
 from pathlib import Path
 
 from core.identifiers import Name
-from infra.lake.process_identity import Holder
+from infra.lake.process_identity import ProcessIdentity
 from infra.settings import Settings
 
 
-def claim(settings: Settings, who: Name, *, wanted: bool) -> None:
+def claim_priority(settings: Settings, who: Name, *, wanted: bool) -> None:
     """Says that this process reads first, in the name of ``who``, or that it does not any more."""
     path = _folder(settings) / who
     if wanted:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(asdict(Holder.here())), "utf-8")
+        path.write_text(json.dumps(asdict(ProcessIdentity.here())), "utf-8")
     else:
         path.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
-def reading_first(settings: Settings, who: Name) -> Iterator[None]:
+def with_priority(settings: Settings, who: Name) -> Iterator[None]:
     """Claims it for the block."""
-    claim(settings, who, wanted=True)
+    claim_priority(settings, who, wanted=True)
     try:
         yield
     finally:
-        claim(settings, who, wanted=False)
+        claim_priority(settings, who, wanted=False)
 
 
-def rest(settings: Settings, run: Name, began: float, stop: threading.Event, *, serving: bool) -> None:
+def pause(settings: Settings, run: Name, began: float, stop: threading.Event, *, serving: bool) -> None:
     """Waits until ``yield_seconds`` after ``began`` (``time.monotonic``) where the run comes second."""
     if not serving or _others(settings, run):
         stop.wait(max(0.0, began + settings.yield_seconds - time.monotonic()))
@@ -51,7 +51,7 @@ def _others(settings: Settings, run: Name) -> bool:
 def _lives(path: Path) -> bool:
     """Whether the process that said so is there; a killed one holds nobody up."""
     try:
-        return not Holder(**json.loads(path.read_text("utf-8"))).is_dead
+        return not ProcessIdentity(**json.loads(path.read_text("utf-8"))).is_dead
     except (FileNotFoundError, ValueError):
         return False  # taken back, or only half written, at this moment
 

@@ -18,7 +18,9 @@ from speed.epoch import offset_log
 
 
 @contextmanager
-def foreground(settings: Settings, run: Name, app: str, *, epoch: Callable[[], int]) -> Iterator[threading.Event]:
+def run_until_stopped(
+    settings: Settings, run: Name, app: str, *, epoch: Callable[[], int]
+) -> Iterator[threading.Event]:
     """An event that SIGTERM and Ctrl-C set, for a block that drives a run; the state says how the block ended.
 
     Spark's errors become TryAgain, which names the log of the session ``app``.

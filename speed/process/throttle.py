@@ -38,7 +38,7 @@ def epoch_size(settings: Settings, kind: str, most: int | None) -> int:
     return largest if most is None else max(SHORTEST, min(largest, _WORTH * most))
 
 
-def rest(size: int, began: float, most: int | None, stop: threading.Event) -> None:
+def pause(size: int, began: float, most: int | None, stop: threading.Event) -> None:
     """Waits until ``size`` records have taken as long as the limit asks, or until told to stop."""
     if most is not None:
         stop.wait(max(0.0, began + size / most - time.monotonic()))

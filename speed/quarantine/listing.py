@@ -23,7 +23,7 @@ _PLACE = ["_topic", "_partition", "_offset", "_timestamp", ERROR]
 
 
 @dataclass(frozen=True)
-class Quarantined:
+class QuarantineEntry:
     """One record that could not be decoded; ``text`` is its first bytes, made safe to print."""
 
     topic: Name
@@ -37,7 +37,7 @@ class Quarantined:
 
 
 @dataclass(frozen=True)
-class Held:
+class QuarantinedRecord:
     """All that was kept of a record that could not be decoded."""
 
     topic: Name
@@ -56,7 +56,7 @@ class Held:
 
 
 @dataclass(frozen=True)
-class Broken:
+class RuleCount:
     """How many records of a topic broke a rule, and the first and last of them by the time of the record.
 
     A record that broke several rules is counted under each. ``redriven`` of them were sent again repaired.
@@ -74,7 +74,7 @@ class Broken:
 
 def list_quarantined(
     settings: Settings, *, catalog: Catalog | None = None, topic: Name | None = None, limit: int | None = None
-) -> list[Quarantined]:
+) -> list[QuarantineEntry]:
     """Every record that today's decoders refuse, once, by coordinates; at most ``limit``.
 
     They are in the quarantine of the runs, and beyond what runs have read, in the archive.
@@ -85,13 +85,13 @@ def list_quarantined(
     return [_one(row, sent) for row in (ordered if limit is None else ordered[:limit])]
 
 
-def held(settings: Settings, catalog: Catalog, topic: Name | None = None) -> list[Held]:
+def quarantined_records(settings: Settings, catalog: Catalog, topic: Name | None = None) -> list[QuarantinedRecord]:
     """The same records, with all that was kept of them."""
     found = _each(settings, catalog, topic, ["_key", "_value", "_headers"])
     return [_held(found[key]) for key in sorted(found)]
 
 
-def digest(settings: Settings, catalog: Catalog, since: Cut) -> list[Broken]:
+def count_by_rule(settings: Settings, catalog: Catalog, since: Cut) -> list[RuleCount]:
     """The same records from a cut on, counted by topic and rule."""
     sent = redrives.done(settings)
     groups: dict[tuple[Name, str], list[Mapping[str, Any]]] = {}
@@ -137,9 +137,9 @@ def _read(path: str, where: pc.Expression, columns: Sequence[str]) -> list[dict[
     return rows
 
 
-def _one(row: Mapping[str, Any], sent: Mapping[str, str]) -> Quarantined:
+def _one(row: Mapping[str, Any], sent: Mapping[str, str]) -> QuarantineEntry:
     value: bytes | None = row["_value"]
-    return Quarantined(
+    return QuarantineEntry(
         topic=Name(row["_topic"]),
         partition=row["_partition"],
         offset=row["_offset"],
@@ -151,8 +151,8 @@ def _one(row: Mapping[str, Any], sent: Mapping[str, str]) -> Quarantined:
     )
 
 
-def _held(row: Mapping[str, Any]) -> Held:
-    return Held(
+def _held(row: Mapping[str, Any]) -> QuarantinedRecord:
+    return QuarantinedRecord(
         topic=Name(row["_topic"]),
         partition=row["_partition"],
         offset=row["_offset"],
@@ -164,11 +164,11 @@ def _held(row: Mapping[str, Any]) -> Held:
     )
 
 
-def _broken(group: tuple[Name, str], rows: Sequence[Mapping[str, Any]], sent: Mapping[str, str]) -> Broken:
+def _broken(group: tuple[Name, str], rows: Sequence[Mapping[str, Any]], sent: Mapping[str, str]) -> RuleCount:
     first, *_, last = sorted([*rows, *rows], key=lambda row: (row["_timestamp"], row["_partition"], row["_offset"]))
     redriven = sum(_place(row) in sent for row in rows)
     ends = (_place(first), first["_timestamp"], _place(last), last["_timestamp"])
-    return Broken(*group, len(rows), redriven, *ends)
+    return RuleCount(*group, len(rows), redriven, *ends)
 
 
 def _place(row: Mapping[str, Any]) -> str:

@@ -24,13 +24,13 @@ from infra import faults
 from infra.control import locks, redrives
 from infra.control.redrives import Redrive, fingerprint
 from infra.kafka import kafka_admin
-from infra.kafka.input_files import Record
+from infra.kafka.input_files import OutgoingRecord
 from infra.kafka.producer import produce
 from infra.lake.leases import Lease
 from infra.lake.process_identity import person
 from infra.settings import Settings
 from speed.quarantine import listing, repair_file
-from speed.quarantine.listing import Held
+from speed.quarantine.listing import QuarantinedRecord
 from speed.quarantine.repair_file import Repaired, bad_line
 
 if TYPE_CHECKING:
@@ -57,7 +57,12 @@ def redrive(spark: SparkSession, settings: Settings, catalog: Catalog, file: Pat
     """
     found = repair_file.read(file)
     topics = tuple(sorted({one.topic for one in found}))
-    known = [one for topic in topics if topic in catalog.topics for one in listing.held(settings, catalog, topic)]
+    known = [
+        one
+        for topic in topics
+        if topic in catalog.topics
+        for one in listing.quarantined_records(settings, catalog, topic)
+    ]
     originals = repair_file.checked(file, found, known)
     for topic in topics:
         _check_topic(catalog.topic(topic), file)
@@ -82,7 +87,7 @@ def _check_topic(topic: Topic, file: Path) -> None:
 
 
 def _check_decodes(
-    spark: SparkSession, topic: Topic, file: Path, found: Sequence[Repaired], originals: Mapping[str, Held]
+    spark: SparkSession, topic: Topic, file: Path, found: Sequence[Repaired], originals: Mapping[str, QuarantinedRecord]
 ) -> None:
     rows = [_row(topic, one, originals[one.place]) for one in found]
     bad = decode(topic, spark.createDataFrame(rows, _COLUMNS)).where(f"{ERROR} is not null")
@@ -90,13 +95,13 @@ def _check_decodes(
         raise bad_line(file, row["_offset"], f"the record would break {row[ERROR].replace(',', ', ')}")
 
 
-def _row(topic: Topic, one: Repaired, original: Held) -> tuple[Any, ...]:
+def _row(topic: Topic, one: Repaired, original: QuarantinedRecord) -> tuple[Any, ...]:
     """The copy as a reader would get it; the line stands for the offset."""
     at = original.timestamp if topic.event_time is None else datetime.now(UTC)
     return one.key, one.value, topic.name, 0, one.line, at, _headers(original)
 
 
-def _headers(original: Held) -> list[tuple[str, bytes | None]]:
+def _headers(original: QuarantinedRecord) -> list[tuple[str, bytes | None]]:
     return headers(original.place, original.key, original.value, original.headers)
 
 
@@ -119,7 +124,7 @@ def _settled(settings: Settings, lease: Lease, topics: Sequence[Name]) -> dict[s
             redrives.add_redrive(settings, lease, replace(one, state="done", origins=arrived, at=datetime.now(UTC)))
     new = [topic for topic in topics if not any(topic in one.topics for one in known)]
     if new:
-        ends = kafka_admin.ends(settings, new)
+        ends = kafka_admin.end_offsets(settings, new)
         found = redrives.copies(settings, new, Cut())
         seq = max((one.seq for one in known), default=0) + 1
         redrives.add_redrive(settings, lease, Redrive(seq, "done", ends, found, datetime.now(UTC), person()))
@@ -127,12 +132,16 @@ def _settled(settings: Settings, lease: Lease, topics: Sequence[Name]) -> dict[s
 
 
 def _send(
-    settings: Settings, catalog: Catalog, lease: Lease, found: Sequence[Repaired], originals: Mapping[str, Held]
+    settings: Settings,
+    catalog: Catalog,
+    lease: Lease,
+    found: Sequence[Repaired],
+    originals: Mapping[str, QuarantinedRecord],
 ) -> None:
     topics = sorted({one.topic for one in found})
     seq = max((one.seq for one in redrives.read_redrives(settings)), default=0) + 1
     origins = {one.place: fingerprint(one.key, one.value) for one in found}
-    intent = Redrive(seq, "intent", kafka_admin.ends(settings, topics), origins, datetime.now(UTC), person())
+    intent = Redrive(seq, "intent", kafka_admin.end_offsets(settings, topics), origins, datetime.now(UTC), person())
     faults.reach("redrive.0_before_intent")
     redrives.add_redrive(settings, lease, intent)
     for topic in topics:
@@ -149,9 +158,11 @@ def _send(
     redrives.add_redrive(settings, lease, replace(intent, state="done", at=datetime.now(UTC)))
 
 
-def _records(topic: Topic, found: Sequence[Repaired], originals: Mapping[str, Held]) -> Iterator[Record]:
+def _records(
+    topic: Topic, found: Sequence[Repaired], originals: Mapping[str, QuarantinedRecord]
+) -> Iterator[OutgoingRecord]:
     for one in found:
         faults.reach("redrive.1_in_send")
         original = originals[one.place]
         at = int(original.timestamp.timestamp() * 1000) if topic.event_time is None else None
-        yield Record(one.key, one.value, at, tuple(_headers(original)))
+        yield OutgoingRecord(one.key, one.value, at, tuple(_headers(original)))

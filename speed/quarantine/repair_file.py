@@ -14,7 +14,7 @@ from core.errors import Refused, Usage
 from core.identifiers import Name
 from infra.control import redrives
 from infra.settings import Settings
-from speed.quarantine.listing import Held
+from speed.quarantine.listing import QuarantinedRecord
 
 _TODO = "see docs/runbooks/quarantine-growing.md; nothing was sent"
 
@@ -46,7 +46,7 @@ class Repaired:
         return f"{self.topic}/{self.partition}/{self.offset}"
 
 
-def export(settings: Settings, found: Iterable[Held], file: Path, rule: str | None = None) -> Exported:
+def export(settings: Settings, found: Iterable[QuarantinedRecord], file: Path, rule: str | None = None) -> Exported:
     """Writes the records that can be repaired, those of one ``rule`` or all; those that were redriven are left out.
 
     Raises Refused when the file is there: it may hold repairs.
@@ -85,7 +85,7 @@ def bad_line(file: Path, line: int, why: str) -> Refused:
     return Refused(f"line {line}: {why}", where=str(file), fix=_TODO)
 
 
-def _line(one: Held) -> dict[str, Any]:
+def _line(one: QuarantinedRecord) -> dict[str, Any]:
     place = {"topic": one.topic, "partition": one.partition, "offset": one.offset}
     told = [{"name": name, **_named("value", value)} for name, value in one.headers]
     said = {"rules": list(one.rules), "timestamp": one.timestamp.isoformat(), "headers": told}
@@ -120,7 +120,9 @@ def _bytes(told: dict[str, Any], name: str) -> bytes | None:
     return base64.b64decode(told[f"{name}_base64"], validate=True)
 
 
-def checked(file: Path, repairs: Iterable[Repaired], originals: Iterable[Held]) -> dict[str, Held]:
+def checked(
+    file: Path, repairs: Iterable[Repaired], originals: Iterable[QuarantinedRecord]
+) -> dict[str, QuarantinedRecord]:
     """The original of every repair. Raises Refused where a record is not in quarantine, or is a copy itself."""
     known = {one.place: one for one in originals}
     for one in repairs:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from core.errors import LkError
-from core.route_ownership import Piece
+from core.route_ownership import Slice
 from infra import faults
 from infra.kafka.route_positions import Position
 from infra.kafka.transactions import Transaction, transaction
@@ -26,7 +26,7 @@ Outcome = Literal["copied", "moved", "failed"]
 
 
 @dataclass(frozen=True)
-class Task:
+class CopyTask:
     """One transaction of a run (``group``): what it copies, in which tenure that was planned, and to which topics.
 
     ``topics`` are by output, with ``partitions`` each; ``start`` is where the run began in this partition.
@@ -34,14 +34,14 @@ class Task:
 
     settings: Settings
     group: str
-    piece: Piece
+    piece: Slice
     start: int
     tenure: int
     topics: Mapping[str, str]
     partitions: int
 
 
-def copier(tasks: Mapping[tuple[str, int], Task]) -> Any:
+def copier(tasks: Mapping[tuple[str, int], CopyTask]) -> Any:
     """For ``mapInArrow`` over COLUMNS: each Spark task has the records of one partition, in order of offsets."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -53,7 +53,7 @@ def copier(tasks: Mapping[tuple[str, int], Task]) -> Any:
     return run
 
 
-def copy(task: Task, batches: Iterable[pa.RecordBatch]) -> Outcome:
+def copy(task: CopyTask, batches: Iterable[pa.RecordBatch]) -> Outcome:
     """Copies the records; ``moved``, with nothing copied, when the group is elsewhere or its tenure is over."""
     faults.arm(task.settings)
     span = task.piece.span
@@ -70,7 +70,7 @@ def copy(task: Task, batches: Iterable[pa.RecordBatch]) -> Outcome:
     return "copied"
 
 
-def _outcome(task: Task, batches: Iterable[pa.RecordBatch]) -> tuple[Outcome, str | None]:
+def _outcome(task: CopyTask, batches: Iterable[pa.RecordBatch]) -> tuple[Outcome, str | None]:
     """An error is an outcome, too: it reaches the driver as it is, and disturbs no other partition."""
     try:
         return copy(task, batches), None
@@ -85,7 +85,7 @@ def _row(topic: str, partition: int, outcome: Outcome, error: str | None) -> pa.
     return pa.RecordBatch.from_pydict(columns)
 
 
-def _send(task: Task, open_: Transaction, batch: pa.RecordBatch) -> Counter[str]:
+def _send(task: CopyTask, open_: Transaction, batch: pa.RecordBatch) -> Counter[str]:
     span = task.piece.span
     to, where = span.partition % task.partitions, f"{span.topic}/{span.partition}/"
     columns = {name: batch[name].to_pylist() for name in ("_offset", "_key", "_value", "_headers", "_output")}

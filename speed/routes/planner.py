@@ -9,20 +9,20 @@ from core.cut import Cut, Span
 from core.errors import Refused
 from core.identifiers import Name, joined
 from core.route import Route
-from core.route_ownership import piece
+from core.route_ownership import next_slice
 from core.validation.definition_change import route_refusal
 from infra.control import route_runs
 from infra.control.route_runs import RouteHistory, RouteRun
 from infra.kafka import kafka_admin, topics
 from infra.kafka.route_positions import Position, positions
 from infra.settings import Settings
-from speed.routes.copy_task import Task
+from speed.routes.copy_task import CopyTask
 
 Where = tuple[str, int]
 _MOST = 100_000  # records of one transaction; the broker ends one that takes minutes
 
 
-def tasks(settings: Settings, catalog: Catalog, run: RouteRun) -> dict[Where, Task]:
+def tasks(settings: Settings, catalog: Catalog, run: RouteRun) -> dict[Where, CopyTask]:
     """The next transactions by topic and partition; none when all is copied, or a handover is open.
 
     A run that does not own the route's topics never gets ahead of the one that does, so that it can take over at any
@@ -33,13 +33,15 @@ def tasks(settings: Settings, catalog: Catalog, run: RouteRun) -> dict[Where, Ta
         return {}
     at = reached(settings, known, run)
     require_all_there(settings, run, at)
-    made: dict[Where, Task] = {}
+    made: dict[Where, CopyTask] = {}
     for (topic, partition), span in _due(settings, known, run, at).items():
-        part = piece(known.tenures, run.id, span)
+        part = next_slice(known.tenures, run.id, span)
         outputs = names(route, run.id, live=part.live)
         start = known.start(run).end(topic, partition)
         counts = topics.ensure(settings, outputs.values(), _width(settings, route))
-        made[topic, partition] = Task(settings, run.id, part, start, len(known.tenures), outputs, min(counts.values()))
+        made[topic, partition] = CopyTask(
+            settings, run.id, part, start, len(known.tenures), outputs, min(counts.values())
+        )
     return made
 
 
@@ -74,7 +76,7 @@ def require_same_topics(settings: Settings, run: RouteRun) -> None:
 
 def require_all_there(settings: Settings, run: RouteRun, at: Mapping[Where, Position]) -> None:
     """Raises Refused when records that a run is still to copy are gone."""
-    begins = kafka_admin.begins(settings, run.topics)
+    begins = kafka_admin.start_offsets(settings, run.topics)
     gone = [(t, p, at[t, p].offset, begin) for t, p, begin in begins.ends if begin > at[t, p].offset]
     if gone:
         raise Refused(
@@ -86,7 +88,7 @@ def require_all_there(settings: Settings, run: RouteRun, at: Mapping[Where, Posi
 
 
 def _due(settings: Settings, known: RouteHistory, run: RouteRun, at: Mapping[Where, Position]) -> dict[Where, Span]:
-    ends = kafka_admin.ends(settings, run.topics)
+    ends = kafka_admin.end_offsets(settings, run.topics)
     if known.owner is not None and known.owner != run.id:
         owner = reached(settings, known, known.runs[known.owner])
         ends = Cut(tuple((t, p, max(owner[t, p].offset, known.tenures[-1].since.end(t, p))) for t, p, _ in ends.ends))

@@ -23,8 +23,8 @@ from infra.lake import leases
 from infra.settings import Settings
 from infra.spark.session import session
 from speed.epoch import offset_log
-from speed.process.run_until_stopped import foreground
-from speed.routes.copy_task import COLUMNS, OUTCOME, Task, copier
+from speed.process.run_until_stopped import run_until_stopped
+from speed.routes.copy_task import COLUMNS, OUTCOME, CopyTask, copier
 from speed.routes.planner import Where, reached, require_all_there, require_same_definition, require_same_topics, tasks
 
 _CONF = {"spark.sql.adaptive.enabled": "false", "spark.ui.retainedJobs": "20", "spark.ui.retainedStages": "20"}
@@ -35,7 +35,7 @@ _KINDS: dict[int, type[LkError]] = {kind.exit_code: kind for kind in (Refused, U
 def run_forever(settings: Settings, catalog: Catalog, id: Name) -> None:
     """Drives a run until SIGTERM, which stops it between two epochs. Raises why it cannot go on."""
     app = f"route-{id}"
-    with foreground(settings, id, app, epoch=lambda: -1) as stop:
+    with run_until_stopped(settings, id, app, epoch=lambda: -1) as stop:
         run = route_runs.run(settings, id)
         _check(settings, catalog, run)
         spark = session(settings, app, _CONF)
@@ -75,7 +75,7 @@ def _drive(
 
 
 def _records(
-    spark: SparkSession, settings: Settings, catalog: Catalog, run: RouteRun, planned: Mapping[Where, Task]
+    spark: SparkSession, settings: Settings, catalog: Catalog, run: RouteRun, planned: Mapping[Where, CopyTask]
 ) -> DataFrame:
     """The planned records of every source with their outputs, one Spark task for each partition."""
     route = catalog.route(run.route)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
-from core.compute.combine import merged
+from core.compute.combine import merge_partials
 from core.identifiers import Name
 from core.view import View
 from infra import faults
@@ -26,14 +26,14 @@ LEVELS = (1, 20, 400)  # times ``fold_epochs``: the epochs that one row covers, 
 
 
 @dataclass(frozen=True)
-class Range:
+class EpochRange:
     """Epochs ``first`` to ``last``, both included."""
 
     first: int
     last: int
 
 
-def due(newest: int, behind: int, boundaries: Iterable[int], size: int) -> list[Range]:
+def due(newest: int, behind: int, boundaries: Iterable[int], size: int) -> list[EpochRange]:
     """The ranges of a level that may be folded when ``newest`` is the newest epoch, oldest first.
 
     A block of ``size`` epochs is cut into the pieces that lie between boundaries.
@@ -59,10 +59,10 @@ def fold(
     return 0
 
 
-def _fold(spark: SparkSession, path: str, view: View, run: Name, piece: Range, lease: Lease) -> int:
+def _fold(spark: SparkSession, path: str, view: View, run: Name, piece: EpochRange, lease: Lease) -> int:
     inside = (pc.field("first_epoch") >= piece.first) & (pc.field("last_epoch") <= piece.last)
     rows = delta.read(path, filters=inside)
-    found = merged(view, spark.createDataFrame(rows).coalesce(1)).toArrow()
+    found = merge_partials(view, spark.createDataFrame(rows).coalesce(1)).toArrow()
     folded = schemas.tagged(found, schemas.partial_schema(view), first_epoch=piece.first, last_epoch=piece.last)
     faults.reach("speed.7_in_fold")
     app = runs.app(run, f"{view.name}/fold")
@@ -72,8 +72,8 @@ def _fold(spark: SparkSession, path: str, view: View, run: Name, piece: Range, l
     return int(rows.num_rows - folded.num_rows)
 
 
-def _pieces(first: int, last: int, ends: list[int]) -> Iterator[Range]:
+def _pieces(first: int, last: int, ends: list[int]) -> Iterator[EpochRange]:
     for end in [end for end in ends if first <= end < last]:
-        yield Range(first, end)
+        yield EpochRange(first, end)
         first = end + 1
-    yield Range(first, last)
+    yield EpochRange(first, last)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from core.catalog import Catalog
-from core.compute.keyed_events import PACKED
+from core.compute.keyed_events import PACKED_COLUMNS
 from core.decoding.decode import ERROR, SOURCE_COLUMNS
 from core.identifiers import Name
 from core.measures import Column
@@ -36,7 +36,7 @@ def quarantine_schema() -> pa.Schema:
 
 def events_schema() -> pa.Schema:
     """What a run keeps of the events of a keyed view, and the epoch that read each."""
-    return delta.arrow_schema([*PACKED, EPOCH])
+    return delta.arrow_schema([*PACKED_COLUMNS, EPOCH])
 
 
 def create(settings: Settings, catalog: Catalog, run: Run) -> None:

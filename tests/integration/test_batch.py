@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 
 from batch.build import build
 from batch.claim import claim
-from batch.gate import gate, insist
+from batch.gate import gate, require_passed
 from batch.land import Landed, land
 from core.catalog import Catalog
 from core.cut import Cut
@@ -63,7 +63,7 @@ def test_a_build_of_the_landed_log_is_exact_and_all_of_it_can_be_repeated(both: 
     catalog = catalog_of(settings, "bone")
     send(settings, catalog, 3_000, extra=POISON)
     claimed = claim(settings, catalog)
-    assert (claimed.run, claimed.epoch, claimed.cut) == (None, -1, kafka_admin.ends(settings, catalog.topics))
+    assert (claimed.run, claimed.epoch, claimed.cut) == (None, -1, kafka_admin.end_offsets(settings, catalog.topics))
     landed = land(spark, settings, catalog, claimed.cut)
     assert [one.records for one in landed] == [3_004]
     built = build(spark, settings, catalog, claimed)
@@ -130,11 +130,11 @@ def test_landing_goes_on_where_the_archive_ends_and_takes_a_new_partition_from_0
     catalog = catalog_of(settings, "bpart")
     topic = topic_of(catalog)
     send(settings, catalog, 500)
-    before = kafka_admin.ends(settings, [topic])
+    before = kafka_admin.end_offsets(settings, [topic])
     land(spark, settings, catalog, before)
     grow(settings, topic, 6)
     send(settings, catalog, 900, first=500)
-    after = kafka_admin.ends(settings, [topic])
+    after = kafka_admin.end_offsets(settings, [topic])
     landed = land(spark, settings, catalog, after)
     assert spans(landed) == [(s.partition, s.start, s.end) for s in after.since(before)]
     assert {4, 5} <= {partition for partition, _, _ in spans(landed)}
@@ -144,7 +144,7 @@ def test_landing_goes_on_where_the_archive_ends_and_takes_a_new_partition_from_0
 def grow(settings: Settings, topic: Name, count: int) -> None:
     from confluent_kafka.admin import NewPartitions  # type: ignore[attr-defined]
 
-    for future in kafka_admin.admin(settings).create_partitions([NewPartitions(str(topic), count)]).values():
+    for future in kafka_admin.client(settings).create_partitions([NewPartitions(str(topic), count)]).values():
         future.result(timeout=20)
     from tenacity import retry, stop_after_delay, wait_fixed
 
@@ -160,7 +160,7 @@ def test_a_head_that_is_no_longer_in_kafka_is_refused_with_its_range(both: Stack
     catalog = catalog_of(settings, "bhead")
     topic = topic_of(catalog)
     send(settings, catalog, 400)
-    ends = kafka_admin.ends(settings, [topic])
+    ends = kafka_admin.end_offsets(settings, [topic])
     partition = ends.ends[0][1]
     delete_before(settings, topic, partition, 7)
     with pytest.raises(Refused) as refused:
@@ -174,7 +174,7 @@ def delete_before(settings: Settings, topic: Name, partition: int, offset: int) 
     from confluent_kafka import TopicPartition
 
     request = [TopicPartition(str(topic), partition, offset)]
-    for future in kafka_admin.admin(settings).delete_records(request).values():
+    for future in kafka_admin.client(settings).delete_records(request).values():
         future.result(timeout=20)
 
 
@@ -183,7 +183,7 @@ def test_another_decoder_decodes_the_older_archive_again_then_goes_on(both: Stac
     catalog = catalog_of(settings, "bdec")
     topic = topic_of(catalog)
     send(settings, catalog, 600, extra=POISON)
-    cut = kafka_admin.ends(settings, [topic])
+    cut = kafka_admin.end_offsets(settings, [topic])
     land(spark, settings, catalog, cut)
     for _, partition, _ in cut.ends:
         delete_before(settings, topic, partition, 1)
@@ -191,7 +191,7 @@ def test_another_decoder_decodes_the_older_archive_again_then_goes_on(both: Stac
     changed = replace(old, fields=(*old.fields, Field("colour", required=False)))
     other = Catalog({topic: changed}, catalog.views)
     send(settings, catalog, 100, first=600)
-    wider = kafka_admin.ends(settings, [topic])
+    wider = kafka_admin.end_offsets(settings, [topic])
     (landed,) = land(spark, settings, other, wider)
     assert (landed.redecoded, landed.records) == (604, 100)
     assert generation(settings, topic, other.decoder(topic)).ends == wider
@@ -204,11 +204,11 @@ def test_a_topic_made_again_is_refused(both: Stack) -> None:
     catalog = catalog_of(settings, "bagain")
     topic = topic_of(catalog)
     send(settings, catalog, 200)
-    land(spark, settings, catalog, kafka_admin.ends(settings, [topic]))
+    land(spark, settings, catalog, kafka_admin.end_offsets(settings, [topic]))
     delete(settings, topic)
     send(settings, catalog, 900)
     with pytest.raises(Refused, match="deleted and made again"):
-        land(spark, settings, catalog, kafka_admin.ends(settings, [topic]))
+        land(spark, settings, catalog, kafka_admin.end_offsets(settings, [topic]))
 
 
 def test_the_gate_refuses_a_broken_check_and_one_that_crashes(both: Stack) -> None:
@@ -223,7 +223,7 @@ def test_the_gate_refuses_a_broken_check_and_one_that_crashes(both: Stack) -> No
     land(spark, settings, broken, claimed.cut)
     build(spark, settings, broken, claimed)
     with pytest.raises(Refused, match="bgate_trade_stats") as refused:
-        insist(gate(spark, settings, broken, claimed))
+        require_passed(gate(spark, settings, broken, claimed))
     assert "bgate_trade_stats: few: rows without: trades < 3: " in refused.value.what
     assert "bgate_trade_stats: crash (critical): it cannot be evaluated: [DIVIDE_BY_ZERO]" in refused.value.what
     assert "fine" not in refused.value.what
@@ -249,6 +249,6 @@ def test_a_second_landing_at_once_is_told_to_try_again(both: Stack) -> None:
     settings, spark = both
     catalog = catalog_of(settings, "btwo")
     send(settings, catalog, 50)
-    cut = kafka_admin.ends(settings, [topic_of(catalog)])
+    cut = kafka_admin.end_offsets(settings, [topic_of(catalog)])
     with locks.hold(settings, "batch"), pytest.raises(TryAgain, match="the lease batch is held"):
         land(spark, settings, catalog, cut)

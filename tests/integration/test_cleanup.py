@@ -22,7 +22,7 @@ from infra.kafka import kafka_admin
 from infra.lake import delta, files, table_paths
 from infra.settings import Settings
 from serving import recover, switch
-from serving.cleanup import Tidied, tidy
+from serving.cleanup import CleanupResult, clean_up
 from serving.publish import publish
 from serving.show import show
 from tests.support.layers import built, catalog_of, check, claim_at, passed, send, topic_of
@@ -44,8 +44,8 @@ class Kept:
     def there(self) -> list[bool]:
         return [delta.exists(self.path(number)) for number in range(len(self.builds))]
 
-    def tidy(self) -> Tidied:
-        return tidy(self.settings, self.catalog)
+    def tidy(self) -> CleanupResult:
+        return clean_up(self.settings, self.catalog)
 
 
 @pytest.fixture(scope="module")
@@ -114,20 +114,20 @@ def test_an_archive_goes_when_nobody_names_it_and_todays_holds_all_of_it(kept: K
     old = kept.catalog.topic(topic)
     other = Catalog({topic: replace(old, fields=(*old.fields, Field("colour", required=False)))}, kept.catalog.views)
     path = table_paths.archive(settings, topic, kept.catalog.decoder(topic))
-    ends = kafka_admin.ends(settings, [topic])
+    ends = kafka_admin.end_offsets(settings, [topic])
     short = Cut(tuple((t, p, 1) for t, p, _ in ends.ends))
     land(spark, settings, other, short)
-    tidy(settings, other)
+    clean_up(settings, other)
     assert delta.exists(path)  # today's does not hold what it does
     for _ in range(2):  # the second build is what a rollback finds
         send(settings, other, 40, first=200)
-        claimed = claim_at(settings, other, kafka_admin.ends(settings, [topic]))
+        claimed = claim_at(settings, other, kafka_admin.end_offsets(settings, [topic]))
         land(spark, settings, other, claimed.cut)
         assert delta.exists(path)
         passed(spark, settings, other, claimed)
-        tidy(settings, other)
+        clean_up(settings, other)
         publish(settings, other, claimed.build, why="test")
-    done = tidy(settings, other)
+    done = clean_up(settings, other)
     assert [one for one in done.removed if one.startswith("archive/free_")] == [table_paths.relative(settings, path)]
     assert delta.exists(table_paths.archive(settings, topic, other.decoder(topic)))
     check(settings, other, "free", claimed.cut)

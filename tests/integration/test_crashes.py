@@ -163,5 +163,5 @@ def in_lambda(stack: Settings, spark: SparkSession, catalog: Catalog) -> Run:
     serve_run(stack, catalog, run.id, "test")
     run_batch(stack, catalog)
     send(stack, catalog, 200, 300)
-    assert kafka_admin.ends(stack, catalog.topics).size == 504
+    assert kafka_admin.end_offsets(stack, catalog.topics).size == 504
     return run

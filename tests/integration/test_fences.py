@@ -51,12 +51,12 @@ def test_a_landing_that_was_taken_over_commits_nothing(stack: Settings, spark: S
     catalog = catalog_of(stack, "fland", "trades_by")
     (topic,) = catalog.topics
     send(stack, catalog, 100)
-    cut = kafka_admin.ends(stack, [topic])
+    cut = kafka_admin.end_offsets(stack, [topic])
     archive = table_paths.archive(stack, topic, catalog.decoder(topic))
     with standing_still(partial(land, spark, stack, catalog, cut), "batch.3_in_land") as (held, landing):
         impatient = stack.model_copy(update={"lease_seconds": 0.3})  # the holder seems silent between two heartbeats
         send(stack, catalog, 50, 100)
-        later = kafka_admin.ends(stack, [topic])
+        later = kafka_admin.end_offsets(stack, [topic])
 
         def landed() -> None:
             try:

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from batch.build import build
 from batch.claim import claim
-from batch.gate import gate, insist
+from batch.gate import gate, require_passed
 from batch.land import land
 from core.catalog import Catalog
 from core.errors import Refused
@@ -64,7 +64,7 @@ def test_what_the_gate_refuses_leaves_readers_alone_until_it_is_corrected(
     with pytest.raises(Refused, match="have not passed the gate"):
         publish(settings, broken, second.build, why="test")
     with pytest.raises(Refused, match=rf"{day}: few: rows without: trades < 3: \d+, wanted 0"):
-        insist(gate(spark, settings, broken, second))
+        require_passed(gate(spark, settings, broken, second))
     with pytest.raises(Refused, match=f"have not passed the gate: {day}"):
         publish(settings, broken, second.build, why="test")
     assert {view: shown(settings, catalog, view) for view in catalog.views} == served
@@ -108,7 +108,7 @@ def test_a_warning_passes_and_is_shown_with_the_rules_that_records_broke(
     day = Name("gwarn_trades_by_day")
     warned = with_check(catalog, day, Check("few", "trades < 3", severity="warning"))
     claimed = landed(spark, settings, warned)
-    assert insist(gate(spark, settings, warned, claimed)).passed
+    assert require_passed(gate(spark, settings, warned, claimed)).passed
     assert not of(settings, claimed, day)["few"].success
     topic = of(settings, claimed, f"topic:{topic_of(catalog)}")
     broken = {name: one.unexpected for name, one in topic.items() if one.unexpected}

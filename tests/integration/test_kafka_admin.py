@@ -40,7 +40,7 @@ def test_topics_are_made_once_and_other_shapes_are_refused(stack: Settings) -> N
 
 
 def test_a_topic_that_forgets_is_refused(stack: Settings) -> None:
-    made = kafka_admin.admin(stack).create_topics([NewTopic("forgets", 1, config={"retention.ms": "1000"})])
+    made = kafka_admin.client(stack).create_topics([NewTopic("forgets", 1, config={"retention.ms": "1000"})])
     made["forgets"].result(30)
     with pytest.raises(Refused, match=r"does not keep every record: retention\.ms=1000"):
         topics.create_topics(stack, catalog("forgets", 1))
@@ -48,12 +48,12 @@ def test_a_topic_that_forgets_is_refused(stack: Settings) -> None:
 
 def test_offsets_are_cuts(stack: Settings) -> None:
     topics.create_topics(stack, catalog("offsets"))
-    assert kafka_admin.ends(stack, ["offsets"]) == Cut()
+    assert kafka_admin.end_offsets(stack, ["offsets"]) == Cut()
     fill(stack, "offsets", {0: 5, 2: 7})
-    assert kafka_admin.ends(stack, ["offsets"]) == Cut.of({"offsets": {0: 5, 2: 7}})
-    assert kafka_admin.begins(stack, ["offsets"]) == Cut()
-    kafka_admin.admin(stack).delete_records([TopicPartition("offsets", 2, 4)])[TopicPartition("offsets", 2)].result(30)
-    assert kafka_admin.begins(stack, ["offsets"]) == Cut.of({"offsets": {2: 4}})
+    assert kafka_admin.end_offsets(stack, ["offsets"]) == Cut.of({"offsets": {0: 5, 2: 7}})
+    assert kafka_admin.start_offsets(stack, ["offsets"]) == Cut()
+    kafka_admin.client(stack).delete_records([TopicPartition("offsets", 2, 4)])[TopicPartition("offsets", 2)].result(30)
+    assert kafka_admin.start_offsets(stack, ["offsets"]) == Cut.of({"offsets": {2: 4}})
 
 
 def test_a_group_holds_the_cut_that_was_committed(stack: Settings) -> None:
@@ -76,7 +76,7 @@ def test_a_topic_made_again_has_another_id(stack: Settings) -> None:
 
 def test_what_is_not_there_is_named(stack: Settings) -> None:
     with pytest.raises(Refused, match="there is no topic nowhere"):
-        kafka_admin.ends(stack, ["nowhere"])
+        kafka_admin.end_offsets(stack, ["nowhere"])
     with pytest.raises(Refused, match="there is no topic nowhere"):
         kafka_admin.topic_ids(stack, ["nowhere"])
 

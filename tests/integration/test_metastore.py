@@ -68,7 +68,7 @@ def test_an_entry_cut_short_is_named_and_can_be_made_again(stack: Settings, kept
     metastore.replace_view(stack, "serving", "cut_short", "SELECT 1 AS a")
     entry = Path(stack.lake_root) / metastore.METASTORE / "serving" / "cut_short" / ".trinoSchema"
     entry.write_bytes(entry.read_bytes()[:kept])
-    with pytest.raises(metastore.Broken):
+    with pytest.raises(metastore.BrokenView):
         metastore.view_text(stack, "serving", "cut_short")
     metastore.replace_view(stack, "serving", "cut_short", "SELECT 3 AS a")
     assert metastore.query(stack, "SELECT a FROM lake.serving.cut_short").rows == ((3,),)

@@ -17,7 +17,7 @@ from core.identifiers import Name
 from core.sample_data.trades import Trades, trades
 from core.topic import Field, Json, Lines, Topic, Version
 from infra.kafka import kafka_admin
-from infra.kafka.input_files import InputFile, Record
+from infra.kafka.input_files import InputFile, OutgoingRecord
 from infra.kafka.producer import Acknowledged, produce
 from infra.settings import Settings
 from tests.conftest import free_ports
@@ -42,7 +42,7 @@ def from_file(settings: Settings, topic: Topic, path: Path, **options: Any) -> A
 
 
 def made_up(settings: Settings, topic: Topic, spec: Trades, count: int, **options: Any) -> Acknowledged:
-    records = (Record(trade.key, trade.value) for trade in trades(spec, count))
+    records = (OutgoingRecord(trade.key, trade.value) for trade in trades(spec, count))
     return produce(settings, topic, records, total=count, **options)
 
 
@@ -81,7 +81,7 @@ def test_a_gzipped_file_arrives_line_by_line_as_often_as_asked(stack: Settings, 
 
 
 def test_a_record_without_a_value_stays_without_one(stack: Settings) -> None:
-    ended = produce(stack, text_topic("nulls"), [Record(b"k", None), Record(None, b"")]).insist()
+    ended = produce(stack, text_topic("nulls"), [OutgoingRecord(b"k", None), OutgoingRecord(None, b"")]).insist()
     assert sorted((m.key() or b"", m.value()) for m in read_back(stack, ended)) == [(b"", b""), (b"k", None)]
 
 
@@ -94,7 +94,12 @@ def test_the_time_of_a_record_can_be_given(stack: Settings, tmp_path: Path) -> N
 
 def test_failures_are_named_and_do_not_stop_the_others(stack: Settings) -> None:
     future = time.time_ns() // 1_000_000 + 2 * 3_600_000
-    sent = [Record(b"a", b"1"), Record(b"a", b"2", future), Record(b"a", b"x" * 4_000_000), Record(b"a", b"3")]
+    sent = [
+        OutgoingRecord(b"a", b"1"),
+        OutgoingRecord(b"a", b"2", future),
+        OutgoingRecord(b"a", b"x" * 4_000_000),
+        OutgoingRecord(b"a", b"3"),
+    ]
     ended = produce(stack, text_topic("failures"), sent)
     assert (ended.sent, ended.count, ended.failed, ended.complete) == (4, 2, 2, False)
     assert sorted(failure.number for failure in ended.failures) == [2, 3]
@@ -107,7 +112,7 @@ def test_failures_are_named_and_do_not_stop_the_others(stack: Settings) -> None:
 
 def test_a_line_of_two_megabytes_is_taken(stack: Settings) -> None:
     line = random.Random(1).randbytes(2_000_000)  # does not compress: Kafka's limit is on compressed batches
-    ended = produce(stack, text_topic("big"), [Record(None, line)]).insist()
+    ended = produce(stack, text_topic("big"), [OutgoingRecord(None, line)]).insist()
     assert [m.value() for m in read_back(stack, ended)] == [line]
 
 
@@ -121,9 +126,9 @@ def test_the_rate_is_a_schedule_that_starts_with_the_first_record(stack: Setting
 
 
 def test_ctrl_c_reports_what_was_acknowledged(stack: Settings) -> None:
-    def interrupted() -> Iterator[Record]:
+    def interrupted() -> Iterator[OutgoingRecord]:
         for number in range(50):
-            yield Record(None, str(number).encode())
+            yield OutgoingRecord(None, str(number).encode())
         raise KeyboardInterrupt
 
     ended = produce(stack, text_topic("interrupted"), interrupted())
@@ -137,18 +142,20 @@ def test_ctrl_c_ends_the_endless_generator_with_its_account_and_130(stack: Setti
 
     def some() -> None:
         assert "trades" in kafka_admin.topics(stack)
-        assert sum(end for _, _, end in kafka_admin.ends(stack, [Name("trades")]).ends) > 100
+        assert sum(end for _, _, end in kafka_admin.end_offsets(stack, [Name("trades")]).ends) > 100
 
     eventually(stack, 60, some)
     running.signal(signal.SIGINT)
     done = running.done(60)
     assert done.code == 130, done.said
     written = {one["partition"]: one["count"] for one in done.json["partitions"]}
-    assert written == {partition: end for _, partition, end in kafka_admin.ends(stack, [Name("trades")]).ends if end}
+    assert written == {
+        partition: end for _, partition, end in kafka_admin.end_offsets(stack, [Name("trades")]).ends if end
+    }
 
 
 def test_without_kafka_the_answer_is_to_start_it(tmp_path: Path) -> None:
     nowhere = Settings(data=tmp_path, kafka_port=free_ports(1)[0])
     with pytest.raises(TryAgain, match=r"127\.0\.0\.1") as refused:
-        produce(nowhere, text_topic("nowhere"), [Record(None, b"x")])
+        produce(nowhere, text_topic("nowhere"), [OutgoingRecord(None, b"x")])
     assert "lk up" in str(refused.value)

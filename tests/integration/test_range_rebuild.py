@@ -11,7 +11,7 @@ import pytest
 from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 
-from batch.gate import insist
+from batch.gate import require_passed
 from core.catalog import Catalog
 from core.cut import Cut
 from core.errors import Refused
@@ -53,7 +53,7 @@ class Served:
 
     def rebuild(self, views: tuple[Name, ...], start: datetime, end: datetime) -> tuple[Built, ...]:
         made = rebuild_range(self.settings, self.catalog, views, start, end)
-        insist(gate_claim(self.settings, self.catalog, made[0].build))
+        require_passed(gate_claim(self.settings, self.catalog, made[0].build))
         judged = {one.view: one for one in read_builds(self.settings) if one.build == made[0].build}
         return tuple(judged[one.view] for one in made)
 

@@ -23,7 +23,7 @@ from infra import faults
 from infra.control import redrives, runs
 from infra.control.runs import Run
 from infra.kafka import kafka_admin
-from infra.kafka.input_files import Record as Sent
+from infra.kafka.input_files import OutgoingRecord as Sent
 from infra.lake import delta, files, table_paths
 from infra.settings import Settings
 from speed.process import lifecycle
@@ -66,7 +66,9 @@ class Bench:
 
     def export(self, rule: str | None = None) -> tuple[Path, list[dict[str, Any]]]:
         file = self.folder / f"{len(list(self.folder.iterdir()))}.jsonl"
-        repair_file.export(self.settings, listing.held(self.settings, self.catalog, self.topic), file, rule)
+        repair_file.export(
+            self.settings, listing.quarantined_records(self.settings, self.catalog, self.topic), file, rule
+        )
         return file, [json.loads(line) for line in file.read_text("utf-8").splitlines()]
 
     def repaired(self, change: Change, rule: str | None = None) -> Path:
@@ -198,7 +200,7 @@ def test_a_line_that_is_no_repair_refuses_the_file(bench: Bench) -> None:
         ({**other, "value_base64": "e30="}, "it has both value and value_base64"),
         ({"topic": bench.topic}, "it lacks 'partition'"),
     ]
-    before, rows = kafka_admin.ends(bench.settings, [bench.topic]), len(redrives.read_redrives(bench.settings))
+    before, rows = kafka_admin.end_offsets(bench.settings, [bench.topic]), len(redrives.read_redrives(bench.settings))
     for n, (line, why) in enumerate(cases):
         file = bench.folder / f"wrong{n}.jsonl"
         write(file, [good, line])
@@ -208,17 +210,17 @@ def test_a_line_that_is_no_repair_refuses_the_file(bench: Bench) -> None:
     (bench.folder / "text.jsonl").write_text("nope\n")
     with pytest.raises(Refused, match="line 1: it is no record"):
         bench.redrive(bench.folder / "text.jsonl")
-    assert kafka_admin.ends(bench.settings, [bench.topic]) == before
+    assert kafka_admin.end_offsets(bench.settings, [bench.topic]) == before
     assert len(redrives.read_redrives(bench.settings)) == rows
 
 
 def test_the_digest_counts_by_rule(bench: Bench) -> None:
-    since = kafka_admin.ends(bench.settings, [bench.topic])
+    since = kafka_admin.end_offsets(bench.settings, [bench.topic])
     bench.quarantined(bad(type="sell", size=0), bad(size=0), bad(size=0))
-    fresh = listing.digest(bench.settings, bench.catalog, since)
+    fresh = listing.count_by_rule(bench.settings, bench.catalog, since)
     assert [(one.rule, one.records, one.redriven) for one in fresh] == [("field_size", 3, 0), ("field_type", 1, 0)]
     assert all(one.first.startswith(f"{bench.topic}/") and one.first_at <= one.last_at for one in fresh)
-    whole = listing.digest(bench.settings, bench.catalog, Cut())
+    whole = listing.count_by_rule(bench.settings, bench.catalog, Cut())
     assert {one.rule for one in whole} >= {"bad_utf8", "field_price", "field_size", "null_key"}
 
 
@@ -236,7 +238,7 @@ def test_where_originals_decode_by_now_their_copies_are_dropped_by_every_layer(b
     wider = Catalog({bench.topic: replace(old, fields=fields)}, bench.catalog.views)
     run = lifecycle.declare(settings, wider)
     catch_up(settings, spark, wider, run)
-    land(spark, settings, wider, kafka_admin.ends(settings, [bench.topic]))
+    land(spark, settings, wider, kafka_admin.end_offsets(settings, [bench.topic]))
     speed_ = delta.read(table_paths.quarantine(settings, run.id), ["_partition", "_offset", "_error"]).to_pylist()
     path = table_paths.archive(settings, bench.topic, wider.decoder(bench.topic))
     batch_ = delta.read(path, ["_partition", "_offset", "_error"], pc.field("_error").is_valid()).to_pylist()
@@ -245,4 +247,4 @@ def test_where_originals_decode_by_now_their_copies_are_dropped_by_every_layer(b
     assert len(dropped) == wanted
     last = runs.last_epoch(settings, run.id)
     assert last
-    assert last.end == kafka_admin.ends(settings, [bench.topic])
+    assert last.end == kafka_admin.end_offsets(settings, [bench.topic])

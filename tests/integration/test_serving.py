@@ -13,10 +13,10 @@ from core.errors import Refused, TryAgain
 from core.identifiers import Name
 from infra.control.publications import Publication
 from infra.kafka import kafka_admin
-from infra.kafka.input_files import Record as Sent
+from infra.kafka.input_files import OutgoingRecord as Sent
 from infra.lake import leases, table_paths
 from infra.settings import Settings
-from serving.alarms import signals
+from serving.alarms import view_alarms
 from serving.promote import serve_run
 from serving.publish import publish
 from serving.query import query
@@ -78,12 +78,12 @@ def check_status(settings: Settings, catalog: Catalog, published: Publication, e
     run = next(p.run for v, p in published.pins.items() if v in catalog.views)
     with leases.hold(settings, f"run_{run}"):
         state = status(settings, catalog)
-        driven = signals(settings, catalog)
+        driven = view_alarms(settings, catalog)
     assert state.unhealthy == ()
     rate = 4 / sum(x.offsets for x in state.partitions)
     assert [(x.ledger_off, x.quarantine_rate, x.epoch_age_seconds) for x in driven] == [(0, rate, 0.0)] * len(driven)
     assert {x.view for x in driven} == set(catalog.views)
-    assert all((x.epoch_age_seconds or 0) > 0 for x in signals(settings, catalog))
+    assert all((x.epoch_age_seconds or 0) > 0 for x in view_alarms(settings, catalog))
     assert {(v.mode, v.lag, v.epoch, v.publication) for v in state.views} == {("lambda", 0, 2, published.seq)}
     assert all(v.age is not None and 0 <= v.age < 600 for v in state.views)
     assert [(x.partition, x.offsets) for x in state.partitions] == [(p, e) for _, p, e in end.ends]
@@ -100,7 +100,7 @@ def check_status(settings: Settings, catalog: Catalog, published: Publication, e
 def test_a_build_that_did_not_pass_or_was_not_built_is_refused(settings: Settings) -> None:
     catalog = catalog_of(settings, "snot")
     send(settings, catalog, 20)
-    claimed = claim_at(settings, catalog, kafka_admin.ends(settings, catalog.topics))
+    claimed = claim_at(settings, catalog, kafka_admin.end_offsets(settings, catalog.topics))
     with pytest.raises(Refused, match="have not passed the gate: snot_trade_stats, snot_trades_by_day"):
         publish(settings, catalog, claimed.build, why="test")
     with pytest.raises(Refused, match="no build b999999"):

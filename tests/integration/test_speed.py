@@ -33,7 +33,7 @@ def test_every_epoch_is_exact_and_counted(stack: Settings, spark: SparkSession) 
             query.processAllAvailable()
     assert len(runs.epochs(stack, run.id)) >= 3
     check(stack, catalog, run, "exact")
-    assert kafka_admin.committed(stack, run.id, run.topics) == kafka_admin.ends(stack, run.topics)
+    assert kafka_admin.committed(stack, run.id, run.topics) == kafka_admin.end_offsets(stack, run.topics)
 
 
 def test_big_epochs_written_by_spark_give_the_same(
@@ -86,11 +86,11 @@ def test_a_partition_added_while_running_starts_at_0(
     with running(stack, spark, catalog, run) as (query, _):
         send(stack, catalog, 200)
         query.processAllAvailable()
-        made = kafka_admin.admin(stack).create_partitions([NewPartitions(str(topic), 6)], operation_timeout=30)
+        made = kafka_admin.client(stack).create_partitions([NewPartitions(str(topic), 6)], operation_timeout=30)
         made[str(topic)].result(30)
         send(stack, catalog, 600, 200)
         query.processAllAvailable()
-    ends = kafka_admin.ends(stack, [topic])
+    ends = kafka_admin.end_offsets(stack, [topic])
     assert ends.end(topic, 4) + ends.end(topic, 5) > 0
     check(stack, catalog, run, "wider")
 
@@ -98,7 +98,7 @@ def test_a_partition_added_while_running_starts_at_0(
 def test_a_run_starts_at_its_declared_start(stack: Settings, spark: SparkSession) -> None:
     catalog = catalog_of(stack, "later")
     send(stack, catalog, 300)
-    start = kafka_admin.ends(stack, [topic_of(catalog)])
+    start = kafka_admin.end_offsets(stack, [topic_of(catalog)])
     run = lifecycle.declare(stack, catalog, start)
     send(stack, catalog, 200, 300)
     catch_up(stack, spark, catalog, run)

@@ -86,7 +86,7 @@ def test_there_and_back_every_reader_sees_one_moment_of_the_log(stack: Settings,
     catalog = catalog_of(stack, "swback", "trades_by")
     (view,) = catalog.views
     live = in_lambda(stack, spark, catalog)
-    ends = [kafka_admin.ends(stack, catalog.topics)]
+    ends = [kafka_admin.end_offsets(stack, catalog.topics)]
     (before,) = modes(stack, catalog)
     assert before[0] == "lambda"
     assert before[2] == live.id
@@ -99,7 +99,7 @@ def test_there_and_back_every_reader_sees_one_moment_of_the_log(stack: Settings,
         check(stack, catalog, "swback", ends[0])
         send(stack, catalog, 100, 500)
         query.processAllAvailable()
-        ends.append(kafka_admin.ends(stack, catalog.topics))
+        ends.append(kafka_admin.end_offsets(stack, catalog.topics))
         check(stack, catalog, "swback", ends[1])
         assert run_batch(stack, catalog).publication is None  # Kappa needs no batch layer
         epoch(spark, stack, catalog, live)  # what served before has gone on, so that going back loses nothing
@@ -133,7 +133,7 @@ def test_a_planted_difference_refuses_the_switch_and_is_named(stack: Settings, s
     found = comparisons.latest_by_view(stack, replay.id)[view]
     assert (found.equal, found.cells, found.only_build, found.only_run, found.repeated) == (False, 1, 1, 1, 0)
     assert [(one["key"]["ticker"], one["key"]["day"][:10]) for one in json.loads(found.first)] == planted
-    check(stack, catalog, "swplant", kafka_admin.ends(stack, catalog.topics))
+    check(stack, catalog, "swplant", kafka_admin.end_offsets(stack, catalog.topics))
 
 
 def plant(path: str) -> list[tuple[str, str]]:
@@ -165,7 +165,7 @@ def test_some_views_are_switched_and_the_others_stay_in_lambda(stack: Settings, 
         }
         with pytest.raises(Refused, match="only some views are in Kappa"):
             switch.to_lambda(stack, catalog)
-        check(stack, catalog, "swsome", kafka_admin.ends(stack, catalog.topics))
+        check(stack, catalog, "swsome", kafka_admin.end_offsets(stack, catalog.topics))
     assert run_roles.roles(stack)[replay.id] == "serving"
 
 
@@ -174,7 +174,7 @@ def test_a_changed_rule_is_refused_and_served_by_a_new_run(stack: Settings, spar
     catalog = catalog_of(stack, "swrule", "trades_by")
     (view,) = catalog.views
     live = in_lambda(stack, spark, catalog)
-    end, before = kafka_admin.ends(stack, catalog.topics), modes(stack, catalog)
+    end, before = kafka_admin.end_offsets(stack, catalog.topics), modes(stack, catalog)
     topic = catalog.topic("swrule_trades")
     stricter = replace(topic, rules=(*topic.rules, Rule("small", "size < 100")))
     changed = Catalog({Name(topic.name): stricter}, catalog.views)

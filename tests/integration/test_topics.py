@@ -32,14 +32,14 @@ def catalog(*declared: Topic) -> Catalog:
 
 def config(settings: Settings, name: str) -> dict[str, str]:
     resource = ConfigResource(ResourceType.TOPIC, name)
-    values: Mapping[str, Any] = kafka_admin.admin(settings).describe_configs([resource])[resource].result(10)
+    values: Mapping[str, Any] = kafka_admin.client(settings).describe_configs([resource])[resource].result(10)
     return {key: entry.value for key, entry in values.items()}
 
 
 def made(settings: Settings, name: str, partitions: int, **values: str) -> None:
     """A topic as somebody else would make it."""
     options = {key.replace("_", "."): value for key, value in values.items()}
-    kafka_admin.admin(settings).create_topics([NewTopic(name, partitions, config=options)])[name].result(30)
+    kafka_admin.client(settings).create_topics([NewTopic(name, partitions, config=options)])[name].result(30)
 
     def listed() -> None:
         assert name in kafka_admin.topics(settings)

@@ -38,4 +38,4 @@ def test_a_truncated_log_is_refused_or_replayed_from_the_archive(stack: Settings
             assert served(stack, catalog, run, name) == wanted(name, "short", records)
     last = runs.last_epoch(stack, run.id)
     assert last
-    assert last.end == kafka_admin.ends(stack, [topic])
+    assert last.end == kafka_admin.end_offsets(stack, [topic])

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from core.catalog import Catalog
 from core.errors import Refused
 from core.identifiers import Name
-from flows.verify import drift
+from flows.verify import verify_served
 from infra.control import comparisons
 from infra.control.claims import read_claims
 from infra.control.publications import Pin
@@ -58,7 +58,7 @@ def served(stack: Settings, spark: SparkSession) -> Served:
 
 def test_what_is_served_equals_a_full_build_and_stays_served(served: Served) -> None:
     before = served.pins()
-    found = drift(served.settings, served.catalog)
+    found = verify_served(served.settings, served.catalog)
     assert [(one.view, one.equal, one.epoch, one.run) for one in found] == [
         (STATS, True, 2, served.run.id),
         (DAYS, True, 2, served.run.id),
@@ -71,7 +71,7 @@ def test_what_is_served_equals_a_full_build_and_stays_served(served: Served) -> 
 def test_the_build_that_is_served_is_not_compared_with_itself(served: Served, spark: SparkSession) -> None:
     """Nothing came since: even so the comparison is with another build."""
     settings, catalog = served.settings, served.catalog
-    first, second = drift(settings, catalog), drift(settings, catalog)
+    first, second = verify_served(settings, catalog), verify_served(settings, catalog)
     builds = {one.build for one in (*first, *second)} | {pin.build for v, pin in served.pins().items() if v == DAYS}
     assert len(builds) == 3
 
@@ -97,7 +97,7 @@ def planted(served: Served, request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 def test_a_planted_difference_is_found_and_named(served: Served, planted: str) -> None:
-    stats, days = drift(served.settings, served.catalog)
+    stats, days = verify_served(served.settings, served.catalog)
     assert stats.equal
     assert (days.equal, days.cells, days.trino) == (False, 1, False)
     assert [one["key"]["ticker"] for one in json.loads(days.first)] == [planted]
@@ -107,5 +107,5 @@ def test_without_a_run_there_is_nothing_to_compare(served: Served) -> None:
     other = catalog_of(served.settings, "sdrn")
     claims = read_claims(served.settings)
     with pytest.raises(Refused, match="no view serves partials of a run"):
-        drift(served.settings, other)
+        verify_served(served.settings, other)
     assert read_claims(served.settings) == claims

@@ -16,11 +16,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from core.checks import AnyCheck
 from core.decoding.decode import decode
-from core.gate_checks import Answer, Ledger, Question, refusals, rule_names, topic_suite, view_suite
+from core.gate_checks import BuildFacts, CheckAnswer, GateCheck, refusals, rule_names, topic_suite, view_suite
 from core.measures import Count, Sum
 from core.topic import Field, Json, Topic, Version
 from core.view import Check, Fresh, Key, Keyed, Result, Rollup, Total, View
-from infra.quality.expectations import Suite, ask, opened, repeated, write_pages
+from infra.quality.expectations import SuiteRun, ask, opened, repeated, write_pages
 from infra.quality.html_pages import Page, finish
 from tests.support.frames import from_kafka
 from tests.support.oracle.view_oracle import Record
@@ -37,7 +37,7 @@ COLUMNS = "shop string, day bigint, n bigint, volume decimal(38,0), _rows bigint
 Row = tuple[str | None, int, int, int | None, int]
 ROWS: list[Row] = [("a", 1, 3, 30, 3), ("a", 2, 1, 1, 1), ("b", 1, 2, 7, 2), (None, 1, 5, 50, 5)]
 TOPIC = Topic("trades", Json((Version(1, ("a", "b")),)), (Field("a", "bigint"), Field("b")), key="a")
-LEDGER = Ledger(written=4, expected=11, used=None, good={"trades": 11}, problems=(), before=4, claimed_at=NOW)
+LEDGER = BuildFacts(written=4, expected=11, used=None, good={"trades": 11}, problems=(), before=4, claimed_at=NOW)
 
 
 def frame(spark: SparkSession, rows: list[Row]) -> DataFrame:
@@ -45,13 +45,15 @@ def frame(spark: SparkSession, rows: list[Row]) -> DataFrame:
     return spark.createDataFrame(made, COLUMNS)
 
 
-def asked(folder: Path, name: str, rows: DataFrame, suite: tuple[Question, ...], **views: DataFrame) -> list[Answer]:
+def asked(
+    folder: Path, name: str, rows: DataFrame, suite: tuple[GateCheck, ...], **views: DataFrame
+) -> list[CheckAnswer]:
     with opened(views, folder / "gate.log") as context:
-        return ask(Suite(name, rows, suite), context, "b000001")
+        return ask(SuiteRun(name, rows, suite), context, "b000001")
 
 
 def verdict(
-    spark: SparkSession, folder: Path, view: View = SALES, rows: list[Row] = ROWS, ledger: Ledger = LEDGER
+    spark: SparkSession, folder: Path, view: View = SALES, rows: list[Row] = ROWS, ledger: BuildFacts = LEDGER
 ) -> list[str]:
     """The checks for which a build is refused."""
     suite = view_suite(view, ledger, [view.name])
@@ -112,7 +114,7 @@ def test_a_good_candidate_passes_with_an_answer_to_every_question(spark: SparkSe
     ],
 )
 def test_each_bad_candidate_is_refused_by_name(
-    spark: SparkSession, tmp_path: Path, rows: list[Row], ledger: Ledger, wanted: list[str]
+    spark: SparkSession, tmp_path: Path, rows: list[Row], ledger: BuildFacts, wanted: list[str]
 ) -> None:
     assert verdict(spark, tmp_path, rows=rows, ledger=ledger) == wanted
 
@@ -179,7 +181,7 @@ def test_a_keyed_view_promises_a_key_in_every_row_and_one_count_for_each(spark: 
     columns = "shop string, n bigint, _segment bigint, _rows bigint"
     good: list[Any] = [("a", 1, 0, 1), ("a", 1, 0, 1), ("b", 2, 0, 1), ("b", 3, 0, 1)]
 
-    def found(rows: list[Any], ledger: Ledger = ledger) -> list[str]:
+    def found(rows: list[Any], ledger: BuildFacts = ledger) -> list[str]:
         suite = view_suite(view, ledger, ["gaps"])
         answers = asked(tmp_path, "gaps", spark.createDataFrame(rows, columns), suite)
         return [reason.split(":")[0] for reason in refusals(suite, answers)]
@@ -219,7 +221,11 @@ def test_nothing_is_left_but_the_pages(
     rows = frame(spark, ROWS)
     before: Mapping[str, Any] = {t.name: t for t in spark.catalog.listTables()}
     with opened({"sales": rows}, tmp_path / "gate.log") as context:
-        ask(Suite("sales", rows, view_suite(with_checks(Check("few", "n < 3")), LEDGER, ["sales"])), context, "b000001")
+        ask(
+            SuiteRun("sales", rows, view_suite(with_checks(Check("few", "n < 3")), LEDGER, ["sales"])),
+            context,
+            "b000001",
+        )
         write_pages(context, tmp_path / "pages")
     page = finish(tmp_path / "pages", "Gate of b000001", [Page("sales", 8, ("few",))])
     assert {t.name for t in spark.catalog.listTables()} == set(before)

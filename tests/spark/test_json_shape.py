@@ -85,7 +85,7 @@ def records(*values: str) -> list[Record]:
 
 def test_what_has_the_declared_shape(spark: SparkSession) -> None:
     assert isinstance(TRADES.format, Json)
-    found = json_shape.parts(TRADES, TRADES.format, json_names(TRADES.format))
+    found = json_shape.matched_members(TRADES, TRADES.format, json_names(TRADES.format))
     frame = from_kafka(spark, records(*(text for text, _ in SHAPED))).select(
         fn.col("value").cast("string").alias("_text")
     )

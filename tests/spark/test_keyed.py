@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
 from core.catalog import Catalog
-from core.compute.combine import comparable, merged
-from core.compute.keyed import answer, source_rows
-from core.compute.keyed_events import packed
+from core.compute.combine import comparable, merge_partials
+from core.compute.keyed_events import pack
+from core.compute.keyed_rows import result_rows, source_rows
 from core.cut import Cut
 from core.decoding.decode import decode
 from core.identifiers import Name
@@ -96,7 +96,7 @@ def test_a_keyed_view_is_what_the_oracle_says(spark: SparkSession, name: str, da
     view = view_of(name)
     log = data.draw(logs(*view.sources))
     rows = {s: source_rows(view, CATALOG.topic(s), decoded(spark, s, log)) for s in view.sources}
-    same(rows_of(view, answer(view, rows)), program_oracle.rows(name, log))
+    same(rows_of(view, result_rows(view, rows)), program_oracle.rows(name, log))
 
 
 class OneRun:
@@ -113,7 +113,7 @@ class OneRun:
 
     def epoch(self, number: int, events: Sequence[Event], *, small: bool) -> None:
         new = pa.concat_tables(
-            packed(self.view, CATALOG.topic(s), at(self.decoded[s], places(of(s, events)))).toArrow()
+            pack(self.view, CATALOG.topic(s), at(self.decoded[s], places(of(s, events)))).toArrow()
             for s in self.view.sources
         )
         if not new.num_rows:
@@ -128,7 +128,7 @@ class OneRun:
 
     def rows(self) -> list[program_oracle.Row]:
         parts = self.spark.createDataFrame(delta.read(table_paths.speed(self.settings, self.run.id, self.name)))
-        return rows_of(self.view, merged(self.view, parts))
+        return rows_of(self.view, merge_partials(self.view, parts))
 
 
 @pytest.mark.parametrize("name", KEYED)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
-from core.compute.combine import merged
+from core.compute.combine import merge_partials
 from core.compute.rollup import partial
 from core.view import Rollup
 from tests.spark.test_keyed import CATALOG, decoded, few, places, same
@@ -47,4 +47,4 @@ def test_a_program_is_what_the_oracle_says(spark: SparkSession, name: str, data:
         dice.choice(epochs).append(event)
     whole = stored(spark, decoded(spark, source, log))
     parts = [stored(spark, partial(view, at(whole, places(epoch)))) for epoch in epochs]
-    same(rows_of(view, merged(view, reduce(DataFrame.unionAll, parts))), program_oracle.rows(name, log))
+    same(rows_of(view, merge_partials(view, reduce(DataFrame.unionAll, parts))), program_oracle.rows(name, log))

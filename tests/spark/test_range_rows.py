@@ -14,7 +14,7 @@ from core.compute.rollup import partial
 from core.decoding.decode import decode
 from core.errors import Refused
 from core.identifiers import Name
-from core.range_rebuild import Rebuild
+from core.range_rebuild import RangeRebuild
 from core.view import Rollup
 from tests.support.frames import by_key, from_kafka, stored, stored_only
 from tests.support.oracle.view_oracle import Record, Rows, expected
@@ -40,8 +40,8 @@ def events(spark: SparkSession) -> DataFrame:
     return stored(spark, decode(TOPIC, from_kafka(spark, RECORDS)))
 
 
-def rebuild(view: Rollup, first: datetime, end: datetime) -> Rebuild:
-    return Rebuild(first, end, {Name(view.name): Name("b000001")})
+def rebuild(view: Rollup, first: datetime, end: datetime) -> RangeRebuild:
+    return RangeRebuild(first, end, {Name(view.name): Name("b000001")})
 
 
 def full(spark: SparkSession, view: Rollup, events: DataFrame) -> DataFrame:

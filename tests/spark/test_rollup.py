@@ -7,7 +7,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from core.compute.rollup import combine, ledger, partial
+from core.compute.rollup import combine, partial, record_counts
 from core.decoding.decode import decode
 from core.measures import Count, First, Latest, Max, Min, Sum
 from core.topic import Field, Json, Topic, Version
@@ -69,7 +69,7 @@ def test_filter_and_explode(spark: SparkSession) -> None:
         {"tag": "a", "posts": 2, "liked": 2, "likes": 4, "first_by": "x", "_rows": 2},
         {"tag": "b", "posts": 2, "liked": 1, "likes": 2, "first_by": "x", "_rows": 2},
     ]
-    [counted] = dicts(ledger([TAGS], frame))
+    [counted] = dicts(record_counts([TAGS], frame))
     assert (counted["decoded"], counted["quarantined"], counted["rows_tags"]) == (5, 1, 4)
 
 

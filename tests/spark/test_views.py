@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
 from core.catalog import Catalog
-from core.compute.rollup import combine, ledger, partial
+from core.compute.rollup import combine, partial, record_counts
 from core.decoding.decode import decode
 from infra.definitions.definition_files import load
 from infra.project_files import ACCESS_LOG
@@ -111,7 +111,7 @@ def test_partial_results_add_up(spark: SparkSession, view: str, log: list[Record
 def test_the_ledger_counts_what_the_views_hold(spark: SparkSession, log: list[Record]) -> None:
     views = rollups(CATALOG.reading("trades"))
     frame = trades(spark, log)
-    counted = {row.pop("_partition"): row for row in dicts(ledger(views, frame))}
+    counted = {row.pop("_partition"): row for row in dicts(record_counts(views, frame))}
     good, bad = events(log), quarantined(log)
     for partition in {record.partition for record in log}:
         mine = [record for record in log if record.partition == partition]
@@ -135,7 +135,7 @@ def test_no_events_give_no_rows(spark: SparkSession) -> None:
     empty = trades(spark, [])
     for view in rollups(CATALOG.reading("trades")):
         assert dicts(partial(view, empty)) == []
-    assert dicts(ledger(CATALOG.reading("trades"), empty)) == []
+    assert dicts(record_counts(CATALOG.reading("trades"), empty)) == []
 
 
 def test_stored_columns_have_their_declared_types(spark: SparkSession) -> None:

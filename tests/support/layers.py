@@ -13,10 +13,10 @@ from pyspark.sql import functions as fn
 
 from batch.build import build
 from batch.claim import claim
-from batch.gate import gate, insist
+from batch.gate import gate, require_passed
 from batch.land import land
 from core.catalog import Catalog
-from core.compute.rollup import ledger, partial
+from core.compute.rollup import partial, record_counts
 from core.cut import Cut
 from core.decoding.decode import decode
 from core.identifiers import Name
@@ -28,7 +28,7 @@ from infra.control.claims import Claim, add_claim, read_claims
 from infra.control.runs import Counted, Epoch, Run
 from infra.definitions import definition_files
 from infra.kafka import kafka_admin
-from infra.kafka.input_files import Record as Sent
+from infra.kafka.input_files import OutgoingRecord as Sent
 from infra.kafka.producer import produce
 from infra.lake import delta, table_paths
 from infra.settings import Settings
@@ -69,7 +69,7 @@ def log(settings: Settings, topic: Name, end: Cut | None = None) -> list[Record]
     """Every record of the topic below ``end``, under the name that the oracle knows."""
     consumer = Consumer({"bootstrap.servers": settings.bootstrap_servers, "group.id": "none", "fetch.wait.max.ms": 5})
     found: list[Record] = []
-    for _, partition, stop in (end or kafka_admin.ends(settings, [topic])).only([topic]).ends:
+    for _, partition, stop in (end or kafka_admin.end_offsets(settings, [topic])).only([topic]).ends:
         consumer.assign([TopicPartition(str(topic), partition, 0)])
         for offset in range(stop):
             message = consumer.poll(20.0)
@@ -130,7 +130,7 @@ def epoch(spark: SparkSession, settings: Settings, catalog: Catalog, run: Run) -
     topic = topic_of(catalog)
     last = runs.last_epoch(settings, run.id)
     number, start = (last.number + 1, last.end) if last else (0, run.start)
-    end = kafka_admin.ends(settings, [topic])
+    end = kafka_admin.end_offsets(settings, [topic])
     events = decode(catalog.topic(topic), _records(spark, settings, topic, start, end)).persist()
     versions = {}
     for name, view in catalog.views.items():
@@ -139,7 +139,7 @@ def epoch(spark: SparkSession, settings: Settings, catalog: Catalog, run: Run) -
         path = table_paths.speed(settings, run.id, name)
         delta.append_once(path, table.cast(delta.read(path).schema), runs.app(run.id, name), number)
         versions[name] = delta.version(path)
-    counted = ledger(list(catalog.views.values()), events).collect()
+    counted = record_counts(list(catalog.views.values()), events).collect()
     done = Epoch(
         number=number,
         start=start,
@@ -168,7 +168,7 @@ def passed(
 ) -> list[Built]:
     """Builds and judges what was landed; the rows of a build that passed its gate."""
     build(spark, settings, catalog, claimed, incremental=incremental)
-    insist(gate(spark, settings, catalog, claimed))
+    require_passed(gate(spark, settings, catalog, claimed))
     return [one for one in read_builds(settings) if one.build == claimed.build]
 
 

@@ -9,13 +9,13 @@ from typing import Any
 
 from core.catalog import Catalog
 from core.identifiers import Name, joined, quoted
-from core.sample_data.records import Made, records
+from core.sample_data.records import SampleSpec, records
 from core.sample_data.trades import Trades, trades
 from core.view import View
 from infra.control import run_roles, runs
 from infra.control.claims import read_claims
 from infra.kafka import kafka_admin
-from infra.kafka.input_files import Record as Sent
+from infra.kafka.input_files import OutgoingRecord as Sent
 from infra.kafka.producer import produce
 from infra.settings import Settings
 from infra.trino import metastore
@@ -45,7 +45,7 @@ class Shop:
     def send(self, count: int) -> None:
         """The next ``count`` records of every topic: late ones, repeated, bad and without partner among them."""
         for topic in map(self.catalog.topic, MADE):
-            spec = Made(7, START, 2.0, 0.1, 7_200_000, 0.1, duplicate=0.05, unmatched=0.1, bad=0.02)
+            spec = SampleSpec(7, START, 2.0, 0.1, 7_200_000, 0.1, duplicate=0.05, unmatched=0.1, bad=0.02)
             made = (Sent(one.key, one.value, one.at) for one in records(topic, spec, count, self.sent))
             produce(self.settings, topic, made, draw=False).insist()
         traded = Trades(7, START, 2.0, late=0.1, late_by=7_200_000, out_of_order=0.1)
@@ -77,7 +77,7 @@ class Shop:
         def caught_up() -> None:
             last = runs.last_epoch(self.settings, run)
             assert last
-            assert last.end == kafka_admin.ends(self.settings, TOPICS)
+            assert last.end == kafka_admin.end_offsets(self.settings, TOPICS)
 
         eventually(self.settings, 180, caught_up)
 

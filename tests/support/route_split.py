@@ -13,7 +13,7 @@ import psutil
 
 from core.catalog import Catalog
 from core.identifiers import Name
-from core.sample_data.records import Made, records
+from core.sample_data.records import SampleSpec, records
 from infra.control import route_runs
 from infra.definitions import definition_files
 from infra.faults import MARKER
@@ -53,7 +53,7 @@ class Split:
         """The next ``count`` records of both sources, bad ones and ones with headers among them."""
         numbers = range(self.sent, self.sent + count)
         send(self.settings, map(_request, numbers))
-        made = records(self.catalog.topic("service_log"), Made(3, 1_763_683_200_000, bad=0.05), count, self.sent)
+        made = records(self.catalog.topic("service_log"), SampleSpec(3, 1_763_683_200_000, bad=0.05), count, self.sent)
         send(self.settings, (Sent("service_log", None, one.value, (), n % 4) for n, one in enumerate(made)))
         self.sent += count
         self.log.read()
@@ -83,7 +83,7 @@ class Split:
             known = route_runs.history(self.settings, ROUTE)
             assert background.alive(self.settings, chosen), "the run died"
             at = reached(self.settings, known, known.runs[chosen])
-            ends = kafka_admin.ends(self.settings, SOURCES)
+            ends = kafka_admin.end_offsets(self.settings, SOURCES)
             assert {where: found.offset for where, found in at.items()} == {(t, p): e for t, p, e in ends.ends}
 
         eventually(self.settings, 180, all_copied)

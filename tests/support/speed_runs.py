@@ -19,7 +19,7 @@ from infra.lake import table_paths
 from infra.settings import Settings
 from infra.trino import metastore
 from speed import job
-from speed.epoch.commit import Sink
+from speed.epoch.commit import EpochSink
 from speed.process import lifecycle
 from tests.support.layers import catalog_of, log, topic_of, wanted
 from tests.support.oracle import view_oracle
@@ -31,7 +31,7 @@ VIEWS = ("trade_stats", "trades_by_day")
 @contextmanager
 def running(
     settings: Settings, spark: SparkSession, catalog: Catalog, run: Run
-) -> Iterator[tuple[StreamingQuery, Sink]]:
+) -> Iterator[tuple[StreamingQuery, EpochSink]]:
     """The query of a run; at the end it is stopped between epochs, and what broke it is raised."""
     with job.driving(spark, settings, catalog, run) as (query, sink):
         yield query, sink
@@ -72,7 +72,7 @@ def check(settings: Settings, catalog: Catalog, run: Run, prefix: str) -> None:
     there = runs.epochs(settings, run.id)
     assert [epoch.number for epoch in there] == list(range(len(there)))
     assert [epoch.start for epoch in there] == [run.start, *(epoch.end for epoch in there[:-1])]
-    assert there[-1].end == kafka_admin.ends(settings, run.topics)
+    assert there[-1].end == kafka_admin.end_offsets(settings, run.topics)
     counts = [count for epoch in there for count in epoch.counted.values()]
     bad = view_oracle.quarantined(records)
     assert sum(count.records for count in counts) == len(records)

@@ -122,7 +122,7 @@ class Shop:
             assert run, "no run serves"
             last = runs.last_epoch(self.settings, run)
             assert last, "no epoch yet"
-            assert last.end == kafka_admin.ends(self.settings, runs.run(self.settings, run).topics)
+            assert last.end == kafka_admin.end_offsets(self.settings, runs.run(self.settings, run).topics)
 
         eventually(self.settings, 180, caught_up)
 

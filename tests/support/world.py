@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from batch.build import build
 from batch.claim import claim
-from batch.gate import gate, insist
+from batch.gate import gate, require_passed
 from batch.land import land
 from core.catalog import Catalog
 from core.errors import LkError
@@ -127,7 +127,7 @@ class World:
             known = background.alive(self.settings, run)
             if known is None and leases.holder(self.settings, f"run_{run}") is None:
                 pytest.fail(f"the speed process died\n{tails(self.settings)}")
-            ends = kafka_admin.ends(self.settings, TOPICS)
+            ends = kafka_admin.end_offsets(self.settings, TOPICS)
             assert last, "no epoch yet"
             assert last.end == ends, f"committed {last.end} of {ends}"
 
@@ -139,7 +139,7 @@ class World:
         assert driven, "no run is driven"
 
         def caught_up() -> None:
-            ends = kafka_admin.ends(self.settings, TOPICS)
+            ends = kafka_admin.end_offsets(self.settings, TOPICS)
             for run in driven:
                 last = runs.last_epoch(self.settings, run.id)
                 assert last, f"{run.id} has no epoch yet"
@@ -157,7 +157,7 @@ class World:
         claimed = claim(self.settings, self.catalog)
         land(spark, self.settings, self.catalog, claimed.cut)
         build(spark, self.settings, self.catalog, claimed)
-        insist(gate(spark, self.settings, self.catalog, claimed))
+        require_passed(gate(spark, self.settings, self.catalog, claimed))
         return claimed.build
 
     def versions(self, *areas: str) -> dict[str, int]:

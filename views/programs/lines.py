@@ -1,12 +1,12 @@
 """Lines of text."""
 
-from core.sample_data.draws import Dice
+from core.sample_data.draws import Draws
 from core.topic import Field, Lines, Topic
 
 _WORDS = ("the", "The", "a", "log", "is", "read", "again", "and", "again,", "whatever", "comes", "late", "3rd", "it's")
 
 
-def line(dice: Dice) -> str:
+def line(dice: Draws) -> str:
     """Up to twelve words."""
     return " ".join(dice.pick(_WORDS) for _ in range(dice.below(13)))
 

@@ -1,10 +1,10 @@
 """Orders of a shop."""
 
-from core.sample_data.draws import Dice
+from core.sample_data.draws import Draws
 from core.topic import Field, Json, Topic, Version
 
 
-def order(dice: Dice) -> dict[str, object]:
+def order(dice: Draws) -> dict[str, object]:
     """Order n; countries are not equally eager."""
     cents = dice.below(50_000) + 1
     return {

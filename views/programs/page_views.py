@@ -1,10 +1,10 @@
 """Page views of users."""
 
-from core.sample_data.draws import Dice
+from core.sample_data.draws import Draws
 from core.topic import Field, Json, Topic, Version
 
 
-def page_view(dice: Dice) -> dict[str, object]:
+def page_view(dice: Draws) -> dict[str, object]:
     """A look of one of a thousand users; of an unmatched one nothing else is known."""
     user = f"x{dice.number}" if dice.unmatched else f"u{dice.below(1_000)}"
     return {"view_id": f"v{dice.number}", "user_id": user, "page": f"/{dice.pick(('home', 'news', 'shop'))}"}

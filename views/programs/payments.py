@@ -1,10 +1,10 @@
 """Payments for orders of a shop."""
 
-from core.sample_data.draws import Dice
+from core.sample_data.draws import Draws
 from core.topic import Field, Json, Topic, Version
 
 
-def payment(dice: Dice) -> dict[str, object]:
+def payment(dice: Draws) -> dict[str, object]:
     """A payment for an order of about the same number; an unmatched one is for an order that there never was."""
     order = f"x{dice.number}" if dice.unmatched else f"o{max(0, dice.number - dice.below(20))}"
     cents = dice.below(50_000) + 1

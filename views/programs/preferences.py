@@ -1,10 +1,10 @@
 """Preferences of users: a changelog that the log may compact."""
 
-from core.sample_data.draws import Dice
+from core.sample_data.draws import Draws
 from core.topic import Field, Json, Topic, Version
 
 
-def preference(dice: Dice) -> dict[str, object]:
+def preference(dice: Draws) -> dict[str, object]:
     """A new record of one of a hundred users; one in twenty deletes."""
     user = f"u{dice.below(100)}"
     return {"user_id": user} if dice.chance(0.05) else {"user_id": user, "theme": dice.pick(("dark", "light"))}

@@ -1,10 +1,10 @@
 """Profiles of users: a changelog, in which a record without a value deletes."""
 
-from core.sample_data.draws import Dice
+from core.sample_data.draws import Draws
 from core.topic import Field, Json, Topic, Version
 
 
-def profile(dice: Dice) -> dict[str, object]:
+def profile(dice: Draws) -> dict[str, object]:
     """A new record of one of a thousand users; one in twenty deletes."""
     user = f"u{dice.below(1_000)}"
     if dice.chance(0.05):

@@ -1,10 +1,10 @@
 """Purchases as an application reports them, now and then twice."""
 
-from core.sample_data.draws import Dice
+from core.sample_data.draws import Draws
 from core.topic import Field, Json, Topic, Version
 
 
-def purchase(dice: Dice) -> dict[str, object]:
+def purchase(dice: Draws) -> dict[str, object]:
     """Report n; one in fifty is of the same purchase as one before it."""
     number = dice.number - dice.below(40) if dice.chance(0.02) else dice.number
     return {"purchase_id": f"b{max(0, number)}", "item": dice.pick(("tea", "coffee", "milk", "bread"))}

@@ -1,10 +1,10 @@
 """Readings of sensors, numbered by each of them."""
 
-from core.sample_data.draws import Dice
+from core.sample_data.draws import Draws
 from core.topic import Field, Json, Topic, Version
 
 
-def reading(dice: Dice) -> dict[str, object]:
+def reading(dice: Draws) -> dict[str, object]:
     """Fifty sensors take turns; now and then one sends the number before again, and its own never."""
     turn, sensor = divmod(dice.number, 50)
     seq = max(0, turn - 1) if dice.chance(0.01) else turn

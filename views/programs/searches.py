@@ -1,10 +1,10 @@
 """Searches of users."""
 
-from core.sample_data.draws import Dice
+from core.sample_data.draws import Draws
 from core.topic import Field, Json, Topic, Version
 
 
-def search(dice: Dice) -> dict[str, object]:
+def search(dice: Draws) -> dict[str, object]:
     """A search of one of a thousand users."""
     user = f"x{dice.number}" if dice.unmatched else f"u{dice.below(1_000)}"
     return {"user_id": user, "term": dice.pick(("tea", "trains", "weather"))}

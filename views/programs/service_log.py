@@ -1,10 +1,10 @@
 """What a service says of itself."""
 
-from core.sample_data.draws import Dice
+from core.sample_data.draws import Draws
 from core.topic import Field, Json, Topic, Version
 
 
-def entry(dice: Dice) -> dict[str, object]:
+def entry(dice: Draws) -> dict[str, object]:
     """One line in ten is an error."""
     return {"level": "ERROR" if dice.chance(0.1) else "INFO", "message": f"request {dice.number}"}
 

@@ -72,11 +72,11 @@ def kill_all(split_log: Split) -> None:
 def test_a_replay_copies_the_log_again_into_topics_of_its_own(split_log: Split) -> None:
     restart(split_log)
     split_log.settle()
-    before = kafka_admin.ends(split_log.settings, OUTPUTS)
+    before = kafka_admin.end_offsets(split_log.settings, OUTPUTS)
     run = split_log.lk("route", "replay", ROUTE, "--json").ok().json["run"]
     split_log.settle(run)
     split_log.check_copies(committed_records.copies(split_log.settings, OUTPUTS, f"__{run}"))
-    assert kafka_admin.ends(split_log.settings, OUTPUTS) == before
+    assert kafka_admin.end_offsets(split_log.settings, OUTPUTS) == before
     assert split_log.lk("route", "replay", ROUTE, "--json").ok().json["run"] == run == split_log.replay
 
 
@@ -164,12 +164,12 @@ def test_a_truncated_log_is_refused_by_name_and_range(split_log: Split) -> None:
     split_log.lk("route", "stop", ROUTE, "--json").ok()
     begin = split_log.log.ends["service_log", 1]
     split_log.send(60)
-    end, before = split_log.log.ends["service_log", 1], kafka_admin.ends(split_log.settings, OUTPUTS)
+    end, before = split_log.log.ends["service_log", 1], kafka_admin.end_offsets(split_log.settings, OUTPUTS)
     assert end > begin
     truncate(split_log.settings, "service_log", 1, end)
     refused = split_log.lk("route", "start", ROUTE, "--json")
     assert refused.code == 1, refused.said
     assert f"no longer in the log: service_log, partition 1, offsets {begin} to {end}" in refused.json["error"]
-    assert kafka_admin.ends(split_log.settings, OUTPUTS) == before
+    assert kafka_admin.end_offsets(split_log.settings, OUTPUTS) == before
     (state,) = [one for one in split_log.lk("route", "status", "--json").ok().json if one["role"] == "owner"]
     assert state["phase"] == "failed"

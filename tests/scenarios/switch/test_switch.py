@@ -41,7 +41,9 @@ def test_a_replayed_run_is_proven_equal_and_then_served(world: World) -> None:
     assert run.id != before
     assert [one["equal"] for one in done["comparisons"]] == [True] * len(world.catalog.views)
     assert modes(world) == {("kappa", run.id)}
-    assert kafka_admin.committed(world.settings, run.id, run.topics) == kafka_admin.ends(world.settings, run.topics)
+    assert kafka_admin.committed(world.settings, run.id, run.topics) == kafka_admin.end_offsets(
+        world.settings, run.topics
+    )
     assert sorted(comparisons.latest_by_view(world.settings, run.id)) == sorted(world.catalog.views)
     world.settle()
     world.check()

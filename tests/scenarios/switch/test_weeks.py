@@ -6,7 +6,7 @@ from pyspark.sql import SparkSession
 
 from batch.build import build
 from batch.claim import claim
-from batch.gate import gate, insist
+from batch.gate import gate, require_passed
 from batch.land import land
 from infra.control import run_roles, runs
 from infra.lake import files, table_paths
@@ -39,7 +39,7 @@ def test_kappa_for_weeks_then_lambda_then_kappa_again_stays_exact(world: World, 
     assert held.run == kappa
     land(spark, world.settings, world.catalog, held.cut)
     build(spark, world.settings, world.catalog, held)
-    insist(gate(spark, world.settings, world.catalog, held))
+    require_passed(gate(spark, world.settings, world.catalog, held))
     assert [one.equal for one in compare(spark, world.settings, world.catalog, held)] == [True] * 4
     for _ in range(2):
         world.here("rollback", "--json").ok()

@@ -7,20 +7,20 @@ from datetime import UTC, datetime
 
 import pytest
 
-from core.gate_checks import Answer, Ledger, Question, holds, refusals, rule_names, topic_suite, view_suite
+from core.gate_checks import BuildFacts, CheckAnswer, GateCheck, holds, refusals, rule_names, topic_suite, view_suite
 from core.measures import Count
 from core.topic import Field, Json, Lines, Rule, Topic, Version
 from core.view import Check, Fresh, Key, Keyed, Result, Rollup, Total, View
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-LEDGER = Ledger(written=4, expected=11, used=None, good={"a": 6, "b": 0}, problems=(), before=None, claimed_at=AT)
+LEDGER = BuildFacts(written=4, expected=11, used=None, good={"a": 6, "b": 0}, problems=(), before=None, claimed_at=AT)
 ROLLUP = Rollup("r", ("a", "b"), keys=(Key("k", "k"), Key("l", "l")), measures=(Count("n"),))
 KEYED = Keyed("k", ("a", "b"), keys=(Key("k", "k"),), results=(Result("n", "bigint"),), query="{a} {b}")
 TOPIC = Topic("a", Json((Version(1, ("x", "y")),)), (Field("x"), Field("y")), key="x", rules=(Rule("sane", "x <> y"),))
-TOTAL = Question("control_total", "", "count(1)")
+TOTAL = GateCheck("control_total", "", "count(1)")
 
 
-def asked(view: View, ledger: Ledger = LEDGER) -> dict[str, Question]:
+def asked(view: View, ledger: BuildFacts = LEDGER) -> dict[str, GateCheck]:
     suite = view_suite(view, ledger, ["r", "k"])
     assert len({one.check for one in suite}) == len(suite)
     return {one.check: one for one in suite}
@@ -105,18 +105,18 @@ def test_a_topic_is_asked_for_its_ledger_and_each_rule_that_its_decoder_has() ->
 
 
 def test_it_fails_closed() -> None:
-    held = Answer("control_total", success=True, found="3", wanted="3")
+    held = CheckAnswer("control_total", success=True, found="3", wanted="3")
     assert refusals([TOTAL], [held]) == ()
     assert refusals([], []) == ("there is no check",)
-    assert refusals([Question("some", "")], [Answer("some", success=True)]) == ("there is no control total",)
-    assert refusals([TOTAL, Question("some", "")], [held]) == ("some: it gave no result",)
-    crashed = Answer("some", success=False, crash="why")
+    assert refusals([GateCheck("some", "")], [CheckAnswer("some", success=True)]) == ("there is no control total",)
+    assert refusals([TOTAL, GateCheck("some", "")], [held]) == ("some: it gave no result",)
+    crashed = CheckAnswer("some", success=False, crash="why")
     for severity in ("critical", "warning"):
-        question = Question("some", "", severity=severity)
+        question = GateCheck("some", "", severity=severity)
         assert refusals([TOTAL, question], [held, crashed]) == (f"some ({severity}): it cannot be evaluated: why",)
-    failed = Answer("some", success=False, found="2", wanted="0")
-    assert refusals([TOTAL, Question("some", "rows")], [held, failed]) == ("some: rows: 2, wanted 0",)
-    assert refusals([TOTAL, Question("some", "rows", severity="warning")], [held, failed]) == ()
+    failed = CheckAnswer("some", success=False, found="2", wanted="0")
+    assert refusals([TOTAL, GateCheck("some", "rows")], [held, failed]) == ("some: rows: 2, wanted 0",)
+    assert refusals([TOTAL, GateCheck("some", "rows", severity="warning")], [held, failed]) == ()
 
 
 @pytest.mark.parametrize(

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from flows.demo.both_modes import Mode, Rebuilt, rows
+from flows.demo.both_modes import ModeFigures, RebuildTimes, rows
 from flows.measure.freshness import Freshness
-from infra.local.resource_usage import Usage
+from infra.local.resource_usage import ResourceUsage
 
 FRESH = Freshness(8_000, 0.81, 1.2, 1.5, 1.9, 30, 0.2, 0)
-LAMBDA = Mode(
+LAMBDA = ModeFigures(
     name="lambda",
     freshness=FRESH,
     query=0.236,
-    rebuilt=Rebuilt(61.4, 500_000, Usage(80.0, 100_000_000)),
-    live=Usage(9.0, 4_000_000),
+    rebuilt=RebuildTimes(61.4, 500_000, ResourceUsage(80.0, 100_000_000)),
+    live=ResourceUsage(9.0, 4_000_000),
     live_records=8_000,
     disk=123_456_789,
     processes=("kafka", "trino", "speed-r000001"),
     steps=("claim", "land"),
     tables=("batch", "speed"),
 )
-KAPPA = Mode(
+KAPPA = ModeFigures(
     name="kappa",
     freshness=FRESH,
     query=0.2,
-    rebuilt=Rebuilt(30.0, 600_000, Usage(30.0)),
-    live=Usage(),
+    rebuilt=RebuildTimes(30.0, 600_000, ResourceUsage(30.0)),
+    live=ResourceUsage(),
     live_records=0,
     disk=1_000_000,
     processes=("kafka", "trino", "speed-r000002"),

@@ -1,15 +1,15 @@
 """Every event gives one freshness sample: the end of the first answer that counts it."""
 
-from flows.measure.freshness import Answer, delays, percentile, summary
+from flows.measure.freshness import CountSeen, delays, percentile, summary
 
 
 def test_each_event_waits_for_the_first_answer_that_counts_it() -> None:
-    answers = [Answer(0.0, 0.1, 100), Answer(0.9, 1.0, 101), Answer(1.9, 2.0, 101), Answer(2.9, 3.0, 104)]
+    answers = [CountSeen(0.0, 0.1, 100), CountSeen(0.9, 1.0, 101), CountSeen(1.9, 2.0, 101), CountSeen(2.9, 3.0, 104)]
     assert delays([0.5, 0.75, 1.0, 2.5], answers) == [0.5, 2.25, 2.0, 0.5]
 
 
 def test_an_answer_that_goes_back_is_counted_and_hides_nothing() -> None:
-    answers = [Answer(0, 0, 0), Answer(0, 1, 2), Answer(1, 2, 1), Answer(2, 3, 3)]
+    answers = [CountSeen(0, 0, 0), CountSeen(0, 1, 2), CountSeen(1, 2, 1), CountSeen(2, 3, 3)]
     found = summary([0.0, 0.0, 0.0], answers)
     assert (found.samples, found.went_back, found.polls, found.worst) == (3, 1, 4, 3.0)
     assert found.p50 == 1.0

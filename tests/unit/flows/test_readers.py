@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import threading
 
-from flows.demo.readers import Account, Answer, Readers, Stretch, account
+from flows.demo.readers import ReaderAccount, ReaderAnswer, Readers, Stretch, account
 
 TRUTHS = frozenset({0, 10, 25, 40})
 ANSWERS = [
-    Answer(0.0, 0.2, "lambda", 10),
-    Answer(0.5, 0.9, "lambda", 10),
-    Answer(1.0, 1.1, "lambda", 25),
-    Answer(1.5, 3.0, "kappa", 40),
+    ReaderAnswer(0.0, 0.2, "lambda", 10),
+    ReaderAnswer(0.5, 0.9, "lambda", 10),
+    ReaderAnswer(1.0, 1.1, "lambda", 25),
+    ReaderAnswer(1.5, 3.0, "kappa", 40),
 ]
 
 
@@ -22,27 +22,27 @@ def test_an_account_tells_answers_by_mode_times_and_the_longest_pause() -> None:
 
 
 def test_without_answers_there_is_nothing_to_tell() -> None:
-    assert account([], ["no route"], TRUTHS, [Stretch()]) == Account(0, {}, ("no route",), 0.0, 0.0, 0.0)
+    assert account([], ["no route"], TRUTHS, [Stretch()]) == ReaderAccount(0, {}, ("no route",), 0.0, 0.0, 0.0)
 
 
 def test_a_count_that_no_epoch_ended_at_is_an_error() -> None:
-    found = account([*ANSWERS, Answer(3.0, 3.1, "kappa", 41)], [], TRUTHS, [])
+    found = account([*ANSWERS, ReaderAnswer(3.0, 3.1, "kappa", 41)], [], TRUTHS, [])
     assert found.errors == ("41 is the count of no single moment",)
 
 
 def test_an_answer_smaller_than_one_that_came_before_it_is_an_error_within_a_stretch() -> None:
-    answers = [*ANSWERS, Answer(3.1, 3.2, "kappa", 25)]
+    answers = [*ANSWERS, ReaderAnswer(3.1, 3.2, "kappa", 25)]
     assert account(answers, [], TRUTHS, [Stretch()]).errors == ("25 was answered after 40",)
     assert account(answers, [], TRUTHS, [Stretch(ended=3.0), Stretch(began=3.1)]).errors == ()
 
 
 def test_questions_that_were_under_way_together_may_be_answered_in_any_order() -> None:
-    answers = [Answer(0.0, 0.9, "lambda", 25), Answer(0.5, 1.0, "lambda", 10)]
+    answers = [ReaderAnswer(0.0, 0.9, "lambda", 25), ReaderAnswer(0.5, 1.0, "lambda", 10)]
     assert account(answers, [], TRUTHS, [Stretch()]).errors == ()
 
 
 def test_an_answer_of_the_mode_before_a_change_is_an_error_once_the_change_was_done() -> None:
-    answers = [*ANSWERS, Answer(3.1, 3.2, "lambda", 40)]
+    answers = [*ANSWERS, ReaderAnswer(3.1, 3.2, "lambda", 40)]
     assert account(answers, [], TRUTHS, [Stretch(began=3.0, mode="kappa")]).errors == (
         "lambda answered while kappa served",
     )

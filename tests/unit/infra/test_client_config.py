@@ -20,7 +20,7 @@ MSK: dict[str, Any] = {"bootstrap": "b-1:9096,b-2:9096", "kafka_security": "sasl
 def test_without_security_nothing_but_the_address_is_told() -> None:
     plain = Settings(bootstrap="k:9092")
     assert client_config.librdkafka(plain) == {"bootstrap.servers": "k:9092"}
-    assert client_config.spark(plain) == {"kafka.bootstrap.servers": "k:9092"}
+    assert client_config.spark_options(plain) == {"kafka.bootstrap.servers": "k:9092"}
 
 
 def test_both_kinds_of_clients_are_told_the_same(tmp_path: Path) -> None:
@@ -36,7 +36,7 @@ def test_both_kinds_of_clients_are_told_the_same(tmp_path: Path) -> None:
         "ssl.ca.pem": "PEM",
     }
     login = "org.apache.kafka.common.security.scram.ScramLoginModule"
-    assert client_config.spark(settings) == {
+    assert client_config.spark_options(settings) == {
         "kafka.bootstrap.servers": "b-1:9096,b-2:9096",
         "kafka.security.protocol": "SASL_SSL",
         "kafka.sasl.mechanism": "SCRAM-SHA-512",
@@ -73,11 +73,11 @@ def test_a_broker_that_goes_away_in_mid_request_is_to_be_asked_again(code: int) 
     answer: Future[None] = Future()
     answer.set_exception(KafkaException(KafkaError(code)))
     with pytest.raises(TryAgain, match="Kafka does not answer"):
-        kafka_admin.settled(Settings(bootstrap="b-1:9096"), answer)
+        kafka_admin.result_or_raise(Settings(bootstrap="b-1:9096"), answer)
 
 
 def test_what_kafka_refuses_is_not_tried_again() -> None:
     answer: Future[None] = Future()
     answer.set_exception(KafkaException(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)))
     with pytest.raises(Refused, match="Kafka refused"):
-        kafka_admin.settled(Settings(bootstrap="b-1:9096"), answer)
+        kafka_admin.result_or_raise(Settings(bootstrap="b-1:9096"), answer)

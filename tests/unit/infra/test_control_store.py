@@ -11,7 +11,7 @@ from deltalake import write_deltalake
 from core.cut import Cut
 from core.errors import Refused
 from core.identifiers import Name
-from core.range_rebuild import Rebuild
+from core.range_rebuild import RangeRebuild
 from infra.control import claims, locks, redrives
 from infra.control.builds import Built, add_built, read_builds
 from infra.control.claims import Claim, add_claim, claim_of, read_claims
@@ -49,7 +49,7 @@ def test_claims_come_back_and_are_found_by_build(settings: Settings) -> None:
 def test_a_claim_of_a_range_comes_back_also_from_the_table_of_an_older_lake(settings: Settings) -> None:
     older = pa.schema([field for field in claims.TABLE.schema if field.name != "rebuild"])
     delta.create(claims.TABLE.path(settings), older)
-    rebuild = Rebuild(AT.replace(microsecond=0), AT, {VIEW: Name("b000001")})
+    rebuild = RangeRebuild(AT.replace(microsecond=0), AT, {VIEW: Name("b000001")})
     second = replace(CLAIM, build=Name("b000002"), rebuild=rebuild)
     row = {"build": "b000001", "run": RUN, "epoch": 4, "cut": str(CUT), "at": AT, "who": "me"}
     row |= {"views": '{"v": "d123"}', "decoders": '{"trades": "d123"}'}

@@ -9,17 +9,17 @@ from pathlib import Path
 from subprocess import PIPE
 
 from core.identifiers import Name
-from infra.local.epoch_lock import epoch, held_back
+from infra.local.epoch_lock import block_epochs, run_epoch
 from infra.settings import Settings
 
 RUN, OTHER = Name("r000001"), Name("r000002")
 _EPOCH = """
 import sys
 from core.identifiers import Name
-from infra.local.epoch_lock import epoch
+from infra.local.epoch_lock import run_epoch
 from infra.settings import Settings
 
-with epoch(Settings(data=sys.argv[1]), Name(sys.argv[2]), 1.0):
+with run_epoch(Settings(data=sys.argv[1]), Name(sys.argv[2]), 1.0):
     print("begun", flush=True)
     sys.stdin.read()
 """
@@ -27,19 +27,19 @@ with epoch(Settings(data=sys.argv[1]), Name(sys.argv[2]), 1.0):
 
 def test_a_run_that_is_held_back_begins_no_epoch_and_other_runs_do(tmp_path: Path) -> None:
     settings = Settings(data=tmp_path)
-    with held_back(settings, RUN, 1.0) as alone:
+    with block_epochs(settings, RUN, 1.0) as alone:
         assert alone
-        with epoch(settings, RUN, 0.05) as free, epoch(settings, OTHER, 0.05) as other:
+        with run_epoch(settings, RUN, 0.05) as free, run_epoch(settings, OTHER, 0.05) as other:
             assert (free, other) == (False, True)
-    with epoch(settings, RUN, 0.05) as free:
+    with run_epoch(settings, RUN, 0.05) as free:
         assert free
 
 
 def test_a_paused_process_does_not_hold_up_its_successor(tmp_path: Path) -> None:
     settings = Settings(data=tmp_path)
-    with epoch(settings, RUN, 0.05) as paused, epoch(settings, RUN, 0.05) as successor:
+    with run_epoch(settings, RUN, 0.05) as paused, run_epoch(settings, RUN, 0.05) as successor:
         assert (paused, successor) == (True, True)
-        with held_back(settings, RUN, 0.05) as alone:
+        with block_epochs(settings, RUN, 0.05) as alone:
             assert not alone
 
 
@@ -47,10 +47,10 @@ def test_an_epoch_goes_on_as_soon_as_it_is_not_held_back_any_more(tmp_path: Path
     settings, begun = Settings(data=tmp_path), []
 
     def work() -> None:
-        with epoch(settings, RUN, 60.0) as free:
+        with run_epoch(settings, RUN, 60.0) as free:
             begun.append(free)
 
-    with held_back(settings, RUN, 1.0):
+    with block_epochs(settings, RUN, 1.0):
         working = threading.Thread(target=work)
         working.start()
     working.join()
@@ -62,8 +62,8 @@ def test_an_epoch_whose_process_was_killed_holds_nobody_up(tmp_path: Path) -> No
     with subprocess.Popen(words, stdin=PIPE, stdout=PIPE) as driver:
         assert driver.stdout
         assert driver.stdout.readline() == b"begun\n"
-        with held_back(settings, RUN, 0.05) as alone:
+        with block_epochs(settings, RUN, 0.05) as alone:
             assert not alone
         driver.kill()
-    with held_back(settings, RUN, 0.05) as alone:
+    with block_epochs(settings, RUN, 0.05) as alone:
         assert alone

@@ -8,7 +8,7 @@ import pytest
 
 from core.errors import Refused, Usage
 from core.topic import Field, Json, Lines, Topic, Version
-from infra.kafka.input_files import InputFile, Record
+from infra.kafka.input_files import InputFile, OutgoingRecord
 
 TRADES = Topic(
     "trades",
@@ -28,7 +28,9 @@ LOG = Topic(
 )
 
 
-def lines(tmp_path: Path, content: bytes, topic: Topic = LOG, name: str = "in.txt", **options: Any) -> list[Record]:
+def lines(
+    tmp_path: Path, content: bytes, topic: Topic = LOG, name: str = "in.txt", **options: Any
+) -> list[OutgoingRecord]:
     path = tmp_path / name
     path.write_bytes(content)
     return list(InputFile(path, topic, **options).records())
@@ -36,10 +38,10 @@ def lines(tmp_path: Path, content: bytes, topic: Topic = LOG, name: str = "in.tx
 
 def test_text_lines_are_sent_unchanged(tmp_path: Path) -> None:
     assert lines(tmp_path, b"one\r\n\n  three \xff\nfour") == [
-        Record(None, b"one"),
-        Record(None, b""),
-        Record(None, b"  three \xff"),
-        Record(None, b"four"),
+        OutgoingRecord(None, b"one"),
+        OutgoingRecord(None, b""),
+        OutgoingRecord(None, b"  three \xff"),
+        OutgoingRecord(None, b"four"),
     ]
 
 

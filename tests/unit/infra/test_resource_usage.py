@@ -7,7 +7,7 @@ import sys
 
 import tenacity
 
-from infra.local.resource_usage import Usage, Watch, used
+from infra.local.resource_usage import ResourceUsage, Watch, used
 
 # Burns CPU in a child of its own, says so, and ends when its input does. The system counts in hundredths, rounded down.
 _BURN = "import time\nwhile time.process_time() < 0.4: pass"
@@ -39,9 +39,9 @@ def test_cpu_of_descendants_counts_also_after_they_have_ended() -> None:
 
     seen()
     child.communicate()
-    assert used(child.pid) == Usage()
+    assert used(child.pid) == ResourceUsage()
     assert watch.last.cpu >= 0.3
 
 
 def test_what_was_used_since() -> None:
-    assert Usage(3.0, 100).since(Usage(1.0, 40)) == Usage(2.0, 60)
+    assert ResourceUsage(3.0, 100).since(ResourceUsage(1.0, 40)) == ResourceUsage(2.0, 60)

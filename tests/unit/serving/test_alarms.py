@@ -9,8 +9,8 @@ from cli.output import plain
 from core.cut import Cut
 from core.identifiers import Name
 from infra.control.runs import Counted, Epoch
-from serving.alarms import Signal, epoch_age, ledger_off, quarantine_rate
-from serving.reconcile import Line, ViewLine
+from serving.alarms import ViewAlarms, epoch_age, ledger_off, quarantine_rate
+from serving.reconcile import PartitionCounts, ViewCounts
 
 NOW = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
 TRADES, VIEW = Name("trades"), Name("trades_by_day")
@@ -22,13 +22,13 @@ def epoch(number: int, minutes: float, decoded: int, quarantined: int) -> Epoch:
 
 
 def test_a_ledger_that_reconciles_is_not_off() -> None:
-    lines = [Line(TRADES, 0, 100, 98, 2), Line(TRADES, 1, 50, 40, 0, gaps=True)]
-    assert ledger_off(lines, ViewLine(VIEW, 98, 98)) == 0
+    lines = [PartitionCounts(TRADES, 0, 100, 98, 2), PartitionCounts(TRADES, 1, 50, 40, 0, gaps=True)]
+    assert ledger_off(lines, ViewCounts(VIEW, 98, 98)) == 0
 
 
 def test_what_is_missing_or_there_twice_is_counted() -> None:
-    lines = [Line(TRADES, 0, 100, 97, 2), Line(TRADES, 1, 50, 53, 0)]
-    assert ledger_off(lines, ViewLine(VIEW, 10, 15)) == 1 + 3 + 5
+    lines = [PartitionCounts(TRADES, 0, 100, 97, 2), PartitionCounts(TRADES, 1, 50, 53, 0)]
+    assert ledger_off(lines, ViewCounts(VIEW, 10, 15)) == 1 + 3 + 5
     assert ledger_off(lines, None) is None
 
 
@@ -46,5 +46,5 @@ def test_an_epoch_ages_only_while_something_waits() -> None:
 
 
 def test_a_line_has_what_the_alarms_read() -> None:
-    line = json.dumps(plain(Signal(VIEW, 0, 0.015, 120.0)))
+    line = json.dumps(plain(ViewAlarms(VIEW, 0, 0.015, 120.0)))
     assert line == '{"view": "trades_by_day", "ledger_off": 0, "quarantine_rate": 0.015, "epoch_age_seconds": 120.0}'

@@ -20,9 +20,9 @@ _OTHER = """
 import sys
 from core.identifiers import Name
 from infra.settings import Settings
-from speed.process.priority import claim
+from speed.process.priority import claim_priority
 
-claim(Settings(data=sys.argv[1]), Name(sys.argv[2]), wanted=True)
+claim_priority(Settings(data=sys.argv[1]), Name(sys.argv[2]), wanted=True)
 print("said", flush=True)
 sys.stdin.read()
 """
@@ -35,12 +35,12 @@ def settings(tmp_path: Path) -> Settings:
 
 def rested(settings: Settings, run: Name, *, serving: bool = True) -> float:
     began = time.monotonic()
-    priority.rest(settings, run, began, threading.Event(), serving=serving)
+    priority.pause(settings, run, began, threading.Event(), serving=serving)
     return time.monotonic() - began
 
 
 def test_another_run_rests_while_a_replay_reads_first(settings: Settings) -> None:
-    priority.claim(settings, REPLAY, wanted=True)
+    priority.claim_priority(settings, REPLAY, wanted=True)
     assert rested(settings, LIVE) >= 0.1
 
 
@@ -49,15 +49,15 @@ def test_a_run_that_nobody_reads_rests(settings: Settings) -> None:
 
 
 def test_the_replay_itself_never_rests(settings: Settings) -> None:
-    priority.claim(settings, REPLAY, wanted=True)
+    priority.claim_priority(settings, REPLAY, wanted=True)
     assert rested(settings, REPLAY) < 0.1
 
 
 def test_nobody_rests_when_no_replay_reads_first_any_more(settings: Settings) -> None:
     assert rested(settings, LIVE) < 0.1
-    priority.claim(settings, REPLAY, wanted=True)
-    priority.claim(settings, REPLAY, wanted=False)
-    priority.claim(settings, REPLAY, wanted=False)
+    priority.claim_priority(settings, REPLAY, wanted=True)
+    priority.claim_priority(settings, REPLAY, wanted=False)
+    priority.claim_priority(settings, REPLAY, wanted=False)
     assert rested(settings, LIVE) < 0.1
 
 
@@ -74,7 +74,7 @@ def test_what_a_killed_process_said_counts_no_more(settings: Settings) -> None:
 
 def test_a_claim_ends_with_its_block_however_that_ends(settings: Settings) -> None:
     def fail() -> None:
-        with priority.reading_first(settings, Name("batch")):
+        with priority.with_priority(settings, Name("batch")):
             assert rested(settings, LIVE) >= 0.1
             raise ZeroDivisionError
 

@@ -12,15 +12,15 @@ from core.decoding.redrive_headers import headers
 from core.errors import Refused
 from core.identifiers import Name
 from infra.settings import Settings
-from speed.quarantine.listing import Held
+from speed.quarantine.listing import QuarantinedRecord
 from speed.quarantine.repair_file import Repaired, export, read
 
 AT = datetime(2026, 3, 14, tzinfo=UTC)
 TEXT = 'é "\n\u2028\x85\x00 </script>'.encode()
 
 
-def held(offset: int, key: bytes | None, value: bytes | None, **more: object) -> Held:
-    return Held(Name("trades"), 1, offset, AT, ("not_json",), key, value, more.get("headers", ()))  # type: ignore[arg-type]
+def held(offset: int, key: bytes | None, value: bytes | None, **more: object) -> QuarantinedRecord:
+    return QuarantinedRecord(Name("trades"), 1, offset, AT, ("not_json",), key, value, more.get("headers", ()))  # type: ignore[arg-type]
 
 
 def test_what_is_exported_is_read_again(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def test_epochs_are_big_without_a_limit_and_some_seconds_long_with_one(kind: str
 
 def test_an_epoch_rests_until_its_records_took_their_time() -> None:
     began = time.monotonic()
-    throttle.rest(50, began, 1_000, threading.Event())
+    throttle.pause(50, began, 1_000, threading.Event())
     assert time.monotonic() - began >= 0.05
 
 
@@ -48,5 +48,5 @@ def test_a_rest_ends_when_the_run_is_told_to_stop() -> None:
     stop = threading.Event()
     stop.set()
     began = time.monotonic()
-    throttle.rest(1_000_000, began, 1, stop)
+    throttle.pause(1_000_000, began, 1, stop)
     assert time.monotonic() - began < 60

@@ -6,15 +6,25 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from flows.measure import demo_queries
-from flows.measure.demo_queries import BY_DAY, BY_HOUR, BY_PATH, BY_WINDOW, Ledger, Split
-from flows.measure.expected import BYTES, LINES, QUARANTINED, REQUESTS, Check, Tally, same, same_rows, traffic_by_hour
+from flows.measure.demo_queries import BY_DAY, BY_HOUR, BY_PATH, BY_WINDOW, TickerByLayer, TopicAccount
+from flows.measure.expected import (
+    BYTES,
+    LINES,
+    QUARANTINED,
+    REQUESTS,
+    NumberCheck,
+    Tally,
+    same,
+    same_rows,
+    traffic_by_hour,
+)
 from flows.measure.freshness import Freshness
 from flows.overview import Overview
 from infra.kafka.producer import Acknowledged
 from infra.settings import Settings
 
 
-def traffic(settings: Settings, log: Path) -> list[Check]:
+def traffic(settings: Settings, log: Path) -> list[NumberCheck]:
     """The two views of the access log: its known totals, and every row of the hourly one."""
     by_hour = demo_queries.totals(settings, BY_HOUR, "requests", "bytes")
     by_path = demo_queries.totals(settings, BY_PATH, "requests", "bytes")
@@ -28,7 +38,7 @@ def traffic(settings: Settings, log: Path) -> list[Check]:
     ]
 
 
-def trades(settings: Settings, tally: Tally, *sent: Acknowledged) -> list[Check]:
+def trades(settings: Settings, tally: Tally, *sent: Acknowledged) -> list[NumberCheck]:
     """The two views of the trades, row by row."""
     by_day = demo_queries.table(settings, BY_DAY, "ticker, day", "trades, volume, price_low, price_high, price_last")
     by_window = demo_queries.table(
@@ -41,7 +51,7 @@ def trades(settings: Settings, tally: Tally, *sent: Acknowledged) -> list[Check]
     ]
 
 
-def layers(split: Sequence[Split], ledger: Sequence[Ledger], freshness: Freshness) -> list[Check]:
+def layers(split: Sequence[TickerByLayer], ledger: Sequence[TopicAccount], freshness: Freshness) -> list[NumberCheck]:
     """What batch and speed say of each other, and of the log."""
     log = {row.topic: row for row in ledger}
     took_part = any(row.batch for row in split) + any(row.speed for row in split)
@@ -56,6 +66,6 @@ def layers(split: Sequence[Split], ledger: Sequence[Ledger], freshness: Freshnes
     ]
 
 
-def health(found: Overview, when: str = "") -> Check:
+def health(found: Overview, when: str = "") -> NumberCheck:
     """What `lk status` says: nothing may be wrong."""
-    return Check(f"what `lk status` finds wrong{when}", "nothing", "; ".join(found.unhealthy) or "nothing")
+    return NumberCheck(f"what `lk status` finds wrong{when}", "nothing", "; ".join(found.unhealthy) or "nothing")

@@ -10,7 +10,7 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as fn
 
-from core.compute.rollup import pane
+from core.compute.rollup import pane_start
 from core.decoding.decode import ERROR, EVENT_TIME, decoded_columns
 from core.measures import Column
 from core.topic import Topic
@@ -43,7 +43,7 @@ def source_rows(view: Keyed, topic: Topic, events: DataFrame) -> DataFrame:
     return events.where(fn.col(ERROR).isNull()).select(*columns).where(_has_key(view))
 
 
-def answer(view: Keyed, rows: Mapping[str, DataFrame]) -> DataFrame:
+def result_rows(view: Keyed, rows: Mapping[str, DataFrame]) -> DataFrame:
     """The query's answer over the rows of every source, as stored columns; each row says which segment owns it."""
     session = next(iter(rows.values())).sparkSession
     found = session.sql(view.query, None, **rows)
@@ -51,14 +51,14 @@ def answer(view: Keyed, rows: Mapping[str, DataFrame]) -> DataFrame:
     return found.select(*columns).withColumns({SEGMENT: _owner(view), ROWS: fn.lit(1).cast("bigint")})
 
 
-def touched(view: Keyed, rows: Sequence[DataFrame]) -> DataFrame:
+def touched_units(view: Keyed, rows: Sequence[DataFrame]) -> DataFrame:
     """The units whose rows may be others because of these events; each once."""
     keys = [key.name for key in view.keys]
     found = [frame.select(*keys, fn.explode(segments(view)).alias(SEGMENT)) for frame in rows]
     return reduce(DataFrame.unionAll, found).distinct()
 
 
-def of_units(view: Keyed, units: DataFrame, found: DataFrame) -> DataFrame:
+def events_of_units(view: Keyed, units: DataFrame, found: DataFrame) -> DataFrame:
     """Of an answer, the rows of these units; a unit that has none is one row of count 0."""
     names = [column.name for column in view.unit_columns]
     joined = units.join(found, names, "left").withColumn(ROWS, fn.coalesce(ROWS, fn.lit(0).cast("bigint")))
@@ -70,11 +70,11 @@ def segments(view: Keyed) -> Expression:
     if view.reach is None:
         return fn.array(fn.lit(0).cast("bigint"))
     at, size = fn.unix_millis(EVENT_TIME), view.reach.segment
-    first, last = pane(at - view.reach.after, size), pane(at + view.reach.before, size)
+    first, last = pane_start(at - view.reach.after, size), pane_start(at + view.reach.before, size)
     return fn.sequence(first, last, fn.lit(size).cast("bigint"))
 
 
-def newest(view: Keyed, parts: DataFrame) -> DataFrame:
+def newest_rows(view: Keyed, parts: DataFrame) -> DataFrame:
     """Of each unit what its newest epoch gave; ``parts`` have ``last_epoch``, and keep their columns."""
     unit = Window.partitionBy(*(column.name for column in view.unit_columns))
     ranked = parts.withColumn("_newest", fn.max("last_epoch").over(unit))
@@ -86,7 +86,7 @@ def _owner(view: Keyed) -> Expression:
         return fn.lit(0).cast("bigint")
     anchor = fn.unix_millis(view.reach.anchor)
     wrong = fn.raise_error(fn.lit(f"a row of {view.name} has no {view.reach.anchor}, which is its anchor"))
-    return fn.coalesce(pane(anchor, view.reach.segment), wrong.cast("bigint"))
+    return fn.coalesce(pane_start(anchor, view.reach.segment), wrong.cast("bigint"))
 
 
 def _has_key(view: Keyed) -> Expression:

@@ -13,12 +13,12 @@ from core.errors import Refused
 from core.identifiers import Name
 from flows import replays, switch_plan
 from flows.demo import both_modes
-from flows.demo.both_modes import Mode, Rebuilt
-from flows.demo.readers import Account, Readers, Stretch, account, question, truths
+from flows.demo.both_modes import ModeFigures, RebuildTimes
+from flows.demo.readers import ReaderAccount, Readers, Stretch, account, question, truths
 from flows.measure import demo_queries, load, raw_consumer, run_verb
 from flows.measure.console import note, waiting
 from flows.measure.demo_queries import BY_DAY, BY_HOUR
-from flows.measure.expected import REQUESTS, Check, same
+from flows.measure.expected import REQUESTS, NumberCheck, same
 from flows.measure.instance import Instance
 from flows.measure.live_system import RATE, SEEDS, Live
 from flows.measure.load import TRADES
@@ -27,7 +27,7 @@ from infra.control.comparisons import Comparison
 from infra.control.publications import Publication
 from infra.kafka import kafka_admin
 from infra.local import resource_usage
-from infra.local.resource_usage import Usage
+from infra.local.resource_usage import ResourceUsage
 from infra.settings import Settings
 from serving.recover import last_done
 from speed.process import background
@@ -37,31 +37,31 @@ _PATIENCE = 300.0
 
 
 @dataclass(frozen=True)
-class Replayed:
+class ReplayFigures:
     """The replay: its run (also its consumer group), what it took, and its rate while it read big epochs."""
 
     run: Name
-    rebuilt: Rebuilt
+    rebuilt: RebuildTimes
     rate: float
 
 
 @dataclass(frozen=True)
-class Switched:
+class DemoSwitches:
     """To Kappa and back. ``raw`` is the raw consumer's rate; seconds are those of the proof and of each change.
 
     ``behind`` is how many records the run that a rollback goes back to still had to read.
     """
 
-    replay: Replayed
+    replay: ReplayFigures
     raw: float
     proof: tuple[Comparison, ...]
     proof_seconds: float
     promotion_seconds: float
     rollback_seconds: float
     behind: int
-    readers: Account
-    modes: tuple[Mode, Mode]
-    checks: tuple[Check, ...]
+    readers: ReaderAccount
+    modes: tuple[ModeFigures, ModeFigures]
+    checks: tuple[NumberCheck, ...]
 
 
 @dataclass(frozen=True)
@@ -74,14 +74,14 @@ class _Change:
     published: Publication
 
 
-def there_and_back(made: Instance, catalog: Catalog, batch: Rebuilt) -> Switched:
+def there_and_back(made: Instance, catalog: Catalog, batch: RebuildTimes) -> DemoSwitches:
     """Switches to Kappa, measures it, rolls back and measures Lambda; ``batch`` is how Lambda was built before.
 
     Raises Refused or TryAgain when a step fails; what is wrong with counts and answers is in ``checks``.
     """
     settings, first = made.settings, _serving(made.settings)
     readers = Readers(question(settings, catalog, BY_DAY))
-    with load.beside(readers.run):
+    with load.in_background(readers.run):
         with load.flowing(settings, catalog, next(SEEDS), RATE):
             raw = raw_consumer.rate(settings, TRADES)
             replayed = _replay(made)
@@ -96,7 +96,7 @@ def there_and_back(made: Instance, catalog: Catalog, batch: Rebuilt) -> Switched
     told = account(readers.answers, readers.failures, known, _stretches(there, back))
     found = tuple(comparisons.latest_by_view(settings, replayed.run).values())
     proven = max(one.at for one in found)
-    return Switched(
+    return DemoSwitches(
         replay=replayed,
         raw=raw,
         proof=found,
@@ -110,15 +110,15 @@ def there_and_back(made: Instance, catalog: Catalog, batch: Rebuilt) -> Switched
     )
 
 
-def _replay(made: Instance) -> Replayed:
+def _replay(made: Instance) -> ReplayFigures:
     """Starts a replay and waits until it has caught up."""
     settings, began = made.settings, time.monotonic()
     with waiting("starting a replay"):
         run = Name(run_verb.run(settings, made.config, "replay", "start")["run"])
     done = replays.wait(settings, run, patience=_PATIENCE).done
     seconds, known = time.monotonic() - began, background.alive(settings, run)
-    used = resource_usage.used(known.pid) if known else Usage()
-    found = Replayed(run, Rebuilt(seconds, done, used), _rate(settings, run))
+    used = resource_usage.used(known.pid) if known else ResourceUsage()
+    found = ReplayFigures(run, RebuildTimes(seconds, done, used), _rate(settings, run))
     note(f"run {run} has replayed {done:,} records from offset zero in {seconds:.0f} s")
     return found
 
@@ -141,7 +141,7 @@ def _to_kappa(made: Instance, catalog: Catalog, run: Name, readers: Readers) -> 
         return run_verb.ended(verb)
 
     with waiting("building every view at an epoch's end of the replay, comparing both, serving the replay"):
-        load.until(look, "the switch", _PATIENCE, every=0.5)
+        load.wait_for(look, "the switch", _PATIENCE, every=0.5)
     note(f"Kappa serves: run {run} alone, proven equal cell by cell")
     return _change(made.settings, at, verb.began)
 
@@ -170,17 +170,17 @@ def _serving(settings: Settings) -> Name:
     return run
 
 
-def _measured(subject: Live, change: _Change, rebuilt: Rebuilt) -> Mode:
+def _measured(subject: Live, change: _Change, rebuilt: RebuildTimes) -> ModeFigures:
     with waiting(f"measuring {'Kappa' if change.published.kind == 'kappa' else 'Lambda'}"):
         return both_modes.measured(subject, change.published, rebuilt)
 
 
-def _counted(settings: Settings, catalog: Catalog, run: Name, mode: str) -> tuple[Check, ...]:
+def _counted(settings: Settings, catalog: Catalog, run: Name, mode: str) -> tuple[NumberCheck, ...]:
     """What is served counts the whole log, once its run has read that."""
     load.caught_up(settings, run)
-    log = kafka_admin.ends(settings, [TRADES]).size
+    log = kafka_admin.end_offsets(settings, [TRADES]).size
     return (
-        Check(f"what every view serves after the change to {mode}", mode, switch_plan.mode(settings)),
+        NumberCheck(f"what every view serves after the change to {mode}", mode, switch_plan.mode(settings)),
         same(f"trades of the log, counted in {mode}", log, demo_queries.total(settings, catalog, BY_DAY)),
         same(f"requests of the log, counted in {mode}", REQUESTS, demo_queries.total(settings, catalog, BY_HOUR)),
     )
@@ -196,12 +196,14 @@ def _stretches(there: _Change, back: _Change) -> tuple[Stretch, ...]:
     )
 
 
-def _equal(found: Sequence[Comparison]) -> Check:
+def _equal(found: Sequence[Comparison]) -> NumberCheck:
     equal, differences = sum(one.equal for one in found), sum(one.differences for one in found)
     wanted = f"{len(found)} views, 0 differences"
-    return Check("the replay against the build at its offsets", wanted, f"{equal} views, {differences:,} differences")
+    return NumberCheck(
+        "the replay against the build at its offsets", wanted, f"{equal} views, {differences:,} differences"
+    )
 
 
-def _well_read(told: Account) -> Check:
+def _well_read(told: ReaderAccount) -> NumberCheck:
     found = f"{len(told.errors):,}; first: {told.errors[0]}" if told.errors else "0"
-    return Check("answers to readers that were wrong or failed", "0", found)
+    return NumberCheck("answers to readers that were wrong or failed", "0", found)

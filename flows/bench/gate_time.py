@@ -20,7 +20,7 @@ _MOST = 10.0
 
 
 @dataclass(frozen=True)
-class Judged:
+class BuiltInstance:
     """An instance without a speed run, with the demo's events in its log."""
 
     settings: Settings
@@ -28,14 +28,14 @@ class Judged:
     config: Path
 
 
-def fill(settings: Settings, catalog: Catalog, config: Path) -> Judged:
+def fill(settings: Settings, catalog: Catalog, config: Path) -> BuiltInstance:
     """Sends what the demo sends."""
     load.access_log(settings, catalog)
     load.load(settings, catalog, demo.SEED, demo.COUNT)
-    return Judged(settings, catalog, config)
+    return BuiltInstance(settings, catalog, config)
 
 
-def gates(judged: Judged, repeat: int) -> list[Figure]:
+def gates(judged: BuiltInstance, repeat: int) -> list[Figure]:
     """`lk gate` over builds of the demo's events, again and again, then over builds of COUNT trades."""
     small = [_gate(judged, turn) for turn in range(repeat)]
     load.load(judged.settings, judged.catalog, 100, COUNT - demo.COUNT)
@@ -55,7 +55,7 @@ def gates(judged: Judged, repeat: int) -> list[Figure]:
     return figures
 
 
-def _gate(judged: Judged, turn: int) -> Mapping[str, Any]:
+def _gate(judged: BuiltInstance, turn: int) -> Mapping[str, Any]:
     """What `lk gate` says of a build of its own."""
     if turn:
         load.load(judged.settings, judged.catalog, 200 + turn, _MORE)

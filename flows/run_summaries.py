@@ -15,7 +15,7 @@ from speed.process import lifecycle
 
 
 @dataclass(frozen=True)
-class Listed:
+class RunSummary:
     """A run: its role, its process, the records it has committed and those it lacks (None when Kafka is silent)."""
 
     run: Name
@@ -29,7 +29,7 @@ class Listed:
     note: str
 
 
-def listed(settings: Settings) -> tuple[Listed, ...]:
+def run_summaries(settings: Settings) -> tuple[RunSummary, ...]:
     """Every run, oldest first."""
     ended = read_endings(settings)
     return tuple(
@@ -46,12 +46,12 @@ def retire(settings: Settings, run: Name, *, final: bool = False, why: str = "lk
     return ending.end(settings, run, "retired", why=why, final=final)
 
 
-def _going(settings: Settings, run: runs.Run, role: str) -> Listed:
+def _going(settings: Settings, run: runs.Run, role: str) -> RunSummary:
     state, last = lifecycle.status(settings, run.id), runs.last_epoch(settings, run.id)
     records = last.end.size if last else 0
     process = state.phase if state.alive else f"{state.phase} (no process)"
-    return Listed(run.id, role, run.kind, process, state.epoch, records, state.behind, run.created_at, run.note)
+    return RunSummary(run.id, role, run.kind, process, state.epoch, records, state.behind, run.created_at, run.note)
 
 
-def _gone(run: runs.Run, end: RunEnding) -> Listed:
-    return Listed(run.id, end.how, run.kind, "ended", -1, 0, None, run.created_at, end.why)
+def _gone(run: runs.Run, end: RunEnding) -> RunSummary:
+    return RunSummary(run.id, end.how, run.kind, "ended", -1, 0, None, run.created_at, end.why)

@@ -17,11 +17,11 @@ from core.catalog import Catalog
 from core.errors import Usage
 from flows import speed
 from flows import stack as servers
-from flows.bench import bulk, gate, many_epochs, replay, rollback_time, stream_programs
-from flows.bench.bulk import Bulk
-from flows.bench.gate import Judged
-from flows.bench.many_epochs import Log
-from flows.bench.stream_programs import Shop
+from flows.bench import bulk, gate_time, many_epochs, replay, rollback_time, stream_programs
+from flows.bench.bulk import BulkInstance
+from flows.bench.gate_time import BuiltInstance
+from flows.bench.many_epochs import EpochsLog
+from flows.bench.stream_programs import ProgramsInstance
 from flows.measure import instance, live_system
 from flows.measure.console import note, waiting
 from flows.measure.figures import Figure, Report, markdown, number, report
@@ -43,10 +43,10 @@ LIVE: dict[str, Callable[[Live, int], list[Figure]]] = {
     "memory": live_system.memory,
     "rollback": rollback_time.rollback,
 }
-LOG: dict[str, Callable[[Log, int], list[Figure]]] = {"epochs": many_epochs.epochs}
-PROGRAMS: dict[str, Callable[[Shop, int], list[Figure]]] = {"programs": stream_programs.programs}
-GATE: dict[str, Callable[[Judged, int], list[Figure]]] = {"gate": gate.gates}
-BULK: dict[str, Callable[[Bulk, int], list[Figure]]] = {
+LOG: dict[str, Callable[[EpochsLog, int], list[Figure]]] = {"epochs": many_epochs.epochs}
+PROGRAMS: dict[str, Callable[[ProgramsInstance, int], list[Figure]]] = {"programs": stream_programs.programs}
+GATE: dict[str, Callable[[BuiltInstance, int], list[Figure]]] = {"gate": gate_time.gates}
+BULK: dict[str, Callable[[BulkInstance, int], list[Figure]]] = {
     "produce": bulk.producing,
     "consume": bulk.consuming,
     "layers": bulk.layers,
@@ -71,7 +71,7 @@ def bench(
         *_group(wanted, LIVE, lambda: _live(base, folder), repeat),
         *_group(wanted, LOG, lambda: _filled(base, folder, many_epochs.fill, many_epochs.TRADES), repeat),
         *_group(wanted, PROGRAMS, lambda: _shop(base, folder), repeat),
-        *_group(wanted, GATE, lambda: _filled(base, folder, gate.fill, gate.COUNT), repeat),
+        *_group(wanted, GATE, lambda: _filled(base, folder, gate_time.fill, gate_time.COUNT), repeat),
         *_group(wanted, BULK, lambda: _filled(base, folder, bulk.fill, bulk.COUNT), repeat),
     ]
     done = report(found, time.monotonic() - began)
@@ -121,7 +121,7 @@ def _filled(
 
 
 @contextmanager
-def _shop(base: Settings, folder: Path) -> Iterator[Shop]:
+def _shop(base: Settings, folder: Path) -> Iterator[ProgramsInstance]:
     views = folder.absolute() / "views"
     with _instance(base.model_copy(update={"views": (views,)}), folder, stream_programs.FILES) as made:
         yield stream_programs.opened(made.settings, definition_files.load(made.settings), made.config)

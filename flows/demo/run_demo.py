@@ -15,13 +15,13 @@ from core.errors import Refused, TryAgain
 from core.sample_data.trades import DISORDER_MS, Trades, trades
 from flows import speed
 from flows import stack as servers
-from flows.demo import compare, switch
-from flows.demo.both_modes import Rebuilt
-from flows.demo.switch import Switched
+from flows.demo import compare_numbers, switch_modes
+from flows.demo.both_modes import RebuildTimes
+from flows.demo.switch_modes import DemoSwitches
 from flows.measure import demo_queries, expected, instance, load, run_verb
-from flows.measure.console import Lanes, lanes, note, waiting
-from flows.measure.demo_queries import BY_DAY, BY_HOUR, Hour, Split
-from flows.measure.expected import Check, Tally
+from flows.measure.console import ProgressLines, note, progress_lines, waiting
+from flows.measure.demo_queries import BY_DAY, BY_HOUR, Hour, TickerByLayer
+from flows.measure.expected import NumberCheck, Tally
 from flows.measure.freshness import Freshness, Meter, measuring
 from flows.measure.instance import Instance
 from flows.measure.load import LATE, LATE_BY_MS, OUT_OF_ORDER
@@ -52,21 +52,21 @@ class Demo:
     unset: tuple[str, ...]
     trino_url: str
     seconds: float
-    batch: Rebuilt
+    batch: RebuildTimes
     access_log: Acknowledged
     history: Acknowledged
     trades: Acknowledged
     late: int
     out_of_order: int
-    ledger: tuple[demo_queries.Ledger, ...]
-    split: tuple[Split, ...]
+    ledger: tuple[demo_queries.TopicAccount, ...]
+    split: tuple[TickerByLayer, ...]
     hours: tuple[Hour, ...]
     freshness: Freshness
-    switched: Switched
-    checks: tuple[Check, ...]
+    switched: DemoSwitches
+    checks: tuple[NumberCheck, ...]
 
     @property
-    def problems(self) -> tuple[Check, ...]:
+    def problems(self) -> tuple[NumberCheck, ...]:
         """What is off."""
         return tuple(check for check in self.checks if not check.ok)
 
@@ -80,7 +80,7 @@ class _Sent:
     trades: Acknowledged
     tally: Tally
     freshness: Freshness
-    batch: Rebuilt
+    batch: RebuildTimes
 
 
 def demo(base: Settings, folder: Path = FOLDER) -> Demo:
@@ -121,13 +121,15 @@ def _send(made: Instance, catalog: Catalog, history: Acknowledged, tally: Tally)
     note(f"the access log is loaded: {access_log.count:,} lines")
     with waiting(f"waiting until {history.count:,} trades can be queried"):
         _until(settings, lambda: demo_queries.total(settings, catalog, BY_DAY) >= history.count, "the earlier trades")
-    batch = Batch(settings, made.config)
-    with measuring(lambda: demo_queries.total(settings, catalog, BY_DAY)) as meter, lanes() as shown:
+    batch = BackgroundBatch(settings, made.config)
+    with measuring(lambda: demo_queries.total(settings, catalog, BY_DAY)) as meter, progress_lines() as shown:
         sent = _flow(settings, catalog, tally, batch, meter, shown)
         return _Sent(access_log, history, sent, tally, meter.result(), batch.rebuilt())
 
 
-def _flow(settings: Settings, catalog: Catalog, tally: Tally, batch: Batch, meter: Meter, shown: Lanes) -> Acknowledged:
+def _flow(
+    settings: Settings, catalog: Catalog, tally: Tally, batch: BackgroundBatch, meter: Meter, shown: ProgressLines
+) -> Acknowledged:
     """Trades at their rate, the batch layer in the middle, then everything visible and published."""
     spec, count = Trades(SEED, _now(), RATE, LATE, LATE_BY_MS, OUT_OF_ORDER), int(RATE * SECONDS)
     shown.expect(count)
@@ -153,12 +155,12 @@ def _flow(settings: Settings, catalog: Catalog, tally: Tally, batch: Batch, mete
     return sent
 
 
-class Batch:
+class BackgroundBatch:
     """`lk batch`, as an operator or a scheduler would run it."""
 
     def __init__(self, settings: Settings, config: Path) -> None:
         self._settings, self._config = settings, config
-        self._verb: run_verb.Started | None = None
+        self._verb: run_verb.RunningVerb | None = None
         self._watch: Watch | None = None
         self._seconds = 0.0
 
@@ -181,10 +183,10 @@ class Batch:
         self._seconds = self._seconds or time.monotonic() - self._verb.began
         return True
 
-    def rebuilt(self) -> Rebuilt:
+    def rebuilt(self) -> RebuildTimes:
         """What it took, once it has ended."""
         assert self._watch is not None
-        return Rebuilt(self._seconds, read_claims(self._settings)[-1].cut.size, self._watch.last)
+        return RebuildTimes(self._seconds, read_claims(self._settings)[-1].cut.size, self._watch.last)
 
 
 def _read(made: Instance, catalog: Catalog, sent: _Sent, began: float) -> Demo:
@@ -193,13 +195,13 @@ def _read(made: Instance, catalog: Catalog, sent: _Sent, began: float) -> Demo:
     with waiting("reading everything back and comparing it"):
         split, ledger, hours = demo_queries.split(settings), demo_queries.ledger(settings), demo_queries.hours(settings)
         checks = (
-            *compare.traffic(settings, ACCESS_LOG),
-            *compare.trades(settings, sent.tally, sent.history, sent.trades),
-            *compare.layers(split, ledger, sent.freshness),
-            compare.health(status(settings, catalog)),
+            *compare_numbers.traffic(settings, ACCESS_LOG),
+            *compare_numbers.trades(settings, sent.tally, sent.history, sent.trades),
+            *compare_numbers.layers(split, ledger, sent.freshness),
+            compare_numbers.health(status(settings, catalog)),
         )
     note(f"Lambda: {sum(check.ok for check in checks)} of {len(checks)} numbers are exact")
-    switched = switch.there_and_back(made, catalog, sent.batch)
+    switched = switch_modes.there_and_back(made, catalog, sent.batch)
     return Demo(
         config=made.config,
         unset=made.unset,
@@ -216,7 +218,7 @@ def _read(made: Instance, catalog: Catalog, sent: _Sent, began: float) -> Demo:
         hours=tuple(hours),
         freshness=sent.freshness,
         switched=switched,
-        checks=(*checks, *switched.checks, compare.health(status(settings, catalog), " at the end")),
+        checks=(*checks, *switched.checks, compare_numbers.health(status(settings, catalog), " at the end")),
     )
 
 
