@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from batch.counts import BuildCounts, TopicCounts, archives, count_topic, counts_of_view
+from batch.counts import TopicCounts, archives, count_topic, counts_of_view
 from batch.range_rebuild import base_rows, prove
 from core.catalog import Catalog
 from core.compute.keyed_rows import result_rows, source_rows
@@ -21,7 +21,7 @@ from core.validation.definition_change import changed_definitions, definition_re
 from core.view import Keyed, Rollup, View
 from infra import faults
 from infra.control import locks
-from infra.control.builds import Built, How, add_built, read_builds
+from infra.control.builds import BuildCounts, Built, How, add_built, read_builds
 from infra.control.claims import Claim, claim_of
 from infra.lake import delta, files, parquet_scan, table_paths
 from infra.lake.archive import Archive, below
@@ -144,7 +144,7 @@ def _build(work: _Work, plan: _Plan, counts: Mapping[Name, TopicCounts]) -> Buil
     plan = _proved(work, plan, path)
     mine = [counts[Name(source)] for source in plan.view.sources]
     used = _used(work, plan.view) if isinstance(plan.view, Keyed) else None
-    counted = counts_of_view(name, mine, used, plan.base.checks if plan.base else None, plan.note)
+    counted = counts_of_view(name, mine, used, plan.base.counts if plan.base else None, plan.note)
     built = _row(work, plan, path, rows, counted, time.monotonic() - began)
     add_built(work.settings, work.lease, built)
     faults.reach("batch.7_after_built")
@@ -208,7 +208,7 @@ def _write(view: View, rows: DataFrame, path: str) -> int:
     return delta.rows(path)
 
 
-def _row(work: _Work, plan: _Plan, path: str, rows: int, counted: BuildCounts, seconds: float) -> Built:
+def _row(work: _Work, plan: _Plan, path: str, rows: int, counts: BuildCounts, seconds: float) -> Built:
     name = Name(plan.view.name)
     return Built(
         build=work.claim.build,
@@ -217,8 +217,8 @@ def _row(work: _Work, plan: _Plan, path: str, rows: int, counted: BuildCounts, s
         cut=work.claim.cut,
         path=table_paths.relative(work.settings, path),
         rows=rows,
-        ledger_ok=counted.ok,
-        checks=str(counted),
+        ledger_ok=counts.ok,
+        counts=counts,
         passed=None,
         at=datetime.now(UTC),
         seconds=seconds,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as fn
 
-from batch.counts import BuildCounts, archives
+from batch.counts import archives
 from core.catalog import Catalog
 from core.decoding.decode import ERROR
 from core.errors import TryAgain
@@ -109,20 +109,22 @@ def _topics(
     sources = catalog.sources(one.view for one in waiting)
     for name, archive in archives(settings, catalog, claim, sources).items():
         reader = next(one for one in waiting if name in catalog.views[one.view].sources)
-        records, _, quarantined = BuildCounts.parse(reader.checks).records(name)
+        counts = reader.counts.of_topic(name)
         frame = below(spark, archive, claim.cut).groupBy(ERROR).agg(fn.count(fn.lit(1)).alias(BROKEN))
-        suites.append(SuiteRun(_TOPIC + name, frame, topic_suite(catalog.topic(name), records, quarantined)))
+        suites.append(
+            SuiteRun(_TOPIC + name, frame, topic_suite(catalog.topic(name), counts.records, counts.quarantined))
+        )
     return suites
 
 
 def _ledger(settings: Settings, view: View, built: Built, claim: Claim) -> BuildFacts:
-    counted = BuildCounts.parse(built.checks)
+    counts = built.counts
     return BuildFacts(
         written=built.rows,
-        expected=counted.expected,
-        used=counted.counted,
-        good={source: counted.records(source)[1] for source in view.sources},
-        problems=counted.problems,
+        expected=counts.expected,
+        used=counts.used,
+        good={source: counts.of_topic(source).decoded for source in view.sources},
+        problems=counts.problems,
         before=_before(settings, view, built) if isinstance(view, Rollup) else None,
         claimed_at=claim.at,
     )
@@ -222,13 +224,13 @@ def _verdict(view: View, built: Built, results: Mapping[str, _Asked], now: datet
         reasons += [f"topic {source}: {reason}" for reason in results[_TOPIC + source].refusals]
     answers = {answer.check: answer for answer in mine.answers}
     total = answers.get(CONTROL_TOTAL)
-    counted = BuildCounts.parse(built.checks)
+    counts = built.counts
     if total and total.found:
-        counted = replace(counted, counted=int(total.found))
+        counts = replace(counts, used=int(total.found))
     return replace(
         built,
-        ledger_ok=counted.ok and bool(total and total.success),
-        checks=str(replace(counted, failures=tuple(reasons))),
+        ledger_ok=counts.ok and bool(total and total.success),
+        counts=replace(counts, failures=tuple(reasons)),
         passed=not reasons,
         at=now,
         seconds=built.seconds + mine.seconds,

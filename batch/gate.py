@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from batch import evaluate
 from batch.build import check_definitions
-from batch.counts import BuildCounts
 from core.catalog import Catalog
 from core.errors import Refused, TryAgain
 from core.identifiers import Name
@@ -56,9 +55,7 @@ def gate(spark: SparkSession, settings: Settings, catalog: Catalog, claim: Claim
 def result_of(settings: Settings, claim: Claim) -> GateResult:
     """What the gate found of a build so far. Raises Refused when a view was not built."""
     built = _built(settings, claim)
-    refused = {
-        one.view: BuildCounts.parse(one.checks).failures or ("not judged yet",) for one in built if not one.passed
-    }
+    refused = {one.view: one.counts.failures or ("not judged yet",) for one in built if not one.passed}
     checks = tuple(check_results.of_build(settings, claim.build))
     return GateResult(claim.build, not refused, refused, checks, check_results.pages(settings, claim.build), 0.0)
 

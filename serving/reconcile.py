@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -12,6 +11,7 @@ from core.catalog import Catalog
 from core.compute.merge_sql import ledger_sql
 from core.cut import Cut
 from core.identifiers import Name
+from core.record_counts import RecordCounts
 from core.view import Rollup
 from infra.control import runs
 from infra.control.builds import Built, read_builds
@@ -80,9 +80,9 @@ def partition_counts(catalog: Catalog, reaches: Mapping[Name, ServedState]) -> t
     for view, one in sorted(reaches.items(), key=lambda item: item[1].end.size):
         counted = _counted(one)
         for topic, partition, end in one.end.only(catalog.view(view).sources).ends:
-            decoded, quarantined = counted.get(f"{topic}/{partition}", (0, 0))
+            counts = counted.get(f"{topic}/{partition}", RecordCounts())
             gaps = catalog.topic(topic).compacted
-            found[(topic, partition)] = PartitionCounts(topic, partition, end, decoded, quarantined, gaps)
+            found[topic, partition] = PartitionCounts(topic, partition, end, counts.decoded, counts.quarantined, gaps)
     return tuple(found[key] for key in sorted(found))
 
 
@@ -103,7 +103,7 @@ def view_counts(settings: Settings, catalog: Catalog, reaches: Mapping[Name, Ser
 
 def _used(settings: Settings, view: Name, one: ServedState) -> int:
     """The events that a keyed view was computed from: those of the build, and those that the run keeps."""
-    batch = json.loads(one.built.checks)["counted"] if one.built else 0
+    batch = (one.built.counts.used or 0) if one.built else 0
     if one.pin.run is None:
         return int(batch)
     since = (pc.field("epoch") > one.pin.epoch) & (pc.field("epoch") <= one.newest)
@@ -111,18 +111,14 @@ def _used(settings: Settings, view: Name, one: ServedState) -> int:
 
 
 def _expected(view: Name, one: ServedState) -> int:
-    batch = json.loads(one.built.checks)["expected"] if one.built else 0
+    batch = one.built.counts.expected if one.built else 0
     return int(batch) + sum(epoch.rows.get(view, 0) for epoch in one.epochs)
 
 
-def _counted(one: ServedState) -> dict[str, tuple[int, int]]:
-    """``topic/partition`` -> decoded, quarantined: by batch up to the cut, by speed after it."""
-    total: dict[str, tuple[int, int]] = {}
-    if one.built:
-        ledger = json.loads(one.built.checks)["ledger"]
-        total = {where: (decoded, quarantined) for where, (_, decoded, quarantined) in ledger.items()}
+def _counted(one: ServedState) -> dict[str, RecordCounts]:
+    """By ``topic/partition``: by batch up to the cut, by speed after it."""
+    total = dict(one.built.counts.partitions) if one.built else {}
     for epoch in one.epochs:
-        for where, counted in epoch.counted.items():
-            a, b = total.get(where, (0, 0))
-            total[where] = (a + counted.decoded, b + counted.quarantined)
+        for where, counts in epoch.counted.items():
+            total[where] = total.get(where, RecordCounts()) + counts
     return total

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from core.cut import Cut
 from core.errors import Refused
 from core.identifiers import Name
+from core.record_counts import RecordCounts
 from infra.control import route_runs
 from infra.kafka import kafka_admin
 from infra.lake import delta, table_paths
@@ -60,15 +61,6 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Counted:
-    """What was counted in one partition of an epoch; never computed from offsets."""
-
-    records: int
-    decoded: int
-    quarantined: int
-
-
-@dataclass(frozen=True)
 class Epoch:
     """One committed micro-batch. ``counted`` has a key ``topic/partition`` for every partition that had offsets.
 
@@ -78,7 +70,7 @@ class Epoch:
     number: int
     start: Cut
     end: Cut
-    counted: Mapping[str, Counted]
+    counted: Mapping[str, RecordCounts]
     rows: Mapping[Name, int]
     versions: Mapping[Name, int]
     batch_time_ms: int
@@ -162,7 +154,7 @@ def head_app(id: Name, part: str = "_epochs") -> str:
 
 def epoch_row(epoch: Epoch) -> pa.Table:
     """The manifest row of an epoch."""
-    counted = {key: [c.records, c.decoded, c.quarantined] for key, c in sorted(epoch.counted.items())}
+    counted = {place: counts.as_list for place, counts in sorted(epoch.counted.items())}
     row: dict[str, Any] = {
         "number": epoch.number,
         "start": str(epoch.start),
@@ -181,7 +173,7 @@ def _epoch(row: Mapping[str, Any]) -> Epoch:
         number=row["number"],
         start=Cut.parse(row["start"]),
         end=Cut.parse(row["end"]),
-        counted={key: Counted(*values) for key, values in json.loads(row["counted"]).items()},
+        counted={key: RecordCounts(*values) for key, values in json.loads(row["counted"]).items()},
         rows={Name(view): n for view, n in json.loads(row["rows"]).items()},
         versions={Name(view): n for view, n in json.loads(row["versions"]).items()},
         batch_time_ms=row["batch_time_ms"],

@@ -22,10 +22,11 @@ from core.cut import Cut
 from core.decoding.decode import ERROR, RAW_COLUMNS, decoded_ddl
 from core.errors import Refused
 from core.identifiers import Name
+from core.record_counts import RecordCounts
 from core.view import Keyed, Rollup
 from infra import faults
 from infra.control import runs
-from infra.control.runs import HEAD, Counted, Epoch, Run
+from infra.control.runs import HEAD, Epoch, Run
 from infra.lake import archive, delta, table_paths
 from infra.lake.leases import Lease
 from infra.settings import Settings
@@ -41,13 +42,13 @@ def replay_prefix(spark: SparkSession, settings: Settings, catalog: Catalog, run
     if not run.head.ends or delta.txn_version(manifest, runs.head_app(run.id)) is not None:
         return
     events = {topic: _events(spark, settings, catalog, run, topic, run.head) for topic in run.topics}
-    counted: dict[str, Counted] = {}
+    counted: dict[str, RecordCounts] = {}
     rows = dict.fromkeys(run.views, 0)
     for topic, frame in events.items():
         reading = [view for view in catalog.reading(topic) if view.name in run.views]
         for row in record_counts(reading, frame).collect():
             place = f"{topic}/{row['_partition']}"
-            counted[place] = Counted(row["records"], row["decoded"], row["quarantined"])
+            counted[place] = RecordCounts(row["records"], row["decoded"], row["quarantined"])
             for view in reading:
                 rows[Name(view.name)] += row[f"rows_{view.name}"]
     _refuse_gaps(run, counted)
@@ -83,9 +84,9 @@ def _events(spark: SparkSession, settings: Settings, catalog: Catalog, run: Run,
     return archive.below(spark, held, cut, Cut())
 
 
-def _refuse_gaps(run: Run, counted: dict[str, Counted]) -> None:
+def _refuse_gaps(run: Run, counted: dict[str, RecordCounts]) -> None:
     for topic, partition, end in run.head.ends:
-        found = counted.get(f"{topic}/{partition}", Counted(0, 0, 0)).records
+        found = counted.get(f"{topic}/{partition}", RecordCounts(0, 0, 0)).records
         if found != end:
             raise Refused(
                 f"the archive holds {found} records of {end} offsets",

@@ -23,8 +23,9 @@ from core.cut import Span
 from core.decoding.decode import decode
 from core.errors import LkError, Refused
 from core.identifiers import Name
+from core.record_counts import RecordCounts
 from core.view import ROWS, Keyed, View
-from infra.control.runs import Counted, Run
+from infra.control.runs import Run
 from infra.kafka.spark_source import between
 from infra.settings import Settings
 from speed.epoch.keyed_units import plan_units
@@ -47,7 +48,7 @@ Result = TypeVar("Result")
 class EpochResults:
     """The whole of an epoch, nothing of it written yet; ``partials`` of a keyed view are its new events, packed."""
 
-    counted: dict[str, Counted]
+    counted: dict[str, RecordCounts]
     view_rows: dict[Name, int]
     quarantine: list[Rows]
     partials: dict[Name, list[Rows]]
@@ -126,7 +127,7 @@ class EpochComputer:
     def _checked(self, parts: list[tuple[TopicResults, Rows]], planned: PlannedEpoch) -> EpochResults:
         ledgers = [row for b, part in parts if b.part == LEDGER for row in _rows(part)]
         counted = {
-            f"{row['_topic']}/{row['_partition']}": Counted(row["records"], row["decoded"], row["quarantined"])
+            f"{row['_topic']}/{row['_partition']}": RecordCounts(row["records"], row["decoded"], row["quarantined"])
             for row in ledgers
         }
         for span in planned.spans:

@@ -107,7 +107,7 @@ def test_an_incremental_build_says_why_it_is_a_full_one(both: Stack) -> None:
     first = claim(settings, catalog)
     land(spark, settings, catalog, first.cut)
     assert [b.how for b in build(spark, settings, catalog, first, incremental=True)] == ["full"]
-    notes = [b.checks for b in read_builds(settings) if b.build == first.build]
+    notes = [b.counts.note for b in read_builds(settings) if b.build == first.build]
     assert all("there is no earlier build" in note for note in notes)
 
 

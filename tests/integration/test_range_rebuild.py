@@ -108,7 +108,7 @@ def test_a_range_that_is_wrong_is_computed_again_and_published(served: Served) -
         served.check()
     (made,) = served.rebuild((STATS,), first, end)
     assert (made.view, made.how, made.cut, made.passed) == (STATS, "range", base.cut, True)
-    assert "2023-11-14T22:13:21 to 2023-11-14T22:13:23 again" in made.checks
+    assert "2023-11-14T22:13:21 to 2023-11-14T22:13:23 again" in made.counts.note
     assert served.pin(STATS) == base
     assert served.rebuild((STATS,), first, end) == (made,)
     assert base.build

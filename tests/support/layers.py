@@ -21,11 +21,12 @@ from core.cut import Cut
 from core.decoding.decode import decode
 from core.identifiers import Name
 from core.measures import Column
+from core.record_counts import RecordCounts
 from core.sample_data.trades import Trade, Trades, trades
 from infra.control import locks, runs
 from infra.control.builds import Built, build_name, build_number, read_builds
 from infra.control.claims import Claim, add_claim, read_claims
-from infra.control.runs import Counted, Epoch, Run
+from infra.control.runs import Epoch, Run
 from infra.definitions import definition_files
 from infra.kafka import kafka_admin
 from infra.kafka.input_files import OutgoingRecord as Sent
@@ -144,7 +145,9 @@ def epoch(spark: SparkSession, settings: Settings, catalog: Catalog, run: Run) -
         number=number,
         start=start,
         end=end,
-        counted={f"{topic}/{r['_partition']}": Counted(r["records"], r["decoded"], r["quarantined"]) for r in counted},
+        counted={
+            f"{topic}/{r['_partition']}": RecordCounts(r["records"], r["decoded"], r["quarantined"]) for r in counted
+        },
         rows={name: sum(r[f"rows_{name}"] for r in counted) for name in catalog.views},
         versions=versions,
         batch_time_ms=0,

@@ -12,8 +12,9 @@ from core.cut import Cut
 from core.errors import Refused
 from core.identifiers import Name
 from core.range_rebuild import RangeRebuild
+from core.record_counts import RecordCounts
 from infra.control import claims, locks, redrives
-from infra.control.builds import Built, add_built, read_builds
+from infra.control.builds import BuildCounts, Built, add_built, read_builds
 from infra.control.claims import Claim, add_claim, claim_of, read_claims
 from infra.control.publications import Pin, Publication, add_publication, read_publications
 from infra.control.redrives import Redrive
@@ -25,7 +26,8 @@ AT = datetime(2026, 1, 2, 3, 4, 5, 678_901, UTC)
 CUT = Cut.of({"trades": {0: 5, 1: 7}})
 VIEW, DIGEST, RUN = Name("v"), Name("d123"), Name("r000001")
 CLAIM = Claim(Name("b000001"), RUN, 4, CUT, AT, "me", {VIEW: DIGEST}, {Name("trades"): DIGEST})
-BUILT = Built(Name("b000001"), VIEW, DIGEST, CUT, "batch/v/b000001", 3, True, "{}", False, AT, 1.5, "full")
+COUNTS = BuildCounts(3, 3, ("p",), {"trades/0": RecordCounts(5, 4, 1)}, "note", ("why",))
+BUILT = Built(Name("b000001"), VIEW, DIGEST, CUT, "batch/v/b000001", 3, True, COUNTS, False, AT, 1.5, "full")
 PIN = Pin(Name("b000001"), None, -1, CUT, DIGEST, "batch", Name("s1"))
 PUBLICATION = Publication(1, "build", "intent", AT, "me", "it's why", "{}", {VIEW: PIN}, {VIEW: 'SELECT "a"'})
 

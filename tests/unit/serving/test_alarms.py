@@ -8,7 +8,8 @@ from datetime import UTC, datetime, timedelta
 from cli.output import plain
 from core.cut import Cut
 from core.identifiers import Name
-from infra.control.runs import Counted, Epoch
+from core.record_counts import RecordCounts
+from infra.control.runs import Epoch
 from serving.alarms import ViewAlarms, epoch_age, ledger_off, quarantine_rate
 from serving.reconcile import PartitionCounts, ViewCounts
 
@@ -17,7 +18,7 @@ TRADES, VIEW = Name("trades"), Name("trades_by_day")
 
 
 def epoch(number: int, minutes: float, decoded: int, quarantined: int) -> Epoch:
-    counted = {"trades/0": Counted(decoded + quarantined, decoded, quarantined)}
+    counted = {"trades/0": RecordCounts(decoded + quarantined, decoded, quarantined)}
     return Epoch(number, Cut(), Cut(), counted, {}, {}, 0, NOW - timedelta(minutes=minutes))
 
 
