@@ -20,7 +20,7 @@ from serving.promote import serve_run
 from speed.process import lifecycle
 from speed.tables import fold
 from tests.support.crashes import crash_at
-from tests.support.layers import POISON, catalog_of, new_run, send
+from tests.support.layers import POISON, back_in_lambda, catalog_of, new_run, send
 from tests.support.layers import check as check_served
 from tests.support.layers import epoch as commit_epoch
 from tests.support.pieces import Pieces
@@ -153,6 +153,7 @@ def test_a_crash_at_every_step_of_a_switch_is_finished_by_the_same_call(stack: S
         assert switch.to_kappa(stack, catalog, run=replay.id).already
         assert pins(stack, catalog) == dict.fromkeys(catalog.views, (None, replay.id))
         check_served(stack, catalog, "xswitch", newest.end)
+    back_in_lambda(stack, catalog)
 
 
 def in_lambda(stack: Settings, spark: SparkSession, catalog: Catalog) -> Run:

@@ -19,6 +19,7 @@ from speed.process import lifecycle
 from tests.support.assertions import ends, same
 from tests.support.crossing_cuts import crossing
 from tests.support.kafka_log import Log
+from tests.support.layers import back_in_lambda
 from tests.support.oracle import program_oracle
 from tests.support.oracle.program_events import events
 from tests.support.pieces import in_order
@@ -60,3 +61,4 @@ def test_a_live_run_a_build_and_a_replay_show_what_the_oracle_says(
         done = switch.to_kappa(settings, catalog, run=replay.id)
         assert sorted((one.view, one.equal) for one in done.comparisons) == [(name, True) for name in PROGRAMS]
         check(shop, catalog)
+    back_in_lambda(settings, catalog)

@@ -30,7 +30,7 @@ from serving import switch as serving_switch
 from serving.promote import serve_run
 from speed import job
 from speed.process import lifecycle
-from tests.support.layers import POISON, catalog_of, check, epoch, log, new_run, send, shown, wanted
+from tests.support.layers import POISON, back_in_lambda, catalog_of, check, epoch, log, new_run, send, shown, wanted
 from tests.support.oracle.view_oracle import Record, Rows
 from tests.support.speed_runs import running
 
@@ -167,6 +167,7 @@ def test_some_views_are_switched_and_the_others_stay_in_lambda(stack: Settings, 
             switch.to_lambda(stack, catalog)
         check(stack, catalog, "swsome", kafka_admin.end_offsets(stack, catalog.topics))
     assert run_roles.roles(stack)[replay.id] == "serving"
+    back_in_lambda(stack, catalog.only([some]))
 
 
 def test_a_changed_rule_is_refused_and_served_by_a_new_run(stack: Settings, spark: SparkSession) -> None:
