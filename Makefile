@@ -12,7 +12,7 @@ BIN := $(VENV)/bin
 UV := $(TOOLS)/bin/uv
 EMR := .venv-emr
 RESOLVE := pip compile pyproject.toml --universal --generate-hashes --no-emit-index-url --no-annotate --no-header --quiet
-PYTEST := $(BIN)/pytest --numprocesses $(TESTERS) --dist loadfile --no-loadscope-reorder
+PYTEST := $(BIN)/pytest --numprocesses $(TESTERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 FAST := tests/unit tests/spark tests/integration
 INSTALLED := $(VENV)/.installed
 CLOUD := .venv-cloud/.installed
@@ -56,7 +56,7 @@ cloud-docs: $(INSTALLED) $(CLOUD) ## write the tables of terraform's READMEs ane
 	@$(BIN)/python terraform/costs.py
 
 test-emr: $(EMR)/.installed ## the contract of decoders and views on the Spark that EMR has, in an environment of its own
-	@$(EMR)/bin/pytest --numprocesses $(TESTERS) --dist loadfile --no-loadscope-reorder tests/spark
+	@$(EMR)/bin/pytest --numprocesses $(TESTERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0 tests/spark
 
 unit: $(INSTALLED) ## the tests that need no server
 	@$(BIN)/pytest tests/unit

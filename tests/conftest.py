@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import socket
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,8 @@ from pyspark.sql import SparkSession
 
 from infra.lake import table_paths
 from infra.local import stack as local
-from infra.settings import LOOPBACK, Settings
+from infra.local.ports import free_ports
+from infra.settings import Settings
 from infra.spark.session import session
 from tests.support.sharing import ByServers, longest_first
 
@@ -34,15 +33,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByServers:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The long ones first."""
     items[:] = [items[n] for n in longest_first([item.nodeid for item in items])]
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on, all different because they are held until all are known."""
-    with ExitStack() as held:
-        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind((LOOPBACK, 0))
-        return [int(each.getsockname()[1]) for each in sockets]
 
 
 def fresh_settings(folder: Path) -> Settings:

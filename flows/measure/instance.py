@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import socket
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from core.errors import Refused
 from infra.local import stack
-from infra.settings import LOOPBACK, PREFIX, Settings
+from infra.local.ports import free_ports
+from infra.settings import PREFIX, Settings
 from infra.settings.sources import load
 
 _OWN = ("data", "kafka_port", "kafka_controller_port", "trino_port", "airflow_port")
@@ -47,7 +46,7 @@ def fresh(base: Settings, folder: Path) -> Instance:
     folder = folder.absolute()
     folder.mkdir(parents=True)
     kept = base.model_dump(mode="json", exclude_defaults=True, exclude=set(_NOT_TAKEN_OVER))
-    values = kept | {"data": str(folder / "data")} | dict(zip(_OWN[1:], _free_ports(len(_OWN) - 1), strict=True))
+    values = kept | {"data": str(folder / "data")} | dict(zip(_OWN[1:], free_ports(len(_OWN) - 1), strict=True))
     config = folder / "lk.toml"
     config.write_text(_MARK + "".join(f"{key} = {_toml(value)}\n" for key, value in values.items()), "utf-8")
     unset = tuple(PREFIX + name.upper() for name in _NOT_TAKEN_OVER if os.environ.get(PREFIX + name.upper()))
@@ -74,15 +73,6 @@ def remove(folder: Path) -> bool:
         shutil.rmtree(data)
     shutil.rmtree(folder)  # last, so that a deletion that was cut short is taken up by the next run
     return True
-
-
-def _free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on, all different because they are held until all are known."""
-    with ExitStack() as held:
-        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind((LOOPBACK, 0))
-        return [int(each.getsockname()[1]) for each in sockets]
 
 
 def _toml(value: Any) -> str:

@@ -55,6 +55,15 @@ def client(settings: Settings) -> AdminClient:
         return _clients[key]
 
 
+def close_client(settings: Settings) -> None:
+    """Closes the admin client of this process for these brokers; the next use of ``client`` opens another.
+
+    A client whose brokers stop one after another goes on reconnecting, and librdkafka has aborted a process there.
+    """
+    with _lock:
+        _clients.pop(tuple(sorted(librdkafka(settings).items())), None)
+
+
 def _client(settings: Settings, conf: dict[str, Any]) -> AdminClient:
     """Raises Refused when the brokers do not take the user or their certificate is not trusted."""
     errors: deque[KafkaError] = deque(maxlen=20)

@@ -14,6 +14,7 @@ from pathlib import Path
 import tenacity
 
 from core.errors import Refused, Usage
+from infra.kafka import kafka_admin
 from infra.local import airflow_server, kafka_broker, processes, trino_server
 from infra.local.server import Server
 from infra.progress_bar import console
@@ -70,6 +71,7 @@ def up(settings: Settings, *asked: str, deadline: float = DEADLINE) -> tuple[Ser
 def down(settings: Settings) -> tuple[str, ...]:
     """Stop every process of the instance, servers last; gives the names of what was stopped."""
     with _exclusive(settings), console().status("Stopping"):
+        kafka_admin.close_client(settings)
         # First what starts others by itself.
         scheduling = [airflow_server.NAME] if processes.stop(settings, airflow_server.NAME) else []
         servers = [name for name, _, _ in SERVERS]

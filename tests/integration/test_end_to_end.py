@@ -14,9 +14,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from infra.faults import MARKER
+from infra.local.ports import free_ports
 from infra.project_files import ROOT
 from infra.settings.sources import load as load_settings
-from tests.conftest import free_ports
 from tests.support.command import Done, here, lk, write_config
 from tests.support.kafka_log import Log
 from tests.support.oracle import view_oracle

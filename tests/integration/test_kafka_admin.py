@@ -14,8 +14,8 @@ from core.topic import Lines, Topic
 from infra.control import runs
 from infra.control.runs import Run
 from infra.kafka import kafka_admin, topics
+from infra.local.ports import free_ports
 from infra.settings import Settings
-from tests.conftest import free_ports
 from tests.support.topics import delete
 
 

@@ -17,9 +17,10 @@ from trino.dbapi import connect
 
 from core.errors import Refused, Usage
 from infra.local import kafka_broker, processes, stack
+from infra.local.ports import free_ports
 from infra.local.server import Server
 from infra.settings import Settings
-from tests.conftest import free_ports, fresh_settings
+from tests.conftest import fresh_settings
 
 eventually = tenacity.retry(
     retry=tenacity.retry_if_exception_type(AssertionError),

@@ -8,9 +8,9 @@ import pytest
 
 from core.errors import TryAgain
 from infra.lake import delta, table_paths
+from infra.local.ports import free_ports
 from infra.settings import Settings
 from infra.trino import metastore
-from tests.conftest import free_ports
 
 SCHEMA = pa.schema([("k", pa.string()), ("n", pa.int64()), ("d", pa.decimal128(38, 2))])
 

@@ -19,8 +19,8 @@ from core.topic import Field, Json, Lines, Topic, Version
 from infra.kafka import kafka_admin
 from infra.kafka.input_files import InputFile, OutgoingRecord
 from infra.kafka.producer import Acknowledged, produce
+from infra.local.ports import free_ports
 from infra.settings import Settings
-from tests.conftest import free_ports
 from tests.support.command import spawn, write_config
 from tests.support.waiting import eventually
 

@@ -12,9 +12,10 @@ import psutil
 import pytest
 
 from infra.local import stack
+from infra.local.ports import free_ports
 from infra.settings import LOOPBACK, Settings
 from infra.settings.sources import load
-from tests.conftest import free_ports, fresh_settings
+from tests.conftest import fresh_settings
 from tests.support import secured
 from tests.support.command import Done, lk, write_config
 from tests.support.kafka_log import Log

@@ -33,6 +33,9 @@ from speed.process import lifecycle
 from tests.support.layers import POISON, back_in_lambda, catalog_of, check, epoch, log, new_run, send, shown, wanted
 from tests.support.oracle.view_oracle import Record, Rows
 from tests.support.speed_runs import running
+from tests.support.waiting import eventually
+
+AGAIN = 6  # answers that a reader gets after each change
 
 
 def modes(settings: Settings, catalog: Catalog) -> set[tuple[str, str | None, str | None]]:
@@ -82,6 +85,16 @@ def reading(settings: Settings, catalog: Catalog, view: Name) -> Iterator[list[R
         assert errors == []
 
 
+def read_again(settings: Settings, answers: list[Rows]) -> None:
+    """Waits until the reader has asked and been answered some times since this call."""
+    before = len(answers)
+
+    def answered() -> None:
+        assert len(answers) >= before + AGAIN
+
+    eventually(settings, 60, answered)
+
+
 def test_there_and_back_every_reader_sees_one_moment_of_the_log(stack: Settings, spark: SparkSession) -> None:
     catalog = catalog_of(stack, "swback", "trades_by")
     (view,) = catalog.views
@@ -96,6 +109,7 @@ def test_there_and_back_every_reader_sees_one_moment_of_the_log(stack: Settings,
         switched = switch.to_kappa(stack, catalog, run=replay.id)
         assert [(one.view, one.equal) for one in switched.comparisons] == [(view, True)]
         assert modes(stack, catalog) == {("kappa", None, replay.id)}
+        read_again(stack, answers)
         check(stack, catalog, "swback", ends[0])
         send(stack, catalog, 100, 500)
         query.processAllAvailable()
@@ -105,11 +119,14 @@ def test_there_and_back_every_reader_sees_one_moment_of_the_log(stack: Settings,
         epoch(spark, stack, catalog, live)  # what served before has gone on, so that going back loses nothing
         serving_switch.rollback(stack, catalog, why="test")
         assert modes(stack, catalog) == {before}
+        read_again(stack, answers)
         check(stack, catalog, "swback", ends[1])
         serving_switch.rollback(stack, catalog, why="test")
         assert modes(stack, catalog) == {("kappa", None, replay.id)}
+        read_again(stack, answers)
         published = switch.to_lambda(stack, catalog)
         assert modes(stack, catalog) == {("lambda", published.claim.build, replay.id)}
+        read_again(stack, answers)
         check(stack, catalog, "swback", ends[1])
     truths = [wanted(view, "swback", log(stack, Name("swback_trades"), end)) for end in ends]
     seen = [truths.index(answer) for answer in answers]  # fails for an answer that is no moment of the log

@@ -15,9 +15,10 @@ from infra.control import runs
 from infra.definitions import definition_files
 from infra.kafka import kafka_admin
 from infra.local import processes, stack
+from infra.local.ports import free_ports
 from infra.settings import LOOPBACK, Settings
 from speed.process import lifecycle
-from tests.conftest import free_ports, fresh_settings
+from tests.conftest import fresh_settings
 from tests.support.assertions import expected, same
 from tests.support.kafka_log import Log, send
 from tests.support.load import mixed

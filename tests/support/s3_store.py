@@ -16,9 +16,10 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError
 
+from infra.local.ports import free_ports
 from infra.project_files import ROOT
 from infra.settings import LOOPBACK, Settings
-from tests.conftest import free_ports, fresh_settings
+from tests.conftest import fresh_settings
 from tests.support.waiting import eventually
 
 BUCKET = "a-lake"
@@ -67,7 +68,9 @@ def opened(folder: Path) -> Iterator[Store]:
 
 
 def _client(endpoint: str) -> Any:
-    return boto3.client(
+    # A session of its own: boto3's default one keeps the credentials that an earlier test of this process gave it.
+    session = boto3.session.Session(_CREDENTIALS["AWS_ACCESS_KEY_ID"], _CREDENTIALS["AWS_SECRET_ACCESS_KEY"])
+    return session.client(
         "s3", endpoint_url=endpoint, region_name="us-east-1", config=Config(retries={"max_attempts": 1})
     )
 

@@ -15,9 +15,9 @@ import pytest
 import requests
 from moto.server import ThreadedMotoServer
 
+from infra.local.ports import free_ports
 from infra.project_files import ROOT
 from infra.settings import LOOPBACK
-from tests.conftest import free_ports
 from tests.support.command import environment
 
 REGION, BUCKET = "eu-central-1", "lk-test"

@@ -14,9 +14,9 @@ import sys
 from pathlib import Path
 
 from infra import emr
+from infra.local.ports import free_ports
 from infra.project_files import ROOT
 from infra.settings import LOOPBACK
-from tests.conftest import free_ports
 from tests.integration.emr.conftest import BUCKET, ROLE, Cloud
 from tests.support.command import environment
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import pytest
 
 from infra.local import stack
-from tests.conftest import free_ports, fresh_settings
+from infra.local.ports import free_ports
+from tests.conftest import fresh_settings
 from tests.support import world as worlds
 from tests.support.workers import CONF, Workers
 from tests.support.world import World

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from infra.local.ports import free_ports
 from infra.settings import LOOPBACK
-from tests.conftest import free_ports
 from tests.support.command import lk, write_config
 from tests.support.s3_store import BUCKET
 from tests.support.world import World

@@ -11,9 +11,9 @@ from urllib.error import URLError
 import pytest
 import tenacity
 
+from infra.local.ports import free_ports
 from infra.project_files import ROOT
 from infra.settings import LOOPBACK
-from tests.conftest import free_ports
 
 
 @pytest.fixture(scope="module")
