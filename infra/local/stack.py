@@ -6,7 +6,7 @@ import fcntl
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -71,7 +71,8 @@ def up(settings: Settings, *asked: str, deadline: float = DEADLINE) -> tuple[Ser
 def down(settings: Settings) -> tuple[str, ...]:
     """Stop every process of the instance, servers last; gives the names of what was stopped."""
     with _exclusive(settings), console().status("Stopping"):
-        kafka_admin.close_client(settings)
+        with suppress(Refused):  # without its password there is no client to close
+            kafka_admin.close_client(settings)
         # First what starts others by itself.
         scheduling = [airflow_server.NAME] if processes.stop(settings, airflow_server.NAME) else []
         servers = [name for name, _, _ in SERVERS]
