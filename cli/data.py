@@ -1,4 +1,4 @@
-"""The verbs of topics, views and records: produce, views."""
+"""The verbs of topics and their records: topics, produce."""
 
 from __future__ import annotations
 
@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from cli.options import catalog, json_option, settings
-from cli.output import INTERRUPTED, emit, out, table
+from cli.output import INTERRUPTED, emit, table
 from core.errors import Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-    from core.catalog import Catalog
-    from core.view import View
-    from infra.definitions.definition_files import DefinitionProblem
     from infra.kafka.producer import Acknowledged
+    from infra.kafka.topics import Applied
 
 T = TypeVar("T")
 
@@ -94,24 +92,19 @@ def _blocks(make: Callable[[int, int], Iterator[T]], total: int | None) -> Itera
     return chain.from_iterable(make(1000, 1000 * block) for block, _ in enumerate(repeat(None)))
 
 
-@click.group(invoke_without_command=True)
+@click.group()
+def topics() -> None:
+    """The topics of the cluster."""
+
+
+@topics.command("apply")
 @json_option
-@click.pass_context
-def views(ctx: click.Context) -> None:
-    """Lists the views; `lk views check` finds mistakes in their files."""
-    if ctx.invoked_subcommand is None:
-        emit(catalog(settings()), _print_views)
+def apply() -> None:
+    """Makes the cluster's topics what their files say: missing ones are made, others changed; none is ever shrunk."""
+    from infra.kafka import topics as cluster
 
-
-@views.command("check")
-@json_option
-def views_check() -> int:
-    """Reports every mistake in the files of topics and views, with file and line."""
-    from flows.check_definitions import check
-
-    problems = check(settings())
-    emit(problems, _print_problems)
-    return 1 if problems else 0
+    found = settings()
+    emit(cluster.apply(found, catalog(found)), _print_applied)
 
 
 def _acknowledged(done: Acknowledged) -> int:
@@ -125,22 +118,8 @@ def _print_acknowledged(done: Acknowledged) -> None:
     table(f"{done.topic}: {done.count:,} records acknowledged", ["partition", "records", "first", "last"], rows)
 
 
-def _print_views(found: Catalog) -> None:
-    rows = [(v.name, ", ".join(v.sources), _grain(v), v.comment) for v in found.views.values()]
-    table("", ["view", "from", "one row per", "what it is"], rows)
+def _print_applied(done: Sequence[Applied]) -> None:
+    table("topics", ["topic", "done", "changes"], [(one.topic, one.done, ", ".join(one.changes)) for one in done])
 
 
-def _grain(view: View) -> str:
-    from core.view import Rollup
-
-    columns = view.key_columns if isinstance(view, Rollup) else view.unit_columns[:-1]
-    return ", ".join(column.name for column in columns)
-
-
-def _print_problems(problems: list[DefinitionProblem]) -> None:
-    for problem in problems:
-        out().print(f"{problem.file}:{problem.line}: {problem.text}", markup=False, highlight=False)
-    out().print(f"{len(problems)} mistakes" if problems else "no mistakes")
-
-
-COMMANDS = [produce, views]
+COMMANDS = [topics, produce]

@@ -12,7 +12,7 @@ from cli.output import emit, out
 from core.errors import Refused
 
 if TYPE_CHECKING:
-    from flows.reset import SwitchedInPlace
+    from flows.switch_in_place import SwitchedInPlace
 
 _LOSS = "readers lose what they see until the whole log was read again"
 
@@ -24,7 +24,7 @@ _LOSS = "readers lose what they see until the whole log was read again"
 @json_option
 def reset(yes: bool, from_archive: bool, why: str) -> None:
     """Stops the run that serves and reads the log from offset zero in its place; says how long readers went without."""
-    from flows import reset as flow
+    from flows import switch_in_place as flow
 
     found = settings()
     known = catalog(found)

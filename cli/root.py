@@ -31,9 +31,27 @@ def lk(ctx: click.Context, config: Path | None) -> None:
 
 
 def _register() -> None:
-    from cli import data, layers, quality, quarantine, reset, route, serving, stack, switch, tools, topics, upkeep
+    from cli import (
+        batch,
+        compare,
+        data,
+        evidence,
+        quality,
+        quarantine,
+        replay,
+        reset,
+        route,
+        runs,
+        servers,
+        serving,
+        speed,
+        switch,
+        upkeep,
+        views,
+    )
 
-    for module in (stack, topics, data, quarantine, layers, quality, route, switch, reset, serving, upkeep, tools):
+    families = (servers, data, views, quarantine, speed, batch, quality, route, replay, compare, switch, runs, reset)
+    for module in (*families, serving, upkeep, evidence):
         for command in module.COMMANDS:
             lk.add_command(command)
 

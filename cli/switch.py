@@ -1,4 +1,4 @@
-"""The verbs of the switch: replay, compare, switch, rollback, runs, retire."""
+"""The verbs that change what is served: switch, rollback."""
 
 from __future__ import annotations
 
@@ -6,112 +6,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cli.options import archive_option, catalog, json_option, names, settings
+from cli.compare import print_comparisons
+from cli.options import archive_option, catalog, json_option, settings
 from cli.output import emit, out, table
-from cli.switch_plan import print_kappa_plan, print_lambda_plan
 from core.identifiers import Name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from flows.run_summaries import RunSummary
     from flows.switch import SwitchResult
-    from infra.control.comparisons import Comparison
+    from flows.switch_plan import KappaPlan, LambdaPlan
     from infra.control.publications import Publication as Publication
-    from infra.control.run_endings import RunEnding
-    from speed.replay_state import ReplayProgress
-
-_RUN = click.option("--run", type=Name, help="The run (default: the replay that is not finished).")
-_RATE = click.option("--rate", type=click.IntRange(min=1), help="Most records a second.")
-
-
-@click.group()
-def replay() -> None:
-    """The log from offset zero as a new run: start, status, wait, throttle, abandon (and `run`, in the foreground)."""
-
-
-@replay.command("start")
-@click.option("--run", type=Name, help="The new run's id (default: the next free one).")
-@click.option("--views", type=names, help="Only these views (a,b); the others keep what they serve.")
-@_RATE
-@archive_option
-@json_option
-def replay_start(run: Name | None, views: tuple[Name, ...] | None, rate: int | None, from_archive: bool) -> None:
-    """Starts a replay in the background, or goes on with the one that was begun."""
-    from flows import replays as flow
-
-    found = settings()
-    state = flow.start(found, catalog(found), run=run, rate=rate, from_archive=from_archive, views=views)
-    emit(state, lambda one: out().print(one.line))
-
-
-@replay.command("run")
-@click.option("--run", type=Name, help="The new run's id (default: the next free one).")
-@archive_option
-def replay_run(run: Name | None, from_archive: bool) -> None:
-    """Drives a replay in the foreground until it is told to stop; for clusters."""
-    from flows import replays as flow
-
-    found = settings()
-    flow.drive(found, catalog(found), run=run, from_archive=from_archive)
-
-
-@replay.command("status")
-@_RUN
-@json_option
-def replay_status(run: Name | None) -> None:
-    """Says how far a replay is, how fast it reads and how long it will take."""
-    from flows import replays as flow
-
-    emit(flow.status(settings(), run), _print_progress)
-
-
-@replay.command("wait")
-@_RUN
-@click.option("--seconds", type=float, help="Give up after so long (exit 75).")
-@json_option
-def replay_wait(run: Name | None, seconds: float | None) -> None:
-    """Waits until a replay has caught up with the log."""
-    from flows import replays as flow
-
-    emit(flow.wait(settings(), run, patience=seconds), _print_progress)
-
-
-@replay.command("throttle")
-@_RUN
-@click.option(
-    "--rate", type=click.IntRange(min=0), required=True, help="Most records a second; 0 takes the limit away."
-)
-@json_option
-def replay_throttle(run: Name | None, rate: int) -> None:
-    """Changes how fast a replay may read, while it runs."""
-    from flows import replays as flow
-
-    emit(flow.limit(settings(), rate or None, run), _print_progress)
-
-
-@replay.command("abandon")
-@_RUN
-@json_option
-def replay_abandon(run: Name | None) -> None:
-    """Stops a replay that never served, and frees what it held."""
-    from flows import replays as flow
-
-    emit(flow.abandon(settings(), run), _print_ending)
-
-
-@click.command()
-@_RUN
-@json_option
-def compare(run: Name | None) -> int:
-    """Builds every view at the end of an epoch of a run, and compares them cell by cell; exit 1 if one differs."""
-    from flows import replays as flow
-    from flows import switch
-
-    found = settings()
-    done = switch.prove_equal(found, catalog(found), run or flow.chosen(found, run))
-    emit(done, print_comparisons)
-    return 0 if all(one.equal for one in done) else 1
 
 
 @click.group()
@@ -122,7 +27,7 @@ def switch() -> None:
 @switch.command("kappa")
 @click.option("--plan", is_flag=True, help="Only say what would happen.")
 @click.option("--run", type=Name, help="The run to serve (default: the replay that was begun, else a new one).")
-@_RATE
+@click.option("--rate", type=click.IntRange(min=1), help="Most records a second.")
 @archive_option
 @click.option("--why", default="lk switch kappa", help="Recorded with the publication.")
 @json_option
@@ -134,7 +39,7 @@ def switch_kappa(plan: bool, run: Name | None, rate: int | None, from_archive: b
     found = settings()
     known = catalog(found)
     if plan:
-        emit(switch_plan.to_kappa(found, known, run, from_archive=from_archive), print_kappa_plan)
+        emit(switch_plan.to_kappa(found, known, run, from_archive=from_archive), _print_kappa_plan)
         return
     emit(flow.to_kappa(found, known, run=run, rate=rate, from_archive=from_archive, why=why), _print_switched)
 
@@ -145,14 +50,14 @@ def switch_kappa(plan: bool, run: Name | None, rate: int | None, from_archive: b
 @json_option
 def switch_lambda(plan: bool, why: str) -> None:
     """Builds at a cut of the run that serves, and serves the build with what follows."""
-    from cli.layers import print_batch
+    from cli.batch import print_batch
     from flows import switch as flow
     from flows import switch_plan
 
     found = settings()
     known = catalog(found)
     if plan:
-        emit(switch_plan.to_lambda(found, known), print_lambda_plan)
+        emit(switch_plan.to_lambda(found, known), _print_lambda_plan)
         return
     emit(flow.to_lambda(found, known, why=why), print_batch)
 
@@ -169,52 +74,6 @@ def rollback(leaving: int | None, why: str) -> None:
     emit(flow.rollback(found, catalog(found), why=why, leaving=leaving), _print_publication)
 
 
-@click.command()
-@json_option
-def runs() -> None:
-    """Lists every run: what it is for, how far it is."""
-    from flows.run_summaries import run_summaries
-
-    emit(run_summaries(settings()), _print_runs)
-
-
-@click.command()
-@click.argument("run", type=Name)
-@click.option("--final", is_flag=True, help="Also give up going back to it with `lk rollback`.")
-@click.option("--why", default="lk retire", help="Recorded with the run.")
-@json_option
-def retire(run: Name, final: bool, why: str) -> None:
-    """Stops RUN and frees its tables and its checkpoint; its id stays used."""
-    from flows.run_summaries import retire as end
-
-    emit(end(settings(), run, final=final, why=why), _print_ending)
-
-
-def _print_progress(seen: ReplayProgress) -> None:
-    parts = [seen.state.line, f"{seen.done:,} of {seen.total:,} records"]
-    parts += [f"{seen.rate:,.0f} records/s"] if seen.rate else []
-    parts += [f"limited to {seen.limit:,}/s"] if seen.limit else []
-    parts += [f"{seen.left:,.0f} s left"] if seen.left and not seen.caught_up else []
-    parts += [f"head from the archive up to {seen.head}"] if seen.head.ends else []
-    out().print(" · ".join([*parts, "caught up" if seen.caught_up else "behind"]))
-
-
-def print_comparisons(found: Sequence[Comparison]) -> None:
-    """What a comparison found, view by view."""
-    rows = [
-        (c.view, c.keys, c.only_build, c.only_run, c.repeated, c.cells, c.trino, f"{c.seconds:.1f} s", c.equal)
-        for c in found
-    ]
-    columns = ["view", "keys", "only in build", "only in run", "twice", "cells that differ", "Trino agrees", "time"]
-    first = found[0]
-    table(f"run {first.run} against build {first.build}, at epoch {first.epoch}", [*columns, "equal"], rows)
-    if first.head.ends:
-        out().print(f"the head up to {first.head} was read from the archive, not from the log")
-    for one in found:
-        if not one.equal:
-            out().print(f"{one.view}: first differences: {one.first}", markup=False, highlight=False)
-
-
 def _print_switched(done: SwitchResult) -> None:
     if done.comparisons:
         print_comparisons(done.comparisons)
@@ -227,14 +86,52 @@ def _print_publication(done: Publication) -> None:
     out().print(f"{done.kind} · publication {done.seq} · {pins}")
 
 
-def _print_runs(found: Sequence[RunSummary]) -> None:
-    rows = [(r.run, r.role, r.kind, r.process, r.epoch, r.records, r.behind, r.created_at, r.note) for r in found]
-    columns = ["run", "role", "kind", "process", "epoch", "records", "behind", "created", "note"]
-    table("", columns, rows)
+def _print_kappa_plan(found: KappaPlan) -> None:
+    """For `lk switch kappa --plan`."""
+    _print_logs(found)
+    lines = [
+        f"{found.records:,} records to replay"
+        + (f", by run {found.run}, which was begun" if found.run else ", by a new run"),
+        f"measured: {found.measured[1]:,.0f} records/s (run {found.measured[0]})"
+        if found.measured
+        else "no replay was measured here yet",
+        *_expected(found, "as the run that serves"),
+        f"compared in full: {', '.join(found.compared)}",
+    ]
+    _print_lines(found, lines)
 
 
-def _print_ending(done: RunEnding) -> None:
-    out().print(f"run {done.run} was {done.how} · {done.why}")
+def _print_lambda_plan(found: LambdaPlan) -> None:
+    """For `lk switch lambda --plan`."""
+    _print_logs(found)
+    lines = [
+        f"{found.to_land:,} records to land, {found.records:,} to build from",
+        f"measured: build {found.measured}" if found.measured else "no full build is there to measure by",
+        *_expected(found, "as that build, for so many records"),
+        f"built in full: {', '.join(found.built)}",
+        f"run {found.run} goes on and serves what follows the build's cut" if found.run else "the build serves alone",
+    ]
+    _print_lines(found, lines)
 
 
-COMMANDS = [replay, compare, switch, rollback, runs, retire]
+def _print_logs(found: KappaPlan | LambdaPlan) -> None:
+    rows = [(log.topic, log.partition, log.begin, log.end, log.archived, log.complete) for log in found.logs]
+    table(f"{found.mode} serves", ["topic", "partition", "first offset", "end", "archived", "complete from 0"], rows)
+
+
+def _expected(found: KappaPlan | LambdaPlan, like: str) -> list[str]:
+    return [
+        f"expected: {found.seconds:,.0f} s" if found.seconds is not None else "expected time: unknown",
+        f"expected disk: {found.bytes / 2**20:,.0f} MiB, {like}"
+        if found.bytes is not None
+        else "expected disk: unknown",
+    ]
+
+
+def _print_lines(found: KappaPlan | LambdaPlan, lines: Sequence[str]) -> None:
+    rest = [f"not switched: {view}: {why}" for view, why in found.unswitched.items()]
+    text = "\n".join([*lines, *rest, f"readers see {found.readers}"])
+    out().print(text, markup=False, highlight=False)
+
+
+COMMANDS = [switch, rollback]

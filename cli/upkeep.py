@@ -1,14 +1,14 @@
-"""The verbs of every day's upkeep: drift, tidy."""
+"""The verbs of upkeep: tidy, rebuild."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from cli.batch import print_batch
 from cli.options import catalog, json_option, settings
 from cli.output import emit, out
-from cli.switch import print_comparisons
 
 if TYPE_CHECKING:
     from serving.cleanup import CleanupResult
@@ -16,14 +16,17 @@ if TYPE_CHECKING:
 
 @click.command()
 @json_option
-def drift() -> int:
-    """Compares what is served, build and partials, with a full build, cell by cell; exit 1 if one differs."""
-    from flows.verify import verify_served as compare
+def rebuild() -> None:
+    """Brings lake, checkpoints and served views back from Kafka alone."""
+    from flows.restore import restore as bring_back
 
     found = settings()
-    done = compare(found, catalog(found))
-    emit(done, print_comparisons)
-    return 0 if all(one.equal for one in done) else 1
+
+    def human(done: Any) -> None:
+        print_batch(done.batch)
+        out().print(done.line)
+
+    emit(bring_back(found, catalog(found)), human)
 
 
 @click.command()
@@ -42,4 +45,4 @@ def _print_tidied(done: CleanupResult) -> None:
     out().print(f"{len(done.removed)} folders removed · {done.bytes / 2**20:,.1f} MiB freed")
 
 
-COMMANDS = [drift, tidy]
+COMMANDS = [tidy, rebuild]

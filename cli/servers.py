@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import click
 
 from cli.options import catalog, json_option, settings
-from cli.output import emit, out, plain
-from cli.status import print_states, print_status
+from cli.output import emit, out, plain, table
 from core.errors import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from flows.overview import Overview
+    from infra.local.stack import ServerState
 
 
 @click.command()
@@ -40,7 +46,7 @@ def up(more: tuple[str, ...], brokers: str | None) -> None:
         raise Usage("the brokers of this instance are elsewhere", where=f"bootstrap = {found.bootstrap}")
     if brokers:
         found = found.model_copy(update={"kafka_brokers": int(brokers)})
-    emit(start(found, catalog(found), *more), print_states)
+    emit(start(found, catalog(found), *more), _print_states)
 
 
 @click.command()
@@ -68,7 +74,7 @@ def status(lines: bool, every: int | None) -> int:
     if every:
         raise Usage("--every needs --lines", fix="see `lk status --help`")
     seen = look(found, catalog(found))
-    emit(seen, print_status)
+    emit(seen, _print_status)
     return 1 if seen.unhealthy else 0
 
 
@@ -82,6 +88,45 @@ def logs(server: str, lines: int, follow: bool) -> None:
 
     for line in stack.logs(settings(), server, lines, follow):
         click.echo(line)
+
+
+def _print_states(states: Sequence[ServerState]) -> None:
+    """Processes of the instance."""
+    rows = [
+        (one.name, one.status, one.pid, one.address, f"{one.memory / 2**20:,.0f} MiB" if one.memory else "", one.log)
+        for one in states
+    ]
+    table("processes", ["process", "state", "pid", "address", "memory", "log"], rows)
+
+
+def _print_status(seen: Overview) -> None:
+    """Processes, views, the ledger, and the verdict."""
+    _print_states(seen.processes)
+    if seen.views:
+        table(
+            "views",
+            ["view", "mode", "build", "cut (offsets)", "run", "epoch", "lag (records)", "age (s)", "publication"],
+            [(v.view, v.mode, v.build, v.cut.size, v.run, v.epoch, v.lag, v.age, v.publication) for v in seen.views],
+        )
+        _print_ledger(seen)
+    for reason in seen.unhealthy:
+        out().print(f"unhealthy: {reason}", style="bold red", markup=False, highlight=False)
+    if not seen.unhealthy:
+        out().print("healthy", style="bold green")
+
+
+def _print_ledger(seen: Overview) -> None:
+    table(
+        "ledger of the log: every offset is decoded or quarantined, once",
+        ["topic", "partition", "offsets", "decoded", "quarantined", "reconciles"],
+        [(x.topic, x.partition, x.offsets, x.decoded, x.quarantined, x.ok) for x in seen.partitions],
+    )
+    if seen.rows:
+        table(
+            "ledger of the views: every counted row is served",
+            ["view", "counted", "served", "reconciles"],
+            [(x.view, x.counted, x.served, x.ok) for x in seen.rows],
+        )
 
 
 COMMANDS = [setup, up, down, status, logs]

@@ -1,8 +1,8 @@
-"""The layers' verbs: speed, and the batch cycle whole or step by step."""
+"""The verbs of the batch layer: its cycle whole, or step by step."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -23,55 +23,6 @@ if TYPE_CHECKING:
 
 
 _GATE = {None: "not judged", True: "passed", False: "failed"}
-
-
-@click.group()
-def speed() -> None:
-    """The speed layer: start, stop, status (and `run`, which stays in the foreground)."""
-
-
-@speed.command("start")
-@click.option(
-    "--new",
-    is_flag=True,
-    help="A new run, from the published cut, or from 0 if there is none; from a build of changed views.",
-)
-@json_option
-def speed_start(new: bool) -> None:
-    """Resumes the last run, or starts the first one."""
-    from flows import speed as flow
-
-    found = settings()
-    emit(flow.start(found, catalog(found), new=new), lambda state: out().print(state.line))
-
-
-@speed.command("stop")
-@json_option
-def speed_stop() -> None:
-    """Stops the run between two epochs."""
-    from flows import speed as flow
-
-    emit(flow.stop(settings()), lambda state: out().print(state.line))
-
-
-@speed.command("status")
-@json_option
-def speed_status() -> None:
-    """Says what the last run does, and how far it is behind the log."""
-    from speed.process import lifecycle
-
-    emit(lifecycle.status(settings()), lambda state: out().print(state.line))
-
-
-@speed.command("run")
-@click.argument("run")
-def speed_run(run: str) -> None:
-    """Drives RUN in the foreground until it is told to stop; for clusters and for `speed start`."""
-    from core.identifiers import Name
-    from speed import job
-
-    found = settings()
-    job.run_forever(found, catalog(found), Name(run))
 
 
 @click.command()
@@ -141,21 +92,6 @@ def publish(build: str | None, why: str) -> None:
     emit(flow.publish_claim(found, catalog(found), build, why=why), _print_publication)
 
 
-@click.command()
-@json_option
-def rebuild() -> None:
-    """Brings lake, checkpoints and served views back from Kafka alone."""
-    from flows.restore import restore as bring_back
-
-    found = settings()
-
-    def human(done: Any) -> None:
-        print_batch(done.batch)
-        out().print(done.line)
-
-    emit(bring_back(found, catalog(found)), human)
-
-
 def _print_claim(claimed: Claim) -> None:
     pair = f"run {claimed.run}, epoch {claimed.epoch}" if claimed.run else "no run"
     out().print(f"claimed  {claimed.build} · cut at {claimed.cut.size:,} offsets · paired with {pair}")
@@ -187,4 +123,4 @@ def print_batch(done: BatchRun) -> None:
         out().print(done.note, markup=False, highlight=False)
 
 
-COMMANDS = [speed, batch, claim, land, build, gate, publish, rebuild]
+COMMANDS = [batch, claim, land, build, gate, publish]
