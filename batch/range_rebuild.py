@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions as fn
 
 from core.catalog import Catalog
-from core.compute.compare_rows import differences, different, first_differences
+from core.compute.compare_rows import differences, different
 from core.compute.range_rows import in_range, starts_around
 from core.errors import Refused
 from core.identifiers import Name
@@ -30,6 +30,7 @@ from infra.control.publications import Pin
 from infra.lake import parquet_scan, table_paths
 from infra.lake.process_identity import person
 from infra.settings import Settings
+from infra.spark.count_differences import first_differences
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -12,7 +12,7 @@ from pyspark.sql import functions as fn
 
 from core.catalog import Catalog
 from core.compute.combine import comparable, merge_partials
-from core.compute.compare_rows import differences, first_differences, totals
+from core.compute.compare_rows import differences
 from core.compute.merge_sql import merge_sql
 from core.cut import Cut
 from core.errors import Refused
@@ -27,6 +27,7 @@ from infra.control.runs import HEAD, Run
 from infra.lake import parquet_scan, table_paths
 from infra.progress_bar import bar
 from infra.settings import Settings
+from infra.spark.count_differences import count_differences, first_differences
 from infra.trino import metastore
 from serving import replace_views, view_sql
 
@@ -94,7 +95,7 @@ def _compare(
     whole = merge_partials(view, _pinned(spark, settings, view, claim, pin))
     found = differences(view, comparable(view, build, gaps=gaps), comparable(view, whole, gaps=gaps)).persist()
     try:
-        counts = totals(found)
+        counts = count_differences(found)
         shown = (
             first_differences(view, found)
             if any(counts[n] for n in ("only_build", "only_run", "repeated", "cells"))
