@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-
-import tenacity
 
 from core.catalog import Catalog
 from core.errors import Refused, TryAgain
@@ -15,6 +12,7 @@ from infra.control import run_roles, runs
 from infra.control.run_endings import RunEnding
 from infra.control.runs import Run
 from infra.progress_bar import bar
+from infra.retry import wait_until
 from infra.settings import Settings
 from serving import retire
 from speed import job, replay_state
@@ -125,7 +123,7 @@ def chosen(settings: Settings, run: Name | None) -> Name:
 def _until_caught_up(
     settings: Settings, run: Run, done: Callable[[float], None], patience: float | None
 ) -> ReplayProgress:
-    def look() -> ReplayProgress:
+    def look() -> ReplayProgress | None:
         seen = replay_state.progress(settings, run)
         done(seen.done)
         if not seen.state.alive and not seen.caught_up:
@@ -134,19 +132,15 @@ def _until_caught_up(
                 where=str(seen.state.log),
                 fix=f"read the log; `lk replay start`, or the verb that waited, goes on after epoch {seen.state.epoch}",
             )
-        return seen
+        return seen if seen.caught_up else None
 
-    retrying = tenacity.Retrying(
-        retry=tenacity.retry_if_result(lambda seen: not seen.caught_up),
-        wait=tenacity.wait_fixed(1.0),
-        stop=tenacity.stop_never if patience is None else tenacity.stop_after_delay(patience),
-        retry_error_callback=lambda _: _late(run, patience),
-    )
-    return replace(retrying(look))
+    progress = wait_until(look, patience, every=1.0, error=lambda: _late(run, patience))
+    assert progress is not None
+    return progress
 
 
-def _late(run: Run, patience: float | None) -> ReplayProgress:
-    raise TryAgain(
+def _late(run: Run, patience: float | None) -> TryAgain:
+    return TryAgain(
         f"replay {run.id} has not caught up within {patience:.0f} s",
         where=f"run {run.id}",
         fix=f"`lk replay status --run {run.id}`, then wait again",

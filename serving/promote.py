@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping
 
-import tenacity
-
 from core.catalog import Catalog
 from core.cut import Cut
 from core.errors import Refused, TryAgain
@@ -18,6 +16,7 @@ from infra.control.publications import Pin, Publication
 from infra.control.runs import Run
 from infra.lake import delta, table_paths
 from infra.local.epoch_lock import block_epochs
+from infra.retry import retry_on
 from infra.settings import Settings
 from serving import replace_views, view_sql
 from serving.publish import ServedNow, check_crossing, served_ends, served_now
@@ -106,6 +105,10 @@ def reached(
         yield
 
 
+class _NotReached(TryAgain):
+    """The run is still behind what is served."""
+
+
 def _wait(
     settings: Settings, catalog: Catalog, run: Run, moved: Mapping[Name, Pin], now: ServedNow, patience: float
 ) -> None:
@@ -124,19 +127,15 @@ def _wait(
                 return f"{view}: topic {span.topic}, partition {span.partition}: {span.start} of {span.end}"
         return None
 
-    retrying = tenacity.Retrying(
-        retry=tenacity.retry_if_result(lambda behind: behind is not None),
-        wait=tenacity.wait_fixed(0.2),
-        stop=tenacity.stop_after_delay(patience),
-        retry_error_callback=lambda state: state.outcome.result() if state.outcome else None,
-    )
-    behind = retrying(lacking)
-    if behind:
-        raise TryAgain(
-            f"run {run.id} has not reached what is served within {patience:.0f} s",
-            where=behind,
-            fix="look at `lk speed status`, then run the command again; what is served stays as it is",
-        )
+    def require_reached() -> None:
+        if behind := lacking():
+            raise _NotReached(
+                f"run {run.id} has not reached what is served within {patience:.0f} s",
+                where=behind,
+                fix="look at `lk speed status`, then run the command again; what is served stays as it is",
+            )
+
+    retry_on(_NotReached, require_reached, patience, every=0.2)
 
 
 def _runs(now: ServedNow) -> set[str]:

@@ -8,8 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-import tenacity
-
 from core.catalog import Catalog
 from core.errors import Refused, TryAgain
 from core.sample_data.trades import DISORDER_MS, Trades, trades
@@ -32,6 +30,7 @@ from infra.kafka.input_files import InputFile
 from infra.kafka.producer import Acknowledged, produce
 from infra.local.resource_usage import Watch
 from infra.project_files import ACCESS_LOG
+from infra.retry import wait_until
 from infra.settings import Settings
 from speed.process.lifecycle import status as speed_status
 
@@ -235,14 +234,5 @@ def _until(settings: Settings, done: Callable[[], bool], what: str) -> None:
             raise Refused(f"the speed layer {state.phase}: {state.reason}", where=str(state.log), fix="read the log")
         return done()
 
-    retrying = tenacity.Retrying(
-        retry=tenacity.retry_if_result(lambda yes: not yes),
-        wait=tenacity.wait_fixed(0.5),
-        stop=tenacity.stop_after_delay(_PATIENCE),
-        retry_error_callback=lambda _: _late(what),
-    )
-    retrying(look)
-
-
-def _late(what: str) -> bool:
-    raise TryAgain(f"{what} did not arrive within {_PATIENCE:.0f} s", fix="look at `lk -c .demo/lk.toml status`")
+    late = TryAgain(f"{what} did not arrive within {_PATIENCE:.0f} s", fix="look at `lk -c .demo/lk.toml status`")
+    wait_until(look, _PATIENCE, every=0.5, error=lambda: late)

@@ -18,9 +18,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-import tenacity
-
 from core.errors import TryAgain
+from infra.retry import wait_until
 
 _GAP = 0.1
 
@@ -73,20 +72,14 @@ class Meter:
 
     def result(self, deadline: float = 60.0) -> Freshness:
         """Waits until every event sent is visible. Raises TryAgain when that takes longer than ``deadline`` seconds."""
-        retrying = tenacity.Retrying(
-            retry=tenacity.retry_if_result(lambda seen: not seen),
-            wait=tenacity.wait_fixed(_GAP),
-            stop=tenacity.stop_after_delay(deadline),
-            retry_error_callback=lambda _: self._late(deadline),
-        )
-        retrying(self._settled)
+        wait_until(self._settled, deadline, every=_GAP, error=lambda: self._late(deadline))
         return summary(self.due, self.answers)
 
     def _settled(self) -> bool:
         return self.visible >= len(self.due)
 
-    def _late(self, deadline: float) -> None:
-        raise TryAgain(
+    def _late(self, deadline: float) -> TryAgain:
+        return TryAgain(
             f"{len(self.due) - self.visible:,} of {len(self.due):,} events are not visible after {deadline:.0f} s",
             fix="look at `lk status`",
         )

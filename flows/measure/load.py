@@ -9,8 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-import tenacity
-
 from core.catalog import Catalog
 from core.cut import Cut
 from core.errors import TryAgain
@@ -23,6 +21,7 @@ from infra.kafka.input_files import InputFile, OutgoingRecord
 from infra.kafka.producer import OnSend, produce
 from infra.local import processes
 from infra.project_files import ACCESS_LOG
+from infra.retry import wait_until
 from infra.settings import Settings
 
 TRADES = Name("trades")
@@ -106,15 +105,8 @@ def lag(settings: Settings, run: Name) -> int:
 def wait_for(done: Callable[[], bool], what: str, seconds: float = 300.0, *, every: float = 0.25) -> float:
     """Polls until it is so; gives the seconds it took. Raises TryAgain after the deadline."""
     began = time.monotonic()
-    retrying = tenacity.Retrying(
-        retry=tenacity.retry_if_result(lambda yes: not yes),
-        wait=tenacity.wait_fixed(every),
-        stop=tenacity.stop_after_delay(seconds),
-    )
-    try:
-        retrying(done)
-    except tenacity.RetryError:
-        raise TryAgain(f"{what} took longer than {seconds:.0f} s", fix="look at `lk status`") from None
+    late = TryAgain(f"{what} took longer than {seconds:.0f} s", fix="look at `lk status`")
+    wait_until(done, seconds, every=every, error=lambda: late)
     return time.monotonic() - began
 
 

@@ -13,7 +13,6 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any, TypeVar
 
-import tenacity
 from confluent_kafka import (
     ConsumerGroupTopicPartitions,
     KafkaError,
@@ -30,6 +29,7 @@ from core.cut import Cut
 from core.errors import Refused, TryAgain
 from core.identifiers import Name
 from infra.kafka.client_config import librdkafka
+from infra.retry import retry_on
 from infra.settings import Settings
 
 DEADLINE = 10.0
@@ -198,17 +198,13 @@ def forget_group(settings: Settings, group: str) -> None:
             result_or_raise(settings, future)
 
 
-# A leader that was just elected is not known everywhere at once.
-_patient = tenacity.retry(
-    retry=tenacity.retry_if_exception_type(TryAgain),
-    stop=tenacity.stop_after_delay(DEADLINE),
-    wait=tenacity.wait_fixed(0.1),
-    reraise=True,
-)
-
-
-@_patient
 def _offsets(settings: Settings, names: Iterable[str], spec: OffsetSpec) -> dict[str, dict[int, int]]:
+    # Not every broker knows a newly elected leader at once.
+    topics = tuple(names)
+    return retry_on(TryAgain, lambda: _list_offsets(settings, topics, spec), DEADLINE, every=0.1)
+
+
+def _list_offsets(settings: Settings, names: Iterable[str], spec: OffsetSpec) -> dict[str, dict[int, int]]:
     parts = [TopicPartition(str(t), p) for t, count in partitions(settings, names).items() for p in range(count)]
     if not parts:
         return {}

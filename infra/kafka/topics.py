@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-import tenacity
 from confluent_kafka import KafkaError
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AlterConfigOpType,
@@ -21,6 +20,7 @@ from core.errors import Refused, TryAgain
 from core.identifiers import Name
 from infra.kafka import kafka_admin
 from infra.kafka.topic_config import KEEP, TopicDiff, durability, topic_diffs
+from infra.retry import wait_until
 from infra.settings import Settings
 
 
@@ -146,20 +146,13 @@ def _applied(plan: TopicDiff) -> Applied:
     return Applied(name, "changed" if changes else "unchanged", changes)
 
 
-def _known(settings: Settings, wanted: Mapping[str, int]) -> dict[str, int]:
+def _known(settings: Settings, expected: Mapping[str, int]) -> dict[str, int]:
     """All topics, once every broker lists these with so many partitions, which takes a moment."""
 
-    def lacks(found: list[dict[str, int]]) -> bool:
-        return not found or any(each.get(name, 0) < wanted[name] for each in found for name in wanted)
+    def listed() -> dict[str, int]:
+        brokers = kafka_admin.topics_by_broker(settings)
+        everywhere = all(topics.get(name, 0) >= count for topics in brokers for name, count in expected.items())
+        return brokers[0] if brokers and everywhere else {}
 
-    retrying = tenacity.Retrying(
-        retry=tenacity.retry_if_result(lacks),
-        stop=tenacity.stop_after_delay(kafka_admin.DEADLINE),
-        wait=tenacity.wait_fixed(0.05),
-        retry_error_callback=lambda _: _unlisted(settings, list(wanted)),
-    )
-    return retrying(kafka_admin.topics_by_broker, settings)[0]
-
-
-def _unlisted(settings: Settings, names: list[str]) -> list[dict[str, int]]:
-    raise kafka_admin.unavailable(settings, f"new topics are not listed: {', '.join(names)}")
+    late = kafka_admin.unavailable(settings, f"new topics are not listed: {', '.join(expected)}")
+    return wait_until(listed, kafka_admin.DEADLINE, every=0.05, error=lambda: late)

@@ -9,9 +9,8 @@ import fcntl
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-import tenacity
-
 from core.identifiers import Name
+from infra.retry import retry_on
 from infra.settings import Settings
 
 
@@ -33,18 +32,9 @@ def _locked(settings: Settings, run: Name, how: int, patience: float) -> Iterato
     path = settings.run_dir / "held-back" / run
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as file:
-        retrying = tenacity.Retrying(
-            retry=tenacity.retry_if_result(lambda given: not given),
-            wait=tenacity.wait_fixed(0.02),
-            stop=tenacity.stop_after_delay(patience),
-            retry_error_callback=lambda _: False,
-        )
-        yield retrying(_given, file.fileno(), how)
-
-
-def _given(file: int, how: int) -> bool:
-    try:
-        fcntl.flock(file, how | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+        try:
+            retry_on(BlockingIOError, lambda: fcntl.flock(file, how | fcntl.LOCK_NB), patience, every=0.02)
+            locked = True
+        except BlockingIOError:
+            locked = False
+        yield locked

@@ -15,9 +15,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import psutil
-import tenacity
 
 from core.errors import Refused
+from infra.retry import wait_until
 from infra.settings import LOOPBACK, PREFIX, Settings
 
 # Clock corrections move the creation time that the system reports a little.
@@ -189,13 +189,8 @@ def _created(pid: int) -> float | None:
 
 def _wait_until_gone(settings: Settings, name: str, seconds: float) -> None:
     """Gone, or a zombie: its parent may be another process, which does not look."""
-    retrying = tenacity.Retrying(
-        retry=tenacity.retry_if_result(lambda found: found is not None),
-        wait=tenacity.wait_fixed(0.05),
-        stop=tenacity.stop_after_delay(seconds),
-        retry_error_callback=lambda _: None,
-    )
-    retrying(alive, settings, name)
+    with contextlib.suppress(TimeoutError):
+        wait_until(lambda: alive(settings, name) is None, seconds, every=0.05, error=TimeoutError)
 
 
 def _reap(pid: int) -> None:

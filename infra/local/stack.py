@@ -5,19 +5,18 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-
-import tenacity
 
 from core.errors import Refused, Usage
 from infra.kafka import kafka_admin
 from infra.local import airflow_server, kafka_broker, processes, trino_server
 from infra.local.server import Server
 from infra.progress_bar import console
+from infra.retry import wait_until
 from infra.settings import Settings, local_brokers
 
 # A server plugs in here: how to make it, and whether this instance runs it.
@@ -115,14 +114,8 @@ def _runs(settings: Settings, server: Server) -> bool:
 def _wait(settings: Settings, pending: list[Server], began: float, deadline: float) -> None:
     """Takes each server out of ``pending`` as it answers; raises Refused for the first that cannot."""
     with console().status("") as status:
-        retrying = tenacity.Retrying(
-            retry=tenacity.retry_if_result(bool),
-            wait=tenacity.wait_fixed(0.1),
-            stop=tenacity.stop_after_delay(deadline),
-            retry_error_callback=lambda _: _late(settings, pending, deadline),
-        )
 
-        def look() -> list[Server]:
+        def all_up() -> bool:
             status.update(f"Starting {' and '.join(server.name for server in pending)}")
             for server in list(pending):
                 if not processes.alive(settings, server.name):
@@ -130,13 +123,10 @@ def _wait(settings: Settings, pending: list[Server], began: float, deadline: flo
                 if _answers(server):
                     pending.remove(server)
                     _say_up(server, began)
-            return pending
+            return not pending
 
-        retrying(look)
-
-
-def _late(settings: Settings, pending: Sequence[Server], deadline: float) -> None:
-    raise _failed(settings, pending[0], f"did not answer within {deadline:.0f} s")
+        late = f"did not answer within {deadline:.0f} s"
+        wait_until(all_up, deadline, every=0.1, error=lambda: _failed(settings, pending[0], late))
 
 
 def _failed(settings: Settings, server: Server, how: str) -> Refused:

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import requests
-import tenacity
 from trino.dbapi import connect
 from trino.exceptions import Error as TrinoError
 from trino.exceptions import TrinoConnectionError, TrinoQueryError
 
 from core.errors import Refused, TryAgain
+from infra.retry import retry_on
 from infra.settings import Settings
 
 CATALOG = "lake"
@@ -50,20 +50,12 @@ class BrokenView(Refused):
     """The stored entry of a table or view cannot be read, as a Trino that was killed may leave it."""
 
 
-_WITH_NODES = tenacity.Retrying(
-    retry=tenacity.retry_if_exception_type(NoNodes),
-    wait=tenacity.wait_fixed(0.2),
-    stop=tenacity.stop_after_delay(15),
-    reraise=True,
-)
-
-
 def query(settings: Settings, sql: str, params: Sequence[Any] = (), *, schema: str | None = None) -> QueryResult:
     """Runs one statement and fetches everything; ``params`` replace its ``?``, ``schema`` completes names.
 
     Raises TryAgain naming the address when Trino cannot be reached, else SqlRefused with Trino's message.
     """
-    return _WITH_NODES(_once, settings, sql, params, schema)
+    return retry_on(NoNodes, lambda: _once(settings, sql, params, schema), 15, every=0.2)
 
 
 def _once(settings: Settings, sql: str, params: Sequence[Any], schema: str | None) -> QueryResult:

@@ -22,7 +22,6 @@ from datetime import UTC, datetime
 from functools import reduce
 
 import pyarrow as pa
-import tenacity
 from deltalake import DeltaTable
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
@@ -38,6 +37,7 @@ from infra.kafka import kafka_admin
 from infra.lake import delta, table_paths
 from infra.lake.leases import Lease
 from infra.local.epoch_lock import run_epoch
+from infra.retry import retry_on
 from infra.settings import Settings
 from speed.epoch import offset_log
 from speed.epoch.compute_epoch import EpochComputer, EpochResults
@@ -136,13 +136,11 @@ class EpochSink:
 
     def _same_topics(self) -> None:
         """A topic deleted and made again is another topic. A broker that restarts is waited for."""
-        retrying = tenacity.Retrying(
-            retry=tenacity.retry_if_exception_type(TryAgain),
-            stop=tenacity.stop_after_delay(_BROKER_DEADLINE),
-            wait=tenacity.wait_fixed(0.5),
-            reraise=True,
+        topics = self.run.topics
+        topic_ids = retry_on(
+            TryAgain, lambda: kafka_admin.topic_ids(self.settings, topics), _BROKER_DEADLINE, every=0.5
         )
-        require_same_topics(self.run, retrying(kafka_admin.topic_ids, self.settings, self.run.topics))
+        require_same_topics(self.run, topic_ids)
 
     def _is_committed(self, planned: PlannedEpoch) -> bool:
         path = table_paths.manifest(self.settings, self.run.id)

@@ -6,14 +6,13 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-import tenacity
-
 from core.errors import LkError, Refused, TryAgain, Usage
 from core.identifiers import Name
 from infra.lake import leases
 from infra.lake.process_identity import ProcessIdentity
 from infra.local import processes
 from infra.local.processes import Process
+from infra.retry import wait_until
 from infra.settings import Settings
 from infra.settings.child_environment import environment
 from speed.epoch import offset_log
@@ -37,7 +36,7 @@ def start(settings: Settings, run: Name, *words: str) -> bool:
         offset_log.state_file(settings, run).unlink(missing_ok=True)
         processes.start(settings, name(run), [sys.executable, "-m", "cli", *words], env=environment(settings))
     if alive(settings, run) is not None or not already:
-        _wait(settings, run)
+        wait_until(lambda: _is_running(settings, run), DEADLINE, every=0.1, error=lambda: _late(settings, run))
     return already
 
 
@@ -68,16 +67,6 @@ def name(run: Name) -> str:
     return f"speed-{run}"
 
 
-def _wait(settings: Settings, run: Name) -> None:
-    retrying = tenacity.Retrying(
-        retry=tenacity.retry_if_result(lambda running: not running),
-        stop=tenacity.stop_after_delay(DEADLINE),
-        wait=tenacity.wait_fixed(0.1),
-        retry_error_callback=lambda _: _late(settings, run),
-    )
-    retrying(_is_running, settings, run)
-
-
 def _is_running(settings: Settings, run: Name) -> bool:
     found = alive(settings, run)
     state = offset_log.read_state(settings, run)
@@ -97,9 +86,9 @@ def _died(settings: Settings, run: Name, state: Mapping[str, object]) -> LkError
     return Refused(f"{run} died while starting; its last lines:\n    {lines}", where=str(log), fix="read the log")
 
 
-def _late(settings: Settings, run: Name) -> None:
-    raise TryAgain(
-        f"{run} does not run after {DEADLINE:.0f} s",
+def _late(settings: Settings, run: Name) -> TryAgain:
+    return TryAgain(
+        f"{run} did not start within {DEADLINE:.0f} s",
         where=str(log_file(settings, run)),
         fix="read the log; the same command waits again",
     )

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import tenacity
-
 from core.errors import Refused, TryAgain, Usage
 from core.identifiers import Name
 from infra import emr
 from infra.lake import leases
+from infra.retry import wait_until
 from infra.settings import Settings
 
 DEADLINE = 900.0  # a driver and executors that are asked for take minutes
@@ -23,13 +22,10 @@ def start(settings: Settings, run: Name, words: Sequence[str]) -> None:
         job = emr.find(values, words) or emr.start(values, words, stays=True)
     except emr.Missing as e:
         raise Usage(str(e), fix="write them into the settings file") from None
-    retrying = tenacity.Retrying(
-        retry=tenacity.retry_if_result(lambda running: not running),
-        stop=tenacity.stop_after_delay(DEADLINE),
-        wait=tenacity.wait_fixed(_LOOK),
-        retry_error_callback=lambda _: _late(job, run),
+    late = TryAgain(
+        f"{run} did not start within {DEADLINE:.0f} s", where=f"job run {job}", fix="the same command waits again"
     )
-    retrying(_is_running, settings, run, job)
+    wait_until(lambda: _is_running(settings, run, job), DEADLINE, every=_LOOK, error=lambda: late)
 
 
 def stop(settings: Settings, run: Name) -> None:
@@ -50,9 +46,3 @@ def _is_running(settings: Settings, run: Name, job: str) -> bool:
             fix="read the log of the job run",
         )
     return leases.holder(settings, f"run_{run}") is not None
-
-
-def _late(job: str, run: Name) -> bool:
-    raise TryAgain(
-        f"{run} does not run after {DEADLINE:.0f} s", where=f"job run {job}", fix="the same command waits again"
-    )

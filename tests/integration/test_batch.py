@@ -20,6 +20,7 @@ from infra.control.builds import build_number, read_builds
 from infra.kafka import kafka_admin
 from infra.lake import delta, table_paths
 from infra.lake.archive import generation
+from infra.retry import retry_on
 from infra.settings import Settings
 from infra.trino import metastore
 from tests.support.layers import POISON, catalog_of, claim_at, epoch, log, new_run, passed, send, topic_of, wanted
@@ -146,13 +147,11 @@ def grow(settings: Settings, topic: Name, count: int) -> None:
 
     for future in kafka_admin.client(settings).create_partitions([NewPartitions(str(topic), count)]).values():
         future.result(timeout=20)
-    from tenacity import retry, stop_after_delay, wait_fixed
 
-    @retry(stop=stop_after_delay(20), wait=wait_fixed(0.1))
-    def seen() -> None:
+    def grown() -> None:
         assert kafka_admin.partitions(settings, [topic])[topic] == count
 
-    seen()
+    retry_on(AssertionError, grown, 20, every=0.1)
 
 
 def test_a_head_that_is_no_longer_in_kafka_is_refused_with_its_range(both: Stack) -> None:

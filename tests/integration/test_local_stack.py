@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 import psutil
 import pytest
-import tenacity
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
@@ -19,15 +18,9 @@ from core.errors import Refused, Usage
 from infra.local import kafka_broker, processes, stack
 from infra.local.ports import free_ports
 from infra.local.server import Server
+from infra.retry import retry_on
 from infra.settings import Settings
 from tests.conftest import fresh_settings
-
-eventually = tenacity.retry(
-    retry=tenacity.retry_if_exception_type(AssertionError),
-    wait=tenacity.wait_fixed(0.05),
-    stop=tenacity.stop_after_delay(20),
-    reraise=True,
-)
 
 
 @pytest.fixture(scope="module")
@@ -59,9 +52,11 @@ def listeners(pid: int) -> set[str]:
     return {c.laddr.ip for c in connections if c.laddr and c.status == psutil.CONN_LISTEN}
 
 
-@eventually
 def assert_status(settings: Settings, name: str, status: str) -> None:
-    assert statuses(settings)[name] == status
+    def has_status() -> None:
+        assert statuses(settings)[name] == status
+
+    retry_on(AssertionError, has_status, 20, every=0.05)
 
 
 def read_all(settings: Settings, topic: str) -> list[bytes | None]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-import tenacity
-
 from infra.local import processes
+from infra.retry import retry_on
 from infra.settings import Settings
 
 T = TypeVar("T")
@@ -18,14 +17,8 @@ def eventually(settings: Settings, seconds: float, condition: Callable[[], T]) -
 
     Asked less and less often, at least every second: most conditions cost reading some tables.
     """
-    retrying = tenacity.Retrying(
-        retry=tenacity.retry_if_exception_type(AssertionError),
-        wait=tenacity.wait_exponential(multiplier=0.05, min=0.1, max=1.0),
-        stop=tenacity.stop_after_delay(seconds),
-        reraise=True,
-    )
     try:
-        return retrying(condition)
+        return retry_on(AssertionError, condition, seconds, every=0.1, longest=1.0)
     except AssertionError as e:
         raise AssertionError(f"still not so after {seconds:.0f} s: {e}\n{tails(settings)}") from None
 

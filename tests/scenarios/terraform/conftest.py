@@ -6,13 +6,14 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
+from functools import partial
 from urllib.error import URLError
 
 import pytest
-import tenacity
 
 from infra.local.ports import free_ports
 from infra.project_files import ROOT
+from infra.retry import retry_on
 from infra.settings import LOOPBACK
 
 
@@ -31,19 +32,13 @@ def aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         )
         url = f"http://{LOOPBACK}:{port}"
         try:
-            _answers(url, child)
+            retry_on(URLError, partial(_answers, url, child), 60, every=0.2)
             yield url
         finally:
             child.terminate()
             child.wait(20)
 
 
-@tenacity.retry(
-    retry=tenacity.retry_if_exception_type(URLError),
-    wait=tenacity.wait_fixed(0.2),
-    stop=tenacity.stop_after_delay(60),
-    reraise=True,
-)
 def _answers(url: str, child: subprocess.Popen[bytes]) -> None:
     assert child.poll() is None, "moto ended"
     with urllib.request.urlopen(f"{url}/moto-api/", timeout=5):

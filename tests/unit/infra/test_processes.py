@@ -13,18 +13,11 @@ from pathlib import Path
 
 import psutil
 import pytest
-import tenacity
 
 from core.errors import Refused
 from infra.local import processes
+from infra.retry import retry_on, wait_until
 from infra.settings import Settings
-
-eventually = tenacity.retry(
-    retry=tenacity.retry_if_exception_type(AssertionError),
-    wait=tenacity.wait_fixed(0.02),
-    stop=tenacity.stop_after_delay(10),
-    reraise=True,
-)
 
 
 @pytest.fixture
@@ -53,16 +46,16 @@ QUICK_PARENT = python("""
 """)
 
 
-@eventually
 def first_line(settings: Settings, name: str) -> str:
-    lines = processes.last_lines(processes.log_file(settings, name), 5)
-    assert lines
-    return lines[0]
+    log = processes.log_file(settings, name)
+    return wait_until(lambda: processes.last_lines(log, 5), 10, every=0.02, error=AssertionError)[0]
 
 
-@eventually
 def assert_dead(settings: Settings, name: str) -> None:
-    assert processes.alive(settings, name) is None
+    def dead() -> None:
+        assert processes.alive(settings, name) is None
+
+    retry_on(AssertionError, dead, 10, every=0.02)
 
 
 def test_started_found_and_stopped(settings: Settings) -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import tenacity
-
 from infra.local.resource_usage import ResourceUsage, Watch, used
+from infra.retry import retry_on
 
 # Burns CPU in a child of its own, says so, and ends when its input does. The system counts in hundredths, rounded down.
 _BURN = "import time\nwhile time.process_time() < 0.4: pass"
@@ -18,13 +17,6 @@ print("burnt", flush=True)
 sys.stdin.read()
 """
 
-eventually = tenacity.retry(
-    retry=tenacity.retry_if_exception_type(AssertionError),
-    wait=tenacity.wait_fixed(0.02),
-    stop=tenacity.stop_after_delay(10),
-    reraise=True,
-)
-
 
 def test_cpu_of_descendants_counts_also_after_they_have_ended() -> None:
     child = subprocess.Popen([sys.executable, "-c", _PARENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -33,11 +25,10 @@ def test_cpu_of_descendants_counts_also_after_they_have_ended() -> None:
     assert child.stdout.readline() == b"burnt\n"
     assert 0.3 <= used(child.pid).cpu < 30
 
-    @eventually
-    def seen() -> None:
+    def cpu_is_counted() -> None:
         assert watch.last.cpu >= 0.3
 
-    seen()
+    retry_on(AssertionError, cpu_is_counted, 10, every=0.02)
     child.communicate()
     assert used(child.pid) == ResourceUsage()
     assert watch.last.cpu >= 0.3
