@@ -11,10 +11,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(TOOLS)/bin/uv
 EMR := .venv-emr
-RESOLVE := pip compile pyproject.toml --universal --generate-hashes --no-emit-index-url --no-annotate --no-header --quiet
+RESOLVE := pip compile --universal --generate-hashes --no-emit-index-url --no-annotate --no-header --quiet
+OURS := $(RESOLVE) pyproject.toml --group build
 PYTEST := $(BIN)/pytest --numprocesses $(TESTERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 FAST := tests/unit tests/spark tests/integration
+# Sets of locked packages, installed into one environment: what running needs, each extra, and everything that tests need.
+RUN := $(VENV)/.run
 INSTALLED := $(VENV)/.installed
+EXTRAS ?=
 CLOUD := .venv-cloud/.installed
 # Checkov is set up only where terraform is: the tests of terraform/ say that they are not run elsewhere.
 CLOUD_HERE := $(if $(shell command -v terraform 2>/dev/null),$(CLOUD))
@@ -24,25 +28,25 @@ CLOUD_HERE := $(if $(shell command -v terraform 2>/dev/null),$(CLOUD))
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1	\2/' | expand -t 22
 
-setup: $(INSTALLED) ## the Python environment, the jars and Trino: all that the other targets need
+setup: $(RUN) $(EXTRAS:%=$(VENV)/.%) ## the Python packages, the jars and Trino that running needs; EXTRAS="airflow aws" adds packages
 	@$(BIN)/lk setup
 
 demo: setup ## real data through the whole system, in under six minutes
 	@$(BIN)/lk demo
 
-demo-airflow: setup ## Airflow publishes on its schedule and runs a whole reprocess
+demo-airflow: $(VENV)/.airflow setup ## Airflow publishes on its schedule and runs a whole reprocess
 	@$(BIN)/lk demo-airflow
 
-test: setup check ## every check, and the fast test of every promise: a quarter of an hour
+test: $(INSTALLED) setup check ## every check, and the fast test of every promise: a quarter of an hour
 	@$(PYTEST) $(FAST)
 
 test-all: test scenarios ## the same, then the long tests: kills of real processes, Airflow, a cluster, an object store, terraform
 
-scenarios: setup $(CLOUD_HERE)
+scenarios: $(INSTALLED) setup $(CLOUD_HERE)
 	@$(PYTEST) tests/scenarios
 	@$(BIN)/python -m tests.support.terraform_availability
 
-test-times: setup ## what each fast test costs, as docs/test-times.md
+test-times: $(INSTALLED) setup ## what each fast test costs, as docs/test-times.md
 	@rm -f .test-times.jsonl
 	@$(PYTEST) -p tests.support.cost --cost .test-times.jsonl $(FAST)
 	@$(BIN)/python -m tests.support.cost_page .test-times.jsonl docs/test-times.md
@@ -73,15 +77,18 @@ format: $(INSTALLED) ## rewrite the style
 	@$(BIN)/ruff check --fix
 	@$(BIN)/ruff format
 
-lock: $(INSTALLED) ## resolve Python packages anew, and the sums of jars whose version was edited
-	@$(UV) $(RESOLVE) --extra dev --upgrade --output-file requirements.lock
-	@cp requirements.lock requirements-emr.lock && cp requirements.lock images/jobs/requirements.lock # same versions
-	@$(UV) $(RESOLVE) --extra dev --override requirements-emr.in --output-file requirements-emr.lock
-	@$(UV) $(RESOLVE) --override images/jobs/requirements.in --output-file images/jobs/requirements.lock
-	@printf 'uv\nsetuptools\nwheel\n' | $(UV) pip compile - --universal --generate-hashes --no-emit-index-url \
-	  --no-annotate --no-header --quiet --upgrade --output-file requirements-tools.lock
-	@printf 'checkov==3.3.30\n' | $(UV) pip compile - --python-version 3.11 --universal --generate-hashes \
-	  --no-emit-index-url --no-annotate --no-header --quiet --upgrade --output-file requirements-cloud.lock
+# Every set starts from the versions of the largest one, so a package has one version in all of them.
+lock: $(INSTALLED) ## resolve the Python packages again, and the checksums of jars whose version changed
+	@$(UV) $(OURS) --all-extras --upgrade --output-file requirements-dev.lock
+	@for lock in requirements.lock requirements-airflow.lock requirements-aws.lock requirements-emr.lock images/jobs/requirements.lock; do \
+	  cp requirements-dev.lock $$lock; done
+	@$(UV) $(OURS) --output-file requirements.lock
+	@$(UV) $(OURS) --extra airflow --output-file requirements-airflow.lock
+	@$(UV) $(OURS) --extra aws --output-file requirements-aws.lock
+	@$(UV) $(OURS) --extra dev --override requirements-emr.in --output-file requirements-emr.lock
+	@$(UV) $(RESOLVE) pyproject.toml --extra aws --override images/jobs/requirements.in --output-file images/jobs/requirements.lock
+	@printf 'uv\nsetuptools\nwheel\n' | $(UV) $(RESOLVE) - --upgrade --output-file requirements-tools.lock
+	@printf 'checkov==3.3.30\n' | $(UV) $(RESOLVE) - --python-version 3.11 --upgrade --output-file requirements-cloud.lock
 	@$(BIN)/python -m infra.runtime.relock
 
 down: ## stop the servers of the default instance
@@ -92,11 +99,24 @@ clean: down ## remove the environment and the tools; data folders and downloads 
 
 # Pyspark comes as source: what builds it is pinned in requirements-tools.lock too.
 # The project itself is installed as a link to this folder; hatchling is among the locked packages, so no network.
-$(INSTALLED): requirements.lock pyproject.toml | $(UV)
-	@[ -x $(BIN)/python ] || $(UV) venv --quiet --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" $(VENV)
-	@VIRTUAL_ENV=$(VENV) $(UV) pip sync --compile-bytecode --require-hashes --build-constraints requirements-tools.lock requirements.lock
-	@VIRTUAL_ENV=$(VENV) $(UV) pip install --quiet --offline --no-deps --no-build-isolation --editable .
+define INSTALL
+@[ -x $(BIN)/python ] || $(UV) venv --quiet --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" $(VENV)
+@VIRTUAL_ENV=$(VENV) $(UV) pip $(1) --compile-bytecode --require-hashes --build-constraints requirements-tools.lock $(2)
+@VIRTUAL_ENV=$(VENV) $(UV) pip install --quiet --offline --no-deps --no-build-isolation --editable .
+endef
+
+# Adds to the environment; only the whole set, below, also removes what is not in it.
+$(RUN): requirements.lock pyproject.toml | $(UV)
+	$(call INSTALL,install,-r requirements.lock)
 	@touch $@
+
+$(VENV)/.airflow $(VENV)/.aws: $(VENV)/.%: requirements-%.lock pyproject.toml | $(UV)
+	$(call INSTALL,install,-r requirements-$*.lock)
+	@touch $(RUN) $@
+
+$(INSTALLED): requirements-dev.lock pyproject.toml | $(UV)
+	$(call INSTALL,sync,requirements-dev.lock)
+	@touch $(RUN) $(VENV)/.airflow $(VENV)/.aws $@
 
 # Checkov needs other versions of what we use ourselves, so it has an environment of its own.
 $(CLOUD): requirements-cloud.lock | $(UV)
@@ -116,7 +136,7 @@ $(UV): requirements-tools.lock
 	  echo "$(PYTHON) is $$($(PYTHON) --version 2>&1); 3.11, 3.12 or 3.13 is needed, name one: make PYTHON=python3.12" >&2; exit 1; }
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
 	  echo "$(PYTHON) has no venv module: install it (Debian and Ubuntu: apt install python3-venv)" >&2; exit 1; }
-	@echo "Bringing uv" >&2
+	@echo "Installing uv" >&2
 	@$(PYTHON) -m venv --clear $(TOOLS)
 	@$(TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements-tools.lock
 	@touch $@

@@ -35,13 +35,21 @@ _PYTHON_CONF = (
 
 
 class Missing(Exception):
-    """The settings do not say where jobs run."""
+    """A setting or a package that a job run needs is missing; ``fix`` says what to do."""
+
+    def __init__(self, what: str, fix: str) -> None:
+        super().__init__(what)
+        self.fix = fix
 
 
 def client(service: str, values: Mapping[str, Any]) -> Any:
-    """A client of AWS in the region of the settings."""
-    import boto3
-
+    """A client of AWS in the region of the settings. Raises Missing."""
+    try:
+        import boto3
+    except ImportError:
+        raise Missing(
+            "the Python package boto3 is not installed", "make setup EXTRAS=aws, or: pip install 'lambda-kappa[aws]'"
+        ) from None
     return boto3.client(service, region_name=values.get("s3_region"))
 
 
@@ -52,7 +60,7 @@ def start(values: Mapping[str, Any], words: Sequence[str], *, result: str = "", 
     """
     absent = [name for name in NEEDED if not values.get(name)]
     if absent:
-        raise Missing(f"the settings do not say {', '.join(absent)}")
+        raise Missing(f"these settings are missing: {', '.join(absent)}", "write them into the settings file")
     secret = ["--secret", values["emr_secret"]] if values.get("emr_secret") else []
     kept = ["--result", result] if result else []
     conf = [f"--conf spark.{name}={PYTHON}" for name in _PYTHON_CONF]
@@ -154,7 +162,11 @@ def _taken(values: Mapping[str, Any], place: str) -> Any:
 
 def main(words: Sequence[str]) -> int:
     """`lk WORDS`, by the settings file that LK_CONFIG names, else ./lk.toml."""
-    from botocore.exceptions import BotoCoreError, ClientError
+    try:
+        from botocore.exceptions import BotoCoreError, ClientError
+    except ImportError:
+        print("lk: boto3 is not installed\n  fix: pip install boto3", file=sys.stderr)
+        return USAGE
 
     def say(text: str) -> None:
         print(f"lk: {text}", file=sys.stderr, flush=True)
@@ -163,8 +175,11 @@ def main(words: Sequence[str]) -> int:
     try:
         values = tomllib.loads(Path(os.environ.get("LK_CONFIG") or "lk.toml").read_text("utf-8"))
         return run(values, words, say)
-    except (OSError, tomllib.TOMLDecodeError, Missing) as e:
-        say(f"{e}\n  fix: name the settings file that terraform wrote: LK_CONFIG")
+    except Missing as e:
+        say(f"{e}\n  fix: {e.fix}")
+        return USAGE
+    except (OSError, tomllib.TOMLDecodeError) as e:
+        say(f"{e}\n  fix: set LK_CONFIG to the settings file that terraform wrote")
         return USAGE
     except ClientError as e:
         say(f"AWS refused it: {e}")

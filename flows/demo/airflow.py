@@ -26,7 +26,7 @@ from infra.control import run_roles
 from infra.definitions import definition_files
 from infra.kafka.input_files import InputFile
 from infra.kafka.producer import Acknowledged, produce
-from infra.local import stack
+from infra.local import airflow_server, stack
 from infra.project_files import ACCESS_LOG
 from infra.settings import Settings
 
@@ -82,6 +82,7 @@ def demo_airflow(base: Settings, folder: Path = FOLDER) -> DemoAirflow:
 
     Raises Refused or TryAgain when a step fails; wrong numbers are in the result's ``problems``.
     """
+    airflow_server.require_installed()
     began = time.monotonic()
     if instance.remove(folder):
         note("the earlier demo was stopped and removed")

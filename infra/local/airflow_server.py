@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from core.errors import TryAgain
-from infra import airflow_api
+from infra import airflow_api, extras
 from infra.local.server import Server
 from infra.project_files import DAGS
 from infra.settings import LOOPBACK, Settings
@@ -37,6 +37,11 @@ def server(settings: Settings) -> Server:
         probe=lambda: _probe(settings),
         env={"AIRFLOW_HOME": str(home), "PATH": os.pathsep.join([*_path(home), os.environ.get("PATH", os.defpath)])},
     )
+
+
+def require_installed() -> None:
+    """Refuses when the packages of the extra `airflow` are not installed."""
+    extras.require("airflow", "airflow")
 
 
 def launcher(settings: Settings) -> Path:

@@ -50,6 +50,8 @@ def up(settings: Settings, *asked: str, deadline: float = DEADLINE) -> tuple[Ser
     Of servers that run only when ``asked`` for, one that had died is started again. Raises Refused when a server dies,
     does not answer in time, or its port is taken; that server is stopped.
     """
+    if airflow_server.NAME in asked:
+        airflow_server.require_installed()
     with _exclusive(settings):
         kafka_broker.require_asked(settings)
         servers = [make(settings) for name, make, managed in SERVERS if name in asked or managed(settings)]

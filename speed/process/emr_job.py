@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from core.errors import Refused, TryAgain, Usage
 from core.identifiers import Name
@@ -18,10 +19,8 @@ _LOOK = 2.0
 def start(settings: Settings, run: Name, words: Sequence[str]) -> None:
     """Starts `lk WORDS`, or finds it started, and returns when the run's lease is held. Raises why it is not."""
     values = settings.model_dump(mode="json")
-    try:
+    with _usage_errors():
         job = emr.find(values, words) or emr.start(values, words, stays=True)
-    except emr.Missing as e:
-        raise Usage(str(e), fix="write them into the settings file") from None
     late = TryAgain(
         f"{run} did not start within {DEADLINE:.0f} s", where=f"job run {job}", fix="the same command waits again"
     )
@@ -31,10 +30,19 @@ def start(settings: Settings, run: Name, words: Sequence[str]) -> None:
 def stop(settings: Settings, run: Name) -> None:
     """Cancels the run's job run, if it goes: an epoch that was cut off is done again by who goes on."""
     values = settings.model_dump(mode="json")
-    for kind in ("speed", "route"):
-        job = emr.find(values, [kind, "run", run])
-        if job is not None:
-            emr.cancel(values, job)
+    with _usage_errors():
+        for kind in ("speed", "route"):
+            job = emr.find(values, [kind, "run", run])
+            if job is not None:
+                emr.cancel(values, job)
+
+
+@contextmanager
+def _usage_errors() -> Iterator[None]:
+    try:
+        yield
+    except emr.Missing as e:
+        raise Usage(str(e), fix=e.fix) from None
 
 
 def _is_running(settings: Settings, run: Name, job: str) -> bool:
