@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
-from itertools import chain, repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,12 +14,10 @@ from cli.output import INTERRUPTED, emit, table
 from core.errors import Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Sequence
 
     from infra.kafka.producer import Acknowledged
     from infra.kafka.topics import Applied
-
-T = TypeVar("T")
 
 
 @click.command()
@@ -60,36 +57,25 @@ def produce(
     bad: float,
 ) -> int:
     """Sends records to TOPIC: from a file, or made-up ones. Not repeatable: each call sends them again."""
-    from core.sample_data.records import SampleSpec, records
-    from core.sample_data.trades import Trades, trades
-    from infra.kafka.input_files import InputFile, OutgoingRecord
+    from core.sample_data.records import records
+    from core.sample_data.spec import SampleSpec
+    from infra.kafka.input_files import InputFile
     from infra.kafka.producer import produce as send
+    from infra.kafka.sample_input import outgoing
 
-    found = settings()
-    declared = catalog(found).topic(topic)
+    current = settings()
+    declared = catalog(current).topic(topic)
     if (path is None) == (seed is None):
-        raise Usage("say what to send", fix="give --file FILE, or --seed N to make events up")
+        raise Usage("there is nothing to send", fix="specify either --file FILE or --seed N")
     if path is not None:
         source = InputFile(path, declared, key=key, time=when, loop=loop)
-        return _acknowledged(send(found, declared, source.records(), rate=rate, done=lambda: source.done))
+        return _acknowledged(send(current, declared, source.records(), rate=rate, done=lambda: source.done))
     pace = rate or 1000.0
     total = count if count is not None else int(pace * seconds) if seconds else None
-    began = int(start.replace(tzinfo=UTC).timestamp() * 1000) if start else int(time.time() * 1000)
-    plain, more = (seed or 0, began, pace, late, int(late_by * 1000), out_of_order), (duplicate, unmatched, bad)
-    if declared.example is None and declared.name == "trades" and not any(more):
-        blocks = _blocks(lambda size, first: trades(Trades(*plain), size, first), total)
-        made = (OutgoingRecord(one.key, one.value) for one in blocks)
-    else:
-        events = _blocks(lambda size, first: records(declared, SampleSpec(*plain, *more), size, first), total)
-        made = (OutgoingRecord(one.key, one.value, None if declared.event_time else one.at) for one in events)
-    return _acknowledged(send(found, declared, made, rate=pace, total=total))
-
-
-def _blocks(make: Callable[[int, int], Iterator[T]], total: int | None) -> Iterator[T]:
-    """``total`` of them, or without end."""
-    if total is not None:
-        return make(total, 0)
-    return chain.from_iterable(make(1000, 1000 * block) for block, _ in enumerate(repeat(None)))
+    first_at = int(start.replace(tzinfo=UTC).timestamp() * 1000) if start else int(time.time() * 1000)
+    spec = SampleSpec(seed or 0, first_at, pace, late, int(late_by * 1000), out_of_order, duplicate, unmatched, bad)
+    generated = outgoing(declared, records(declared, spec, total))
+    return _acknowledged(send(current, declared, generated, rate=pace, total=total))
 
 
 @click.group()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from core.sample_data.draws import Draws
+from core.sample_data.spec import BlockExample, EventExample
 
 EVENT_TIME = "event_time"  # of an event, whatever field it comes from
 FIELD_TYPES = ("string", "bigint", "boolean", "timestamp")  # and decimal(p,s)
@@ -93,4 +93,4 @@ class Topic:
     changelog: bool = False
     append_time: bool = False
     compacted: bool = False
-    example: Callable[[Draws], Mapping[str, object] | str] | None = None
+    example: EventExample | BlockExample | None = None

@@ -1,5 +1,6 @@
 """Stock trades as JSON, in two versions that may be interleaved in the log."""
 
+from core.sample_data.trades import EXAMPLE
 from core.topic import Field, Json, Rule, Topic, Version
 
 TOPIC = Topic(
@@ -30,4 +31,5 @@ TOPIC = Topic(
         Field("venue", required=False, pattern="[A-Z]{4}", comment="Market where it happened; version 1 has none"),
     ),
     rules=(Rule("affordable", "price * size <= 10000000000"),),
+    example=EXAMPLE,
 )

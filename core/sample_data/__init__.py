@@ -1,1 +1,1 @@
-"""Generated records: the same for the same seed, in any part and order."""
+"""Generated records of any topic: the same bytes for the same seed, in any part and order."""

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from core.catalog import Catalog
 from core.identifiers import Name
-from core.sample_data.records import SampleSpec, records
+from core.sample_data.records import records
+from core.sample_data.spec import SampleSpec
 from flows import routes as route
 from flows import speed
 from flows.measure import load, run_verb
@@ -18,8 +19,8 @@ from flows.measure.freshness import percentile
 from infra.control import route_runs, runs
 from infra.control.claims import read_claims
 from infra.kafka import kafka_admin
-from infra.kafka.input_files import OutgoingRecord
 from infra.kafka.producer import produce
+from infra.kafka.sample_input import outgoing
 from infra.settings import Settings
 from serving.get import get
 from speed.routes.planner import reached
@@ -45,9 +46,8 @@ class ProgramsInstance:
     def send(self, topic: str, numbers: Iterator[int]) -> None:
         """Sends the made-up records of these numbers."""
         declared, spec = self.catalog.topic(topic), SampleSpec(_SEED, self.start, _RATE)
-        made = (one for number in numbers for one in records(declared, spec, 1, number))
-        sent = (OutgoingRecord(one.key, one.value, None if declared.event_time else one.at) for one in made)
-        produce(self.settings, declared, sent, draw=False).insist()
+        samples = (sample for number in numbers for sample in records(declared, spec, 1, number))
+        produce(self.settings, declared, outgoing(declared, samples), draw=False).insist()
 
 
 def opened(settings: Settings, catalog: Catalog, config: Path) -> ProgramsInstance:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from core.catalog import Catalog
 from core.errors import Refused
-from core.sample_data.trades import DISORDER_MS, Trades, trades
+from core.sample_data.records import records
+from core.sample_data.spec import SampleSpec
 from flows import speed, switch_plan
 from flows import stack as servers
 from flows.demo import compare_numbers
@@ -123,9 +124,9 @@ def _send(settings: Settings, catalog: Catalog, tally: Tally) -> tuple[Acknowled
     source = InputFile(ACCESS_LOG, catalog.topic("access_log"))
     requests = produce(settings, source.topic, source.records(), done=lambda: source.done, draw=False).insist()
     first = time.time_ns() // 1_000_000 - int(COUNT / RATE * 1_000)
-    spec = Trades(SEED, first, RATE, LATE, LATE_BY_MS, OUT_OF_ORDER)
-    made = tally.watch(trades(spec, COUNT), spec.start, RATE, DISORDER_MS)
-    return requests, produce(settings, catalog.topic("trades"), load.records(made), draw=False).insist()
+    spec = SampleSpec(SEED, first, RATE, LATE, LATE_BY_MS, OUT_OF_ORDER)
+    trades = records(catalog.topic("trades"), spec, COUNT)
+    return requests, load.send_trades(settings, catalog, tally.watch(trades, spec))
 
 
 def _scheduled(api: Api) -> DagRunTimes:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from core.catalog import Catalog
 from core.errors import Refused, TryAgain
-from core.sample_data.trades import DISORDER_MS, Trades, trades
+from core.sample_data.records import records
+from core.sample_data.spec import SampleSpec
 from flows import speed
 from flows import stack as servers
 from flows.demo import compare_numbers, switch_modes
@@ -106,9 +107,9 @@ def demo(base: Settings, folder: Path = FOLDER) -> Demo:
 
 def _history(settings: Settings, catalog: Catalog, tally: Tally) -> Acknowledged:
     """Trades of the last minutes, sent at once."""
-    spec = Trades(SEED - 1, _now() - HISTORY * 1_000, RATE, out_of_order=OUT_OF_ORDER)
-    made = tally.watch(trades(spec, int(RATE * HISTORY)), spec.start, RATE, DISORDER_MS)
-    return produce(settings, catalog.topic("trades"), load.records(made), draw=False).insist()
+    spec = SampleSpec(SEED - 1, _now() - HISTORY * 1_000, RATE, out_of_order=OUT_OF_ORDER)
+    trades = records(catalog.topic("trades"), spec, int(RATE * HISTORY))
+    return load.send_trades(settings, catalog, tally.watch(trades, spec))
 
 
 def _send(made: Instance, catalog: Catalog, history: Acknowledged, tally: Tally) -> _Sent:
@@ -130,7 +131,7 @@ def _flow(
     settings: Settings, catalog: Catalog, tally: Tally, batch: BackgroundBatch, meter: Meter, shown: ProgressLines
 ) -> Acknowledged:
     """Trades at their rate, the batch layer in the middle, then everything visible and published."""
-    spec, count = Trades(SEED, _now(), RATE, LATE, LATE_BY_MS, OUT_OF_ORDER), int(RATE * SECONDS)
+    spec, count = SampleSpec(SEED, _now(), RATE, LATE, LATE_BY_MS, OUT_OF_ORDER), int(RATE * SECONDS)
     shown.expect(count)
 
     def on_send(number: int, due: float) -> None:
@@ -140,9 +141,8 @@ def _flow(
         if number % 50 == 0:
             shown.update(number, meter.visible, batch.state)
 
-    watched = tally.watch(trades(spec, count), spec.start, RATE, DISORDER_MS)
-    topic = catalog.topic("trades")
-    sent = produce(settings, topic, load.records(watched), rate=RATE, on_send=on_send, draw=False).insist()
+    trades = tally.watch(records(catalog.topic("trades"), spec, count), spec)
+    sent = load.send_trades(settings, catalog, trades, rate=RATE, on_send=on_send)
     if sent.interrupted:
         raise KeyboardInterrupt
 

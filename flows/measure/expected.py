@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,8 +11,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
-from core.sample_data.trades import Trade
+from core.sample_data.spec import DISORDER_MS, SampleRecord, SampleSpec
 
 LINES, QUARANTINED, REQUESTS, BYTES = 10_000, 1, 9_999, 2_747_282_505  # facts of the committed access log
 _SIZE_MS, _HOP_MS, _DAY_MS = 5_000, 1_000, 86_400_000
@@ -48,18 +50,18 @@ class TickerSums:
     high: int = 0
     last: tuple[int, int, int] = (-1, -1, 0)
 
-    def add(self, trade: Trade) -> None:
+    def add(self, cents: int, size: int, event_time: int, number: int) -> None:
         self.count += 1
-        self.size += trade.size
-        self.cents += trade.cents
-        self.low = min(self.low, trade.cents)
-        self.high = max(self.high, trade.cents)
-        self.last = max(self.last, (trade.event_time, trade.number, trade.cents))
+        self.size += size
+        self.cents += cents
+        self.low = min(self.low, cents)
+        self.high = max(self.high, cents)
+        self.last = max(self.last, (event_time, number, cents))
 
 
 @dataclass
 class Tally:
-    """Counts trades as they are handed to the producer; ``due`` is when each was due by the generator's schedule."""
+    """Counts trades as they are handed to the producer, from the bytes that are sent."""
 
     count: int = 0
     late: int = 0
@@ -67,22 +69,23 @@ class Tally:
     days: dict[tuple[str, int], TickerSums] = field(default_factory=lambda: defaultdict(TickerSums))
     windows: dict[tuple[str, int], TickerSums] = field(default_factory=lambda: defaultdict(TickerSums))
 
-    def watch(self, trades: Iterable[Trade], start: int, rate: float, disorder: int) -> Iterator[Trade]:
-        """Passes the trades on and counts them."""
-        for trade in trades:
-            behind = start + int(trade.number * 1_000 / rate) - trade.event_time
+    def watch(self, trades: Iterable[SampleRecord], spec: SampleSpec) -> Iterator[SampleRecord]:
+        """Passes the trades on and counts them; the first has the number 0 of the spec, and none is bad."""
+        for number, record in enumerate(trades):
+            trade = json.loads(record.value or b"", parse_float=_cents)
+            behind = spec.due(number) - trade["event_time"]
             self.count += 1
-            self.late += behind > disorder
-            self.out_of_order += 0 < behind <= disorder
-            self._add(trade)
-            yield trade
+            self.late += behind > DISORDER_MS
+            self.out_of_order += 0 < behind <= DISORDER_MS
+            self._add(trade, number)
+            yield record
 
-    def _add(self, trade: Trade) -> None:
-        at = trade.event_time
-        self.days[trade.ticker, at - at % _DAY_MS].add(trade)
+    def _add(self, trade: dict[str, Any], number: int) -> None:
+        ticker, at = trade["ticker"], trade["event_time"]
+        self.days[ticker, at - at % _DAY_MS].add(trade["price"], trade["size"], at, number)
         newest = at - at % _HOP_MS
         for start in range(newest, newest - _SIZE_MS, -_HOP_MS):
-            self.windows[trade.ticker, start].add(trade)
+            self.windows[ticker, start].add(trade["price"], trade["size"], at, number)
 
     def by_day(self) -> Table:
         """(ticker, day) -> trades, volume, low, high, last price."""
@@ -140,6 +143,11 @@ def money(cents: int) -> Decimal:
 def moment(milliseconds: int) -> datetime:
     """Epoch milliseconds as the time that Trino answers."""
     return datetime.fromtimestamp(milliseconds // 1_000, UTC)
+
+
+def _cents(price: str) -> int:
+    """The cents of a price that is written with two decimals."""
+    return int(price.replace(".", ""))
 
 
 def _text(row: Row | None) -> str:

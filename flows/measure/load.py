@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
+from itertools import takewhile
 from pathlib import Path
 
 from core.catalog import Catalog
 from core.cut import Cut
 from core.errors import TryAgain
 from core.identifiers import Name
-from core.sample_data.trades import Trade, Trades, trades
+from core.sample_data.records import records
+from core.sample_data.spec import SampleRecord, SampleSpec
 from flows.measure import run_verb
 from infra.control import runs
 from infra.kafka import kafka_admin
-from infra.kafka.input_files import InputFile, OutgoingRecord
-from infra.kafka.producer import OnSend, produce
+from infra.kafka.input_files import InputFile
+from infra.kafka.producer import Acknowledged, OnSend, produce
+from infra.kafka.sample_input import outgoing
 from infra.local import processes
 from infra.project_files import ACCESS_LOG
 from infra.retry import wait_until
@@ -28,23 +31,27 @@ TRADES = Name("trades")
 LATE, OUT_OF_ORDER, LATE_BY_MS = 0.05, 0.10, 3_600_000
 
 
-def spec(seed: int, rate: float = 1_000.0) -> Trades:
+def spec(seed: int, rate: float = 1_000.0) -> SampleSpec:
     """Trades that begin now, some late by up to an hour, some out of order."""
-    return Trades(seed, time.time_ns() // 1_000_000, rate, LATE, LATE_BY_MS, OUT_OF_ORDER)
+    return SampleSpec(seed, time.time_ns() // 1_000_000, rate, LATE, LATE_BY_MS, OUT_OF_ORDER)
 
 
-def records(found: Iterator[Trade], stop: threading.Event | None = None) -> Iterator[OutgoingRecord]:
-    """Trades as they are sent."""
-    for trade in found:
-        if stop and stop.is_set():
-            return
-        yield OutgoingRecord(trade.key, trade.value)
+def send_trades(
+    settings: Settings,
+    catalog: Catalog,
+    samples: Iterable[SampleRecord],
+    *,
+    rate: float | None = None,
+    on_send: OnSend | None = None,
+) -> Acknowledged:
+    """Sends generated trades: on schedule with a rate, else as fast as possible."""
+    topic = catalog.topic(TRADES)
+    return produce(settings, topic, outgoing(topic, samples), rate=rate, on_send=on_send, draw=False).insist()
 
 
 def load(settings: Settings, catalog: Catalog, seed: int, count: int) -> float:
     """Sends ``count`` trades as fast as possible; gives the seconds."""
-    made = records(trades(spec(seed), count))
-    return produce(settings, catalog.topic(TRADES), made, draw=False).insist().seconds
+    return send_trades(settings, catalog, records(catalog.topic(TRADES), spec(seed), count)).seconds
 
 
 def access_log(settings: Settings, catalog: Catalog) -> None:
@@ -55,9 +62,8 @@ def access_log(settings: Settings, catalog: Catalog) -> None:
 
 def flow_for(settings: Settings, catalog: Catalog, seed: int, seconds: float, rate: float, on_send: OnSend) -> None:
     """Sends trades on schedule for some seconds."""
-    count = int(rate * seconds)
-    made = records(trades(spec(seed, rate), count))
-    produce(settings, catalog.topic(TRADES), made, rate=rate, on_send=on_send, draw=False).insist()
+    samples = records(catalog.topic(TRADES), spec(seed, rate), int(rate * seconds))
+    send_trades(settings, catalog, samples, rate=rate, on_send=on_send)
 
 
 def flowing(
@@ -66,8 +72,8 @@ def flowing(
     """Trades flow beside the block and stop at its end."""
 
     def work(stop: threading.Event) -> None:
-        made = records(trades(spec(seed, rate), 2**31), stop)
-        produce(settings, catalog.topic(TRADES), made, rate=rate, draw=False).insist()
+        samples = records(catalog.topic(TRADES), spec(seed, rate), None)
+        send_trades(settings, catalog, takewhile(lambda _: not stop.is_set(), samples), rate=rate)
 
     return in_background(work)
 

@@ -160,6 +160,18 @@ def test_quarantined_records_are_listed_with_their_rule(life: Life) -> None:
     assert listed == [("access_log", "no_match"), ("trades", "field_price")]
 
 
+def test_generated_bad_trades_are_quarantined_and_no_others(life: Life) -> None:
+    life.json("produce", "trades", "--seed", "1", "--count", "50", "--bad", "0.1", *SPEC)
+    life.caught_up()
+    spoiled = {(r.topic, r.partition, r.offset) for r in life.log.read() if (r.value or b"").startswith(b"\xff")}
+    listed = life.json("quarantine", "list", "--topic", "trades")
+    quarantined = {(e["topic"], e["partition"], e["offset"]) for e in listed if e["rules"] == ["bad_utf8"]}
+    assert len(listed) == 7  # one of them has a price with three decimals
+    assert quarantined == spoiled
+    assert len(spoiled) == 6
+    check(life, life.shows())
+
+
 def test_a_batch_and_the_speed_layer_together_show_every_view_exactly(life: Life) -> None:
     first = life.json("batch")
     assert {pin["mode"] for pin in first["publication"]["pins"].values()} == {"lambda"}
@@ -217,7 +229,7 @@ def test_a_stopped_run_is_unhealthy_and_says_so(life: Life) -> None:
 
 def test_queries_are_answered_or_refused_without_a_stack_trace(life: Life) -> None:
     rows = life.json("query", "SELECT count(*) AS n, sum(trades) AS trades FROM trades_by_day")
-    assert rows[0]["trades"] == 3_700
+    assert rows[0]["trades"] == 3_744
     refused = life.lk("query", "SELECT nothing FROM nowhere")
     assert refused.code == 1
     assert "nowhere" in refused.err

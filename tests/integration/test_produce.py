@@ -14,7 +14,9 @@ from confluent_kafka import Consumer, Message, TopicPartition
 
 from core.errors import Refused, TryAgain
 from core.identifiers import Name
-from core.sample_data.trades import Trades, trades
+from core.sample_data.records import records
+from core.sample_data.spec import SampleSpec
+from core.sample_data.trades import EXAMPLE
 from core.topic import Field, Json, Lines, Topic, Version
 from infra.kafka import kafka_admin
 from infra.kafka.input_files import InputFile, OutgoingRecord
@@ -24,12 +26,19 @@ from infra.settings import Settings
 from tests.support.command import spawn, write_config
 from tests.support.waiting import eventually
 
-SPEC = Trades(seed=3, start=1_700_000_000_000)
+SPEC = SampleSpec(seed=3, start=1_700_000_000_000)
 
 
 def trade_topic(name: str) -> Topic:
     names = ("type", "ticker", "price", "size", "event_time", "id")
-    return Topic(name, Json((Version(1, names),)), tuple(Field(each) for each in names), partitions=3, key="ticker")
+    return Topic(
+        name,
+        Json((Version(1, names),)),
+        tuple(Field(each) for each in names),
+        partitions=3,
+        key="ticker",
+        example=EXAMPLE,
+    )
 
 
 def text_topic(name: str) -> Topic:
@@ -41,9 +50,9 @@ def from_file(settings: Settings, topic: Topic, path: Path, **options: Any) -> A
     return produce(settings, topic, source.records(), done=lambda: source.done)
 
 
-def made_up(settings: Settings, topic: Topic, spec: Trades, count: int, **options: Any) -> Acknowledged:
-    records = (OutgoingRecord(trade.key, trade.value) for trade in trades(spec, count))
-    return produce(settings, topic, records, total=count, **options)
+def made_up(settings: Settings, topic: Topic, spec: SampleSpec, count: int, **options: Any) -> Acknowledged:
+    sent = (OutgoingRecord(sample.key, sample.value) for sample in records(topic, spec, count))
+    return produce(settings, topic, sent, total=count, **options)
 
 
 def read_back(settings: Settings, ended: Acknowledged) -> list[Message]:
@@ -62,12 +71,13 @@ def read_back(settings: Settings, ended: Acknowledged) -> list[Message]:
 
 
 def test_made_up_trades_arrive_once_keyed_by_ticker(stack: Settings) -> None:
-    ended = made_up(stack, trade_topic("made_up"), SPEC, 20_000).insist()
+    topic = trade_topic("made_up")
+    ended = made_up(stack, topic, SPEC, 20_000).insist()
     assert (ended.sent, ended.count, ended.failed, ended.complete) == (20_000, 20_000, 0, True)
     found = read_back(stack, ended)
     assert Counter(m.partition() for m in found) == {w.partition: w.count for w in ended.partitions}
     assert all(w.last - w.first + 1 == w.count for w in ended.partitions)
-    assert sorted((m.key(), m.value()) for m in found) == sorted((t.key, t.value) for t in trades(SPEC, 20_000))
+    assert sorted((m.key(), m.value()) for m in found) == sorted((t.key, t.value) for t in records(topic, SPEC, 20_000))
     homes = Counter({(m.key(), m.partition()): 1 for m in found})
     assert len(homes) == len({key for key, _ in homes})
 
@@ -87,7 +97,7 @@ def test_a_record_without_a_value_stays_without_one(stack: Settings) -> None:
 
 def test_the_time_of_a_record_can_be_given(stack: Settings, tmp_path: Path) -> None:
     path = tmp_path / "in.jsonl"
-    path.write_bytes(next(trades(SPEC, 1)).value)
+    path.write_bytes(next(records(trade_topic("given_time"), SPEC, 1)).value or b"")
     ended = from_file(stack, trade_topic("given_time"), path, time="event_time").insist()
     assert [m.timestamp()[1] for m in read_back(stack, ended)] == [1_700_000_000_000]
 

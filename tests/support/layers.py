@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -22,7 +23,8 @@ from core.decoding.decode import decode
 from core.identifiers import Name
 from core.measures import Column
 from core.record_counts import RecordCounts
-from core.sample_data.trades import Trade, Trades, trades
+from core.sample_data.records import records
+from core.sample_data.spec import SampleRecord, SampleSpec
 from flows.batch_cycle import run_batch
 from infra.control import locks, runs
 from infra.control.builds import Built, build_name, build_number, read_builds
@@ -62,9 +64,11 @@ def topic_of(catalog: Catalog) -> Name:
 
 
 def send(settings: Settings, catalog: Catalog, count: int, first: int = 0, extra: Iterable[Sent] = ()) -> None:
-    spec = Trades(seed=5, start=START, rate=200.0, late=0.05, out_of_order=0.1)
-    records = [Sent(t.key, _value(t)) for t in trades(spec, count, first)]
-    produce(settings, catalog.topic(topic_of(catalog)), [*records, *extra], draw=False).insist()
+    spec = SampleSpec(seed=5, start=START, rate=200.0, late=0.05, out_of_order=0.1)
+    topic = catalog.topic(topic_of(catalog))
+    samples = records(topic, spec, count, first)
+    trades = [Sent(sample.key, _value(sample, number)) for number, sample in enumerate(samples, first)]
+    produce(settings, topic, [*trades, *extra], draw=False).insist()
 
 
 def log(settings: Settings, topic: Name, end: Cut | None = None) -> list[Record]:
@@ -200,8 +204,6 @@ def claim_at(settings: Settings, catalog: Catalog, cut: Cut) -> Claim:
 
 
 def _records(spark: SparkSession, settings: Settings, topic: Name, start: Cut, end: Cut) -> DataFrame:
-    import json
-
     parts = range(kafka_admin.partitions(settings, [topic])[topic])
     options = {
         "kafka.bootstrap.servers": settings.bootstrap_servers,
@@ -213,12 +215,14 @@ def _records(spark: SparkSession, settings: Settings, topic: Name, start: Cut, e
     return spark.read.format("kafka").options(**options).load()
 
 
-def _value(trade: Trade) -> bytes:
+def _value(sample: SampleRecord, number: int) -> bytes:
     """Both schema versions, interleaved."""
-    rest = f'"price":{trade.price},"size":{trade.size},"event_time":{trade.event_time}'
-    if trade.number % 3:
-        return f'{{"type":"{trade.side}","ticker":"{trade.ticker}",{rest},"id":"{trade.number}"}}'.encode()
-    return f'{{"version":2,"side":"{trade.side.upper()}","symbol":"{trade.ticker}",{rest},"venue":"XNAS"}}'.encode()
+    trade = json.loads(sample.value or b"", parse_float=str)
+    side, ticker = trade["type"], trade["ticker"]
+    rest = f'"price":{trade["price"]},"size":{trade["size"]},"event_time":{trade["event_time"]}'
+    if number % 3:
+        return f'{{"type":"{side}","ticker":"{ticker}",{rest},"id":"{number}"}}'.encode()
+    return f'{{"version":2,"side":"{side.upper()}","symbol":"{ticker}",{rest},"venue":"XNAS"}}'.encode()
 
 
 def _plain(value: Any) -> Any:

@@ -9,8 +9,8 @@ from typing import Any
 
 from core.catalog import Catalog
 from core.identifiers import Name, joined, quoted
-from core.sample_data.records import SampleSpec, records
-from core.sample_data.trades import Trades, trades
+from core.sample_data.records import records
+from core.sample_data.spec import SampleSpec
 from core.view import View
 from infra.control import run_roles, runs
 from infra.control.claims import read_claims
@@ -48,9 +48,9 @@ class Shop:
             spec = SampleSpec(7, START, 2.0, 0.1, 7_200_000, 0.1, duplicate=0.05, unmatched=0.1, bad=0.02)
             made = (Sent(one.key, one.value, one.at) for one in records(topic, spec, count, self.sent))
             produce(self.settings, topic, made, draw=False).insist()
-        traded = Trades(7, START, 2.0, late=0.1, late_by=7_200_000, out_of_order=0.1)
-        sold = (Sent(one.key, one.value) for one in trades(traded, count, self.sent))
-        produce(self.settings, self.catalog.topic("trades"), sold, draw=False).insist()
+        spec, topic = SampleSpec(7, START, 2.0, 0.1, 7_200_000, 0.1), self.catalog.topic("trades")
+        trades = (Sent(sample.key, sample.value) for sample in records(topic, spec, count, self.sent))
+        produce(self.settings, topic, trades, draw=False).insist()
         produce(
             self.settings, self.catalog.topic("access_log"), map(_request, self._numbers(count)), draw=False
         ).insist()

@@ -1,0 +1,15 @@
+"""Generated records of a topic, as the producer sends them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from core.sample_data.spec import SampleRecord
+from core.topic import Topic
+from infra.kafka.input_files import OutgoingRecord
+
+
+def outgoing(topic: Topic, samples: Iterable[SampleRecord]) -> Iterator[OutgoingRecord]:
+    """Records whose values hold no event time carry it as their timestamp; others are stamped when they are sent."""
+    for sample in samples:
+        yield OutgoingRecord(sample.key, sample.value, sample.at if topic.event_time is None else None)
