@@ -15,7 +15,7 @@ from infra.control import locks, run_roles, runs
 from infra.control.builds import build_name, build_number
 from infra.control.claims import Claim, add_claim, read_claims
 from infra.control.publications import read_publications
-from infra.kafka import kafka_admin
+from infra.kafka import kafka_admin, log_checks
 from infra.lake import table_paths
 from infra.lake.leases import Lease
 from infra.lake.process_identity import person
@@ -95,7 +95,7 @@ def _pair(settings: Settings, catalog: Catalog, run: Name | None) -> _Pair:
     if run is None:
         return _Pair(None, -1, kafka_admin.end_offsets(settings, _topics(settings, catalog)))
     declared = runs.run(settings, run)
-    _check_topics(settings, declared)
+    log_checks.require_same_topics(settings, declared.topics, where=f"run {run}", fix=log_checks.USE_NEW_LOG)
     last = runs.last_epoch(settings, run)
     cut, epoch = (last.end, last.number) if last else (declared.start, -1)
     others = [topic for topic in _topics(settings, catalog) if topic not in declared.topics]
@@ -107,17 +107,6 @@ def _topics(settings: Settings, catalog: Catalog) -> list[Name]:
     """Topics of the catalog that exist: one that nobody has written to yet is empty."""
     there = kafka_admin.topics(settings)
     return [topic for topic in catalog.topics if topic in there]
-
-
-def _check_topics(settings: Settings, run: runs.Run) -> None:
-    now = kafka_admin.topic_ids(settings, run.topics)
-    other = [topic for topic, known in run.topics.items() if now[topic] != known]
-    if other:
-        raise Refused(
-            f"another topic has this name now: {', '.join(other)} was deleted and made again",
-            where=f"run {run.id}",
-            fix="bring everything back from the new log: `lk rebuild`, or restore the topic",
-        )
 
 
 def _claim(settings: Settings, catalog: Catalog, pair: _Pair, views: Sequence[Name]) -> Claim:

@@ -23,7 +23,7 @@ from core.identifiers import Name
 from core.topic import Topic
 from infra import faults
 from infra.control import locks
-from infra.kafka import kafka_admin
+from infra.kafka import kafka_admin, log_checks
 from infra.kafka.spark_source import between
 from infra.lake import delta, table_paths
 from infra.lake.archive import GAPS, TOPIC_ID, Archive, below, generation, generations, read_archive
@@ -56,7 +56,7 @@ class Landed:
 def land(spark: SparkSession, settings: Settings, catalog: Catalog, cut: Cut) -> list[Landed]:
     """Brings the archive of every topic in the cut up to it; topics that are there already gain nothing.
 
-    Raises Refused when offsets below the cut are neither in Kafka nor in an archive, or the topic was made again.
+    Raises Refused when offsets below the cut are neither in Kafka nor in an archive, or the topic was created again.
     """
     table_paths.open_lake(settings)
     topics = [name for name in catalog.topics if cut.only([name]).ends]
@@ -88,7 +88,11 @@ def _land(spark: SparkSession, settings: Settings, topic: Topic, cut: Cut, lease
     archive, redecoded = _redecode(spark, settings, topic, archive, cut, lease)
     spans = cut.since(archive.ends)
     if spans:
-        _check_log(settings, archive, spans)
+        if missing := log_checks.missing_records(settings, spans):
+            fix = "restore the topic's log; the served views stay as they are"
+            raise log_checks.records_removed(
+                missing, where=f"the archive does not hold them either: {archive.path}", fix=fix
+            )
         records = between(spark, settings, spans, task_records=_TASK_RECORDS)
         archive = _append(archive, decode(topic, records), spans, lease)
     size = sum(span.size for span in spans)
@@ -102,11 +106,9 @@ def _open(spark: SparkSession, settings: Settings, topic: Topic, topic_id: str) 
     name = Name(topic.name)
     archive = generation(settings, name, topic_digest(topic))
     for known in [archive, *generations(settings, name)]:
-        if known.topic_id not in (None, topic_id):
-            raise Refused(
-                f"another topic has the name {name} now: it was deleted and made again",
-                where=f"{known.path}: {known.topic_id}, Kafka: {topic_id}",
-                fix="bring everything back from the new log: `lk rebuild`, or restore the topic",
+        if known.topic_id is not None:
+            log_checks.require_same_ids(
+                {name: known.topic_id}, {name: topic_id}, where=known.path, fix=log_checks.USE_NEW_LOG
             )
     if not archive.exists:
         builder = DeltaTable.createIfNotExists(spark).location(archive.path).partitionedBy("_partition")
@@ -133,27 +135,6 @@ def _redecode(
 
 def _lower(a: Cut, b: Cut) -> Cut:
     return Cut(tuple((t, p, min(end, b.end(t, p))) for t, p, end in a.ends if b.end(t, p) > 0))
-
-
-def _check_log(settings: Settings, archive: Archive, spans: Sequence[Span]) -> None:
-    begins, ends = (
-        kafka_admin.start_offsets(settings, [archive.topic]),
-        kafka_admin.end_offsets(settings, [archive.topic]),
-    )
-    for span in spans:
-        begin, end = begins.end(span.topic, span.partition), ends.end(span.topic, span.partition)
-        if begin > span.start:
-            raise _lost(span, span.start, min(begin, span.end))
-        if end < span.end:
-            raise _lost(span, max(end, span.start), span.end)
-
-
-def _lost(span: Span, first: int, end: int) -> Refused:
-    return Refused(
-        f"offsets {first} to {end - 1} are not in Kafka, and no archive holds them",
-        where=f"topic {span.topic}, partition {span.partition}",
-        fix="restore the topic's log; what is served stays as it is",
-    )
 
 
 def _append(archive: Archive, rows: DataFrame, spans: Sequence[Span], lease: Lease) -> Archive:

@@ -17,7 +17,7 @@ from core.identifiers import Name
 from infra.control import runs
 from infra.control.run_roles import Serving
 from infra.control.runs import Run
-from infra.kafka import kafka_admin
+from infra.kafka import kafka_admin, log_checks
 from infra.kafka.spark_source import source_options
 from infra.lake import leases, table_paths
 from infra.runtime import spark_versions
@@ -148,7 +148,7 @@ def raise_reason(sink: EpochSink, error: Any) -> None:
         raise failure
     text = str(failure or error)
     try:
-        require_same_topics(sink.run, kafka_admin.topic_ids(sink.settings, sink.run.topics))
+        require_same_topics(sink.settings, sink.run)
         _check_begins(sink.settings, sink.run)
     except TryAgain:
         raise TryAgain(
@@ -187,7 +187,7 @@ def _starting(settings: Settings, run: Run) -> dict[str, dict[str, int]]:
 
 def _check(settings: Settings, catalog: Catalog, run: Run) -> None:
     lifecycle.require_same_definitions(catalog, run)
-    require_same_topics(run, kafka_admin.topic_ids(settings, run.topics))
+    require_same_topics(settings, run)
     _check_begins(settings, run)
 
 
@@ -195,14 +195,9 @@ def _check_begins(settings: Settings, run: Run) -> None:
     """Every offset that the run still has to read must be there."""
     last = runs.last_epoch(settings, run.id)
     position = last.end if last else run.origin
-    gone = kafka_admin.start_offsets(settings, run.topics).since(position)
-    if gone:
-        raise Refused(
-            "records that the run has not read are no longer in the log: "
-            + ", ".join(f"{s.topic}, partition {s.partition}, offsets {s.start} to {s.end}" for s in gone),
-            where=f"run {run.id}",
-            fix="set retention.ms=-1 on the topics; then " + _NEW,
-        )
+    fix = f"{log_checks.KEEP_RECORDS}; then {_NEW}"
+    where = f"run {run.id}, which has not read them"
+    log_checks.require_unread_records(settings, run.topics, position, where=where, fix=fix)
 
 
 def _check_checkpoint(settings: Settings, run: Run) -> None:

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.catalog import Catalog
-from core.cut import Cut
+from core.cut import Cut, Span
 from core.errors import Refused
 from core.identifiers import Name
 from core.validation.definition_change import changed_definitions, definition_refusal
 from infra.control import run_roles, runs
 from infra.control.runs import Epoch, Run
-from infra.kafka import kafka_admin
+from infra.kafka import kafka_admin, log_checks
 from infra.lake import archive
 from infra.settings import Settings
 from speed.process import lifecycle, throttle
@@ -82,10 +82,10 @@ def head_of(logs: Sequence[TopicLog], *, from_archive: bool) -> Cut:
         return Cut()
     lost = [log for log in gone if not log.replaceable] if from_archive else gone
     if lost:
-        lines = [f"{log.topic}, partition {log.partition}: offsets 0 to {log.begin - 1} are gone" for log in lost]
+        spans = [Span(log.topic, log.partition, 0, log.begin) for log in lost]
         held = all(log.replaceable for log in gone)
         fix = "`--head-from-archive` replays them from the archive, which holds them" if held else "restore the log"
-        raise Refused("the log does not begin at offset 0:\n  " + "\n  ".join(lines), where="Kafka", fix=fix)
+        raise log_checks.records_removed(spans, where="Kafka, from which a replay reads offset 0 on", fix=fix)
     return Cut(tuple(sorted((log.topic, log.partition, log.archived) for log in logs if log.archived)))
 
 

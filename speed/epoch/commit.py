@@ -33,7 +33,7 @@ from core.identifiers import Name
 from infra import faults
 from infra.control import runs
 from infra.control.runs import Epoch, Run
-from infra.kafka import kafka_admin
+from infra.kafka import kafka_admin, log_checks
 from infra.lake import delta, table_paths
 from infra.lake.leases import Lease
 from infra.local.epoch_lock import run_epoch
@@ -135,12 +135,8 @@ class EpochSink:
         faults.reach("speed.5_after_manifest")
 
     def _same_topics(self) -> None:
-        """A topic deleted and made again is another topic. A broker that restarts is waited for."""
-        topics = self.run.topics
-        topic_ids = retry_on(
-            TryAgain, lambda: kafka_admin.topic_ids(self.settings, topics), _BROKER_DEADLINE, every=0.5
-        )
-        require_same_topics(self.run, topic_ids)
+        """A topic that was deleted and created again is another topic. Waits for a broker that restarts."""
+        retry_on(TryAgain, lambda: require_same_topics(self.settings, self.run), _BROKER_DEADLINE, every=0.5)
 
     def _is_committed(self, planned: PlannedEpoch) -> bool:
         path = table_paths.manifest(self.settings, self.run.id)
@@ -231,12 +227,8 @@ class EpochSink:
         return self._opened[path]
 
 
-def require_same_topics(run: Run, found: dict[Name, str]) -> None:
-    """Raises Refused when a topic of the run was deleted and made again."""
-    for topic, declared in run.topics.items():
-        if found.get(topic) != declared:
-            raise Refused(
-                f"topic {topic} was deleted and made again: it is another topic",
-                where=f"run {run.id} reads topic id {declared}, now there is {found.get(topic)}",
-                fix="start a new run: `lk speed start --new`",
-            )
+def require_same_topics(settings: Settings, run: Run) -> None:
+    """Raises Refused when a topic of the run was deleted and created again since the run was declared."""
+    log_checks.require_same_topics(
+        settings, run.topics, where=f"run {run.id}", fix="start a new run: `lk speed start --new`"
+    )

@@ -6,14 +6,13 @@ from collections.abc import Mapping
 
 from core.catalog import Catalog
 from core.cut import Cut, Span
-from core.errors import Refused
 from core.identifiers import Name, joined
 from core.route import Route
 from core.route_ownership import next_slice
 from core.validation.definition_change import route_refusal
 from infra.control import route_runs
 from infra.control.route_runs import RouteHistory, RouteRun
-from infra.kafka import kafka_admin, topics
+from infra.kafka import kafka_admin, log_checks, topics
 from infra.kafka.route_positions import Position, positions
 from infra.settings import Settings
 from speed.routes.copy_task import CopyTask
@@ -63,28 +62,17 @@ def require_same_definition(catalog: Catalog, run: RouteRun) -> None:
 
 
 def require_same_topics(settings: Settings, run: RouteRun) -> None:
-    """Raises Refused when a source was deleted and made again since the run was declared."""
-    now = kafka_admin.topic_ids(settings, run.topics)
-    others = [topic for topic, id in run.topics.items() if now[topic] != id]
-    if others:
-        raise Refused(
-            f"deleted and made again since the run was declared: {', '.join(others)}",
-            where=f"run {run.id} of route {run.route}",
-            fix="its topics hold copies of the old log: give the route another name",
-        )
+    """Raises Refused when a source was deleted and created again since the run was declared."""
+    fix = "the route's topics hold copies of the old log: give the route another name"
+    log_checks.require_same_topics(settings, run.topics, where=f"run {run.id} of route {run.route}", fix=fix)
 
 
 def require_all_there(settings: Settings, run: RouteRun, at: Mapping[Where, Position]) -> None:
-    """Raises Refused when records that a run is still to copy are gone."""
-    begins = kafka_admin.start_offsets(settings, run.topics)
-    gone = [(t, p, at[t, p].offset, begin) for t, p, begin in begins.ends if begin > at[t, p].offset]
-    if gone:
-        raise Refused(
-            "records that the run has not copied are no longer in the log: "
-            + ", ".join(f"{t}, partition {p}, offsets {start} to {end}" for t, p, start, end in gone),
-            where=f"run {run.id} of route {run.route}",
-            fix="set retention.ms=-1 on the topics; a route copies from the log alone",
-        )
+    """Raises Refused when Kafka removed records that the run has not copied yet."""
+    position = Cut(tuple((Name(topic), partition, reached.offset) for (topic, partition), reached in at.items()))
+    where = f"run {run.id} of route {run.route}, which has not copied them"
+    fix = f"{log_checks.KEEP_RECORDS}; a route copies from the log alone"
+    log_checks.require_unread_records(settings, run.topics, position, where=where, fix=fix)
 
 
 def _due(settings: Settings, known: RouteHistory, run: RouteRun, at: Mapping[Where, Position]) -> dict[Where, Span]:

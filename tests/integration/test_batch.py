@@ -164,8 +164,8 @@ def test_a_head_that_is_no_longer_in_kafka_is_refused_with_its_range(both: Stack
     delete_before(settings, topic, partition, 7)
     with pytest.raises(Refused) as refused:
         land(spark, settings, catalog, ends)
-    assert "offsets 0 to 6" in refused.value.what
-    assert refused.value.where == f"topic {topic}, partition {partition}"
+    expected = f"records are no longer in the log: {topic}, partition {partition}, offsets 0 to 6"
+    assert refused.value.what == expected
     assert generation(settings, topic, catalog.decoder(topic)).ends == Cut()
 
 
@@ -206,7 +206,7 @@ def test_a_topic_made_again_is_refused(both: Stack) -> None:
     land(spark, settings, catalog, kafka_admin.end_offsets(settings, [topic]))
     delete(settings, topic)
     send(settings, catalog, 900)
-    with pytest.raises(Refused, match="deleted and made again"):
+    with pytest.raises(Refused, match="deleted and created again"):
         land(spark, settings, catalog, kafka_admin.end_offsets(settings, [topic]))
 
 

@@ -25,7 +25,7 @@ def test_a_truncated_log_is_refused_or_replayed_from_the_archive(stack: Settings
     send(stack, catalog, 100, 300)
     records = log(stack, topic)
     truncate(stack, topic, 2, 20)
-    with pytest.raises(Refused, match=f"{topic}, partition 2: offsets 0 to 19 are gone"):
+    with pytest.raises(Refused, match=f"no longer in the log: {topic}, partition 2, offsets 0 to 19"):
         replay_state.declare(stack, catalog)
     run = replay_state.declare(stack, catalog, from_archive=True)
     for step in ("replay.0_before_head", "replay.1_before_head_manifest"):

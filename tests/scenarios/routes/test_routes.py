@@ -169,7 +169,7 @@ def test_a_truncated_log_is_refused_by_name_and_range(split_log: Split) -> None:
     truncate(split_log.settings, "service_log", 1, end)
     refused = split_log.lk("route", "start", ROUTE, "--json")
     assert refused.code == 1, refused.said
-    assert f"no longer in the log: service_log, partition 1, offsets {begin} to {end}" in refused.json["error"]
+    assert f"no longer in the log: service_log, partition 1, offsets {begin} to {end - 1}" in refused.json["error"]
     assert kafka_admin.end_offsets(split_log.settings, OUTPUTS) == before
     (state,) = [one for one in split_log.lk("route", "status", "--json").ok().json if one["role"] == "owner"]
     assert state["phase"] == "failed"
