@@ -40,6 +40,8 @@ def plain(value: object) -> Any:
         return value.isoformat()
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
+    if inspect.isfunction(value):  # such as the example of a topic
+        return value.__name__
     return value
 
 
