@@ -35,7 +35,7 @@ demo: setup ## real data through the whole system, in under six minutes
 	@$(BIN)/lk demo
 
 demo-airflow: $(VENV)/.airflow setup ## Airflow publishes on its schedule and runs a whole reprocess
-	@$(BIN)/lk demo-airflow
+	@$(BIN)/lk demo --airflow
 
 test: $(INSTALLED) setup check ## every check, and the fast test of every promise: a quarter of an hour
 	@$(PYTEST) $(FAST)

@@ -1,4 +1,4 @@
-"""The verbs of the batch layer: its cycle whole, or step by step."""
+"""The verbs of the batch layer: the whole cycle, or its steps one by one."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cli.options import catalog, json_option, moment, names, settings
-from cli.output import emit, out, table
-from cli.quality import gate, print_gate
+from cli.options import json_option, load_catalog, load_settings, moment, views_option
+from cli.output import emit, line, table
+from cli.quality import print_gate
 from core.errors import Usage
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     from batch.land import Landed
@@ -22,105 +23,113 @@ if TYPE_CHECKING:
     from infra.control.publications import Publication as Publication
 
 
-_GATE = {None: "not judged", True: "passed", False: "failed"}
+_GATE = {None: "not checked", True: "passed", False: "failed"}
+_INCREMENTAL = click.option(
+    "--incremental", is_flag=True, help="Add the new part of the log to the last build, for views where that is exact."
+)
 
 
 @click.command()
-@click.option("--incremental", is_flag=True, help="Add the log since the last build to it, where that is exact.")
+@_INCREMENTAL
 @json_option
 def batch(incremental: bool) -> None:
-    """Claims a cut, lands the log, builds every view, judges the build, publishes."""
+    """Run the batch cycle: claim, land, build, gate, publish."""
     from flows.batch_cycle import run_batch
 
-    found = settings()
-    emit(run_batch(found, catalog(found), incremental=incremental), print_batch)
+    settings = load_settings()
+    emit(run_batch(settings, load_catalog(settings), incremental=incremental), print_batch)
 
 
 @click.command()
 @json_option
 def claim() -> None:
-    """Reserves the end of the newest epoch as the cut of the next build."""
-    from batch.claim import claim as make
+    """Reserve the end of the last epoch as the cut of a build."""
+    from batch.claim import claim as reserve
 
-    found = settings()
-    emit(make(found, catalog(found)), _print_claim)
+    settings = load_settings()
+    emit(reserve(settings, load_catalog(settings)), _print_claim)
 
 
 @click.command()
-@click.option("--build", help="The claimed build (default: the newest claim).")
+@click.option("--build", help="The claimed build (default: the last claim).")
 @json_option
 def land(build: str | None) -> None:
-    """Copies the log up to the claimed cut into the archive."""
+    """Copy the log up to the claimed cut into the archive."""
     from flows import batch_cycle as flow
 
-    found = settings()
-    emit(flow.land_claim(found, catalog(found), build), _print_landed)
+    settings = load_settings()
+    emit(flow.land_claim(settings, load_catalog(settings), build), _print_landed)
 
 
 @click.command()
-@click.option("--build", "name", help="The claimed build (default: the newest claim).")
-@click.option("--incremental", is_flag=True, help="Add the log since the last build to it, where that is exact.")
-@click.option("--views", type=names, help="Instead: what these serve (a,b), with --from and --to computed again.")
-@click.option("--from", "start", type=moment, help="The first start of a window that is computed again, UTC.")
-@click.option("--to", "end", type=moment, help="The first start of a window that is not, UTC.")
+@click.option("--build", "name", help="The claimed build (default: the last claim).")
+@_INCREMENTAL
+@views_option("With --from and --to: compute a time range of these views (a,b) again.")
+@click.option("--from", "start", type=moment, help="Start of the range, inclusive, UTC.")
+@click.option("--to", "end", type=moment, help="End of the range, exclusive, UTC.")
 @json_option
 def build(
     name: str | None, incremental: bool, views: tuple[Name, ...] | None, start: datetime | None, end: datetime | None
 ) -> None:
-    """Computes every view up to the claimed cut, or a range of windows of what is served; `gate` judges it."""
+    """Compute every view up to the claimed cut, or a time range.
+
+    With --views, --from and --to it computes the windows that start in that range again, at the served cut. `lk gate`
+    checks the build, `lk publish` serves it.
+    """
     from flows import batch_cycle as flow
     from flows.range_rebuild import rebuild_range
 
-    found = settings()
+    settings = load_settings()
     if views is None and start is None and end is None:
-        emit(flow.build_claim(found, catalog(found), name, incremental=incremental), _print_built)
+        emit(flow.build_claim(settings, load_catalog(settings), name, incremental=incremental), _print_built)
         return
     if views is None or start is None or end is None or name or incremental:
         raise Usage("a range needs --views, --from and --to, and nothing else", fix="see `lk build --help`")
-    emit(rebuild_range(found, catalog(found), views, start, end), _print_built)
+    emit(rebuild_range(settings, load_catalog(settings), views, start, end), _print_built)
 
 
 @click.command()
-@click.option("--build", help="The build to serve (default: the newest claim).")
+@click.option("--build", help="The build to serve (default: the last claim).")
 @click.option("--why", default="lk publish", help="Recorded with the publication.")
 @json_option
 def publish(build: str | None, why: str) -> None:
-    """Makes a build that passed its gate the served one."""
+    """Serve a build that passed its gate."""
     from flows import batch_cycle as flow
 
-    found = settings()
-    emit(flow.publish_claim(found, catalog(found), build, why=why), _print_publication)
+    settings = load_settings()
+    emit(flow.publish_claim(settings, load_catalog(settings), build, why=why), _print_publication)
 
 
-def _print_claim(claimed: Claim) -> None:
-    pair = f"run {claimed.run}, epoch {claimed.epoch}" if claimed.run else "no run"
-    out().print(f"claimed  {claimed.build} · cut at {claimed.cut.size:,} offsets · paired with {pair}")
+def _print_claim(claim: Claim) -> None:
+    run = f"run {claim.run}, epoch {claim.epoch}" if claim.run else "no run"
+    line(f"claimed   {claim.build} · cut at {claim.cut.size:,} offsets · paired with {run}")
 
 
-def _print_landed(landed: list[Landed] | tuple[Landed, ...]) -> None:
-    for one in landed:
-        out().print(f"landed   {one.topic} · {one.records:,} records · {one.seconds:.1f} s")
+def _print_landed(landed: Sequence[Landed]) -> None:
+    for topic in landed:
+        line(f"landed    {topic.topic} · {topic.records:,} records · {topic.seconds:.1f} s")
 
 
-def _print_built(built: list[Built] | tuple[Built, ...]) -> None:
-    rows = [(one.view, one.build, one.how, one.rows, f"{one.seconds:.1f} s", _GATE[one.passed]) for one in built]
+def _print_built(built: Sequence[Built]) -> None:
+    rows = [(b.view, b.build, b.how, b.rows, f"{b.seconds:.1f} s", _GATE[b.passed]) for b in built]
     table("built", ["view", "build", "how", "rows", "time", "gate"], rows)
 
 
-def _print_publication(done: Publication) -> None:
-    out().print(f"published {done.seq} · {', '.join(f'{v}: {p.build or p.run}' for v, p in done.pins.items())}")
+def _print_publication(publication: Publication) -> None:
+    pins = ", ".join(f"{view}: {pin.build or pin.run}" for view, pin in publication.pins.items())
+    line(f"published {publication.seq} · {pins}")
 
 
-def print_batch(done: BatchRun) -> None:
+def print_batch(run: BatchRun) -> None:
     """A whole batch cycle."""
-    _print_claim(done.claim)
-    _print_landed(done.landed)
-    _print_built(done.built)
-    print_gate(done.gated)
-    if done.publication:
-        _print_publication(done.publication)
-    if done.note:
-        out().print(done.note, markup=False, highlight=False)
+    _print_claim(run.claim)
+    _print_landed(run.landed)
+    _print_built(run.built)
+    print_gate(run.gated)
+    if run.publication:
+        _print_publication(run.publication)
+    if run.note:
+        line(run.note)
 
 
-COMMANDS = [batch, claim, land, build, gate, publish]
+COMMANDS = [batch, claim, land, build, publish]

@@ -1,4 +1,4 @@
-"""The verbs that compare two computations of the same views."""
+"""The verb that compares views cell by cell: compare."""
 
 from __future__ import annotations
 
@@ -6,57 +6,56 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cli.options import catalog, json_option, settings
-from cli.output import emit, out, table
-from core.identifiers import Name
+from cli.options import json_option, load_catalog, load_settings, run_option
+from cli.output import emit, line, table
+from core.errors import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from core.identifiers import Name
     from infra.control.comparisons import Comparison
-    from infra.control.publications import Publication as Publication
 
 
 @click.command()
-@click.option("--run", type=Name, help="The run (default: the replay that is not finished).")
+@run_option()
+@click.option("--served", is_flag=True, help="Compare what is served: builds and partial rows together.")
 @json_option
-def compare(run: Name | None) -> int:
-    """Builds every view at the end of an epoch of a run, and compares them cell by cell; exit 1 if one differs."""
-    from flows import replays as flow
-    from flows import switch
+def compare(run: Name | None, served: bool) -> int:
+    """Compare a run with a full build; exit 1 if a cell differs.
 
-    found = settings()
-    done = switch.prove_equal(found, catalog(found), run or flow.chosen(found, run))
-    emit(done, print_comparisons)
-    return 0 if all(one.equal for one in done) else 1
+    Builds every view at the end of an epoch of the run, and compares the two cell by cell. With --served it compares
+    what readers see, merged from builds and partial rows, with a full build at the same offsets.
+    """
+    from flows import replays, switch
+    from flows.verify import verify_served
 
-
-@click.command()
-@json_option
-def drift() -> int:
-    """Compares what is served, build and partials, with a full build, cell by cell; exit 1 if one differs."""
-    from flows.verify import verify_served as compare
-
-    found = settings()
-    done = compare(found, catalog(found))
-    emit(done, print_comparisons)
-    return 0 if all(one.equal for one in done) else 1
+    if served and run:
+        raise Usage("--served compares what is served, --run a run", fix="leave out one of them")
+    settings = load_settings()
+    catalog = load_catalog(settings)
+    if served:
+        comparisons: Sequence[Comparison] = verify_served(settings, catalog)
+    else:
+        comparisons = switch.prove_equal(settings, catalog, run or replays.chosen(settings, run))
+    emit(comparisons, print_comparisons)
+    return 0 if all(comparison.equal for comparison in comparisons) else 1
 
 
-def print_comparisons(found: Sequence[Comparison]) -> None:
-    """What a comparison found, view by view."""
+def print_comparisons(comparisons: Sequence[Comparison]) -> None:
+    """The result of a comparison, view by view."""
     rows = [
         (c.view, c.keys, c.only_build, c.only_run, c.repeated, c.cells, c.trino, f"{c.seconds:.1f} s", c.equal)
-        for c in found
+        for c in comparisons
     ]
     columns = ["view", "keys", "only in build", "only in run", "twice", "cells that differ", "Trino agrees", "time"]
-    first = found[0]
+    first = comparisons[0]
     table(f"run {first.run} against build {first.build}, at epoch {first.epoch}", [*columns, "equal"], rows)
     if first.head.ends:
-        out().print(f"the head up to {first.head} was read from the archive, not from the log")
-    for one in found:
-        if not one.equal:
-            out().print(f"{one.view}: first differences: {one.first}", markup=False, highlight=False)
+        line(f"the prefix up to {first.head} was read from the archive, not from the log")
+    for comparison in comparisons:
+        if not comparison.equal:
+            line(f"{comparison.view}: first differences: {comparison.first}")
 
 
-COMMANDS = [compare, drift]
+COMMANDS = [compare]

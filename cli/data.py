@@ -9,33 +9,61 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cli.options import catalog, json_option, settings
-from cli.output import INTERRUPTED, emit, table
+from cli import candidates
+from cli.options import json_option, load_catalog, load_settings
+from cli.output import INTERRUPTED, emit, line, table
+from cli.verb_group import VerbGroup
 from core.errors import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from flows.topics import TopicSummary
     from infra.kafka.producer import Acknowledged
     from infra.kafka.topics import Applied
 
 
+@click.group(cls=VerbGroup, invoke_without_command=True)
+@json_option
+@click.pass_context
+def topics(ctx: click.Context) -> None:
+    """List the topics: as declared, and as the cluster has them."""
+    from flows.topics import list_topics
+
+    if ctx.invoked_subcommand is None:
+        settings = load_settings()
+        emit(list_topics(settings, load_catalog(settings)), _print_topics)
+
+
+@topics.command("apply")
+@json_option
+def apply() -> None:
+    """Create and change the cluster's topics as declared.
+
+    No topic loses a partition or a record: a change that would need that is refused.
+    """
+    from infra.kafka import topics as cluster
+
+    settings = load_settings()
+    emit(cluster.apply(settings, load_catalog(settings)), _print_applied)
+
+
 @click.command()
-@click.argument("topic")
-@click.option("--file", "path", type=click.Path(path_type=Path), help="Load this .jsonl or text file, gzipped or not.")
-@click.option("--key", help="The field that becomes the record key (default: as the topic says).")
-@click.option("--time", "when", default="now", show_default=True, help="The record's time: now, or a field.")
-@click.option("--loop", default=1, show_default=True, help="Load the file this many times.")
-@click.option("--rate", type=float, help="Records a second (default: as fast as it goes; generator: 1000).")
-@click.option("--seed", type=int, help="Make up events from this seed instead of loading a file.")
-@click.option("--count", type=int, help="How many events to make up.")
-@click.option("--seconds", type=float, help="Generate for so long (instead of --count).")
+@click.argument("topic", shell_complete=candidates.topics)
+@click.option("--file", "path", type=click.Path(path_type=Path), help="Send this .jsonl or text file, gzipped or not.")
+@click.option("--key", help="Field that becomes the record key (default: as the topic declares).")
+@click.option("--time", "when", default="now", show_default=True, help="Record timestamp: now, or a field.")
+@click.option("--loop", default=1, show_default=True, help="Send the file this many times.")
+@click.option("--rate", type=float, help="Records per second (default: no limit for a file, 1000 for a generator).")
+@click.option("--seed", type=int, help="Generate events from this seed instead of sending a file.")
+@click.option("--count", type=int, help="Number of events to generate.")
+@click.option("--seconds", type=float, help="Generate for this long, instead of --count.")
 @click.option("--start", type=click.DateTime(), help="Time of the first event, UTC (default: now).")
-@click.option("--late", default=0.0, show_default=True, help="Share of events that are late.")
-@click.option("--late-by", default=3600.0, show_default=True, help="By up to so many seconds.")
-@click.option("--out-of-order", default=0.0, show_default=True, help="Share of events that step back by a little.")
-@click.option("--duplicate", default=0.0, show_default=True, help="Share of records that are sent again.")
-@click.option("--unmatched", default=0.0, show_default=True, help="Share of events without a partner in other topics.")
+@click.option("--late", default=0.0, show_default=True, help="Share of late events.")
+@click.option("--late-by", default=3600.0, show_default=True, help="Maximum lateness in seconds.")
+@click.option("--out-of-order", default=0.0, show_default=True, help="Share of events up to 3 seconds back in time.")
+@click.option("--duplicate", default=0.0, show_default=True, help="Share of records that are sent twice.")
+@click.option("--unmatched", default=0.0, show_default=True, help="Share of events without a match in other topics.")
 @click.option("--bad", default=0.0, show_default=True, help="Share of records that cannot be decoded.")
 @json_option
 def produce(
@@ -56,56 +84,56 @@ def produce(
     unmatched: float,
     bad: float,
 ) -> int:
-    """Sends records to TOPIC: from a file, or made-up ones. Not repeatable: each call sends them again."""
+    """Send records to a topic, from a file or generated.
+
+    Each call sends the records again: a repeat duplicates them.
+    """
     from core.sample_data.records import records
     from core.sample_data.spec import SampleSpec
     from infra.kafka.input_files import InputFile
     from infra.kafka.producer import produce as send
     from infra.kafka.sample_input import outgoing
 
-    current = settings()
-    declared = catalog(current).topic(topic)
+    settings = load_settings()
+    declared = load_catalog(settings).topic(topic)
     if (path is None) == (seed is None):
         raise Usage("there is nothing to send", fix="specify either --file FILE or --seed N")
     if path is not None:
         source = InputFile(path, declared, key=key, time=when, loop=loop)
-        return _acknowledged(send(current, declared, source.records(), rate=rate, done=lambda: source.done))
+        return _acknowledged(send(settings, declared, source.records(), rate=rate, done=lambda: source.done))
     pace = rate or 1000.0
     total = count if count is not None else int(pace * seconds) if seconds else None
     first_at = int(start.replace(tzinfo=UTC).timestamp() * 1000) if start else int(time.time() * 1000)
     spec = SampleSpec(seed or 0, first_at, pace, late, int(late_by * 1000), out_of_order, duplicate, unmatched, bad)
     generated = outgoing(declared, records(declared, spec, total))
-    return _acknowledged(send(current, declared, generated, rate=pace, total=total))
+    return _acknowledged(send(settings, declared, generated, rate=pace, total=total))
 
 
-@click.group()
-def topics() -> None:
-    """The topics of the cluster."""
+def _acknowledged(sent: Acknowledged) -> int:
+    """Prints what the broker acknowledged. Ctrl-C ends an endless series with exit code 130."""
+    emit(sent.insist(), _print_acknowledged)
+    return INTERRUPTED if sent.interrupted else 0
 
 
-@topics.command("apply")
-@json_option
-def apply() -> None:
-    """Makes the cluster's topics what their files say: missing ones are made, others changed; none is ever shrunk."""
-    from infra.kafka import topics as cluster
-
-    found = settings()
-    emit(cluster.apply(found, catalog(found)), _print_applied)
+def _print_acknowledged(sent: Acknowledged) -> None:
+    rows = [(written.partition, written.count, written.first, written.last) for written in sent.partitions]
+    columns = ["partition", "records", "first offset", "last offset"]
+    table(f"{sent.topic}: {sent.count:,} records acknowledged", columns, rows, ids=["first offset", "last offset"])
 
 
-def _acknowledged(done: Acknowledged) -> int:
-    """Prints what the broker has; Ctrl-C ends an endless one, and is told by the exit code."""
-    emit(done.insist(), _print_acknowledged)
-    return INTERRUPTED if done.interrupted else 0
+def _print_topics(topics: Sequence[TopicSummary]) -> None:
+    columns = ["topic", "partitions", "retention", "cluster", "partitions there", "retention there"]
+    rows = [(t.topic, t.partitions, t.retention, t.state, t.cluster_partitions, t.cluster_retention) for t in topics]
+    table("", columns, rows)
+    if any(topic.state == "unknown" for topic in topics):
+        line("Kafka does not answer, so the topics of the cluster are unknown; start it: `lk up`")
+    elif any(topic.state in ("missing", "differs") for topic in topics):
+        line("`lk topics apply` creates and changes topics as declared")
 
 
-def _print_acknowledged(done: Acknowledged) -> None:
-    rows = [(one.partition, one.count, one.first, one.last) for one in done.partitions]
-    table(f"{done.topic}: {done.count:,} records acknowledged", ["partition", "records", "first", "last"], rows)
-
-
-def _print_applied(done: Sequence[Applied]) -> None:
-    table("topics", ["topic", "done", "changes"], [(one.topic, one.done, ", ".join(one.changes)) for one in done])
+def _print_applied(applied: Sequence[Applied]) -> None:
+    rows = [(topic.topic, topic.done, ", ".join(topic.changes)) for topic in applied]
+    table("topics", ["topic", "result", "changes"], rows)
 
 
 COMMANDS = [topics, produce]

@@ -1,20 +1,25 @@
-"""What every verb shares: --json, the settings, the definitions."""
+"""Options and parsers that several verbs share: --json, the settings, the definitions."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from core.catalog import Catalog
+from cli import candidates
 from core.identifiers import Name
 from infra import progress_bar
-from infra.settings import Settings
-from infra.settings.sources import load
+
+if TYPE_CHECKING:
+    from core.catalog import Catalog
+    from infra.settings import Settings
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-def _note(ctx: click.Context, _option: click.Parameter, value: bool) -> bool:
+def _choose_json(ctx: click.Context, _option: click.Parameter, value: bool) -> bool:
     if value:
         ctx.find_root().meta["json"] = True
         progress_bar.silence()
@@ -24,15 +29,42 @@ def _note(ctx: click.Context, _option: click.Parameter, value: bool) -> bool:
 def json_option(function: Any) -> Any:
     """Adds --json to a verb."""
     return click.option(
-        "--json", "as_json", is_flag=True, expose_value=False, callback=_note, help="Print one JSON document."
+        "--json", "as_json", is_flag=True, expose_value=False, callback=_choose_json, help="Print one JSON document."
     )(function)
 
 
 def archive_option(function: Any) -> Any:
-    """Adds --head-from-archive to a verb that reads the log from its start."""
+    """Adds --prefix-from-archive to a verb that reads the log from its start."""
+    renamed = click.option("--head-from-archive", is_flag=True, expose_value=False, hidden=True, callback=_renamed)
     return click.option(
-        "--head-from-archive", "from_archive", is_flag=True, help="Read from the archive what the log has lost."
-    )(function)
+        "--prefix-from-archive",
+        "from_archive",
+        is_flag=True,
+        help="Read from the archive the first records, which Kafka has deleted.",
+    )(renamed(function))
+
+
+def _renamed(_ctx: click.Context, option: click.Parameter, value: bool) -> None:
+    if value:
+        raise click.UsageError(f"`{option.opts[0]}` is now `--prefix-from-archive`")
+
+
+def run_option(text: str = "The run (default: the replay in progress).") -> Decorator:
+    """Adds --run, completed with the runs of the lake."""
+    return click.option("--run", type=Name, help=text, shell_complete=candidates.runs)
+
+
+def topic_option(text: str) -> Decorator:
+    """Adds --topic, completed with the declared topics."""
+    return click.option("--topic", type=Name, help=text, shell_complete=candidates.topics)
+
+
+def views_option(text: str) -> Decorator:
+    """Adds --views, completed with the declared views."""
+    return click.option("--views", type=names, help=text, shell_complete=candidates.view_list)
+
+
+RATE = click.option("--rate", type=click.IntRange(min=1), help="Maximum records per second.")
 
 
 def names(text: str) -> tuple[Name, ...]:
@@ -42,21 +74,22 @@ def names(text: str) -> tuple[Name, ...]:
 
 def moment(text: str) -> datetime:
     """An ISO date or time; without a zone it is UTC."""
-    found = datetime.fromisoformat(text)
-    return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+    time = datetime.fromisoformat(text)
+    return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
 
 
-def settings() -> Settings:
+def load_settings() -> Settings:
     """The settings of this call: file, environment, defaults."""
     from infra import faults
+    from infra.settings.sources import load
 
-    found = load(click.get_current_context().find_root().obj)
-    faults.arm(found)
-    return found
+    settings = load(click.get_current_context().find_root().params["config"])
+    faults.arm(settings)
+    return settings
 
 
-def catalog(found: Settings) -> Catalog:
-    """Every topic and view that these settings name."""
+def load_catalog(settings: Settings) -> Catalog:
+    """Every topic, view and route that the definition files declare."""
     from infra.definitions import definition_files
 
-    return definition_files.load(found)
+    return definition_files.load(settings)

@@ -1,4 +1,4 @@
-"""How a result is printed: a table for people, JSON for machines."""
+"""How a result is printed: a table for people, JSON for programs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import inspect
 import json
 import pathlib
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, TypeVar
 
 import click
@@ -23,12 +23,12 @@ INTERRUPTED = 130  # what a shell gives a process that Ctrl-C ended
 
 
 def plain(value: object) -> Any:
-    """JSON's idea of a value: dataclasses become objects, with what they derive; decimals and times become text."""
+    """A value as JSON: dataclasses become objects with their properties; decimals and times become text."""
     if isinstance(value, Cut):
         return value.as_dict()
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        derived = [name for name, _ in inspect.getmembers(type(value), lambda member: isinstance(member, property))]
-        names = [field.name for field in dataclasses.fields(value)] + derived
+        properties = [name for name, _ in inspect.getmembers(type(value), lambda member: isinstance(member, property))]
+        names = [field.name for field in dataclasses.fields(value)] + properties
         return {name: plain(getattr(value, name)) for name in names}
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
@@ -46,13 +46,13 @@ def plain(value: object) -> Any:
 
 
 def wants_json() -> bool:
-    """Whether --json stands on the command line of the verb that runs."""
+    """Whether the command line has --json."""
     context = click.get_current_context(silent=True)
     return bool(context and context.find_root().meta.get("json"))
 
 
 def emit(result: R, human: Callable[[R], None]) -> None:
-    """Prints ``result`` as JSON when asked to, else through ``human``."""
+    """Prints ``result`` as JSON with --json, else through ``human``."""
     if wants_json():
         click.echo(json.dumps(plain(result), indent=2))
     else:
@@ -64,28 +64,33 @@ def out() -> Console:
     return Console(width=None if sys.stdout.isatty() else 200)
 
 
-def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """One table; numbers are set to the right."""
+def line(text: str) -> None:
+    """One line, whole and as it is."""
+    out().print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], *, ids: Collection[str] = ()) -> None:
+    """One table, numbers aligned right. Numbers in the columns ``ids`` get no thousands separators."""
+    cells = [list(row) for row in rows]
     drawn = Table(title=title or None, title_justify="left", header_style="bold")
-    filled = [list(row) for row in rows]
     for index, column in enumerate(columns):
-        numeric = bool(filled) and all(isinstance(row[index], int | float | decimal.Decimal) for row in filled)
+        numeric = bool(cells) and all(isinstance(row[index], int | float | decimal.Decimal) for row in cells)
         drawn.add_column(column, justify="right" if numeric else "left", overflow="fold")
-    for row in filled:
-        drawn.add_row(*(cell(value) for value in row))
+    for row in cells:
+        drawn.add_row(*(_cell(value, column in ids) for value, column in zip(row, columns, strict=True)))
     out().print(drawn)
 
 
-def cell(value: object) -> str:
+def _cell(value: object, is_id: bool) -> str:
     """A value as people read it: thousands separated, times in UTC, nothing for null."""
     if value is None:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int | decimal.Decimal):
-        return f"{value:,}"
+        return str(value) if is_id else f"{value:,}"
     if isinstance(value, float):
         return f"{value:,.3f}"
     if isinstance(value, datetime.datetime):
-        return value.astimezone(datetime.UTC).isoformat(sep=" ", timespec="milliseconds").replace("+00:00", "")
+        return f"{value.astimezone(datetime.UTC).replace(tzinfo=None).isoformat(sep=' ', timespec='milliseconds')} UTC"
     return str(value).replace("[", "\\[")

@@ -1,13 +1,14 @@
-"""The verbs of the gate: gate, which is a step of the batch cycle, and quality."""
+"""The verbs of data quality: gate, quality."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
-from cli.options import catalog, json_option, settings
-from cli.output import emit, out, table
+from cli.options import json_option, load_catalog, load_settings
+from cli.output import emit, line, table
 
 if TYPE_CHECKING:
     from batch.gate import GateResult
@@ -15,62 +16,66 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--build", help="The build to judge (default: the newest claim).")
+@click.option("--build", help="The build to check (default: the last claim).")
 @json_option
 def gate(build: str | None) -> int:
-    """Asks of what was built all that must hold before it may be published; exit 1 when it is refused."""
+    """Run the data-quality checks on a build; exit 1 if one fails.
+
+    A failed check of severity "critical" refuses the view: the build cannot be published. A warning is only printed.
+    """
     from flows import batch_cycle as flow
 
-    found = settings()
-    done = flow.gate_claim(found, catalog(found), build)
-    emit(done, print_gate)
-    return 0 if done.passed else 1
+    settings = load_settings()
+    result = flow.gate_claim(settings, load_catalog(settings), build)
+    emit(result, print_gate)
+    return 0 if result.passed else 1
 
 
 @click.command()
-@click.option("--build", help="The build (default: the one that was judged last).")
+@click.option("--build", help="The build (default: the last one that was checked).")
 @json_option
 def quality(build: str | None) -> None:
-    """Shows what the gate found of a build, check by check."""
+    """Show the results of a build's data-quality checks."""
     from flows import batch_cycle as flow
 
-    emit(flow.quality(settings(), build), _print_quality)
+    emit(flow.quality(load_settings(), build), _print_quality)
 
 
-def print_gate(done: GateResult) -> None:
-    """What failed, warnings too; and why it is refused, if it is."""
-    failed = [one for one in done.checks if not one.success]
+def print_gate(result: GateResult) -> None:
+    """The failed checks, warnings too, and why the build is refused, if it is."""
+    failed = [check for check in result.checks if not check.success]
     if failed:
-        _print_checks(f"gate of {done.build}: what failed", failed)
-    said = f"gate     {done.build} · {len(done.checks)} checks · {done.seconds:.1f} s · {done.docs}"
-    out().print(said, soft_wrap=True, highlight=False)
-    _print_verdict(done)
+        _print_checks(f"gate of {result.build}: failed checks", failed)
+    line(f"gate      {result.build} · {len(result.checks)} checks · {result.seconds:.1f} s · {result.docs}")
+    _print_refusals(result)
 
 
-def _print_quality(done: GateResult) -> None:
-    _print_checks(f"gate of {done.build}", done.checks)
-    out().print(f"pages: {done.docs}", soft_wrap=True, highlight=False)
-    _print_verdict(done)
+def _print_quality(result: GateResult) -> None:
+    _print_checks(f"gate of {result.build}", result.checks)
+    line(f"pages: {result.docs}")
+    _print_refusals(result)
 
 
-def _print_verdict(done: GateResult) -> None:
-    for view, reasons in done.refused.items():
+def _print_refusals(result: GateResult) -> None:
+    for view, reasons in result.refused.items():
         for reason in reasons:
-            out().print(f"refused  {view}: {reason}", markup=False, highlight=False, soft_wrap=True)
-    if done.refused:
-        out().print("fix: docs/runbooks/gate-refused.md; what is served stays as it is", highlight=False)
+            line(f"refused   {view}: {reason}")
+    if result.refused:
+        line("fix: docs/runbooks/gate-refused.md; readers keep the last published build")
 
 
-def _print_checks(title: str, checks: list[CheckResult] | tuple[CheckResult, ...]) -> None:
+def _print_checks(title: str, checks: Sequence[CheckResult]) -> None:
     rows = [
-        (c.view, c.check, c.severity, "held" if c.success else "failed", c.found, c.expected, c.exception or _said(c))
+        (c.view, c.check, c.severity, "passed" if c.success else "failed", c.found, c.expected, _detail(c))
         for c in checks
     ]
-    table(title, ["view", "check", "severity", "result", "found", "wanted", "detail"], rows)
+    table(title, ["view", "check", "severity", "result", "value", "expected", "detail"], rows)
 
 
-def _said(one: CheckResult) -> str:
-    return one.detail if one.first == "[]" else f"{one.detail}; first: {one.first}"
+def _detail(check: CheckResult) -> str:
+    if check.exception:
+        return check.exception
+    return check.detail if check.first == "[]" else f"{check.detail}; first: {check.first}"
 
 
-COMMANDS = [quality]
+COMMANDS = [gate, quality]

@@ -6,101 +6,107 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cli.options import archive_option, catalog, json_option, names, settings
-from cli.output import emit, out
+from cli.options import RATE, archive_option, json_option, load_catalog, load_settings, run_option, views_option
+from cli.output import emit, line
 from cli.runs import print_ending
+from cli.verb_group import VerbGroup
 from core.identifiers import Name
 
 if TYPE_CHECKING:
-    from infra.control.publications import Publication as Publication
+    from speed.process.lifecycle import RunState
     from speed.replay_state import ReplayProgress
 
-_RUN = click.option("--run", type=Name, help="The run (default: the replay that is not finished).")
-_RATE = click.option("--rate", type=click.IntRange(min=1), help="Most records a second.")
+_RUN = run_option()
+_NEW_RUN = click.option("--run", type=Name, help="Id of the new run (default: the next free one).")
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def replay() -> None:
-    """The log from offset zero as a new run: start, status, wait, throttle, abandon (and `run`, in the foreground)."""
+    """Read the log again from offset 0, as a new run."""
 
 
 @replay.command("start")
-@click.option("--run", type=Name, help="The new run's id (default: the next free one).")
-@click.option("--views", type=names, help="Only these views (a,b); the others keep what they serve.")
-@_RATE
+@_NEW_RUN
+@views_option("Only these views (a,b); the others keep what they serve.")
+@RATE
 @archive_option
 @json_option
 def replay_start(run: Name | None, views: tuple[Name, ...] | None, rate: int | None, from_archive: bool) -> None:
-    """Starts a replay in the background, or goes on with the one that was begun."""
+    """Start a replay in the background, or resume the open one."""
     from flows import replays as flow
 
-    found = settings()
-    state = flow.start(found, catalog(found), run=run, rate=rate, from_archive=from_archive, views=views)
-    emit(state, lambda one: out().print(one.line))
+    settings = load_settings()
+    catalog = load_catalog(settings)
+    emit(flow.start(settings, catalog, run=run, rate=rate, from_archive=from_archive, views=views), _print_state)
 
 
 @replay.command("run")
-@click.option("--run", type=Name, help="The new run's id (default: the next free one).")
+@_NEW_RUN
 @archive_option
+@json_option
 def replay_run(run: Name | None, from_archive: bool) -> None:
-    """Drives a replay in the foreground until it is told to stop; for clusters."""
+    """Run a replay in the foreground until SIGTERM, for clusters."""
     from flows import replays as flow
 
-    found = settings()
-    flow.drive(found, catalog(found), run=run, from_archive=from_archive)
+    settings = load_settings()
+    emit(flow.drive(settings, load_catalog(settings), run=run, from_archive=from_archive), lambda _: None)
 
 
 @replay.command("status")
 @_RUN
 @json_option
 def replay_status(run: Name | None) -> None:
-    """Says how far a replay is, how fast it reads and how long it will take."""
+    """Show how far a replay is, its rate and the time left."""
     from flows import replays as flow
 
-    emit(flow.status(settings(), run), _print_progress)
+    emit(flow.status(load_settings(), run), _print_progress)
 
 
 @replay.command("wait")
 @_RUN
-@click.option("--seconds", type=float, help="Give up after so long (exit 75).")
+@click.option("--seconds", type=float, help="Stop waiting after this long (exit 75).")
 @json_option
 def replay_wait(run: Name | None, seconds: float | None) -> None:
-    """Waits until a replay has caught up with the log."""
+    """Wait until a replay has caught up with the log."""
     from flows import replays as flow
 
-    emit(flow.wait(settings(), run, patience=seconds), _print_progress)
+    emit(flow.wait(load_settings(), run, patience=seconds), _print_progress)
 
 
 @replay.command("throttle")
 @_RUN
 @click.option(
-    "--rate", type=click.IntRange(min=0), required=True, help="Most records a second; 0 takes the limit away."
+    "--rate", type=click.IntRange(min=0), required=True, help="Maximum records per second; 0 removes the limit."
 )
 @json_option
 def replay_throttle(run: Name | None, rate: int) -> None:
-    """Changes how fast a replay may read, while it runs."""
+    """Change the rate of a replay while it runs."""
     from flows import replays as flow
 
-    emit(flow.limit(settings(), rate or None, run), _print_progress)
+    emit(flow.limit(load_settings(), rate or None, run), _print_progress)
 
 
 @replay.command("abandon")
 @_RUN
 @json_option
 def replay_abandon(run: Name | None) -> None:
-    """Stops a replay that never served, and frees what it held."""
+    """Stop a replay that never served, and delete its tables."""
     from flows import replays as flow
 
-    emit(flow.abandon(settings(), run), print_ending)
+    emit(flow.abandon(load_settings(), run), print_ending)
 
 
-def _print_progress(seen: ReplayProgress) -> None:
-    parts = [seen.state.line, f"{seen.done:,} of {seen.total:,} records"]
-    parts += [f"{seen.rate:,.0f} records/s"] if seen.rate else []
-    parts += [f"limited to {seen.limit:,}/s"] if seen.limit else []
-    parts += [f"{seen.left:,.0f} s left"] if seen.left and not seen.caught_up else []
-    parts += [f"head from the archive up to {seen.head}"] if seen.head.ends else []
-    out().print(" · ".join([*parts, "caught up" if seen.caught_up else "behind"]))
+def _print_state(state: RunState) -> None:
+    line(state.line)
+
+
+def _print_progress(progress: ReplayProgress) -> None:
+    parts = [progress.state.line, f"{progress.done:,} of {progress.total:,} records"]
+    parts += [f"{progress.rate:,.0f} records/s"] if progress.rate else []
+    parts += [f"limited to {progress.limit:,}/s"] if progress.limit else []
+    parts += [f"{progress.left:,.0f} s left"] if progress.left and not progress.caught_up else []
+    parts += [f"prefix from the archive up to {progress.head}"] if progress.head.ends else []
+    line(" · ".join([*parts, "caught up" if progress.caught_up else "behind"]))
 
 
 COMMANDS = [replay]

@@ -6,63 +6,83 @@ import json
 import logging
 import signal
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import click
 
+from cli import (
+    batch,
+    compare,
+    completion,
+    data,
+    evidence,
+    quality,
+    quarantine,
+    replay,
+    route,
+    runs,
+    servers,
+    serving,
+    speed,
+    switch,
+    upkeep,
+    views,
+)
 from cli.output import INTERRUPTED
-from core.errors import LkError
+from cli.verb_group import WIDTH, VerbGroup
+from core.errors import LkError, Usage
+
+SECTIONS = {
+    "Servers": servers.COMMANDS,
+    "Data": [*data.COMMANDS, *views.COMMANDS, *route.COMMANDS],
+    "Speed": speed.COMMANDS,
+    "Batch": batch.COMMANDS,
+    "Kappa": [*replay.COMMANDS, *compare.COMMANDS, *switch.COMMANDS, *runs.COMMANDS],
+    "Serving": serving.COMMANDS,
+    "Quality": [*quality.COMMANDS, *quarantine.COMMANDS],
+    "Upkeep": [*upkeep.COMMANDS, *completion.COMMANDS],
+    "Evidence": evidence.COMMANDS,
+}
+RENAMED = {
+    "drift": "compare --served",
+    "reset": "switch kappa --in-place",
+    "demo-airflow": "demo --airflow",
+    "tidy": "cleanup",
+}
 
 
-class Verbs(click.Group):
-    """Lists the verbs in the order of a day's work, not of the alphabet."""
-
-    def list_commands(self, _ctx: click.Context) -> list[str]:
-        return list(self.commands)
-
-
-@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(
+    cls=VerbGroup,
+    sections=SECTIONS,
+    renamed=RENAMED,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": WIDTH},
+)
+@click.version_option(version("lambda-kappa"), prog_name="lk", message="%(prog)s %(version)s")
 @click.option("-c", "--config", type=click.Path(path_type=Path), help="Settings file (else LK_CONFIG, else ./lk.toml).")
-@click.pass_context
-def lk(ctx: click.Context, config: Path | None) -> None:
-    """One log, one definition per view, two ways to compute it, one name to query."""
-    ctx.obj = config
+def lk(config: Path | None) -> None:
+    """One log, one definition per view, two ways to compute it.
+
+    Exit codes: 0 done, 1 refused, 2 usage, 75 try again.
+    """
 
 
-def _register() -> None:
-    from cli import (
-        batch,
-        compare,
-        data,
-        evidence,
-        quality,
-        quarantine,
-        replay,
-        reset,
-        route,
-        runs,
-        servers,
-        serving,
-        speed,
-        switch,
-        upkeep,
-        views,
-    )
-
-    families = (servers, data, views, quarantine, speed, batch, quality, route, replay, compare, switch, runs, reset)
-    for module in (*families, serving, upkeep, evidence):
-        for command in module.COMMANDS:
-            lk.add_command(command)
-
-
-def _report(error: LkError, asked_json: bool) -> int:
-    if asked_json:
+def _report(error: LkError, as_json: bool) -> int:
+    if as_json:
         body = {"error": error.what, "where": error.where, "fix": error.fix, "exit": error.exit_code}
         click.echo(json.dumps(body, indent=2))
     else:
         click.echo(f"lk: {error}", err=True)
     return error.exit_code
+
+
+def _usage(error: click.ClickException, as_json: bool) -> int:
+    if as_json:
+        help_of = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "lk"
+        return _report(Usage(error.format_message(), fix=f"see `{help_of} --help`"), as_json)
+    error.show()
+    return Usage.exit_code
 
 
 def _unexpected(error: BaseException) -> int:
@@ -72,25 +92,24 @@ def _unexpected(error: BaseException) -> int:
     logging.error("unexpected error in %s", " ".join(sys.argv), exc_info=error)
     text = str(error).strip().splitlines()
     click.echo(f"lk: unexpected {type(error).__name__}: {text[0][:300] if text else ''}", err=True)
-    click.echo(f"  where: the whole report is in {log}", err=True)
+    click.echo(f"  where: the stack trace is in {log}", err=True)
     click.echo("  fix: check `lk status`, then run the command again; it is safe to repeat", err=True)
     return LkError.exit_code
 
 
 def run(arguments: list[str]) -> int:
     """Runs one verb; returns its exit code: 0 done, 1 refused, 2 usage, 75 try again."""
-    _register()
+    as_json = "--json" in arguments
     try:
         result: Any = lk(arguments, prog_name="lk", standalone_mode=False)
     except click.exceptions.Abort:
         return INTERRUPTED
     except click.exceptions.Exit as stop:
         return stop.exit_code
-    except click.ClickException as wrong:
-        wrong.show()
-        return 2
+    except click.ClickException as error:
+        return _usage(error, as_json)
     except LkError as error:
-        return _report(error, "--json" in arguments)
+        return _report(error, as_json)
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as error:  # the last line of defence: a person never sees a stack trace
@@ -99,6 +118,6 @@ def run(arguments: list[str]) -> int:
 
 
 def main() -> None:
-    """The console script. A verb that is told to end stops what it started, as after Ctrl-C."""
+    """The console script. SIGTERM stops a verb, and what it started, as Ctrl-C does."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.exit(run(sys.argv[1:]))

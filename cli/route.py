@@ -1,109 +1,133 @@
-"""Routes: records copied to other topics, exactly once."""
+"""The verbs of routes, which copy records to other topics, exactly once."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
-from cli.options import catalog, json_option, settings
-from cli.output import emit, out
+from cli import candidates
+from cli.options import json_option, load_catalog, load_settings
+from cli.output import emit, line
+from cli.verb_group import VerbGroup
 from core.identifiers import Name
 
 if TYPE_CHECKING:
     from flows.routes import RouteState
 
+_ROUTE = click.argument("route", type=Name, shell_complete=candidates.routes)
+_RUN = click.argument("run", type=Name, shell_complete=candidates.route_runs)
 
-@click.group()
+
+@click.group(cls=VerbGroup)
 def route() -> None:
-    """Routes: start, stop, status, replay, switch, retire (and `run`, which stays in the foreground)."""
+    """Copy records to other topics, exactly once."""
 
 
 @route.command("start")
-@click.argument("route")
+@_ROUTE
 @json_option
-def route_start(route: str) -> None:
-    """Goes on copying to the topics of ROUTE, from offset 0 the first time."""
+def route_start(route: Name) -> None:
+    """Start or resume copying to the topics of ROUTE.
+
+    The first start copies from offset 0.
+    """
     from flows import routes as flow
 
-    found = settings()
-    emit(flow.start(found, catalog(found), Name(route)), _print)
+    settings = load_settings()
+    emit(flow.start(settings, load_catalog(settings), route), _print_state)
 
 
 @route.command("stop")
-@click.argument("route")
+@_ROUTE
 @json_option
-def route_stop(route: str) -> None:
-    """Stops every run of ROUTE between two epochs."""
+def route_stop(route: Name) -> None:
+    """Stop every run of ROUTE between two epochs."""
     from flows import routes as flow
 
-    found = settings()
-    emit(flow.stop(found, catalog(found), Name(route)), _print_all)
+    settings = load_settings()
+    emit(flow.stop(settings, load_catalog(settings), route), _print_states)
 
 
 @route.command("status")
 @json_option
 def route_status() -> None:
-    """Says what every route's runs have copied, and how far they are behind the log."""
+    """Show what each run has copied and how far it is behind."""
     from flows import routes as flow
 
-    found = settings()
-    emit(flow.status(found, catalog(found)), _print_all)
+    settings = load_settings()
+    emit(flow.status(settings, load_catalog(settings)), _print_states)
 
 
 @route.command("replay")
-@click.argument("route")
+@_ROUTE
 @json_option
-def route_replay(route: str) -> None:
-    """Copies the log from offset 0 again, into topics of a new run's own."""
+def route_replay(route: Name) -> None:
+    """Copy the log again from offset 0, into topics of a new run."""
     from flows import routes as flow
 
-    found = settings()
-    emit(flow.replay(found, catalog(found), Name(route)), _print)
+    settings = load_settings()
+    emit(flow.replay(settings, load_catalog(settings), route), _print_state)
 
 
 @route.command("switch")
-@click.argument("route")
-@click.option("--run", help="The run that takes over (default: one of today's definition, from where the owner stops).")
+@_ROUTE
+@click.option(
+    "--run",
+    type=Name,
+    shell_complete=candidates.route_runs,
+    help="The new owner (default: a run with today's definition that continues where the owner stops).",
+)
 @json_option
-def route_switch(route: str, run: str | None) -> None:
-    """Hands the topics of ROUTE over to another run, at a recorded cut; nothing if the owner is as defined today."""
+def route_switch(route: Name, run: Name | None) -> None:
+    """Hand the topics of ROUTE to another run, at a recorded cut.
+
+    Without --run it changes nothing if the owner already has today's definition.
+    """
     from flows import routes as flow
 
-    found = settings()
-    emit(flow.switch(found, catalog(found), Name(route), Name(run) if run else None), _print)
+    settings = load_settings()
+    emit(flow.switch(settings, load_catalog(settings), route, run), _print_state)
 
 
 @route.command("retire")
-@click.argument("run")
+@_RUN
 @json_option
-def route_retire(run: str) -> None:
-    """Ends RUN, which does not own its route's topics; topics of its own are deleted."""
+def route_retire(run: Name) -> None:
+    """End RUN, and delete the topics that only it wrote.
+
+    The run that owns the topics of its route is refused.
+    """
     from flows import routes as flow
 
-    found = settings()
-    emit(flow.retire(found, catalog(found), Name(run)), _print)
+    settings = load_settings()
+    emit(flow.retire(settings, load_catalog(settings), run), _print_state)
 
 
 @route.command("run")
-@click.argument("run")
-def route_run(run: str) -> None:
-    """Drives RUN in the foreground until it is told to stop; for clusters and for `route start`."""
+@_RUN
+@json_option
+def route_run(run: Name) -> None:
+    """Run RUN in the foreground until SIGTERM, for clusters."""
+    from flows import routes as flow
     from speed.routes import route_job as job
 
-    found = settings()
-    job.run_forever(found, catalog(found), Name(run))
+    settings = load_settings()
+    catalog = load_catalog(settings)
+    job.run_forever(settings, catalog, run)
+    emit([state for state in flow.status(settings, catalog) if state.run == run], lambda _: None)
 
 
-def _print(state: RouteState) -> None:
-    out().print(state.line, markup=False, highlight=False)
+def _print_state(state: RouteState) -> None:
+    line(state.line)
 
 
-def _print_all(states: list[RouteState]) -> None:
+def _print_states(states: Sequence[RouteState]) -> None:
     for state in states:
-        _print(state)
+        _print_state(state)
     if not states:
-        out().print("no route yet; start one: `lk route start ROUTE`")
+        line("no route yet; start one: `lk route start ROUTE`")
 
 
 COMMANDS = [route]

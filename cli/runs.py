@@ -6,48 +6,51 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cli.options import json_option, settings
-from cli.output import emit, out, table
+from cli import candidates
+from cli.options import json_option, load_settings
+from cli.output import emit, line, table
 from core.identifiers import Name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from flows.run_summaries import RunSummary
-    from infra.control.publications import Publication as Publication
     from infra.control.run_endings import RunEnding
 
 
 @click.command()
 @json_option
 def runs() -> None:
-    """Lists every run: what it is for, how far it is."""
+    """List the runs: role, process, epoch, records behind."""
     from flows.run_summaries import run_summaries
 
-    emit(run_summaries(settings()), _print_runs)
+    emit(run_summaries(load_settings()), _print_runs)
 
 
 @click.command()
-@click.argument("run", type=Name)
-@click.option("--final", is_flag=True, help="Also give up going back to it with `lk rollback`.")
+@click.argument("run", type=Name, shell_complete=candidates.runs)
+@click.option("--final", is_flag=True, help="Retire it even if `lk rollback` would serve it again.")
 @click.option("--why", default="lk retire", help="Recorded with the run.")
 @json_option
 def retire(run: Name, final: bool, why: str) -> None:
-    """Stops RUN and frees its tables and its checkpoint; its id stays used."""
+    """Stop RUN and delete its tables and its checkpoint.
+
+    Its id is not used again.
+    """
     from flows.run_summaries import retire as end
 
-    emit(end(settings(), run, final=final, why=why), print_ending)
+    emit(end(load_settings(), run, final=final, why=why), print_ending)
 
 
-def _print_runs(found: Sequence[RunSummary]) -> None:
-    rows = [(r.run, r.role, r.kind, r.process, r.epoch, r.records, r.behind, r.created_at, r.note) for r in found]
+def _print_runs(summaries: Sequence[RunSummary]) -> None:
+    rows = [(s.run, s.role, s.kind, s.process, s.epoch, s.records, s.behind, s.created_at, s.note) for s in summaries]
     columns = ["run", "role", "kind", "process", "epoch", "records", "behind", "created", "note"]
-    table("", columns, rows)
+    table("", columns, rows, ids=["epoch"])
 
 
-def print_ending(done: RunEnding) -> None:
+def print_ending(ending: RunEnding) -> None:
     """How and why a run ended."""
-    out().print(f"run {done.run} was {done.how} · {done.why}")
+    line(f"run {ending.run} was {ending.how} · {ending.why}")
 
 
 COMMANDS = [runs, retire]

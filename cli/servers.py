@@ -1,4 +1,4 @@
-"""The servers' verbs: setup, up, down, status, logs."""
+"""The verbs of servers: setup, up, down, status, logs."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cli.options import catalog, json_option, settings
-from cli.output import emit, out, plain, table
+from cli import candidates
+from cli.options import json_option, load_catalog, load_settings
+from cli.output import emit, out, plain, table, wants_json
 from core.errors import Usage
 
 if TYPE_CHECKING:
@@ -21,111 +22,142 @@ if TYPE_CHECKING:
 @click.command()
 @json_option
 def setup() -> None:
-    """Fetches and verifies the jars and Trino, once per user; Spark's classes are parsed once per clone."""
+    """Download and verify the jars and Trino, once per user.
+
+    Also writes Spark's class archive, once per clone, which makes each later start of Spark faster.
+    """
     from flows.warm_up import warm_up
     from infra.lake import object_store
     from infra.runtime import jars
 
-    found = settings()
-    more = ("aws",) if object_store.wanted(found) else ()
-    paths = {name: jars.ensure(found, name) for name in (*jars.SETS, *more)}
-    warm_up(found)
-    emit(paths, lambda done: out().print(f"ready: {', '.join(done)} in {found.cache}"))
+    settings = load_settings()
+    optional = ("aws",) if object_store.wanted(settings) else ()
+    paths = {name: jars.ensure(settings, name) for name in (*jars.SETS, *optional)}
+    warm_up(settings)
+    emit(paths, lambda ready: out().print(f"ready: {', '.join(ready)} in {settings.cache}"))
 
 
 @click.command()
-@click.argument("more", nargs=-1, type=click.Choice(["airflow"]))
-@click.option("--brokers", type=click.Choice(["1", "3"]), help="Of a new instance (default: as set, else one).")
+@click.argument("extra", metavar="[airflow]", nargs=-1, type=click.Choice(["airflow"]))
+@click.option("--brokers", type=click.Choice(["1", "3"]), help="Brokers of a new instance (default: as set, else 1).")
 @json_option
-def up(more: tuple[str, ...], brokers: str | None) -> None:
-    """Starts Kafka and Trino (`lk up airflow`: also Airflow), waits until they answer; repairs what a crash left."""
+def up(extra: tuple[str, ...], brokers: str | None) -> None:
+    """Start Kafka and Trino, and wait until they answer.
+
+    `lk up airflow` starts Airflow too. A change of the served views that a crash interrupted is finished or reverted,
+    then the topic files are applied to the cluster.
+    """
     from flows.stack import up as start
 
-    found = settings()
-    if brokers and not found.manages_kafka:
-        raise Usage("the brokers of this instance are elsewhere", where=f"bootstrap = {found.bootstrap}")
+    settings = load_settings()
+    if brokers and not settings.manages_kafka:
+        raise Usage(
+            "--brokers is for local brokers, and this instance uses others",
+            where=f"bootstrap = {settings.bootstrap}",
+            fix="leave out --brokers, or unset bootstrap",
+        )
     if brokers:
-        found = found.model_copy(update={"kafka_brokers": int(brokers)})
-    emit(start(found, catalog(found), *more), _print_states)
+        settings = settings.model_copy(update={"kafka_brokers": int(brokers)})
+    emit(start(settings, load_catalog(settings), *extra), _print_servers)
 
 
 @click.command()
 @json_option
 def down() -> None:
-    """Stops every process of this instance; data stays."""
+    """Stop every process of this instance; data stays."""
     from infra.local import stack
 
-    emit(stack.down(settings()), lambda names: out().print(f"stopped: {', '.join(names) or 'nothing was running'}"))
+    emit(
+        stack.down(load_settings()),
+        lambda stopped: out().print(f"stopped: {', '.join(stopped) or 'nothing was running'}"),
+    )
 
 
 @click.command()
-@click.option("--lines", is_flag=True, help="For alarms: one line of JSON for each view, and exit 0.")
-@click.option("--every", type=click.IntRange(min=1), help="With --lines: again after so many seconds, until Ctrl-C.")
+@click.option("--lines", is_flag=True, help="For alarms: print one line of JSON for each view, and exit 0.")
+@click.option("--every", type=click.IntRange(min=1), help="With --lines: repeat after this many seconds, until Ctrl-C.")
 @json_option
 def status(lines: bool, every: int | None) -> int:
-    """Servers, views and the ledger; exits 1 when anything is unhealthy, and says what."""
-    from flows.overview import status as look
+    """Show servers, views and record counts; exit 1 if unhealthy.
+
+    Every reason for an exit code of 1 is printed.
+    """
+    from flows.overview import status as read_status
     from flows.overview import watch
 
-    found = settings()
+    settings = load_settings()
     if lines:
-        watch(found, catalog(found), every, lambda one: click.echo(json.dumps(plain(one))))
+        watch(settings, load_catalog(settings), every, lambda alarms: click.echo(json.dumps(plain(alarms))))
         return 0
     if every:
         raise Usage("--every needs --lines", fix="see `lk status --help`")
-    seen = look(found, catalog(found))
-    emit(seen, _print_status)
-    return 1 if seen.unhealthy else 0
+    overview = read_status(settings, load_catalog(settings))
+    emit(overview, _print_status)
+    return 1 if overview.unhealthy else 0
 
 
 @click.command()
-@click.argument("server")
+@click.argument("server", shell_complete=candidates.servers)
 @click.option("-n", "--lines", default=40, show_default=True, help="Lines from the end.")
-@click.option("-f", "--follow", is_flag=True, help="Go on until Ctrl-C.")
+@click.option("-f", "--follow", is_flag=True, help="Print new lines too, until Ctrl-C.")
+@json_option
 def logs(server: str, lines: int, follow: bool) -> None:
-    """Prints the log of SERVER (kafka, kafka-1 to kafka-3, trino, airflow, speed)."""
+    """Print the log of a server.
+
+    SERVER is kafka, kafka-1 to kafka-3, trino, airflow or a process such as speed-r000001.
+    """
     from infra.local import stack
 
-    for line in stack.logs(settings(), server, lines, follow):
-        click.echo(line)
+    if follow and wants_json():
+        raise Usage("--follow has no end, and --json prints one document", fix="leave out one of them")
+    printed = stack.logs(load_settings(), server, lines, follow)
+    if wants_json():
+        emit(list(printed), lambda _: None)
+        return
+    for text in printed:
+        click.echo(text)
 
 
-def _print_states(states: Sequence[ServerState]) -> None:
-    """Processes of the instance."""
-    rows = [
-        (one.name, one.status, one.pid, one.address, f"{one.memory / 2**20:,.0f} MiB" if one.memory else "", one.log)
-        for one in states
-    ]
-    table("processes", ["process", "state", "pid", "address", "memory", "log"], rows)
+def _print_servers(servers: Sequence[ServerState]) -> None:
+    columns = ["process", "state", "pid", "address", "memory", "log"]
+    rows = [(s.name, s.status, s.pid, s.address, _mebibytes(s.memory), s.log) for s in servers]
+    table("processes", columns, rows, ids=["pid"])
 
 
-def _print_status(seen: Overview) -> None:
-    """Processes, views, the ledger, and the verdict."""
-    _print_states(seen.processes)
-    if seen.views:
+def _mebibytes(size: int) -> str:
+    return f"{size / 2**20:,.0f} MiB" if size else ""
+
+
+def _print_status(overview: Overview) -> None:
+    _print_servers(overview.processes)
+    if overview.views:
         table(
             "views",
             ["view", "mode", "build", "cut (offsets)", "run", "epoch", "lag (records)", "age (s)", "publication"],
-            [(v.view, v.mode, v.build, v.cut.size, v.run, v.epoch, v.lag, v.age, v.publication) for v in seen.views],
+            [
+                (v.view, v.mode, v.build, v.cut.size, v.run, v.epoch, v.lag, v.age, v.publication)
+                for v in overview.views
+            ],
+            ids=["epoch", "publication"],
         )
-        _print_ledger(seen)
-    for reason in seen.unhealthy:
+        _print_counts(overview)
+    for reason in overview.unhealthy:
         out().print(f"unhealthy: {reason}", style="bold red", markup=False, highlight=False)
-    if not seen.unhealthy:
+    if not overview.unhealthy:
         out().print("healthy", style="bold green")
 
 
-def _print_ledger(seen: Overview) -> None:
+def _print_counts(overview: Overview) -> None:
     table(
-        "ledger of the log: every offset is decoded or quarantined, once",
-        ["topic", "partition", "offsets", "decoded", "quarantined", "reconciles"],
-        [(x.topic, x.partition, x.offsets, x.decoded, x.quarantined, x.ok) for x in seen.partitions],
+        "record counts: decoded + quarantined = offsets",
+        ["topic", "partition", "offsets", "decoded", "quarantined", "equal"],
+        [(p.topic, p.partition, p.offsets, p.decoded, p.quarantined, p.ok) for p in overview.partitions],
     )
-    if seen.rows:
+    if overview.rows:
         table(
-            "ledger of the views: every counted row is served",
-            ["view", "counted", "served", "reconciles"],
-            [(x.view, x.counted, x.served, x.ok) for x in seen.rows],
+            "row counts: every counted row is served",
+            ["view", "counted", "served", "equal"],
+            [(v.view, v.counted, v.served, v.ok) for v in overview.rows],
         )
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
-from cli.options import catalog, json_option, settings
+from cli import candidates
+from cli.options import json_option, load_catalog, load_settings
 from cli.output import emit, plain, table, wants_json
 from core.identifiers import Name
 
@@ -16,29 +18,32 @@ if TYPE_CHECKING:
     from infra.control.publications import Publication as Publication
     from infra.trino.metastore import QueryResult
 
+_VIEW = click.argument("view", shell_complete=candidates.views)
+_LIMIT = click.option("--limit", type=int, help="Maximum number of rows.")
+
 
 @click.command()
 @click.argument("sql")
 @json_option
 def query(sql: str) -> None:
-    """Runs SQL in Trino, in catalog lake, schema serving."""
-    from serving.query import query as ask
+    """Run SQL in Trino, in catalog lake, schema serving."""
+    from serving.query import query as run_query
 
-    _emit_rows(ask(settings(), sql))
+    _emit_rows(run_query(load_settings(), sql))
 
 
 @click.command()
-@click.argument("view")
+@_VIEW
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
-@click.option("--publish", type=int, help="As it was at this publication: complete up to its cut.")
-@click.option("--limit", type=int, help="At most so many rows.")
+@click.option("--publish", type=int, help="As of this publication, complete up to its cut.")
+@_LIMIT
 @json_option
 def show(view: str, as_csv: bool, publish: int | None, limit: int | None) -> None:
-    """Prints VIEW, ordered by its keys."""
+    """Print a view, ordered by its key columns."""
     from serving.show import show as read
 
-    found = settings()
-    result = read(found, catalog(found), Name(view), publish=publish, limit=limit)
+    settings = load_settings()
+    result = read(settings, load_catalog(settings), Name(view), publish=publish, limit=limit)
     if as_csv:
         writer = csv.writer(sys.stdout)
         writer.writerow(result.columns)
@@ -48,25 +53,25 @@ def show(view: str, as_csv: bool, publish: int | None, limit: int | None) -> Non
 
 
 @click.command()
-@click.argument("view")
+@_VIEW
 @click.argument("key", nargs=-1)
-@click.option("--limit", type=int, help="At most so many rows.")
+@_LIMIT
 @json_option
 def get(view: str, key: tuple[str, ...], limit: int | None) -> None:
-    """Prints the rows of one KEY of VIEW, the newest window first."""
+    """Print the rows of one key of a view, latest window first."""
     from serving.get import get as read
 
-    found = settings()
-    _emit_rows(read(found, catalog(found), Name(view), key, limit=limit), view)
+    settings = load_settings()
+    _emit_rows(read(settings, load_catalog(settings), Name(view), key, limit=limit), view)
 
 
 @click.command()
 @json_option
 def publications() -> None:
-    """Lists what was made the served answer: when, by whom, why."""
-    from infra.control.publications import read_publications as listed
+    """List publications: what became live, when, by whom."""
+    from infra.control.publications import read_publications
 
-    emit(listed(settings()), _print_publications)
+    emit(read_publications(load_settings()), _print_publications)
 
 
 def _emit_rows(result: QueryResult, title: str = "") -> None:
@@ -76,9 +81,9 @@ def _emit_rows(result: QueryResult, title: str = "") -> None:
         table(title, result.columns, result.rows)
 
 
-def _print_publications(rows: list[Publication]) -> None:
-    shown = [(p.seq, p.kind, p.state, p.at, p.who, p.why, ", ".join(sorted(p.pins))) for p in rows]
-    table("", ["publication", "kind", "state", "at", "who", "why", "views"], shown)
+def _print_publications(publications: Sequence[Publication]) -> None:
+    rows = [(p.seq, p.kind, p.state, p.at, p.who, p.why, ", ".join(sorted(p.pins))) for p in publications]
+    table("", ["publication", "kind", "state", "at", "who", "why", "views"], rows, ids=["publication"])
 
 
 COMMANDS = [query, show, get, publications]

@@ -2,59 +2,74 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from cli.options import catalog, json_option, settings
-from cli.output import emit, out
+from cli import candidates
+from cli.options import json_option, load_catalog, load_settings
+from cli.output import emit, line
+from cli.verb_group import VerbGroup
+from core.identifiers import Name
+
+if TYPE_CHECKING:
+    from speed.process.lifecycle import RunState
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def speed() -> None:
-    """The speed layer: start, stop, status (and `run`, which stays in the foreground)."""
+    """Start, stop and show the streaming job."""
 
 
 @speed.command("start")
 @click.option(
     "--new",
     is_flag=True,
-    help="A new run, from the published cut, or from 0 if there is none; from a build of changed views.",
+    help="Start a new run from the published cut (from offset 0 if nothing is published). If the definition of a "
+    "served view has changed, a full build is made first, and the run starts from its cut.",
 )
 @json_option
 def speed_start(new: bool) -> None:
-    """Resumes the last run, or starts the first one."""
+    """Resume the last run, or start the first one."""
     from flows import speed as flow
 
-    found = settings()
-    emit(flow.start(found, catalog(found), new=new), lambda state: out().print(state.line))
+    settings = load_settings()
+    emit(flow.start(settings, load_catalog(settings), new=new), _print_state)
 
 
 @speed.command("stop")
 @json_option
 def speed_stop() -> None:
-    """Stops the run between two epochs."""
+    """Stop the run between two epochs."""
     from flows import speed as flow
 
-    emit(flow.stop(settings()), lambda state: out().print(state.line))
+    emit(flow.stop(load_settings()), _print_state)
 
 
 @speed.command("status")
 @json_option
 def speed_status() -> None:
-    """Says what the last run does, and how far it is behind the log."""
+    """Show the state of the last run and how far it is behind."""
     from speed.process import lifecycle
 
-    emit(lifecycle.status(settings()), lambda state: out().print(state.line))
+    emit(lifecycle.status(load_settings()), _print_state)
 
 
 @speed.command("run")
-@click.argument("run")
-def speed_run(run: str) -> None:
-    """Drives RUN in the foreground until it is told to stop; for clusters and for `speed start`."""
-    from core.identifiers import Name
+@click.argument("run", type=Name, shell_complete=candidates.runs)
+@json_option
+def speed_run(run: Name) -> None:
+    """Run RUN in the foreground until SIGTERM, for clusters."""
     from speed import job
+    from speed.process import lifecycle
 
-    found = settings()
-    job.run_forever(found, catalog(found), Name(run))
+    settings = load_settings()
+    job.run_forever(settings, load_catalog(settings), run)
+    emit(lifecycle.status(settings, run), lambda _: None)
+
+
+def _print_state(state: RunState) -> None:
+    line(state.line)
 
 
 COMMANDS = [speed]

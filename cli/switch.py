@@ -1,65 +1,92 @@
-"""The verbs that change what is served: switch, rollback."""
+"""The verbs that switch between Kappa and Lambda: switch, rollback."""
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import click
 
+from cli.batch import print_batch
 from cli.compare import print_comparisons
-from cli.options import archive_option, catalog, json_option, settings
-from cli.output import emit, out, table
-from core.identifiers import Name
+from cli.options import RATE, archive_option, json_option, load_catalog, load_settings, run_option
+from cli.output import emit, line, table
+from cli.verb_group import VerbGroup
+from core.errors import Refused, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from core.identifiers import Name
     from flows.switch import SwitchResult
+    from flows.switch_in_place import SwitchedInPlace
     from flows.switch_plan import KappaPlan, LambdaPlan
     from infra.control.publications import Publication as Publication
 
+_LOSS = "readers see less than before until the whole log has been read again"
+_PLAN = click.option("--plan", is_flag=True, help="Only print what would happen.")
 
-@click.group()
+
+@click.group(cls=VerbGroup)
 def switch() -> None:
-    """Switches what is served: kappa or lambda."""
+    """Switch what is served to Kappa or to Lambda."""
 
 
 @switch.command("kappa")
-@click.option("--plan", is_flag=True, help="Only say what would happen.")
-@click.option("--run", type=Name, help="The run to serve (default: the replay that was begun, else a new one).")
-@click.option("--rate", type=click.IntRange(min=1), help="Most records a second.")
+@_PLAN
+@run_option("The run to serve (default: the replay in progress, else a new one).")
+@RATE
 @archive_option
-@click.option("--why", default="lk switch kappa", help="Recorded with the publication.")
+@click.option("--in-place", is_flag=True, help="Stop the run that serves first: one set of tables, but an outage.")
+@click.option("--yes", is_flag=True, help="With --in-place: do not ask for confirmation.")
+@click.option("--why", help="Recorded with the publication (default: the command).")
 @json_option
-def switch_kappa(plan: bool, run: Name | None, rate: int | None, from_archive: bool, why: str) -> None:
-    """Replays the log from offset zero, proves the replay equal to a build, then serves it."""
+def switch_kappa(
+    plan: bool, run: Name | None, rate: int | None, from_archive: bool, in_place: bool, yes: bool, why: str | None
+) -> None:
+    """Replay the log, prove the replay equal to a build, serve it.
+
+    With --in-place: stop the run that serves and serve the replay at once, without a proof. Readers see less than
+    before until the whole log has been read again; the length of this outage is printed.
+    """
     from flows import switch as flow
     from flows import switch_plan
+    from flows.switch_in_place import switch_in_place
 
-    found = settings()
-    known = catalog(found)
-    if plan:
-        emit(switch_plan.to_kappa(found, known, run, from_archive=from_archive), _print_kappa_plan)
+    if in_place and (plan or run or rate):
+        raise Usage("--in-place goes with --prefix-from-archive, --yes and --why only", fix="leave out the others")
+    if yes and not in_place:
+        raise Usage("--yes needs --in-place", fix="see `lk switch kappa --help`")
+    settings = load_settings()
+    catalog = load_catalog(settings)
+    if in_place:
+        if not yes:
+            _confirm_outage()
+        why = why or "lk switch kappa --in-place"
+        emit(switch_in_place(settings, catalog, from_archive=from_archive, why=why), _print_in_place)
         return
-    emit(flow.to_kappa(found, known, run=run, rate=rate, from_archive=from_archive, why=why), _print_switched)
+    if plan:
+        emit(switch_plan.to_kappa(settings, catalog, run, from_archive=from_archive), _print_kappa_plan)
+        return
+    why = why or "lk switch kappa"
+    emit(flow.to_kappa(settings, catalog, run=run, rate=rate, from_archive=from_archive, why=why), _print_switched)
 
 
 @switch.command("lambda")
-@click.option("--plan", is_flag=True, help="Only say what would happen.")
+@_PLAN
 @click.option("--why", default="lk switch lambda", help="Recorded with the publication.")
 @json_option
 def switch_lambda(plan: bool, why: str) -> None:
-    """Builds at a cut of the run that serves, and serves the build with what follows."""
-    from cli.batch import print_batch
+    """Build at a cut of the serving run; serve the build and the run."""
     from flows import switch as flow
     from flows import switch_plan
 
-    found = settings()
-    known = catalog(found)
+    settings = load_settings()
+    catalog = load_catalog(settings)
     if plan:
-        emit(switch_plan.to_lambda(found, known), _print_lambda_plan)
+        emit(switch_plan.to_lambda(settings, catalog), _print_lambda_plan)
         return
-    emit(flow.to_lambda(found, known, why=why), print_batch)
+    emit(flow.to_lambda(settings, catalog, why=why), print_batch)
 
 
 @click.command()
@@ -67,71 +94,79 @@ def switch_lambda(plan: bool, why: str) -> None:
 @click.option("--why", default="lk rollback", help="Recorded with the publication.")
 @json_option
 def rollback(leaving: int | None, why: str) -> None:
-    """Serves again what was served before the last change, at once; with --from it can be repeated safely."""
+    """Serve again what was served before the last change.
+
+    With --from it can be repeated safely.
+    """
     from flows import switch as flow
 
-    found = settings()
-    emit(flow.rollback(found, catalog(found), why=why, leaving=leaving), _print_publication)
+    settings = load_settings()
+    emit(flow.rollback(settings, load_catalog(settings), why=why, leaving=leaving), _print_publication)
 
 
-def _print_switched(done: SwitchResult) -> None:
-    if done.comparisons:
-        print_comparisons(done.comparisons)
-    word = "already served" if done.already else "served"
-    out().print(f"kappa · run {done.run} is {word} · publication {done.publication.seq} · {done.seconds:.1f} s")
+def _confirm_outage() -> None:
+    if not sys.stdin.isatty():
+        fix = "`lk switch kappa` has no outage; add --yes if readers can wait"
+        raise Refused(_LOSS, where="--in-place", fix=fix)
+    click.confirm(f"{_LOSS}. Continue?", abort=True, err=True)
 
 
-def _print_publication(done: Publication) -> None:
-    pins = ", ".join(f"{view}: {pin.mode} {pin.build or ''} {pin.run or ''}" for view, pin in done.pins.items())
-    out().print(f"{done.kind} · publication {done.seq} · {pins}")
+def _print_in_place(result: SwitchedInPlace) -> None:
+    state = "was switched in place already" if result.already else "has caught up"
+    publication = result.publication.seq
+    line(f"kappa · run {result.run} {state} · publication {publication} · outage {result.outage:.1f} s")
 
 
-def _print_kappa_plan(found: KappaPlan) -> None:
-    """For `lk switch kappa --plan`."""
-    _print_logs(found)
-    lines = [
-        f"{found.records:,} records to replay"
-        + (f", by run {found.run}, which was begun" if found.run else ", by a new run"),
-        f"measured: {found.measured[1]:,.0f} records/s (run {found.measured[0]})"
-        if found.measured
+def _print_switched(result: SwitchResult) -> None:
+    if result.comparisons:
+        print_comparisons(result.comparisons)
+    state = "already served" if result.already else "served"
+    line(f"kappa · run {result.run} is {state} · publication {result.publication.seq} · {result.seconds:.1f} s")
+
+
+def _print_publication(publication: Publication) -> None:
+    pins = [(view, pin.mode, pin.build or "", pin.run or "") for view, pin in publication.pins.items()]
+    views = ", ".join(f"{view}: {mode} {build} {run}" for view, mode, build, run in pins)
+    line(f"{publication.kind} · publication {publication.seq} · {views}")
+
+
+def _print_kappa_plan(plan: KappaPlan) -> None:
+    run = f"by run {plan.run}, which was started before" if plan.run else "by a new run"
+    _print_plan(
+        plan,
+        f"{plan.records:,} records to replay, {run}",
+        f"measured: {plan.measured[1]:,.0f} records/s (run {plan.measured[0]})"
+        if plan.measured
         else "no replay was measured here yet",
-        *_expected(found, "as the run that serves"),
-        f"compared in full: {', '.join(found.compared)}",
-    ]
-    _print_lines(found, lines)
+        *_estimates(plan, "as the run that serves"),
+        f"compared in full: {', '.join(plan.compared)}",
+    )
 
 
-def _print_lambda_plan(found: LambdaPlan) -> None:
-    """For `lk switch lambda --plan`."""
-    _print_logs(found)
-    lines = [
-        f"{found.to_land:,} records to land, {found.records:,} to build from",
-        f"measured: build {found.measured}" if found.measured else "no full build is there to measure by",
-        *_expected(found, "as that build, for so many records"),
-        f"built in full: {', '.join(found.built)}",
-        f"run {found.run} goes on and serves what follows the build's cut" if found.run else "the build serves alone",
-    ]
-    _print_lines(found, lines)
+def _print_lambda_plan(plan: LambdaPlan) -> None:
+    _print_plan(
+        plan,
+        f"{plan.to_land:,} records to land, {plan.records:,} to build from",
+        f"measured: build {plan.measured}" if plan.measured else "no full build was measured here yet",
+        *_estimates(plan, "as that build, for this number of records"),
+        f"built in full: {', '.join(plan.built)}",
+        f"run {plan.run} continues and serves what follows the build's cut" if plan.run else "the build serves alone",
+    )
 
 
-def _print_logs(found: KappaPlan | LambdaPlan) -> None:
-    rows = [(log.topic, log.partition, log.begin, log.end, log.archived, log.complete) for log in found.logs]
-    table(f"{found.mode} serves", ["topic", "partition", "first offset", "end", "archived", "complete from 0"], rows)
+def _estimates(plan: KappaPlan | LambdaPlan, basis: str) -> Sequence[str]:
+    size = f"{plan.bytes / 2**20:,.0f} MiB, {basis}" if plan.bytes is not None else "unknown"
+    seconds = f"{plan.seconds:,.0f} s" if plan.seconds is not None else "unknown"
+    return f"expected time: {seconds}", f"expected disk: {size}"
 
 
-def _expected(found: KappaPlan | LambdaPlan, like: str) -> list[str]:
-    return [
-        f"expected: {found.seconds:,.0f} s" if found.seconds is not None else "expected time: unknown",
-        f"expected disk: {found.bytes / 2**20:,.0f} MiB, {like}"
-        if found.bytes is not None
-        else "expected disk: unknown",
-    ]
-
-
-def _print_lines(found: KappaPlan | LambdaPlan, lines: Sequence[str]) -> None:
-    rest = [f"not switched: {view}: {why}" for view, why in found.unswitched.items()]
-    text = "\n".join([*lines, *rest, f"readers see {found.readers}"])
-    out().print(text, markup=False, highlight=False)
+def _print_plan(plan: KappaPlan | LambdaPlan, *lines: str) -> None:
+    columns = ["topic", "partition", "first offset", "end offset", "archived", "complete from 0"]
+    rows = [(log.topic, log.partition, log.begin, log.end, log.archived, log.complete) for log in plan.logs]
+    table(f"{plan.mode} serves", columns, rows, ids=["first offset", "end offset"])
+    for text in (*lines, *(f"not switched: {view}: {why}" for view, why in plan.unswitched.items())):
+        line(text)
+    line(f"readers see {plan.readers}")
 
 
 COMMANDS = [switch, rollback]

@@ -1,48 +1,49 @@
-"""The verbs of upkeep: tidy, rebuild."""
+"""The verbs of upkeep: cleanup, rebuild."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from cli.batch import print_batch
-from cli.options import catalog, json_option, settings
-from cli.output import emit, out
+from cli.options import json_option, load_catalog, load_settings
+from cli.output import emit, line
 
 if TYPE_CHECKING:
+    from flows.restore import Restored
     from serving.cleanup import CleanupResult
 
 
 @click.command()
 @json_option
-def rebuild() -> None:
-    """Brings lake, checkpoints and served views back from Kafka alone."""
-    from flows.restore import restore as bring_back
+def cleanup() -> None:
+    """Delete unused builds and archives; compact control tables."""
+    from flows.cleanup import clean_up
 
-    found = settings()
-
-    def human(done: Any) -> None:
-        print_batch(done.batch)
-        out().print(done.line)
-
-    emit(bring_back(found, catalog(found)), human)
+    settings = load_settings()
+    emit(clean_up(settings, load_catalog(settings)), _print_cleanup)
 
 
 @click.command()
 @json_option
-def tidy() -> None:
-    """Frees builds and archives that nothing names any more, and sums up the small tables."""
-    from flows.cleanup import clean_up as free
+def rebuild() -> None:
+    """Restore lake, checkpoints and served views from Kafka alone."""
+    from flows.restore import restore
 
-    found = settings()
-    emit(free(found, catalog(found)), _print_tidied)
-
-
-def _print_tidied(done: CleanupResult) -> None:
-    for path in done.removed:
-        out().print(f"removed  {path}", markup=False, highlight=False)
-    out().print(f"{len(done.removed)} folders removed · {done.bytes / 2**20:,.1f} MiB freed")
+    settings = load_settings()
+    emit(restore(settings, load_catalog(settings)), _print_restored)
 
 
-COMMANDS = [tidy, rebuild]
+def _print_cleanup(result: CleanupResult) -> None:
+    for path in result.removed:
+        line(f"removed   {path}")
+    line(f"{len(result.removed)} folders removed · {result.bytes / 2**20:,.1f} MiB freed")
+
+
+def _print_restored(restored: Restored) -> None:
+    print_batch(restored.batch)
+    line(restored.line)
+
+
+COMMANDS = [cleanup, rebuild]

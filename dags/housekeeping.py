@@ -26,6 +26,10 @@ with DAG(
         words=["retire", "{{ params.retire or '' }}", f"--why={WHY}"],
         wanted="{{ params.retire or '' }}",
     )
-    LkVerb(task_id="tidy", words=["tidy"], keep=lambda said: {"bytes": said["bytes"], "removed": len(said["removed"])})
+    LkVerb(
+        task_id="cleanup",
+        words=["cleanup"],
+        keep=lambda said: {"bytes": said["bytes"], "removed": len(said["removed"])},
+    )
     LkVerb(task_id="quarantine", words=["quarantine", "digest"], keep=lambda said: said)
-    LkVerb(task_id="drift", words=["drift"])
+    LkVerb(task_id="compare_served", words=["compare", "--served"])

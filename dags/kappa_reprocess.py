@@ -16,7 +16,7 @@ from airflow.sdk.exceptions import AirflowFailException
 
 from lk_verb import DEFAULTS, START, LkPublication, LkVerb, LkWait, name, names, whole_number
 
-ARCHIVE = "{{ '--head-from-archive' if params.from_archive else '' }}"
+ARCHIVE = "{{ '--prefix-from-archive' if params.from_archive else '' }}"
 RUN = "--run={{ ti.xcom_pull(task_ids='start')['run'] }}"
 COMPARED = "{{ ti.xcom_pull(task_ids='compare')['%s'] }}"
 

@@ -73,9 +73,13 @@ def _only(catalog: Catalog, views: Sequence[Name]) -> Catalog:
     return catalog.only(views)
 
 
-def drive(settings: Settings, catalog: Catalog, *, run: Name | None = None, from_archive: bool = False) -> None:
-    """Drives a replay in the foreground until it is told to stop; for clusters."""
-    job.run_forever(settings, catalog, declared(settings, catalog, run=run, from_archive=from_archive).id)
+def drive(
+    settings: Settings, catalog: Catalog, *, run: Name | None = None, from_archive: bool = False
+) -> ReplayProgress:
+    """Runs a replay in the foreground until SIGTERM, for clusters; returns how far it is then."""
+    replay = declared(settings, catalog, run=run, from_archive=from_archive).id
+    job.run_forever(settings, catalog, replay)
+    return status(settings, replay)
 
 
 def status(settings: Settings, run: Name | None = None) -> ReplayProgress:

@@ -33,7 +33,7 @@ class SwitchedInPlace:
 
 
 def switch_in_place(
-    settings: Settings, catalog: Catalog, *, from_archive: bool = False, why: str = "lk reset"
+    settings: Settings, catalog: Catalog, *, from_archive: bool = False, why: str = "lk switch kappa --in-place"
 ) -> SwitchedInPlace:
     """Serves a new run from offset zero at once, and waits until it has caught up; safe to repeat after a crash.
 

@@ -20,7 +20,7 @@ from serving.compare import compare_served as compare
 def verify_served(settings: Settings, catalog: Catalog) -> tuple[Comparison, ...]:
     """Builds every view in full at the end of the newest epoch of its run that serves, and compares what is served.
 
-    The build is one like any other, but not published; `lk tidy` frees it once there is a newer one.
+    The build is one like any other, but not published; `lk cleanup` frees it once there is a newer one.
     """
     recover.repair(settings, catalog)
     pins = _served(settings, catalog)

@@ -51,7 +51,7 @@ def _published(settings: Settings, catalog: Catalog, view: View, seq: int) -> st
     if not delta.exists(table_paths.batch(settings, Name(view.name), pin.build)):
         raise Refused(
             f"build {pin.build}, which publication {seq} pinned, is not kept any more",
-            where="`lk tidy` frees what nothing serves",
+            where="`lk cleanup` frees what nothing serves",
             fix="choose a later publication: `lk publications`",
         )
     only_build = Pin(pin.build, None, -1, pin.cut, pin.digest, "batch", pin.shape)

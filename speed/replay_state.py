@@ -84,7 +84,7 @@ def head_of(logs: Sequence[TopicLog], *, from_archive: bool) -> Cut:
     if lost:
         spans = [Span(log.topic, log.partition, 0, log.begin) for log in lost]
         held = all(log.replaceable for log in gone)
-        fix = "`--head-from-archive` replays them from the archive, which holds them" if held else "restore the log"
+        fix = "`--prefix-from-archive` replays them from the archive, which holds them" if held else "restore the log"
         raise log_checks.records_removed(spans, where="Kafka, from which a replay reads offset 0 on", fix=fix)
     return Cut(tuple(sorted((log.topic, log.partition, log.archived) for log in logs if log.archived)))
 

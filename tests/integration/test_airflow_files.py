@@ -75,7 +75,7 @@ def test_every_dag_is_read_without_an_error(tmp_path: Path) -> None:
     errors, dags, pools, timeless, ours = json.loads(done.stdout.splitlines()[-1])
     assert (errors, ours) == ({}, [])
     assert dags == {
-        "housekeeping": [["drift", "quarantine", "retire", "tidy"], False, 1],
+        "housekeeping": [["cleanup", "compare_served", "quarantine", "retire"], False, 1],
         "kappa_reprocess": [
             ["approval", "ask", "compare", "gate", "give_up", "plan", "start", "switch", "wait"],
             *(False, 1),

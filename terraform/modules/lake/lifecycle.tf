@@ -1,5 +1,5 @@
 # What is deleted can be had back for some days; then it costs nothing any more. What tables name is never touched:
-# `lk tidy` alone decides what nothing names.
+# `lk cleanup` alone decides what nothing names.
 
 resource "aws_s3_bucket_lifecycle_configuration" "this" {
   for_each = var.lifecycle_rules ? aws_s3_bucket.this : {}

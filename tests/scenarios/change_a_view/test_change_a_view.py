@@ -85,20 +85,21 @@ def test_kappa_serves_a_second_change_by_lambda(shop: Shop) -> None:
     shop.check()
 
 
-def test_a_reset_reads_the_log_again_and_says_how_long_readers_went_without(shop: Shop) -> None:
+def test_a_switch_in_place_reads_the_log_again_and_prints_the_outage(shop: Shop) -> None:
     before, pinned = shop.shown(), shop.pinned()
     assert pinned.run
     shop.at_least(500)
-    assert shop.here("reset").code == 1
+    assert shop.here("switch", "kappa", "--in-place").code == 1
     assert (shop.shown(), shop.pinned()) == (before, pinned)
-    killed = shop.lk("reset", "--yes", fault="serving.1_after_intent:kill")
+    killed = shop.lk("switch", "kappa", "--in-place", "--yes", fault="serving.1_after_intent:kill")
     assert killed.code == -signal.SIGKILL, killed.said
-    (done,) = follow(shop, "Way 3: reset, the classic way")
+    (done,) = follow(shop, "Way 3: Kappa in place")
     assert re.search(r"outage \d+\.\d s", done.out), done.said
     run = shop.pinned().run
     assert (run, shop.pinned().build) == (runs.runs(shop.settings)[-1].id, None)
     shop.check()
-    assert "was reset already" in shop.here("reset", "--yes").ok().out
+    repeated = shop.here("switch", "kappa", "--in-place", "--yes").ok()
+    assert "was switched in place already" in repeated.out
     assert shop.pinned().run == run
     assert run_roles.roles(shop.settings)[pinned.run] == "warm"
 
@@ -111,6 +112,6 @@ def test_a_change_that_is_undone_is_rolled_back(shop: Shop) -> None:
 
 
 def test_a_replay_that_has_served_is_not_taken_up_by_another(shop: Shop) -> None:
-    """Its role is no more that of a replay: a reset or a switch would else serve what it read long ago."""
+    """Its role is no longer that of a replay; else a switch would serve what it read long ago."""
     replays = [run.id for run in runs.runs(shop.settings) if run.kind == "replay"]
     assert sorted({run_roles.roles(shop.settings)[run] for run in replays}) == ["abandoned", "idle", "warm"]

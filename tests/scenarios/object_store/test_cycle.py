@@ -73,7 +73,7 @@ def test_a_rollback_and_a_retired_run_leave_what_is_served_exact(world: World) -
     assert min(map(files.size, places)) > 0
     world.here("retire", first, "--json").ok()
     assert list(map(files.size, places)) == [0, 0]
-    world.here("tidy", "--json").ok()
+    world.here("cleanup", "--json").ok()
     world.check()
 
 

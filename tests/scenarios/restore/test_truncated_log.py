@@ -93,7 +93,7 @@ def test_a_head_deleted_between_plan_and_start_is_refused_with_its_range(slow: W
 def test_a_head_deleted_during_a_replay_stops_it_and_says_where(slow: World) -> None:
     slow.send(mixed(seed=73, count=400))
     slow.settle_all()
-    pid = paused(slow, "--head-from-archive", epoch=1)
+    pid = paused(slow, "--prefix-from-archive", epoch=1)
     slow.here("batch", "--json").ok()
     served, end = slow.pieces.served(), slow.log.ends["trades", 2]
     truncate(slow.settings, "trades", 2, end)
@@ -101,7 +101,7 @@ def test_a_head_deleted_during_a_replay_stops_it_and_says_where(slow: World) -> 
     slow.gone(pid)
     (run,) = [run for run, role in run_roles.roles(slow.settings).items() if role == "replay"]
     assert background.alive(slow.settings, run) is None
-    said = slow.here("switch", "kappa", "--head-from-archive", "--json")
+    said = slow.here("switch", "kappa", "--prefix-from-archive", "--json")
     assert said.code == 1, said.said
     assert "no longer in the log" in said.json["error"]
     assert "trades, partition 2" in said.json["error"]
@@ -117,14 +117,14 @@ def test_a_log_without_its_head_is_refused_by_name_and_range(short: World) -> No
         said = short.here(*words, "--json")
         assert said.code == 1, said.said
         assert f"no longer in the log: trades, partition 2, offsets 0 to {end - 1}" in said.json["error"]
-        assert "--head-from-archive" in said.json["fix"]
+        assert "--prefix-from-archive" in said.json["fix"]
     assert runs.runs(short.settings) == known
     assert short.pieces.served() == served
 
 
 def test_the_head_is_replayed_from_the_archive_and_every_report_says_so(short: World) -> None:
     short.send(mixed(seed=72, count=60))
-    words = ("switch", "kappa", "--head-from-archive")
+    words = ("switch", "kappa", "--prefix-from-archive")
     for fault in ("replay.0_before_head", "replay.1_before_head_manifest"):
         ended = short.lk(*words, "--json", fault=f"{fault}:kill")
         assert ended.code == 1, ended.said
@@ -137,7 +137,7 @@ def test_the_head_is_replayed_from_the_archive_and_every_report_says_so(short: W
     short.settle_all()
     short.log.read()
     assertions.check(short.pieces, short.log)
-    assert "head from the archive" in short.here("replay", "status", "--run", run.id).ok().out
+    assert "prefix from the archive" in short.here("replay", "status", "--run", run.id).ok().out
 
 
 def compared(world: World) -> list[comparisons.Comparison]:

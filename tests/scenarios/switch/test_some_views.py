@@ -53,7 +53,7 @@ def test_only_these_views_are_switched_and_the_others_are_published_as_before(wo
     assert modes(world) == wanted
     world.settle_all()
     world.check()
-    assert [one["equal"] for one in world.here("drift", "--json").ok().json] == [True] * 4
+    assert [one["equal"] for one in world.here("compare", "--served", "--json").ok().json] == [True] * 4
     claims = read_claims(world.settings)
     refused = world.here("switch", "lambda", "--json")
     assert (refused.code, "only some views are in Kappa" in refused.json["error"]) == (1, True)

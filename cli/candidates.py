@@ -1,0 +1,91 @@
+"""What completes an argument in a shell: the views, topics, routes and runs of this instance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from infra.settings import Settings
+
+_SERVERS = ("kafka", "kafka-1", "kafka-2", "kafka-3", "trino", "airflow", "speed")
+
+
+def views(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """Names of views."""
+    return _matching(ctx, incomplete, _view_names)
+
+
+def view_list(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """The last name in a list of views between commas."""
+    before, comma, last = incomplete.rpartition(",")
+    return [f"{before}{comma}{name}" for name in _matching(ctx, last, _view_names)]
+
+
+def topics(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """Names of topics."""
+    return _matching(ctx, incomplete, _topic_names)
+
+
+def routes(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """Names of routes."""
+    return _matching(ctx, incomplete, _route_names)
+
+
+def runs(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """Ids of runs."""
+    return _matching(ctx, incomplete, _run_names)
+
+
+def route_runs(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """Ids of the runs of routes."""
+    return _matching(ctx, incomplete, _route_run_names)
+
+
+def servers(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """Names of the logs of an instance."""
+    return [name for name in _SERVERS if name.startswith(incomplete)]
+
+
+def _matching(ctx: click.Context, incomplete: str, read: Callable[[Settings], Iterable[str]]) -> list[str]:
+    """A broken settings or definition file completes nothing: an error would be printed into the command line."""
+    from infra.settings.sources import load
+
+    try:
+        return sorted(name for name in read(load(ctx.find_root().params.get("config"))) if name.startswith(incomplete))
+    except Exception:
+        return []
+
+
+def _view_names(settings: Settings) -> Iterable[str]:
+    from infra.definitions import definition_files
+
+    return definition_files.load(settings).views
+
+
+def _topic_names(settings: Settings) -> Iterable[str]:
+    from infra.definitions import definition_files
+
+    return definition_files.load(settings).topics
+
+
+def _route_names(settings: Settings) -> Iterable[str]:
+    from infra.definitions import definition_files
+
+    return definition_files.load(settings).routes
+
+
+def _run_names(settings: Settings) -> Iterable[str]:
+    """Of a local lake only: an object store would answer too late for a key press."""
+    from infra.control.runs import runs as read_runs
+
+    return [run.id for run in read_runs(settings)] if settings.lake_is_local else []
+
+
+def _route_run_names(settings: Settings) -> Iterable[str]:
+    from infra.control import route_runs as control
+
+    histories = control.histories(settings).values() if settings.lake_is_local else []
+    return [run for history in histories for run in history.runs]
