@@ -34,7 +34,7 @@ from cli.output import INTERRUPTED
 from cli.verb_group import WIDTH, VerbGroup
 from core.errors import LkError, Usage
 
-SECTIONS = {
+SECTIONS: dict[str, list[click.Command]] = {
     "Servers": servers.COMMANDS,
     "Data": [*data.COMMANDS, *views.COMMANDS, *route.COMMANDS],
     "Speed": speed.COMMANDS,
