@@ -6,6 +6,7 @@ import json
 import logging
 import signal
 import sys
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ from cli.output import INTERRUPTED
 from cli.verb_group import WIDTH, VerbGroup
 from core.errors import LkError, Usage
 
-SECTIONS: dict[str, list[click.Command]] = {
+SECTIONS: dict[str, Sequence[click.Command]] = {
     "Servers": servers.COMMANDS,
     "Data": [*data.COMMANDS, *views.COMMANDS, *route.COMMANDS],
     "Speed": speed.COMMANDS,

@@ -44,7 +44,7 @@ def test_help_groups_the_verbs(config: Path) -> None:
 
 
 def test_every_verb_is_in_one_group() -> None:
-    listed = [command.name for family in SECTIONS.values() for command in family]
+    listed = [str(command.name) for family in SECTIONS.values() for command in family]
     assert sorted(listed) == sorted(set(listed)) == sorted(lk.commands)
 
 
