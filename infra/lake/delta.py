@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 from deltalake import (
@@ -29,14 +29,22 @@ from infra.lake.arrow_types import arrow_type as arrow_type
 from infra.lake.arrow_types import comparable_schema
 from infra.lake.object_store import SCHEME, delta_options, uri
 
-if TYPE_CHECKING:
-    from infra.lake.leases import Lease
-
 HOUR = "interval 1 hours"
 _HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
 _WRITER = WriterProperties(compression="SNAPPY")
 _MUTEXES: dict[str, threading.RLock] = {}
 _MUTEXES_LOCK = threading.Lock()
+
+
+class Fence(Protocol):
+    """Proof that a writer still owns a table; a held lease is one."""
+
+    @property
+    def transaction(self) -> Transaction:
+        """The ``txn`` action that each of the writer's commits carries, so that it conflicts with a later owner's."""
+
+    def check_against(self, table: DeltaTable) -> None:
+        """Raises TryAgain when this snapshot holds a commit of a later owner."""
 
 
 def mutex(path: str) -> threading.RLock:
@@ -83,7 +91,7 @@ def create(
 
 
 def append_once(
-    path: str, rows: pa.Table, app: str, version: int, *, lease: Lease | None = None, opened: DeltaTable | None = None
+    path: str, rows: pa.Table, app: str, version: int, *, lease: Fence | None = None, opened: DeltaTable | None = None
 ) -> int | None:
     """Appends and returns the table's version; None when (app, version) was written before.
 
@@ -94,7 +102,7 @@ def append_once(
 
 
 def overwrite_once(
-    path: str, rows: pa.Table, predicate: str, app: str, version: int, *, lease: Lease | None = None
+    path: str, rows: pa.Table, predicate: str, app: str, version: int, *, lease: Fence | None = None
 ) -> int | None:
     """Replaces the rows that match ``predicate`` by ``rows`` in one commit; None when it was done before."""
     return _write_once(path, rows, app, version, lease, predicate=predicate)
@@ -142,7 +150,7 @@ def checkpoint(path: str) -> None:
         table(path).create_checkpoint()
 
 
-def compact(path: str, size: int | None = None, *, lease: Lease | None = None) -> int:
+def compact(path: str, size: int | None = None, *, lease: Fence | None = None) -> int:
     """Merges files smaller than ``size`` bytes (default: delta-rs's own); returns how many were removed."""
     with mutex(path), _conflicts(path):
         opened = table(path)
@@ -167,7 +175,7 @@ def _write_once(
     rows: pa.Table,
     app: str,
     version: int,
-    lease: Lease | None,
+    lease: Fence | None,
     *,
     predicate: str | None = None,
     opened: DeltaTable | None = None,
@@ -204,12 +212,12 @@ def _write_once(
         return int(opened.version())
 
 
-def _checked(lease: Lease | None, opened: DeltaTable) -> list[Transaction]:
-    """The fence of a lease that this snapshot still knows as the newest."""
+def _checked(lease: Fence | None, opened: DeltaTable) -> list[Transaction]:
+    """The ``txn`` action of a lease that no later owner has replaced in this snapshot."""
     if lease is None:
         return []
     lease.check_against(opened)
-    return [lease.fence]
+    return [lease.transaction]
 
 
 def _commit(txns: list[Transaction]) -> CommitProperties:

@@ -64,7 +64,7 @@ class Lease:
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     @property
-    def fence(self) -> Transaction:
+    def transaction(self) -> Transaction:
         """The ``txn`` action that every commit under this lease carries."""
         return Transaction(_app(self.name), self.generation)
 
@@ -83,7 +83,7 @@ class Lease:
         with self._lock:
             table = delta.table(self._path)
             self.check_against(table)
-            _empty_commit(table, [self.fence, Transaction(_beat(self.name), _now_ms())])
+            _empty_commit(table, [self.transaction, Transaction(_beat(self.name), _now_ms())])
 
     def release(self) -> None:
         """Gives the lease back; nothing happens when it is lost already."""
@@ -131,7 +131,7 @@ def fence(lease: Lease, path: str) -> None:
     lease.check_against(table)
     if table.transaction_version(_app(lease.name)) != lease.generation:
         with _conflicts(lease.name):
-            _empty_commit(table, [lease.fence])
+            _empty_commit(table, [lease.transaction])
 
 
 def append(lease: Lease, path: str, rows: pa.Table) -> int:
@@ -141,7 +141,7 @@ def append(lease: Lease, path: str, rows: pa.Table) -> int:
     """
     table = delta.table(path)
     lease.check_against(table)
-    commit = CommitProperties(app_transactions=[lease.fence])
+    commit = CommitProperties(app_transactions=[lease.transaction])
     with _conflicts(lease.name):
         write_deltalake(table, rows, mode="append", schema_mode="merge", commit_properties=commit)
     return delta.version(path)
