@@ -7,7 +7,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import PySparkException
@@ -27,17 +26,15 @@ from core.gate_checks import (
     topic_suite,
     view_suite,
 )
-from core.identifiers import Name
 from core.view import Rollup, View
 from infra import faults
 from infra.control import check_results
 from infra.control.builds import Built, add_built, read_builds
-from infra.control.check_results import CheckResult
+from infra.control.check_results import TOPIC, CheckResult
 from infra.control.claims import Claim
 from infra.lake import parquet_scan, table_paths
 from infra.lake.archive import below
 from infra.progress_bar import bar
-from infra.quality.html_pages import Page, finish
 from infra.settings import Settings
 from infra.spark.session import log_file
 
@@ -47,7 +44,6 @@ if TYPE_CHECKING:
     from infra.lake.leases import Lease
     from infra.quality.expectations import SuiteRun
 
-_TOPIC = "topic:"
 _FIRST = 5  # rows that break a check are listed up to here; all are counted
 
 
@@ -82,13 +78,15 @@ def evaluate(
         questions = view_suite(view, _ledger(settings, view, one, claim), claim.views)
         suites.append(expectations.SuiteRun(one.view, frames[one.view], questions))
     asked = []
-    with bar("judging", len(suites), "") as done, expectations.opened(frames, settings.log_dir / "gate.log") as context:
+    with (
+        bar("judging", len(suites), "") as done,
+        expectations.open_context(frames, settings.log_dir / "gate.log") as context,
+    ):
         for suite in suites:
             lease.check()
-            asked.append(_ask(context, suite, claim.build))
+            asked.append(_ask(context, suite))
             done(len(asked))
         _insist_alive(spark, settings)
-        _write_pages(context, check_results.pages(settings, claim.build).parent, claim.build, asked)
     now = datetime.now(UTC)
     rows = [row for one in asked for row in _rows(catalog, claim, one, now)]
     results = {one.suite.name: one for one in asked}
@@ -112,7 +110,7 @@ def _topics(
         counts = reader.counts.of_topic(name)
         frame = below(spark, archive, claim.cut).groupBy(ERROR).agg(fn.count(fn.lit(1)).alias(BROKEN))
         suites.append(
-            SuiteRun(_TOPIC + name, frame, topic_suite(catalog.topic(name), counts.records, counts.quarantined))
+            SuiteRun(TOPIC + name, frame, topic_suite(catalog.topic(name), counts.records, counts.quarantined))
         )
     return suites
 
@@ -142,12 +140,12 @@ def _before(settings: Settings, view: View, built: Built) -> int | None:
     return same[-1] if same else None
 
 
-def _ask(context: Any, suite: SuiteRun, build: Name) -> _Asked:
-    from infra.quality.expectations import ask, first_line
+def _ask(context: Any, suite: SuiteRun) -> _Asked:
+    from infra.quality.expectations import evaluate_suite, first_line
 
     began = time.monotonic()
     try:
-        answers = ask(suite, context, build)
+        answers = evaluate_suite(suite, context)
     except Exception as e:  # whatever it is: what could not be asked did not pass
         answers = [CheckAnswer(question.check, success=False, crash=first_line(e)) for question in suite.questions]
     return _Asked(suite, tuple(answers), time.monotonic() - began)
@@ -160,15 +158,6 @@ def _insist_alive(spark: SparkSession, settings: Settings) -> None:
     except Exception:  # of a JVM that is gone py4j raises several kinds
         log = str(log_file(settings, "batch"))
         raise TryAgain("Spark ended while the gate asked", where=log, fix="run the command again") from None
-
-
-def _write_pages(context: Any, folder: Path, build: Name, asked: Sequence[_Asked]) -> None:
-    from infra.quality.expectations import write_pages
-
-    write_pages(context, folder)
-    failed = [tuple(answer.check for answer in one.answers if not answer.success) for one in asked]
-    suites = [Page(one.suite.name, len(one.suite.questions), wrong) for one, wrong in zip(asked, failed, strict=True)]
-    finish(folder, f"Gate of {build}", suites)
 
 
 def _rows(catalog: Catalog, claim: Claim, asked: _Asked, now: datetime) -> list[CheckResult]:
@@ -198,17 +187,18 @@ def _row(
         detail=question.about,
         at=now,
         seconds=asked.seconds,
+        comparison=question.how,
     )
 
 
 def _first(catalog: Catalog, suite: SuiteRun, question: GateCheck) -> list[Any]:
     """The keys of some rows of a view that break a check; records that break a rule are in quarantine."""
-    from infra.quality.expectations import repeated
+    from infra.quality.expectations import repeated_keys
 
-    if suite.name.startswith(_TOPIC) or not (question.broken or question.keys):
+    if suite.name.startswith(TOPIC) or not (question.broken or question.keys):
         return []
     keys = [column.name for column in catalog.view(suite.name).key_columns]
-    wrong = repeated(suite.frame, keys) if question.keys else suite.frame.where(question.broken)
+    wrong = repeated_keys(suite.frame, keys) if question.keys else suite.frame.where(question.broken)
     text = fn.to_json(fn.struct(*keys)).alias("text")
     try:
         return [json.loads(row["text"]) for row in wrong.select(text).limit(_FIRST).collect()]
@@ -221,7 +211,7 @@ def _verdict(view: View, built: Built, results: Mapping[str, _Asked], now: datet
     mine = results[built.view]
     reasons = list(mine.refusals)
     for source in view.sources:
-        reasons += [f"topic {source}: {reason}" for reason in results[_TOPIC + source].refusals]
+        reasons += [f"topic {source}: {reason}" for reason in results[TOPIC + source].refusals]
     answers = {answer.check: answer for answer in mine.answers}
     total = answers.get(CONTROL_TOTAL)
     counts = built.counts

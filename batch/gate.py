@@ -18,6 +18,7 @@ from infra.control.builds import Built, read_builds
 from infra.control.check_results import CheckResult
 from infra.control.claims import Claim
 from infra.lake import table_paths
+from infra.quality import data_docs
 from infra.settings import Settings
 from infra.trino import metastore
 
@@ -49,7 +50,14 @@ def gate(spark: SparkSession, settings: Settings, catalog: Catalog, claim: Claim
         if any(one.passed is None for one in built):
             evaluate.evaluate(spark, settings, catalog, claim, built, lease)
     _show(settings)
-    return replace(result_of(settings, claim), seconds=time.monotonic() - began)
+    result = replace(result_of(settings, claim), seconds=time.monotonic() - began)
+    write_docs(result)
+    return result
+
+
+def write_docs(result: GateResult) -> None:
+    """Writes the Data Docs of a build from its stored results."""
+    data_docs.write_pages(result.docs, result.build, result.checks, result.refused)
 
 
 def result_of(settings: Settings, claim: Claim) -> GateResult:

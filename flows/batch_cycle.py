@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from batch.build import build
 from batch.claim import claim
-from batch.gate import GateResult, gate, is_evaluated, require_passed, result_of
+from batch.gate import GateResult, gate, is_evaluated, require_passed, result_of, write_docs
 from batch.land import Landed, land
 from core.catalog import Catalog
 from core.errors import Refused
@@ -111,7 +111,7 @@ def gate_claim(settings: Settings, catalog: Catalog, name: str | None) -> GateRe
     """Judges the build of a claim, whatever it finds; None means the newest claim. What was judged needs no Spark."""
     claimed = _claimed(settings, name)
     if is_evaluated(settings, claimed):
-        return result_of(settings, claimed)
+        return _with_docs(result_of(settings, claimed))
     short = settings.model_copy(update={"java_options": f"{_SHORT_LIVED} {settings.java_options}".rstrip()})
     with batch_session(short) as spark:
         return gate(spark, settings, catalog, claimed)
@@ -122,7 +122,14 @@ def quality(settings: Settings, name: str | None) -> GateResult:
     build = name or check_results.last_judged_build(settings)
     if build is None:
         raise Refused("nothing was judged yet", where="control.quality", fix="run `lk gate`, or `lk batch`")
-    return result_of(settings, claim_of(settings, Name(build)))
+    return _with_docs(result_of(settings, claim_of(settings, Name(build))))
+
+
+def _with_docs(result: GateResult) -> GateResult:
+    """The same; the Data Docs are written where they are missing, as after a gate on another machine."""
+    if not result.docs.is_file():
+        write_docs(result)
+    return result
 
 
 def publish_claim(settings: Settings, catalog: Catalog, name: str | None, *, why: str) -> Publication:

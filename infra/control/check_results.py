@@ -1,12 +1,12 @@
-"""What the gate found, check by check: a Delta table that Trino shows as control.quality."""
+"""Table control.quality: the result of each of the gate's checks. Trino shows it under that name."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 
@@ -16,13 +16,15 @@ from infra.control.store import TEXT, TIME, ControlTable, as_row
 from infra.lake.leases import Lease
 from infra.settings import Settings
 
+TOPIC = "topic:"  # before the name of a topic in the column ``view``
+Comparison = Literal["equal", "at_least"]
 TABLE = ControlTable(
     "quality",
     pa.schema(
         dict.fromkeys(("build", "view", "check", "severity"), TEXT)
         | {"success": pa.bool_(), "unexpected": pa.int64()}
         | dict.fromkeys(("found", "expected", "exception", "first", "detail"), TEXT)
-        | {"at": TIME, "seconds": pa.float64()}
+        | {"at": TIME, "seconds": pa.float64(), "comparison": TEXT}
     ),
 )
 
@@ -31,8 +33,9 @@ TABLE = ControlTable(
 class CheckResult:
     """One check of one view of a build, or of a topic: then ``view`` is ``topic:<name>``.
 
-    ``unexpected`` are the rows that break it, where it counts rows; ``first`` is JSON: the keys of some of them.
-    ``exception`` says why it could not be evaluated; ``detail`` is what was asked.
+    ``found`` is the observed value, ``expected`` the value that ``comparison`` compares it with, both as text.
+    ``unexpected`` is the number of rows that break the check, where it counts rows; ``first`` is JSON for people: the
+    keys of some of them. ``exception`` says why the check could not be evaluated; ``detail`` says what it counts.
     """
 
     build: Name
@@ -48,18 +51,24 @@ class CheckResult:
     detail: str
     at: datetime
     seconds: float
+    comparison: Comparison = "equal"
+
+    @property
+    def bound(self) -> str:
+        """The expected value with the comparison, for people."""
+        return f"at least {self.expected}" if self.comparison == "at_least" else str(self.expected)
 
 
-def add_results(settings: Settings, lease: Lease, found: Sequence[CheckResult]) -> None:
-    """Writes all that one gate found in one commit, under the lease "batch"."""
-    TABLE.append(settings, lease, *(as_row(one) for one in found))
+def add_results(settings: Settings, lease: Lease, results: Sequence[CheckResult]) -> None:
+    """Writes all results of one gate in one commit, under the lease "batch"."""
+    TABLE.append(settings, lease, *map(as_row, results))
 
 
 def of_build(settings: Settings, build: Name) -> list[CheckResult]:
-    """Every check of a build, of each view (or topic) those that were asked last, in the order in which they were."""
+    """The results of a build: for each view (or topic) those of its last evaluation, in the order of evaluation."""
     rows = [row for row in TABLE.read(settings) if row["build"] == build]
     last = {row["view"]: max(other["at"] for other in rows if other["view"] == row["view"]) for row in rows}
-    return [_checked(row) for row in rows if row["at"] == last[row["view"]]]
+    return [_result(row) for row in rows if row["at"] == last[row["view"]]]
 
 
 def last_judged_build(settings: Settings) -> Name | None:
@@ -69,9 +78,10 @@ def last_judged_build(settings: Settings) -> Name | None:
 
 
 def pages(settings: Settings, build: Name) -> Path:
-    """The first page of what the gate found of a build."""
+    """The index of a build's Data Docs."""
     return settings.data / "quality" / build / "index.html"
 
 
-def _checked(row: dict[str, Any]) -> CheckResult:
-    return CheckResult(**{**row, "build": Name(row["build"])})
+def _result(row: Mapping[str, Any]) -> CheckResult:
+    comparison = row.get("comparison") or "equal"  # an older lake has no such column
+    return CheckResult(**{**row, "build": Name(row["build"]), "comparison": comparison})

@@ -95,7 +95,8 @@ def test_a_row_that_is_lost_after_it_was_written_is_missed(settings: Settings, s
     table.delete(f"ticker = '{ticker}'")
     found = gate(spark, settings, catalog, claimed)
     assert [reason.split(":")[0] for reason in found.refused[day]] == ["written", "control_total"]
-    assert found.docs.is_file()
+    assert "The gate refused this build." in found.docs.read_text("utf-8")
+    assert "control_total" in (found.docs.parent / "views" / f"{day}.html").read_text("utf-8")
     with pytest.raises(Refused, match="have not passed the gate"):
         publish(settings, catalog, claimed.build, why="test")
 
@@ -115,8 +116,10 @@ def test_a_warning_passes_and_is_shown_with_the_rules_that_records_broke(
     assert broken.items() >= {"not_json": 1, "null_value": 1, "null_key": 1, "bad_utf8": 1}.items()
     assert {one.severity for one in topic.values() if not one.success} == {"warning"}
     assert (topic["control_total"].found, topic["quarantined"].found) == ("204", "4")
+    check_results.pages(settings, claimed.build).unlink()
     seen = quality(settings, None)
     assert (seen.build, seen.passed) == (claimed.build, True)
+    assert "The gate passed this build." in seen.docs.read_text("utf-8")
     sql = "SELECT count(*), count_if(NOT success) FROM control.quality WHERE build = ?"
     assert metastore.query(settings, sql, [claimed.build]).rows == ((len(seen.checks), 1 + len(broken)),)
 
