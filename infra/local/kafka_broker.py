@@ -13,9 +13,10 @@ from typing import Any
 from confluent_kafka.admin import AdminClient
 
 from core.errors import Refused, TryAgain
-from infra.local.server import Server, properties
+from infra.local.server import Server
 from infra.runtime import jars
 from infra.runtime.java import class_archive, find_java
+from infra.runtime.java_properties import properties
 from infra.settings import LOOPBACK, Settings
 from infra.settings.local_brokers import Broker, made_for
 

@@ -19,9 +19,3 @@ class Server:
     prepare: Callable[[], None]
     probe: Callable[[], None]
     env: Mapping[str, str] = field(default_factory=dict)
-
-
-def properties(values: Mapping[str, object]) -> str:
-    """A Java properties file."""
-    escaped = {key: str(value).replace("\\", "\\\\") for key, value in values.items()}
-    return "".join(f"{key}={value}\n" for key, value in escaped.items())

@@ -12,9 +12,10 @@ from trino.dbapi import connect
 
 from core.errors import Refused, TryAgain
 from infra.lake import object_store
-from infra.local.server import Server, properties
+from infra.local.server import Server
 from infra.runtime import jars
 from infra.runtime.java import class_archive, describe, find_java
+from infra.runtime.java_properties import properties
 from infra.settings import LOOPBACK, Settings
 from infra.trino.metastore import METASTORE
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from infra.lake import object_store
-from infra.local.server import properties
 from infra.project_files import ROOT
 from infra.runtime import jars, spark_versions
 from infra.runtime.java import class_archive
+from infra.runtime.java_properties import properties
 from infra.settings import LOOPBACK, Settings
 from infra.spark import log_store
 
