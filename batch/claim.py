@@ -14,6 +14,7 @@ from infra import faults
 from infra.control import locks, run_roles, runs
 from infra.control.builds import build_name, build_number
 from infra.control.claims import Claim, add_claim, read_claims
+from infra.control.epochs import last_epoch
 from infra.control.publications import read_publications
 from infra.kafka import kafka_admin, log_checks
 from infra.lake import table_paths
@@ -57,7 +58,7 @@ def claim_anew(settings: Settings, catalog: Catalog, run: Name) -> Claim:
 def _wanted(settings: Settings, catalog: Catalog, run: Name | None) -> Claim:
     faults.reach("batch.0_before_claim")
     pair = _pair(settings, catalog, run or _partner(settings, catalog))
-    views = [view for view in catalog.reproducible if run is None or view in runs.run(settings, run).views]
+    views = [view for view in catalog.reproducible if run is None or view in runs.read_run(settings, run).views]
     return _claim(settings, catalog, pair, views)
 
 
@@ -70,7 +71,7 @@ def _add(settings: Settings, lease: Lease, wanted: Claim) -> None:
 
 def _partner(settings: Settings, catalog: Catalog) -> Name | None:
     """The run serving now, else the last live one that computes any of the views."""
-    declared = [run.id for run in runs.runs(settings) if run.views.keys() & catalog.views.keys()]
+    declared = [run.id for run in runs.read_runs(settings) if run.views.keys() & catalog.views.keys()]
     its = run_roles.roles(settings)
     found = _served(settings, catalog)
     added = {one.run for one in found if not one.alone}
@@ -94,9 +95,9 @@ def _pair(settings: Settings, catalog: Catalog, run: Name | None) -> _Pair:
     """A cut and the epoch that ends there; topics that the run does not read are cut where the log ends."""
     if run is None:
         return _Pair(None, -1, kafka_admin.end_offsets(settings, _topics(settings, catalog)))
-    declared = runs.run(settings, run)
+    declared = runs.read_run(settings, run)
     log_checks.require_same_topics(settings, declared.topics, where=f"run {run}", fix=log_checks.USE_NEW_LOG)
-    last = runs.last_epoch(settings, run)
+    last = last_epoch(settings, run)
     cut, epoch = (last.end, last.number) if last else (declared.start, -1)
     others = [topic for topic in _topics(settings, catalog) if topic not in declared.topics]
     beside = kafka_admin.end_offsets(settings, others) if others else Cut()
@@ -143,7 +144,7 @@ def _refuse_going_back(settings: Settings, wanted: Claim) -> None:
 def _check_fold(settings: Settings, lease: Lease, done: Claim) -> None:
     """A fold that read the claims before this one was written may have crossed it, if the run is far ahead by now."""
     lease.check()
-    last = runs.last_epoch(settings, done.run) if done.run else None
+    last = last_epoch(settings, done.run) if done.run else None
     if last and last.number - done.epoch >= settings.fold_behind:
         raise TryAgain(
             f"the run went on by {last.number - done.epoch} epochs while the cut was claimed",

@@ -84,7 +84,7 @@ def drive(
 
 def status(settings: Settings, run: Name | None = None) -> ReplayProgress:
     """How far a replay is."""
-    return replay_state.progress(settings, runs.run(settings, chosen(settings, run)))
+    return replay_state.progress(settings, runs.read_run(settings, chosen(settings, run)))
 
 
 def limit(settings: Settings, rate: int | None, run: Name | None = None) -> ReplayProgress:
@@ -97,7 +97,7 @@ def limit(settings: Settings, rate: int | None, run: Name | None = None) -> Repl
 def wait(settings: Settings, run: Name | None = None, *, patience: float | None = None) -> ReplayProgress:
     """Waits until a replay has caught up, with a progress bar. Raises why it cannot, TryAgain after ``patience`` s."""
     which = chosen(settings, run)
-    declared_run = runs.run(settings, which)
+    declared_run = runs.read_run(settings, which)
     first = replay_state.progress(settings, declared_run)
     with bar(f"replaying {which}", first.total, "records") as done:
         return _until_caught_up(settings, declared_run, done, patience)
@@ -117,7 +117,7 @@ def abandon(settings: Settings, run: Name | None = None, *, why: str = "lk repla
 def chosen(settings: Settings, run: Name | None) -> Name:
     """The run that is named, else the replay that is not finished. Raises Refused when there is none."""
     if run is not None:
-        return runs.run(settings, run).id
+        return runs.read_run(settings, run).id
     fit = [name for name, role in run_roles.roles(settings).items() if role == "replay"]
     if not fit:
         raise Refused("there is no replay that is not finished", where="control.runs", fix="`lk replay start`")

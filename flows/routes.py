@@ -83,7 +83,7 @@ def switch(settings: Settings, catalog: Catalog, route: Name, run: Name | None =
     Without ``run``, to one of today's definition: the owner, if it is one, else a new run that begins where that stops.
     """
     catalog.route(route)
-    known = route_runs.history(settings, route)
+    known = route_runs.read_history(settings, route)
     if known.owner is None:
         raise Refused(f"route {route} was never started", where="control.routes", fix=f"`lk route start {route}`")
     chosen = _chosen(settings, catalog, known, run)
@@ -98,15 +98,15 @@ def switch(settings: Settings, catalog: Catalog, route: Name, run: Name | None =
 
 def stop(settings: Settings, catalog: Catalog, route: Name) -> list[RouteState]:
     """Stops every run of a route between two epochs."""
-    for run in route_runs.history(settings, route).runs:
+    for run in route_runs.read_history(settings, route).runs:
         background.stop(settings, run)
     return [state for state in status(settings, catalog) if state.route == route]
 
 
 def retire(settings: Settings, catalog: Catalog, id: Name) -> RouteState:
     """Ends a run that does not own the route's topics: its own topics and its group go."""
-    run = route_runs.run(settings, id)
-    known = route_runs.history(settings, run.route)
+    run = route_runs.read_run(settings, id)
+    known = route_runs.read_history(settings, run.route)
     if id in (known.owner, known.handover):
         raise Refused(f"run {id} owns the topics of route {run.route}", where=f"run {id}", fix="hand them over first")
     background.stop(settings, id)
@@ -116,18 +116,18 @@ def retire(settings: Settings, catalog: Catalog, id: Name) -> RouteState:
     if run.route in catalog.routes:
         topics.delete(settings, names(catalog.route(run.route), id, live=False).values())
     kafka_admin.forget_group(settings, id)
-    return _state(settings, catalog, route_runs.history(settings, run.route), route_runs.run(settings, id))
+    return _state(settings, catalog, route_runs.read_history(settings, run.route), route_runs.read_run(settings, id))
 
 
 def status(settings: Settings, catalog: Catalog) -> list[RouteState]:
     """Every run of every route that has not ended."""
-    known = route_runs.histories(settings).values()
+    known = route_runs.read_histories(settings).values()
     return [_state(settings, catalog, one, run) for one in known for run in one.runs.values() if not run.ended]
 
 
 def _settled(settings: Settings, route: Name) -> RouteHistory:
     """A handover that was begun is finished first."""
-    known = route_runs.history(settings, route)
+    known = route_runs.read_history(settings, route)
     return hand_over(settings, route, known.handover) if known.handover else known
 
 
@@ -158,7 +158,7 @@ def _declare(settings: Settings, catalog: Catalog, route: Name, *, replays: bool
 
 def _start(settings: Settings, catalog: Catalog, run: RouteRun) -> RouteState:
     background.start(settings, run.id, "route", "run", run.id)
-    return _state(settings, catalog, route_runs.history(settings, run.route), run)
+    return _state(settings, catalog, route_runs.read_history(settings, run.route), run)
 
 
 def _require_near(settings: Settings, known: RouteHistory, run: RouteRun) -> None:

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from core.identifiers import Name
 from infra.control import runs
+from infra.control.epochs import last_epoch
 from infra.control.run_endings import RunEnding, read_endings
 from infra.control.run_roles import roles, runs_of, serving_runs, target
 from infra.settings import Settings
@@ -34,7 +35,7 @@ def run_summaries(settings: Settings) -> tuple[RunSummary, ...]:
     ended = read_endings(settings)
     return tuple(
         _gone(run, ended[run.id]) if run.id in ended else _going(settings, run, roles(settings)[run.id])
-        for run in runs.runs(settings)
+        for run in runs.read_runs(settings)
     )
 
 
@@ -42,12 +43,12 @@ def retire(settings: Settings, run: Name, *, final: bool = False, why: str = "lk
     """Stops a run that nothing names any more, and frees what it held."""
     named = serving_runs(settings) | (frozenset() if final else runs_of(target(settings)))
     if run not in named and run not in read_endings(settings):
-        lifecycle.stop(settings, runs.run(settings, run).id)
+        lifecycle.stop(settings, runs.read_run(settings, run).id)
     return ending.end(settings, run, "retired", why=why, final=final)
 
 
 def _going(settings: Settings, run: runs.Run, role: str) -> RunSummary:
-    state, last = lifecycle.status(settings, run.id), runs.last_epoch(settings, run.id)
+    state, last = lifecycle.status(settings, run.id), last_epoch(settings, run.id)
     records = last.end.size if last else 0
     process = state.phase if state.alive else f"{state.phase} (no process)"
     return RunSummary(run.id, role, run.kind, process, state.epoch, records, state.behind, run.created_at, run.note)

@@ -28,7 +28,7 @@ def start(settings: Settings, catalog: Catalog, *, new: bool = False) -> RunStat
     current = run_roles.current(settings)
     if new or current is None:
         return _fresh(settings, catalog)
-    lifecycle.require_same_definitions(catalog, runs.run(settings, current))
+    lifecycle.require_same_definitions(catalog, runs.read_run(settings, current))
     state = lifecycle.start(settings, current)
     serve_run(settings, catalog, current, "lk speed start")
     for run in [*_others(settings, catalog, current), *_warm(settings, catalog)]:
@@ -39,7 +39,7 @@ def start(settings: Settings, catalog: Catalog, *, new: bool = False) -> RunStat
 def stop(settings: Settings) -> RunState:
     """Stops every run that is going, each between two epochs."""
     current = run_roles.current(settings)
-    for run in runs.runs(settings):
+    for run in runs.read_runs(settings):
         if run.id != current and background.alive(settings, run.id):
             lifecycle.stop(settings, run.id)
     return lifecycle.stop(settings)
@@ -81,7 +81,7 @@ def _start(settings: Settings, catalog: Catalog) -> Cut:
 def _others(settings: Settings, catalog: Catalog, current: Name) -> list[Name]:
     """The other runs that serve: views that were switched, or could not be, stay with theirs."""
     serving = run_roles.serving_runs(settings) - {current}
-    known = [run for run in runs.runs(settings) if run.id in serving]
+    known = [run for run in runs.read_runs(settings) if run.id in serving]
     return [run.id for run in known if not changed_definitions(catalog, run.views, run.decoders)]
 
 
@@ -90,5 +90,5 @@ def _warm(settings: Settings, catalog: Catalog) -> list[Name]:
     last = recover.last_done(settings)
     if last is None or last.kind not in _SWITCHES:
         return []
-    warm = [run for run in runs.runs(settings) if run_roles.roles(settings)[run.id] == "warm"]
+    warm = [run for run in runs.read_runs(settings) if run_roles.roles(settings)[run.id] == "warm"]
     return [run.id for run in warm if not changed_definitions(catalog, run.views, run.decoders)]

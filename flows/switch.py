@@ -114,7 +114,7 @@ def _kappa_run(settings: Settings, catalog: Catalog) -> Name | None:
 
 def _serves(settings: Settings, catalog: Catalog, run: Name) -> bool:
     """Whether a run serves every view that it could be switched for, alone."""
-    last, views = recover.last_done(settings), switch.same_views(catalog, runs.run(settings, run))
+    last, views = recover.last_done(settings), switch.same_views(catalog, runs.read_run(settings, run))
     pins = last.pins if last else {}
     return bool(views) and all(v in pins and (pins[v].mode, pins[v].run) == ("kappa", run) for v in views)
 
@@ -123,4 +123,4 @@ def require_run(settings: Settings, run: Name) -> Name:
     """A run that can be compared: declared, and not ended."""
     if run_roles.roles(settings).get(run) in ("abandoned", "retired"):
         raise Refused(f"run {run} has ended", where=f"run {run}", fix="`lk runs` lists them")
-    return runs.run(settings, run).id
+    return runs.read_run(settings, run).id

@@ -14,7 +14,7 @@ from core.catalog import Catalog
 from core.cut import Cut
 from core.identifiers import Name
 from flows import replays, speed
-from infra.control import runs
+from infra.control.epochs import read_epochs
 from infra.control.publications import Publication
 from infra.settings import Settings
 from serving import recover, switch
@@ -68,5 +68,5 @@ def _reset(settings: Settings, catalog: Catalog, *, from_archive: bool, why: str
 
 def _reached(settings: Settings, run: Name, before: list[Cut]) -> datetime | None:
     """When the run had read again all that was served before; None for an empty log."""
-    done = (epoch for epoch in runs.epochs(settings, run) if all(cut <= epoch.end for cut in before))
+    done = (epoch for epoch in read_epochs(settings, run) if all(cut <= epoch.end for cut in before))
     return next((epoch.committed_at for epoch in done), None)

@@ -10,6 +10,7 @@ from core.identifiers import Name
 from core.validation.definition_change import definition_refusal
 from infra.control import run_roles, runs
 from infra.control.builds import Built, read_builds
+from infra.control.epochs import last_epoch
 from infra.control.runs import Run
 from infra.lake import delta, files, table_paths
 from infra.settings import Settings
@@ -64,7 +65,7 @@ def to_kappa(settings: Settings, catalog: Catalog, run: Name | None = None, *, f
     """What a switch to Kappa would do; nothing is changed. Raises Refused where it would be refused."""
     logs = replaying.look(settings, catalog)
     replaying.head_of(logs, from_archive=from_archive)
-    begun = runs.run(settings, run) if run else replaying.open_replay(settings, catalog)
+    begun = runs.read_run(settings, run) if run else replaying.open_replay(settings, catalog)
     records, known = sum(log.end for log in logs), replaying.measured(settings)
     done = _done(settings, begun.id) if begun else 0
     serving = run_roles.current(settings)
@@ -143,7 +144,7 @@ def _last_build(settings: Settings) -> list[Built]:
 
 
 def _done(settings: Settings, run: Name) -> int:
-    last = runs.last_epoch(settings, run)
+    last = last_epoch(settings, run)
     return last.end.size if last else 0
 
 

@@ -33,7 +33,7 @@ def verify_served(settings: Settings, catalog: Catalog) -> tuple[Comparison, ...
         )
     found: list[Comparison] = []
     with batch_session(settings) as spark:
-        for run in [run.id for run in runs.runs(settings) if run.id in serving]:
+        for run in [run.id for run in runs.read_runs(settings) if run.id in serving]:
             mine = {view: pin for view, pin in pins.items() if pin.run == run}
             claimed = claim_anew(settings, catalog, run)
             land(spark, settings, catalog, claimed.cut)

@@ -10,8 +10,7 @@ from datetime import UTC, datetime, timedelta
 from core.catalog import Catalog
 from core.errors import LkError
 from core.identifiers import Name
-from infra.control import runs
-from infra.control.runs import Epoch
+from infra.control.epochs import Epoch, read_epochs
 from infra.kafka import kafka_admin
 from infra.lake import leases
 from infra.settings import Settings
@@ -49,7 +48,7 @@ def view_alarms(settings: Settings, catalog: Catalog) -> tuple[ViewAlarms, ...]:
     found = []
     for view, reach in reaches.items():
         mine = [line for line in lines if line.topic in catalog.view(view).sources]
-        epochs = runs.epochs(settings, reach.pin.run) if reach.pin.run else ()
+        epochs = read_epochs(settings, reach.pin.run) if reach.pin.run else ()
         age = epoch_age(epochs, now, waiting=_waits(settings, catalog, view, reach))
         found.append(ViewAlarms(view, ledger_off(mine, rows.get(view)), quarantine_rate(epochs, now), age))
     return tuple(found)

@@ -68,14 +68,14 @@ def _named(publication: Publication | None) -> list[Build]:
 def _of_runs_to_come(settings: Settings, built: list[Built]) -> set[Build]:
     """Builds at whose cut a run starts that does not serve yet: it will be served on top of one."""
     its = run_roles.roles(settings)
-    idle = [run for run in runs.runs(settings) if its[run.id] == "idle" and run.start.ends]
+    idle = [run for run in runs.read_runs(settings) if its[run.id] == "idle" and run.start.ends]
     return {(b.view, b.build) for b in built for run in idle if b.passed and b.cut.only(run.topics) == run.start}
 
 
 def _archives(settings: Settings, catalog: Catalog, builds: set[Name]) -> list[tuple[Name, Name]]:
     """Topic and decoder of generations that nobody names, where today's holds every offset that they do."""
     ended = read_endings(settings).keys()
-    named = [run.decoders for run in runs.runs(settings) if run.id not in ended]
+    named = [run.decoders for run in runs.read_runs(settings) if run.id not in ended]
     named += [claim.decoders for claim in read_claims(settings) if claim.build in builds]
     found = []
     for topic in table_paths.archived(settings):

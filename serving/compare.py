@@ -22,8 +22,9 @@ from infra import faults
 from infra.control import comparisons, locks, runs
 from infra.control.claims import Claim
 from infra.control.comparisons import Comparison
+from infra.control.epochs import ARCHIVE_EPOCH
 from infra.control.publications import Pin
-from infra.control.runs import HEAD, Run
+from infra.control.runs import Run
 from infra.lake import parquet_scan, table_paths
 from infra.progress_bar import bar
 from infra.settings import Settings
@@ -42,7 +43,7 @@ def compare(spark: SparkSession, settings: Settings, catalog: Catalog, claim: Cl
     """
     if claim.run is None:
         raise Refused("the cut was claimed without a run", where=f"build {claim.build}", fix="name a run")
-    run = runs.run(settings, claim.run)
+    run = runs.read_run(settings, claim.run)
     views = [view for view, digest in run.views.items() if claim.views.get(view) == digest]
     pins = {view: _alone(catalog.view(view), run) for view in views}
     found = []
@@ -70,7 +71,7 @@ def compare_served(
 
 
 def _alone(view: View, run: Run) -> Pin:
-    return Pin(None, run.id, HEAD - 1, Cut(), run.views[Name(view.name)], "kappa", view_sql.shape_digest(view))
+    return Pin(None, run.id, ARCHIVE_EPOCH - 1, Cut(), run.views[Name(view.name)], "kappa", view_sql.shape_digest(view))
 
 
 def _each(
@@ -78,7 +79,7 @@ def _each(
 ) -> Iterator[Comparison]:
     """Each view's build against what its pin names; all pins are of the claim's run."""
     assert claim.run is not None
-    run = runs.run(settings, claim.run)
+    run = runs.read_run(settings, claim.run)
     for view in pins:
         replace_views.register_pair(settings, view, claim.build, run.id)
     for view, pin in pins.items():
@@ -145,7 +146,7 @@ def _refuse_crossing(parts: DataFrame, claim: Claim, view: Name) -> None:
 def _trino_agrees(settings: Settings, view: View, claim: Claim, pin: Pin, *, gaps: bool) -> bool:
     """The merge that Trino would run gives as many rows as the build, with the same hash over all stored columns."""
     digest = claim.views[Name(view.name)]
-    build = Pin(claim.build, None, HEAD, claim.cut, digest, "batch", view_sql.shape_digest(view))
+    build = Pin(claim.build, None, ARCHIVE_EPOCH, claim.cut, digest, "batch", view_sql.shape_digest(view))
     sides = [view_sql.view_parts(view, build), view_sql.view_parts(view, pin, newest=claim.epoch)]
     columns = [column.name for column in view.stored_columns if not (gaps and column.name == ROWS)]
     answers = [metastore.query(settings, _hash_sql(view, parts, columns)).rows for parts in sides]

@@ -12,6 +12,7 @@ from core.identifiers import Name
 from infra.control import locks, runs
 from infra.control.builds import read_builds
 from infra.control.claims import claim_of
+from infra.control.epochs import epoch_at
 from infra.control.publications import Pin, Publication
 from infra.control.runs import Run
 from infra.lake import delta, table_paths
@@ -34,7 +35,7 @@ def serve_run(
     the run does not have, or whose build it cannot be added to, keeps what it serves. Raises TryAgain after
     ``patience`` seconds.
     """
-    declared = runs.run(settings, run)
+    declared = runs.read_run(settings, run)
     with locks.hold(settings, "control") as lease:
         now = served_now(settings, catalog, lease)
         pins = _pins(settings, catalog, declared, now)
@@ -75,7 +76,7 @@ def _pin(settings: Settings, catalog: Catalog, run: Run, view: Name, before: Pin
     if before and before.run == run.id:
         return before
     if before and before.build and before.digest == digest:
-        epoch = runs.epoch_at(settings, run.id, before.cut.only(run.topics))
+        epoch = epoch_at(settings, run.id, before.cut.only(run.topics))
         claimed_here = claim_of(settings, before.build).run == run.id
         # Folds keep clear of claims: an epoch that is not claimed may be folded across.
         if epoch and (epoch.number == -1 or claimed_here):

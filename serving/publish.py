@@ -16,6 +16,7 @@ from core.validation.definition_change import changed_definitions, definition_re
 from infra.control import locks, runs
 from infra.control.builds import read_builds
 from infra.control.claims import Claim, claim_of
+from infra.control.epochs import epoch_at, last_epoch
 from infra.control.publications import Pin, Publication
 from infra.lake import delta, table_paths
 from infra.lake.leases import Lease
@@ -115,7 +116,7 @@ def _refuse_in_kappa(now: ServedNow, catalog: Catalog, build: Name) -> None:
 
 def served_ends(settings: Settings, pins: Mapping[Name, Pin]) -> dict[Name, Cut]:
     """Where each view ends now: the newest epoch of its run, else the cut of its build."""
-    last = {run: runs.last_epoch(settings, run) for run in {pin.run for pin in pins.values()} if run}
+    last = {run: last_epoch(settings, run) for run in {pin.run for pin in pins.values()} if run}
     epochs = {view: last[pin.run] if pin.run else None for view, pin in pins.items()}
     return {view: epoch.end if epoch else pins[view].cut for view, epoch in epochs.items()}
 
@@ -148,7 +149,7 @@ def _build_pins(
     wanted = {view: digest for view, digest in claim.views.items() if view not in alone}
     serving = {pin.run for view, pin in now.pins.items() if pin.run and view in wanted}
     run_id = claim.run if claim.run in serving or not serving else _newest(settings, serving)
-    run = runs.run(settings, run_id) if run_id else None
+    run = runs.read_run(settings, run_id) if run_id else None
     epoch = _epoch(settings, claim, run) if run else -1
     pins, kept = dict(now.pins), list[Name]()
     for view, digest in wanted.items():
@@ -175,12 +176,12 @@ def _build_pins(
 
 
 def _newest(settings: Settings, serving: set[Name]) -> Name:
-    return [run.id for run in runs.runs(settings) if run.id in serving][-1]
+    return [run.id for run in runs.read_runs(settings) if run.id in serving][-1]
 
 
 def _epoch(settings: Settings, claim: Claim, run: runs.Run) -> int:
     """The epoch that ends at the cut; the claim's own number where empty epochs follow with the same end."""
-    found = runs.epoch_at(settings, run.id, claim.cut.only(run.topics))
+    found = epoch_at(settings, run.id, claim.cut.only(run.topics))
     # Folds keep clear of claims only: another run's epoch may be folded across, but for its start.
     if found is None or (claim.run != run.id and found.number != -1):
         raise Refused(

@@ -13,10 +13,9 @@ from core.cut import Cut
 from core.identifiers import Name
 from core.record_counts import RecordCounts
 from core.view import Rollup
-from infra.control import runs
 from infra.control.builds import Built, read_builds
+from infra.control.epochs import Epoch, read_epochs
 from infra.control.publications import Pin
-from infra.control.runs import Epoch
 from infra.lake import delta, table_paths
 from infra.settings import Settings
 from infra.trino import metastore
@@ -68,7 +67,7 @@ class ServedState:
 
 def served_state(settings: Settings, view: Name, pin: Pin) -> ServedState:
     """Reads the manifest once, so that all that follows is about the same moment."""
-    epochs = tuple(e for e in runs.epochs(settings, pin.run) if e.number > pin.epoch) if pin.run else ()
+    epochs = tuple(e for e in read_epochs(settings, pin.run) if e.number > pin.epoch) if pin.run else ()
     built = next((b for b in read_builds(settings) if (b.build, b.view) == (pin.build, view)), None)
     end = epochs[-1].end if epochs else pin.cut
     return ServedState(pin, end, epochs[-1].number if epochs else pin.epoch, built, epochs)

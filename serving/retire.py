@@ -28,7 +28,7 @@ def end(
     Raises Refused while a served view, an open intent or, unless ``final``, the target of a rollback names it, or while
     a process drives it. An ended run is freed again where a crash left something.
     """
-    declared = runs.run(settings, run)
+    declared = runs.read_run(settings, run)
     with locks.hold(settings, "control") as lease:
         _refuse_named(settings, run, final=final)
         known = read_endings(settings).get(run)

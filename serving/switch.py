@@ -16,17 +16,18 @@ from core.validation.definition_change import changed_definitions, definition_re
 from infra.control import comparisons, locks, runs
 from infra.control.builds import read_builds
 from infra.control.comparisons import Comparison
+from infra.control.epochs import ARCHIVE_EPOCH, last_epoch
 from infra.control.publications import Mode, Pin, Publication
 from infra.control.run_endings import read_endings
 from infra.control.run_roles import target
-from infra.control.runs import HEAD, Run
+from infra.control.runs import Run
 from infra.settings import Settings
 from serving import replace_views, view_sql
 from serving.promote import PATIENCE, reached
 from serving.publish import ServedNow, check_crossing, in_kappa, last_published, served_ends, served_now
 from serving.recover import finish_open_intent
 
-ALL = HEAD - 1  # the epoch before a run's first: pins all of its partials
+ALL = ARCHIVE_EPOCH - 1  # the epoch before a run's first: pins all of its partials
 
 
 def to_kappa(
@@ -37,7 +38,7 @@ def to_kappa(
     Views that the run does not compute keep what they serve. Raises Refused without a proof for every view of the run,
     TryAgain when the run has not caught up after ``patience`` seconds; then what is served stays as it is.
     """
-    declared = runs.run(settings, run)
+    declared = runs.read_run(settings, run)
     with locks.hold(settings, "control") as lease:
         now = served_now(settings, catalog, lease)
         _refuse_ended(settings, frozenset({run}))
@@ -62,7 +63,7 @@ def switch_in_place(
 
     ``stopped`` is when what served before was stopped; it is kept with where each view ended then.
     """
-    declared = runs.run(settings, run)
+    declared = runs.read_run(settings, run)
     with locks.hold(settings, "control") as lease:
         now = served_now(settings, catalog, lease)
         mode: Mode = "kappa" if in_kappa(now.last, catalog) else "speed"
@@ -120,7 +121,7 @@ def _gone_back(last: Publication, leaving: int | None) -> Publication:
 
 def compared(settings: Settings, catalog: Catalog, run: Name) -> bool:
     """Whether every view that the run computes as it is defined now was compared, whatever was found."""
-    declared, found = runs.run(settings, run), comparisons.latest_by_view(settings, run)
+    declared, found = runs.read_run(settings, run), comparisons.latest_by_view(settings, run)
     views = same_views(catalog, declared)
     return bool(views) and all(view in found and found[view].digest == declared.views[view] for view in views)
 
@@ -189,7 +190,7 @@ def _behind(settings: Settings, now: ServedNow, before: Publication) -> int:
     """Records that what was served before is behind what is served now; it catches up by itself."""
     ends = []
     for pins in (now.pins.values(), before.pins.values()):
-        last = [runs.last_epoch(settings, run) for run in {pin.run for pin in pins} if run]
+        last = [last_epoch(settings, run) for run in {pin.run for pin in pins} if run]
         ends.append(min((epoch.end.size for epoch in last if epoch), default=0))
     return max(0, ends[0] - ends[1])
 

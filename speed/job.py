@@ -15,6 +15,7 @@ from core.catalog import Catalog
 from core.errors import LkError, Refused, TryAgain
 from core.identifiers import Name
 from infra.control import runs
+from infra.control.epochs import last_epoch
 from infra.control.run_roles import Serving
 from infra.control.runs import Run
 from infra.kafka import kafka_admin, log_checks
@@ -73,7 +74,7 @@ def run_forever(settings: Settings, catalog: Catalog, run: Name) -> None:
 
 
 def _drive(settings: Settings, catalog: Catalog, run: Name, stop: threading.Event) -> None:
-    declared = runs.run(settings, run)
+    declared = runs.read_run(settings, run)
     conf = CONF | (_LOCAL_CHECKPOINT if settings.checkpoint_root.startswith("/") else {})
     if declared.kind == "replay":
         conf |= {"spark.master": with_more_tasks(settings.spark_master, _MORE_TASKS)}
@@ -193,7 +194,7 @@ def _check(settings: Settings, catalog: Catalog, run: Run) -> None:
 
 def _check_begins(settings: Settings, run: Run) -> None:
     """Every offset that the run still has to read must be there."""
-    last = runs.last_epoch(settings, run.id)
+    last = last_epoch(settings, run.id)
     position = last.end if last else run.origin
     fix = f"{log_checks.KEEP_RECORDS}; then {_NEW}"
     where = f"run {run.id}, which has not read them"
@@ -213,5 +214,5 @@ def _check_checkpoint(settings: Settings, run: Run) -> None:
 
 
 def _last(settings: Settings, run: Name) -> int:
-    epoch = runs.last_epoch(settings, run)
+    epoch = last_epoch(settings, run)
     return epoch.number if epoch else -1

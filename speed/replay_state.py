@@ -11,7 +11,8 @@ from core.errors import Refused
 from core.identifiers import Name
 from core.validation.definition_change import changed_definitions, definition_refusal
 from infra.control import run_roles, runs
-from infra.control.runs import Epoch, Run
+from infra.control.epochs import Epoch
+from infra.control.runs import Run
 from infra.kafka import kafka_admin, log_checks
 from infra.lake import archive
 from infra.settings import Settings
@@ -95,7 +96,7 @@ def open_replay(settings: Settings, catalog: Catalog) -> Run | None:
     Raises Refused when it is not of exactly these views, or definitions changed since.
     """
     its = run_roles.roles(settings)
-    found = [run for run in runs.runs(settings) if its[run.id] == "replay"]
+    found = [run for run in runs.read_runs(settings) if its[run.id] == "replay"]
     if not found:
         return None
     run = found[-1]
@@ -121,7 +122,7 @@ def declare(settings: Settings, catalog: Catalog, *, id: Name | None = None, fro
 def progress(settings: Settings, run: Run) -> ReplayProgress:
     """What a replay does, from its manifest."""
     state = lifecycle.status(settings, run.id)
-    epochs = runs.epochs(settings, run.id)
+    epochs = read_epochs(settings, run.id)
     end = epochs[-1].end if epochs else run.start
     behind = state.behind
     done = end.size
@@ -140,8 +141,8 @@ def progress(settings: Settings, run: Run) -> ReplayProgress:
 
 def measured(settings: Settings) -> tuple[Name, float] | None:
     """The newest replay with a measured rate, in records a second."""
-    for run in reversed(runs.runs(settings)):
-        rate = _rate(runs.epochs(settings, run.id)[:50]) if run.kind == "replay" else None
+    for run in reversed(runs.read_runs(settings)):
+        rate = _rate(read_epochs(settings, run.id)[:50]) if run.kind == "replay" else None
         if rate:
             return run.id, rate
     return None

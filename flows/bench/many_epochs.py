@@ -10,7 +10,7 @@ from flows.measure import load
 from flows.measure.figures import Figure
 from flows.measure.freshness import percentile
 from flows.measure.live_system import fixed_range, timed
-from infra.control import runs
+from infra.control.epochs import read_epochs
 from infra.settings import Settings
 from serving.promote import serve_run
 from speed.process import lifecycle
@@ -67,4 +67,4 @@ def _served_in(log: EpochsLog, wanted: int, repeat: int) -> tuple[tuple[float, .
     found = []
     for _ in range(repeat):
         found.append(percentile(sorted(timed(settings, sql) for _ in range(_EACH)), 50))
-    return tuple(found), len(runs.epochs(settings, run))
+    return tuple(found), len(read_epochs(settings, run))

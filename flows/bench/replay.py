@@ -12,6 +12,7 @@ from flows.measure.figures import Figure
 from flows.measure.freshness import Freshness
 from flows.measure.live_system import RATE, Live
 from infra.control import runs
+from infra.control.epochs import last_epoch
 from infra.settings import Settings
 
 _WINDOW = 10.0  # seconds of one measurement, at least; it ends with an epoch
@@ -25,7 +26,7 @@ def replaying(bulk: BulkInstance, repeat: int) -> list[Figure]:
     raw = raw_consumer.rate(bulk.settings, load.TRADES)
     run_verb.run(bulk.settings, bulk.config, "batch")
     speed.start(bulk.settings, bulk.catalog)
-    live = Live(bulk.settings, bulk.catalog, bulk.config, runs.runs(bulk.settings)[-1].id)
+    live = Live(bulk.settings, bulk.catalog, bulk.config, runs.read_runs(bulk.settings)[-1].id)
     live_system.warm_up(live)
     alone = live_system.sample(live, _WINDOW, repeat)
     state = replays.start(bulk.settings, bulk.catalog)
@@ -54,22 +55,22 @@ def _beside_a_throttled(bulk: BulkInstance, live: Live, rate: int, repeat: int) 
 
 def _rate(replayed: Live) -> float:
     """Records a second between the commits of two epochs that are a window apart."""
-    first = runs.last_epoch(replayed.settings, replayed.run)
+    first = last_epoch(replayed.settings, replayed.run)
     assert first
     until = time.time() + _WINDOW
     load.wait_for(lambda: _committed(replayed) > until, "an epoch of the replay", every=1.0)
-    last = runs.last_epoch(replayed.settings, replayed.run)
+    last = last_epoch(replayed.settings, replayed.run)
     assert last
     return last.end.size_since(first.end) / (last.committed_at - first.committed_at).total_seconds()
 
 
 def _committed(replayed: Live) -> float:
-    last = runs.last_epoch(replayed.settings, replayed.run)
+    last = last_epoch(replayed.settings, replayed.run)
     return last.committed_at.timestamp() if last else 0.0
 
 
 def _epochs(replayed: Live) -> int:
-    last = runs.last_epoch(replayed.settings, replayed.run)
+    last = last_epoch(replayed.settings, replayed.run)
     return last.number + 1 if last else 0
 
 

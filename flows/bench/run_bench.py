@@ -103,7 +103,7 @@ def _live(base: Settings, folder: Path) -> Iterator[Live]:
         catalog = definition_files.load(made.settings)
         with waiting("starting the speed layer"):
             speed.start(made.settings, catalog)
-        run = runs.runs(made.settings)[-1].id
+        run = runs.read_runs(made.settings)[-1].id
         live = Live(made.settings, catalog, made.config, run)
         with waiting("warming up"):
             live_system.warm_up(live)

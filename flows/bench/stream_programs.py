@@ -18,6 +18,7 @@ from flows.measure.figures import Figure
 from flows.measure.freshness import percentile
 from infra.control import route_runs, runs
 from infra.control.claims import read_claims
+from infra.control.epochs import last_epoch, read_epochs
 from infra.kafka import kafka_admin
 from infra.kafka.producer import produce
 from infra.kafka.sample_input import outgoing
@@ -95,7 +96,7 @@ def _builds(shop: ProgramsInstance, times: int) -> tuple[float, ...]:
 def _epochs(shop: ProgramsInstance, orders: int, repeat: int) -> tuple[float, ...]:
     """Seconds of epochs, of a new run that begins at the last build; ``orders`` are in the log."""
     speed.start(shop.settings, shop.catalog, new=True)
-    run = runs.runs(shop.settings)[-1].id
+    run = runs.read_runs(shop.settings)[-1].id
     load.caught_up(shop.settings, run, 1_200)
     taken = [_epoch(shop, run, orders) for _ in range(_WARM + repeat)]
     speed.stop(shop.settings)
@@ -104,9 +105,9 @@ def _epochs(shop: ProgramsInstance, orders: int, repeat: int) -> tuple[float, ..
 
 def _follow(shop: ProgramsInstance) -> None:
     """A build ends where the run that serves does: that reads all of the log first, and does not disturb the build."""
-    if runs.runs(shop.settings):
+    if runs.read_runs(shop.settings):
         speed.start(shop.settings, shop.catalog)
-        load.caught_up(shop.settings, runs.runs(shop.settings)[-1].id, 1_200)
+        load.caught_up(shop.settings, runs.read_runs(shop.settings)[-1].id, 1_200)
         speed.stop(shop.settings)
 
 
@@ -119,12 +120,12 @@ def _built(shop: ProgramsInstance) -> float:
 
 def _epoch(shop: ProgramsInstance, run: Name, orders: int) -> float:
     """Seconds of the epochs that 1,000 payments take; mostly it is one."""
-    before = runs.last_epoch(shop.settings, run)
+    before = last_epoch(shop.settings, run)
     newest = (orders - 1 - number % _KEYS for number in range(_EVENTS))
     shop.send("payments", newest)
     load.caught_up(shop.settings, run)
     number = before.number if before else -1
-    done = [epoch for epoch in runs.epochs(shop.settings, run) if epoch.number > number]
+    done = [epoch for epoch in read_epochs(shop.settings, run) if epoch.number > number]
     return sum(epoch.committed_at.timestamp() - epoch.batch_time_ms / 1_000 for epoch in done)
 
 
@@ -166,7 +167,7 @@ def _split(shop: ProgramsInstance, repeat: int) -> Figure:
 
 def _rate(shop: ProgramsInstance, run: Name) -> float:
     def copied() -> int:
-        known = route_runs.history(shop.settings, SPLIT)
+        known = route_runs.read_history(shop.settings, SPLIT)
         return sum(position.offset for position in reached(shop.settings, known, known.runs[run]).values())
 
     load.wait_for(lambda: copied() > 0, "the first copies", every=0.1)

@@ -9,7 +9,7 @@ from core.catalog import Catalog
 from flows.measure import live_system as live
 from flows.measure.freshness import Freshness
 from flows.measure.live_system import RATE, Live
-from infra.control import runs
+from infra.control.epochs import last_epoch
 from infra.control.publications import Publication
 from infra.control.run_roles import runs_of
 from infra.lake import files, table_paths
@@ -165,7 +165,7 @@ def _used(subject: Live) -> ResourceUsage:
 
 
 def _done(subject: Live) -> int:
-    newest = runs.last_epoch(subject.settings, subject.run)
+    newest = last_epoch(subject.settings, subject.run)
     return newest.end.size if newest else 0
 
 

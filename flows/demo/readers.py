@@ -19,7 +19,7 @@ from core.catalog import Catalog
 from core.identifiers import Name, quoted
 from flows.measure.demo_queries import count_sql
 from flows.measure.freshness import percentile
-from infra.control import runs
+from infra.control.epochs import read_epochs
 from infra.settings import Settings
 from infra.trino.metastore import literal, query
 
@@ -143,6 +143,6 @@ def _broken(answers: Sequence[ReaderAnswer], stretch: Stretch) -> Iterator[str]:
 def _counts(settings: Settings, topic: Name, run: Name) -> Iterator[int]:
     added = (
         sum(row.decoded for place, row in epoch.counted.items() if place.partition("/")[0] == topic)
-        for epoch in runs.epochs(settings, run)
+        for epoch in read_epochs(settings, run)
     )
     return accumulate(added, initial=0)

@@ -22,8 +22,9 @@ from flows.measure.expected import REQUESTS, NumberCheck, same
 from flows.measure.instance import Instance
 from flows.measure.live_system import RATE, SEEDS, Live
 from flows.measure.load import TRADES
-from infra.control import comparisons, run_roles, runs
+from infra.control import comparisons, run_roles
 from infra.control.comparisons import Comparison
+from infra.control.epochs import read_epochs
 from infra.control.publications import Publication
 from infra.kafka import kafka_admin
 from infra.local import resource_usage
@@ -125,7 +126,7 @@ def _replay(made: Instance) -> ReplayFigures:
 
 def _rate(settings: Settings, run: Name) -> float:
     """Records a second of a replay's big epochs: from the planning of the first to the commit of the last."""
-    epochs = runs.epochs(settings, run)
+    epochs = read_epochs(settings, run)
     size = [epoch.end.size_since(epoch.start) for epoch in epochs]
     big = [epoch for epoch, records in zip(epochs, size, strict=True) if records * 2 >= max(size)]
     return big[-1].end.size_since(big[0].start) / (big[-1].committed_at.timestamp() - big[0].batch_time_ms / 1_000)

@@ -15,9 +15,8 @@ from core.identifiers import Name, joined, quoted
 from core.measures import Count
 from core.view import Rollup, View
 from flows.measure.expected import Table
-from infra.control import runs
+from infra.control.epochs import Epoch, read_epochs
 from infra.control.publications import Pin, read_publications
-from infra.control.runs import Epoch
 from infra.kafka import kafka_admin
 from infra.settings import Settings
 from infra.trino.metastore import query
@@ -107,7 +106,7 @@ def ledger(settings: Settings) -> list[TopicAccount]:
     """The account of every topic: Kafka's offsets, the run's manifest, the archive's rows."""
     pin = pin_of(settings, BY_DAY)
     log = kafka_admin.end_offsets(settings, list(_VIEW_OF))
-    counted = runs.epochs(settings, pin.run) if pin.run else []
+    counted = read_epochs(settings, pin.run) if pin.run else []
     return [_ledger(settings, name, log, counted, pin_of(settings, view).cut) for name, view in _VIEW_OF.items()]
 
 

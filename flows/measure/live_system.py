@@ -20,7 +20,7 @@ from flows.measure import demo_queries, load, run_verb
 from flows.measure.demo_queries import BY_DAY, BY_WINDOW
 from flows.measure.figures import Figure
 from flows.measure.freshness import Freshness, measuring, percentile
-from infra.control import runs
+from infra.control.epochs import last_epoch
 from infra.local import processes
 from infra.settings import Settings
 from infra.trino.metastore import query
@@ -178,5 +178,5 @@ def _kill(live: Live) -> None:
 
 def _age(live: Live) -> float:
     """Seconds since the newest epoch was committed."""
-    newest = runs.last_epoch(live.settings, live.run)
+    newest = last_epoch(live.settings, live.run)
     return time.time() - newest.committed_at.timestamp() if newest else float("inf")

@@ -18,6 +18,7 @@ from core.sample_data.records import records
 from core.sample_data.spec import SampleRecord, SampleSpec
 from flows.measure import run_verb
 from infra.control import runs
+from infra.control.epochs import last_epoch
 from infra.kafka import kafka_admin
 from infra.kafka.input_files import InputFile
 from infra.kafka.producer import Acknowledged, OnSend, produce
@@ -103,8 +104,8 @@ def in_background(work: Callable[[threading.Event], None]) -> Iterator[threading
 
 def lag(settings: Settings, run: Name) -> int:
     """Records of the log that the run has not committed."""
-    declared = runs.run(settings, run)
-    done = runs.last_epoch(settings, run)
+    declared = runs.read_run(settings, run)
+    done = last_epoch(settings, run)
     return kafka_admin.end_offsets(settings, declared.topics).size_since(done.end if done else Cut())
 
 

@@ -65,21 +65,21 @@ class RouteHistory:
         return Cut() if run.replays else first
 
 
-def histories(settings: Settings) -> Mapping[Name, RouteHistory]:
+def read_histories(settings: Settings) -> Mapping[Name, RouteHistory]:
     """Every route that was ever started, by name."""
     rows = sorted(TABLE.read(settings), key=lambda row: row["seq"])
     names = sorted({Name(row["route"]) for row in rows})
     return {name: _history(name, [row for row in rows if row["route"] == name]) for name in names}
 
 
-def history(settings: Settings, route: Name) -> RouteHistory:
+def read_history(settings: Settings, route: Name) -> RouteHistory:
     """One route's history; empty when it was never started."""
-    return histories(settings).get(route) or RouteHistory(route, {}, (), None)
+    return read_histories(settings).get(route) or RouteHistory(route, {}, (), None)
 
 
-def run(settings: Settings, id: Name) -> RouteRun:
+def read_run(settings: Settings, id: Name) -> RouteRun:
     """One run. Raises Refused when it was never declared."""
-    for known in histories(settings).values():
+    for known in read_histories(settings).values():
         if id in known.runs:
             return known.runs[id]
     raise Refused(f"no route has a run {id}", where="control.routes", fix="see `lk route status`")

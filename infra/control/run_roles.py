@@ -30,7 +30,7 @@ def roles(settings: Settings) -> Mapping[Name, Role]:
     serving, warm = runs_of(done[-1] if done else None), runs_of(_target(settings, done, ended.keys()))
     served = frozenset().union(*map(runs_of, done))
     found: dict[Name, Role] = {}
-    for run in runs.runs(settings):
+    for run in runs.read_runs(settings):
         if run.id in ended:
             found[run.id] = ended[run.id].how
         elif run.id in serving:

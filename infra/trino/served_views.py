@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from core.identifiers import Name
-from infra.control.runs import HEAD
+from infra.control.epochs import ARCHIVE_EPOCH
 from infra.settings import Settings
 from infra.trino import metastore
 
@@ -42,7 +42,7 @@ class Served:
     @property
     def alone(self) -> bool:
         """Whether it pins all partials of a run and no build: Kappa."""
-        return self.build is None and self.run is not None and self.epoch < HEAD
+        return self.build is None and self.run is not None and self.epoch < ARCHIVE_EPOCH
 
 
 _BROKEN = Served(None, None, -1, "", "", broken=True)

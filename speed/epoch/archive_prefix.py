@@ -26,7 +26,8 @@ from core.record_counts import RecordCounts
 from core.view import Keyed, Rollup
 from infra import faults
 from infra.control import runs
-from infra.control.runs import HEAD, Epoch, Run
+from infra.control.epochs import ARCHIVE_EPOCH, Epoch, epoch_row
+from infra.control.runs import Run
 from infra.lake import archive, delta, table_paths
 from infra.lake.leases import Lease
 from infra.settings import Settings
@@ -39,7 +40,7 @@ def replay_prefix(spark: SparkSession, settings: Settings, catalog: Catalog, run
     Raises Refused when the archive of the run's decoders does not reach there.
     """
     manifest = table_paths.manifest(settings, run.id)
-    if not run.head.ends or delta.txn_version(manifest, runs.head_app(run.id)) is not None:
+    if not run.head.ends or delta.txn_version(manifest, runs.archive_app(run.id)) is not None:
         return
     events = {topic: _events(spark, settings, catalog, run, topic, run.head) for topic in run.topics}
     counted: dict[str, RecordCounts] = {}
@@ -56,8 +57,8 @@ def replay_prefix(spark: SparkSession, settings: Settings, catalog: Catalog, run
     versions = {view: _write(settings, catalog, run, view, events, lease) for view in sorted(run.views)}
     _quarantine(settings, run, events, lease)
     faults.reach("replay.1_before_head_manifest")
-    epoch = Epoch(HEAD, run.start, run.head, counted, rows, versions, 0, datetime.now(UTC))
-    delta.append_once(manifest, runs.epoch_row(epoch), runs.head_app(run.id), 0, lease=lease)
+    epoch = Epoch(ARCHIVE_EPOCH, run.start, run.head, counted, rows, versions, 0, datetime.now(UTC))
+    delta.append_once(manifest, epoch_row(epoch), runs.archive_app(run.id), 0, lease=lease)
 
 
 def keep_history(spark: SparkSession, settings: Settings, catalog: Catalog, run: Run, lease: Lease) -> None:
@@ -106,7 +107,15 @@ def _write(
     else:
         rows = _added_up(definition, events)
     schema = schemas.partial_schema(definition)
-    _append(path, rows, schema.names, runs.head_app(run.id, view), lease, first_epoch=HEAD, last_epoch=HEAD)
+    _append(
+        path,
+        rows,
+        schema.names,
+        runs.archive_app(run.id, view),
+        lease,
+        first_epoch=ARCHIVE_EPOCH,
+        last_epoch=ARCHIVE_EPOCH,
+    )
     return delta.version(path)
 
 
@@ -119,9 +128,9 @@ def _keep(
     settings: Settings, catalog: Catalog, run: Run, view: Keyed, events: dict[Name, DataFrame], lease: Lease
 ) -> None:
     rows = [pack(view, catalog.topic(source), events[Name(source)]) for source in view.sources]
-    path, app = table_paths.events(settings, run.id, Name(view.name)), runs.head_app(run.id, f"{view.name}/events")
+    path, app = table_paths.events(settings, run.id, Name(view.name)), runs.archive_app(run.id, f"{view.name}/events")
     in_time = reduce(DataFrame.unionByName, rows).sortWithinPartitions(TIME)
-    _append(path, in_time, schemas.events_schema().names, app, lease, epoch=HEAD)
+    _append(path, in_time, schemas.events_schema().names, app, lease, epoch=ARCHIVE_EPOCH)
 
 
 def _append(path: str, rows: DataFrame, names: list[str], app: str, lease: Lease, **tags: int) -> None:
@@ -135,9 +144,9 @@ def _append(path: str, rows: DataFrame, names: list[str], app: str, lease: Lease
 
 
 def _quarantine(settings: Settings, run: Run, events: dict[Name, DataFrame], lease: Lease) -> None:
-    path, app = table_paths.quarantine(settings, run.id), runs.head_app(run.id, "_quarantine")
+    path, app = table_paths.quarantine(settings, run.id), runs.archive_app(run.id, "_quarantine")
     if delta.txn_version(path, app) is not None:
         return
     for topic, frame in sorted(events.items()):
         bad = frame.where(fn.col(ERROR).isNotNull()).select(*RAW_COLUMNS, ERROR)
-        _append(path, bad, schemas.quarantine_schema().names, f"{app}/{topic}", lease, epoch=HEAD)
+        _append(path, bad, schemas.quarantine_schema().names, f"{app}/{topic}", lease, epoch=ARCHIVE_EPOCH)

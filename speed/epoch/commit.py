@@ -32,7 +32,8 @@ from core.errors import Refused, TryAgain
 from core.identifiers import Name
 from infra import faults
 from infra.control import runs
-from infra.control.runs import Epoch, Run
+from infra.control.epochs import Epoch
+from infra.control.runs import Run
 from infra.kafka import kafka_admin, log_checks
 from infra.lake import delta, table_paths
 from infra.lake.leases import Lease
@@ -140,10 +141,10 @@ class EpochSink:
 
     def _is_committed(self, planned: PlannedEpoch) -> bool:
         path = table_paths.manifest(self.settings, self.run.id)
-        done = self._handle(path).transaction_version(runs.app(self.run.id))
+        done = self._handle(path).transaction_version(runs.txn_app(self.run.id))
         if done is None or done < planned.number:
             return False
-        there = runs.epochs(self.settings, self.run.id)
+        there = read_epochs(self.settings, self.run.id)
         same = [epoch for epoch in there if epoch.number == planned.number and epoch.end == planned.end]
         if len(same) != 1:
             raise Refused(
@@ -181,7 +182,7 @@ class EpochSink:
             committed_at=datetime.now(UTC),
         )
         self._append_arrow(
-            table_paths.manifest(self.settings, self.run.id), "_epochs", runs.epoch_row(epoch), planned.number
+            table_paths.manifest(self.settings, self.run.id), "_epochs", epoch_row(epoch), planned.number
         )
 
     def _show_offsets(self, planned: PlannedEpoch) -> None:
@@ -198,14 +199,14 @@ class EpochSink:
             self._append_arrow(path, part, pa.concat_tables(collected), number)
 
     def _append_arrow(self, path: str, part: str, rows: pa.Table, number: int) -> None:
-        app = runs.app(self.run.id, part)
+        app = runs.txn_app(self.run.id, part)
         delta.append_once(path, rows, app, number, lease=self.lease, opened=self._handle(path))
 
     def _append_spark(
         self, path: str, part: str, frames: list[DataFrame], number: int, schema: pa.Schema, **tags: int
     ) -> None:
         """Spark skips a (app, version) that is there and refuses one that comes in between."""
-        app = runs.app(self.run.id, part)
+        app = runs.txn_app(self.run.id, part)
         with delta.mutex(path):
             opened = self._handle(path)
             opened.update_incremental()

@@ -13,7 +13,8 @@ from core.errors import Refused, TryAgain, Usage
 from core.identifiers import Name
 from core.validation.definition_change import changed_definitions, definition_refusal
 from infra.control import run_roles, runs
-from infra.control.runs import Epoch, Kind, Run
+from infra.control.epochs import Epoch, last_epoch
+from infra.control.runs import Kind, Run
 from infra.kafka import kafka_admin, topics
 from infra.lake import table_paths
 from infra.lake.process_identity import ProcessIdentity
@@ -123,7 +124,7 @@ def status(settings: Settings, run: Name | None = None) -> RunState:
     alive = background.alive(settings, chosen) or background.remote_owner(settings, chosen)
     host = alive.host if isinstance(alive, ProcessIdentity) else None
     state = offset_log.read_state(settings, chosen)
-    epoch = runs.last_epoch(settings, chosen)
+    epoch = last_epoch(settings, chosen)
     phase = "running" if host else str(state.get("phase", "stopped"))
     reason = state.get("reason") or {}
     return RunState(
@@ -133,7 +134,7 @@ def status(settings: Settings, run: Name | None = None) -> RunState:
         epoch=epoch.number if epoch else -1,
         pid=alive.pid if alive else None,
         host=host,
-        lag=_lag(settings, runs.run(settings, chosen), epoch),
+        lag=_lag(settings, runs.read_run(settings, chosen), epoch),
         age=(datetime.now(UTC) - epoch.committed_at).total_seconds() if epoch else None,
         reason=str(reason.get("what", "")),
         log=background.log_file(settings, chosen),

@@ -126,7 +126,7 @@ def _rows(
 ) -> Iterator[Mapping[str, Any]]:
     for name in [topic] if topic else list(catalog.topics):
         decoder = catalog.decoder(name)
-        for run in runs.runs(settings):
+        for run in runs.read_runs(settings):
             if run.decoders.get(name) == decoder:
                 yield from _read(table_paths.quarantine(settings, run.id), pc.field("_topic") == name, columns)
         yield from _read(table_paths.archive(settings, name, decoder), pc.field(ERROR).is_valid(), columns)

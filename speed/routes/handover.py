@@ -27,7 +27,7 @@ def hand_over(settings: Settings, route: Name, to: Name) -> RouteHistory:
     Raises Refused while the topics are being handed over to another run.
     """
     with locks.hold(settings, "routes") as lease:
-        known = route_runs.history(settings, route)
+        known = route_runs.read_history(settings, route)
         if known.handover not in (None, to):
             raise Refused(
                 f"the topics of route {route} are being handed over to run {known.handover}",
@@ -44,7 +44,7 @@ def hand_over(settings: Settings, route: Name, to: Name) -> RouteHistory:
         lease.check()
         route_runs.add_step(settings, lease, "owner", known.runs[to], cut)
     faults.reach("route.7_after_owner")
-    return route_runs.history(settings, route)
+    return route_runs.read_history(settings, route)
 
 
 def _closed(settings: Settings, known: RouteHistory) -> Cut:

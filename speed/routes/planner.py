@@ -27,7 +27,7 @@ def tasks(settings: Settings, catalog: Catalog, run: RouteRun) -> dict[Where, Co
     A run that does not own the route's topics never gets ahead of the one that does, so that it can take over at any
     time. Raises Refused when records that are still to be copied are gone.
     """
-    route, known = catalog.route(run.route), route_runs.history(settings, run.route)
+    route, known = catalog.route(run.route), route_runs.read_history(settings, run.route)
     if known.handover is not None:
         return {}
     at = reached(settings, known, run)

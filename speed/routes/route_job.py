@@ -36,7 +36,7 @@ def run_forever(settings: Settings, catalog: Catalog, id: Name) -> None:
     """Drives a run until SIGTERM, which stops it between two epochs. Raises why it cannot go on."""
     app = f"route-{id}"
     with run_until_stopped(settings, id, app, epoch=lambda: -1) as stop:
-        run = route_runs.run(settings, id)
+        run = route_runs.read_run(settings, id)
         _check(settings, catalog, run)
         spark = session(settings, app, _CONF)
         with leases.hold(settings, f"run_{id}") as lease:
@@ -93,7 +93,7 @@ def _check(settings: Settings, catalog: Catalog, run: RouteRun) -> None:
         raise Refused(f"run {run.id} has ended", where=f"route {run.route}", fix=f"`lk route replay {run.route}`")
     require_same_definition(catalog, run)
     require_same_topics(settings, run)
-    require_all_there(settings, run, reached(settings, route_runs.history(settings, run.route), run))
+    require_all_there(settings, run, reached(settings, route_runs.read_history(settings, run.route), run))
 
 
 def _error(told: Mapping[str, Any]) -> LkError:

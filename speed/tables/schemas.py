@@ -12,7 +12,7 @@ from core.decoding.decode import ERROR, SOURCE_COLUMNS
 from core.identifiers import Name
 from core.measures import Column
 from core.view import Keyed, View
-from infra.control import runs
+from infra.control.epochs import EPOCHS
 from infra.control.runs import Run
 from infra.lake import delta, table_paths
 from infra.settings import Settings
@@ -64,4 +64,4 @@ def _tables(settings: Settings, catalog: Catalog, run: Run) -> Iterator[tuple[st
         if isinstance(catalog.view(view), Keyed):
             yield table_paths.events(settings, run.id, Name(view)), events_schema()
     yield table_paths.quarantine(settings, run.id), quarantine_schema()
-    yield table_paths.manifest(settings, run.id), runs.EPOCHS
+    yield table_paths.manifest(settings, run.id), EPOCHS

@@ -9,8 +9,9 @@ from core.catalog import Catalog
 from core.identifiers import Name
 from flows import switch
 from flows.batch_cycle import run_batch
-from infra.control import comparisons, run_roles, runs
+from infra.control import comparisons, run_roles
 from infra.control.claims import read_claims
+from infra.control.epochs import read_epochs
 from infra.control.runs import Run
 from infra.kafka import kafka_admin
 from infra.lake import delta, leases, table_paths
@@ -78,11 +79,11 @@ def test_a_crash_at_every_step_of_an_epoch_commits_it_once(stack: Settings, spar
         send(stack, catalog, 60, 100 * number, POISON)
         with crash_at(stack, step):
             catch_up(stack, spark, catalog, run)
-        assert len(runs.epochs(stack, run.id)) == committed, step
+        assert len(read_epochs(stack, run.id)) == committed, step
     catch_up(stack, spark, catalog, run)
     check(stack, catalog, run, "xspeed")
     for view in run.views:
-        assert Pieces(stack, catalog).commits(run.id, view) == list(range(len(runs.epochs(stack, run.id))))
+        assert Pieces(stack, catalog).commits(run.id, view) == list(range(len(read_epochs(stack, run.id))))
 
 
 def test_a_crash_in_a_fold_leaves_every_row_once(
@@ -93,7 +94,7 @@ def test_a_crash_in_a_fold_leaves_every_row_once(
     catalog, run = declared(settings, "xfold")
     send(settings, catalog, 400)
     catch_up(settings, spark, catalog, run)
-    newest = runs.epochs(settings, run.id)[-1].number
+    newest = read_epochs(settings, run.id)[-1].number
     view = catalog.view("xfold_trade_stats")
     path = table_paths.speed(settings, run.id, Name(view.name))
     rows = delta.read(path).num_rows

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from batch.land import land
 from core.errors import TryAgain
-from infra.control import runs
+from infra.control.epochs import read_epochs
 from infra.control.publications import read_publications
 from infra.kafka import kafka_admin
 from infra.lake import delta, leases, table_paths
@@ -112,6 +112,6 @@ def test_an_epoch_that_was_taken_over_is_committed_by_its_successor_alone(stack:
             query.awaitTermination(60)
         with pytest.raises(TryAgain, match="lease lost"):
             job.finish(query, sink)
-    assert len(runs.epochs(stack, run.id)) == 1
+    assert len(read_epochs(stack, run.id)) == 1
     catch_up(stack, spark, catalog, run)
     check(stack, catalog, run, "fspeed")

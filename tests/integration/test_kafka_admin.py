@@ -92,10 +92,10 @@ def test_a_broker_that_is_not_there_is_try_again_with_its_address(stack: Setting
 def test_a_run_id_is_never_used_twice(stack: Settings) -> None:
     run = Run(runs.fresh_id(stack), {}, {}, {}, Cut.of({"offsets": {0: 3}}), note="first")
     runs.declare(stack, run)
-    assert runs.run(stack, run.id) == run
+    assert runs.read_run(stack, run.id) == run
     with pytest.raises(Refused, match="was used before"):
         runs.declare(stack, replace(run, note="second"))
-    assert [known for known in runs.runs(stack) if known.id == run.id] == [run]
+    assert [known for known in runs.read_runs(stack) if known.id == run.id] == [run]
 
 
 def test_the_id_of_a_known_group_is_not_given_to_a_run(stack: Settings) -> None:

@@ -20,7 +20,8 @@ from core.decoding.redrive_headers import RULE
 from core.errors import Refused
 from core.identifiers import Name
 from infra import faults
-from infra.control import redrives, runs
+from infra.control import redrives
+from infra.control.epochs import last_epoch
 from infra.control.runs import Run
 from infra.kafka import kafka_admin
 from infra.kafka.input_files import OutgoingRecord as Sent
@@ -245,6 +246,6 @@ def test_where_originals_decode_by_now_their_copies_are_dropped_by_every_layer(b
     assert sorted(map(repr, speed_)) == sorted(map(repr, batch_))
     dropped = [row for row in speed_ if row["_error"] == RULE]
     assert len(dropped) == wanted
-    last = runs.last_epoch(settings, run.id)
+    last = last_epoch(settings, run.id)
     assert last
     assert last.end == kafka_admin.end_offsets(settings, [bench.topic])

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from core.catalog import Catalog
 from core.cut import Cut
 from core.errors import Refused, TryAgain
-from infra.control import runs
+from infra.control.epochs import read_epochs
 from infra.kafka import kafka_admin, topics
 from infra.settings import Settings
 from speed import job
@@ -26,7 +26,7 @@ def replayed(settings: Settings, spark: SparkSession, catalog: Catalog, size: in
     run = lifecycle.declare(settings, catalog, kind="replay", note="test")
     catch_up(settings.model_copy(update={"replay_offsets_per_trigger": size}), spark, catalog, run)
     check(settings, catalog, run, str(topic_of(catalog)).removesuffix("_trades"))
-    return [epoch.end.size_since(epoch.start) for epoch in runs.epochs(settings, run.id)]
+    return [epoch.end.size_since(epoch.start) for epoch in read_epochs(settings, run.id)]
 
 
 @pytest.mark.parametrize("partitions", [1, 4, 7])
@@ -63,7 +63,7 @@ def test_a_big_epoch_fetches_each_record_once(
     before = max(stage.stageId() for stage in stages(spark))
     catch_up(stack, spark, both, run)
     read = sum(stage.inputRecords() for stage in stages(spark) if stage.stageId() > before)
-    assert [sum(count.records for count in epoch.counted.values()) for epoch in runs.epochs(stack, run.id)] == [4_000]
+    assert [sum(count.records for count in epoch.counted.values()) for epoch in read_epochs(stack, run.id)] == [4_000]
     assert 4_000 <= read < 4_100
 
 

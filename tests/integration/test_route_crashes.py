@@ -29,7 +29,7 @@ def split_log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Split]:
 
 
 def run_of(split_log: Split, name: Name) -> RouteRun:
-    return route_runs.run(split_log.settings, name)
+    return route_runs.read_run(split_log.settings, name)
 
 
 def copy_all(spark: SparkSession, split_log: Split, name: Name) -> None:

@@ -10,7 +10,7 @@ from confluent_kafka.admin import NewPartitions  # type: ignore[attr-defined]
 from pyspark.sql import SparkSession
 
 from core.identifiers import Name
-from infra.control import runs
+from infra.control.epochs import read_epochs
 from infra.definitions import definition_files
 from infra.kafka import kafka_admin
 from infra.lake import table_paths
@@ -31,7 +31,7 @@ def test_every_epoch_is_exact_and_counted(stack: Settings, spark: SparkSession) 
         for part in range(3):
             send(stack, catalog, 300, 300 * part, POISON if part == 1 else ())
             query.processAllAvailable()
-    assert len(runs.epochs(stack, run.id)) >= 3
+    assert len(read_epochs(stack, run.id)) >= 3
     check(stack, catalog, run, "exact")
     assert kafka_admin.committed(stack, run.id, run.topics) == kafka_admin.end_offsets(stack, run.topics)
 
@@ -55,7 +55,7 @@ def test_catching_up_takes_bounded_epochs(stack: Settings, spark: SparkSession) 
     catalog, run = declared(stack, "bounded")
     send(stack, catalog, 1_000)
     catch_up(stack.model_copy(update={"max_offsets_per_trigger": 250}), spark, catalog, run)
-    sizes = [epoch.end.size_since(epoch.start) for epoch in runs.epochs(stack, run.id)]
+    sizes = [epoch.end.size_since(epoch.start) for epoch in read_epochs(stack, run.id)]
     assert sum(sizes) == 1_000
     assert max(sizes) <= 260  # Spark rounds each partition's share up
     check(stack, catalog, run, "bounded")
@@ -66,13 +66,13 @@ def test_an_epoch_delivered_twice_is_skipped(stack: Settings, spark: SparkSessio
     catalog, run = declared(stack, "twice")
     send(stack, catalog, 200)
     catch_up(stack, spark, catalog, run)
-    before = runs.epochs(stack, run.id)
+    before = read_epochs(stack, run.id)
     commits = Path(table_paths.checkpoint(stack, run.id)) / "commits"
     for name in (str(before[-1].number), f".{before[-1].number}.crc"):
         (commits / name).unlink()
     with running(stack, spark, catalog, run) as (query, _):
         query.processAllAvailable()
-        assert runs.epochs(stack, run.id) == before
+        assert read_epochs(stack, run.id) == before
         send(stack, catalog, 100, 200)
         query.processAllAvailable()
     check(stack, catalog, run, "twice")

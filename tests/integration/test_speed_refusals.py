@@ -14,7 +14,7 @@ from core.catalog import Catalog
 from core.errors import Refused, TryAgain
 from core.identifiers import Name
 from core.topic import Rule
-from infra.control import runs
+from infra.control.epochs import read_epochs
 from infra.kafka import kafka_admin
 from infra.lake import table_paths
 from infra.settings import Settings
@@ -30,12 +30,12 @@ def test_a_topic_made_again_is_refused(stack: Settings, spark: SparkSession) -> 
     topic = topic_of(catalog)
     send(stack, catalog, 100)
     catch_up(stack, spark, catalog, run)
-    before = runs.epochs(stack, run.id)
+    before = read_epochs(stack, run.id)
     delete(stack, topic)
     send(stack, catalog, 300)
     with pytest.raises(Refused, match="deleted and created again"):
         catch_up(stack, spark, catalog, run)
-    assert runs.epochs(stack, run.id) == before
+    assert read_epochs(stack, run.id) == before
 
 
 def test_a_topic_made_again_under_a_running_job_stops_it(stack: Settings, spark: SparkSession) -> None:
@@ -44,14 +44,14 @@ def test_a_topic_made_again_under_a_running_job_stops_it(stack: Settings, spark:
     send(stack, catalog, 100)
     with job.driving(spark, stack, catalog, run) as (query, sink):
         query.processAllAvailable()
-        before = runs.epochs(stack, run.id)
+        before = read_epochs(stack, run.id)
         delete(stack, topic)
         send(stack, catalog, 300)
         with pytest.raises(StreamingQueryException):
             query.awaitTermination(120)
         with pytest.raises(Refused, match="deleted and created again"):
             job.finish(query, sink)
-    assert runs.epochs(stack, run.id) == before
+    assert read_epochs(stack, run.id) == before
 
 
 def test_records_gone_before_they_were_read_are_named(stack: Settings, spark: SparkSession) -> None:
@@ -62,7 +62,7 @@ def test_records_gone_before_they_were_read_are_named(stack: Settings, spark: Sp
     kafka_admin.client(stack).delete_records([place])[TopicPartition(str(topic), 2)].result(30)
     with pytest.raises(Refused, match="gone_trades, partition 2, offsets 0 to 2"):
         catch_up(stack, spark, catalog, run)
-    assert runs.epochs(stack, run.id) == ()
+    assert read_epochs(stack, run.id) == ()
 
 
 def test_another_definition_is_refused(stack: Settings, spark: SparkSession) -> None:

@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from core.identifiers import Name
-from infra.control import runs
+from infra.control.epochs import read_epochs
 from infra.lake import delta, leases, table_paths
 from infra.settings import Settings
 from speed.tables import fold
@@ -24,7 +24,7 @@ def test_folding_keeps_the_answer_and_the_boundaries(
     catalog, run = declared(settings, "folded")
     send(settings, catalog, 600)
     catch_up(settings, spark, catalog, run)
-    newest = runs.epochs(settings, run.id)[-1].number
+    newest = read_epochs(settings, run.id)[-1].number
     assert newest >= 12
     view = catalog.view("folded_trade_stats")
     path = table_paths.speed(settings, run.id, Name(view.name))

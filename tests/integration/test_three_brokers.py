@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from core.catalog import Catalog
 from core.identifiers import Name
-from infra.control import runs
+from infra.control.epochs import read_epochs
 from infra.definitions import definition_files
 from infra.kafka import kafka_admin
 from infra.local import processes, stack
@@ -69,5 +69,5 @@ def test_a_broker_killed_under_a_running_job_stops_nothing(brokers: Settings, sp
         send(brokers, trades[200:])
         query.processAllAvailable()
     check(brokers, catalog, run.id, log)
-    assert len(runs.epochs(brokers, run.id)) >= 3
+    assert len(read_epochs(brokers, run.id)) >= 3
     assert len(log.records) == len(trades)

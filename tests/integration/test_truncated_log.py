@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 
 from core.errors import Refused
 from core.identifiers import Name
-from infra.control import runs
+from infra.control.epochs import last_epoch
 from infra.kafka import kafka_admin
 from infra.settings import Settings
 from speed import replay_state
@@ -36,6 +36,6 @@ def test_a_truncated_log_is_refused_or_replayed_from_the_archive(stack: Settings
         for view in VIEWS:
             name = Name(f"short_{view}")
             assert served(stack, catalog, run, name) == wanted(name, "short", records)
-    last = runs.last_epoch(stack, run.id)
+    last = last_epoch(stack, run.id)
     assert last
     assert last.end == kafka_admin.end_offsets(stack, [topic])

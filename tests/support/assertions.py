@@ -10,6 +10,7 @@ from core.identifiers import Name
 from core.view import ROWS, View
 from infra.control import runs
 from infra.control.claims import claim_of
+from infra.control.epochs import last_epoch
 from infra.control.run_endings import read_endings
 from serving import status as serving
 from tests.support.kafka_log import Ends, Log
@@ -58,7 +59,7 @@ def check_status(pieces: Pieces, log: Log) -> None:
 def check_quarantine(pieces: Pieces, log: Log) -> None:
     """Every bad record is in the quarantine of the runs that read it, and in the archive that holds it, once."""
     for run in living(pieces):
-        last = runs.last_epoch(pieces.settings, run.id)
+        last = last_epoch(pieces.settings, run.id)
         read = [r for r in log.since(ends(run.start)) if _before(r, ends(last.end) if last else {})]
         same(f"quarantine of {run.id}", pieces.quarantined_by_speed(run.id), bad(log, read))
     held = [r for topic in pieces.catalog.topics for r in log.below(_archive_ends(pieces, topic))]
@@ -84,7 +85,7 @@ def check_commits(pieces: Pieces) -> None:
 def living(pieces: Pieces) -> list[runs.Run]:
     """The runs that have not ended: of the others nothing is left."""
     ended = read_endings(pieces.settings)
-    return [run for run in runs.runs(pieces.settings) if run.id not in ended]
+    return [run for run in runs.read_runs(pieces.settings) if run.id not in ended]
 
 
 def whole(pieces: Pieces, log: Log, marks: Sequence[Ends]) -> list[int]:

@@ -29,7 +29,8 @@ from flows.batch_cycle import run_batch
 from infra.control import locks, runs
 from infra.control.builds import Built, build_name, build_number, read_builds
 from infra.control.claims import Claim, add_claim, read_claims
-from infra.control.runs import Epoch, Run
+from infra.control.epochs import EPOCHS, Epoch, epoch_row, last_epoch
+from infra.control.runs import Run
 from infra.definitions import definition_files
 from infra.kafka import kafka_admin
 from infra.kafka.input_files import OutgoingRecord as Sent
@@ -127,14 +128,14 @@ def new_run(settings: Settings, catalog: Catalog, start: Cut | None = None) -> R
     for name, view in catalog.views.items():
         schema = delta.arrow_schema((*view.stored_columns, *epoch_columns))
         delta.create(table_paths.speed(settings, run.id, name), schema)
-    delta.create(table_paths.manifest(settings, run.id), runs.EPOCHS)
+    delta.create(table_paths.manifest(settings, run.id), EPOCHS)
     return run
 
 
 def epoch(spark: SparkSession, settings: Settings, catalog: Catalog, run: Run) -> Epoch:
     """Commits everything new in the log as one epoch: views, then the manifest row."""
     topic = topic_of(catalog)
-    last = runs.last_epoch(settings, run.id)
+    last = last_epoch(settings, run.id)
     number, start = (last.number + 1, last.end) if last else (0, run.start)
     end = kafka_admin.end_offsets(settings, [topic])
     events = decode(catalog.topic(topic), _records(spark, settings, topic, start, end)).persist()
@@ -143,7 +144,7 @@ def epoch(spark: SparkSession, settings: Settings, catalog: Catalog, run: Run) -
         rows = partial(rollup(view), events).withColumns({"first_epoch": fn.lit(number), "last_epoch": fn.lit(number)})
         table = rows.withColumns({c: fn.col(c).cast("bigint") for c in ("first_epoch", "last_epoch")}).toArrow()
         path = table_paths.speed(settings, run.id, name)
-        delta.append_once(path, table.cast(delta.read(path).schema), runs.app(run.id, name), number)
+        delta.append_once(path, table.cast(delta.read(path).schema), runs.txn_app(run.id, name), number)
         versions[name] = delta.version(path)
     counted = record_counts(list(catalog.views.values()), events).collect()
     done = Epoch(
@@ -158,7 +159,7 @@ def epoch(spark: SparkSession, settings: Settings, catalog: Catalog, run: Run) -
         batch_time_ms=0,
         committed_at=datetime.now(UTC),
     )
-    delta.append_once(table_paths.manifest(settings, run.id), runs.epoch_row(done), runs.app(run.id), number)
+    delta.append_once(table_paths.manifest(settings, run.id), epoch_row(done), runs.txn_app(run.id), number)
     events.unpersist()
     return done
 

@@ -12,8 +12,9 @@ from core.identifiers import Name, joined, quoted
 from core.sample_data.records import records
 from core.sample_data.spec import SampleSpec
 from core.view import View
-from infra.control import run_roles, runs
+from infra.control import run_roles
 from infra.control.claims import read_claims
+from infra.control.epochs import last_epoch
 from infra.kafka import kafka_admin
 from infra.kafka.input_files import OutgoingRecord as Sent
 from infra.kafka.producer import produce
@@ -75,7 +76,7 @@ class Shop:
         run = self.run
 
         def caught_up() -> None:
-            last = runs.last_epoch(self.settings, run)
+            last = last_epoch(self.settings, run)
             assert last
             assert last.end == kafka_admin.end_offsets(self.settings, TOPICS)
 

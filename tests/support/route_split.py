@@ -66,14 +66,14 @@ class Split:
     @property
     def owner(self) -> Name:
         """The run that owns the outputs."""
-        owner = route_runs.history(self.settings, ROUTE).owner
+        owner = route_runs.read_history(self.settings, ROUTE).owner
         assert owner
         return owner
 
     @property
     def replay(self) -> Name:
         """The newest run that never owned the outputs."""
-        known = route_runs.history(self.settings, ROUTE)
+        known = route_runs.read_history(self.settings, ROUTE)
         return [run for run in known.runs if run not in {tenure.run for tenure in known.tenures}][-1]
 
     def settle(self, run: Name | None = None) -> None:
@@ -81,7 +81,7 @@ class Split:
         chosen = run or self.owner
 
         def all_copied() -> None:
-            known = route_runs.history(self.settings, ROUTE)
+            known = route_runs.read_history(self.settings, ROUTE)
             assert background.alive(self.settings, chosen), "the run died"
             at = reached(self.settings, known, known.runs[chosen])
             ends = kafka_admin.end_offsets(self.settings, SOURCES)

@@ -12,7 +12,7 @@ from core.catalog import Catalog
 from core.compute.merge_sql import serving_sql, speed_part
 from core.cut import Cut
 from core.identifiers import Name, joined, quoted
-from infra.control import runs
+from infra.control.epochs import read_epochs
 from infra.control.runs import Run
 from infra.kafka import kafka_admin
 from infra.lake import table_paths
@@ -69,7 +69,7 @@ def check(settings: Settings, catalog: Catalog, run: Run, prefix: str) -> None:
     records = log(settings, topic_of(catalog))
     for view in VIEWS:
         assert served(settings, catalog, run, f"{prefix}_{view}") == wanted(Name(f"{prefix}_{view}"), prefix, records)
-    there = runs.epochs(settings, run.id)
+    there = read_epochs(settings, run.id)
     assert [epoch.number for epoch in there] == list(range(len(there)))
     assert [epoch.start for epoch in there] == [run.start, *(epoch.end for epoch in there[:-1])]
     assert there[-1].end == kafka_admin.end_offsets(settings, run.topics)

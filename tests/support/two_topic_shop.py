@@ -11,6 +11,7 @@ from pathlib import Path
 
 from core.identifiers import Name
 from infra.control import runs
+from infra.control.epochs import last_epoch
 from infra.faults import MARKER
 from infra.kafka import kafka_admin
 from infra.local import stack
@@ -120,9 +121,9 @@ class Shop:
         def caught_up() -> None:
             run = self.pinned().run
             assert run, "no run serves"
-            last = runs.last_epoch(self.settings, run)
+            last = last_epoch(self.settings, run)
             assert last, "no epoch yet"
-            assert last.end == kafka_admin.end_offsets(self.settings, runs.run(self.settings, run).topics)
+            assert last.end == kafka_admin.end_offsets(self.settings, runs.read_run(self.settings, run).topics)
 
         eventually(self.settings, 180, caught_up)
 

@@ -20,6 +20,7 @@ from core.errors import LkError
 from core.identifiers import Name
 from flows import speed
 from infra.control import run_roles, runs
+from infra.control.epochs import last_epoch
 from infra.control.publications import Publication, read_publications
 from infra.definitions import definition_files
 from infra.faults import MARKER, VARIABLE
@@ -70,7 +71,7 @@ class World:
     @property
     def run(self) -> Name:
         """The run that serves, else the newest."""
-        return run_roles.current(self.settings) or runs.runs(self.settings)[-1].id
+        return run_roles.current(self.settings) or runs.read_runs(self.settings)[-1].id
 
     @property
     def publication(self) -> Publication:
@@ -80,7 +81,7 @@ class World:
     @property
     def epoch(self) -> int:
         """The newest committed epoch of the newest run; -1 before the first."""
-        last = runs.last_epoch(self.settings, self.run)
+        last = last_epoch(self.settings, self.run)
         return last.number if last else -1
 
     def start_speed(self, fault: str | None = None, changed: Mapping[str, int] | None = None) -> int:
@@ -104,7 +105,7 @@ class World:
 
     def running(self) -> int:
         """Makes sure that the run is driven, and gives its pid."""
-        alive = background.alive(self.settings, self.run) if runs.runs(self.settings) else None
+        alive = background.alive(self.settings, self.run) if runs.read_runs(self.settings) else None
         return alive.pid if alive else self.start_speed()
 
     def died(self, pid: int, point: str, seconds: float = 180.0) -> None:
@@ -123,7 +124,7 @@ class World:
         run = self.run  # asked once: it takes reading five tables
 
         def caught_up() -> None:
-            last = runs.last_epoch(self.settings, run)
+            last = last_epoch(self.settings, run)
             known = background.alive(self.settings, run)
             if known is None and leases.holder(self.settings, f"run_{run}") is None:
                 pytest.fail(f"the speed process died\n{tails(self.settings)}")
@@ -135,13 +136,13 @@ class World:
 
     def settle_all(self, seconds: float = 180.0) -> None:
         """Waits until every run that is driven has committed all of the log."""
-        driven = [run for run in runs.runs(self.settings) if background.alive(self.settings, run.id)]
+        driven = [run for run in runs.read_runs(self.settings) if background.alive(self.settings, run.id)]
         assert driven, "no run is driven"
 
         def caught_up() -> None:
             ends = kafka_admin.end_offsets(self.settings, TOPICS)
             for run in driven:
-                last = runs.last_epoch(self.settings, run.id)
+                last = last_epoch(self.settings, run.id)
                 assert last, f"{run.id} has no epoch yet"
                 assert last.end == ends, f"{run.id} committed {last.end} of {ends}"
 

@@ -111,7 +111,7 @@ def test_a_replay_that_dies_is_given_up_when_that_is_asked_for(cockpit: Cockpit,
     cockpit.arm("replay", "speed.4_after_views:pause")  # of the process that `lk replay start` leaves behind
     run = cockpit.api.trigger(KAPPA, {"approval": False, "on_failure": "abandon"})
     cockpit.task_is(KAPPA, run, "wait", "up_for_reschedule")
-    replay = runs.runs(world.settings)[-1].id
+    replay = runs.read_runs(world.settings)[-1].id
     cockpit.kill("speed.4_after_views")
     states = cockpit.over(KAPPA, run)
     assert (states[""], states["wait"], states["compare"]) == ("failed", "failed", "upstream_failed")

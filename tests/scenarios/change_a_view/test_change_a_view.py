@@ -96,7 +96,7 @@ def test_a_switch_in_place_reads_the_log_again_and_prints_the_outage(shop: Shop)
     (done,) = follow(shop, "Way 3: Kappa in place")
     assert re.search(r"outage \d+\.\d s", done.out), done.said
     run = shop.pinned().run
-    assert (run, shop.pinned().build) == (runs.runs(shop.settings)[-1].id, None)
+    assert (run, shop.pinned().build) == (runs.read_runs(shop.settings)[-1].id, None)
     shop.check()
     repeated = shop.here("switch", "kappa", "--in-place", "--yes").ok()
     assert "was switched in place already" in repeated.out
@@ -113,5 +113,5 @@ def test_a_change_that_is_undone_is_rolled_back(shop: Shop) -> None:
 
 def test_a_replay_that_has_served_is_not_taken_up_by_another(shop: Shop) -> None:
     """Its role is no longer that of a replay; else a switch would serve what it read long ago."""
-    replays = [run.id for run in runs.runs(shop.settings) if run.kind == "replay"]
+    replays = [run.id for run in runs.read_runs(shop.settings) if run.kind == "replay"]
     assert sorted({run_roles.roles(shop.settings)[run] for run in replays}) == ["abandoned", "idle", "warm"]

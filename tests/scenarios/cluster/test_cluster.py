@@ -146,7 +146,7 @@ def test_a_broker_killed_under_a_running_job_and_before_a_batch_stops_nothing(cl
 def test_a_replay_on_two_workers_is_proven_equal_and_served(cluster: Cluster) -> None:
     world = cluster.world
     done = world.lk("switch", "kappa", "--json").ok().json
-    run = runs.runs(world.settings)[-1].id
+    run = runs.read_runs(world.settings)[-1].id
     assert (done["run"], run) == (str(run), world.run)
     found = comparisons.latest_by_view(world.settings, run)
     assert sorted((one.view, one.equal) for one in found.values()) == [(v, True) for v in sorted(world.catalog.views)]

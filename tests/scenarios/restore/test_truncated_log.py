@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from flows import replays
 from infra.control import comparisons, run_roles, runs
+from infra.control.epochs import last_epoch
 from infra.kafka import kafka_admin
 from infra.local import stack
 from speed.process import background
@@ -66,7 +67,7 @@ def test_a_partition_added_during_a_replay_is_replayed_from_its_first_record(slo
     os.killpg(pid, signal.SIGCONT)
     done = slow.here("switch", "kappa", "--json").ok().json
     assert [one["equal"] for one in done["comparisons"]] == [True] * 4
-    last = runs.last_epoch(slow.settings, done["run"])
+    last = last_epoch(slow.settings, done["run"])
     assert last
     assert last.end.end(*next((t, p) for t, p, _ in last.end.ends if (t, p) == ("trades", 4))) == len(added)
     slow.settle_all()
@@ -85,7 +86,7 @@ def test_a_head_deleted_between_plan_and_start_is_refused_with_its_range(slow: W
     said = slow.here("replay", "start", "--json")
     assert said.code == 1, said.said
     assert f"no longer in the log: trades, partition 2, offsets 0 to {end - 1}" in said.json["error"]
-    assert runs.last_epoch(slow.settings, run) is None
+    assert last_epoch(slow.settings, run) is None
     slow.here("replay", "abandon", "--json").ok()
     assert slow.pieces.served() == served
 
@@ -111,14 +112,14 @@ def test_a_head_deleted_during_a_replay_stops_it_and_says_where(slow: World) -> 
 
 
 def test_a_log_without_its_head_is_refused_by_name_and_range(short: World) -> None:
-    known, served = runs.runs(short.settings), short.pieces.served()
+    known, served = runs.read_runs(short.settings), short.pieces.served()
     end = short.log.ends["trades", 2]
     for words in (["switch", "kappa", "--plan"], ["switch", "kappa"], ["replay", "start"]):
         said = short.here(*words, "--json")
         assert said.code == 1, said.said
         assert f"no longer in the log: trades, partition 2, offsets 0 to {end - 1}" in said.json["error"]
         assert "--prefix-from-archive" in said.json["fix"]
-    assert runs.runs(short.settings) == known
+    assert runs.read_runs(short.settings) == known
     assert short.pieces.served() == served
 
 
@@ -131,7 +132,7 @@ def test_the_head_is_replayed_from_the_archive_and_every_report_says_so(short: W
         short.take_proof(fault)
     said = short.here(*words).ok().out
     assert "was read from the archive, not from the log" in said
-    run = runs.runs(short.settings)[-1]
+    run = runs.read_runs(short.settings)[-1]
     assert run.head.ends
     assert {one.head == run.head.only(short.catalog.view(one.view).sources) for one in compared(short)} == {True}
     short.settle_all()
@@ -141,6 +142,6 @@ def test_the_head_is_replayed_from_the_archive_and_every_report_says_so(short: W
 
 
 def compared(world: World) -> list[comparisons.Comparison]:
-    found = list(comparisons.latest_by_view(world.settings, runs.runs(world.settings)[-1].id).values())
+    found = list(comparisons.latest_by_view(world.settings, runs.read_runs(world.settings)[-1].id).values())
     assert len(found) == len(world.catalog.views)
     return found

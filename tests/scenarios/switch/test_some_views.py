@@ -23,14 +23,14 @@ def run(world: World) -> Name:
     before = [pin for view, pin in world.publication.pins.items() if view in SOME]
     if before and {pin.mode for pin in before} != {"kappa"}:
         world.here("replay", "start", "--views", ",".join(SOME), "--json").ok()
-        made = runs.runs(world.settings)[-1]
+        made = runs.read_runs(world.settings)[-1]
         assert sorted(made.views) == sorted(SOME)
         refused = world.here("switch", "kappa", "--json")
         assert (refused.code, f"replay {made.id} computes other views" in refused.json["error"]) == (1, True)
         done = world.here("switch", "kappa", "--run", made.id, "--json").ok().json
         assert sorted(one["view"] for one in done["comparisons"]) == sorted(SOME)
         assert not done["already"]
-    return runs.runs(world.settings)[-1].id
+    return runs.read_runs(world.settings)[-1].id
 
 
 def modes(world: World) -> dict[str, str]:

@@ -16,6 +16,7 @@ from core.errors import Refused
 from core.identifiers import Name
 from infra.control import comparisons, locks, run_roles, runs
 from infra.control.builds import add_built, read_builds
+from infra.control.epochs import read_epochs
 from infra.kafka import kafka_admin
 from infra.lake import delta, files, table_paths
 from infra.trino import metastore
@@ -36,7 +37,7 @@ def test_a_replayed_run_is_proven_equal_and_then_served(world: World) -> None:
     before = run_roles.current(world.settings)
     world.send(mixed(seed=2, count=200))
     done = world.lk("switch", "kappa", "--json").ok().json
-    run = runs.runs(world.settings)[-1]
+    run = runs.read_runs(world.settings)[-1]
     assert (done["run"], run.kind) == (run.id, "replay")
     assert run.id != before
     assert [one["equal"] for one in done["comparisons"]] == [True] * len(world.catalog.views)
@@ -101,8 +102,8 @@ def test_a_replay_heeds_its_limit_and_a_change_of_it_while_it_runs(world: World)
     world.here("replay", "wait", "--json").ok()
     world.send(mixed(seed=4, count=20))
     status = world.here("replay", "wait", "--json").ok().json
-    run = runs.runs(world.settings)[-1].id
-    epochs = [epoch for epoch in runs.epochs(world.settings, run) if epoch.end.size_since(epoch.start)]
+    run = runs.read_runs(world.settings)[-1].id
+    epochs = [epoch for epoch in read_epochs(world.settings, run) if epoch.end.size_since(epoch.start)]
     assert (status["limit"], status["done"]) == (rate, total + 20)
     assert epochs[1].batch_time_ms - epochs[0].batch_time_ms >= 5_000
     assert epochs[0].end.size == total
@@ -118,7 +119,7 @@ def test_a_planted_difference_is_found_named_and_refused(world: World) -> None:
     """In the replay of the test before, which goes on, or in one that is started."""
     world.here("replay", "start", "--json").ok()
     world.here("replay", "wait", "--json").ok()
-    run, served = runs.runs(world.settings)[-1].id, world.pieces.served()
+    run, served = runs.read_runs(world.settings)[-1].id, world.pieces.served()
     wanted = planted(world, run)
     assert world.here("compare", "--run", run).code == 1
     said = world.here("switch", "kappa", "--json")

@@ -35,11 +35,11 @@ def test_a_switch_killed_at_every_step_is_finished_by_the_same_command(world: Wo
     world.send(mixed(seed=60, count=120))
     world.settle()
     world.serve_lambda()
-    served, known = world.pieces.served(), runs.runs(world.settings)
+    served, known = world.pieces.served(), runs.read_runs(world.settings)
     ended = world.lk("switch", "kappa", "--json", fault="speed.0_before_epoch:kill")
     assert (ended.code, "died" in ended.out) == (1, True), ended.said
     world.take_proof("speed.0_before_epoch")
-    (replay,) = [run for run in runs.runs(world.settings) if run not in known]
+    (replay,) = [run for run in runs.read_runs(world.settings) if run not in known]
     for seed, fault in enumerate(REPLAYING, 61):
         world.send(mixed(seed=seed, count=20))  # so that there is an epoch to die in
         world.lk("replay", "start", "--json", fault=f"{fault}:kill")
@@ -56,7 +56,7 @@ def test_a_switch_killed_at_every_step_is_finished_by_the_same_command(world: Wo
         world.check(healthy=False)
     assert {pin.run for pin in world.publication.pins.values()} == {replay.id}
     assert world.lk("switch", "kappa", "--json").ok().json["already"] is True
-    assert [run for run in runs.runs(world.settings) if run not in known] == [replay]
+    assert [run for run in runs.read_runs(world.settings) if run not in known] == [replay]
     world.settle_all()
     world.check()
 

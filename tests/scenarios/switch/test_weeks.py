@@ -56,6 +56,6 @@ def test_kappa_for_weeks_then_lambda_then_kappa_again_stays_exact(world: World, 
     world.check()
     again = world.here("switch", "kappa", "--json").ok().json["run"]
     assert again not in (before, kappa)
-    assert runs.run(world.settings, again).kind == "replay"
+    assert runs.read_run(world.settings, again).kind == "replay"
     world.settle_all()
     world.check()

@@ -9,7 +9,7 @@ from cli.output import plain
 from core.cut import Cut
 from core.identifiers import Name
 from core.record_counts import RecordCounts
-from infra.control.runs import Epoch
+from infra.control.epochs import Epoch
 from serving.alarms import ViewAlarms, epoch_age, ledger_off, quarantine_rate
 from serving.reconcile import PartitionCounts, ViewCounts
 
