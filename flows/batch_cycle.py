@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -48,7 +47,7 @@ class BatchRun:
         """Why nothing was published, or not every view, if so."""
         if self.publication is None:
             return "Kappa serves: the build is kept and not served; `lk switch lambda` serves one"
-        kept = json.loads(self.publication.evidence).get("kept")
+        kept = self.publication.evidence_values.get("kept")
         why = "not published, as the run that serves was declared with other definitions"
         return f"{', '.join(kept)}: {why}; {remedies()}" if kept else ""
 

@@ -163,7 +163,7 @@ def _start(settings: Settings, catalog: Catalog, run: RouteRun) -> RouteState:
 
 def _require_near(settings: Settings, known: RouteHistory, run: RouteRun) -> None:
     """A run that was made for this handover is nowhere yet, and begins at the cut."""
-    if not run.replays and not any(tenure.run == run.id for tenure in known.tenures):
+    if not run.replays and not any(tenure.run == run.id for tenure in known.ownerships):
         return
     assert known.owner
     owner, own = reached(settings, known, known.runs[known.owner]), reached(settings, known, run)
@@ -181,7 +181,7 @@ def _role(known: RouteHistory, run: RouteRun) -> Role:
         return "ended"
     if known.owner == run.id:
         return "owner"
-    return "former" if any(tenure.run == run.id for tenure in known.tenures) else "replay"
+    return "former" if any(tenure.run == run.id for tenure in known.ownerships) else "replay"
 
 
 def _state(settings: Settings, catalog: Catalog, known: RouteHistory, run: RouteRun) -> RouteState:

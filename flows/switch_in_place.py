@@ -6,7 +6,6 @@ switch does without that; what it needs instead is room for two runs.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -42,7 +41,7 @@ def switch_in_place(
     last = recover.last_done(settings)
     already = last is not None and last.kind == "reset" and not _others(catalog, last)
     done = last if last and already else _reset(settings, catalog, from_archive=from_archive, why=why)
-    evidence = json.loads(done.evidence)
+    evidence = done.evidence_values
     run = Name(evidence["run"])
     lifecycle.start(settings, run)
     replays.wait(settings, run)

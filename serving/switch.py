@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -110,7 +109,7 @@ def rollback(
 
 
 def _gone_back(last: Publication, leaving: int | None) -> Publication:
-    if last.kind != "rollback" or json.loads(last.evidence)["from"] != leaving:
+    if last.kind != "rollback" or last.evidence_values["from"] != leaving:
         raise Refused(
             f"publication {leaving} is not served any more",
             where=f"publication {last.seq}, {last.kind}: {last.why}",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -104,7 +103,7 @@ def there_and_back(made: Instance, catalog: Catalog, batch: RebuildTimes) -> Dem
         proof_seconds=(proven - there.at).total_seconds(),
         promotion_seconds=(there.published.at - proven).total_seconds(),
         rollback_seconds=back.ended - back.began,
-        behind=int(json.loads(back.published.evidence)["behind"]),
+        behind=int(back.published.evidence_values["behind"]),
         readers=told,
         modes=(lambda_, kappa),
         checks=(_equal(found), _well_read(told), *checks),

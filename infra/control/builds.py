@@ -1,4 +1,4 @@
-"""Table control.builds: what was built, view by view, and whether it passed its gate."""
+"""Table control.builds: one row per build and view, and whether the view passed the gate."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ TABLE = ControlTable(
 
 @dataclass(frozen=True)
 class BuildCounts:
-    """What one view of a build was counted to hold, apart from its rows.
+    """The records and events that were counted for one view of a build, apart from its rows.
 
-    ``expected`` are the view rows that the events give. ``used`` are the events that a keyed view was computed from,
-    None of a rollup, whose rows the gate adds up. ``partitions`` is by ``topic/partition``. ``problems`` say where
-    record counts do not match the offset range, ``failures`` why the gate refuses.
+    ``expected`` is the number of view rows that the events give. ``used`` is the number of events that a keyed view was
+    computed from; it is None for a rollup, whose rows the gate adds up. ``partitions`` has a key ``topic/partition``
+    for each. ``problems`` say where record counts do not match the offset range, ``failures`` why the gate refuses.
     """
 
     used: int | None = None
@@ -46,18 +46,18 @@ class BuildCounts:
 
     @property
     def ok(self) -> bool:
-        """Every record is decoded or quarantined, and what is known of the rows agrees with them."""
+        """Whether every record is decoded or quarantined, and the events used are the events expected."""
         return not self.problems and self.used in (None, self.expected)
 
     def of_topic(self, topic: str) -> RecordCounts:
-        """The records of all partitions of a topic."""
-        own = [counts for where, counts in self.partitions.items() if where.rpartition("/")[0] == topic]
-        return sum(own, RecordCounts())
+        """The record counts of a topic, over all partitions."""
+        counts = [count for place, count in self.partitions.items() if place.rpartition("/")[0] == topic]
+        return sum(counts, RecordCounts())
 
 
 @dataclass(frozen=True)
 class Built:
-    """One view of one build; ``passed`` is the verdict of its gate, None before it was judged."""
+    """One view of one build; ``passed`` is the verdict of the gate, None before the gate."""
 
     build: Name
     view: Name
@@ -75,24 +75,24 @@ class Built:
 
 def read_builds(settings: Settings) -> list[Built]:
     """The newest row of every build and view, in the order of builds and views."""
-    rows = sorted(map(_built, TABLE.read(settings)), key=lambda built: built.at)
-    newest = {(build_number(built.build), built.view): built for built in rows}
+    by_time = sorted(map(_built, TABLE.read(settings)), key=lambda built: built.at)
+    newest = {(build_number(built.build), built.view): built for built in by_time}
     return [newest[key] for key in sorted(newest)]
 
 
 def add_built(settings: Settings, lease: Lease, *built: Built) -> None:
-    """Writes what was built, or what its gate found, in one commit, under the lease "batch"."""
-    rows = [as_row(one, checks=_as_json(one.counts)) for one in built]
+    """Writes views that were built or judged, in one commit, under the lease "batch"."""
+    rows = [as_row(view, checks=_as_json(view.counts)) for view in built]
     TABLE.append(settings, lease, *({column: row[column] for column in TABLE.schema.names} for row in rows))
 
 
 def build_name(number: int) -> Name:
-    """The id of the n-th build: b000001 and on."""
+    """The id of a build: b000001 for number 1."""
     return Name(f"b{number:06d}")
 
 
 def build_number(build: Name) -> int:
-    """The number in a build's id."""
+    """The number in the id of a build."""
     return int(build[1:])
 
 
@@ -103,10 +103,15 @@ def _built(row: Mapping[str, Any]) -> Built:
 
 
 def _as_json(counts: BuildCounts) -> str:
-    """The column ``checks``: its keys are those of the first lakes."""
-    partitions = {where: one.as_list for where, one in counts.partitions.items()}
-    kept = {"problems": counts.problems, "note": counts.note, "failures": counts.failures}
-    values = {"counted": counts.used, "expected": counts.expected, "ledger": partitions, **kept}
+    """The column ``checks``. Its keys are those of the first lakes, so that older rows can be read."""
+    values = {
+        "counted": counts.used,
+        "expected": counts.expected,
+        "ledger": {place: count.as_list for place, count in counts.partitions.items()},
+        "problems": counts.problems,
+        "note": counts.note,
+        "failures": counts.failures,
+    }
     return json.dumps(values, sort_keys=True)
 
 
@@ -116,7 +121,7 @@ def _counts(text: str) -> BuildCounts:
         used=values["counted"],
         expected=values["expected"],
         problems=tuple(values["problems"]),
-        partitions={where: RecordCounts(*counts) for where, counts in values["ledger"].items()},
+        partitions={place: RecordCounts(*count) for place, count in values["ledger"].items()},
         note=values["note"],
         failures=tuple(values["failures"]),
     )

@@ -1,4 +1,4 @@
-"""Table control.claims: cuts that builds are to be complete up to."""
+"""Table control.claims: the cut up to which each build is complete."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ TABLE = ControlTable(
 
 @dataclass(frozen=True)
 class Claim:
-    """A cut that a build is to be complete up to, written before landing; ``run`` and ``epoch`` pair with it.
+    """The cut up to which a build is complete, written before landing. It is the end of ``epoch`` of ``run``.
 
-    Without a run, ``epoch`` is -1 and the cut is where the log ended. ``views`` and ``decoders`` are name -> digest.
-    A ``rebuild`` copies all but a range of windows.
+    Without a run, ``epoch`` is -1 and the cut holds the end offsets of the log. ``views`` and ``decoders`` are name ->
+    digest. A build with a ``rebuild`` computes a range of windows and copies the others.
     """
 
     build: Name

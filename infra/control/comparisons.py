@@ -1,4 +1,4 @@
-"""What a comparison of a run with a build found, view by view, kept as evidence for a switch."""
+"""Table control.comparisons: how a run compares with a build, view by view; the evidence for a switch."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ TABLE = ControlTable(
 
 @dataclass(frozen=True)
 class Comparison:
-    """One view: the partials of a run up to an epoch, merged, against the build that was made at that epoch's end.
+    """One view: the merged partial rows of a run up to an epoch, against the build at the end of that epoch.
 
-    ``keys`` are on both sides; ``repeated`` are keys that a side has more than once, ``cells`` the stored columns that
-    differ, over all keys. ``first`` is JSON: the first keys that differ, with both rows. ``trino`` says whether Trino
-    counts and hashes both sides alike. ``head`` is how far the run was read from the archive instead of the log.
+    ``keys`` counts the keys on both sides, ``repeated`` the keys that a side has more than once, ``cells`` the stored
+    columns that differ, over all keys. ``first`` is JSON for people: the first keys that differ, with both rows.
+    ``trino`` says whether Trino computes the same count and hash of both sides. ``head`` is the cut up to which the run
+    read the archive instead of Kafka.
     """
 
     run: Name
@@ -52,24 +53,25 @@ class Comparison:
 
     @property
     def differences(self) -> int:
-        """Keys on one side only, keys that come twice, cells that differ."""
+        """The number of keys on one side only, of repeated keys and of cells that differ."""
         return self.only_build + self.only_run + self.repeated + self.cells
 
     @property
     def equal(self) -> bool:
-        """Whether the run gives exactly what the build does, in Spark and in Trino."""
+        """Whether run and build are equal, in Spark and in Trino."""
         return not self.differences and self.trino
 
 
-def add_comparison(settings: Settings, lease: Lease, found: Comparison) -> None:
-    """Writes what was found, under the lease "batch"."""
-    TABLE.append(settings, lease, as_row(found))
+def add_comparison(settings: Settings, lease: Lease, comparison: Comparison) -> None:
+    """Writes the comparison of a view, under the lease "batch"."""
+    TABLE.append(settings, lease, as_row(comparison))
 
 
 def latest_by_view(settings: Settings, run: Name) -> Mapping[Name, Comparison]:
     """The newest comparison of each view of a run."""
     rows = [row for row in TABLE.read(settings) if row["run"] == run]
-    return {one.view: one for one in map(_comparison, sorted(rows, key=lambda row: row["at"]))}
+    by_time = map(_comparison, sorted(rows, key=lambda row: row["at"]))
+    return {comparison.view: comparison for comparison in by_time}
 
 
 def _comparison(row: Mapping[str, object]) -> Comparison:

@@ -20,11 +20,10 @@ _PROTECTED = {
 
 @contextlib.contextmanager
 def hold(settings: Settings, name: str) -> Iterator[Lease]:
-    """Holds the lease "control", "batch", "routes" or "redrives", with the tables that it protects made and fenced."""
-    paths = []
-    for table in _PROTECTED[name]:
-        paths.append(table.path(settings))
-        if not delta.exists(paths[-1]):
-            delta.create(paths[-1], table.schema)
+    """Holds the lease "control", "batch", "routes" or "redrives"; creates and fences the tables that it protects."""
+    paths = [table.path(settings) for table in _PROTECTED[name]]
+    for table, path in zip(_PROTECTED[name], paths, strict=True):
+        if not delta.exists(path):
+            delta.create(path, table.schema)
     with leases.hold(settings, name, fenced=paths) as lease:
         yield lease

@@ -1,4 +1,4 @@
-"""Table control.publications: each change of what is served, as an intent and what became of it."""
+"""Table control.publications: each change of the served views, as an intent and its outcome."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _ORDER = {"intent": 0, "reverted": 1, "done": 2}
 
 @dataclass(frozen=True)
 class Pin:
-    """What one view serves: a build, the partials of a run after an epoch, or both.
+    """What one view serves: a build, the partial rows of a run after an epoch, or both.
 
-    ``shape`` is a digest of what readers see: columns, presentation and comments.
+    ``shape`` is a digest of what readers can see of the definition: columns, presentation and comments.
     """
 
     build: Name | None
@@ -46,7 +46,7 @@ class Pin:
 
 @dataclass(frozen=True)
 class Publication:
-    """One change of what is served: for every view its pin and its full text; ``evidence`` is JSON."""
+    """One change of the served views, with the pin and the full SQL text of each; ``evidence`` is JSON."""
 
     seq: int
     kind: str
@@ -58,11 +58,17 @@ class Publication:
     pins: Mapping[Name, Pin]
     texts: Mapping[Name, str]
 
+    @property
+    def evidence_values(self) -> Mapping[str, Any]:
+        """The evidence, parsed; its keys depend on ``kind``."""
+        values: Mapping[str, Any] = json.loads(self.evidence)
+        return values
+
 
 def read_publications(settings: Settings) -> list[Publication]:
     """Every publication in its newest state, oldest first."""
-    rows = sorted(map(_publication, TABLE.read(settings)), key=lambda publication: _ORDER[publication.state])
-    newest = {publication.seq: publication for publication in rows}
+    by_state = sorted(map(_publication, TABLE.read(settings)), key=lambda publication: _ORDER[publication.state])
+    newest = {publication.seq: publication for publication in by_state}
     return [newest[seq] for seq in sorted(newest)]
 
 

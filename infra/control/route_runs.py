@@ -1,4 +1,7 @@
-"""The runs of routes, and who owned a route's topics since when: an append-only table, in the order of ``seq``."""
+"""Table control.routes: the runs of routes, and which run owned a route's topics from which cut on.
+
+Rows are appended in the order of ``seq``, one for each step in the life of a run.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from infra.lake.leases import Lease
 from infra.lake.process_identity import person
 from infra.settings import Settings
 
-What = Literal["declared", "handover", "owner", "ended"]
+Step = Literal["declared", "handover", "owner", "ended"]
 
 TABLE = ControlTable(
     "routes",
@@ -32,9 +35,9 @@ TABLE = ControlTable(
 
 @dataclass(frozen=True)
 class RouteRun:
-    """One execution of a route, frozen by digest and topic ids. Its id is its consumer group, and never used twice.
+    """One execution of a route, frozen by digest and topic ids. Its id is its consumer group and is never used twice.
 
-    One that ``replays`` begins at offset 0, any other at the cut of its first tenure.
+    A run that ``replays`` starts at offset 0, any other at the cut from which it first owned the topics.
     """
 
     id: Name
@@ -47,47 +50,47 @@ class RouteRun:
 
 @dataclass(frozen=True)
 class RouteHistory:
-    """A route's history: its runs, the tenures of its topics, and the run that they are being handed over to."""
+    """The runs of a route, the owners of its topics in order, and the run that is taking them over."""
 
     route: Name
     runs: Mapping[Name, RouteRun]
-    tenures: tuple[Ownership, ...]
+    ownerships: tuple[Ownership, ...]
     handover: Name | None
 
     @property
     def owner(self) -> Name | None:
         """The run that writes to the route's topics."""
-        return self.tenures[-1].run if self.tenures else None
+        return self.ownerships[-1].run if self.ownerships else None
 
     def start(self, run: RouteRun) -> Cut:
-        """Where a run begins."""
-        first = next((tenure.since for tenure in self.tenures if tenure.run == run.id), Cut())
-        return Cut() if run.replays else first
+        """The cut at which a run starts."""
+        owned_since = next((ownership.since for ownership in self.ownerships if ownership.run == run.id), Cut())
+        return Cut() if run.replays else owned_since
 
 
 def read_histories(settings: Settings) -> Mapping[Name, RouteHistory]:
-    """Every route that was ever started, by name."""
+    """The history of every route that was ever started, by name."""
     rows = sorted(TABLE.read(settings), key=lambda row: row["seq"])
     names = sorted({Name(row["route"]) for row in rows})
     return {name: _history(name, [row for row in rows if row["route"] == name]) for name in names}
 
 
 def read_history(settings: Settings, route: Name) -> RouteHistory:
-    """One route's history; empty when it was never started."""
+    """The history of one route; empty when it was never started."""
     return read_histories(settings).get(route) or RouteHistory(route, {}, (), None)
 
 
 def read_run(settings: Settings, id: Name) -> RouteRun:
-    """One run. Raises Refused when it was never declared."""
-    for known in read_histories(settings).values():
-        if id in known.runs:
-            return known.runs[id]
+    """One run of a route. Raises Refused when it was never declared."""
+    for history in read_histories(settings).values():
+        if id in history.runs:
+            return history.runs[id]
     raise Refused(f"no route has a run {id}", where="control.routes", fix="see `lk route status`")
 
 
-def add_step(settings: Settings, lease: Lease, what: What, run: RouteRun, cut: Cut | None = None) -> None:
-    """Writes what happened to a run, under the lease "routes"."""
-    row: dict[str, Any] = {"seq": len(TABLE.read(settings)), "what": what, "cut": str(cut or Cut())}
+def add_step(settings: Settings, lease: Lease, step: Step, run: RouteRun, cut: Cut | None = None) -> None:
+    """Writes a step in the life of a run, under the lease "routes"."""
+    row: dict[str, Any] = {"seq": len(TABLE.read(settings)), "what": step, "cut": str(cut or Cut())}
     row |= {"route": run.route, "run": run.id, "digest": run.digest, "replays": run.replays}
     row |= {"topics": json.dumps(dict(run.topics)), "at": datetime.now(UTC), "who": person()}
     TABLE.append(settings, lease, row)
@@ -96,11 +99,10 @@ def add_step(settings: Settings, lease: Lease, what: What, run: RouteRun, cut: C
 def _history(name: Name, rows: Sequence[Mapping[str, Any]]) -> RouteHistory:
     ended = {row["run"] for row in rows if row["what"] == "ended"}
     runs = {Name(row["run"]): _run(row, row["run"] in ended) for row in rows if row["what"] == "declared"}
-    tenures = tuple(Ownership(Name(row["run"]), Cut.parse(row["cut"])) for row in rows if row["what"] == "owner")
-    last = [row for row in rows if row["what"] in ("handover", "owner")][-1:]
-    return RouteHistory(
-        name, runs, tenures, next((Name(row["run"]) for row in last if row["what"] == "handover"), None)
-    )
+    ownerships = tuple(Ownership(Name(row["run"]), Cut.parse(row["cut"])) for row in rows if row["what"] == "owner")
+    transfers = [row for row in rows if row["what"] in ("handover", "owner")]
+    open_handover = bool(transfers) and transfers[-1]["what"] == "handover"
+    return RouteHistory(name, runs, ownerships, Name(transfers[-1]["run"]) if open_handover else None)
 
 
 def _run(row: Mapping[str, Any], ended: bool) -> RouteRun:

@@ -1,4 +1,4 @@
-"""Runs that came to an end: abandoned before they served, or retired after. Their ids stay used."""
+"""Table control.endings: runs that ended, abandoned before they served or retired after. Ids are not used again."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class RunEnding:
 
 
 def read_endings(settings: Settings) -> Mapping[Name, RunEnding]:
-    """Every run that has ended."""
+    """The end of every run that has ended."""
     rows = TABLE.read(settings)
     return {Name(row["run"]): RunEnding(**{**row, "run": Name(row["run"])}) for row in rows}
 
 
 def add_ending(settings: Settings, lease: Lease, ending: RunEnding) -> None:
-    """Writes the end of a run, under the lease "control"; before its tables go."""
+    """Writes the end of a run, under the lease "control", before its tables are deleted."""
     TABLE.append(settings, lease, as_row(ending))

@@ -1,6 +1,6 @@
-"""What all control tables share: small, append-only, written under a lease whose generation is in each commit.
+"""Control tables: small and append-only, written under a lease whose generation is in each commit.
 
-A state that changes (intent, done) is a new row; the last row of a subject counts.
+A change of state (intent, done) is a new row; the last row of a subject counts.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class ControlTable:
     schema: pa.Schema
 
     def path(self, settings: Settings) -> str:
-        """Where the table is."""
+        """The path of the table."""
         return table_paths.control(settings, Name(self.name))
 
     def read(self, settings: Settings) -> list[dict[str, Any]]:
-        """Every row, in no order; none when the table was never written."""
+        """Every row, in no order; an empty list when the table does not exist."""
         path = self.path(settings)
         rows: list[dict[str, Any]] = delta.read(path).to_pylist() if delta.exists(path) else []
         return rows
@@ -46,12 +46,12 @@ class ControlTable:
         leases.append(lease, self.path(settings), pa.Table.from_pylist(list(rows), schema=self.schema))
 
 
-def as_row(value: DataclassInstance, **changed: str | None) -> dict[str, Any]:
-    """A dataclass as a row of its table: cuts as text, and what the caller changed."""
+def as_row(value: DataclassInstance, **columns: str | None) -> dict[str, Any]:
+    """A dataclass as a row of its table: cuts as text, and ``columns`` instead of the fields of their names."""
     fields = {name: getattr(value, name) for name in value.__dataclass_fields__}
-    return {name: str(v) if isinstance(v, Cut) else v for name, v in fields.items()} | changed
+    return {name: str(field) if isinstance(field, Cut) else field for name, field in fields.items()} | columns
 
 
 def optional_name(text: str | None) -> Name | None:
-    """A column that may be empty."""
+    """A name from a column that may be null."""
     return Name(text) if text else None

@@ -80,7 +80,7 @@ def list_quarantined(
     They are in the quarantine of the runs, and beyond what runs have read, in the archive.
     """
     found = _each(settings, catalog or definition_files.load(settings), topic, ["_value"])
-    sent = redrives.done(settings)
+    sent = redrives.sent_origins(settings)
     ordered = [found[key] for key in sorted(found)]
     return [_one(row, sent) for row in (ordered if limit is None else ordered[:limit])]
 
@@ -93,7 +93,7 @@ def quarantined_records(settings: Settings, catalog: Catalog, topic: Name | None
 
 def count_by_rule(settings: Settings, catalog: Catalog, since: Cut) -> list[RuleCount]:
     """The same records from a cut on, counted by topic and rule."""
-    sent = redrives.done(settings)
+    sent = redrives.sent_origins(settings)
     groups: dict[tuple[Name, str], list[Mapping[str, Any]]] = {}
     for (topic, partition, offset), row in _each(settings, catalog, None, []).items():
         if offset >= since.end(topic, partition):

@@ -22,10 +22,11 @@ from core.identifiers import Name
 from core.topic import Topic
 from infra import faults
 from infra.control import locks, redrives
-from infra.control.redrives import Redrive, fingerprint
+from infra.control.redrives import Redrive
 from infra.kafka import kafka_admin
 from infra.kafka.input_files import OutgoingRecord
 from infra.kafka.producer import produce
+from infra.kafka.redriven_copies import fingerprint, read_copies
 from infra.lake.leases import Lease
 from infra.lake.process_identity import person
 from infra.settings import Settings
@@ -119,16 +120,16 @@ def _settled(settings: Settings, lease: Lease, topics: Sequence[Name]) -> dict[s
     known = redrives.read_redrives(settings)
     for one in known:
         if one.state == "intent":
-            seen = redrives.copies(settings, one.topics, one.ends)
+            seen = read_copies(settings, one.topics, one.ends)
             arrived = {origin: seen[origin] for origin in one.origins if origin in seen}
             redrives.add_redrive(settings, lease, replace(one, state="done", origins=arrived, at=datetime.now(UTC)))
     new = [topic for topic in topics if not any(topic in one.topics for one in known)]
     if new:
         ends = kafka_admin.end_offsets(settings, new)
-        found = redrives.copies(settings, new, Cut())
+        found = read_copies(settings, new, Cut())
         seq = max((one.seq for one in known), default=0) + 1
         redrives.add_redrive(settings, lease, Redrive(seq, "done", ends, found, datetime.now(UTC), person()))
-    return redrives.done(settings)
+    return redrives.sent_origins(settings)
 
 
 def _send(

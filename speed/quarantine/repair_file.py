@@ -55,7 +55,7 @@ def export(settings: Settings, found: Iterable[QuarantinedRecord], file: Path, r
         raise Refused("the file is there already, and may hold repairs", where=str(file), fix="name another file")
     wanted = [one for one in found if rule is None or rule in one.rules]
     originals = [one for one in wanted if origin_of(one.headers) is None]
-    sent = redrives.done(settings)
+    sent = redrives.sent_origins(settings)
     left = [one for one in originals if one.place not in sent]
     text = "".join(json.dumps(_line(one), ensure_ascii=False) + "\n" for one in left)
     try:

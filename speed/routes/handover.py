@@ -58,7 +58,7 @@ def _closed(settings: Settings, known: RouteHistory) -> Cut:
             faults.reach("route.5_in_handover")
             start = known.start(old).end(topic, partition)
             with transaction(settings, old.id, topic, partition, start=start) as open_:
-                open_.commit(replace(open_.position, tenure=len(known.tenures) + 1))
+                open_.commit(replace(open_.position, tenure=len(known.ownerships) + 1))
                 found.setdefault(topic, {})[partition] = open_.position.offset
             done(number)
     return Cut.of(found)

@@ -34,12 +34,12 @@ def tasks(settings: Settings, catalog: Catalog, run: RouteRun) -> dict[Where, Co
     require_all_there(settings, run, at)
     made: dict[Where, CopyTask] = {}
     for (topic, partition), span in _due(settings, known, run, at).items():
-        part = next_slice(known.tenures, run.id, span)
+        part = next_slice(known.ownerships, run.id, span)
         outputs = names(route, run.id, live=part.live)
         start = known.start(run).end(topic, partition)
         counts = topics.ensure(settings, outputs.values(), _width(settings, route))
         made[topic, partition] = CopyTask(
-            settings, run.id, part, start, len(known.tenures), outputs, min(counts.values())
+            settings, run.id, part, start, len(known.ownerships), outputs, min(counts.values())
         )
     return made
 
@@ -79,7 +79,9 @@ def _due(settings: Settings, known: RouteHistory, run: RouteRun, at: Mapping[Whe
     ends = kafka_admin.end_offsets(settings, run.topics)
     if known.owner is not None and known.owner != run.id:
         owner = reached(settings, known, known.runs[known.owner])
-        ends = Cut(tuple((t, p, max(owner[t, p].offset, known.tenures[-1].since.end(t, p))) for t, p, _ in ends.ends))
+        ends = Cut(
+            tuple((t, p, max(owner[t, p].offset, known.ownerships[-1].since.end(t, p))) for t, p, _ in ends.ends)
+        )
     spans = {(t, p): Span(t, p, at[t, p].offset, min(end, at[t, p].offset + _MOST)) for t, p, end in ends.ends}
     return {where: span for where, span in spans.items() if span.size > 0}
 

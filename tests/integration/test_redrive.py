@@ -189,7 +189,7 @@ def test_a_line_that_is_no_repair_refuses_the_file(bench: Bench) -> None:
     good, other = lines
     fix(good)
     again = {**good, "offset": good["offset"] + 10_000}
-    known = redrives.done(bench.settings)
+    known = redrives.sent_origins(bench.settings)
     topic, partition, offset = next(iter(known)).split("/")
     place = {"topic": topic, "partition": int(partition), "offset": int(offset)}
     cases = [

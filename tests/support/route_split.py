@@ -74,7 +74,7 @@ class Split:
     def replay(self) -> Name:
         """The newest run that never owned the outputs."""
         known = route_runs.read_history(self.settings, ROUTE)
-        return [run for run in known.runs if run not in {tenure.run for tenure in known.tenures}][-1]
+        return [run for run in known.runs if run not in {tenure.run for tenure in known.ownerships}][-1]
 
     def settle(self, run: Name | None = None) -> None:
         """Waits until a run, else the owner, has copied all of the log."""

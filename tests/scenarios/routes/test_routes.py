@@ -93,7 +93,7 @@ def test_a_handover_killed_at_every_step_is_finished_by_the_same_command(split_l
         split_log.send(20)
     taken = split_log.lk(*switch).ok().json
     assert (taken["run"], taken["role"], split_log.owner) == (run, "owner", run)
-    assert [tenure.run for tenure in route_runs.read_history(split_log.settings, ROUTE).tenures] == [old, run]
+    assert [tenure.run for tenure in route_runs.read_history(split_log.settings, ROUTE).ownerships] == [old, run]
     split_log.settle()
     split_log.check()
     refused = split_log.lk("route", "retire", run, "--json")
@@ -110,7 +110,7 @@ def test_a_changed_route_is_refused_and_comes_in_at_a_recorded_cut(split_log: Sp
     assert "is defined otherwise" in refused.json["error"]
     assert f"lk route switch {ROUTE}" in refused.json["fix"]
     taken = split_log.lk("route", "switch", ROUTE, "--json").ok().json
-    cut = route_runs.read_history(split_log.settings, ROUTE).tenures[-1].since
+    cut = route_runs.read_history(split_log.settings, ROUTE).ownerships[-1].since
     split_log.rules.append(({(t, p): end for t, p, end in cut.ends}, 400))
     assert split_log.lk("route", "switch", ROUTE, "--json").ok().json["run"] == taken["run"]
     split_log.send(60)
@@ -131,7 +131,7 @@ def test_a_paused_process_that_wakes_after_a_handover_copies_nothing(split_log: 
     split_log.define(500)
     taken = split_log.lk("route", "switch", ROUTE, "--json").ok().json
     assert taken["run"] != old
-    cut = route_runs.read_history(split_log.settings, ROUTE).tenures[-1].since
+    cut = route_runs.read_history(split_log.settings, ROUTE).ownerships[-1].since
     split_log.rules.append(({(t, p): end for t, p, end in cut.ends}, 500))
     split_log.settle()
     split_log.check()

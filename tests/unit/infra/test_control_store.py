@@ -66,10 +66,10 @@ def test_the_newest_state_of_a_redrive_counts(settings: Settings) -> None:
     intent = Redrive(1, "intent", CUT, {"trades/0/1": "f1", "trades/0/2": "f2"}, AT, "me")
     with locks.hold(settings, "redrives") as lease:
         redrives.add_redrive(settings, lease, intent)
-        assert (redrives.read_redrives(settings), redrives.done(settings)) == ([intent], {})
+        assert (redrives.read_redrives(settings), redrives.sent_origins(settings)) == ([intent], {})
         done = replace(intent, state="done", origins={"trades/0/2": "f2"})
         redrives.add_redrive(settings, lease, done)
-    assert (redrives.read_redrives(settings), redrives.done(settings)) == ([done], {"trades/0/2": "f2"})
+    assert (redrives.read_redrives(settings), redrives.sent_origins(settings)) == ([done], {"trades/0/2": "f2"})
     assert done.topics == (Name("trades"),)
 
 
