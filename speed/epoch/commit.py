@@ -32,7 +32,7 @@ from core.errors import Refused, TryAgain
 from core.identifiers import Name
 from infra import faults
 from infra.control import runs
-from infra.control.epochs import Epoch
+from infra.control.epochs import Epoch, epoch_row, read_epochs
 from infra.control.runs import Run
 from infra.kafka import kafka_admin, log_checks
 from infra.lake import delta, table_paths
