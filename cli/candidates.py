@@ -79,13 +79,13 @@ def _route_names(settings: Settings) -> Iterable[str]:
 
 def _run_names(settings: Settings) -> Iterable[str]:
     """Of a local lake only: an object store would answer too late for a key press."""
-    from infra.control.runs import runs as read_runs
+    from infra.control.runs import read_runs
 
     return [run.id for run in read_runs(settings)] if settings.lake_is_local else []
 
 
 def _route_run_names(settings: Settings) -> Iterable[str]:
-    from infra.control import route_runs as control
+    from infra.control.route_runs import read_histories
 
-    histories = control.histories(settings).values() if settings.lake_is_local else []
+    histories = read_histories(settings).values() if settings.lake_is_local else []
     return [run for history in histories for run in history.runs]
