@@ -1,10 +1,18 @@
-"""Files of the project itself, wherever it is installed: its views, its DAGs, the sample log."""
+"""Files that belong to the project and are not code: the views, the DAGs, the sample log."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parent.parent  # the clone, or site-packages
+_BUNDLED = Path(__file__).with_name("bundled")  # where a wheel puts data/ and dags/: see pyproject.toml
+
+
+def _folder(name: str) -> Path:
+    bundled = _BUNDLED / name
+    return bundled if bundled.is_dir() else ROOT / name
+
+
 VIEWS = ROOT / "views"
-DAGS = ROOT / "dags"
-ACCESS_LOG = ROOT / "data" / "apache-access-2015-05.log.gz"
+DAGS = _folder("dags")
+ACCESS_LOG = _folder("data") / "apache-access-2015-05.log.gz"
