@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from flows.topics import TopicSummary
     from infra.kafka.producer import Acknowledged
-    from infra.kafka.topics import Applied
+    from infra.kafka.topic_admin import Applied
 
 
 @click.group(cls=VerbGroup, invoke_without_command=True)
@@ -42,10 +42,10 @@ def apply() -> None:
 
     No topic loses a partition or a record: a change that would need that is refused.
     """
-    from infra.kafka import topics as cluster
+    from infra.kafka import topic_admin
 
     settings = load_settings()
-    emit(cluster.apply(settings, load_catalog(settings)), _print_applied)
+    emit(topic_admin.apply(settings, load_catalog(settings)), _print_applied)
 
 
 @click.command()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from flows.overview import Overview
-    from infra.local.stack import ServerState
+    from infra.local.local_stack import ServerState
 
 
 @click.command()
@@ -65,10 +65,10 @@ def up(extra: tuple[str, ...], brokers: str | None) -> None:
 @json_option
 def down() -> None:
     """Stop every process of this instance; data stays."""
-    from infra.local import stack
+    from infra.local import local_stack
 
     emit(
-        stack.down(load_settings()),
+        local_stack.down(load_settings()),
         lambda stopped: out().print(f"stopped: {', '.join(stopped) or 'nothing was running'}"),
     )
 
@@ -106,11 +106,11 @@ def logs(server: str, lines: int, follow: bool) -> None:
 
     SERVER is kafka, kafka-1 to kafka-3, trino, airflow or a process such as speed-r000001.
     """
-    from infra.local import stack
+    from infra.local import local_stack
 
     if follow and wants_json():
         raise Usage("--follow has no end, and --json prints one document", fix="leave out one of them")
-    printed = stack.logs(load_settings(), server, lines, follow)
+    printed = local_stack.logs(load_settings(), server, lines, follow)
     if wants_json():
         emit(list(printed), lambda _: None)
         return

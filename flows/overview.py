@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from core.catalog import Catalog
 from core.errors import TryAgain
-from infra.local import stack
+from infra.local import local_stack
 from infra.settings import Settings
 from serving import alarms
 from serving import status as serving
@@ -19,7 +19,7 @@ from serving.alarms import ViewAlarms
 class Overview:
     """Processes, views, the ledger's lines; ``unhealthy`` is empty when all is well."""
 
-    processes: tuple[stack.ServerState, ...]
+    processes: tuple[local_stack.ServerState, ...]
     views: tuple[serving.ViewState, ...]
     partitions: tuple[serving.PartitionCounts, ...]
     rows: tuple[serving.ViewCounts, ...]
@@ -28,7 +28,7 @@ class Overview:
 
 def status(settings: Settings, catalog: Catalog) -> Overview:
     """Reads everything, also while servers are down."""
-    processes = stack.state(settings)
+    processes = local_stack.state(settings)
     down = [
         f"{one.name} is {one.status}: `lk up` starts it" + (f"; see {one.log}" if one.log and one.log.exists() else "")
         for one in processes

@@ -14,7 +14,7 @@ from core.errors import Refused, TryAgain
 from core.identifiers import Name
 from infra.control import locks, route_runs, runs
 from infra.control.route_runs import RouteHistory, RouteRun
-from infra.kafka import kafka_admin, topics
+from infra.kafka import kafka_admin, topic_admin
 from infra.lake import table_paths
 from infra.settings import Settings
 from speed.epoch import offset_log
@@ -114,7 +114,7 @@ def retire(settings: Settings, catalog: Catalog, id: Name) -> RouteState:
         if not run.ended:
             route_runs.add_step(settings, lease, "ended", run)
     if run.route in catalog.routes:
-        topics.delete(settings, names(catalog.route(run.route), id, live=False).values())
+        topic_admin.delete(settings, names(catalog.route(run.route), id, live=False).values())
     kafka_admin.forget_group(settings, id)
     return _state(settings, catalog, route_runs.read_history(settings, run.route), route_runs.read_run(settings, id))
 
@@ -148,7 +148,7 @@ def _is_todays(catalog: Catalog, run: RouteRun) -> bool:
 def _declare(settings: Settings, catalog: Catalog, route: Name, *, replays: bool) -> RouteRun:
     table_paths.open_lake(settings)
     sources = [Name(source) for source in catalog.route(route).sources]
-    topics.create_topics(settings, Catalog({source: catalog.topics[source] for source in sources}, {}))
+    topic_admin.create_topics(settings, Catalog({source: catalog.topics[source] for source in sources}, {}))
     ids = kafka_admin.topic_ids(settings, sources)
     with locks.hold(settings, "routes") as lease:
         run = RouteRun(runs.fresh_id(settings), route, catalog.route_digest(route), ids, replays)

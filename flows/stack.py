@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from core.catalog import Catalog
-from infra.kafka import topics
-from infra.local import stack
+from infra.kafka import topic_admin
+from infra.local import local_stack
 from infra.settings import Settings
 from serving.recover import repair
 
 
-def up(settings: Settings, catalog: Catalog, *asked: str) -> tuple[stack.ServerState, ...]:
+def up(settings: Settings, catalog: Catalog, *asked: str) -> tuple[local_stack.ServerState, ...]:
     """Starts the servers, those asked for too, repairs the served views, then applies the topic files."""
-    states = stack.up(settings, *asked)
+    states = local_stack.up(settings, *asked)
     repair(settings, catalog)
     if settings.manages_kafka:
-        topics.apply(settings, catalog)
+        topic_admin.apply(settings, catalog)
     return states

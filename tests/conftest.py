@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from infra.lake import table_paths
-from infra.local import stack as local
+from infra.local import local_stack
 from infra.local.ports import free_ports
 from infra.settings import Settings
 from infra.spark.session import session
@@ -51,10 +51,10 @@ def fresh_settings(folder: Path) -> Settings:
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
     """Settings of an instance whose servers are up, and whose lake is open, for the whole run."""
     settings = fresh_settings(tmp_path_factory.mktemp("instance"))
-    local.up(settings)
+    local_stack.up(settings)
     table_paths.open_lake(settings)  # some tests write single tables, and may come first
     yield settings
-    local.down(settings)
+    local_stack.down(settings)
 
 
 @pytest.fixture(scope="session")

@@ -28,7 +28,7 @@ from flows.measure.figures import Figure, Report, markdown, number, report
 from flows.measure.live_system import Live
 from infra.control import runs
 from infra.definitions import definition_files
-from infra.local import stack
+from infra.local import local_stack
 from infra.project_files import VIEWS
 from infra.settings import Settings
 
@@ -141,7 +141,7 @@ def _instance(base: Settings, folder: Path, programs: Sequence[str] = ()) -> Ite
         servers.up(made.settings, definition_files.load(made.settings))
         yield made
     finally:
-        stack.down(made.settings)
+        local_stack.down(made.settings)
     instance.remove(folder)
 
 

@@ -27,7 +27,7 @@ from infra.control import run_roles
 from infra.definitions import definition_files
 from infra.kafka.input_files import InputFile
 from infra.kafka.producer import Acknowledged, produce
-from infra.local import airflow_server, stack
+from infra.local import airflow_server, local_stack
 from infra.project_files import ACCESS_LOG
 from infra.settings import Settings
 
@@ -113,7 +113,7 @@ def demo_airflow(base: Settings, folder: Path = FOLDER) -> DemoAirflow:
         seconds=time.monotonic() - began,
         healthy=healthy,
         sent=sent,
-        memory=next(one.memory for one in stack.state(settings) if one.name == "airflow"),
+        memory=next(one.memory for one in local_stack.state(settings) if one.name == "airflow"),
         flights=flights,
         events=events,
         checks=checks,

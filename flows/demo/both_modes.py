@@ -13,8 +13,7 @@ from infra.control.epochs import last_epoch
 from infra.control.publications import Publication
 from infra.control.run_roles import runs_of
 from infra.lake import files, table_paths
-from infra.local import processes as process
-from infra.local import resource_usage, trino_server
+from infra.local import local_processes, resource_usage, trino_server
 from infra.local.resource_usage import ResourceUsage
 from infra.settings import Settings
 from infra.settings.local_brokers import ALONE
@@ -160,7 +159,7 @@ def _mb(used: ResourceUsage, records: int) -> str:
 
 def _used(subject: Live) -> ResourceUsage:
     """What the process of the run has used so far."""
-    found = process.alive(subject.settings, process_of(subject.run))
+    found = local_processes.alive(subject.settings, process_of(subject.run))
     return resource_usage.used(found.pid) if found else ResourceUsage()
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import Refused
-from infra.local import stack
+from infra.local import local_stack
 from infra.local.ports import free_ports
 from infra.settings import PREFIX, Settings
 from infra.settings.sources import load
@@ -69,7 +69,7 @@ def remove(folder: Path) -> bool:
         )
     data = folder / "data"
     if data.exists():
-        stack.down(Settings(data=data))
+        local_stack.down(Settings(data=data))
         shutil.rmtree(data)
     shutil.rmtree(folder)  # last, so that a deletion that was cut short is taken up by the next run
     return True

@@ -21,7 +21,7 @@ from flows.measure.demo_queries import BY_DAY, BY_WINDOW
 from flows.measure.figures import Figure
 from flows.measure.freshness import Freshness, measuring, percentile
 from infra.control.epochs import last_epoch
-from infra.local import processes
+from infra.local import local_processes
 from infra.settings import Settings
 from infra.trino.metastore import query
 
@@ -167,9 +167,9 @@ def _samples(live: Live, child: subprocess.Popen[bytes]) -> Iterator[int]:
 
 
 def _kill(live: Live) -> None:
-    names = [name for name in processes.names(live.settings) if name not in ("kafka", "trino")]
+    names = [name for name in local_processes.names(live.settings) if name not in ("kafka", "trino")]
     for name in names:
-        found = processes.alive(live.settings, name)
+        found = local_processes.alive(live.settings, name)
         if found:
             victim = psutil.Process(found.pid)
             os.killpg(found.pid, signal.SIGKILL)

@@ -23,7 +23,7 @@ from infra.kafka import kafka_admin
 from infra.kafka.input_files import InputFile
 from infra.kafka.producer import Acknowledged, OnSend, produce
 from infra.kafka.sample_input import outgoing
-from infra.local import processes
+from infra.local import local_processes
 from infra.project_files import ACCESS_LOG
 from infra.retry import wait_until
 from infra.settings import Settings
@@ -124,6 +124,6 @@ def caught_up(settings: Settings, run: Name, seconds: float = 300.0) -> float:
 
 def memory(settings: Settings, *more: int) -> int:
     """Bytes that the instance's processes and ``more`` hold, shared pages counted once (PSS)."""
-    found = (processes.alive(settings, name) for name in processes.names(settings))
+    found = (local_processes.alive(settings, name) for name in local_processes.names(settings))
     pids = {one.pid for one in found if one} | set(more)
-    return processes.memory(*pids)
+    return local_processes.memory(*pids)

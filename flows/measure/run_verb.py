@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import Refused
-from infra.local import processes
+from infra.local import local_processes
 from infra.settings import Settings
 
 
@@ -39,7 +39,7 @@ def ended(verb: RunningVerb) -> bool:
     """Whether it is done. Raises Refused with its last lines when it failed."""
     code = verb.child.poll()
     if code:
-        said = "\n    ".join(processes.last_lines(verb.log, 6))
+        said = "\n    ".join(local_processes.last_lines(verb.log, 6))
         raise Refused(f"`lk {' '.join(verb.words)}` failed:\n    {said}", where=str(verb.log), fix="read the log")
     return code is not None
 

@@ -18,7 +18,7 @@ from core.catalog import Catalog
 from core.errors import Refused, Usage
 from core.identifiers import Name
 from core.topic import Topic
-from infra.kafka import topics
+from infra.kafka import topic_admin
 from infra.kafka.client_config import librdkafka
 from infra.kafka.delivery_reports import GIVE_UP_MS, LARGEST, DeliveryAccount, Failed, Written
 from infra.kafka.input_files import OutgoingRecord
@@ -90,7 +90,7 @@ def produce(
     """
     if rate is not None and rate <= 0:
         raise Usage(f"a rate of {rate} records a second is impossible", fix="give a rate above 0")
-    topics.create_topics(settings, Catalog({Name(topic.name): topic}, {}))
+    topic_admin.create_topics(settings, Catalog({Name(topic.name): topic}, {}))
     producer, account, started = _producer(settings, rate is not None), DeliveryAccount(), time.monotonic()
     sent, interrupted = 0, False
     with _drawn(draw, topic, 100 if done else total) as show, _asked_to_stop() as asked:

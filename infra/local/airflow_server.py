@@ -15,7 +15,7 @@ from pathlib import Path
 
 from core.errors import TryAgain
 from infra import airflow_api, extras
-from infra.local.server import Server
+from infra.local.server_spec import Server
 from infra.project_files import DAGS
 from infra.settings import LOOPBACK, Settings
 from infra.settings.child_environment import environment

@@ -13,7 +13,7 @@ from typing import Any
 from confluent_kafka.admin import AdminClient
 
 from core.errors import Refused, TryAgain
-from infra.local.server import Server
+from infra.local.server_spec import Server
 from infra.runtime import jars
 from infra.runtime.java import class_archive, find_java
 from infra.runtime.java_properties import properties

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import psutil
 
-from infra.local import processes
+from infra.local import local_processes
 
 _EVERY = 0.25
 
@@ -27,7 +27,7 @@ class ResourceUsage:
 
 def used(pid: int) -> ResourceUsage:
     """What a process and its descendants have used so far; those that ended count with whoever waited for them."""
-    found = [_of(member) for member in processes.tree(pid)]
+    found = [_of(member) for member in local_processes.tree(pid)]
     return ResourceUsage(sum(one.cpu for one in found), sum(one.written for one in found))
 
 

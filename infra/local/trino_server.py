@@ -12,7 +12,7 @@ from trino.dbapi import connect
 
 from core.errors import Refused, TryAgain
 from infra.lake import object_store
-from infra.local.server import Server
+from infra.local.server_spec import Server
 from infra.runtime import jars
 from infra.runtime.java import class_archive, describe, find_java
 from infra.runtime.java_properties import properties

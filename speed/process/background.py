@@ -10,8 +10,8 @@ from core.errors import LkError, Refused, TryAgain, Usage
 from core.identifiers import Name
 from infra.lake import leases
 from infra.lake.process_identity import ProcessIdentity
-from infra.local import processes
-from infra.local.processes import Process
+from infra.local import local_processes
+from infra.local.local_processes import Process
 from infra.retry import wait_until
 from infra.settings import Settings
 from infra.settings.child_environment import environment
@@ -32,9 +32,9 @@ def start(settings: Settings, run: Name, *words: str) -> bool:
         emr_job.start(settings, run, words)
         return False
     if not already:
-        processes.stop(settings, name(run))
+        local_processes.stop(settings, name(run))
         offset_log.state_file(settings, run).unlink(missing_ok=True)
-        processes.start(settings, name(run), [sys.executable, "-m", "cli", *words], env=environment(settings))
+        local_processes.start(settings, name(run), [sys.executable, "-m", "cli", *words], env=environment(settings))
     if alive(settings, run) is not None or not already:
         wait_until(lambda: _is_running(settings, run), DEADLINE, every=0.1, error=lambda: _late(settings, run))
     return already
@@ -42,14 +42,14 @@ def start(settings: Settings, run: Name, *words: str) -> bool:
 
 def stop(settings: Settings, run: Name) -> None:
     """Stops it between two epochs; killed only when it has not ended after a minute, or where it is a job run."""
-    processes.stop(settings, name(run), grace=GRACE)
+    local_processes.stop(settings, name(run), grace=GRACE)
     if settings.emr_application:
         emr_job.stop(settings, run)
 
 
 def alive(settings: Settings, run: Name) -> Process | None:
     """The process of a run, if it runs on this machine."""
-    return processes.alive(settings, name(run))
+    return local_processes.alive(settings, name(run))
 
 
 def remote_owner(settings: Settings, run: Name) -> ProcessIdentity | None:
@@ -59,7 +59,7 @@ def remote_owner(settings: Settings, run: Name) -> ProcessIdentity | None:
 
 def log_file(settings: Settings, run: Name) -> Path:
     """Where it says what it says."""
-    return processes.log_file(settings, name(run))
+    return local_processes.log_file(settings, name(run))
 
 
 def name(run: Name) -> str:
@@ -82,7 +82,7 @@ def _died(settings: Settings, run: Name, state: Mapping[str, object]) -> LkError
         kinds: dict[int, type[LkError]] = {kind.exit_code: kind for kind in (Refused, Usage, TryAgain)}
         kind = kinds.get(int(reason["exit"]), Refused)
         return kind(str(reason["what"]), where=str(reason["where"]), fix=str(reason["fix"]))
-    lines = "\n    ".join(processes.last_lines(log, 10))
+    lines = "\n    ".join(local_processes.last_lines(log, 10))
     return Refused(f"{run} died while starting; its last lines:\n    {lines}", where=str(log), fix="read the log")
 
 

@@ -15,7 +15,7 @@ from core.validation.definition_change import changed_definitions, definition_re
 from infra.control import run_roles, runs
 from infra.control.epochs import Epoch, last_epoch
 from infra.control.runs import Kind, Run
-from infra.kafka import kafka_admin, topics
+from infra.kafka import kafka_admin, topic_admin
 from infra.lake import table_paths
 from infra.lake.process_identity import ProcessIdentity
 from infra.settings import Settings
@@ -77,7 +77,7 @@ def declare(
     sources = catalog.sources(catalog.views)
     if not sources:
         raise Usage("there are no views", fix="add one: see docs/add-a-view.md")
-    topics.create_topics(settings, Catalog({t: catalog.topics[t] for t in sources}, {}))
+    topic_admin.create_topics(settings, Catalog({t: catalog.topics[t] for t in sources}, {}))
     run = Run(
         id=id or runs.fresh_id(settings),
         views={view: catalog.digest(view) for view in catalog.views},

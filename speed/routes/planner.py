@@ -12,7 +12,7 @@ from core.route_ownership import next_slice
 from core.validation.definition_change import route_refusal
 from infra.control import route_runs
 from infra.control.route_runs import RouteHistory, RouteRun
-from infra.kafka import kafka_admin, log_checks, topics
+from infra.kafka import kafka_admin, log_checks, topic_admin
 from infra.kafka.route_positions import Position, positions
 from infra.settings import Settings
 from speed.routes.copy_task import CopyTask
@@ -37,7 +37,7 @@ def tasks(settings: Settings, catalog: Catalog, run: RouteRun) -> dict[Where, Co
         part = next_slice(known.ownerships, run.id, span)
         outputs = names(route, run.id, live=part.live)
         start = known.start(run).end(topic, partition)
-        counts = topics.ensure(settings, outputs.values(), _width(settings, route))
+        counts = topic_admin.ensure(settings, outputs.values(), _width(settings, route))
         made[topic, partition] = CopyTask(
             settings, run.id, part, start, len(known.ownerships), outputs, min(counts.values())
         )

@@ -13,7 +13,7 @@ from core.identifiers import Name
 from core.topic import Lines, Topic
 from infra.control import runs
 from infra.control.runs import Run
-from infra.kafka import kafka_admin, topics
+from infra.kafka import kafka_admin, topic_admin
 from infra.local.ports import free_ports
 from infra.settings import Settings
 from tests.support.topics import delete
@@ -32,22 +32,22 @@ def fill(settings: Settings, topic: str, counts: dict[int, int]) -> None:
 
 
 def test_topics_are_made_once_and_other_shapes_are_refused(stack: Settings) -> None:
-    assert topics.create_topics(stack, catalog("shape")) == ("shape",)
-    assert topics.create_topics(stack, catalog("shape")) == ()
+    assert topic_admin.create_topics(stack, catalog("shape")) == ("shape",)
+    assert topic_admin.create_topics(stack, catalog("shape")) == ()
     assert kafka_admin.topics(stack)["shape"] == 3
     with pytest.raises(Refused, match="shape has 3 partitions, 5 are declared"):
-        topics.create_topics(stack, catalog("shape", 5))
+        topic_admin.create_topics(stack, catalog("shape", 5))
 
 
 def test_a_topic_that_forgets_is_refused(stack: Settings) -> None:
     made = kafka_admin.client(stack).create_topics([NewTopic("forgets", 1, config={"retention.ms": "1000"})])
     made["forgets"].result(30)
     with pytest.raises(Refused, match=r"does not keep every record: retention\.ms=1000"):
-        topics.create_topics(stack, catalog("forgets", 1))
+        topic_admin.create_topics(stack, catalog("forgets", 1))
 
 
 def test_offsets_are_cuts(stack: Settings) -> None:
-    topics.create_topics(stack, catalog("offsets"))
+    topic_admin.create_topics(stack, catalog("offsets"))
     assert kafka_admin.end_offsets(stack, ["offsets"]) == Cut()
     fill(stack, "offsets", {0: 5, 2: 7})
     assert kafka_admin.end_offsets(stack, ["offsets"]) == Cut.of({"offsets": {0: 5, 2: 7}})
@@ -57,7 +57,7 @@ def test_offsets_are_cuts(stack: Settings) -> None:
 
 
 def test_a_group_holds_the_cut_that_was_committed(stack: Settings) -> None:
-    topics.create_topics(stack, catalog("grouped"))
+    topic_admin.create_topics(stack, catalog("grouped"))
     fill(stack, "grouped", {1: 9})
     cut = Cut.of({"grouped": {1: 6}})
     assert not kafka_admin.group_exists(stack, "watchers")
@@ -67,10 +67,10 @@ def test_a_group_holds_the_cut_that_was_committed(stack: Settings) -> None:
 
 
 def test_a_topic_made_again_has_another_id(stack: Settings) -> None:
-    topics.create_topics(stack, catalog("again"))
+    topic_admin.create_topics(stack, catalog("again"))
     before = kafka_admin.topic_ids(stack, ["again"])
     delete(stack, "again")
-    topics.create_topics(stack, catalog("again"))
+    topic_admin.create_topics(stack, catalog("again"))
     assert kafka_admin.topic_ids(stack, ["again"]) != before
 
 
@@ -100,7 +100,7 @@ def test_a_run_id_is_never_used_twice(stack: Settings) -> None:
 
 def test_the_id_of_a_known_group_is_not_given_to_a_run(stack: Settings) -> None:
     """As after the lake was deleted: Kafka still remembers."""
-    topics.create_topics(stack, catalog("remembered"))
+    topic_admin.create_topics(stack, catalog("remembered"))
     fill(stack, "remembered", {0: 1})
     taken = runs.fresh_id(stack)
     kafka_admin.commit(stack, taken, Cut.of({"remembered": {0: 1}}))

@@ -15,9 +15,9 @@ from confluent_kafka.cimpl import NewTopic
 from trino.dbapi import connect
 
 from core.errors import Refused, Usage
-from infra.local import kafka_broker, processes, stack
+from infra.local import kafka_broker, local_processes, local_stack
 from infra.local.ports import free_ports
-from infra.local.server import Server
+from infra.local.server_spec import Server
 from infra.retry import retry_on
 from infra.settings import Settings
 from tests.conftest import fresh_settings
@@ -27,17 +27,17 @@ from tests.conftest import fresh_settings
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
     """An instance that these tests may break; every test leaves it up."""
     settings = fresh_settings(tmp_path_factory.mktemp("own"))
-    stack.up(settings)
+    local_stack.up(settings)
     yield settings
-    stack.down(settings)
+    local_stack.down(settings)
 
 
 def pids(settings: Settings) -> dict[str, int | None]:
-    return {state.name: state.pid for state in stack.state(settings)}
+    return {state.name: state.pid for state in local_stack.state(settings)}
 
 
 def statuses(settings: Settings) -> dict[str, str]:
-    return {state.name: state.status for state in stack.state(settings)}
+    return {state.name: state.status for state in local_stack.state(settings)}
 
 
 def processes_of(settings: Settings) -> list[int]:
@@ -90,7 +90,7 @@ def test_up_is_probed_on_loopback_and_does_nothing_the_second_time(own: Settings
     for pid in before.values():
         assert pid
         assert listeners(pid) <= {"127.0.0.1", "::ffff:127.0.0.1"}
-    stack.up(own)
+    local_stack.up(own)
     assert pids(own) == before
 
 
@@ -115,7 +115,7 @@ def test_a_killed_server_is_noticed_and_up_brings_only_it_back_with_its_data(own
     os.kill(before["kafka"], signal.SIGKILL)
     assert_status(own, "kafka", "died")
     assert statuses(own)["trino"] == "up"
-    stack.up(own)
+    local_stack.up(own)
     assert pids(own)["trino"] == before["trino"]
     assert pids(own)["kafka"] != before["kafka"]
     assert read_all(own, "kept") == [b"one", b"two"]
@@ -133,9 +133,9 @@ def test_a_server_that_hangs_is_not_up(own: Settings) -> None:
 
 
 def test_logs(own: Settings) -> None:
-    assert len(list(stack.logs(own, "trino", 5))) == 5
+    assert len(list(local_stack.logs(own, "trino", 5))) == 5
     with pytest.raises(Usage) as caught:
-        list(stack.logs(own, "../kafka"))
+        list(local_stack.logs(own, "../kafka"))
     assert caught.value.fix.startswith("logs there are: kafka")
 
 
@@ -143,42 +143,42 @@ def test_down_leaves_nothing_and_data_survives_it_and_new_ports(own: Settings) -
     trino_rows(own, "CREATE SCHEMA IF NOT EXISTS lake.kept WITH (location = 'local:///kept')")
     trino_rows(own, "CREATE OR REPLACE VIEW lake.kept.v AS SELECT 42 AS answer")
     assert len(processes_of(own)) == 2
-    assert sorted(stack.down(own)) == ["kafka", "trino"]
+    assert sorted(local_stack.down(own)) == ["kafka", "trino"]
     assert processes_of(own) == []
-    assert stack.down(own) == ()
+    assert local_stack.down(own) == ()
     assert statuses(own) == {"kafka": "down", "trino": "down"}
     broker, controller = free_ports(2)
     moved = own.model_copy(update={"kafka_port": broker, "kafka_controller_port": controller})
-    stack.up(moved)
+    local_stack.up(moved)
     assert read_all(moved, "kept") == [b"one", b"two"]
     assert trino_rows(moved, "SELECT answer FROM lake.kept.v") == [[42]]
-    processes.stop(moved, "kafka")
-    stack.up(own)
+    local_processes.stop(moved, "kafka")
+    local_stack.up(own)
 
 
 def test_a_taken_port_is_refused_and_nothing_is_left_half_started(own: Settings) -> None:
-    processes.stop(own, "kafka")
+    local_processes.stop(own, "kafka")
     with socket.socket() as taken:
         taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         taken.bind(("127.0.0.1", own.kafka_port))
         taken.listen()
         with pytest.raises(Refused, match=f"port {own.kafka_port} is in use"):
-            stack.up(own)
+            local_stack.up(own)
         assert statuses(own) == {"kafka": "down", "trino": "up"}
-    stack.up(own)
+    local_stack.up(own)
 
 
 def test_a_child_that_dies_while_starting_is_reported_at_once_with_its_log(own: Settings) -> None:
-    processes.stop(own, "kafka")
+    local_processes.stop(own, "kafka")
     (own.data / "kafka" / "meta.properties").rename(own.data / "kafka" / "aside")
     (own.data / "kafka" / "meta.properties").write_text("version=1\ncluster.id=another\nnode.id=7\n", "utf-8")
     with pytest.raises(Refused, match="kafka died while starting; its last lines") as caught:
-        stack.up(own)
+        local_stack.up(own)
     assert "node.id" in caught.value.what.lower() or "node id" in caught.value.what.lower()
-    assert caught.value.where == str(processes.log_file(own, "kafka"))
+    assert caught.value.where == str(local_processes.log_file(own, "kafka"))
     assert statuses(own)["kafka"] == "down"
     (own.data / "kafka" / "aside").replace(own.data / "kafka" / "meta.properties")
-    stack.up(own)
+    local_stack.up(own)
 
 
 def test_a_server_that_never_answers_is_stopped_at_the_deadline(own: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,17 +188,17 @@ def test_a_server_that_never_answers_is_stopped_at_the_deadline(own: Settings, m
     def silent(_: Settings) -> Server:
         return Server("silent", ("sleep", "1000"), {}, prepare=lambda: None, probe=refused)
 
-    monkeypatch.setattr(stack, "SERVERS", (("silent", silent, lambda _: True),))
+    monkeypatch.setattr(local_stack, "SERVERS", (("silent", silent, lambda _: True),))
     with pytest.raises(Refused, match="silent did not answer within 1 s"):
-        stack.up(own, deadline=1)
-    assert processes.known(own, "silent") is None
+        local_stack.up(own, deadline=1)
+    assert local_processes.known(own, "silent") is None
 
 
 def test_a_stale_state_file_is_no_obstacle(own: Settings) -> None:
-    processes.stop(own, "kafka")
-    path = processes.state_file(own, "kafka")
+    local_processes.stop(own, "kafka")
+    path = local_processes.state_file(own, "kafka")
     path.write_text(f'{{"name": "kafka", "pid": {os.getpid()}, "created": 1.0, "ports": {{}}}}', "utf-8")
     assert statuses(own)["kafka"] == "died"
-    stack.up(own)
+    local_stack.up(own)
     assert statuses(own)["kafka"] == "up"
     kafka_broker.server("kafka", own).probe()

@@ -19,7 +19,7 @@ from infra.control import locks
 from infra.control.claims import Claim
 from infra.control.publications import Publication, add_publication, read_publications
 from infra.lake import files, leases, table_paths
-from infra.local import stack as local
+from infra.local import local_stack
 from infra.settings import Settings
 from infra.trino import metastore, served_views
 from serving import recover, replace_views
@@ -159,7 +159,7 @@ def test_a_publisher_that_lost_its_lease_changes_nothing(two: Two) -> None:
 
 
 def test_a_trino_killed_in_the_middle_of_a_publication(two: Two, monkeypatch: pytest.MonkeyPatch) -> None:
-    (trino_state,) = [state for state in local.state(two.settings) if state.name == "trino"]
+    (trino_state,) = [state for state in local_stack.state(two.settings) if state.name == "trino"]
     assert trino_state.pid
 
     def kill(point: str) -> None:
@@ -171,7 +171,7 @@ def test_a_trino_killed_in_the_middle_of_a_publication(two: Two, monkeypatch: py
         publish(two.settings, two.catalog, two.newer.build, why="interrupted")
     monkeypatch.undo()
     assert any("Trino does not answer" in reason for reason in status(two.settings, two.catalog).unhealthy)
-    local.up(two.settings)
+    local_stack.up(two.settings)
     done = publish(two.settings, two.catalog, two.newer.build, why="again")
     assert (done.state, done.why) == ("done", "interrupted")
     two.check(two.newer)

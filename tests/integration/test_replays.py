@@ -12,7 +12,7 @@ from core.catalog import Catalog
 from core.cut import Cut
 from core.errors import Refused, TryAgain
 from infra.control.epochs import read_epochs
-from infra.kafka import kafka_admin, topics
+from infra.kafka import kafka_admin, topic_admin
 from infra.settings import Settings
 from speed import job
 from speed.epoch import compute_epoch
@@ -37,7 +37,7 @@ def test_replays_of_any_epochs_and_partitions_are_what_plain_python_gives(
     known = catalog_of(stack, f"split{partitions}")
     (topic,) = known.topics
     catalog = Catalog({topic: replace(known.topics[topic], partitions=partitions)}, known.views)
-    topics.create_topics(stack, catalog)
+    topic_admin.create_topics(stack, catalog)
     for first in (0, 150, 0):
         send(stack, catalog, 150, first, POISON)
     total = 3 * (150 + len(POISON))

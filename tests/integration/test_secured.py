@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from infra.local import stack
+from infra.local import local_stack
 from infra.local.ports import free_ports
 from infra.settings import LOOPBACK, Settings
 from infra.settings.sources import load
@@ -62,11 +62,11 @@ def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
                 "spark_conf": json.dumps(EVENTS | {"spark.eventLog.dir": f"file://{folder}/data/logs"}),
             },
         )
-        stack.up(load(config))
+        local_stack.up(load(config))
         yield Secured(load(config), broker, config)
     finally:
-        stack.down(Settings(data=folder / "data"))
-        stack.down(broker)
+        local_stack.down(Settings(data=folder / "data"))
+        local_stack.down(broker)
 
 
 def content(path: Path) -> bytes:

@@ -14,8 +14,7 @@ from infra.control.epochs import read_epochs
 from infra.definitions import definition_files
 from infra.kafka import kafka_admin
 from infra.lake import table_paths
-from infra.local import processes
-from infra.local import stack as servers
+from infra.local import local_processes, local_stack
 from infra.settings import Settings
 from speed.epoch import compute_epoch
 from speed.process import lifecycle
@@ -125,10 +124,10 @@ def test_kafka_killed_under_a_running_job_loses_nothing(stack: Settings, spark: 
     with running(stack, spark, catalog, run) as (query, _):
         send(stack, catalog, 200)
         query.processAllAvailable()
-        kafka = processes.alive(stack, "kafka")
+        kafka = local_processes.alive(stack, "kafka")
         assert kafka
         psutil.Process(kafka.pid).kill()
-        servers.up(stack)
+        local_stack.up(stack)
         send(stack, catalog, 200, 200)
         query.processAllAvailable()
     check(stack, catalog, run, "restart")

@@ -14,7 +14,7 @@ from core.identifiers import Name
 from infra.control.epochs import read_epochs
 from infra.definitions import definition_files
 from infra.kafka import kafka_admin
-from infra.local import processes, stack
+from infra.local import local_processes, local_stack
 from infra.local.ports import free_ports
 from infra.settings import LOOPBACK, Settings
 from speed.process import lifecycle
@@ -36,10 +36,10 @@ def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
     changed = {**peers, "kafka_brokers": 3, "kafka_memory": "320m", "trino_host": LOOPBACK}
     settings = fresh_settings(tmp_path_factory.mktemp("brokers") / "data").model_copy(update=changed)
     try:
-        stack.up(settings)
+        local_stack.up(settings)
         yield settings
     finally:
-        stack.down(settings)
+        local_stack.down(settings)
 
 
 def check(settings: Settings, catalog: Catalog, run: Name, log: Log) -> None:
@@ -58,14 +58,14 @@ def test_a_broker_killed_under_a_running_job_stops_nothing(brokers: Settings, sp
         query.processAllAvailable()
         check(brokers, catalog, run.id, log)
         leader = kafka_admin.client(brokers).list_topics(timeout=10).topics["trades"].partitions[0].leader
-        victim = processes.alive(brokers, f"kafka-{leader}")
+        victim = local_processes.alive(brokers, f"kafka-{leader}")
         assert victim
         os.kill(victim.pid, signal.SIGKILL)
         send(brokers, trades[100:200])
         query.processAllAvailable()
         check(brokers, catalog, run.id, log)
-        assert processes.alive(brokers, f"kafka-{leader}") is None
-        stack.up(brokers)
+        assert local_processes.alive(brokers, f"kafka-{leader}") is None
+        local_stack.up(brokers)
         send(brokers, trades[200:])
         query.processAllAvailable()
     check(brokers, catalog, run.id, log)

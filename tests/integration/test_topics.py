@@ -15,8 +15,8 @@ from core.catalog import Catalog
 from core.errors import Refused
 from core.identifiers import Name
 from core.topic import Lines, Topic
-from infra.kafka import kafka_admin, topics
-from infra.kafka.topics import Applied
+from infra.kafka import kafka_admin, topic_admin
+from infra.kafka.topic_admin import Applied
 from infra.settings import Settings
 from tests.support.command import here, write_config
 from tests.support.waiting import eventually
@@ -49,13 +49,13 @@ def made(settings: Settings, name: str, partitions: int, **values: str) -> None:
 
 def test_what_is_missing_is_made_and_the_second_time_nothing_changes(stack: Settings) -> None:
     declared = catalog(topic("apply_new"), topic("apply_keyed", compacted=True, changelog=True, key="k"))
-    first = topics.apply(stack, declared)
+    first = topic_admin.apply(stack, declared)
     assert [(one.topic, one.done) for one in first] == [("apply_new", "made"), ("apply_keyed", "made")]
     assert kafka_admin.topics(stack)["apply_new"] == 3
     kept = config(stack, "apply_new")
     assert (kept["retention.ms"], kept["retention.bytes"], kept["cleanup.policy"]) == ("-1", "-1", "delete")
     assert config(stack, "apply_keyed")["cleanup.policy"] == "compact"
-    assert topics.apply(stack, declared) == (
+    assert topic_admin.apply(stack, declared) == (
         Applied(Name("apply_new"), "unchanged"),
         Applied(Name("apply_keyed"), "unchanged"),
     )
@@ -63,9 +63,12 @@ def test_what_is_missing_is_made_and_the_second_time_nothing_changes(stack: Sett
 
 def test_what_would_lose_records_is_changed_and_said(stack: Settings) -> None:
     made(stack, "apply_forgets", 3, retention_ms="1000", retention_bytes="5000000")
-    (done,) = topics.apply(stack, catalog(topic("apply_forgets")))
+    (done,) = topic_admin.apply(stack, catalog(topic("apply_forgets")))
     assert done == Applied(Name("apply_forgets"), "changed", ("retention.ms 1000 → -1", "retention.bytes 5000000 → -1"))
-    assert (config(stack, "apply_forgets")["retention.ms"], topics.apply(stack, catalog(topic("apply_forgets")))) == (
+    assert (
+        config(stack, "apply_forgets")["retention.ms"],
+        topic_admin.apply(stack, catalog(topic("apply_forgets"))),
+    ) == (
         "-1",
         (Applied(Name("apply_forgets"), "unchanged"),),
     )
@@ -75,12 +78,12 @@ def test_partitions_are_added_and_jobs_refuse_until_then(stack: Settings) -> Non
     made(stack, "apply_grows", 2)
     declared = catalog(topic("apply_grows", partitions=5))
     with pytest.raises(Refused, match="apply_grows has 2 partitions, 5 are declared") as caught:
-        topics.create_topics(stack, declared)
+        topic_admin.create_topics(stack, declared)
     assert "lk topics apply" in caught.value.fix
-    (done,) = topics.apply(stack, declared)
+    (done,) = topic_admin.apply(stack, declared)
     assert done == Applied(Name("apply_grows"), "changed", ("partitions 2 → 5",))
     assert kafka_admin.topics(stack)["apply_grows"] == 5
-    assert topics.create_topics(stack, declared) == ()
+    assert topic_admin.create_topics(stack, declared) == ()
 
 
 @pytest.mark.parametrize(
@@ -97,7 +100,7 @@ def test_what_cannot_be_undone_is_refused_and_nothing_changes(
 ) -> None:
     made(stack, name, there, retention_ms="1000")
     with pytest.raises(Refused, match=why):
-        topics.apply(stack, catalog(topic(f"{name}_too"), topic(name, **declared)))
+        topic_admin.apply(stack, catalog(topic(f"{name}_too"), topic(name, **declared)))
     assert config(stack, name)["retention.ms"] == "1000"
     assert kafka_admin.topics(stack)[name] == there
     assert f"{name}_too" not in kafka_admin.topics(stack)
@@ -106,14 +109,14 @@ def test_what_cannot_be_undone_is_refused_and_nothing_changes(
 def test_another_number_of_replicas_is_refused(stack: Settings) -> None:
     made(stack, "apply_replicas", 3)
     with pytest.raises(Refused, match="apply_replicas has 1 replicas, 3 are asked for"):
-        topics.apply(stack.model_copy(update={"kafka_replication": 3}), catalog(topic("apply_replicas")))
+        topic_admin.apply(stack.model_copy(update={"kafka_replication": 3}), catalog(topic("apply_replicas")))
 
 
 def test_tiered_storage_is_asked_for_where_the_setting_says_so(stack: Settings) -> None:
     """This broker has none, and says so itself; where it is, nothing else is different."""
     tiered = stack.model_copy(update={"kafka_tiered_hours": 24})
     with pytest.raises(Refused, match="Tiered Storage functionality is disabled"):
-        topics.apply(tiered, catalog(topic("apply_tiered")))
+        topic_admin.apply(tiered, catalog(topic("apply_tiered")))
     assert "apply_tiered" not in kafka_admin.topics(stack)
 
 

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from infra.airflow_api import Api
-from infra.local import airflow_server, stack
+from infra.local import airflow_server, local_stack
 from infra.project_files import ROOT
 from tests.support.waiting import eventually
 from tests.support.world import World
@@ -128,7 +128,7 @@ def start(world: World) -> Cockpit:
         for name, value in _ENVIRONMENT.items():
             patch.setenv(name, value)
         patch.setenv("AIRFLOW__DAG_PROCESSOR__DAG_BUNDLE_CONFIG_LIST", json.dumps(listed))
-        stack.up(world.settings, airflow_server.NAME)
+        local_stack.up(world.settings, airflow_server.NAME)
     seconds = time.monotonic() - began
     real = airflow_server.launcher(world.settings)
     real.rename(real.with_name("lk.real"))

@@ -18,8 +18,8 @@ from core.sample_data.spec import SampleSpec
 from infra.control import route_runs
 from infra.definitions import definition_files
 from infra.faults import MARKER
-from infra.kafka import kafka_admin, topics
-from infra.local import stack
+from infra.kafka import kafka_admin, topic_admin
+from infra.local import local_stack
 from infra.project_files import VIEWS
 from infra.settings import LOOPBACK, Settings
 from speed.process import background
@@ -178,12 +178,12 @@ def opened(folder: Path) -> Iterator[Split]:
     names = ("kafka_port", "kafka_controller_port", "trino_port", "trino_host", "lease_seconds")
     values: dict[str, Any] = {name: getattr(settings, name) for name in names}
     config = write_config(folder / "lk.toml", values | {"data": str(settings.data), "views": [str(files)]})
-    stack.up(settings)
+    local_stack.up(settings)
     (settings.data / MARKER).touch()
     try:
         made = Split(settings, config, definition_files.load(settings), Log(settings, SOURCES), files)
-        topics.create_topics(settings, Catalog({Name(name): made.catalog.topic(name) for name in SOURCES}, {}))
+        topic_admin.create_topics(settings, Catalog({Name(name): made.catalog.topic(name) for name in SOURCES}, {}))
         made.send(300)
         yield made
     finally:
-        stack.down(settings)
+        local_stack.down(settings)

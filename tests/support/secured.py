@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from infra.kafka import kafka_admin
 from infra.local import kafka_broker as broker
-from infra.local import processes
+from infra.local import local_processes
 from infra.settings import LOOPBACK, Settings
 from tests.support.waiting import eventually
 
@@ -43,7 +43,7 @@ def start(settings: Settings, port: int, user: str, password: str) -> Path:
         f"{_LISTENER}.ssl.keystore.location": keys,
     }
     more = [word for key, value in changed.items() for word in ("--override", f"{key}={value}")]
-    processes.start(settings, "kafka", [*server.argv, *more], ports=server.ports)
+    local_processes.start(settings, "kafka", [*server.argv, *more], ports=server.ports)
 
     def answers() -> None:
         try:

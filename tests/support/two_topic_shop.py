@@ -14,7 +14,7 @@ from infra.control import runs
 from infra.control.epochs import last_epoch
 from infra.faults import MARKER
 from infra.kafka import kafka_admin
-from infra.local import stack
+from infra.local import local_stack
 from infra.settings import Settings
 from infra.trino import served_views
 from infra.trino.served_views import Served
@@ -151,7 +151,7 @@ def opened(folder: Path) -> Iterator[Shop]:
     ports = {name: getattr(settings, name) for name in ("kafka_port", "kafka_controller_port", "trino_port")}
     more = {"views": [str(views)], "lease_seconds": LEASE_SECONDS}
     config = write_config(folder / "lk.toml", {"data": str(settings.data), **more, **ports})
-    stack.up(settings)
+    local_stack.up(settings)
     (settings.data / MARKER).touch()
     try:
         shop = Shop(settings, config, views)
@@ -161,4 +161,4 @@ def opened(folder: Path) -> Iterator[Shop]:
         shop.here("batch").ok()
         yield shop
     finally:
-        stack.down(settings)
+        local_stack.down(settings)

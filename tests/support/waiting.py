@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from infra.local import processes
+from infra.local import local_processes
 from infra.retry import retry_on
 from infra.settings import Settings
 
@@ -27,6 +27,6 @@ def tails(settings: Settings, lines: int = 15) -> str:
     """The end of every log of an instance, without Trino's line for each query."""
     found = []
     for log in sorted(settings.log_dir.glob("*.log")):
-        said = [line[:300] for line in processes.last_lines(log, 10 * lines) if "QueryMonitor" not in line]
+        said = [line[:300] for line in local_processes.last_lines(log, 10 * lines) if "QueryMonitor" not in line]
         found.append(f"--- {log.name}\n" + "\n".join(said[-lines:]))
     return "\n".join(found)

@@ -15,7 +15,7 @@ from typing import Any
 
 import pyspark
 
-from infra.local import processes
+from infra.local import local_processes
 from infra.runtime.java import spark_java_home
 from infra.settings import LOOPBACK, Settings
 from tests.support.waiting import eventually
@@ -83,7 +83,7 @@ class Workers:
             "SPARK_LOCAL_DIRS": str(self.folder(name)),
             "SPARK_DAEMON_MEMORY": "256m",
         }
-        processes.start(self.settings, name, argv, env=env)
+        local_processes.start(self.settings, name, argv, env=env)
 
 
 def _finished(log: Path) -> int:

@@ -26,7 +26,7 @@ from infra.definitions import definition_files
 from infra.faults import MARKER, VARIABLE
 from infra.kafka import kafka_admin
 from infra.lake import delta, leases
-from infra.local import processes, stack
+from infra.local import local_processes, local_stack
 from infra.settings import Settings
 from speed.process import background, lifecycle
 from tests.support import assertions
@@ -95,7 +95,7 @@ class World:
             except LkError:
                 if not fault:
                     raise
-        known = processes.known(self.settings, background.name(self.run))
+        known = local_processes.known(self.settings, background.name(self.run))
         assert known, tails(self.settings)
         return known.pid
 
@@ -113,7 +113,7 @@ class World:
         name = background.name(self.run)
 
         def gone() -> None:
-            assert processes.alive(self.settings, name) is None, f"{name} still runs, {point} was not reached"
+            assert local_processes.alive(self.settings, name) is None, f"{name} still runs, {point} was not reached"
 
         eventually(self.settings, seconds, gone)
         assert self.take_proof(point).startswith(f"kill {pid} ")
@@ -222,7 +222,7 @@ def make(settings: Settings, folder: Path) -> World:
     settings = settings.model_copy(update=changed)
     values = settings.model_dump(mode="json", exclude_defaults=True) | {"spark_conf": json.dumps(conf)}
     config = write_config(folder / "lk.toml", values)
-    stack.up(settings)
+    local_stack.up(settings)
     (settings.data / MARKER).touch()
     catalog = definition_files.load(settings)
     return World(settings, config, catalog, Log(settings, TOPICS))

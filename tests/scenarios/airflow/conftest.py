@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from infra.local import stack
+from infra.local import local_stack
 from tests.conftest import fresh_settings
 from tests.support import airflow_runs as cockpits
 from tests.support import world as worlds
@@ -30,7 +30,7 @@ def cockpit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cockpit]:
         world.settle()
         yield made
     finally:
-        stack.down(world.settings)
+        local_stack.down(world.settings)
 
 
 @pytest.fixture

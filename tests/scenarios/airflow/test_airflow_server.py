@@ -11,17 +11,16 @@ import psutil
 import pytest
 
 from infra import airflow_api
-from infra.local import processes as process
-from infra.local import stack
+from infra.local import local_processes, local_stack
 from infra.local.airflow_server import launcher
 from tests.support.airflow_runs import Cockpit
 from tests.support.world import World
 
 
 def processes(world: World) -> list[psutil.Process]:
-    known = process.known(world.settings, "airflow")
+    known = local_processes.known(world.settings, "airflow")
     assert known
-    return process.tree(known.pid)
+    return local_processes.tree(known.pid)
 
 
 def listening(one: psutil.Process) -> list[tuple[str, int]]:
@@ -47,7 +46,7 @@ def status(url: str, headers: dict[str, str] | None = None) -> int:
 
 
 def test_it_is_healthy_soon_and_small(cockpit: Cockpit, capsys: pytest.CaptureFixture[str]) -> None:
-    (state,) = [one for one in stack.state(cockpit.world.settings) if one.name == "airflow"]
+    (state,) = [one for one in local_stack.state(cockpit.world.settings) if one.name == "airflow"]
     with capsys.disabled():
         print(f"\nAirflow was healthy after {cockpit.seconds:.1f} s and takes {state.memory / 2**20:.0f} MiB")
     assert state.status == "up"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from infra.local import stack
+from infra.local import local_stack
 from infra.local.ports import free_ports
 from tests.conftest import fresh_settings
 from tests.support import world as worlds
@@ -45,4 +45,4 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         world.start_speed()
         yield Cluster(world, workers)
     finally:
-        stack.down(settings)
+        local_stack.down(settings)

@@ -13,9 +13,9 @@ from core.cut import Cut
 from core.errors import TryAgain
 from core.identifiers import Name
 from infra.control import comparisons, runs
-from infra.kafka import kafka_admin, topics
+from infra.kafka import kafka_admin, topic_admin
 from infra.lake import delta, table_paths
-from infra.local import processes
+from infra.local import local_processes
 from infra.settings import Settings
 from tests.scenarios.cluster.conftest import Cluster
 from tests.support.load import mixed
@@ -49,7 +49,7 @@ def asks_as_controller(settings: Settings, node: int) -> None:
 
 def pids(settings: Settings) -> dict[str, int]:
     """The brokers that run."""
-    found = {broker.name: processes.alive(settings, broker.name) for broker in settings.brokers}
+    found = {broker.name: local_processes.alive(settings, broker.name) for broker in settings.brokers}
     return {name: one.pid for name, one in found.items() if one}
 
 
@@ -80,10 +80,10 @@ def test_up_keeps_the_brokers_that_there_are(cluster: Cluster) -> None:
 def test_a_topic_can_be_used_as_soon_as_it_was_made(cluster: Cluster) -> None:
     settings, made = cluster.world.settings, [f"made{n}" for n in range(20)]
     for name in made:  # one by one: each is asked for while the brokers still tell each other of it
-        topics.ensure(settings, [name], 3)
+        topic_admin.ensure(settings, [name], 3)
         assert len(kafka_admin.topic_ids(settings, [name])) == 1
         assert kafka_admin.end_offsets(settings, [name]) == Cut.of({name: {0: 0, 1: 0, 2: 0}})
-    topics.delete(settings, made)
+    topic_admin.delete(settings, made)
 
 
 def test_the_speed_layer_on_two_workers_is_exact(cluster: Cluster) -> None:

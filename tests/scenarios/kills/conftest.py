@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from infra.local import stack
+from infra.local import local_stack
 from tests.conftest import fresh_settings
 from tests.support import world as worlds
 from tests.support.load import mixed
@@ -24,4 +24,4 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         made.settle()
         yield made
     finally:
-        stack.down(made.settings)
+        local_stack.down(made.settings)

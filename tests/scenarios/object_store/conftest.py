@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from infra.local import stack
+from infra.local import local_stack
 from infra.runtime import jars
 from infra.settings import Settings
 from infra.spark import log_store
@@ -35,4 +35,4 @@ def world(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wo
         made.start_speed()
         yield made
     finally:
-        stack.down(made.settings)
+        local_stack.down(made.settings)

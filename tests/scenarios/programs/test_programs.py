@@ -22,7 +22,7 @@ from flows import speed
 from infra.control.publications import read_publications
 from infra.definitions import definition_files
 from infra.kafka import kafka_admin
-from infra.local import stack
+from infra.local import local_stack
 from infra.project_files import VIEWS
 from infra.settings import Settings
 from infra.trino import metastore
@@ -46,11 +46,11 @@ def shop(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Itera
     values: dict[str, Any] = {n: getattr(settings, n) for n in ("kafka_port", "kafka_controller_port", "trino_port")}
     values |= {"data": str(settings.data), "views": [str(VIEWS / "programs")], "fold_behind": 2}
     config = write_config(folder / "lk.toml", values)
-    stack.up(settings)
+    local_stack.up(settings)
     try:
         yield Shop(settings, config, definition_files.load(settings), Log(settings, TOPICS))
     finally:
-        stack.down(settings)
+        local_stack.down(settings)
 
 
 def test_from_speed_alone_every_program_shows_what_the_oracle_says(shop: Shop) -> None:

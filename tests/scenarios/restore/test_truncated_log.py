@@ -16,7 +16,7 @@ from flows import replays
 from infra.control import comparisons, run_roles, runs
 from infra.control.epochs import last_epoch
 from infra.kafka import kafka_admin
-from infra.local import stack
+from infra.local import local_stack
 from speed.process import background
 from tests.conftest import fresh_settings
 from tests.support import assertions
@@ -39,7 +39,7 @@ def short(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iter
         made.here("batch", "--json").ok()
         yield made
     finally:
-        stack.down(made.settings)
+        local_stack.down(made.settings)
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import pytest
 
 from infra.control import route_runs
 from infra.kafka import kafka_admin
-from infra.local import processes
+from infra.local import local_processes
 from speed.process import background
 from tests.support import committed_records
 from tests.support.route_split import OUTPUTS, ROUTE, Split
@@ -127,7 +127,7 @@ def test_a_paused_process_that_wakes_after_a_handover_copies_nothing(split_log: 
     worker, known = split_log.paused("route.1_before_commit"), background.alive(split_log.settings, old)
     assert known
     # As if it ran on another machine: nobody here can stop it.
-    processes.state_file(split_log.settings, background.name(old)).unlink()
+    local_processes.state_file(split_log.settings, background.name(old)).unlink()
     split_log.define(500)
     taken = split_log.lk("route", "switch", ROUTE, "--json").ok().json
     assert taken["run"] != old

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from infra.control import run_roles
-from infra.local import stack
+from infra.local import local_stack
 from tests.conftest import fresh_settings
 from tests.support import world as worlds
 from tests.support.load import mixed
@@ -28,7 +28,7 @@ def world(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iter
         made.here("batch", "--json").ok()
         yield made
     finally:
-        stack.down(made.settings)
+        local_stack.down(made.settings)
 
 
 @pytest.fixture(autouse=True)

@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from core.errors import Refused
-from infra.local import processes
+from infra.local import local_processes
 from infra.retry import retry_on, wait_until
 from infra.settings import Settings
 
@@ -24,8 +24,8 @@ from infra.settings import Settings
 def settings(tmp_path: Path) -> Iterator[Settings]:
     settings = Settings(data=tmp_path / "data")
     yield settings
-    for name in processes.names(settings):
-        processes.stop(settings, name, grace=0.1)
+    for name in local_processes.names(settings):
+        local_processes.stop(settings, name, grace=0.1)
 
 
 def python(text: str) -> list[str]:
@@ -47,76 +47,76 @@ QUICK_PARENT = python("""
 
 
 def first_line(settings: Settings, name: str) -> str:
-    log = processes.log_file(settings, name)
-    return wait_until(lambda: processes.last_lines(log, 5), 10, every=0.02, error=AssertionError)[0]
+    log = local_processes.log_file(settings, name)
+    return wait_until(lambda: local_processes.last_lines(log, 5), 10, every=0.02, error=AssertionError)[0]
 
 
 def assert_dead(settings: Settings, name: str) -> None:
     def dead() -> None:
-        assert processes.alive(settings, name) is None
+        assert local_processes.alive(settings, name) is None
 
     retry_on(AssertionError, dead, 10, every=0.02)
 
 
 def test_started_found_and_stopped(settings: Settings) -> None:
-    started = processes.start(settings, "x", FOREVER, env={"LK_X": "1"})
+    started = local_processes.start(settings, "x", FOREVER, env={"LK_X": "1"})
     assert first_line(settings, "x") == "ready"
-    assert processes.alive(settings, "x") == started
-    assert processes.names(settings) == ["x"]
+    assert local_processes.alive(settings, "x") == started
+    assert local_processes.names(settings) == ["x"]
     assert os.getsid(started.pid) == started.pid
-    assert processes.stop(settings, "x") is True
+    assert local_processes.stop(settings, "x") is True
     assert not psutil.pid_exists(started.pid)
-    assert processes.names(settings) == []
-    assert processes.stop(settings, "x") is False
+    assert local_processes.names(settings) == []
+    assert local_processes.stop(settings, "x") is False
 
 
 def test_a_second_start_is_refused(settings: Settings) -> None:
-    started = processes.start(settings, "x", FOREVER)
+    started = local_processes.start(settings, "x", FOREVER)
     with pytest.raises(Refused, match="x runs already"):
-        processes.start(settings, "x", FOREVER)
-    assert processes.alive(settings, "x") == started
+        local_processes.start(settings, "x", FOREVER)
+    assert local_processes.alive(settings, "x") == started
 
 
 def test_stop_kills_what_ignores_it_and_its_children(settings: Settings) -> None:
-    started = processes.start(settings, "x", STUBBORN)
+    started = local_processes.start(settings, "x", STUBBORN)
     child = int(first_line(settings, "x"))
-    assert processes.stop(settings, "x", grace=0.2) is True
+    assert local_processes.stop(settings, "x", grace=0.2) is True
     assert not psutil.pid_exists(started.pid)
     assert not psutil.pid_exists(child)
 
 
 def test_children_that_outlive_their_parent_are_stopped(settings: Settings) -> None:
-    processes.start(settings, "x", QUICK_PARENT)
+    local_processes.start(settings, "x", QUICK_PARENT)
     child = int(first_line(settings, "x"))
     assert_dead(settings, "x")
     assert psutil.pid_exists(child)
-    assert processes.stop(settings, "x") is True
+    assert local_processes.stop(settings, "x") is True
     assert not psutil.pid_exists(child)
 
 
 def test_a_killed_process_is_known_but_not_alive_and_can_start_again(settings: Settings) -> None:
-    started = processes.start(settings, "x", FOREVER)
+    started = local_processes.start(settings, "x", FOREVER)
     os.kill(started.pid, signal.SIGKILL)
     assert_dead(settings, "x")
-    assert processes.known(settings, "x") == started
-    assert processes.start(settings, "x", FOREVER).pid != started.pid
+    assert local_processes.known(settings, "x") == started
+    assert local_processes.start(settings, "x", FOREVER).pid != started.pid
 
 
 def test_a_pid_used_again_is_neither_alive_nor_killed(settings: Settings) -> None:
-    other = processes.start(settings, "other", FOREVER)
+    other = local_processes.start(settings, "other", FOREVER)
     state = {"name": "x", "pid": other.pid, "created": other.created - 3600, "ports": {}}
-    processes.state_file(settings, "x").write_text(json.dumps(state), "utf-8")
-    assert processes.alive(settings, "x") is None
-    assert processes.stop(settings, "x") is False
-    assert processes.alive(settings, "other") == other
+    local_processes.state_file(settings, "x").write_text(json.dumps(state), "utf-8")
+    assert local_processes.alive(settings, "x") is None
+    assert local_processes.stop(settings, "x") is False
+    assert local_processes.alive(settings, "other") == other
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"pid": 1}', '{"pid": "a", "created": 1, "ports": {}}'])
 def test_a_torn_state_file_counts_as_none(settings: Settings, text: str) -> None:
     settings.run_dir.mkdir(parents=True)
-    processes.state_file(settings, "x").write_text(text, "utf-8")
-    assert processes.known(settings, "x") is None
-    assert processes.names(settings) == []
+    local_processes.state_file(settings, "x").write_text(text, "utf-8")
+    assert local_processes.known(settings, "x") is None
+    assert local_processes.names(settings) == []
 
 
 def test_a_port_in_use_is_refused_with_port_holder_and_setting(settings: Settings) -> None:
@@ -125,17 +125,17 @@ def test_a_port_in_use_is_refused_with_port_holder_and_setting(settings: Setting
         taken.listen()
         port = taken.getsockname()[1]
         with pytest.raises(Refused) as caught:
-            processes.start(settings, "x", FOREVER, ports={"kafka_port": port})
+            local_processes.start(settings, "x", FOREVER, ports={"kafka_port": port})
     assert str(port) in caught.value.what
     assert f"process {os.getpid()}" in caught.value.where
     assert "kafka_port (LK_KAFKA_PORT)" in caught.value.fix
-    assert processes.known(settings, "x") is None
+    assert local_processes.known(settings, "x") is None
 
 
 def test_the_log_before_is_kept(settings: Settings) -> None:
     for text in ("one", "two"):
-        processes.start(settings, "x", python(f"print('{text}')"))
+        local_processes.start(settings, "x", python(f"print('{text}')"))
         assert first_line(settings, "x") == text
         assert_dead(settings, "x")
-    log = processes.log_file(settings, "x")
+    log = local_processes.log_file(settings, "x")
     assert log.with_suffix(".1.log").read_text("utf-8") == "one\n"

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from core.errors import Refused, Usage
 from infra.kafka import kafka_admin
-from infra.local import airflow_server, kafka_broker, processes, trino_server
-from infra.local.server import Server
+from infra.local import airflow_server, kafka_broker, local_processes, trino_server
+from infra.local.server_spec import Server
 from infra.progress_bar import console
 from infra.retry import wait_until
 from infra.settings import Settings, local_brokers
@@ -24,7 +24,7 @@ SERVERS: tuple[tuple[str, Callable[[Settings], Server], Callable[[Settings], boo
     (
         airflow_server.NAME,
         airflow_server.server,
-        lambda settings: processes.known(settings, airflow_server.NAME) is not None,
+        lambda settings: local_processes.known(settings, airflow_server.NAME) is not None,
     ),
     (trino_server.NAME, trino_server.server, lambda settings: settings.manages_trino),
     *((name, partial(kafka_broker.server, name), partial(kafka_broker.managed, name)) for name in local_brokers.NAMES),
@@ -61,11 +61,13 @@ def up(settings: Settings, *asked: str, deadline: float = DEADLINE) -> tuple[Ser
             for server in pending:
                 server.prepare()
                 ports = server.ports
-                processes.start(settings, server.name, server.argv, env=server.env, ports=ports, cwd=settings.log_dir)
+                local_processes.start(
+                    settings, server.name, server.argv, env=server.env, ports=ports, cwd=settings.log_dir
+                )
             _wait(settings, pending, began, deadline)
         finally:
             for server in pending:
-                processes.stop(settings, server.name, grace=5)
+                local_processes.stop(settings, server.name, grace=5)
     return state(settings)
 
 
@@ -75,16 +77,16 @@ def down(settings: Settings) -> tuple[str, ...]:
         with suppress(Refused):  # without its password there is no client to close
             kafka_admin.close_client(settings)
         # First what starts others by itself.
-        scheduling = [airflow_server.NAME] if processes.stop(settings, airflow_server.NAME) else []
+        scheduling = [airflow_server.NAME] if local_processes.stop(settings, airflow_server.NAME) else []
         servers = [name for name, _, _ in SERVERS]
-        others = [name for name in processes.names(settings) if name not in servers]
-        return (*scheduling, *(name for name in [*others, *servers] if processes.stop(settings, name)))
+        others = [name for name in local_processes.names(settings) if name not in servers]
+        return (*scheduling, *(name for name in [*others, *servers] if local_processes.stop(settings, name)))
 
 
 def state(settings: Settings) -> tuple[ServerState, ...]:
     """Every server of the instance, and every other process that was started, as they are now."""
     makers = {name: make for name, make, managed in SERVERS if managed(settings)}
-    others = [name for name in processes.names(settings) if name not in makers]
+    others = [name for name in local_processes.names(settings) if name not in makers]
     return tuple(_state(settings, name, makers.get(name)) for name in [*makers, *others])
 
 
@@ -93,23 +95,23 @@ def logs(settings: Settings, name: str, lines: int = 40, follow: bool = False) -
 
     Raises Usage naming the logs that there are.
     """
-    path = processes.log_file(settings, name)
+    path = local_processes.log_file(settings, name)
     if not path.is_file() or path.parent != settings.log_dir:
         there = ", ".join(sorted(found.stem for found in settings.log_dir.glob("*.log"))) or "none yet"
         raise Usage(f"there is no log {name!r}", where=str(settings.log_dir), fix=f"logs there are: {there}")
-    yield from processes.last_lines(path, lines)
+    yield from local_processes.last_lines(path, lines)
     if follow:
         yield from _following(path)
 
 
 def _runs(settings: Settings, server: Server) -> bool:
     """Whether it is up already; says so, and says when it should have been."""
-    if running := processes.alive(settings, server.name):
+    if running := local_processes.alive(settings, server.name):
         console().print(f"{server.name} is already up at {running.address}", highlight=False)
         return True
-    if dead := processes.known(settings, server.name):
+    if dead := local_processes.known(settings, server.name):
         console().print(f"{server.name} had died (process {dead.pid}); starting it again", highlight=False)
-        processes.stop(settings, server.name)
+        local_processes.stop(settings, server.name)
     return False
 
 
@@ -120,7 +122,7 @@ def _wait(settings: Settings, pending: list[Server], began: float, deadline: flo
         def all_up() -> bool:
             status.update(f"Starting {' and '.join(server.name for server in pending)}")
             for server in list(pending):
-                if not processes.alive(settings, server.name):
+                if not local_processes.alive(settings, server.name):
                     raise _failed(settings, server, "died while starting")
                 if _answers(server):
                     pending.remove(server)
@@ -132,8 +134,8 @@ def _wait(settings: Settings, pending: list[Server], began: float, deadline: flo
 
 
 def _failed(settings: Settings, server: Server, how: str) -> Refused:
-    log = processes.log_file(settings, server.name)
-    lines = "\n    ".join(processes.last_lines(log, 15))
+    log = local_processes.log_file(settings, server.name)
+    lines = "\n    ".join(local_processes.last_lines(log, 15))
     return Refused(f"{server.name} {how}; its last lines:\n    {lines}", where=str(log), fix="read the log")
 
 
@@ -151,14 +153,14 @@ def _answers(server: Server) -> bool:
 
 
 def _state(settings: Settings, name: str, make: Callable[[Settings], Server] | None) -> ServerState:
-    log = processes.log_file(settings, name)
-    known = processes.known(settings, name)
+    log = local_processes.log_file(settings, name)
+    known = local_processes.known(settings, name)
     if known is None:
         return ServerState(name, "down", log=log)
-    if not processes.alive(settings, name):
+    if not local_processes.alive(settings, name):
         return ServerState(name, "died", known.pid, known.address, log)
     status = "up" if make is None or _answers(make(settings)) else "not answering"
-    return ServerState(name, status, known.pid, known.address, log, processes.memory(known.pid))
+    return ServerState(name, status, known.pid, known.address, log, local_processes.memory(known.pid))
 
 
 @contextmanager
