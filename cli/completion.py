@@ -24,7 +24,7 @@ def completion(ctx: click.Context, shell: str) -> None:
     shell_class = get_completion_class(shell)
     assert shell_class
     script = shell_class(ctx.find_root().command, {}, "lk", VARIABLE).source()
-    emit({"shell": shell, "script": script}, lambda result: click.echo(result["script"]))
+    emit({"shell": shell, "script": script}, lambda result: click.echo(result["script"], nl=False))
 
 
 COMMANDS = [completion]
