@@ -55,7 +55,7 @@ cloud: $(INSTALLED) $(CLOUD_HERE) ## terraform/ alone: its style, its tests, che
 	@$(BIN)/pytest tests/scenarios/terraform tests/integration/test_terraform_plants.py
 	@$(BIN)/python -m tests.support.terraform_availability
 
-cloud-docs: $(INSTALLED) $(CLOUD) ## write the tables of terraform's READMEs anew, and the costs of docs/cloud.md
+cloud-docs: $(INSTALLED) $(CLOUD) ## write the tables of terraform's READMEs anew, and the costs of docs/deploy/cloud.md
 	@.venv-cloud/bin/python terraform/tables.py
 	@$(BIN)/python terraform/costs.py
 

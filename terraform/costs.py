@@ -1,8 +1,8 @@
-"""What an instance costs a month, by named price assumptions: writes the tables of docs/cloud.md; `--check` compares.
+"""What an instance costs a month, by named price assumptions: writes the tables of docs/deploy/cloud.md.
 
-A price is an assumed list price of us-east-1 of the given date: check yours. A month has 730 hours. Quantities are of
-envs/dev.tfvars and envs/prod.tfvars, and of a load that is said beside them. Taxes, support, discounts and traffic to
-other networks are not in it.
+`--check` only compares. A price is an assumed list price of us-east-1 at the date that the page gives: check yours. A
+month has 730 hours. Quantities are those of envs/dev.tfvars and envs/prod.tfvars, at the load that the page names.
+Taxes, support, discounts and traffic to other networks are not included.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from decimal import Decimal
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-PAGE = HERE.parent / "docs" / "cloud.md"
+PAGE = HERE.parent / "docs" / "deploy" / "cloud.md"
 BEGIN, END = "<!-- costs: written by terraform/costs.py -->", "<!-- /costs -->"
 HOURS = 730  # of a month
 DAYS = Decimal(HOURS) / 24
@@ -24,7 +24,7 @@ WATCHING = 2  # cores of the job that prints status lines
 
 @dataclass(frozen=True)
 class Load:
-    """What is sent and computed: events a second, bytes of one in the log, cores with their drivers; docs/sizing.md."""
+    """Events per second, bytes of one in the log, cores including drivers: see docs/deploy/sizing.md."""
 
     events: int
     bytes_each: int

@@ -1,4 +1,4 @@
-# Sized for about 10,000 events/s; docs/sizing.md says what to change for more.
+# Sized for about 10,000 events/s; docs/deploy/sizing.md says what to change for more.
 name              = "lk-prod"
 certificate_arn   = "arn:aws:acm:us-east-1:123456789012:certificate/00000000-0000-0000-0000-000000000000" # yours
 trino_host        = "trino.example.org"                                                                   # yours

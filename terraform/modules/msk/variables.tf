@@ -27,7 +27,7 @@ variable "instance_type" {
 
 variable "volume_gib" {
   type        = number
-  description = "Disk of each broker in GiB, for what is not in S3 yet; see docs/sizing.md"
+  description = "Disk of each broker in GiB, for what is not in S3 yet; see docs/deploy/sizing.md"
   default     = 200
 
   validation {

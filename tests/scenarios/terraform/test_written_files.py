@@ -30,7 +30,7 @@ def test_the_costs_are_current() -> None:
 
 def test_every_product_is_price_times_quantity_and_every_sum_a_sum() -> None:
     """Computed again from what the page says, with what it rounds allowed for."""
-    page = (ROOT / "docs" / "cloud.md").read_text("utf-8")
+    page = (ROOT / "docs" / "deploy" / "cloud.md").read_text("utf-8")
     tables = re.findall(r"\n\*\*(dev|prod)\*\*.*?\n\n(.*?)\| \*\*sum\*\* .*?\*\*([\d,]+)\*\*", page, re.S)
     assert [name for name, _, _ in tables] == ["dev", "prod"]
     for _, rows, total in tables:

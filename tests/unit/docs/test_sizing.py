@@ -1,4 +1,4 @@
-"""The arithmetic of docs/sizing.md is done again, from docs/figures.md and from the assumptions that it names."""
+"""The tables of docs/deploy/sizing.md follow from docs/figures.md and from the assumptions that the page names."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def sized(measured: dict[str, Fraction], assumed: dict[str, Fraction]) -> Sized:
 
 
 def test_every_number_of_the_table_follows() -> None:
-    page = rows((ROOT / "docs" / "sizing.md").read_text("utf-8"))
+    page = rows((ROOT / "docs" / "deploy" / "sizing.md").read_text("utf-8"))
     figures = rows((ROOT / "docs" / "figures.md").read_text("utf-8"))
     used = ("replay", "land", "build trade_stats", "query")
     measured = {name: number(figures[name][2]) for name in used}
