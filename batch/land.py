@@ -24,7 +24,7 @@ from core.topic import Topic
 from infra import faults
 from infra.control import locks
 from infra.kafka import kafka_admin, log_checks
-from infra.kafka.spark_source import between
+from infra.kafka.spark_source import read_spans
 from infra.lake import delta, table_paths
 from infra.lake.archive import GAPS, TOPIC_ID, Archive, below, generation, generations, read_archive
 from infra.progress_bar import bar
@@ -93,7 +93,7 @@ def _land(spark: SparkSession, settings: Settings, topic: Topic, cut: Cut, lease
             raise log_checks.records_removed(
                 missing, where=f"the archive does not hold them either: {archive.path}", fix=fix
             )
-        records = between(spark, settings, spans, task_records=_TASK_RECORDS)
+        records = read_spans(spark, settings, spans, task_records=_TASK_RECORDS)
         archive = _append(archive, decode(topic, records), spans, lease)
     size = sum(span.size for span in spans)
     return Landed(name, size, redecoded, spans, archive.path, time.monotonic() - began)

@@ -51,10 +51,12 @@ def servers(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> li
 
 def _matching(ctx: click.Context, incomplete: str, read: Callable[[Settings], Iterable[str]]) -> list[str]:
     """A broken settings or definition file completes nothing: an error would be printed into the command line."""
-    from infra.settings.sources import load
+    from infra.settings.sources import read_settings
 
     try:
-        return sorted(name for name in read(load(ctx.find_root().params.get("config"))) if name.startswith(incomplete))
+        return sorted(
+            name for name in read(read_settings(ctx.find_root().params.get("config"))) if name.startswith(incomplete)
+        )
     except Exception:
         return []
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from flows.topics import TopicSummary
     from infra.kafka.producer import Acknowledged
-    from infra.kafka.topic_admin import Applied
+    from infra.kafka.topic_admin import TopicChange
 
 
 @click.group(cls=VerbGroup, invoke_without_command=True)
@@ -45,7 +45,7 @@ def apply() -> None:
     from infra.kafka import topic_admin
 
     settings = load_settings()
-    emit(topic_admin.apply(settings, load_catalog(settings)), _print_applied)
+    emit(topic_admin.apply_topics(settings, load_catalog(settings)), _print_applied)
 
 
 @click.command()
@@ -131,7 +131,7 @@ def _print_topics(topics: Sequence[TopicSummary]) -> None:
         line("`lk topics apply` creates and changes topics as declared")
 
 
-def _print_applied(applied: Sequence[Applied]) -> None:
+def _print_applied(applied: Sequence[TopicChange]) -> None:
     rows = [(topic.topic, topic.done, ", ".join(topic.changes)) for topic in applied]
     table("topics", ["topic", "result", "changes"], rows)
 

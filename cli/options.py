@@ -81,9 +81,9 @@ def moment(text: str) -> datetime:
 def load_settings() -> Settings:
     """The settings of this call: file, environment, defaults."""
     from infra import faults
-    from infra.settings.sources import load
+    from infra.settings.sources import read_settings
 
-    settings = load(click.get_current_context().find_root().params["config"])
+    settings = read_settings(click.get_current_context().find_root().params["config"])
     faults.arm(settings)
     return settings
 

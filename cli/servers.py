@@ -32,7 +32,7 @@ def setup() -> None:
 
     settings = load_settings()
     optional = ("aws",) if object_store.wanted(settings) else ()
-    paths = {name: jars.ensure(settings, name) for name in (*jars.SETS, *optional)}
+    paths = {name: jars.ensure_jars(settings, name) for name in (*jars.SETS, *optional)}
     warm_up(settings)
     emit(paths, lambda ready: out().print(f"ready: {', '.join(ready)} in {settings.cache}"))
 
@@ -110,7 +110,7 @@ def logs(server: str, lines: int, follow: bool) -> None:
 
     if follow and wants_json():
         raise Usage("--follow has no end, and --json prints one document", fix="leave out one of them")
-    printed = local_stack.logs(load_settings(), server, lines, follow)
+    printed = local_stack.log_lines(load_settings(), server, lines, follow)
     if wants_json():
         emit(list(printed), lambda _: None)
         return

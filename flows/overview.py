@@ -28,7 +28,7 @@ class Overview:
 
 def status(settings: Settings, catalog: Catalog) -> Overview:
     """Reads everything, also while servers are down."""
-    processes = local_stack.state(settings)
+    processes = local_stack.server_states(settings)
     down = [
         f"{one.name} is {one.status}: `lk up` starts it" + (f"; see {one.log}" if one.log and one.log.exists() else "")
         for one in processes

@@ -114,8 +114,8 @@ def retire(settings: Settings, catalog: Catalog, id: Name) -> RouteState:
         if not run.ended:
             route_runs.add_step(settings, lease, "ended", run)
     if run.route in catalog.routes:
-        topic_admin.delete(settings, names(catalog.route(run.route), id, live=False).values())
-    kafka_admin.forget_group(settings, id)
+        topic_admin.delete_topics(settings, names(catalog.route(run.route), id, live=False).values())
+    kafka_admin.delete_group(settings, id)
     return _state(settings, catalog, route_runs.read_history(settings, run.route), route_runs.read_run(settings, id))
 
 

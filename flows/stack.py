@@ -14,5 +14,5 @@ def up(settings: Settings, catalog: Catalog, *asked: str) -> tuple[local_stack.S
     states = local_stack.up(settings, *asked)
     repair(settings, catalog)
     if settings.manages_kafka:
-        topic_admin.apply(settings, catalog)
+        topic_admin.apply_topics(settings, catalog)
     return states

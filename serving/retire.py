@@ -66,4 +66,4 @@ def _free(settings: Settings, run: runs.Run) -> None:
             metastore.unregister(settings, "speed", joined(view, run.id))
     files.remove(table_paths.run(settings, run.id))
     files.remove(table_paths.checkpoint(settings, run.id))
-    kafka_admin.forget_group(settings, run.id)
+    kafka_admin.delete_group(settings, run.id)

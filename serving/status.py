@@ -14,7 +14,7 @@ from core.identifiers import Name
 from core.validation.definition_change import remedies
 from infra.control.publications import Pin
 from infra.kafka import kafka_admin
-from infra.kafka.record_timestamps import newest_timestamp
+from infra.kafka.record_timestamps import last_timestamps
 from infra.lake import leases
 from infra.settings import Settings
 from infra.trino import served_views
@@ -119,9 +119,11 @@ def _states(
     times: dict[tuple[Name, int, int], datetime] = {}
     with _reasons(wrong):
         sources = catalog.sources(reaches)
-        ends = kafka_admin.end_offsets(settings, [topic for topic in sources if topic in kafka_admin.topics(settings)])
+        ends = kafka_admin.end_offsets(
+            settings, [topic for topic in sources if topic in kafka_admin.partition_counts(settings)]
+        )
         points = {row for v, r in reaches.items() for row in r.end.only(catalog.view(v).sources).ends}
-        times = newest_timestamp(settings, points)
+        times = last_timestamps(settings, points)
     states = []
     for view, reach in reaches.items():
         mine = reach.end.only(catalog.view(view).sources)

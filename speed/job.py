@@ -48,7 +48,7 @@ CONF = {
 # This one does not exclude a second writer; the run's lease does, and what a late one wrote is refused.
 _LOCAL_CHECKPOINT = {
     "spark.sql.streaming.checkpointFileManagerClass": (
-        f"{spark_versions.installed().checkpoints}.FileSystemBasedCheckpointFileManager"
+        f"{spark_versions.installed_spark().checkpoints}.FileSystemBasedCheckpointFileManager"
     ),
 }
 _LOOK = 1.0  # seconds between two looks at who serves, at the limit and at the query; a signal is heeded at once

@@ -113,7 +113,7 @@ def demo_airflow(base: Settings, folder: Path = FOLDER) -> DemoAirflow:
         seconds=time.monotonic() - began,
         healthy=healthy,
         sent=sent,
-        memory=next(one.memory for one in local_stack.state(settings) if one.name == "airflow"),
+        memory=next(one.memory for one in local_stack.server_states(settings) if one.name == "airflow"),
         flights=flights,
         events=events,
         checks=checks,

@@ -16,11 +16,11 @@ from infra.lake import files, table_paths
 from infra.local import local_processes, resource_usage, trino_server
 from infra.local.resource_usage import ResourceUsage
 from infra.settings import Settings
-from infra.settings.local_brokers import ALONE
+from infra.settings.local_brokers import SINGLE
 from speed.process.background import name as process_of
 
 BATCH_STEPS = ("claim", "land", "build", "gate", "publish")  # what a scheduler must call where a build is served
-_SERVERS = (ALONE, trino_server.NAME)  # a scheduler is not among them: any will do, and Kappa needs none
+_SERVERS = (SINGLE, trino_server.NAME)  # a scheduler is not among them: any will do, and Kappa needs none
 _SECONDS, _ANSWERS = 8.0, 9
 
 
@@ -160,7 +160,7 @@ def _mb(used: ResourceUsage, records: int) -> str:
 def _used(subject: Live) -> ResourceUsage:
     """What the process of the run has used so far."""
     found = local_processes.alive(subject.settings, process_of(subject.run))
-    return resource_usage.used(found.pid) if found else ResourceUsage()
+    return resource_usage.usage_of(found.pid) if found else ResourceUsage()
 
 
 def _done(subject: Live) -> int:

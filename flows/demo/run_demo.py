@@ -29,7 +29,7 @@ from infra.control.claims import read_claims
 from infra.definitions import definition_files
 from infra.kafka.input_files import InputFile
 from infra.kafka.producer import Acknowledged, produce
-from infra.local.resource_usage import Watch
+from infra.local.resource_usage import UsageMonitor
 from infra.project_files import ACCESS_LOG
 from infra.retry import wait_until
 from infra.settings import Settings
@@ -160,13 +160,13 @@ class BackgroundBatch:
     def __init__(self, settings: Settings, config: Path) -> None:
         self._settings, self._config = settings, config
         self._verb: run_verb.RunningVerb | None = None
-        self._watch: Watch | None = None
+        self._watch: UsageMonitor | None = None
         self._seconds = 0.0
 
     def start(self) -> None:
         """Starts it."""
         self._verb = run_verb.start(self._settings, self._config, "batch")
-        self._watch = Watch(self._verb.child.pid)
+        self._watch = UsageMonitor(self._verb.child.pid)
 
     @property
     def state(self) -> str:

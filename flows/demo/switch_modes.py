@@ -117,7 +117,7 @@ def _replay(made: Instance) -> ReplayFigures:
         run = Name(run_verb.run(settings, made.config, "replay", "start")["run"])
     done = replays.wait(settings, run, patience=_PATIENCE).done
     seconds, known = time.monotonic() - began, background.alive(settings, run)
-    used = resource_usage.used(known.pid) if known else ResourceUsage()
+    used = resource_usage.usage_of(known.pid) if known else ResourceUsage()
     found = ReplayFigures(run, RebuildTimes(seconds, done, used), _rate(settings, run))
     note(f"run {run} has replayed {done:,} records from offset zero in {seconds:.0f} s")
     return found

@@ -13,7 +13,7 @@ from core.errors import Refused
 from infra.local import local_stack
 from infra.local.ports import free_ports
 from infra.settings import PREFIX, Settings
-from infra.settings.sources import load
+from infra.settings.sources import read_settings
 
 _OWN = ("data", "kafka_port", "kafka_controller_port", "trino_port", "airflow_port")
 _MARK = "# Made by lk: the next run replaces this folder.\n"
@@ -53,7 +53,7 @@ def fresh(base: Settings, folder: Path) -> Instance:
     for name in {*values, *_NOT_TAKEN_OVER}:
         os.environ.pop(PREFIX + name.upper(), None)
     os.environ[f"{PREFIX}CONFIG"] = str(config)
-    return Instance(folder, config, load(config), unset)
+    return Instance(folder, config, read_settings(config), unset)
 
 
 def remove(folder: Path) -> bool:

@@ -54,7 +54,7 @@ class Run:
 
 def fresh_id(settings: Settings) -> Name:
     """An id that no run and no consumer group has had: ``r000001`` and on."""
-    used = [str(run.id) for run in read_runs(settings)] + list(kafka_admin.groups(settings))
+    used = [str(run.id) for run in read_runs(settings)] + list(kafka_admin.consumer_groups(settings))
     used += [row["run"] for row in route_runs.TABLE.read(settings)]
     numbers = [int(name[1:]) for name in used if re.fullmatch(r"r\d{6,}", name)]
     return Name(f"r{max(numbers, default=0) + 1:06d}")

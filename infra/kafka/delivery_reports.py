@@ -9,15 +9,15 @@ from confluent_kafka import KafkaError, Message
 
 from infra.kafka.input_files import OutgoingRecord
 
-LARGEST = 3 * 1024 * 1024  # bytes of a record, as the local broker is configured
+MAX_RECORD_BYTES = 3 * 1024 * 1024  # bytes of a record, as the local broker is configured
 _NAMED = 20  # failures kept with their reason; all are counted
-GIVE_UP_MS = 60_000
+DELIVERY_TIMEOUT_MS = 60_000
 _FUTURE_MS = 3_600_000  # message.timestamp.after.max.ms, Kafka's default
 _ROUNDS = 3
 
 
 @dataclass(frozen=True)
-class Written:
+class PartitionDelivery:
     """What one partition acknowledged: how many records, and the first and last of their offsets."""
 
     partition: int
@@ -27,7 +27,7 @@ class Written:
 
 
 @dataclass(frozen=True)
-class Failed:
+class FailedRecord:
     """A record that was not acknowledged; ``number`` counts from 1 in the order of the input."""
 
     number: int
@@ -44,7 +44,7 @@ class DeliveryAccount:
     written: dict[int, list[int]] = field(default_factory=dict)
     acknowledged: int = 0
     failed: int = 0
-    failures: list[Failed] = field(default_factory=list)
+    failures: list[FailedRecord] = field(default_factory=list)
     innocent: list[tuple[int, OutgoingRecord]] = field(default_factory=list)
     rounds: int = 0
 
@@ -67,7 +67,7 @@ class DeliveryAccount:
     def fail(self, number: int, error: KafkaError) -> None:
         self.failed += 1
         if len(self.failures) < _NAMED:
-            self.failures.append(Failed(number, reason(error)))
+            self.failures.append(FailedRecord(number, failure_reason(error)))
 
 
 def _blameless(error: KafkaError, record: OutgoingRecord) -> bool:
@@ -77,13 +77,13 @@ def _blameless(error: KafkaError, record: OutgoingRecord) -> bool:
     return (record.timestamp or 0) <= time.time_ns() // 1_000_000 + _FUTURE_MS
 
 
-def reason(error: KafkaError) -> str:
+def failure_reason(error: KafkaError) -> str:
     """A delivery error in words that say what to change."""
     code = error.code()
     if code == KafkaError.INVALID_TIMESTAMP:
         return "its time is more than one hour in the future, which Kafka refuses; correct the times or use --time now"
     if code == KafkaError.MSG_SIZE_TOO_LARGE:
-        return f"it is larger than {LARGEST // 1024**2} MiB, the most that is sent or taken"
+        return f"it is larger than {MAX_RECORD_BYTES // 1024**2} MiB, the most that is sent or taken"
     if code in (KafkaError._MSG_TIMED_OUT, KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT):
-        return f"Kafka did not answer within {GIVE_UP_MS // 1000} s; see `lk status`"
+        return f"Kafka did not answer within {DELIVERY_TIMEOUT_MS // 1000} s; see `lk status`"
     return str(error.str())

@@ -40,7 +40,7 @@ _UNTRUSTED = (KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError.SASL_AUTHE
 _lock = threading.Lock()
 
 
-def client(settings: Settings) -> AdminClient:
+def admin_client(settings: Settings) -> AdminClient:
     """The admin client of this process for these brokers; it reconnects by itself.
 
     Raises TryAgain at once when at first use every broker refuses: librdkafka would wait for its deadline.
@@ -69,14 +69,14 @@ def _client(settings: Settings, conf: dict[str, Any]) -> AdminClient:
     errors: deque[KafkaError] = deque(maxlen=20)
     # Callers get errors as exceptions; librdkafka would print them on stderr as well.
     conf = conf | {"socket.timeout.ms": 5000, "client.id": "lk", "log_level": 0, "error_cb": errors.append}
-    client = AdminClient(conf)
+    admin_client = AdminClient(conf)
     for _ in range(_LOOKS if settings.kafka_security != "plaintext" else 0):
         with suppress(KafkaException):
-            client.list_topics(timeout=DEADLINE / _LOOKS)
+            admin_client.list_topics(timeout=DEADLINE / _LOOKS)
             break
-        client.poll(0)  # brings the errors
+        admin_client.poll(0)  # brings the errors
         _insist_on_trust(settings, errors)
-    return client
+    return admin_client
 
 
 def _insist_on_trust(settings: Settings, errors: Iterable[KafkaError]) -> None:
@@ -89,16 +89,16 @@ def _insist_on_trust(settings: Settings, errors: Iterable[KafkaError]) -> None:
             )
 
 
-def topics(settings: Settings) -> dict[str, int]:
+def partition_counts(settings: Settings) -> dict[str, int]:
     """Topics that there are, with their number of partitions; Kafka's own are left out."""
-    return {name: len(counts) for name, counts in replicas(settings).items()}
+    return {name: len(counts) for name, counts in replica_counts(settings).items()}
 
 
-def topics_by_broker(settings: Settings) -> list[dict[str, int]]:
+def partition_counts_by_broker(settings: Settings) -> list[dict[str, int]]:
     """The same, as each broker that answers knows them: of a topic that was just made one hears before another."""
-    brokers = _asked(settings, lambda: client(settings).list_topics(timeout=DEADLINE)).brokers.values()
+    brokers = _asked(settings, lambda: admin_client(settings).list_topics(timeout=DEADLINE)).brokers.values()
     if len(brokers) == 1:
-        return [topics(settings)]
+        return [partition_counts(settings)]
     found = []
     for address in (f"{each.host}:{each.port}" for each in brokers):
         # A new client that was told one address asks there, and nobody else.
@@ -110,16 +110,16 @@ def topics_by_broker(settings: Settings) -> list[dict[str, int]]:
     return found
 
 
-def replicas(settings: Settings) -> dict[str, tuple[int, ...]]:
+def replica_counts(settings: Settings) -> dict[str, tuple[int, ...]]:
     """The same topics, with the number of replicas of each partition."""
-    found = _asked(settings, lambda: client(settings).list_topics(timeout=DEADLINE)).topics
+    found = _asked(settings, lambda: admin_client(settings).list_topics(timeout=DEADLINE)).topics
     ours = sorted(name for name in found if not name.startswith("__"))
     return {name: tuple(len(part.replicas) for part in found[name].partitions.values()) for name in ours}
 
 
 def partitions(settings: Settings, names: Iterable[str]) -> dict[Name, int]:
     """Number of partitions per topic. Raises Refused for a topic that is not there."""
-    there = topics(settings)
+    there = partition_counts(settings)
     wanted = [Name(name) for name in names]
     for name in wanted:
         if name not in there:
@@ -142,7 +142,7 @@ def topic_ids(settings: Settings, names: Iterable[str]) -> dict[Name, str]:
     wanted = [Name(name) for name in names]
     if not wanted:
         return {}
-    admin = client(settings)
+    admin = admin_client(settings)
     futures = admin.describe_topics(TopicCollection([str(n) for n in wanted]), request_timeout=DEADLINE)
     try:
         return {
@@ -154,47 +154,47 @@ def topic_ids(settings: Settings, names: Iterable[str]) -> dict[Name, str]:
         raise
 
 
-def commit(settings: Settings, group: str, cut: Cut) -> None:
+def commit_offsets(settings: Settings, group: str, cut: Cut) -> None:
     """Writes a cut as the offsets of a group that has no members."""
     if not cut.ends:
         return
     parts = [TopicPartition(str(topic), partition, end) for topic, partition, end in cut.ends]
     request = [ConsumerGroupTopicPartitions(str(group), parts)]
-    for future in client(settings).alter_consumer_group_offsets(request, request_timeout=DEADLINE).values():
+    for future in admin_client(settings).alter_consumer_group_offsets(request, request_timeout=DEADLINE).values():
         result_or_raise(settings, future)
 
 
-def committed(settings: Settings, group: str, names: Iterable[str]) -> Cut:
+def committed_offsets(settings: Settings, group: str, names: Iterable[str]) -> Cut:
     """The offsets of a group in these topics."""
     found: dict[str, dict[int, int]] = {}
-    for part in committed_parts(settings, group, names):
+    for part in committed_partitions(settings, group, names):
         found.setdefault(part.topic, {})[part.partition] = max(part.offset, 0)
     return Cut.of(found)
 
 
-def committed_parts(settings: Settings, group: str, names: Iterable[str]) -> list[TopicPartition]:
+def committed_partitions(settings: Settings, group: str, names: Iterable[str]) -> list[TopicPartition]:
     """Every partition of these topics with the group's offset, negative where there is none, and its metadata."""
     parts = [TopicPartition(str(t), p) for t, count in partitions(settings, names).items() for p in range(count)]
     request = [ConsumerGroupTopicPartitions(str(group), parts)]
-    (future,) = client(settings).list_consumer_group_offsets(request, request_timeout=DEADLINE).values()
+    (future,) = admin_client(settings).list_consumer_group_offsets(request, request_timeout=DEADLINE).values()
     return list(result_or_raise(settings, future).topic_partitions)
 
 
-def groups(settings: Settings) -> tuple[str, ...]:
+def consumer_groups(settings: Settings) -> tuple[str, ...]:
     """The consumer groups that there are."""
-    listed = result_or_raise(settings, client(settings).list_consumer_groups(request_timeout=DEADLINE))
+    listed = result_or_raise(settings, admin_client(settings).list_consumer_groups(request_timeout=DEADLINE))
     return tuple(sorted(group.group_id for group in listed.valid))
 
 
 def group_exists(settings: Settings, group: str) -> bool:
     """Whether the brokers know this group."""
-    return group in groups(settings)
+    return group in consumer_groups(settings)
 
 
-def forget_group(settings: Settings, group: str) -> None:
+def delete_group(settings: Settings, group: str) -> None:
     """Removes a group, if it is there."""
     if group_exists(settings, group):
-        for future in client(settings).delete_consumer_groups([group], request_timeout=DEADLINE).values():
+        for future in admin_client(settings).delete_consumer_groups([group], request_timeout=DEADLINE).values():
             result_or_raise(settings, future)
 
 
@@ -208,7 +208,7 @@ def _list_offsets(settings: Settings, names: Iterable[str], spec: OffsetSpec) ->
     parts = [TopicPartition(str(t), p) for t, count in partitions(settings, names).items() for p in range(count)]
     if not parts:
         return {}
-    futures = client(settings).list_offsets(dict.fromkeys(parts, spec), request_timeout=DEADLINE)
+    futures = admin_client(settings).list_offsets(dict.fromkeys(parts, spec), request_timeout=DEADLINE)
     found: dict[str, dict[int, int]] = {}
     for part, future in futures.items():
         found.setdefault(part.topic, {})[part.partition] = int(

@@ -20,7 +20,13 @@ from core.identifiers import Name
 from core.topic import Topic
 from infra.kafka import topic_admin
 from infra.kafka.client_config import librdkafka
-from infra.kafka.delivery_reports import GIVE_UP_MS, LARGEST, DeliveryAccount, Failed, Written
+from infra.kafka.delivery_reports import (
+    DELIVERY_TIMEOUT_MS,
+    MAX_RECORD_BYTES,
+    DeliveryAccount,
+    FailedRecord,
+    PartitionDelivery,
+)
 from infra.kafka.input_files import OutgoingRecord
 from infra.progress_bar import bar
 from infra.settings import Settings
@@ -38,9 +44,9 @@ class Acknowledged:
 
     topic: str
     sent: int
-    partitions: tuple[Written, ...]
+    partitions: tuple[PartitionDelivery, ...]
     failed: int
-    failures: tuple[Failed, ...]
+    failures: tuple[FailedRecord, ...]
     interrupted: bool
     seconds: float
 
@@ -107,7 +113,7 @@ def produce(
             interrupted = True
         finally:
             _finish(producer, topic.name, account, redraw, interrupted)
-    parts = tuple(Written(number, *seen) for number, seen in sorted(account.written.items()))
+    parts = tuple(PartitionDelivery(number, *seen) for number, seen in sorted(account.written.items()))
     seconds = time.monotonic() - started
     return Acknowledged(topic.name, sent, parts, account.failed, tuple(account.failures), interrupted, seconds)
 
@@ -153,10 +159,10 @@ def _producer(settings: Settings, live: bool) -> Producer:
             "sticky.partitioning.linger.ms": 0,  # without a key, every record takes its own; else a file lands in one
             "linger.ms": 5 if live else 100,  # in bulk, bigger batches; on a schedule, fresh ones
             "batch.size": 1_000_000,
-            "message.max.bytes": LARGEST,
+            "message.max.bytes": MAX_RECORD_BYTES,
             "queue.buffering.max.kbytes": 262_144,
             "queue.buffering.max.messages": 500_000,
-            "message.timeout.ms": GIVE_UP_MS,
+            "message.timeout.ms": DELIVERY_TIMEOUT_MS,
         },
         logger=_silent(),
     )
@@ -225,7 +231,7 @@ def _finish(producer: Producer, topic: str, account: DeliveryAccount, show: Call
 
 
 def _flush(producer: Producer, show: Callable[[], None], hurry: bool) -> None:
-    deadline = time.monotonic() + (10 if hurry else GIVE_UP_MS / 1000 + 5)
+    deadline = time.monotonic() + (10 if hurry else DELIVERY_TIMEOUT_MS / 1000 + 5)
     while len(producer) and time.monotonic() < deadline:
         producer.flush(_REDRAW)
         show()

@@ -15,9 +15,7 @@ from infra.settings import Settings
 DEADLINE = 5.0
 
 
-def newest_timestamp(
-    settings: Settings, ends: Iterable[tuple[Name, int, int]]
-) -> dict[tuple[Name, int, int], datetime]:
+def last_timestamps(settings: Settings, ends: Iterable[tuple[Name, int, int]]) -> dict[tuple[Name, int, int], datetime]:
     """For each (topic, partition, end), the log's timestamp of the record at ``end - 1``, where Kafka has it."""
     wanted = {(str(topic), partition): (topic, partition, end) for topic, partition, end in ends if end > 0}
     found: dict[tuple[Name, int, int], datetime] = {}

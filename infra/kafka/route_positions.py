@@ -41,5 +41,5 @@ def positions(
     settings: Settings, group: str, topics: Iterable[str], start: Mapping[tuple[str, int], int]
 ) -> dict[tuple[str, int], Position]:
     """Every partition of these topics: what the group has committed, else ``start`` (0 where that has none)."""
-    found = kafka_admin.committed_parts(settings, group, topics)
+    found = kafka_admin.committed_partitions(settings, group, topics)
     return {(p.topic, p.partition): position(p, start.get((p.topic, p.partition), 0)) for p in found}

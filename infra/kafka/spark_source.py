@@ -32,7 +32,7 @@ def source_options(settings: Settings) -> dict[str, str]:
     }
 
 
-def between(
+def read_spans(
     spark: SparkSession, settings: Settings, spans: Sequence[Span], *, task_records: int, group: str | None = None
 ) -> DataFrame:
     """Exactly these offsets of one topic, at most ``task_records`` in a task; Spark fails when one was deleted.

@@ -25,7 +25,7 @@ from infra.settings import Settings
 
 
 @dataclass(frozen=True)
-class Applied:
+class TopicChange:
     """What was done to one topic: "made", "changed" or "unchanged", and the changes in words."""
 
     topic: Name
@@ -33,7 +33,7 @@ class Applied:
     changes: tuple[str, ...] = ()
 
 
-def apply(settings: Settings, catalog: Catalog) -> tuple[Applied, ...]:
+def apply_topics(settings: Settings, catalog: Catalog) -> tuple[TopicChange, ...]:
     """Makes the cluster's topics what the catalog's files say, and tells what was done to each.
 
     Raises Refused, with nothing changed, when a topic cannot be made so without losing or reordering records, TryAgain
@@ -67,9 +67,9 @@ def create_topics(settings: Settings, catalog: Catalog) -> tuple[Name, ...]:
     return tuple(Name(plan.topic.name) for plan in missing)
 
 
-def ensure(settings: Settings, names: Iterable[str], partitions: int) -> dict[str, int]:
+def ensure_topics(settings: Settings, names: Iterable[str], partitions: int) -> dict[str, int]:
     """Makes those of these topics that are missing, to keep every record; the number of partitions of each."""
-    there, wanted = kafka_admin.topics(settings), list(names)
+    there, wanted = kafka_admin.partition_counts(settings), list(names)
     replication, insync = durability(settings)
     missing = [name for name in wanted if name not in there]
     _create(settings, [NewTopic(name, partitions, replication, config=KEEP | insync) for name in missing])
@@ -77,12 +77,12 @@ def ensure(settings: Settings, names: Iterable[str], partitions: int) -> dict[st
     return {name: known[name] for name in wanted}
 
 
-def delete(settings: Settings, names: Iterable[str]) -> None:
+def delete_topics(settings: Settings, names: Iterable[str]) -> None:
     """Deletes topics, as far as they are there."""
-    there = kafka_admin.topics(settings)
+    there = kafka_admin.partition_counts(settings)
     known = [name for name in names if name in there]
     for future in (
-        kafka_admin.client(settings).delete_topics(known, operation_timeout=kafka_admin.DEADLINE) if known else {}
+        kafka_admin.admin_client(settings).delete_topics(known, operation_timeout=kafka_admin.DEADLINE) if known else {}
     ).values():
         kafka_admin.result_or_raise(settings, future, ignore=KafkaError.UNKNOWN_TOPIC_OR_PART)
 
@@ -103,7 +103,9 @@ def _make(settings: Settings, missing: list[TopicDiff]) -> None:
 
 
 def _create(settings: Settings, new: list[NewTopic]) -> None:
-    futures = kafka_admin.client(settings).create_topics(new, operation_timeout=kafka_admin.DEADLINE) if new else {}
+    futures = (
+        kafka_admin.admin_client(settings).create_topics(new, operation_timeout=kafka_admin.DEADLINE) if new else {}
+    )
     for future in futures.values():
         kafka_admin.result_or_raise(settings, future, ignore=KafkaError.TOPIC_ALREADY_EXISTS)
 
@@ -112,7 +114,7 @@ def _grow(settings: Settings, wanted: Mapping[str, int]) -> None:
     if wanted:
         new = [NewPartitions(name, count) for name, count in wanted.items()]
         for future in (
-            kafka_admin.client(settings).create_partitions(new, operation_timeout=kafka_admin.DEADLINE).values()
+            kafka_admin.admin_client(settings).create_partitions(new, operation_timeout=kafka_admin.DEADLINE).values()
         ):
             kafka_admin.result_or_raise(settings, future)
         _known(settings, wanted)
@@ -125,7 +127,9 @@ def _alter(settings: Settings, wanted: Mapping[str, Mapping[str, str]]) -> None:
         ConfigResource(ResourceType.TOPIC, name, incremental_configs=[_entry(*pair) for pair in values.items()])
         for name, values in wanted.items()
     ]
-    futures = kafka_admin.client(settings).incremental_alter_configs(resources, request_timeout=kafka_admin.DEADLINE)
+    futures = kafka_admin.admin_client(settings).incremental_alter_configs(
+        resources, request_timeout=kafka_admin.DEADLINE
+    )
     for future in futures.values():
         kafka_admin.result_or_raise(settings, future)
 
@@ -134,23 +138,23 @@ def _entry(key: str, value: str) -> ConfigEntry:
     return ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET)
 
 
-def _applied(plan: TopicDiff) -> Applied:
+def _applied(plan: TopicDiff) -> TopicChange:
     name = Name(plan.topic.name)
     if plan.missing:
         asked = f"{plan.topic.partitions} partitions" + (
             f", {plan.replication} replicas" if plan.replication > 1 else ""
         )
-        return Applied(name, "made", (asked, *(f"{key} {value}" for key, value in plan.config.items())))
+        return TopicChange(name, "made", (asked, *(f"{key} {value}" for key, value in plan.config.items())))
     grown = (f"partitions {plan.partitions} → {plan.topic.partitions}",) if plan.grows else ()
     changes = (*grown, *(f"{key} {plan.found[key]} → {value}" for key, value in plan.other.items()))
-    return Applied(name, "changed" if changes else "unchanged", changes)
+    return TopicChange(name, "changed" if changes else "unchanged", changes)
 
 
 def _known(settings: Settings, expected: Mapping[str, int]) -> dict[str, int]:
     """All topics, once every broker lists these with so many partitions, which takes a moment."""
 
     def listed() -> dict[str, int]:
-        brokers = kafka_admin.topics_by_broker(settings)
+        brokers = kafka_admin.partition_counts_by_broker(settings)
         everywhere = all(topics.get(name, 0) >= count for topics in brokers for name, count in expected.items())
         return brokers[0] if brokers and everywhere else {}
 

@@ -80,7 +80,7 @@ class TopicDiff:
 def topic_diffs(settings: Settings, catalog: Catalog) -> tuple[TopicDiff, ...]:
     """A plan per topic of the catalog; nothing is changed."""
     wanted = [_wanted(settings, topic) for topic in catalog.topics.values()]
-    there = kafka_admin.replicas(settings)
+    there = kafka_admin.replica_counts(settings)
     configs = _configs(settings, [plan.topic.name for plan in wanted if plan.topic.name in there])
     return tuple(
         _with(plan, there[plan.topic.name], configs[plan.topic.name]) if plan.topic.name in there else plan
@@ -114,7 +114,7 @@ def _configs(settings: Settings, names: list[str]) -> dict[str, dict[str, str]]:
     resources = [ConfigResource(ResourceType.TOPIC, name) for name in names]
     if not resources:
         return {}
-    futures = kafka_admin.client(settings).describe_configs(resources, request_timeout=kafka_admin.DEADLINE)
+    futures = kafka_admin.admin_client(settings).describe_configs(resources, request_timeout=kafka_admin.DEADLINE)
     found: dict[str, dict[str, str]] = {}
     for resource, future in futures.items():
         values: Mapping[str, Any] = kafka_admin.result_or_raise(settings, future)

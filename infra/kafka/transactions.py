@@ -16,7 +16,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 from core.errors import LkError, Refused, TryAgain
 from infra.kafka import kafka_admin
 from infra.kafka.client_config import librdkafka
-from infra.kafka.delivery_reports import LARGEST
+from infra.kafka.delivery_reports import MAX_RECORD_BYTES
 from infra.kafka.route_positions import Position, position
 from infra.settings import Settings
 
@@ -79,7 +79,7 @@ def transaction(settings: Settings, group: str, topic: str, partition: int, *, s
             "compression.type": "lz4",
             "linger.ms": 20,
             "batch.size": 1_000_000,
-            "message.max.bytes": LARGEST,
+            "message.max.bytes": MAX_RECORD_BYTES,
             "queue.buffering.max.messages": 200_000,
         }
     )

@@ -18,7 +18,7 @@ from infra import airflow_api, extras
 from infra.local.server_spec import Server
 from infra.project_files import DAGS
 from infra.settings import LOOPBACK, Settings
-from infra.settings.child_environment import environment
+from infra.settings.child_environment import child_environment
 
 NAME = "airflow"
 POOL = "lk_publish"
@@ -87,7 +87,7 @@ def _write(path: Path, text: str, mode: int) -> None:
 
 
 def _script(settings: Settings) -> str:
-    given = "".join(f"export {key}={shlex.quote(value)}\n" for key, value in environment(settings).items())
+    given = "".join(f"export {key}={shlex.quote(value)}\n" for key, value in child_environment(settings).items())
     return f'#!/bin/sh\n{given}exec {shlex.quote(sys.executable)} -m cli "$@"\n'
 
 

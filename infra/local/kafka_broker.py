@@ -18,7 +18,7 @@ from infra.runtime import jars
 from infra.runtime.java import class_archive, find_java
 from infra.runtime.java_properties import properties
 from infra.settings import LOOPBACK, Settings
-from infra.settings.local_brokers import Broker, made_for
+from infra.settings.local_brokers import Broker, brokers_in_data
 
 _LOG4J = {
     "appender.out.type": "Console",
@@ -35,9 +35,9 @@ def managed(name: str, settings: Settings) -> bool:
     return settings.manages_kafka and name in [broker.name for broker in settings.brokers]
 
 
-def require_asked(settings: Settings) -> None:
+def require_broker_count(settings: Settings) -> None:
     """Raises Refused when the data folder is of another number of brokers than is asked for."""
-    asked, there = settings.kafka_brokers, made_for(settings.data)
+    asked, there = settings.kafka_brokers, brokers_in_data(settings.data)
     if settings.manages_kafka and asked and there and asked != there:
         raise Refused(
             f"the log of this instance is on {there} broker{'s' if there > 1 else ''}, {asked} were asked for",
@@ -49,7 +49,7 @@ def require_asked(settings: Settings) -> None:
 def server(name: str, settings: Settings) -> Server:
     """One broker of this instance, not started."""
     broker = next(one for one in settings.brokers if one.name == name)
-    java = (str(find_java(settings) / "bin" / "java"), "-cp", f"{jars.ensure(settings, 'kafka')}/*")
+    java = (str(find_java(settings) / "bin" / "java"), "-cp", f"{jars.ensure_jars(settings, 'kafka')}/*")
     config = settings.run_dir / f"{name}.properties"
     log4j = settings.run_dir / "kafka-log4j2.properties"
     return Server(

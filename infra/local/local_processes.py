@@ -95,7 +95,7 @@ def _inherited() -> dict[str, str]:
     return {key: value for key, value in os.environ.items() if not key.startswith("PYSPARK_GATEWAY_")}
 
 
-def known(settings: Settings, name: str) -> Process | None:
+def recorded(settings: Settings, name: str) -> Process | None:
     """What the state file says, dead or alive; None without a readable one."""
     try:
         state = json.loads(state_file(settings, name).read_text("utf-8"))
@@ -104,15 +104,15 @@ def known(settings: Settings, name: str) -> Process | None:
         return None
 
 
-def names(settings: Settings) -> list[str]:
+def recorded_names(settings: Settings) -> list[str]:
     """Every process that has a state file."""
     found = (path.stem for path in sorted(settings.run_dir.glob("*.json")))
-    return [name for name in found if known(settings, name)]
+    return [name for name in found if recorded(settings, name)]
 
 
 def alive(settings: Settings, name: str) -> Process | None:
     """The process if it runs: same pid and same creation time, so a pid used again does not deceive."""
-    process = known(settings, name)
+    process = recorded(settings, name)
     if process is None:
         return None
     created = _created(process.pid)
@@ -122,7 +122,7 @@ def alive(settings: Settings, name: str) -> Process | None:
 
 def stop(settings: Settings, name: str, *, grace: float = _GRACE) -> bool:
     """Whether something was there to stop. SIGTERM, then SIGKILL for all of its session that is left."""
-    process = known(settings, name)
+    process = recorded(settings, name)
     if process is None:
         return False
     running = alive(settings, name)
@@ -158,12 +158,12 @@ def require_free(name: str, setting: str, port: int) -> None:
         except OSError:
             raise Refused(
                 f"port {port} is in use, {name} needs it",
-                where=holder(port),
+                where=port_owner(port),
                 fix=f"stop that process, or choose another port: {setting} ({PREFIX}{setting.upper()})",
             ) from None
 
 
-def holder(port: int) -> str:
+def port_owner(port: int) -> str:
     """Who listens on a port, as far as we may see it."""
     try:
         listening = [c for c in psutil.net_connections("tcp") if c.status == psutil.CONN_LISTEN]
@@ -216,12 +216,12 @@ def _write(path: Path, process: Process) -> None:
     part.replace(path)
 
 
-def memory(*pids: int) -> int:
+def memory_bytes(*pids: int) -> int:
     """Bytes that these processes and their descendants hold; pages that some share count once (PSS)."""
-    return sum(_pss(member) for pid in pids for member in tree(pid))
+    return sum(_pss(member) for pid in pids for member in process_tree(pid))
 
 
-def tree(pid: int) -> list[psutil.Process]:
+def process_tree(pid: int) -> list[psutil.Process]:
     """A process and its descendants; nothing when it is gone."""
     with contextlib.suppress(psutil.NoSuchProcess):
         root = psutil.Process(pid)

@@ -24,7 +24,7 @@ SERVERS: tuple[tuple[str, Callable[[Settings], Server], Callable[[Settings], boo
     (
         airflow_server.NAME,
         airflow_server.server,
-        lambda settings: local_processes.known(settings, airflow_server.NAME) is not None,
+        lambda settings: local_processes.recorded(settings, airflow_server.NAME) is not None,
     ),
     (trino_server.NAME, trino_server.server, lambda settings: settings.manages_trino),
     *((name, partial(kafka_broker.server, name), partial(kafka_broker.managed, name)) for name in local_brokers.NAMES),
@@ -53,7 +53,7 @@ def up(settings: Settings, *asked: str, deadline: float = DEADLINE) -> tuple[Ser
     if airflow_server.NAME in asked:
         airflow_server.require_installed()
     with _exclusive(settings):
-        kafka_broker.require_asked(settings)
+        kafka_broker.require_broker_count(settings)
         servers = [make(settings) for name, make, managed in SERVERS if name in asked or managed(settings)]
         began = time.monotonic()
         pending = [server for server in servers if not _runs(settings, server)]
@@ -68,7 +68,7 @@ def up(settings: Settings, *asked: str, deadline: float = DEADLINE) -> tuple[Ser
         finally:
             for server in pending:
                 local_processes.stop(settings, server.name, grace=5)
-    return state(settings)
+    return server_states(settings)
 
 
 def down(settings: Settings) -> tuple[str, ...]:
@@ -79,18 +79,18 @@ def down(settings: Settings) -> tuple[str, ...]:
         # First what starts others by itself.
         scheduling = [airflow_server.NAME] if local_processes.stop(settings, airflow_server.NAME) else []
         servers = [name for name, _, _ in SERVERS]
-        others = [name for name in local_processes.names(settings) if name not in servers]
+        others = [name for name in local_processes.recorded_names(settings) if name not in servers]
         return (*scheduling, *(name for name in [*others, *servers] if local_processes.stop(settings, name)))
 
 
-def state(settings: Settings) -> tuple[ServerState, ...]:
+def server_states(settings: Settings) -> tuple[ServerState, ...]:
     """Every server of the instance, and every other process that was started, as they are now."""
     makers = {name: make for name, make, managed in SERVERS if managed(settings)}
-    others = [name for name in local_processes.names(settings) if name not in makers]
+    others = [name for name in local_processes.recorded_names(settings) if name not in makers]
     return tuple(_state(settings, name, makers.get(name)) for name in [*makers, *others])
 
 
-def logs(settings: Settings, name: str, lines: int = 40, follow: bool = False) -> Iterator[str]:
+def log_lines(settings: Settings, name: str, lines: int = 40, follow: bool = False) -> Iterator[str]:
     """The last lines of a log; with ``follow`` also those still to come, until the caller stops.
 
     Raises Usage naming the logs that there are.
@@ -109,7 +109,7 @@ def _runs(settings: Settings, server: Server) -> bool:
     if running := local_processes.alive(settings, server.name):
         console().print(f"{server.name} is already up at {running.address}", highlight=False)
         return True
-    if dead := local_processes.known(settings, server.name):
+    if dead := local_processes.recorded(settings, server.name):
         console().print(f"{server.name} had died (process {dead.pid}); starting it again", highlight=False)
         local_processes.stop(settings, server.name)
     return False
@@ -154,13 +154,13 @@ def _answers(server: Server) -> bool:
 
 def _state(settings: Settings, name: str, make: Callable[[Settings], Server] | None) -> ServerState:
     log = local_processes.log_file(settings, name)
-    known = local_processes.known(settings, name)
+    known = local_processes.recorded(settings, name)
     if known is None:
         return ServerState(name, "down", log=log)
     if not local_processes.alive(settings, name):
         return ServerState(name, "died", known.pid, known.address, log)
     status = "up" if make is None or _answers(make(settings)) else "not answering"
-    return ServerState(name, status, known.pid, known.address, log, local_processes.memory(known.pid))
+    return ServerState(name, status, known.pid, known.address, log, local_processes.memory_bytes(known.pid))
 
 
 @contextmanager

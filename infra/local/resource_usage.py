@@ -25,13 +25,13 @@ class ResourceUsage:
         return ResourceUsage(self.cpu - before.cpu, self.written - before.written)
 
 
-def used(pid: int) -> ResourceUsage:
+def usage_of(pid: int) -> ResourceUsage:
     """What a process and its descendants have used so far; those that ended count with whoever waited for them."""
-    found = [_of(member) for member in local_processes.tree(pid)]
+    found = [_of(member) for member in local_processes.process_tree(pid)]
     return ResourceUsage(sum(one.cpu for one in found), sum(one.written for one in found))
 
 
-class Watch:
+class UsageMonitor:
     """Looks at a process four times a second until it ends, when nobody could ask any more; ``last`` is what it saw."""
 
     def __init__(self, pid: int) -> None:
@@ -42,7 +42,7 @@ class Watch:
     def _look(self) -> None:
         paused = threading.Event()
         while _runs(self._pid):
-            seen = used(self._pid)
+            seen = usage_of(self._pid)
             self.last = ResourceUsage(max(self.last.cpu, seen.cpu), max(self.last.written, seen.written))
             paused.wait(_EVERY)
 

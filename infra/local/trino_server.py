@@ -14,7 +14,7 @@ from core.errors import Refused, TryAgain
 from infra.lake import object_store
 from infra.local.server_spec import Server
 from infra.runtime import jars
-from infra.runtime.java import class_archive, describe, find_java
+from infra.runtime.java import class_archive, find_java, read_java
 from infra.runtime.java_properties import properties
 from infra.settings import LOOPBACK, Settings
 from infra.trino.metastore import METASTORE
@@ -44,9 +44,9 @@ def server(settings: Settings) -> Server:
             fix="name a Trino that can read it: trino_host (LK_TRINO_HOST)",
         )
     home = find_java(settings)
-    java = describe(home)
+    java = read_java(home)
     vector = ("--add-modules=jdk.incubator.vector",) if java and java.has_vector else ()
-    dist = jars.ensure(settings, NAME)
+    dist = jars.ensure_jars(settings, NAME)
     etc = settings.run_dir / NAME
     node = {"node.environment": "local", "node.id": "local", "node.data-dir": settings.data / NAME}
     return Server(

@@ -25,7 +25,7 @@ _DEFAULT = """<ivysettings>
 """
 
 
-def fetch(
+def fetch_artifacts(
     settings: Settings, artifacts: Sequence[Artifact], folder: Path, report: Callable[[int], None]
 ) -> dict[Artifact, Path]:
     """Try to download into ``folder``; gives the files that came, whole or not, unverified.

@@ -30,11 +30,11 @@ class _Broken(Exception):
     """Some files did not come, or not as locked."""
 
 
-def ensure(
+def ensure_jars(
     settings: Settings,
     wanted: str,
     *,
-    fetch: Fetch = ivy.fetch,
+    fetch: Fetch = ivy.fetch_artifacts,
     lock: Path = jars_lock.LOCK,
     wait: float = 2.0,
 ) -> Path:
@@ -42,8 +42,8 @@ def ensure(
 
     At once when it is there. Raises Refused when a download fails or is not what the lock says, thrice.
     """
-    artifacts = tuple(a for a in jars_lock.read(lock) if a.set == wanted)
-    folder = settings.cache / f"{wanted}-{jars_lock.digest(artifacts)}"
+    artifacts = tuple(a for a in jars_lock.read_lock(lock) if a.set == wanted)
+    folder = settings.cache / f"{wanted}-{jars_lock.lock_digest(artifacts)}"
     if (folder / _COMPLETE).is_file():
         return folder
     with _exclusive(settings.cache, wanted):
@@ -83,7 +83,7 @@ def _download(settings: Settings, artifacts: Sequence[Artifact], folder: Path, f
         reraise=True,
     )
     def attempt() -> None:
-        missing = [a for a in artifacts if not jars_lock.sound(a, folder / a.file_name)]
+        missing = [a for a in artifacts if not jars_lock.is_intact(a, folder / a.file_name)]
         if missing:
             _fetch_into(settings, missing, folder, staging, fetch)
 
@@ -105,7 +105,7 @@ def _fetch_into(settings: Settings, missing: Sequence[Artifact], folder: Path, s
     console().print(f"{label} ({len(missing)}, {size / 1e6:.0f} MB)", highlight=False)
     with bar(label, size, "bytes") as report:
         came = fetch(settings, missing, staging, report)
-    tampered = [a.file_name for a, path in came.items() if not jars_lock.sound(a, path)]
+    tampered = [a.file_name for a, path in came.items() if not jars_lock.is_intact(a, path)]
     for artifact, path in came.items():
         if artifact.file_name not in tampered:
             os.replace(path, folder / artifact.file_name)  # noqa: PTH105

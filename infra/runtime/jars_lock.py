@@ -38,7 +38,7 @@ class Artifact:
         return f"{self.set} {coordinates} {self.size} {self.sha256}"
 
 
-def read(path: Path = LOCK) -> tuple[Artifact, ...]:
+def read_lock(path: Path = LOCK) -> tuple[Artifact, ...]:
     """Every entry, in order. Raises Refused naming the line that is not one, or is there twice."""
     found: dict[tuple[str, str], Artifact] = {}
     for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
@@ -52,12 +52,12 @@ def read(path: Path = LOCK) -> tuple[Artifact, ...]:
     return tuple(found.values())
 
 
-def digest(artifacts: Iterable[Artifact]) -> str:
+def lock_digest(artifacts: Iterable[Artifact]) -> str:
     """A short name for exactly these files."""
     return hashlib.sha256("\n".join(map(str, artifacts)).encode()).hexdigest()[:12]
 
 
-def sound(artifact: Artifact, path: Path) -> bool:
+def is_intact(artifact: Artifact, path: Path) -> bool:
     """Whether the file at ``path`` is the one that is locked."""
     if not path.is_file() or path.stat().st_size != artifact.size:
         return False

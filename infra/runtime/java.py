@@ -17,7 +17,7 @@ from core.errors import Refused
 from infra.runtime import spark_versions
 from infra.settings import Settings
 
-OLDEST = spark_versions.installed().oldest_java
+OLDEST = spark_versions.installed_spark().oldest_java
 _WRITES_ARCHIVES = 19
 VECTOR = "jdk.incubator.vector"
 _USUAL = {
@@ -68,7 +68,7 @@ def spark_java_home(settings: Settings) -> Path:
     return java.home if java.has_vector else _shim(java.home, settings.cache)
 
 
-def describe(home: Path) -> Java | None:
+def read_java(home: Path) -> Java | None:
     """What a Java home holds, from its release file, else from ``java -version``; None if nothing usable."""
     if not os.access(home / "bin" / "java", os.X_OK):
         return None
@@ -117,7 +117,7 @@ def _headed(archive: Path) -> bool:
 def _chosen(settings: Settings) -> Java:
     if settings.java_home is not None:
         return _demanded(settings.java_home)
-    fit = [java for java in map(describe, _candidates()) if java and java.version >= OLDEST]
+    fit = [java for java in map(read_java, _candidates()) if java and java.version >= OLDEST]
     # The nearest to what was tried wins; the sort is stable, so JAVA_HOME wins among equals.
     return min(fit, key=lambda java: java.version) if fit else _demanded(_brought())
 
@@ -129,7 +129,7 @@ def _brought() -> Path:
 
 
 def _demanded(home: Path) -> Java:
-    java = describe(home)
+    java = read_java(home)
     if java is None:
         raise Refused("there is no Java there", where=str(home), fix="correct java_home (LK_JAVA_HOME)")
     if java.version < OLDEST:

@@ -13,13 +13,13 @@ from infra.progress_bar import bar
 from infra.runtime import ivy, jars_lock
 from infra.runtime.jars_lock import Artifact
 from infra.settings import Settings
-from infra.settings.sources import load
+from infra.settings.sources import read_settings
 
 
-def relocked(settings: Settings, artifacts: Sequence[Artifact]) -> dict[Artifact, Artifact]:
+def measured_artifacts(settings: Settings, artifacts: Sequence[Artifact]) -> dict[Artifact, Artifact]:
     """Each entry with the size and sum of the file that comes now. Raises Refused when one does not come."""
     with tempfile.TemporaryDirectory() as folder, bar("Fetching", sum(a.size for a in artifacts), "bytes") as report:
-        came = ivy.fetch(settings, artifacts, Path(folder), report)
+        came = ivy.fetch_artifacts(settings, artifacts, Path(folder), report)
         absent = [str(a.file_name) for a in artifacts if a not in came]
         if absent:
             raise Refused(f"did not come: {', '.join(absent)}", where=str(jars_lock.LOCK), fix="correct the version")
@@ -29,9 +29,9 @@ def relocked(settings: Settings, artifacts: Sequence[Artifact]) -> dict[Artifact
 def main() -> None:
     """Rewrite the lock in place, comments and order kept."""
     text = jars_lock.LOCK.read_text("utf-8")
-    entries = jars_lock.read()
+    entries = jars_lock.read_lock()
     for wanted in dict.fromkeys(a.set for a in entries):
-        for old, new in relocked(load(), [a for a in entries if a.set == wanted]).items():
+        for old, new in measured_artifacts(read_settings(), [a for a in entries if a.set == wanted]).items():
             text = text.replace(str(old), str(new))
     jars_lock.LOCK.write_text(text, "utf-8")
 

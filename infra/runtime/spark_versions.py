@@ -8,7 +8,7 @@ import pyspark
 
 
 @dataclass(frozen=True)
-class Spark:
+class SparkVersion:
     """A Spark: its set in ``jars.lock``, the oldest Java that it is run on, options of Java and of sessions.
 
     ``checkpoints`` is the package of the classes that write checkpoints.
@@ -28,14 +28,14 @@ _JVM = "-Xss4m -XX:+UseParallelGC -XX:-DontCompileHugeMethods --enable-native-ac
 
 _STREAMING = "org.apache.spark.sql.execution.streaming"
 
-LOCKED = Spark("spark", 25, f"{_JVM} --sun-misc-unsafe-memory-access=allow", f"{_STREAMING}.checkpointing")
+LOCKED = SparkVersion("spark", 25, f"{_JVM} --sun-misc-unsafe-memory-access=allow", f"{_STREAMING}.checkpointing")
 # Spark 4.0 writes a filter on what a decoder made out again for each projection that it pushes it through: a plan that
 # grows without end. Our filters stand where they are to be computed; those on tables stand on the tables.
 _PUSHING = ("PushDownPredicates", "PushPredicateThroughNonJoin")
 _EXCLUDED = ",".join(f"org.apache.spark.sql.catalyst.optimizer.{rule}" for rule in _PUSHING)
-EMR = Spark("emr", 17, _JVM, _STREAMING, {"spark.sql.optimizer.excludedRules": _EXCLUDED})
+EMR = SparkVersion("emr", 17, _JVM, _STREAMING, {"spark.sql.optimizer.excludedRules": _EXCLUDED})
 
 
-def installed() -> Spark:
+def installed_spark() -> SparkVersion:
     """The one that this Python has."""
     return EMR if pyspark.__version__.startswith("4.0.") else LOCKED

@@ -9,7 +9,7 @@ from infra.project_files import ROOT
 from infra.settings import PREFIX, Settings
 
 
-def environment(settings: Settings) -> dict[str, str]:
+def child_environment(settings: Settings) -> dict[str, str]:
     """Our settings for the child, whatever file or arguments they came from."""
     values = {key: value for key, value in settings.model_dump(mode="json").items() if value is not None}
     values["views"] = os.pathsep.join(values["views"])

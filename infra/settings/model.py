@@ -12,7 +12,7 @@ import platformdirs
 from pydantic import Field, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
-from infra.settings.local_brokers import Broker, brokers, made_for
+from infra.settings.local_brokers import Broker, brokers, brokers_in_data
 from infra.settings.types import Brokers, Folder, Memory, Options, Pair, Place, Port
 
 PREFIX = "LK_"
@@ -188,7 +188,7 @@ class Settings(BaseSettings):
     @property
     def brokers(self) -> tuple[Broker, ...]:
         """The local brokers: as many as the data folder was made for, else as are asked for."""
-        count = made_for(self.data) or self.kafka_brokers or 1
+        count = brokers_in_data(self.data) or self.kafka_brokers or 1
         peers = list(zip(self.kafka_peer_ports, self.kafka_peer_controller_ports, strict=True))
         return brokers(self.data, count, (self.kafka_port, self.kafka_controller_port), peers)
 

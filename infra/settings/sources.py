@@ -17,7 +17,7 @@ from core.errors import Usage
 from infra.settings import PREFIX, Settings
 
 
-def load(config: Path | None = None) -> Settings:
+def read_settings(config: Path | None = None) -> Settings:
     """Settings from the file (``config``, else LK_CONFIG, else ./lk.toml) and the environment.
 
     Raises Usage listing everything that is wrong, each with the place it came from.

@@ -21,7 +21,7 @@ _SECONDS = 180
 
 def jar(settings: Settings) -> Path:
     """The jar with the log store, at once when it is in the cache. Raises Refused with what the compiler said."""
-    ours = jars.ensure(settings, spark_versions.installed().jars)
+    ours = jars.ensure_jars(settings, spark_versions.installed_spark().jars)
     named = (_SOURCE.read_bytes(), ours.name.encode(), pyspark.__version__.encode())
     target = settings.cache / f"commit-once-{hashlib.sha256(b' '.join(named)).hexdigest()[:12]}.jar"
     if not target.is_file():

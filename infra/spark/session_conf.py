@@ -46,7 +46,7 @@ _LOG4J = {
 
 def of_ours(settings: Settings, app_name: str) -> dict[str, str]:
     """For a Java that we start: its master, memory, jars, options and folders too."""
-    installed = spark_versions.installed()
+    installed = spark_versions.installed_spark()
     work = settings.run_dir / "spark"
     log4j = work / "log4j2.properties"
     work.mkdir(parents=True, exist_ok=True)
@@ -82,7 +82,7 @@ def on_loopback(master: str) -> bool:
 
 
 def _for_each(settings: Settings) -> dict[str, str]:
-    return {**_EACH, **spark_versions.installed().conf, **_store(settings)}
+    return {**_EACH, **spark_versions.installed_spark().conf, **_store(settings)}
 
 
 def _store(settings: Settings) -> dict[str, str]:
@@ -108,9 +108,9 @@ def _is_alone(settings: Settings) -> bool:
 
 def _jars(settings: Settings) -> list[str]:
     """The jars that pyspark does not have."""
-    found = sorted(jars.ensure(settings, spark_versions.installed().jars).glob("*.jar"))
+    found = sorted(jars.ensure_jars(settings, spark_versions.installed_spark().jars).glob("*.jar"))
     if object_store.wanted(settings):
-        found += [*sorted(jars.ensure(settings, "aws").glob("*.jar")), log_store.jar(settings)]
+        found += [*sorted(jars.ensure_jars(settings, "aws").glob("*.jar")), log_store.jar(settings)]
     return [str(jar) for jar in found]
 
 

@@ -188,7 +188,7 @@ class EpochSink:
     def _show_offsets(self, planned: PlannedEpoch) -> None:
         """A broker that is busy does not stop the run: the next epoch tells it again."""
         with contextlib.suppress(TryAgain):
-            kafka_admin.commit(self.settings, self.run.id, planned.end)
+            kafka_admin.commit_offsets(self.settings, self.run.id, planned.end)
 
     def _write(self, path: str, part: str, parts: list[Rows], number: int, schema: pa.Schema, **tags: int) -> None:
         frames = [p.frame for p in parts if p.frame is not None]

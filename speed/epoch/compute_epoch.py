@@ -26,7 +26,7 @@ from core.identifiers import Name
 from core.record_counts import RecordCounts
 from core.view import ROWS, Keyed, View
 from infra.control.runs import Run
-from infra.kafka.spark_source import between
+from infra.kafka.spark_source import read_spans
 from infra.settings import Settings
 from speed.epoch.keyed_units import plan_units
 from speed.epoch.offset_log import PlannedEpoch
@@ -117,7 +117,7 @@ class EpochComputer:
     def _topic(self, topic: Name, planned: PlannedEpoch, frames: list[DataFrame]) -> list[tuple[TopicResults, Rows]]:
         """One topic's branches, of which the ledger is collected: then what it caches, one of ``frames``, is there."""
         spans = [span for span in planned.spans if span.topic == topic]
-        records = between(self.spark, self.settings, spans, task_records=_TASK_RECORDS, group=self.run.id)
+        records = read_spans(self.spark, self.settings, spans, task_records=_TASK_RECORDS, group=self.run.id)
         records = records.coalesce(1) if planned.size <= SMALL else records
         kept = held(self.catalog.topic(topic), self.views[topic], decode(self.catalog.topic(topic), records))
         frames.append(kept.persist(StorageLevel.MEMORY_AND_DISK))

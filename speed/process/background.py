@@ -14,7 +14,7 @@ from infra.local import local_processes
 from infra.local.local_processes import Process
 from infra.retry import wait_until
 from infra.settings import Settings
-from infra.settings.child_environment import environment
+from infra.settings.child_environment import child_environment
 from speed.epoch import offset_log
 from speed.process import emr_job
 
@@ -34,7 +34,9 @@ def start(settings: Settings, run: Name, *words: str) -> bool:
     if not already:
         local_processes.stop(settings, name(run))
         offset_log.state_file(settings, run).unlink(missing_ok=True)
-        local_processes.start(settings, name(run), [sys.executable, "-m", "cli", *words], env=environment(settings))
+        local_processes.start(
+            settings, name(run), [sys.executable, "-m", "cli", *words], env=child_environment(settings)
+        )
     if alive(settings, run) is not None or not already:
         wait_until(lambda: _is_running(settings, run), DEADLINE, every=0.1, error=lambda: _late(settings, run))
     return already

@@ -37,7 +37,7 @@ def tasks(settings: Settings, catalog: Catalog, run: RouteRun) -> dict[Where, Co
         part = next_slice(known.ownerships, run.id, span)
         outputs = names(route, run.id, live=part.live)
         start = known.start(run).end(topic, partition)
-        counts = topic_admin.ensure(settings, outputs.values(), _width(settings, route))
+        counts = topic_admin.ensure_topics(settings, outputs.values(), _width(settings, route))
         made[topic, partition] = CopyTask(
             settings, run.id, part, start, len(known.ownerships), outputs, min(counts.values())
         )

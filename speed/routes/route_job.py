@@ -18,7 +18,7 @@ from core.identifiers import Name
 from infra import faults
 from infra.control import route_runs
 from infra.control.route_runs import RouteRun
-from infra.kafka.spark_source import between
+from infra.kafka.spark_source import read_spans
 from infra.lake import leases
 from infra.settings import Settings
 from infra.spark.session import session
@@ -82,7 +82,7 @@ def _records(
     frames = []
     for source in sorted({topic for topic, _ in planned}):
         spans = [task.piece.span for (topic, _), task in planned.items() if topic == source]
-        records = between(spark, settings, spans, task_records=max(span.size for span in spans), group=None)
+        records = read_spans(spark, settings, spans, task_records=max(span.size for span in spans), group=None)
         events = with_output(route, source, decode(catalog.topic(source), records))
         frames.append(events.select(*COLUMNS))
     return reduce(DataFrame.unionAll, frames)

@@ -145,7 +145,7 @@ def test_landing_goes_on_where_the_archive_ends_and_takes_a_new_partition_from_0
 def grow(settings: Settings, topic: Name, count: int) -> None:
     from confluent_kafka.admin import NewPartitions  # type: ignore[attr-defined]
 
-    for future in kafka_admin.client(settings).create_partitions([NewPartitions(str(topic), count)]).values():
+    for future in kafka_admin.admin_client(settings).create_partitions([NewPartitions(str(topic), count)]).values():
         future.result(timeout=20)
 
     def grown() -> None:
@@ -173,7 +173,7 @@ def delete_before(settings: Settings, topic: Name, partition: int, offset: int) 
     from confluent_kafka import TopicPartition
 
     request = [TopicPartition(str(topic), partition, offset)]
-    for future in kafka_admin.client(settings).delete_records(request).values():
+    for future in kafka_admin.admin_client(settings).delete_records(request).values():
         future.result(timeout=20)
 
 

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from infra.faults import MARKER
 from infra.local.ports import free_ports
 from infra.project_files import ROOT
-from infra.settings.sources import load as load_settings
+from infra.settings.sources import read_settings
 from tests.support.command import Done, here, lk, write_config
 from tests.support.kafka_log import Log
 from tests.support.oracle import view_oracle
@@ -88,7 +88,7 @@ def life(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Itera
     kafka, controller, trino = free_ports(3)
     ports = {"kafka_port": kafka, "kafka_controller_port": controller, "trino_port": trino}
     config = write_config(folder / "lk.toml", {"data": str(folder / "data"), **ports})
-    one = Life(config, folder / "data", Log(load_settings(config), ["access_log", "trades"]))
+    one = Life(config, folder / "data", Log(read_settings(config), ["access_log", "trades"]))
     yield one
     one.lk("down", "--json").ok()
 

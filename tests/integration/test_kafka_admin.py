@@ -34,13 +34,13 @@ def fill(settings: Settings, topic: str, counts: dict[int, int]) -> None:
 def test_topics_are_made_once_and_other_shapes_are_refused(stack: Settings) -> None:
     assert topic_admin.create_topics(stack, catalog("shape")) == ("shape",)
     assert topic_admin.create_topics(stack, catalog("shape")) == ()
-    assert kafka_admin.topics(stack)["shape"] == 3
+    assert kafka_admin.partition_counts(stack)["shape"] == 3
     with pytest.raises(Refused, match="shape has 3 partitions, 5 are declared"):
         topic_admin.create_topics(stack, catalog("shape", 5))
 
 
 def test_a_topic_that_forgets_is_refused(stack: Settings) -> None:
-    made = kafka_admin.client(stack).create_topics([NewTopic("forgets", 1, config={"retention.ms": "1000"})])
+    made = kafka_admin.admin_client(stack).create_topics([NewTopic("forgets", 1, config={"retention.ms": "1000"})])
     made["forgets"].result(30)
     with pytest.raises(Refused, match=r"does not keep every record: retention\.ms=1000"):
         topic_admin.create_topics(stack, catalog("forgets", 1))
@@ -52,7 +52,9 @@ def test_offsets_are_cuts(stack: Settings) -> None:
     fill(stack, "offsets", {0: 5, 2: 7})
     assert kafka_admin.end_offsets(stack, ["offsets"]) == Cut.of({"offsets": {0: 5, 2: 7}})
     assert kafka_admin.start_offsets(stack, ["offsets"]) == Cut()
-    kafka_admin.client(stack).delete_records([TopicPartition("offsets", 2, 4)])[TopicPartition("offsets", 2)].result(30)
+    kafka_admin.admin_client(stack).delete_records([TopicPartition("offsets", 2, 4)])[
+        TopicPartition("offsets", 2)
+    ].result(30)
     assert kafka_admin.start_offsets(stack, ["offsets"]) == Cut.of({"offsets": {2: 4}})
 
 
@@ -61,8 +63,8 @@ def test_a_group_holds_the_cut_that_was_committed(stack: Settings) -> None:
     fill(stack, "grouped", {1: 9})
     cut = Cut.of({"grouped": {1: 6}})
     assert not kafka_admin.group_exists(stack, "watchers")
-    kafka_admin.commit(stack, "watchers", cut)
-    assert kafka_admin.committed(stack, "watchers", ["grouped"]) == cut
+    kafka_admin.commit_offsets(stack, "watchers", cut)
+    assert kafka_admin.committed_offsets(stack, "watchers", ["grouped"]) == cut
     assert kafka_admin.group_exists(stack, "watchers")
 
 
@@ -85,7 +87,7 @@ def test_a_broker_that_is_not_there_is_try_again_with_its_address(stack: Setting
     (port,) = free_ports(1)
     lost = stack.model_copy(update={"bootstrap": f"127.0.0.1:{port}"})
     with pytest.raises(TryAgain) as caught:
-        kafka_admin.topics(lost)
+        kafka_admin.partition_counts(lost)
     assert caught.value.where == f"127.0.0.1:{port}"
 
 
@@ -103,7 +105,7 @@ def test_the_id_of_a_known_group_is_not_given_to_a_run(stack: Settings) -> None:
     topic_admin.create_topics(stack, catalog("remembered"))
     fill(stack, "remembered", {0: 1})
     taken = runs.fresh_id(stack)
-    kafka_admin.commit(stack, taken, Cut.of({"remembered": {0: 1}}))
+    kafka_admin.commit_offsets(stack, taken, Cut.of({"remembered": {0: 1}}))
     assert runs.fresh_id(stack) == Name(f"r{int(taken[1:]) + 1:06d}")
     with pytest.raises(Refused, match="was used before"):
         runs.declare(stack, Run(taken, {}, {}, {}, Cut()))

@@ -33,11 +33,11 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
 
 
 def pids(settings: Settings) -> dict[str, int | None]:
-    return {state.name: state.pid for state in local_stack.state(settings)}
+    return {state.name: state.pid for state in local_stack.server_states(settings)}
 
 
 def statuses(settings: Settings) -> dict[str, str]:
-    return {state.name: state.status for state in local_stack.state(settings)}
+    return {state.name: state.status for state in local_stack.server_states(settings)}
 
 
 def processes_of(settings: Settings) -> list[int]:
@@ -133,9 +133,9 @@ def test_a_server_that_hangs_is_not_up(own: Settings) -> None:
 
 
 def test_logs(own: Settings) -> None:
-    assert len(list(local_stack.logs(own, "trino", 5))) == 5
+    assert len(list(local_stack.log_lines(own, "trino", 5))) == 5
     with pytest.raises(Usage) as caught:
-        list(local_stack.logs(own, "../kafka"))
+        list(local_stack.log_lines(own, "../kafka"))
     assert caught.value.fix.startswith("logs there are: kafka")
 
 
@@ -191,7 +191,7 @@ def test_a_server_that_never_answers_is_stopped_at_the_deadline(own: Settings, m
     monkeypatch.setattr(local_stack, "SERVERS", (("silent", silent, lambda _: True),))
     with pytest.raises(Refused, match="silent did not answer within 1 s"):
         local_stack.up(own, deadline=1)
-    assert local_processes.known(own, "silent") is None
+    assert local_processes.recorded(own, "silent") is None
 
 
 def test_a_stale_state_file_is_no_obstacle(own: Settings) -> None:

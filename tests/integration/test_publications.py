@@ -159,7 +159,7 @@ def test_a_publisher_that_lost_its_lease_changes_nothing(two: Two) -> None:
 
 
 def test_a_trino_killed_in_the_middle_of_a_publication(two: Two, monkeypatch: pytest.MonkeyPatch) -> None:
-    (trino_state,) = [state for state in local_stack.state(two.settings) if state.name == "trino"]
+    (trino_state,) = [state for state in local_stack.server_states(two.settings) if state.name == "trino"]
     assert trino_state.pid
 
     def kill(point: str) -> None:

@@ -80,8 +80,8 @@ def test_a_replay_is_a_group_of_its_own_and_its_id_is_never_used_again(stack: Se
     send(stack, catalog, 50)
     run = lifecycle.declare(stack, catalog, kind="replay", note="test")
     catch_up(stack, spark, catalog, run)
-    assert run.id in kafka_admin.groups(stack)
-    assert kafka_admin.committed(stack, run.id, run.topics) == kafka_admin.end_offsets(stack, run.topics)
+    assert run.id in kafka_admin.consumer_groups(stack)
+    assert kafka_admin.committed_offsets(stack, run.id, run.topics) == kafka_admin.end_offsets(stack, run.topics)
     with pytest.raises(Refused, match="was used before"):
         lifecycle.declare(stack, catalog, id=run.id, kind="replay", note="test")
     with (

@@ -14,7 +14,7 @@ import pytest
 from infra.local import local_stack
 from infra.local.ports import free_ports
 from infra.settings import LOOPBACK, Settings
-from infra.settings.sources import load
+from infra.settings.sources import read_settings
 from tests.conftest import fresh_settings
 from tests.support import secured
 from tests.support.command import Done, lk, write_config
@@ -62,8 +62,8 @@ def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
                 "spark_conf": json.dumps(EVENTS | {"spark.eventLog.dir": f"file://{folder}/data/logs"}),
             },
         )
-        local_stack.up(load(config))
-        yield Secured(load(config), broker, config)
+        local_stack.up(read_settings(config))
+        yield Secured(read_settings(config), broker, config)
     finally:
         local_stack.down(Settings(data=folder / "data"))
         local_stack.down(broker)

@@ -32,7 +32,7 @@ def test_every_epoch_is_exact_and_counted(stack: Settings, spark: SparkSession) 
             query.processAllAvailable()
     assert len(read_epochs(stack, run.id)) >= 3
     check(stack, catalog, run, "exact")
-    assert kafka_admin.committed(stack, run.id, run.topics) == kafka_admin.end_offsets(stack, run.topics)
+    assert kafka_admin.committed_offsets(stack, run.id, run.topics) == kafka_admin.end_offsets(stack, run.topics)
 
 
 def test_big_epochs_written_by_spark_give_the_same(
@@ -85,7 +85,7 @@ def test_a_partition_added_while_running_starts_at_0(
     with running(stack, spark, catalog, run) as (query, _):
         send(stack, catalog, 200)
         query.processAllAvailable()
-        made = kafka_admin.client(stack).create_partitions([NewPartitions(str(topic), 6)], operation_timeout=30)
+        made = kafka_admin.admin_client(stack).create_partitions([NewPartitions(str(topic), 6)], operation_timeout=30)
         made[str(topic)].result(30)
         send(stack, catalog, 600, 200)
         query.processAllAvailable()

@@ -59,7 +59,7 @@ def test_records_gone_before_they_were_read_are_named(stack: Settings, spark: Sp
     topic = topic_of(catalog)
     send(stack, catalog, 400)
     place = TopicPartition(str(topic), 2, 3)
-    kafka_admin.client(stack).delete_records([place])[TopicPartition(str(topic), 2)].result(30)
+    kafka_admin.admin_client(stack).delete_records([place])[TopicPartition(str(topic), 2)].result(30)
     with pytest.raises(Refused, match="gone_trades, partition 2, offsets 0 to 2"):
         catch_up(stack, spark, catalog, run)
     assert read_epochs(stack, run.id) == ()

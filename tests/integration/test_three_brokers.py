@@ -57,7 +57,7 @@ def test_a_broker_killed_under_a_running_job_stops_nothing(brokers: Settings, sp
         send(brokers, trades[:100])
         query.processAllAvailable()
         check(brokers, catalog, run.id, log)
-        leader = kafka_admin.client(brokers).list_topics(timeout=10).topics["trades"].partitions[0].leader
+        leader = kafka_admin.admin_client(brokers).list_topics(timeout=10).topics["trades"].partitions[0].leader
         victim = local_processes.alive(brokers, f"kafka-{leader}")
         assert victim
         os.kill(victim.pid, signal.SIGKILL)

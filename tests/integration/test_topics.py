@@ -16,7 +16,7 @@ from core.errors import Refused
 from core.identifiers import Name
 from core.topic import Lines, Topic
 from infra.kafka import kafka_admin, topic_admin
-from infra.kafka.topic_admin import Applied
+from infra.kafka.topic_admin import TopicChange
 from infra.settings import Settings
 from tests.support.command import here, write_config
 from tests.support.waiting import eventually
@@ -32,45 +32,47 @@ def catalog(*declared: Topic) -> Catalog:
 
 def config(settings: Settings, name: str) -> dict[str, str]:
     resource = ConfigResource(ResourceType.TOPIC, name)
-    values: Mapping[str, Any] = kafka_admin.client(settings).describe_configs([resource])[resource].result(10)
+    values: Mapping[str, Any] = kafka_admin.admin_client(settings).describe_configs([resource])[resource].result(10)
     return {key: entry.value for key, entry in values.items()}
 
 
 def made(settings: Settings, name: str, partitions: int, **values: str) -> None:
     """A topic as somebody else would make it."""
     options = {key.replace("_", "."): value for key, value in values.items()}
-    kafka_admin.client(settings).create_topics([NewTopic(name, partitions, config=options)])[name].result(30)
+    kafka_admin.admin_client(settings).create_topics([NewTopic(name, partitions, config=options)])[name].result(30)
 
     def listed() -> None:
-        assert name in kafka_admin.topics(settings)
+        assert name in kafka_admin.partition_counts(settings)
 
     eventually(settings, 20, listed)
 
 
 def test_what_is_missing_is_made_and_the_second_time_nothing_changes(stack: Settings) -> None:
     declared = catalog(topic("apply_new"), topic("apply_keyed", compacted=True, changelog=True, key="k"))
-    first = topic_admin.apply(stack, declared)
+    first = topic_admin.apply_topics(stack, declared)
     assert [(one.topic, one.done) for one in first] == [("apply_new", "made"), ("apply_keyed", "made")]
-    assert kafka_admin.topics(stack)["apply_new"] == 3
+    assert kafka_admin.partition_counts(stack)["apply_new"] == 3
     kept = config(stack, "apply_new")
     assert (kept["retention.ms"], kept["retention.bytes"], kept["cleanup.policy"]) == ("-1", "-1", "delete")
     assert config(stack, "apply_keyed")["cleanup.policy"] == "compact"
-    assert topic_admin.apply(stack, declared) == (
-        Applied(Name("apply_new"), "unchanged"),
-        Applied(Name("apply_keyed"), "unchanged"),
+    assert topic_admin.apply_topics(stack, declared) == (
+        TopicChange(Name("apply_new"), "unchanged"),
+        TopicChange(Name("apply_keyed"), "unchanged"),
     )
 
 
 def test_what_would_lose_records_is_changed_and_said(stack: Settings) -> None:
     made(stack, "apply_forgets", 3, retention_ms="1000", retention_bytes="5000000")
-    (done,) = topic_admin.apply(stack, catalog(topic("apply_forgets")))
-    assert done == Applied(Name("apply_forgets"), "changed", ("retention.ms 1000 → -1", "retention.bytes 5000000 → -1"))
+    (done,) = topic_admin.apply_topics(stack, catalog(topic("apply_forgets")))
+    assert done == TopicChange(
+        Name("apply_forgets"), "changed", ("retention.ms 1000 → -1", "retention.bytes 5000000 → -1")
+    )
     assert (
         config(stack, "apply_forgets")["retention.ms"],
-        topic_admin.apply(stack, catalog(topic("apply_forgets"))),
+        topic_admin.apply_topics(stack, catalog(topic("apply_forgets"))),
     ) == (
         "-1",
-        (Applied(Name("apply_forgets"), "unchanged"),),
+        (TopicChange(Name("apply_forgets"), "unchanged"),),
     )
 
 
@@ -80,9 +82,9 @@ def test_partitions_are_added_and_jobs_refuse_until_then(stack: Settings) -> Non
     with pytest.raises(Refused, match="apply_grows has 2 partitions, 5 are declared") as caught:
         topic_admin.create_topics(stack, declared)
     assert "lk topics apply" in caught.value.fix
-    (done,) = topic_admin.apply(stack, declared)
-    assert done == Applied(Name("apply_grows"), "changed", ("partitions 2 → 5",))
-    assert kafka_admin.topics(stack)["apply_grows"] == 5
+    (done,) = topic_admin.apply_topics(stack, declared)
+    assert done == TopicChange(Name("apply_grows"), "changed", ("partitions 2 → 5",))
+    assert kafka_admin.partition_counts(stack)["apply_grows"] == 5
     assert topic_admin.create_topics(stack, declared) == ()
 
 
@@ -100,24 +102,24 @@ def test_what_cannot_be_undone_is_refused_and_nothing_changes(
 ) -> None:
     made(stack, name, there, retention_ms="1000")
     with pytest.raises(Refused, match=why):
-        topic_admin.apply(stack, catalog(topic(f"{name}_too"), topic(name, **declared)))
+        topic_admin.apply_topics(stack, catalog(topic(f"{name}_too"), topic(name, **declared)))
     assert config(stack, name)["retention.ms"] == "1000"
-    assert kafka_admin.topics(stack)[name] == there
-    assert f"{name}_too" not in kafka_admin.topics(stack)
+    assert kafka_admin.partition_counts(stack)[name] == there
+    assert f"{name}_too" not in kafka_admin.partition_counts(stack)
 
 
 def test_another_number_of_replicas_is_refused(stack: Settings) -> None:
     made(stack, "apply_replicas", 3)
     with pytest.raises(Refused, match="apply_replicas has 1 replicas, 3 are asked for"):
-        topic_admin.apply(stack.model_copy(update={"kafka_replication": 3}), catalog(topic("apply_replicas")))
+        topic_admin.apply_topics(stack.model_copy(update={"kafka_replication": 3}), catalog(topic("apply_replicas")))
 
 
 def test_tiered_storage_is_asked_for_where_the_setting_says_so(stack: Settings) -> None:
     """This broker has none, and says so itself; where it is, nothing else is different."""
     tiered = stack.model_copy(update={"kafka_tiered_hours": 24})
     with pytest.raises(Refused, match="Tiered Storage functionality is disabled"):
-        topic_admin.apply(tiered, catalog(topic("apply_tiered")))
-    assert "apply_tiered" not in kafka_admin.topics(stack)
+        topic_admin.apply_topics(tiered, catalog(topic("apply_tiered")))
+    assert "apply_tiered" not in kafka_admin.partition_counts(stack)
 
 
 def test_the_verb_prints_what_it_did(stack: Settings, tmp_path: Path) -> None:

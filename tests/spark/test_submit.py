@@ -36,7 +36,7 @@ def settings(tmp_path: Path) -> Settings:
 def submit(settings: Settings, folder: Path, *words: str, **values: Any) -> subprocess.CompletedProcess[str]:
     """The entry point in a real spark-submit, in a folder that has the settings file and nothing else of ours."""
     home = Path(pyspark.__file__).parent
-    found = sorted(str(jar) for jar in jars.ensure(settings, spark_versions.installed().jars).glob("*.jar"))
+    found = sorted(str(jar) for jar in jars.ensure_jars(settings, spark_versions.installed_spark().jars).glob("*.jar"))
     # Another master than the launcher's, which nobody could reach: a session that took it would not start.
     ports = {name: getattr(settings, name) for name in ("kafka_port", "kafka_controller_port", "trino_port")}
     write_config(

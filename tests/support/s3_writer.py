@@ -16,7 +16,7 @@ import tenacity
 from core.errors import TryAgain
 from infra.lake import delta, object_store
 from infra.settings import Settings
-from infra.settings.sources import load
+from infra.settings.sources import read_settings
 
 SCHEMA = pa.schema([("writer", pa.string()), ("number", pa.int64())])
 Append = Callable[[str, str, int], None]
@@ -49,7 +49,7 @@ def by_spark(settings: Settings, writer: str) -> tuple[Append, Callable[[str], i
 
 def main(config: str, kind: str, writer: str) -> None:
     """Answers until its input ends."""
-    settings = load(Path(config))
+    settings = read_settings(Path(config))
     object_store.know(settings)
     append, added_up = by_spark(settings, writer) if kind == "spark" else (by_delta_rs, _added_up)
     print("ready", flush=True)

@@ -54,7 +54,7 @@ def start(settings: Settings, port: int, user: str, password: str) -> Path:
     eventually(settings, 60, answers)
     credential = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4096)
     upsert = UserScramCredentialUpsertion(user, credential, password.encode())
-    kafka_admin.client(settings).alter_user_scram_credentials([upsert])[user].result(10)
+    kafka_admin.admin_client(settings).alter_user_scram_credentials([upsert])[user].result(10)
     return ca
 
 

@@ -11,10 +11,10 @@ from tests.support.waiting import eventually
 
 def delete(settings: Settings, topic: str) -> None:
     """Deletes a topic and returns when the broker no longer knows it, which is a moment after it said yes."""
-    kafka_admin.client(settings).delete_topics([topic], operation_timeout=30)[topic].result(30)
+    kafka_admin.admin_client(settings).delete_topics([topic], operation_timeout=30)[topic].result(30)
 
     def gone() -> None:
-        assert topic not in kafka_admin.topics(settings)
+        assert topic not in kafka_admin.partition_counts(settings)
 
     eventually(settings, 30, gone)
 
@@ -22,4 +22,4 @@ def delete(settings: Settings, topic: str) -> None:
 def truncate(settings: Settings, topic: str, partition: int, before: int) -> None:
     """Deletes the records of a partition below an offset."""
     place = TopicPartition(topic, partition, before)
-    kafka_admin.client(settings).delete_records([place])[TopicPartition(topic, partition)].result(30)
+    kafka_admin.admin_client(settings).delete_records([place])[TopicPartition(topic, partition)].result(30)

@@ -95,7 +95,7 @@ class World:
             except LkError:
                 if not fault:
                     raise
-        known = local_processes.known(self.settings, background.name(self.run))
+        known = local_processes.recorded(self.settings, background.name(self.run))
         assert known, tails(self.settings)
         return known.pid
 

@@ -18,9 +18,9 @@ from tests.support.world import World
 
 
 def processes(world: World) -> list[psutil.Process]:
-    known = local_processes.known(world.settings, "airflow")
+    known = local_processes.recorded(world.settings, "airflow")
     assert known
-    return local_processes.tree(known.pid)
+    return local_processes.process_tree(known.pid)
 
 
 def listening(one: psutil.Process) -> list[tuple[str, int]]:
@@ -46,7 +46,7 @@ def status(url: str, headers: dict[str, str] | None = None) -> int:
 
 
 def test_it_is_healthy_soon_and_small(cockpit: Cockpit, capsys: pytest.CaptureFixture[str]) -> None:
-    (state,) = [one for one in local_stack.state(cockpit.world.settings) if one.name == "airflow"]
+    (state,) = [one for one in local_stack.server_states(cockpit.world.settings) if one.name == "airflow"]
     with capsys.disabled():
         print(f"\nAirflow was healthy after {cockpit.seconds:.1f} s and takes {state.memory / 2**20:.0f} MiB")
     assert state.status == "up"

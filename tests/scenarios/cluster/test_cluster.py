@@ -28,13 +28,13 @@ Leaders = dict[tuple[str, int], int]
 
 def leaders(settings: Settings) -> Leaders:
     """The broker that leads each partition of our topics; -1 where none does."""
-    found = kafka_admin.client(settings).list_topics(timeout=10).topics
+    found = kafka_admin.admin_client(settings).list_topics(timeout=10).topics
     return {(name, number): part.leader for name in TOPICS for number, part in found[name].partitions.items()}
 
 
 def in_sync(settings: Settings) -> list[int]:
     """How many replicas of each partition are in sync."""
-    found = kafka_admin.client(settings).list_topics(timeout=10).topics
+    found = kafka_admin.admin_client(settings).list_topics(timeout=10).topics
     return [len(part.isrs) for name in TOPICS for part in found[name].partitions.values()]
 
 
@@ -42,7 +42,7 @@ def asks_as_controller(settings: Settings, node: int) -> None:
     """Has our admin client take this broker for the controller: brokers name any one that lives, another each time."""
 
     def named() -> None:
-        assert kafka_admin.client(settings).list_topics(timeout=10).controller_id == node
+        assert kafka_admin.admin_client(settings).list_topics(timeout=10).controller_id == node
 
     eventually(settings, 30, named)
 
@@ -55,7 +55,7 @@ def pids(settings: Settings) -> dict[str, int]:
 
 def test_every_topic_has_three_replicas_of_which_two_must_have_a_record(cluster: Cluster) -> None:
     settings = cluster.world.settings
-    admin = kafka_admin.client(settings)
+    admin = kafka_admin.admin_client(settings)
     cluster.world.send(mixed(seed=1, count=40))
     cluster.world.settle()
     found = admin.list_topics(timeout=10).topics
@@ -80,10 +80,10 @@ def test_up_keeps_the_brokers_that_there_are(cluster: Cluster) -> None:
 def test_a_topic_can_be_used_as_soon_as_it_was_made(cluster: Cluster) -> None:
     settings, made = cluster.world.settings, [f"made{n}" for n in range(20)]
     for name in made:  # one by one: each is asked for while the brokers still tell each other of it
-        topic_admin.ensure(settings, [name], 3)
+        topic_admin.ensure_topics(settings, [name], 3)
         assert len(kafka_admin.topic_ids(settings, [name])) == 1
         assert kafka_admin.end_offsets(settings, [name]) == Cut.of({name: {0: 0, 1: 0, 2: 0}})
-    topic_admin.delete(settings, made)
+    topic_admin.delete_topics(settings, made)
 
 
 def test_the_speed_layer_on_two_workers_is_exact(cluster: Cluster) -> None:

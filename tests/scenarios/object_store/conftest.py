@@ -20,7 +20,7 @@ from tests.support.world import World
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """The server; who is started meanwhile finds its credentials in the environment."""
     settings = Settings()
-    jars.ensure(settings, "aws")  # on a fresh machine it takes longer than a run may take to start
+    jars.ensure_jars(settings, "aws")  # on a fresh machine it takes longer than a run may take to start
     log_store.jar(settings)
     with s3_store.opened(tmp_path_factory.mktemp("store")) as made:
         yield made

@@ -83,7 +83,7 @@ def compact(shop: Shop) -> None:
     settings = {"segment.ms": "1000", "min.cleanable.dirty.ratio": "0.001", "max.compaction.lag.ms": "1000"}
     entries = [ConfigEntry(n, v, incremental_operation=AlterConfigOpType.SET) for n, v in settings.items()]
     resource = ConfigResource(ResourceType.TOPIC, "preferences", incremental_configs=entries)
-    kafka_admin.client(shop.settings).incremental_alter_configs([resource])[resource].result(30)
+    kafka_admin.admin_client(shop.settings).incremental_alter_configs([resource])[resource].result(30)
     shop.send(20)  # the segments before end with these
 
     def gaps() -> None:

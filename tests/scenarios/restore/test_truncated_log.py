@@ -60,7 +60,7 @@ def paused(world: World, *words: str, epoch: int) -> int:
 
 def test_a_partition_added_during_a_replay_is_replayed_from_its_first_record(slow: World) -> None:
     pid = paused(slow, epoch=3)
-    for future in kafka_admin.client(slow.settings).create_partitions([NewPartitions("trades", 5)]).values():
+    for future in kafka_admin.admin_client(slow.settings).create_partitions([NewPartitions("trades", 5)]).values():
         future.result(30)
     added = [one._replace(partition=4) for one in mixed(seed=71, count=40) if one.topic == "trades"]
     slow.send(added)

@@ -42,7 +42,7 @@ def test_a_replayed_run_is_proven_equal_and_then_served(world: World) -> None:
     assert run.id != before
     assert [one["equal"] for one in done["comparisons"]] == [True] * len(world.catalog.views)
     assert modes(world) == {("kappa", run.id)}
-    assert kafka_admin.committed(world.settings, run.id, run.topics) == kafka_admin.end_offsets(
+    assert kafka_admin.committed_offsets(world.settings, run.id, run.topics) == kafka_admin.end_offsets(
         world.settings, run.topics
     )
     assert sorted(comparisons.latest_by_view(world.settings, run.id)) == sorted(world.catalog.views)
@@ -91,7 +91,7 @@ def test_a_run_that_a_rollback_would_serve_is_retired_only_when_that_is_given_up
     world.here("retire", warm, "--final", "--json").ok()
     assert run_roles.roles(world.settings)[warm] == "retired"
     assert files.size(table_paths.run(world.settings, warm)) == 0
-    assert warm not in kafka_admin.groups(world.settings)
+    assert warm not in kafka_admin.consumer_groups(world.settings)
     world.check()
 
 

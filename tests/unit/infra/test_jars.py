@@ -61,7 +61,7 @@ def lock(tmp_path: Path) -> Path:
 
 
 def ensure(settings: Settings, lock: Path, repository: Repository) -> Path:
-    return jars.ensure(settings, "spark", fetch=repository, lock=lock, wait=0)
+    return jars.ensure_jars(settings, "spark", fetch=repository, lock=lock, wait=0)
 
 
 def test_downloaded_once_and_then_found_at_once(settings: Settings, lock: Path) -> None:
@@ -152,8 +152,8 @@ def test_ivy_fetches_from_a_repository_that_the_settings_name(settings: Settings
     )
     settings = settings.model_copy(update={"ivy_settings": how})
     there, absent = entry("one", GOOD["one"]), entry("two", GOOD["two"])
-    assert list(ivy.fetch(settings, [there, absent], tmp_path / "x", lambda _: None)) == [there]
-    folder = jars.ensure(settings, "spark", lock=lock_of(tmp_path, there), wait=0)
+    assert list(ivy.fetch_artifacts(settings, [there, absent], tmp_path / "x", lambda _: None)) == [there]
+    folder = jars.ensure_jars(settings, "spark", lock=lock_of(tmp_path, there), wait=0)
     assert (folder / "one-1.0.jar").read_bytes() == GOOD["one"]
 
 
@@ -171,16 +171,16 @@ def test_a_line_that_is_none_is_refused_with_its_number(tmp_path: Path, line: st
     path = tmp_path / "jars.lock"
     path.write_text(f"# comment\n{line}\n", "utf-8")
     with pytest.raises(Refused) as caught:
-        jars_lock.read(path)
+        jars_lock.read_lock(path)
     assert caught.value.where == f"{path}:2"
 
 
 def test_a_file_listed_twice_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Refused, match="listed twice"):
-        jars_lock.read(lock_of(tmp_path, entry("one", b"x"), entry("one", b"y")))
+        jars_lock.read_lock(lock_of(tmp_path, entry("one", b"x"), entry("one", b"y")))
 
 
 def test_the_committed_lock_is_whole() -> None:
-    counts = {name: sum(a.set == name for a in jars_lock.read()) for name in (*jars.SETS, "aws", "emr")}
+    counts = {name: sum(a.set == name for a in jars_lock.read_lock()) for name in (*jars.SETS, "aws", "emr")}
     assert counts == {"spark": 6, "kafka": 46, "trino": 1, "aws": 3, "emr": 6}
-    assert len(jars_lock.read()) == 62
+    assert len(jars_lock.read_lock()) == 62

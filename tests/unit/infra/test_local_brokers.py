@@ -8,10 +8,10 @@ import pytest
 
 from core.errors import Refused, Usage
 from infra.kafka.topic_config import durability
-from infra.local.kafka_broker import require_asked
+from infra.local.kafka_broker import require_broker_count
 from infra.settings import Settings
-from infra.settings.child_environment import environment
-from infra.settings.sources import load
+from infra.settings.child_environment import child_environment
+from infra.settings.sources import read_settings
 
 
 def formatted(folder: Path) -> None:
@@ -40,9 +40,9 @@ def test_three_brokers_have_ports_derived_or_given(tmp_path: Path) -> None:
 def test_the_data_says_how_many_there_are(tmp_path: Path) -> None:
     formatted(tmp_path / "kafka-1")
     assert len(Settings(data=tmp_path).brokers) == 3
-    require_asked(Settings(data=tmp_path, kafka_brokers=3))
+    require_broker_count(Settings(data=tmp_path, kafka_brokers=3))
     with pytest.raises(Refused, match="is on 3 brokers, 1 were asked for") as caught:
-        require_asked(Settings(data=tmp_path, kafka_brokers=1))
+        require_broker_count(Settings(data=tmp_path, kafka_brokers=1))
     assert "LK_DATA" in caught.value.fix
 
 
@@ -50,7 +50,7 @@ def test_one_does_not_become_three(tmp_path: Path) -> None:
     formatted(tmp_path / "kafka")
     assert len(Settings(data=tmp_path, kafka_brokers=3).brokers) == 1
     with pytest.raises(Refused, match="is on 1 broker, 3 were asked for"):
-        require_asked(Settings(data=tmp_path, kafka_brokers=3))
+        require_broker_count(Settings(data=tmp_path, kafka_brokers=3))
 
 
 def test_brokers_come_from_the_environment_and_go_to_children(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -58,11 +58,11 @@ def test_brokers_come_from_the_environment_and_go_to_children(monkeypatch: pytes
     monkeypatch.setenv("LK_KAFKA_BROKERS", "3")
     monkeypatch.setenv("LK_KAFKA_PEER_PORTS", "71,72")
     monkeypatch.setenv("LK_KAFKA_PEER_CONTROLLER_PORTS", "81,82")
-    given = environment(load())
+    given = child_environment(read_settings())
     assert (given["LK_KAFKA_BROKERS"], given["LK_KAFKA_PEER_PORTS"]) == ("3", "71,72")
     for name, value in given.items():
         monkeypatch.setenv(name, value)
-    assert [broker.controller for broker in load().brokers] == [19093, 81, 82]
+    assert [broker.controller for broker in read_settings().brokers] == [19093, 81, 82]
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_what_cannot_be_is_refused(monkeypatch: pytest.MonkeyPatch, wrong: dict[
     for name, value in wrong.items():
         monkeypatch.setenv(name, value)
     with pytest.raises(Usage):
-        load()
+        read_settings()
 
 
 def test_replicas_follow_the_brokers_or_the_setting(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from infra.settings import Settings
 def settings(tmp_path: Path) -> Iterator[Settings]:
     settings = Settings(data=tmp_path / "data")
     yield settings
-    for name in local_processes.names(settings):
+    for name in local_processes.recorded_names(settings):
         local_processes.stop(settings, name, grace=0.1)
 
 
@@ -62,11 +62,11 @@ def test_started_found_and_stopped(settings: Settings) -> None:
     started = local_processes.start(settings, "x", FOREVER, env={"LK_X": "1"})
     assert first_line(settings, "x") == "ready"
     assert local_processes.alive(settings, "x") == started
-    assert local_processes.names(settings) == ["x"]
+    assert local_processes.recorded_names(settings) == ["x"]
     assert os.getsid(started.pid) == started.pid
     assert local_processes.stop(settings, "x") is True
     assert not psutil.pid_exists(started.pid)
-    assert local_processes.names(settings) == []
+    assert local_processes.recorded_names(settings) == []
     assert local_processes.stop(settings, "x") is False
 
 
@@ -98,7 +98,7 @@ def test_a_killed_process_is_known_but_not_alive_and_can_start_again(settings: S
     started = local_processes.start(settings, "x", FOREVER)
     os.kill(started.pid, signal.SIGKILL)
     assert_dead(settings, "x")
-    assert local_processes.known(settings, "x") == started
+    assert local_processes.recorded(settings, "x") == started
     assert local_processes.start(settings, "x", FOREVER).pid != started.pid
 
 
@@ -115,8 +115,8 @@ def test_a_pid_used_again_is_neither_alive_nor_killed(settings: Settings) -> Non
 def test_a_torn_state_file_counts_as_none(settings: Settings, text: str) -> None:
     settings.run_dir.mkdir(parents=True)
     local_processes.state_file(settings, "x").write_text(text, "utf-8")
-    assert local_processes.known(settings, "x") is None
-    assert local_processes.names(settings) == []
+    assert local_processes.recorded(settings, "x") is None
+    assert local_processes.recorded_names(settings) == []
 
 
 def test_a_port_in_use_is_refused_with_port_holder_and_setting(settings: Settings) -> None:
@@ -129,7 +129,7 @@ def test_a_port_in_use_is_refused_with_port_holder_and_setting(settings: Setting
     assert str(port) in caught.value.what
     assert f"process {os.getpid()}" in caught.value.where
     assert "kafka_port (LK_KAFKA_PORT)" in caught.value.fix
-    assert local_processes.known(settings, "x") is None
+    assert local_processes.recorded(settings, "x") is None
 
 
 def test_the_log_before_is_kept(settings: Settings) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from infra.local.resource_usage import ResourceUsage, Watch, used
+from infra.local.resource_usage import ResourceUsage, UsageMonitor, usage_of
 from infra.retry import retry_on
 
 # Burns CPU in a child of its own, says so, and ends when its input does. The system counts in hundredths, rounded down.
@@ -20,17 +20,17 @@ sys.stdin.read()
 
 def test_cpu_of_descendants_counts_also_after_they_have_ended() -> None:
     child = subprocess.Popen([sys.executable, "-c", _PARENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    watch = Watch(child.pid)
+    watch = UsageMonitor(child.pid)
     assert child.stdout
     assert child.stdout.readline() == b"burnt\n"
-    assert 0.3 <= used(child.pid).cpu < 30
+    assert 0.3 <= usage_of(child.pid).cpu < 30
 
     def cpu_is_counted() -> None:
         assert watch.last.cpu >= 0.3
 
     retry_on(AssertionError, cpu_is_counted, 10, every=0.02)
     child.communicate()
-    assert used(child.pid) == ResourceUsage()
+    assert usage_of(child.pid) == ResourceUsage()
     assert watch.last.cpu >= 0.3
 
 

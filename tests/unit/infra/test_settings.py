@@ -9,7 +9,7 @@ import pytest
 
 from core.errors import Usage
 from infra.settings import Settings
-from infra.settings.sources import load
+from infra.settings.sources import read_settings
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +27,7 @@ def written(folder: Path, text: str, name: str = "lk.toml") -> Path:
 
 
 def test_defaults_are_one_local_instance(tmp_path: Path) -> None:
-    found = load()
+    found = read_settings()
     assert found.bootstrap_servers == "127.0.0.1:19092"
     assert found.trino_url == "http://127.0.0.1:18080"
     assert found.lake_root == str(tmp_path / ".data" / "lake")
@@ -38,7 +38,7 @@ def test_defaults_are_one_local_instance(tmp_path: Path) -> None:
 def test_environment_wins_over_file_and_file_over_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written(tmp_path, 'kafka_port = 1001\ntrino_port = 1002\nspark_conf = {"spark.x" = "1"}')
     monkeypatch.setenv("LK_TRINO_PORT", "1003")
-    found = load()
+    found = read_settings()
     assert (found.kafka_port, found.trino_port, found.kafka_controller_port) == (1001, 1003, 19093)
     assert found.spark_conf == {"spark.x": "1"}
 
@@ -47,21 +47,21 @@ def test_the_named_file_wins_over_the_one_in_the_folder(tmp_path: Path, monkeypa
     written(tmp_path, "kafka_port = 1")
     named = written(tmp_path, "kafka_port = 2", "two.toml")
     monkeypatch.setenv("LK_CONFIG", str(named))
-    assert load().kafka_port == 2
-    assert load(written(tmp_path, "kafka_port = 3", "three.toml")).kafka_port == 3
+    assert read_settings().kafka_port == 2
+    assert read_settings(written(tmp_path, "kafka_port = 3", "three.toml")).kafka_port == 3
 
 
 def test_lists_and_tables_in_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LK_VIEWS", f"mine{os.pathsep}/theirs")
     monkeypatch.setenv("LK_SPARK_CONF", '{"spark.y": "2"}')
-    found = load()
+    found = read_settings()
     assert found.views == (tmp_path / "mine", Path("/theirs"))
     assert found.spark_conf == {"spark.y": "2"}
 
 
 def test_a_cluster_is_a_settings_file_away(tmp_path: Path) -> None:
     written(tmp_path, 'bootstrap = "k1:9092,k2:9092"\ntrino_host = "t"\nlake = "s3a://bucket/lake/"\n')
-    found = load()
+    found = read_settings()
     assert found.bootstrap_servers == "k1:9092,k2:9092"
     assert found.trino_url == "http://t:18080"
     assert found.lake_root == "s3a://bucket/lake"
@@ -69,7 +69,7 @@ def test_a_cluster_is_a_settings_file_away(tmp_path: Path) -> None:
 
 
 def test_a_file_uri_is_a_folder(tmp_path: Path) -> None:
-    assert load(written(tmp_path, 'lake = "file:///srv/lake"')).lake_root == "/srv/lake"
+    assert read_settings(written(tmp_path, 'lake = "file:///srv/lake"')).lake_root == "/srv/lake"
 
 
 def test_one_error_lists_everything_wrong_and_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,7 +77,7 @@ def test_one_error_lists_everything_wrong_and_where(tmp_path: Path, monkeypatch:
     monkeypatch.setenv("LK_TRINO_PORT", "99999")
     monkeypatch.setenv("LK_SPARK_CONF", "{spark")
     with pytest.raises(Usage) as caught:
-        load(path)
+        read_settings(path)
     lines = str(caught.value).splitlines()
     assert lines[0] == "6 settings are wrong:"
     said = {line.split()[0].rstrip(":"): line for line in lines[1:7]}
@@ -97,12 +97,12 @@ def test_a_file_that_is_not_toml(tmp_path: Path, text: str) -> None:
     path = tmp_path / "x.toml"
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(Usage, match="cannot be read"):
-        load(path)
+        read_settings(path)
 
 
 def test_a_named_file_must_exist(tmp_path: Path) -> None:
     with pytest.raises(Usage, match="no such settings file"):
-        load(tmp_path / "none.toml")
+        read_settings(tmp_path / "none.toml")
 
 
 def test_every_setting_is_described() -> None:
