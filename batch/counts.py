@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from core.catalog import Catalog
 from core.compute.rollup import record_counts
 from core.cut import Cut
-from core.decoding.decode import decoded_ddl
 from core.errors import Refused
+from core.event_columns import decoded_ddl
 from core.identifiers import Name
 from core.record_counts import RecordCounts
 from core.view import View

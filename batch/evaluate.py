@@ -14,8 +14,8 @@ from pyspark.sql import functions as fn
 
 from batch.counts import archives
 from core.catalog import Catalog
-from core.decoding.decode import ERROR
 from core.errors import TryAgain
+from core.event_columns import ERROR
 from core.gate_checks import (
     BROKEN,
     CONTROL_TOTAL,

@@ -16,9 +16,10 @@ from pyspark.errors import PySparkException
 
 from core.catalog import Catalog
 from core.cut import Cut, Span
-from core.decoding.decode import decode, decoded_columns, raw
+from core.decoding.decode import decode, raw
 from core.digest import topic_digest
 from core.errors import Refused, TryAgain
+from core.event_columns import decoded_columns
 from core.identifiers import Name
 from core.topic import Topic
 from infra import faults

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from dataclasses import Field, fields, is_dataclass
 from typing import Any
 
-from core.compute import keyed_rows, rollup, route_output
-from core.decoding import decode
+from core import semantics
 from core.identifiers import Name
 from core.route import Route
 from core.topic import Topic
@@ -20,20 +19,20 @@ _NOT_DATA = {"comment", "shown", "only", "checks", "may_be_empty", "partitions",
 
 def topic_digest(topic: Topic) -> Name:
     """Digest of the decoder: format, fields, rules and the meaning that decode.py gives them."""
-    return _digest({"topic": _plain(topic), "semantics": decode.SEMANTICS})
+    return _digest({"topic": _plain(topic), "semantics": semantics.DECODER})
 
 
 def view_digest(view: View, topics: Mapping[Name, Topic]) -> Name:
     """Digest of what a view computes, with the decoders of its sources."""
-    semantics = keyed_rows.SEMANTICS if isinstance(view, Keyed) else rollup.SEMANTICS
+    version = semantics.KEYED if isinstance(view, Keyed) else semantics.ROLLUP
     sources = [topic_digest(topics[Name(source)]) for source in sorted(view.sources)]
-    return _digest({"view": _plain(view), "sources": sources, "semantics": semantics})
+    return _digest({"view": _plain(view), "sources": sources, "semantics": version})
 
 
 def route_digest(route: Route, topics: Mapping[Name, Topic]) -> Name:
     """Digest of where a route sends what, with the decoders of its sources."""
     sources = [topic_digest(topics[Name(source)]) for source in sorted(route.sources)]
-    return _digest({"route": _plain(route), "sources": sources, "semantics": route_output.SEMANTICS})
+    return _digest({"route": _plain(route), "sources": sources, "semantics": semantics.ROUTE})
 
 
 def _digest(value: object) -> Name:

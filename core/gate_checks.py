@@ -12,7 +12,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Literal
 
 from core.checks import AnyCheck, Check, Severity, Total
-from core.decoding.decode import ERROR
+from core.event_columns import ERROR
 from core.topic import EVENT_TIME, Json, Topic
 from core.view import ROWS, Keyed, Rollup, View
 

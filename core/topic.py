@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -9,6 +10,7 @@ from core.sample_data.spec import BlockExample, EventExample
 
 EVENT_TIME = "event_time"  # of an event, whatever field it comes from
 FIELD_TYPES = ("string", "bigint", "boolean", "timestamp")  # and decimal(p,s)
+DECIMAL = re.compile(r"decimal\((\d{1,2}),(\d{1,2})\)\Z")
 
 
 @dataclass(frozen=True)

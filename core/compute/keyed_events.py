@@ -9,9 +9,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
 from core.compute.keyed_rows import source_columns, source_rows
-from core.decoding.decode import EVENT_TIME
 from core.measures import Column
-from core.topic import Topic
+from core.topic import EVENT_TIME, Topic
 from core.view import Keyed
 
 SOURCE, HASH, TIME, EVENT = "_source", "_hash", "_time", "_event"

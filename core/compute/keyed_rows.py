@@ -11,12 +11,10 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as fn
 
 from core.compute.rollup import pane_start
-from core.decoding.decode import ERROR, EVENT_TIME, decoded_columns
+from core.event_columns import ERROR, decoded_columns
 from core.measures import Column
-from core.topic import Topic
+from core.topic import EVENT_TIME, Topic
 from core.view import ROWS, SEGMENT, Keyed
-
-SEMANTICS = 1  # part of every keyed view's digest; raise it when the same events would give other rows
 
 PLACE = ("_topic", "_partition", "_offset")
 

@@ -10,8 +10,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
 from core.compute.rollup import combine, partial
-from core.decoding.decode import EVENT_TIME
 from core.range_rebuild import RangeRebuild
+from core.topic import EVENT_TIME
 from core.view import Rollup, Window
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

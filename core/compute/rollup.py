@@ -7,11 +7,10 @@ from collections.abc import Iterable
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
-from core.decoding.decode import ERROR, EVENT_TIME
+from core.event_columns import ERROR
 from core.measures import BLOCK, ORDER
+from core.topic import EVENT_TIME
 from core.view import PROCESSING_TIME, ROWS, Keyed, Rollup, View, Window
-
-SEMANTICS = 2  # part of every view's digest; raise it when the same events would give other rows
 
 _ELEMENT = "_element"  # which element of its event a row is
 PANE = "_pane"  # start of the pane in epoch milliseconds, until it becomes the window's column

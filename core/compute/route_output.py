@@ -5,10 +5,9 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
-from core.decoding.decode import ERROR
+from core.event_columns import ERROR
 from core.route import Route
 
-SEMANTICS = 1  # part of every route's digest; raise it when the same record would go elsewhere
 OUTPUT = "_output"  # name of the output; null when none wants the record
 
 

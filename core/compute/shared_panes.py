@@ -13,8 +13,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
 from core.compute.rollup import PANE, as_columns, combine, in_windows, pane_start, with_order
-from core.decoding.decode import ERROR, EVENT_TIME, RAW_COLUMNS
+from core.event_columns import ERROR, RAW_COLUMNS
 from core.measures import BLOCK
+from core.topic import EVENT_TIME
 from core.view import ROWS, Rollup
 
 _PLACE = ("_topic", "_partition")

@@ -14,38 +14,8 @@ from core.decoding import rules
 from core.decoding.field_types import in_range, typed_value
 from core.decoding.formats import field_texts, pre_validated
 from core.decoding.redrive_headers import is_copy, original_key, original_value
-from core.topic import EVENT_TIME as EVENT_TIME
-from core.topic import Topic
-
-SEMANTICS = 3  # part of every decoder's digest; raise it when the same record would decode differently
-
-HEADERS = "array<struct<key:string,value:binary>>"
-SOURCE_COLUMNS = {
-    "topic": ("_topic", "string"),
-    "partition": ("_partition", "int"),
-    "offset": ("_offset", "bigint"),
-    "timestamp": ("_timestamp", "timestamp"),
-    "timestampType": ("_timestamp_type", "int"),
-    "key": ("_key", "binary"),
-    "value": ("_value", "binary"),
-    "headers": ("_headers", HEADERS),
-}
-RAW_COLUMNS = tuple(name for name, _ in SOURCE_COLUMNS.values())
-ERROR = "_error"
-DELETED = "deleted"  # of a changelog: whether the event deletes its key
-
-
-def decoded_columns(topic: Topic) -> dict[str, str]:
-    """Column -> Spark type of what ``decode`` gives, in order."""
-    raw = dict(SOURCE_COLUMNS.values())
-    deleted = {DELETED: "boolean"} if topic.changelog else {}
-    fields = {field.name: field.type for field in topic.fields}
-    return {**raw, ERROR: "string", EVENT_TIME: "timestamp", **deleted, **fields}
-
-
-def decoded_ddl(topic: Topic) -> str:
-    """The same as Spark's DDL."""
-    return ", ".join(f"`{name}` {kind}" for name, kind in decoded_columns(topic).items())
+from core.event_columns import DELETED, ERROR, RAW_COLUMNS, SOURCE_COLUMNS
+from core.topic import EVENT_TIME, Topic
 
 
 def raw(archived: DataFrame) -> DataFrame:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from functools import reduce
 from operator import or_
 
 from pyspark.sql import Column
 from pyspark.sql import functions as fn
 
-from core.topic import Field
+from core.topic import DECIMAL, Field
 
 EARLIEST_MS = 31_536_000_000  # 1971-01-01 UTC
 LATEST_MS = 7_258_118_400_000  # 2200-01-01 UTC, exclusive
-DECIMAL = re.compile(r"decimal\((\d{1,2}),(\d{1,2})\)\Z")
 _INTEGER = r"-?+[0-9]{1,18}+"  # what follows is never a digit, so nothing is given back
 
 

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from core.decoding.field_types import DECIMAL
 from core.errors import Usage
 from core.identifiers import Name
 from core.reserved import RESERVED
+from core.topic import DECIMAL
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 
-from core.decoding.decode import DELETED, EVENT_TIME
-from core.topic import FIELD_TYPES, Field, Json, Lines, Topic, Version
+from core.event_columns import DELETED
+from core.topic import EVENT_TIME, FIELD_TYPES, Field, Json, Lines, Topic, Version
 from core.validation.mistake import Mistake, column_names, is_decimal, mistake_in, name_mistakes
 
 _JSON_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.@$-]*\Z")

@@ -15,8 +15,8 @@ from pyspark.sql.types import ArrayType, BooleanType, DataType, DecimalType, Int
 from core.catalog import Catalog
 from core.compute.keyed_rows import result_rows, source_rows
 from core.compute.rollup import partial
-from core.decoding.decode import decoded_ddl
 from core.decoding.formats import upcast
+from core.event_columns import decoded_ddl
 from core.identifiers import Name
 from core.measures import Count, Max, Measure, Min, Sum
 from core.route import Route

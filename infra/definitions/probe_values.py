@@ -7,9 +7,9 @@ from decimal import Decimal
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
-from core.decoding.decode import EVENT_TIME, decoded_columns
-from core.decoding.field_types import DECIMAL, EARLIEST_MS, LATEST_MS
-from core.topic import Field, Json, Topic, Version
+from core.decoding.field_types import EARLIEST_MS, LATEST_MS
+from core.event_columns import decoded_columns
+from core.topic import DECIMAL, EVENT_TIME, Field, Json, Topic, Version
 
 HOSTILE = (None, "", " ", "x", "-", "é", "0", "-1", "1e999", "9" * 40, "0.001", "NaN", "{}", "2020-13-45", "true")
 

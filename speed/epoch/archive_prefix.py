@@ -19,8 +19,8 @@ from core.compute.keyed_events import TIME, pack
 from core.compute.keyed_rows import result_rows, source_rows
 from core.compute.rollup import partial, record_counts
 from core.cut import Cut
-from core.decoding.decode import ERROR, RAW_COLUMNS, decoded_ddl
 from core.errors import Refused
+from core.event_columns import ERROR, RAW_COLUMNS, decoded_ddl
 from core.identifiers import Name
 from core.record_counts import RecordCounts
 from core.view import Keyed, Rollup

@@ -12,9 +12,9 @@ from pyspark.sql import functions as fn
 from core.compute.keyed_events import pack
 from core.compute.rollup import partial, record_counts
 from core.compute.shared_panes import bad_records, can_share, counts_from_panes, pane_rows, partial_from_panes
-from core.decoding.decode import ERROR, EVENT_TIME, RAW_COLUMNS
+from core.event_columns import ERROR, RAW_COLUMNS
 from core.identifiers import Name
-from core.topic import Topic
+from core.topic import EVENT_TIME, Topic
 from core.view import Keyed, Rollup, View
 
 LEDGER = "_ledger"

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from core.catalog import Catalog
 from core.cut import Cut
-from core.decoding.decode import ERROR
+from core.event_columns import ERROR
 from core.identifiers import Name
 from infra.control import redrives, runs
 from infra.definitions import definition_files

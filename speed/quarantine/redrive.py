@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from core.catalog import Catalog
 from core.cut import Cut
-from core.decoding.decode import ERROR, HEADERS, decode
+from core.decoding.decode import decode
 from core.decoding.redrive_headers import headers
 from core.errors import Refused, TryAgain
+from core.event_columns import ERROR, HEADERS
 from core.identifiers import Name
 from core.topic import Topic
 from infra import faults

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from core.catalog import Catalog
 from core.compute.keyed_events import PACKED_COLUMNS
-from core.decoding.decode import ERROR, SOURCE_COLUMNS
+from core.event_columns import ERROR, SOURCE_COLUMNS
 from core.identifiers import Name
 from core.measures import Column
 from core.view import Keyed, View

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from core.decoding.decode import RAW_COLUMNS, decode, decode_originals, decoded_columns, raw
+from core.decoding.decode import decode, decode_originals, raw
+from core.event_columns import RAW_COLUMNS, decoded_columns
 from tests.support.frames import dicts, from_kafka
 from tests.support.oracle.view_oracle import Record, decode_record, moment
 from views.programs.preferences import TOPIC as PREFERENCES

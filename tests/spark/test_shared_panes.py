@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from core.compute.rollup import record_counts
 from core.compute.shared_panes import bad_records, can_share, counts_from_panes, pane_rows, partial_from_panes
-from core.decoding.decode import RAW_COLUMNS
+from core.event_columns import RAW_COLUMNS
 from core.view import Explode, Rollup, Window
 from tests.spark.test_views import CATALOG, _logs, few, rows_of, trades, wanted
 from tests.support.frames import dicts
