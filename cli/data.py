@@ -89,7 +89,7 @@ def produce(
     Each call sends the records again: a repeat duplicates them.
     """
     from core.sample_data.records import records
-    from core.sample_data.spec import SampleSpec
+    from core.sample_spec import SampleSpec
     from infra.kafka.input_files import InputFile
     from infra.kafka.producer import produce as send
     from infra.kafka.sample_input import outgoing

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from core.sample_data.spec import BlockExample, EventExample
+from core.sample_spec import BlockExample, EventExample
 
 EVENT_TIME = "event_time"  # of an event, whatever field it comes from
 FIELD_TYPES = ("string", "bigint", "boolean", "timestamp")  # and decimal(p,s)

@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from core.draws import Draws
 from core.errors import Usage
-from core.sample_data.draws import Draws
-from core.sample_data.spec import DISORDER_MS, BlockExample, EventExample, SampleRecord, SampleSpec
+from core.sample_spec import DISORDER_MS, BlockExample, EventExample, SampleRecord, SampleSpec
 from core.topic import Json, Topic
 
 _RECENT = 50  # a duplicate repeats one of this many events before it

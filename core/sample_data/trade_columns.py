@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from core.sample_data.spec import DISORDER_MS, SampleSpec
+from core.sample_spec import DISORDER_MS, SampleSpec
 
 _LAYERS = range(6, 22, 2)
 

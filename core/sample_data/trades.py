@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from core.sample_data.spec import BlockExample, SampleRecord, SampleSpec
+from core.sample_spec import BlockExample, SampleRecord, SampleSpec
 
 # fmt: off
 TICKERS = (

@@ -10,7 +10,7 @@ from pathlib import Path
 from core.catalog import Catalog
 from core.identifiers import Name
 from core.sample_data.records import records
-from core.sample_data.spec import SampleSpec
+from core.sample_spec import SampleSpec
 from flows import routes as route
 from flows import speed
 from flows.measure import load, run_verb

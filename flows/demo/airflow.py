@@ -11,7 +11,7 @@ from pathlib import Path
 from core.catalog import Catalog
 from core.errors import Refused
 from core.sample_data.records import records
-from core.sample_data.spec import SampleSpec
+from core.sample_spec import SampleSpec
 from flows import speed, switch_plan
 from flows import stack as servers
 from flows.demo import compare_numbers

@@ -13,7 +13,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from core.sample_data.spec import DISORDER_MS, SampleRecord, SampleSpec
+from core.sample_spec import DISORDER_MS, SampleRecord, SampleSpec
 
 LINES, QUARANTINED, REQUESTS, BYTES = 10_000, 1, 9_999, 2_747_282_505  # facts of the committed access log
 _SIZE_MS, _HOP_MS, _DAY_MS = 5_000, 1_000, 86_400_000

@@ -15,7 +15,7 @@ from core.cut import Cut
 from core.errors import TryAgain
 from core.identifiers import Name
 from core.sample_data.records import records
-from core.sample_data.spec import SampleRecord, SampleSpec
+from core.sample_spec import SampleRecord, SampleSpec
 from flows.measure import run_verb
 from infra.control import runs
 from infra.control.epochs import last_epoch

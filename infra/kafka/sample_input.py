@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from core.sample_data.spec import SampleRecord
+from core.sample_spec import SampleRecord
 from core.topic import Topic
 from infra.kafka.input_files import OutgoingRecord
 

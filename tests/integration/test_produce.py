@@ -15,8 +15,8 @@ from confluent_kafka import Consumer, Message, TopicPartition
 from core.errors import Refused, TryAgain
 from core.identifiers import Name
 from core.sample_data.records import records
-from core.sample_data.spec import SampleSpec
 from core.sample_data.trades import EXAMPLE
+from core.sample_spec import SampleSpec
 from core.topic import Field, Json, Lines, Topic, Version
 from infra.kafka import kafka_admin
 from infra.kafka.input_files import InputFile, OutgoingRecord

@@ -24,7 +24,7 @@ from core.identifiers import Name
 from core.measures import Column
 from core.record_counts import RecordCounts
 from core.sample_data.records import records
-from core.sample_data.spec import SampleRecord, SampleSpec
+from core.sample_spec import SampleRecord, SampleSpec
 from flows.batch_cycle import run_batch
 from infra.control import locks, runs
 from infra.control.builds import Built, build_name, build_number, read_builds

@@ -10,7 +10,7 @@ from typing import Any
 from core.catalog import Catalog
 from core.identifiers import Name, joined, quoted
 from core.sample_data.records import records
-from core.sample_data.spec import SampleSpec
+from core.sample_spec import SampleSpec
 from core.view import View
 from infra.control import run_roles
 from infra.control.claims import read_claims

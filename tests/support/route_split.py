@@ -14,7 +14,7 @@ import psutil
 from core.catalog import Catalog
 from core.identifiers import Name
 from core.sample_data.records import records
-from core.sample_data.spec import SampleSpec
+from core.sample_spec import SampleSpec
 from infra.control import route_runs
 from infra.definitions import definition_files
 from infra.faults import MARKER

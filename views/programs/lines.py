@@ -1,6 +1,6 @@
 """Lines of text."""
 
-from core.sample_data.draws import Draws
+from core.draws import Draws
 from core.topic import Field, Lines, Topic
 
 _WORDS = ("the", "The", "a", "log", "is", "read", "again", "and", "again,", "whatever", "comes", "late", "3rd", "it's")

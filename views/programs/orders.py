@@ -1,6 +1,6 @@
 """Orders of a shop."""
 
-from core.sample_data.draws import Draws
+from core.draws import Draws
 from core.topic import Field, Json, Topic, Version
 
 

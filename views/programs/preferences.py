@@ -1,6 +1,6 @@
 """Preferences of users: a changelog that the log may compact."""
 
-from core.sample_data.draws import Draws
+from core.draws import Draws
 from core.topic import Field, Json, Topic, Version
 
 

@@ -1,6 +1,6 @@
 """Profiles of users: a changelog, in which a record without a value deletes."""
 
-from core.sample_data.draws import Draws
+from core.draws import Draws
 from core.topic import Field, Json, Topic, Version
 
 

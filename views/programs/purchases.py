@@ -1,6 +1,6 @@
 """Purchases as an application reports them, now and then twice."""
 
-from core.sample_data.draws import Draws
+from core.draws import Draws
 from core.topic import Field, Json, Topic, Version
 
 

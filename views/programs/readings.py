@@ -1,6 +1,6 @@
 """Readings of sensors, numbered by each of them."""
 
-from core.sample_data.draws import Draws
+from core.draws import Draws
 from core.topic import Field, Json, Topic, Version
 
 

@@ -1,6 +1,6 @@
 """Searches of users."""
 
-from core.sample_data.draws import Draws
+from core.draws import Draws
 from core.topic import Field, Json, Topic, Version
 
 

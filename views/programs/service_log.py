@@ -1,6 +1,6 @@
 """What a service says of itself."""
 
-from core.sample_data.draws import Draws
+from core.draws import Draws
 from core.topic import Field, Json, Topic, Version
 
 

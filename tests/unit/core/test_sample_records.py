@@ -10,7 +10,7 @@ import pytest
 
 from core.errors import Usage
 from core.sample_data.records import records
-from core.sample_data.spec import SampleRecord, SampleSpec
+from core.sample_spec import SampleRecord, SampleSpec
 from infra.definitions.definition_files import load
 from infra.project_files import VIEWS
 from infra.settings import Settings

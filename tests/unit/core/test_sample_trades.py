@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import Any
 
 from core.sample_data.records import records
-from core.sample_data.spec import DISORDER_MS, SampleRecord, SampleSpec
 from core.sample_data.trades import TICKERS, trades
+from core.sample_spec import DISORDER_MS, SampleRecord, SampleSpec
 from infra.definitions.definition_files import load
 from infra.settings import Settings
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from core.draws import Draws
 from core.errors import Usage
-from core.sample_data.draws import Draws
 
 DISORDER_MS = 3_000  # an out-of-order event steps back by at most this much
 _SHARES = ("late", "out_of_order", "duplicate", "unmatched", "bad")
