@@ -23,7 +23,7 @@ CLOUD := .venv-cloud/.installed
 # Checkov is set up only where terraform is: the tests of terraform/ say that they are not run elsewhere.
 CLOUD_HERE := $(if $(shell command -v terraform 2>/dev/null),$(CLOUD))
 
-.PHONY: help setup demo demo-airflow test test-all scenarios test-times test-emr cloud cloud-docs check unit lint format lock down clean
+.PHONY: help setup demo demo-airflow test test-all scenarios test-times test-emr cloud docs cloud-docs check unit lint format lock down clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1	\2/' | expand -t 22
@@ -54,6 +54,9 @@ test-times: $(INSTALLED) setup ## what each fast test costs, as docs/test-times.
 cloud: $(INSTALLED) $(CLOUD_HERE) ## terraform/ alone: its style, its tests, checkov, and applied to an emulator
 	@$(BIN)/pytest tests/scenarios/terraform tests/integration/test_terraform_plants.py
 	@$(BIN)/python -m tests.support.terraform_availability
+
+docs: $(INSTALLED) ## write the references of verbs and settings: docs/reference/
+	@$(BIN)/python -m cli.reference
 
 cloud-docs: $(INSTALLED) $(CLOUD) ## write the tables of terraform's READMEs anew, and the costs of docs/deploy/cloud.md
 	@.venv-cloud/bin/python terraform/tables.py

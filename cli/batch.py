@@ -65,8 +65,8 @@ def land(build: str | None) -> None:
 @click.option("--build", "name", help="The claimed build (default: the last claim).")
 @_INCREMENTAL
 @views_option("With --from and --to: compute a time range of these views (a,b) again.")
-@click.option("--from", "start", type=moment, help="Start of the range, inclusive, UTC.")
-@click.option("--to", "end", type=moment, help="End of the range, exclusive, UTC.")
+@click.option("--from", "start", type=moment, metavar="TIME", help="Start of the range, inclusive, UTC.")
+@click.option("--to", "end", type=moment, metavar="TIME", help="End of the range, exclusive, UTC.")
 @json_option
 def build(
     name: str | None, incremental: bool, views: tuple[Name, ...] | None, start: datetime | None, end: datetime | None

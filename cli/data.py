@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from cli import candidates
-from cli.options import json_option, load_catalog, load_settings
+from cli.options import json_option, load_catalog, load_settings, moment
 from cli.output import INTERRUPTED, emit, line, table
 from cli.verb_group import VerbGroup
 from core.errors import Usage
@@ -58,7 +58,7 @@ def apply() -> None:
 @click.option("--seed", type=int, help="Generate events from this seed instead of sending a file.")
 @click.option("--count", type=int, help="Number of events to generate.")
 @click.option("--seconds", type=float, help="Generate for this long, instead of --count.")
-@click.option("--start", type=click.DateTime(), help="Time of the first event, UTC (default: now).")
+@click.option("--start", type=moment, metavar="TIME", help="Time of the first event, UTC (default: now).")
 @click.option("--late", default=0.0, show_default=True, help="Share of late events.")
 @click.option("--late-by", default=3600.0, show_default=True, help="Maximum lateness in seconds.")
 @click.option("--out-of-order", default=0.0, show_default=True, help="Share of events up to 3 seconds back in time.")
@@ -103,7 +103,7 @@ def produce(
         return _acknowledged(send(settings, declared, source.records(), rate=rate, done=lambda: source.done))
     pace = rate or 1000.0
     total = count if count is not None else int(pace * seconds) if seconds else None
-    first_at = int(start.replace(tzinfo=UTC).timestamp() * 1000) if start else int(time.time() * 1000)
+    first_at = int(start.timestamp() * 1000) if start else int(time.time() * 1000)
     spec = SampleSpec(seed or 0, first_at, pace, late, int(late_by * 1000), out_of_order, duplicate, unmatched, bad)
     generated = outgoing(declared, records(declared, spec, total))
     return _acknowledged(send(settings, declared, generated, rate=pace, total=total))
