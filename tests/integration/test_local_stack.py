@@ -21,6 +21,7 @@ from infra.local.server_spec import Server
 from infra.retry import retry_on
 from infra.settings import Settings
 from tests.conftest import fresh_settings
+from tests.support.killing import kill
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +113,7 @@ def test_a_killed_server_is_noticed_and_up_brings_only_it_back_with_its_data(own
     produce(own, "kept", [b"one", b"two"])
     before = pids(own)
     assert before["kafka"]
-    os.kill(before["kafka"], signal.SIGKILL)
+    kill(before["kafka"])
     assert_status(own, "kafka", "died")
     assert statuses(own)["trino"] == "up"
     local_stack.up(own)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-import psutil
 import pytest
 from pyspark.sql import SparkSession
 
@@ -25,6 +24,7 @@ from infra.trino import metastore, served_views
 from serving import recover, replace_views
 from serving.publish import publish
 from serving.status import status
+from tests.support.killing import kill
 from tests.support.layers import built, catalog_of, check, send
 
 
@@ -162,11 +162,11 @@ def test_a_trino_killed_in_the_middle_of_a_publication(two: Two, monkeypatch: py
     (trino_state,) = [state for state in local_stack.server_states(two.settings) if state.name == "trino"]
     assert trino_state.pid
 
-    def kill(point: str) -> None:
+    def kill_trino(point: str) -> None:
         if point == "serving.2_between_views":
-            psutil.Process(trino_state.pid).kill()
+            kill(trino_state.pid)
 
-    monkeypatch.setattr(faults, "reach", kill)
+    monkeypatch.setattr(faults, "reach", kill_trino)
     with pytest.raises(TryAgain, match="Trino does not answer"):
         publish(two.settings, two.catalog, two.newer.build, why="interrupted")
     monkeypatch.undo()

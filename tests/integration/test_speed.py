@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import psutil
 import pytest
 from confluent_kafka.admin import NewPartitions  # type: ignore[attr-defined]
 from pyspark.sql import SparkSession
@@ -19,6 +18,7 @@ from infra.settings import Settings
 from speed.epoch import compute_epoch
 from speed.process import lifecycle
 from speed.quarantine.listing import list_quarantined
+from tests.support.killing import kill
 from tests.support.layers import POISON, catalog_of, log, send, topic_of, wanted
 from tests.support.oracle import view_oracle
 from tests.support.speed_runs import VIEWS, catch_up, check, declared, running, served
@@ -126,7 +126,7 @@ def test_kafka_killed_under_a_running_job_loses_nothing(stack: Settings, spark: 
         query.processAllAvailable()
         kafka = local_processes.alive(stack, "kafka")
         assert kafka
-        psutil.Process(kafka.pid).kill()
+        kill(kafka.pid)
         local_stack.up(stack)
         send(stack, catalog, 200, 200)
         query.processAllAvailable()

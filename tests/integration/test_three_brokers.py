@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Iterator
 
 import pytest
@@ -21,6 +19,7 @@ from speed.process import lifecycle
 from tests.conftest import fresh_settings
 from tests.support.assertions import expected, same
 from tests.support.kafka_log import Log, send
+from tests.support.killing import kill
 from tests.support.load import mixed
 from tests.support.pieces import Pieces, measured
 from tests.support.speed_runs import running
@@ -60,7 +59,7 @@ def test_a_broker_killed_under_a_running_job_stops_nothing(brokers: Settings, sp
         leader = kafka_admin.admin_client(brokers).list_topics(timeout=10).topics["trades"].partitions[0].leader
         victim = local_processes.alive(brokers, f"kafka-{leader}")
         assert victim
-        os.kill(victim.pid, signal.SIGKILL)
+        kill(victim.pid)
         send(brokers, trades[100:200])
         query.processAllAvailable()
         check(brokers, catalog, run.id, log)
