@@ -160,11 +160,12 @@ def test_a_publisher_that_lost_its_lease_changes_nothing(two: Two) -> None:
 
 def test_a_trino_killed_in_the_middle_of_a_publication(two: Two, monkeypatch: pytest.MonkeyPatch) -> None:
     (trino_state,) = [state for state in local_stack.server_states(two.settings) if state.name == "trino"]
-    assert trino_state.pid
+    pid = trino_state.pid
+    assert pid
 
     def kill_trino(point: str) -> None:
         if point == "serving.2_between_views":
-            kill(trino_state.pid)
+            kill(pid)
 
     monkeypatch.setattr(faults, "reach", kill_trino)
     with pytest.raises(TryAgain, match="Trino does not answer"):
