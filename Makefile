@@ -40,7 +40,7 @@ demo-airflow: $(VENV)/.airflow setup ## Airflow publishes on its schedule and ru
 test: $(INSTALLED) setup check ## every check, and the fast test of every promise: a quarter of an hour
 	@$(PYTEST) $(FAST)
 
-test-all: test scenarios ## the same, then the long tests: kills of real processes, Airflow, a cluster, an object store, terraform
+test-all: test scenarios test-emr ## the same, then the long tests: kills, Airflow, a cluster, an object store, terraform, EMR's Spark
 
 scenarios: $(INSTALLED) setup $(CLOUD_HERE)
 	@$(PYTEST) tests/scenarios
