@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from core.route import Route
 from core.topic import Topic
-from core.validation.mistake import Mistake, type_mistakes
+from core.validation.field_values import type_mistakes
+from core.validation.mistake import Mistake
 from core.validation.route_mistakes import route_mistakes
 from core.validation.topic_mistakes import topic_mistakes
 from core.validation.view_mistakes import view_mistakes

@@ -1,13 +1,11 @@
-"""A mistake in a definition, with the part that it is in; and what is checked of all parts alike."""
+"""A mistake in a definition, and the checks that topics, views and routes share."""
 
 from __future__ import annotations
 
-import re
-import types
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 from core.errors import Usage
 from core.identifiers import Name
@@ -29,41 +27,6 @@ def mistake_in(part: Any, text: str, again: bool = False) -> Mistake:
     """A mistake in a part of a definition; ``again``: in the last of its name."""
     name = getattr(part, "name", None) or getattr(part, "number", "")
     return Mistake(type(part).__name__, str(name), text, again)
-
-
-def type_mistakes(part: Any) -> Iterator[Mistake]:
-    """Values of the wrong kind, such as a tuple without its comma."""
-    hints = get_type_hints(type(part))
-    for field in fields(part):
-        value = getattr(part, field.name)
-        if not _fits(value, hints[field.name]):
-            yield mistake_in(part, f"{field.name} must be {_readable(hints[field.name])}, not {type(value).__name__}")
-            continue
-        for child in value if isinstance(value, tuple) else (value,):
-            if is_dataclass(child):
-                yield from type_mistakes(child)
-
-
-def _fits(value: Any, hint: Any) -> bool:
-    origin, inner = get_origin(hint), get_args(hint)
-    if origin in (Union, types.UnionType):
-        return any(_fits(value, one) for one in inner)
-    if origin is Callable:
-        return callable(value)
-    if origin is Literal:
-        return value in inner
-    if origin is tuple:
-        return isinstance(value, tuple) and all(_fits(one, inner[0]) for one in value)
-    if origin is not None:
-        return isinstance(value, Mapping) and all(isinstance(text, str) for pair in value.items() for text in pair)
-    return isinstance(value, hint) and not (hint is int and isinstance(value, bool))
-
-
-def _readable(hint: Any) -> str:
-    if get_origin(hint) is Literal:
-        return " or ".join(map(repr, get_args(hint)))
-    text = str(hint) if get_origin(hint) else getattr(hint, "__name__", str(hint))
-    return re.sub(r"\b(?:core\.\w+|collections\.abc|typing)\.", "", text).replace("NoneType", "None")
 
 
 def column_names(parts: Iterable[Any], what: str) -> Iterator[Mistake]:

@@ -159,7 +159,7 @@ VIEW = Rollup(
 @pytest.mark.parametrize(
     ("old", "new", "line", "text"),
     [
-        ('"warning"', '"bad"', 11, "severity must be 'critical' or 'warning', not str"),
+        ('"warning"', '"bad"', 11, "severity must be 'critical' or 'warning', not 'bad'"),
         ('"some"', '"not_empty"', 11, "the name 'not_empty' is taken by a check that every view has"),
         ('"trades_by_day"', '"nothing"', 12, "there is no view 'nothing' in any build"),
         ('"trades_by_day"', '"checked"', 12, "the other view of a total is another one"),
