@@ -24,7 +24,7 @@ from infra.control import locks
 from infra.control.builds import BuildCounts, Built, How, add_built, read_builds
 from infra.control.claims import Claim, claim_of
 from infra.lake import delta, files, parquet_scan, table_paths
-from infra.lake.archive import Archive, below
+from infra.lake.archive import Archive, rows_below
 from infra.progress_bar import bar
 from infra.settings import Settings
 
@@ -176,7 +176,7 @@ def _sources(work: _Work, view: Keyed) -> dict[str, DataFrame]:
 
 
 def _events(work: _Work, source: str, start: Cut) -> DataFrame:
-    return below(work.spark, work.archives[Name(source)], work.claim.cut, start)
+    return rows_below(work.spark, work.archives[Name(source)], work.claim.cut, start)
 
 
 def _added_up(work: _Work, plan: _Plan, view: Rollup) -> DataFrame:
@@ -205,7 +205,7 @@ def _write(view: View, rows: DataFrame, path: str) -> int:
     keys = [column.name for column in (view.unit_columns if isinstance(view, Keyed) else view.key_columns)]
     writer = rows.sortWithinPartitions(*keys).write.format("delta").option("maxRecordsPerFile", _FILE_ROWS)
     writer.mode("error").save(path)
-    return delta.rows(path)
+    return delta.row_count(path)
 
 
 def _row(work: _Work, plan: _Plan, path: str, rows: int, counts: BuildCounts, seconds: float) -> Built:

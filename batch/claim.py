@@ -19,7 +19,7 @@ from infra.control.publications import read_publications
 from infra.kafka import kafka_admin, log_checks
 from infra.lake import table_paths
 from infra.lake.leases import Lease
-from infra.lake.process_identity import person
+from infra.lake.process_identity import current_user
 from infra.settings import Settings
 from infra.trino import served_views
 
@@ -118,7 +118,7 @@ def _claim(settings: Settings, catalog: Catalog, pair: _Pair, views: Sequence[Na
         epoch=pair.epoch,
         cut=pair.cut,
         at=datetime.now(UTC),
-        who=person(),
+        who=current_user(),
         views={name: catalog.digest(name) for name in views},
         decoders={name: catalog.decoder(name) for name in catalog.topics},
     )

@@ -16,7 +16,7 @@ from core.record_counts import RecordCounts
 from core.view import View
 from infra.control.builds import BuildCounts
 from infra.control.claims import Claim
-from infra.lake.archive import Archive, below, generation
+from infra.lake.archive import Archive, generation, rows_below
 from infra.settings import Settings
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def archives(settings: Settings, catalog: Catalog, claim: Claim, topics: Iterabl
     looked = {name: generation(settings, name, claim.decoders[name]) for name in sorted(topics)}
     found = {name: replace(a, columns=decoded_ddl(catalog.topic(name))) for name, a in looked.items()}
     for name, archive in found.items():
-        short = archive.short_of(claim.cut)
+        short = archive.missing_below(claim.cut)
         if short:
             raise Refused(
                 f"the archive ends before the cut of {claim.build}",
@@ -52,7 +52,7 @@ def archives(settings: Settings, catalog: Catalog, claim: Claim, topics: Iterabl
 
 def count_topic(spark: SparkSession, archive: Archive, views: Sequence[View], cut: Cut, start: Cut) -> TopicCounts:
     """Counts one topic between two cuts, apart from any grouping, and compares with the offsets spanned."""
-    rows = record_counts(views, below(spark, archive, cut, start)).collect()
+    rows = record_counts(views, rows_below(spark, archive, cut, start)).collect()
     partitions = {
         f"{archive.topic}/{row['_partition']}": RecordCounts(row["records"], row["decoded"], row["quarantined"])
         for row in rows

@@ -33,7 +33,7 @@ from infra.control.builds import Built, add_built, read_builds
 from infra.control.check_results import TOPIC, CheckResult
 from infra.control.claims import Claim
 from infra.lake import parquet_scan, table_paths
-from infra.lake.archive import below
+from infra.lake.archive import rows_below
 from infra.progress_bar import bar
 from infra.settings import Settings
 from infra.spark.session import log_file
@@ -108,7 +108,7 @@ def _topics(
     for name, archive in archives(settings, catalog, claim, sources).items():
         reader = next(one for one in waiting if name in catalog.views[one.view].sources)
         counts = reader.counts.of_topic(name)
-        frame = below(spark, archive, claim.cut).groupBy(ERROR).agg(fn.count(fn.lit(1)).alias(BROKEN))
+        frame = rows_below(spark, archive, claim.cut).groupBy(ERROR).agg(fn.count(fn.lit(1)).alias(BROKEN))
         suites.append(
             SuiteRun(TOPIC + name, frame, topic_suite(catalog.topic(name), counts.records, counts.quarantined))
         )

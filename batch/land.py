@@ -27,7 +27,7 @@ from infra.control import locks
 from infra.kafka import kafka_admin, log_checks
 from infra.kafka.spark_source import read_spans
 from infra.lake import delta, table_paths
-from infra.lake.archive import GAPS, TOPIC_ID, Archive, below, generation, generations, read_archive
+from infra.lake.archive import GAPS, TOPIC_ID, Archive, generation, generations, read_archive, rows_below
 from infra.progress_bar import bar
 from infra.settings import Settings
 from infra.trino import metastore
@@ -129,7 +129,7 @@ def _redecode(
     spans = _lower(cut, older[0].ends).since(archive.ends) if older else ()
     if not spans:
         return archive, 0
-    rows = below(spark, older[0], _lower(cut, older[0].ends), archive.ends)
+    rows = rows_below(spark, older[0], _lower(cut, older[0].ends), archive.ends)
     appended = _append(archive, decode(topic, raw(rows)), spans, lease)
     return appended, sum(span.size for span in spans)
 

@@ -28,7 +28,7 @@ from infra.control.builds import build_name, build_number
 from infra.control.claims import Claim, add_claim, read_claims
 from infra.control.publications import Pin
 from infra.lake import parquet_scan, table_paths
-from infra.lake.process_identity import person
+from infra.lake.process_identity import current_user
 from infra.settings import Settings
 from infra.spark.count_differences import first_differences
 
@@ -60,7 +60,7 @@ def claim_range(
             epoch=pin.epoch,
             cut=pin.cut,
             at=datetime.now(UTC),
-            who=person(),
+            who=current_user(),
             views={view: catalog.digest(view) for view in sorted(views)},
             decoders={topic: catalog.decoder(topic) for topic in catalog.sources(views)},
             rebuild=RangeRebuild(start, end, {view: _build(pins[view]) for view in sorted(views)}),

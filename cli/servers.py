@@ -31,7 +31,7 @@ def setup() -> None:
     from infra.runtime import jars
 
     settings = load_settings()
-    optional = ("aws",) if object_store.wanted(settings) else ()
+    optional = ("aws",) if object_store.is_used(settings) else ()
     paths = {name: jars.ensure_jars(settings, name) for name in (*jars.SETS, *optional)}
     warm_up(settings)
     emit(paths, lambda ready: out().print(f"ready: {', '.join(ready)} in {settings.cache}"))

@@ -78,7 +78,7 @@ def _archives(settings: Settings, catalog: Catalog, builds: set[Name]) -> list[t
     named = [run.decoders for run in runs.read_runs(settings) if run.id not in ended]
     named += [claim.decoders for claim in read_claims(settings) if claim.build in builds]
     found = []
-    for topic in table_paths.archived(settings):
+    for topic in table_paths.archived_topics(settings):
         if topic not in catalog.topics:
             continue
         today = archive.generation(settings, topic, catalog.decoder(topic))

@@ -18,7 +18,7 @@ from infra import faults
 from infra.control.publications import Pin, Publication, add_publication, read_publications
 from infra.lake import delta, table_paths
 from infra.lake.leases import Lease
-from infra.lake.process_identity import person
+from infra.lake.process_identity import current_user
 from infra.settings import Settings
 from infra.trino import metastore
 from infra.trino import served_views as reading
@@ -49,7 +49,7 @@ def change(
         kind=kind,
         state="intent",
         at=now,
-        who=who or person(),
+        who=who or current_user(),
         why=why,
         evidence=json.dumps(evidence, sort_keys=True),
         pins=dict(sorted(pins.items())),

@@ -12,7 +12,7 @@ from infra.control.run_endings import RunEnding, add_ending, read_endings
 from infra.control.run_roles import runs_of, target
 from infra.kafka import kafka_admin
 from infra.lake import files, leases, table_paths
-from infra.lake.process_identity import person
+from infra.lake.process_identity import current_user
 from infra.settings import Settings
 from infra.trino import metastore
 from serving import recover
@@ -33,7 +33,7 @@ def end(
         _refuse_named(settings, run, final=final)
         known = read_endings(settings).get(run)
         if known is None:
-            known = RunEnding(run, how, datetime.now(UTC), person(), why)
+            known = RunEnding(run, how, datetime.now(UTC), current_user(), why)
             add_ending(settings, lease, known)
         _free(settings, declared)
     return known

@@ -19,7 +19,7 @@ from core.identifiers import Name
 from core.route_ownership import Ownership
 from infra.control.store import TEXT, TIME, ControlTable
 from infra.lake.leases import Lease
-from infra.lake.process_identity import person
+from infra.lake.process_identity import current_user
 from infra.settings import Settings
 
 Step = Literal["declared", "handover", "owner", "ended"]
@@ -92,7 +92,7 @@ def add_step(settings: Settings, lease: Lease, step: Step, run: RouteRun, cut: C
     """Writes a step in the life of a run, under the lease "routes"."""
     row: dict[str, Any] = {"seq": len(TABLE.read(settings)), "what": step, "cut": str(cut or Cut())}
     row |= {"route": run.route, "run": run.id, "digest": run.digest, "replays": run.replays}
-    row |= {"topics": json.dumps(dict(run.topics)), "at": datetime.now(UTC), "who": person()}
+    row |= {"topics": json.dumps(dict(run.topics)), "at": datetime.now(UTC), "who": current_user()}
     TABLE.append(settings, lease, row)
 
 

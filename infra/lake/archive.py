@@ -50,7 +50,7 @@ class Archive:
         """Whether the table is there."""
         return self.version >= 0
 
-    def short_of(self, cut: Cut) -> tuple[Span, ...]:
+    def missing_below(self, cut: Cut) -> tuple[Span, ...]:
         """The offsets of this topic below the cut that are yet to be landed; with gaps, nobody can tell."""
         return () if self.gaps else self.ends.behind(cut.only([self.topic]))
 
@@ -87,7 +87,7 @@ def generations(settings: Settings, topic: Name) -> list[Archive]:
     return sorted((a for a in found if a.exists), key=lambda a: a.ends.size, reverse=True)
 
 
-def below(spark: SparkSession, archive: Archive, cut: Cut, start: Cut | None = None) -> DataFrame:
+def rows_below(spark: SparkSession, archive: Archive, cut: Cut, start: Cut | None = None) -> DataFrame:
     """Rows of the archive from ``start`` (else from 0) up to the cut, at the version that was looked at.
 
     A topic that was never landed gives no rows, in ``archive.columns``.
@@ -97,7 +97,7 @@ def below(spark: SparkSession, archive: Archive, cut: Cut, start: Cut | None = N
     spans = cut.only([archive.topic]).since(start or Cut())
     texts = [f"(_partition = {s.partition} AND _offset >= {s.start} AND _offset < {s.end})" for s in spans]
     files = [file.path for file in archive.files if any(map(file.span.meets, spans))]
-    rows = parquet_scan.files(spark, archive.path, archive.schema, files)
+    rows = parquet_scan.scan_files(spark, archive.path, archive.schema, files)
     return rows.where(" OR ".join(texts) if texts else "false")
 
 

@@ -24,8 +24,6 @@ from pyarrow.fs import SubTreeFileSystem
 
 from core.errors import Refused, TryAgain
 from infra.lake import files
-from infra.lake.arrow_types import arrow_schema as arrow_schema
-from infra.lake.arrow_types import arrow_type as arrow_type
 from infra.lake.arrow_types import comparable_schema
 from infra.lake.object_store import SCHEME, delta_options, uri
 
@@ -134,7 +132,7 @@ def version(path: str) -> int:
     return int(table(path).version())
 
 
-def rows(path: str) -> int:
+def row_count(path: str) -> int:
     """How many rows the table's writers counted."""
     return sum(pa.table(table(path).get_add_actions()).column("num_records").to_pylist())
 

@@ -174,7 +174,7 @@ def _take(path: str, name: Name, patience: float) -> Lease:
     before = _row(table, name)
     if before and _is_held(before, table, name, patience):
         raise _taken(name, before)
-    lease = Lease(name, (before.generation if before else 0) + 1, ProcessIdentity.here(), path)
+    lease = Lease(name, (before.generation if before else 0) + 1, ProcessIdentity.current(), path)
     with _conflicts(name):
         _write(table, name, lease.generation, lease.holder, released=False)
     if lease.generation % 50 == 0:

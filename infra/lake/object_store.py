@@ -42,12 +42,12 @@ def is_object(place: str) -> bool:
     return place.startswith(SCHEME)
 
 
-def wanted(settings: Settings) -> bool:
+def is_used(settings: Settings) -> bool:
     """Whether the lake or the checkpoints are in an object store."""
     return any(map(is_object, (settings.lake_root, settings.checkpoint_root)))
 
 
-def know(settings: Settings) -> None:
+def register_stores(settings: Settings) -> None:
     """From now on this process knows how to reach the buckets that these settings name."""
     for root in filter(is_object, (settings.lake_root, settings.checkpoint_root)):
         _STORES[_bucket(root)] = _store(settings)
@@ -55,7 +55,7 @@ def know(settings: Settings) -> None:
 
 def spark_conf(settings: Settings) -> dict[str, str]:
     """What Spark must be told of the store; nothing where none is wanted."""
-    if not wanted(settings):
+    if not is_used(settings):
         return {}
     store = _store(settings)
     values = {

@@ -18,10 +18,10 @@ def read_table(spark: SparkSession, path: str) -> DataFrame:
     """All rows of a table that was written once, as a build is. Raises Refused when it is not there."""
     opened = delta.table(path)
     names = pa.table(opened.get_add_actions()).column("path").to_pylist()
-    return files(spark, path, opened.schema().to_json(), [f"{path}/{name}" for name in names])
+    return scan_files(spark, path, opened.schema().to_json(), [f"{path}/{name}" for name in names])
 
 
-def files(spark: SparkSession, path: str, schema: str, found: Sequence[str]) -> DataFrame:
+def scan_files(spark: SparkSession, path: str, schema: str, found: Sequence[str]) -> DataFrame:
     """Rows of some files of a table at a path; ``schema`` is the table's, as the JSON that Delta and Spark share."""
     from pyspark.sql.types import StructType
 

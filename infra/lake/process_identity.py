@@ -20,10 +20,10 @@ class ProcessIdentity:
     who: str
 
     @staticmethod
-    def here() -> ProcessIdentity:
+    def current() -> ProcessIdentity:
         """This process."""
         pid = os.getpid()
-        return ProcessIdentity(socket.gethostname(), pid, psutil.Process(pid).create_time(), person())
+        return ProcessIdentity(socket.gethostname(), pid, psutil.Process(pid).create_time(), current_user())
 
     @property
     def is_dead(self) -> bool:
@@ -40,7 +40,7 @@ class ProcessIdentity:
         return f"process {self.pid} of {self.who} on {self.host}"
 
 
-def person() -> str:
+def current_user() -> str:
     """The user of this process, for the record."""
     try:
         return getpass.getuser()

@@ -19,7 +19,7 @@ _QUARANTINE = "_quarantine"
 
 def open_lake(settings: Settings) -> str:
     """The lake's root, made if missing. Raises Refused when its format is not the one that this program knows."""
-    object_store.know(settings)
+    object_store.register_stores(settings)
     found, root = files.filesystem(settings.lake_root)
     marker = f"{root}/FORMAT"
     if found.get_file_info(marker).type == fs.FileType.NotFound:
@@ -46,7 +46,7 @@ def decoders(settings: Settings, topic: Name) -> tuple[Name, ...]:
     return _folders(_path(settings, "archive", topic))
 
 
-def archived(settings: Settings) -> tuple[Name, ...]:
+def archived_topics(settings: Settings) -> tuple[Name, ...]:
     """The topics that have an archive, by name."""
     return _folders(_path(settings, "archive"))
 
@@ -98,7 +98,7 @@ def control(settings: Settings, table: Name) -> str:
 
 def checkpoint(settings: Settings, run: Name) -> str:
     """Where Spark keeps the progress of a run."""
-    object_store.know(settings)
+    object_store.register_stores(settings)
     return f"{settings.checkpoint_root}/{Name(run)}"
 
 
@@ -111,7 +111,7 @@ def relative(settings: Settings, path: str) -> str:
 
 
 def _path(settings: Settings, area: str, *names: Name) -> str:
-    object_store.know(settings)  # whoever is given this path can reach it
+    object_store.register_stores(settings)  # whoever is given this path can reach it
     return "/".join([settings.lake_root.rstrip("/"), area, *(Name(name) for name in names)])
 
 

@@ -87,7 +87,7 @@ def _for_each(settings: Settings) -> dict[str, str]:
 
 def _store(settings: Settings) -> dict[str, str]:
     """On an object store, a commit of Spark's is put only where there is none, as delta-rs does it."""
-    if not object_store.wanted(settings):
+    if not object_store.is_used(settings):
         return {}
     return {**object_store.spark_conf(settings), "spark.delta.logStore.s3a.impl": log_store.CLASS}
 
@@ -109,12 +109,12 @@ def _is_alone(settings: Settings) -> bool:
 def _jars(settings: Settings) -> list[str]:
     """The jars that pyspark does not have."""
     found = sorted(jars.ensure_jars(settings, spark_versions.installed_spark().jars).glob("*.jar"))
-    if object_store.wanted(settings):
+    if object_store.is_used(settings):
         found += [*sorted(jars.ensure_jars(settings, "aws").glob("*.jar")), log_store.jar(settings)]
     return [str(jar) for jar in found]
 
 
 def _archive(settings: Settings) -> str:
     """The name under which classes are kept: one for each class path that a driver may have."""
-    parts = {"cluster": not _is_alone(settings), "aws": object_store.wanted(settings)}
+    parts = {"cluster": not _is_alone(settings), "aws": object_store.is_used(settings)}
     return "-".join(["spark", *(part for part, there in parts.items() if there)])

@@ -161,7 +161,7 @@ def _shown(settings: Settings, kind: str, schema: str, name: str) -> str | None:
 def remove_entry(settings: Settings, schema: str, name: str) -> bool:
     """Removes a broken entry of the file metastore, which Trino itself can neither replace nor drop."""
     quoted(schema, name)
-    object_store.know(settings)
+    object_store.register_stores(settings)
     return files.remove(f"{settings.lake_root}/{METASTORE}/{schema}/{name}")
 
 

@@ -75,14 +75,14 @@ def keep_history(spark: SparkSession, settings: Settings, catalog: Catalog, run:
 def _events(spark: SparkSession, settings: Settings, catalog: Catalog, run: Run, topic: Name, cut: Cut) -> DataFrame:
     found = archive.generation(settings, topic, run.decoders[topic])
     held = replace(found, columns=decoded_ddl(catalog.topic(topic)))
-    short = held.short_of(cut)
+    short = held.missing_below(cut)
     if short:
         raise Refused(
             f"the archive ends at offset {short[0].start}, the run needs it up to {short[0].end}",
             where=f"topic {topic}, partition {short[0].partition}, {held.path}",
             fix="run `lk batch`, then start a new run, or replay",
         )
-    return archive.below(spark, held, cut, Cut())
+    return archive.rows_below(spark, held, cut, Cut())
 
 
 def _refuse_gaps(run: Run, counted: dict[str, RecordCounts]) -> None:

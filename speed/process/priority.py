@@ -23,7 +23,7 @@ def claim_priority(settings: Settings, who: Name, *, wanted: bool) -> None:
     path = _folder(settings) / who
     if wanted:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(asdict(ProcessIdentity.here())), "utf-8")
+        path.write_text(json.dumps(asdict(ProcessIdentity.current())), "utf-8")
     else:
         path.unlink(missing_ok=True)
 

@@ -29,7 +29,7 @@ from infra.kafka.input_files import OutgoingRecord
 from infra.kafka.producer import produce
 from infra.kafka.redriven_copies import fingerprint, read_copies
 from infra.lake.leases import Lease
-from infra.lake.process_identity import person
+from infra.lake.process_identity import current_user
 from infra.settings import Settings
 from speed.quarantine import listing, repair_file
 from speed.quarantine.listing import QuarantinedRecord
@@ -129,7 +129,7 @@ def _settled(settings: Settings, lease: Lease, topics: Sequence[Name]) -> dict[s
         ends = kafka_admin.end_offsets(settings, new)
         found = read_copies(settings, new, Cut())
         seq = max((one.seq for one in known), default=0) + 1
-        redrives.add_redrive(settings, lease, Redrive(seq, "done", ends, found, datetime.now(UTC), person()))
+        redrives.add_redrive(settings, lease, Redrive(seq, "done", ends, found, datetime.now(UTC), current_user()))
     return redrives.sent_origins(settings)
 
 
@@ -143,7 +143,9 @@ def _send(
     topics = sorted({one.topic for one in found})
     seq = max((one.seq for one in redrives.read_redrives(settings)), default=0) + 1
     origins = {one.place: fingerprint(one.key, one.value) for one in found}
-    intent = Redrive(seq, "intent", kafka_admin.end_offsets(settings, topics), origins, datetime.now(UTC), person())
+    intent = Redrive(
+        seq, "intent", kafka_admin.end_offsets(settings, topics), origins, datetime.now(UTC), current_user()
+    )
     faults.reach("redrive.0_before_intent")
     redrives.add_redrive(settings, lease, intent)
     for topic in topics:

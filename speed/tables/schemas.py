@@ -15,6 +15,7 @@ from core.view import Keyed, View
 from infra.control.epochs import EPOCHS
 from infra.control.runs import Run
 from infra.lake import delta, table_paths
+from infra.lake.arrow_types import arrow_schema
 from infra.settings import Settings
 
 FIRST = Column("first_epoch", "bigint")
@@ -26,17 +27,17 @@ QUARANTINED = (*(Column(*column) for column in SOURCE_COLUMNS.values()), Column(
 
 def partial_schema(view: View) -> pa.Schema:
     """What a view's speed table holds: its stored columns, and the epochs that a row is made of."""
-    return delta.arrow_schema([*view.stored_columns, FIRST, LAST])
+    return arrow_schema([*view.stored_columns, FIRST, LAST])
 
 
 def quarantine_schema() -> pa.Schema:
     """Everything Kafka gave for a record, the rule it broke, and the epoch that read it."""
-    return delta.arrow_schema([*QUARANTINED, EPOCH])
+    return arrow_schema([*QUARANTINED, EPOCH])
 
 
 def events_schema() -> pa.Schema:
     """What a run keeps of the events of a keyed view, and the epoch that read each."""
-    return delta.arrow_schema([*PACKED_COLUMNS, EPOCH])
+    return arrow_schema([*PACKED_COLUMNS, EPOCH])
 
 
 def create(settings: Settings, catalog: Catalog, run: Run) -> None:

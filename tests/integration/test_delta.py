@@ -11,6 +11,7 @@ from core.errors import Refused, TryAgain
 from core.identifiers import Name
 from core.measures import POSITION_TYPE, Column
 from infra.lake import delta, leases, table_paths
+from infra.lake.arrow_types import arrow_schema
 from infra.lake.leases import Lease
 from infra.settings import Settings
 
@@ -22,7 +23,7 @@ COLUMNS = [
     Column("headers", "array<struct<key:string,value:binary>>"),
     Column("epoch", "bigint"),
 ]
-SCHEMA = delta.arrow_schema(COLUMNS)
+SCHEMA = arrow_schema(COLUMNS)
 
 
 def rows(*epochs: int) -> pa.Table:
@@ -52,7 +53,7 @@ def test_creating_again_changes_nothing_and_other_types_are_refused(path: str) -
     delta.create(path, SCHEMA)
     assert epochs(path) == [1]
     with pytest.raises(Refused, match="other columns"):
-        delta.create(path, delta.arrow_schema([Column("key", "bigint")]))
+        delta.create(path, arrow_schema([Column("key", "bigint")]))
 
 
 def test_the_same_transaction_is_appended_once(path: str) -> None:

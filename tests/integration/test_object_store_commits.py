@@ -23,7 +23,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 def test_writers_race_and_every_row_is_there_once(store: Store, tmp_path_factory: pytest.TempPathFactory) -> None:
     settings = on(store, tmp_path_factory.mktemp("commits"), "commits")
-    object_store.know(settings)
+    object_store.register_stores(settings)
     path = made(settings, "raced")
     with ExitStack() as running:
         writers = {name: running.enter_context(writer(settings, name)) for name in COMMITS}

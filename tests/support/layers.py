@@ -36,6 +36,7 @@ from infra.kafka import kafka_admin
 from infra.kafka.input_files import OutgoingRecord as Sent
 from infra.kafka.producer import produce
 from infra.lake import delta, table_paths
+from infra.lake.arrow_types import arrow_schema
 from infra.settings import Settings
 from serving.show import show
 from tests.support.oracle.view_oracle import Record, Rows, expected
@@ -126,7 +127,7 @@ def new_run(settings: Settings, catalog: Catalog, start: Cut | None = None) -> R
     runs.declare(settings, run)
     epoch_columns = (Column("first_epoch", "bigint"), Column("last_epoch", "bigint"))
     for name, view in catalog.views.items():
-        schema = delta.arrow_schema((*view.stored_columns, *epoch_columns))
+        schema = arrow_schema((*view.stored_columns, *epoch_columns))
         delta.create(table_paths.speed(settings, run.id, name), schema)
     delta.create(table_paths.manifest(settings, run.id), EPOCHS)
     return run

@@ -50,7 +50,7 @@ def by_spark(settings: Settings, writer: str) -> tuple[Append, Callable[[str], i
 def main(config: str, kind: str, writer: str) -> None:
     """Answers until its input ends."""
     settings = read_settings(Path(config))
-    object_store.know(settings)
+    object_store.register_stores(settings)
     append, added_up = by_spark(settings, writer) if kind == "spark" else (by_delta_rs, _added_up)
     print("ready", flush=True)
     for line in sys.stdin:

@@ -22,7 +22,7 @@ COMMITS = {"spark-1": 4, "spark-2": 4, "rust-1": 15, "rust-2": 15, "rust-3": 15}
 @pytest.fixture(scope="module")
 def settings(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Settings:
     settings = on(store, tmp_path_factory.mktemp("commits"), "commits")
-    object_store.know(settings)
+    object_store.register_stores(settings)
     return settings
 
 

@@ -30,14 +30,14 @@ def test_a_place_on_s3_has_one_name(tmp_path: Path) -> None:
 
 def test_on_a_disk_nobody_is_told_anything(tmp_path: Path) -> None:
     settings = Settings(data=tmp_path)
-    assert not object_store.wanted(settings)
+    assert not object_store.is_used(settings)
     assert object_store.spark_conf(settings) == {}
     assert object_store.delta_options(settings.lake_root) == {}
     assert trino_server._catalog(settings)["local.location"] == str(tmp_path / "lake")
 
 
 def test_only_the_checkpoints_on_s3_are_told_to_spark_too(tmp_path: Path) -> None:
-    assert object_store.wanted(Settings(data=tmp_path, checkpoints="s3a://bucket/cp"))
+    assert object_store.is_used(Settings(data=tmp_path, checkpoints="s3a://bucket/cp"))
 
 
 def test_without_an_endpoint_it_is_aws(tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_without_an_endpoint_it_is_aws(tmp_path: Path) -> None:
 def test_an_endpoint_is_told_to_each_in_its_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(object_store, "_check", lambda *_: None)
     settings = on(tmp_path, s3_endpoint=ENDPOINT)
-    object_store.know(settings)
+    object_store.register_stores(settings)
     assert s3a(settings) == {
         "aws.credentials.provider": "software.amazon.awssdk.auth.credentials.DefaultCredentialsProvider",
         "input.stream.type": "classic",
