@@ -74,7 +74,7 @@ def _partner(settings: Settings, catalog: Catalog) -> Name | None:
     declared = [run.id for run in runs.read_runs(settings) if run.views.keys() & catalog.views.keys()]
     its = run_roles.roles(settings)
     found = _served(settings, catalog)
-    added = {one.run for one in found if not one.alone}
+    added = {one.run for one in found if not one.is_kappa}
     # A run that serves alone needs no build, as long as another one adds to one.
     wanted = added & set(declared) or {one.run for one in found}
     live = [run for run in declared if its[run] in ("serving", "warm", "idle")]
@@ -84,7 +84,7 @@ def _partner(settings: Settings, catalog: Catalog) -> Name | None:
 
 def _served(settings: Settings, catalog: Catalog) -> list[served_views.Served]:
     try:
-        return list(served_views.served(settings, catalog.reproducible).values())
+        return list(served_views.read_served(settings, catalog.reproducible).values())
     except TryAgain:
         done = [p for p in read_publications(settings) if p.state == "done"]
         pins = done[-1].pins.values() if done else []

@@ -36,7 +36,7 @@ from infra.lake import parquet_scan, table_paths
 from infra.lake.archive import rows_below
 from infra.progress_bar import bar
 from infra.settings import Settings
-from infra.spark.session import log_file
+from infra.spark.session import driver_log
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -156,7 +156,7 @@ def _insist_alive(spark: SparkSession, settings: Settings) -> None:
     try:
         spark.range(1).count()
     except Exception:  # of a JVM that is gone py4j raises several kinds
-        log = str(log_file(settings, "batch"))
+        log = str(driver_log(settings, "batch"))
         raise TryAgain("Spark ended while the gate asked", where=log, fix="run the command again") from None
 
 

@@ -20,7 +20,7 @@ from infra.control.builds import Built, read_builds
 from infra.control.claims import Claim, claim_of, read_claims
 from infra.control.publications import Publication
 from infra.settings import Settings
-from infra.spark.session import borrowed, with_more_tasks
+from infra.spark.session import temporary_session, with_more_tasks
 from serving.publish import in_kappa, publish
 from serving.recover import last_done
 from speed.process import priority
@@ -149,5 +149,5 @@ def _claimed(settings: Settings, name: str | None) -> Claim:
 def batch_session(settings: Settings) -> Iterator[SparkSession]:
     """The session of batch work, which reads first."""
     conf = {"spark.master": with_more_tasks(settings.spark_master, 1)}
-    with priority.with_priority(settings, Name("batch")), borrowed(settings, "batch", conf) as spark:
+    with priority.with_priority(settings, Name("batch")), temporary_session(settings, "batch", conf) as spark:
         yield spark

@@ -8,7 +8,7 @@ from infra.definitions import definition_files
 from infra.definitions.definition_files import DefinitionProblem
 from infra.progress_bar import console
 from infra.settings import Settings
-from infra.spark.session import borrowed
+from infra.spark.session import temporary_session
 
 
 def check(settings: Settings) -> list[DefinitionProblem]:
@@ -17,7 +17,7 @@ def check(settings: Settings) -> list[DefinitionProblem]:
     if problems:
         return list(problems)
     catalog = definition_files.load(settings)
-    with borrowed(settings, "views-check") as spark:
+    with temporary_session(settings, "views-check") as spark:
         return [*definition_files.spark_problems(spark, catalog), *_presentation(settings, catalog)]
 
 

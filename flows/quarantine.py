@@ -9,7 +9,7 @@ from core.cut import Cut
 from core.identifiers import Name
 from infra.control.claims import claim_of
 from infra.settings import Settings
-from infra.spark.session import borrowed
+from infra.spark.session import temporary_session
 from speed.quarantine import listing
 from speed.quarantine.listing import RuleCount
 from speed.quarantine.redrive import Redriven
@@ -23,5 +23,5 @@ def digest(settings: Settings, catalog: Catalog, since: Name | None = None) -> l
 
 def redrive(settings: Settings, catalog: Catalog, file: Path) -> Redriven:
     """Sends the repaired records of a file to their topics."""
-    with borrowed(settings, "redrive") as spark:
+    with temporary_session(settings, "redrive") as spark:
         return send_again(spark, settings, catalog, file)

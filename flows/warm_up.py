@@ -10,7 +10,7 @@ from infra.definitions import definition_files
 from infra.progress_bar import bar
 from infra.runtime.java import archive_file, class_archive
 from infra.settings import Settings
-from infra.spark.session import borrowed, end_java
+from infra.spark.session import stop_jvm, temporary_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -26,10 +26,10 @@ def warm_up(settings: Settings) -> bool:
     with tempfile.TemporaryDirectory() as folder, bar("preparing Spark"):
         # Without the user's own views: a mistake in one of them is no reason to refuse set-up.
         here = settings.model_copy(update={"data": Path(folder), "spark_master": "local[2]", "views": ()})
-        with borrowed(here, "prepare") as spark:
+        with temporary_session(here, "prepare") as spark:
             definition_files.spark_problems(spark, definition_files.load(here))
             _stream(spark, Path(folder))
-        end_java()
+        stop_jvm()
     return True
 
 

@@ -20,8 +20,7 @@ from infra.lake import delta, table_paths
 from infra.lake.leases import Lease
 from infra.lake.process_identity import current_user
 from infra.settings import Settings
-from infra.trino import metastore
-from infra.trino import served_views as reading
+from infra.trino import metastore, served_views
 from infra.trino.served_views import PINNED, SERVING, STATUS, Served
 from serving import view_sql
 
@@ -87,7 +86,7 @@ def put(settings: Settings, catalog: Catalog, lease: Lease, publication: Publica
 
 def _put_views(settings: Settings, catalog: Catalog, lease: Lease, publication: Publication) -> list[Name]:
     touched = []
-    now = reading.served(settings, publication.pins)
+    now = served_views.read_served(settings, publication.pins)
     for view, pin in publication.pins.items():
         lease.check()
         if put_view(settings, catalog, view, now.get(view), pin, publication.texts[view]):

@@ -64,7 +64,7 @@ def status(settings: Settings, catalog: Catalog) -> Status:
         return Status((), (), (), (*wrong, "nothing is published yet: `lk speed start`, or `lk batch`"))
     pins = {view: pin for view, pin in last.pins.items() if view in catalog.views}
     with _reasons(wrong):
-        wrong += _wrong_texts(served_views.served(settings, pins), pins)
+        wrong += _wrong_texts(served_views.read_served(settings, pins), pins)
     wrong += _stopped(settings, pins)
     reaches = {view: reconcile.served_state(settings, view, pin) for view, pin in pins.items()}
     lines = reconcile.partition_counts(catalog, reaches)

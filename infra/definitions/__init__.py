@@ -1,1 +1,1 @@
-"""Files of topics, views and routes: loaded, and their SQL checked."""
+"""Loads the files of topics, views and routes, and checks their SQL."""

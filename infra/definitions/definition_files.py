@@ -35,7 +35,7 @@ Definition = Topic | View | Route
 
 @dataclass(frozen=True, order=True)
 class DefinitionProblem:
-    """One mistake, where a person finds it."""
+    """One mistake, with its file and line."""
 
     file: str
     line: int
@@ -46,25 +46,25 @@ class DefinitionProblem:
 
 
 @dataclass(frozen=True)
-class _Defined:
+class _Located:
     path: Path
-    what: Definition
+    definition: Definition
 
 
 def load(settings: Settings) -> Catalog:
-    """Every topic, view and route; Refused with all mistakes when there is one."""
-    catalog, found = _read(settings)
-    if found:
-        listed = "\n  ".join(map(str, found))
+    """Every topic, view and route. Raises Refused with all mistakes when there is one."""
+    catalog, problems = _read(settings)
+    if problems:
+        lines = "\n  ".join(map(str, problems))
         raise Refused(
-            f"definitions have {len(found)} mistake{'s' if len(found) > 1 else ''}:\n  {listed}",
-            fix="correct the files; `lk views check` looks for more",
+            f"definitions have {len(problems)} mistake{'s' if len(problems) > 1 else ''}:\n  {lines}",
+            fix="correct the files; `lk views check` finds mistakes in their SQL too",
         )
     return catalog
 
 
 def problems(settings: Settings) -> list[DefinitionProblem]:
-    """Every mistake that can be seen without Spark, by file and line."""
+    """Every mistake that is visible without Spark, by file and line."""
     return _read(settings)[1]
 
 
@@ -72,60 +72,65 @@ def spark_problems(spark: SparkSession, catalog: Catalog) -> list[DefinitionProb
     """Every mistake in the SQL of topics, views and routes, by file and line; the catalog must come from ``load``."""
     from infra.definitions.check_sql import sql_mistakes
 
-    found: list[DefinitionProblem] = []
+    problems: list[DefinitionProblem] = []
     definitions: list[Definition] = [*catalog.topics.values(), *catalog.views.values(), *catalog.routes.values()]
     for definition in definitions:
         path = Path(catalog.files[_kind(definition), definition.name])
-        found.extend(_located(path, definition, sql_mistakes(spark, definition, catalog)))
-    return sorted(set(found))
+        problems.extend(_problems(path, definition, sql_mistakes(spark, definition, catalog)))
+    return sorted(set(problems))
 
 
 def trino_problems(settings: Settings, catalog: Catalog) -> list[DefinitionProblem]:
-    """Every mistake in presentation columns, as Trino sees them. Raises TryAgain when Trino is not there."""
+    """Every mistake in the SQL of presentation columns. Raises TryAgain when Trino is unreachable."""
     from infra.definitions.check_sql import shown_sql
     from infra.trino.metastore import SqlRefused, query
 
-    found: list[DefinitionProblem] = []
+    problems: list[DefinitionProblem] = []
     for view in catalog.views.values():
         for name, sql in shown_sql(view).items():
             try:
                 query(settings, sql)
             except SqlRefused as e:
                 path = Path(catalog.files["view", view.name])
-                found.extend(_located(path, view, [Mistake("Shown", name, e.what)]))
-    return sorted(set(found))
+                problems.extend(_problems(path, view, [Mistake("Shown", name, e.what)]))
+    return sorted(set(problems))
 
 
 def _read(settings: Settings) -> tuple[Catalog, list[DefinitionProblem]]:
-    defined: list[_Defined] = []
-    found: list[DefinitionProblem] = []
+    located, problems = _read_folders(settings)
+    first: dict[tuple[str, str], _Located] = {}
+    for item in located:
+        definition = item.definition
+        other = first.setdefault((_kind(definition), str(definition.name)), item)
+        if other is not item:
+            text = f"{_kind(definition)} {definition.name!r} is defined already, in {other.path}"
+            mistake = Mistake(type(definition).__name__, definition.name, text)
+            problems.extend(_problems(item.path, definition, [mistake]))
+    definitions = [item.definition for item in first.values()]
+    topics = {definition.name: definition for definition in definitions if isinstance(definition, Topic)}
+    views = {definition.name: definition for definition in definitions if isinstance(definition, View)}
+    routes = {definition.name: definition for definition in definitions if isinstance(definition, Route)}
+    for item in first.values():
+        problems.extend(_problems(item.path, item.definition, mistakes(item.definition, topics)))
+        if isinstance(item.definition, View):
+            problems.extend(_problems(item.path, item.definition, list(total_mistakes(item.definition, views))))
+    if problems:
+        return Catalog({}, {}), sorted(set(problems))
+    files = {key: str(item.path) for key, item in first.items()}
+    return Catalog(_named(topics), _named(views), files, _named(routes)), []
+
+
+def _read_folders(settings: Settings) -> tuple[list[_Located], list[DefinitionProblem]]:
+    located: list[_Located] = []
+    problems: list[DefinitionProblem] = []
     for folder in dict.fromkeys((VIEWS, *settings.views)):
         if not folder.is_dir():
-            found.append(
-                DefinitionProblem(
-                    str(folder), 1, "there is no such folder; it is named by the setting views (LK_VIEWS)"
-                )
-            )
+            text = "the folder does not exist; the setting views (LK_VIEWS) names it"
+            problems.append(DefinitionProblem(str(folder), 1, text))
         for path in sorted(folder.glob("*.py")):
             if not path.name.startswith("_"):
-                _read_file(path, defined, found)
-    first: dict[tuple[str, str], _Defined] = {}
-    for one in defined:
-        other = first.setdefault((_kind(one.what), str(one.what.name)), one)
-        if other is not one:
-            text = f"{_kind(one.what)} {one.what.name!r} is defined already, in {other.path}"
-            found.extend(_located(one.path, one.what, [Mistake(type(one.what).__name__, one.what.name, text)]))
-    topics = {one.what.name: one.what for one in first.values() if isinstance(one.what, Topic)}
-    views = {one.what.name: one.what for one in first.values() if isinstance(one.what, View)}
-    routes = {one.what.name: one.what for one in first.values() if isinstance(one.what, Route)}
-    for one in first.values():
-        found.extend(_located(one.path, one.what, mistakes(one.what, topics)))
-        if isinstance(one.what, View):
-            found.extend(_located(one.path, one.what, list(total_mistakes(one.what, views))))
-    if found:
-        return Catalog({}, {}), sorted(set(found))
-    files = {key: str(one.path) for key, one in first.items()}
-    return Catalog(_named(topics), _named(views), files, _named(routes)), []
+                _read_file(path, located, problems)
+    return located, problems
 
 
 def _named(things: dict[str, T]) -> dict[Name, T]:
@@ -136,35 +141,33 @@ def _kind(definition: Definition) -> str:
     return "view" if isinstance(definition, View) else type(definition).__name__.lower()
 
 
-def _read_file(path: Path, defined: list[_Defined], found: list[DefinitionProblem]) -> None:
+def _read_file(path: Path, located: list[_Located], problems: list[DefinitionProblem]) -> None:
     try:
         module = _module(path)
     except SyntaxError as e:
-        found.append(DefinitionProblem(str(path), e.lineno or 1, f"not Python: {e.msg}"))
+        problems.append(DefinitionProblem(str(path), e.lineno or 1, f"not Python: {e.msg}"))
         return
-    except Exception as e:  # whatever a user's file raises is that file's mistake
+    except Exception as e:  # whatever a user's file raises is a mistake in it
         lines = [frame.lineno for frame in traceback.extract_tb(e.__traceback__) if frame.filename == str(path)]
-        found.append(DefinitionProblem(str(path), (lines or [1])[-1] or 1, f"{type(e).__name__}: {e}"))
+        problems.append(DefinitionProblem(str(path), (lines or [1])[-1] or 1, f"{type(e).__name__}: {e}"))
         return
-    here = [
+    constants = [
         (name, kind) for name, kind in (("TOPIC", Topic), ("VIEW", View), ("ROUTE", Route)) if hasattr(module, name)
     ]
-    if not here:
-        found.append(
-            DefinitionProblem(str(path), 1, "defines neither TOPIC nor VIEW nor ROUTE; a helper's name begins with _")
-        )
-    for name, kind in here:
+    if not constants:
+        text = "defines neither TOPIC nor VIEW nor ROUTE; a helper's name begins with _"
+        problems.append(DefinitionProblem(str(path), 1, text))
+    for name, kind in constants:
         value = getattr(module, name)
         if isinstance(value, kind) and isinstance(value.name, str):
-            defined.append(_Defined(path, value))
+            located.append(_Located(path, value))
         else:
-            found.append(
-                DefinitionProblem(str(path), _line(path, "", name), f"{name} must be a {_KINDS[name]} with a name")
-            )
+            text = f"{name} must be a {_KINDS[name]} with a name"
+            problems.append(DefinitionProblem(str(path), _line(path, "", name), text))
 
 
 def _module(path: Path) -> ModuleType:
-    """The file as a module of its own name, so that files of two folders do not hide each other."""
+    """Imports a file under a name made from its path, so that two folders may hold files of one name."""
     name = f"lk_definition_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec
@@ -175,14 +178,14 @@ def _module(path: Path) -> ModuleType:
     return module
 
 
-def _located(path: Path, definition: Definition, found: list[Mistake]) -> Iterator[DefinitionProblem]:
-    for one in found:
-        line = _line(path, one.kind, one.name, type(definition).__name__, one.again)
-        yield DefinitionProblem(str(path), line, one.text)
+def _problems(path: Path, definition: Definition, mistakes: list[Mistake]) -> Iterator[DefinitionProblem]:
+    for mistake in mistakes:
+        line = _line(path, mistake.kind, mistake.name, type(definition).__name__, mistake.again)
+        yield DefinitionProblem(str(path), line, mistake.text)
 
 
 def _line(path: Path, kind: str, name: str, fallback: str = "", again: bool = False) -> int:
-    """Where ``kind(name, ...)`` is called, else any ``kind(...)``, else ``name`` is set, else the definition's call."""
+    """The line of ``kind(name, ...)``, else of any ``kind(...)``, of ``name = ...`` or of the definition's call."""
     tree = ast.parse(path.read_text("utf-8"))
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     same = [call for call in calls if _called(call) == kind]
@@ -202,6 +205,6 @@ def _called(call: ast.Call) -> str:
 
 def _first(call: ast.Call) -> str:
     """The name in a call: its first argument, else ``name=`` or ``number=``."""
-    named = [word.value for word in call.keywords if word.arg in ("name", "number")]
-    given = [*call.args[:1], *named]
-    return str(given[0].value) if given and isinstance(given[0], ast.Constant) else ""
+    keywords = [keyword.value for keyword in call.keywords if keyword.arg in ("name", "number")]
+    names = [*call.args[:1], *keywords]
+    return str(names[0].value) if names and isinstance(names[0], ast.Constant) else ""

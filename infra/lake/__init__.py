@@ -1,1 +1,1 @@
-"""The lake: where tables are, how Delta tables are written and read, who may write."""
+"""The lake: paths of tables, reading and writing of Delta tables, leases of their writers."""

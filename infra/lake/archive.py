@@ -1,4 +1,4 @@
-"""The archive as it is: which offsets it holds, read from the statistics of its own files and from nowhere else."""
+"""The archive: which offsets it holds, read from the statistics of its data files."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 TOPIC_ID = "lk.topicId"
-GAPS = "lk.gaps"  # of a compacted topic: offsets may have no record
+GAPS = "lk.gaps"  # set for compacted topics, where offsets may have no record
 
 
 @dataclass(frozen=True)
 class File:
-    """One file of an archive: its path, the offsets from its first record to its last, and how many records it has."""
+    """One data file of an archive: its path, the span of offsets and the number of records."""
 
     path: str
     span: Span
@@ -32,7 +32,7 @@ class File:
 
 @dataclass(frozen=True)
 class Archive:
-    """One generation of a topic's archive: its path, its files, and the offsets they hold, at a Delta version."""
+    """The archive of a topic by one decoder: its files and the end of their offsets, at a Delta version."""
 
     topic: Name
     decoder: Name
@@ -41,64 +41,64 @@ class Archive:
     ends: Cut
     topic_id: str | None
     files: tuple[File, ...] = ()
-    schema: str = ""  # as the JSON that Delta and Spark share
+    schema: str = ""  # JSON, in the format of Delta and Spark
     gaps: bool = False
-    columns: str = ""  # as Spark's DDL; needed where there is no table to read them from
+    columns: str = ""  # Spark DDL, for an archive without a table
 
     @property
     def exists(self) -> bool:
-        """Whether the table is there."""
+        """Whether the table exists."""
         return self.version >= 0
 
     def missing_below(self, cut: Cut) -> tuple[Span, ...]:
-        """The offsets of this topic below the cut that are yet to be landed; with gaps, nobody can tell."""
+        """The offsets of this topic below the cut that were not landed; empty with gaps, which cannot be told apart."""
         return () if self.gaps else self.ends.behind(cut.only([self.topic]))
 
 
 def generation(settings: Settings, topic: Name, decoder: Name) -> Archive:
-    """What one decoder's archive holds. Raises Refused when offsets are missing from it or there twice."""
+    """The archive of a topic by one decoder. Raises Refused when it misses offsets or holds one twice."""
     return read_archive(topic, decoder, table_paths.archive(settings, topic, decoder))
 
 
 def read_archive(topic: Name, decoder: Name, path: str) -> Archive:
-    """What the archive at a path holds now; errors as ``generation``."""
+    """The archive at a path; errors as ``generation``."""
     if not delta.exists(path):
         return Archive(topic, decoder, path, -1, Cut(), None)
     table = delta.table(path)
-    said = table.metadata().configuration
+    configuration = table.metadata().configuration
     files = tuple(_file(topic, path, row) for row in pa.table(table.get_add_actions(flatten=True)).to_pylist())
-    ends = _ends(topic, path, files, gaps=GAPS in said)
+    ends = _ends(topic, path, files, gaps=GAPS in configuration)
     return Archive(
         topic=topic,
         decoder=decoder,
         path=path,
         version=table.version(),
         ends=ends,
-        topic_id=said.get(TOPIC_ID),
+        topic_id=configuration.get(TOPIC_ID),
         files=files,
         schema=table.schema().to_json(),
-        gaps=GAPS in said,
+        gaps=GAPS in configuration,
     )
 
 
 def generations(settings: Settings, topic: Name) -> list[Archive]:
-    """Every decoder's archive of a topic, the one that reaches furthest first."""
-    found = [generation(settings, topic, name) for name in table_paths.decoders(settings, topic)]
-    return sorted((a for a in found if a.exists), key=lambda a: a.ends.size, reverse=True)
+    """The archives of a topic by every decoder, the longest first."""
+    archives = [generation(settings, topic, decoder) for decoder in table_paths.decoders(settings, topic)]
+    return sorted((a for a in archives if a.exists), key=lambda a: a.ends.size, reverse=True)
 
 
 def rows_below(spark: SparkSession, archive: Archive, cut: Cut, start: Cut | None = None) -> DataFrame:
-    """Rows of the archive from ``start`` (else from 0) up to the cut, at the version that was looked at.
+    """Rows of the archive from ``start`` (default: offset 0) up to the cut, at the version in ``archive``.
 
-    A topic that was never landed gives no rows, in ``archive.columns``.
+    A topic that was never landed gives an empty frame with ``archive.columns``.
     """
     if not archive.exists:
         return spark.createDataFrame([], archive.columns)
     spans = cut.only([archive.topic]).since(start or Cut())
-    texts = [f"(_partition = {s.partition} AND _offset >= {s.start} AND _offset < {s.end})" for s in spans]
-    files = [file.path for file in archive.files if any(map(file.span.meets, spans))]
-    rows = parquet_scan.scan_files(spark, archive.path, archive.schema, files)
-    return rows.where(" OR ".join(texts) if texts else "false")
+    conditions = [f"(_partition = {s.partition} AND _offset >= {s.start} AND _offset < {s.end})" for s in spans]
+    paths = [file.path for file in archive.files if any(map(file.span.meets, spans))]
+    rows = parquet_scan.scan_files(spark, archive.path, archive.schema, paths)
+    return rows.where(" OR ".join(conditions) if conditions else "false")
 
 
 def _file(topic: Name, path: str, row: Mapping[str, Any]) -> File:
@@ -107,7 +107,7 @@ def _file(topic: Name, path: str, row: Mapping[str, Any]) -> File:
 
 
 def _ends(topic: Name, path: str, files: Sequence[File], *, gaps: bool) -> Cut:
-    """Every partition holds each offset from 0 on once: as many records as its last offset says, or fewer with gaps."""
+    """The end offset of each partition, whose record count must equal it, or be lower with gaps."""
     ends: dict[int, int] = {}
     counts: dict[int, int] = {}
     for file in files:
@@ -117,8 +117,8 @@ def _ends(topic: Name, path: str, files: Sequence[File], *, gaps: bool) -> Cut:
     for partition, end in ends.items():
         if counts[partition] > end or (counts[partition] < end and not gaps):
             raise Refused(
-                f"the archive holds {counts[partition]} records of {end} offsets",
+                f"the archive holds {counts[partition]} records for {end} offsets",
                 where=f"topic {topic}, partition {partition}, {path}",
-                fix="remove this folder, then `lk land` copies the log again",
+                fix="delete this folder; `lk land` then copies the log again",
             )
     return Cut.of({topic: ends})

@@ -1,4 +1,4 @@
-"""Declared column types as Arrow, and when two schemas are the same to Delta."""
+"""Declared column types as Arrow types, and schemas in a form that Delta keeps."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from core.measures import Column
 
 
 def arrow_schema(columns: Iterable[Column]) -> pa.Schema:
-    """Declared columns as Arrow types; Spark's type texts are the input."""
+    """The Arrow schema of declared columns, whose types are Spark's."""
     return pa.schema([pa.field(column.name, arrow_type(column.type)) for column in columns])
 
 
 def arrow_type(text: str) -> pa.DataType:
-    """The Arrow type of a Spark type text: scalars, decimal(p,s), array<> and struct<>."""
+    """The Arrow type of a Spark type: a scalar, decimal(p,s), array<> or struct<>."""
     text = text.strip().lower()
     if text in _SCALARS:
         return _SCALARS[text]
@@ -30,7 +30,7 @@ def arrow_type(text: str) -> pa.DataType:
     if head == "struct":
         pairs = (part.partition(":") for part in _split(inner))
         return pa.struct([pa.field(name.strip(), arrow_type(kind)) for name, _, kind in pairs])
-    raise Refused(f"{text!r} is not a column type that tables can have", fix="see docs/add-a-view.md")
+    raise Refused(f"{text!r} is not a supported column type", fix="see docs/add-a-view.md")
 
 
 _SCALARS: Mapping[str, pa.DataType] = {
@@ -46,12 +46,12 @@ _SCALARS: Mapping[str, pa.DataType] = {
 
 
 def comparable_schema(schema: pa.Schema) -> list[tuple[str, str]]:
-    """Names and types, comparable between what was declared and what Delta gives back."""
+    """Names and types without what Delta does not keep, so that declared and stored schemas compare."""
     return [(field.name, _plain(field.type)) for field in schema]
 
 
 def _plain(kind: pa.DataType) -> str:
-    """The type without what Delta does not keep: large or view forms of text, names of list items."""
+    """The type without large and view variants of text, and without names of list items."""
     text = str(kind)
     for old, new in (("large_", ""), ("string_view", "string"), ("binary_view", "binary"), ("element:", "item:")):
         text = text.replace(old, new)
@@ -60,9 +60,9 @@ def _plain(kind: pa.DataType) -> str:
 
 def _split(inner: str) -> list[str]:
     parts, depth, start = [], 0, 0
-    for place, letter in enumerate(inner):
+    for position, letter in enumerate(inner):
         depth += (letter in "<(") - (letter in ">)")
         if letter == "," and depth == 0:
-            parts.append(inner[start:place])
-            start = place + 1
+            parts.append(inner[start:position])
+            start = position + 1
     return [*parts, inner[start:]]

@@ -1,7 +1,7 @@
-"""Delta tables through delta-rs: created with declared types, written exactly once per (app, version).
+"""Delta tables through delta-rs: created with declared types, written exactly once per ``txn`` (app, version).
 
-``deltalake`` writes the ``txn`` action but does not skip by itself, so the version is read from the table object that
-then writes: a commit in between by the same app is a conflict. One process writes a table; threads take its mutex.
+delta-rs writes the ``txn`` action but does not skip a repeated one. So the last version is read from the table object
+that then writes: a commit of the same app in between is a conflict. Threads of a process take the table's mutex.
 """
 
 from __future__ import annotations
@@ -46,43 +46,43 @@ class Fence(Protocol):
 
 
 def mutex(path: str) -> threading.RLock:
-    """The one lock per table inside this process: append, Spark append, compaction and fold take it."""
+    """The lock of a table inside this process; append, Spark append, compaction and fold take it."""
     with _MUTEXES_LOCK:
         return _MUTEXES.setdefault(path, threading.RLock())
 
 
 def table(path: str, version: int | None = None) -> DeltaTable:
-    """The table at a path. Raises Refused when there is none."""
+    """The table at a path, at its last version by default. Raises Refused when it does not exist."""
     try:
         return DeltaTable(uri(path), version=version, storage_options=delta_options(path))
     except TableNotFoundError:
-        raise Refused("there is no such table", where=path, fix="see `lk status`") from None
+        raise Refused("the table does not exist", where=path, fix="see `lk status`") from None
 
 
 def exists(path: str) -> bool:
-    """Whether there is a table."""
+    """Whether there is a table at a path."""
     return bool(DeltaTable.is_deltatable(uri(path), delta_options(path)))
 
 
 def create(
     path: str, schema: pa.Schema, *, log_retention: str | None = None, checkpoint_every: int | None = None
 ) -> None:
-    """Makes the table with declared types when it is missing. Raises Refused when it is there with other types.
+    """Creates the table unless it exists. Raises Refused when it exists with other column types.
 
-    ``log_retention`` such as ``interval 1 hours`` also bounds how long removed files stay; None keeps Delta's default.
-    ``checkpoint_every`` is commits, of those that ask for checkpoints.
+    ``log_retention``, such as ``interval 1 hours``, is also the retention of deleted files; None is Delta's default.
+    ``checkpoint_every`` is a number of commits; only writers with the checkpoint hook obey it.
     """
-    kept = {"delta.logRetentionDuration": log_retention, "delta.deletedFileRetentionDuration": log_retention}
-    configuration = kept if log_retention else {}
+    retention = {"delta.logRetentionDuration": log_retention, "delta.deletedFileRetentionDuration": log_retention}
+    configuration = retention if log_retention else {}
     if checkpoint_every:
         configuration["delta.checkpointInterval"] = str(checkpoint_every)
     with mutex(path):
         options = delta_options(path)
         DeltaTable.create(uri(path), schema, mode="ignore", configuration=configuration, storage_options=options)
-        found = pa.schema(table(path).schema().to_arrow())
-    if comparable_schema(found) != comparable_schema(schema):
+        stored = pa.schema(table(path).schema().to_arrow())
+    if comparable_schema(stored) != comparable_schema(schema):
         raise Refused(
-            f"the table has other columns: {comparable_schema(found)}, declared are {comparable_schema(schema)}",
+            f"the table has other columns: {comparable_schema(stored)}, declared are {comparable_schema(schema)}",
             where=path,
             fix="a changed definition needs a new run or build",
         )
@@ -91,10 +91,10 @@ def create(
 def append_once(
     path: str, rows: pa.Table, app: str, version: int, *, lease: Fence | None = None, opened: DeltaTable | None = None
 ) -> int | None:
-    """Appends and returns the table's version; None when (app, version) was written before.
+    """Appends rows and returns the table's version; None when (app, version) was committed before.
 
-    ``opened`` is a handle that the caller keeps: bringing it up to date is cheaper than opening the table.
-    Raises TryAgain when another writer of the same app committed meanwhile, or when the lease is lost.
+    ``opened`` is a table object that the caller keeps: updating it is cheaper than opening the table.
+    Raises TryAgain when another writer committed the same app meanwhile, or when the lease is lost.
     """
     return _write_once(path, rows, app, version, lease, opened=opened)
 
@@ -102,7 +102,7 @@ def append_once(
 def overwrite_once(
     path: str, rows: pa.Table, predicate: str, app: str, version: int, *, lease: Fence | None = None
 ) -> int | None:
-    """Replaces the rows that match ``predicate`` by ``rows`` in one commit; None when it was done before."""
+    """Replaces the rows that match ``predicate`` in one commit; None when (app, version) was committed before."""
     return _write_once(path, rows, app, version, lease, predicate=predicate)
 
 
@@ -112,28 +112,28 @@ def read(
     filters: Any = None,
     version: int | None = None,
 ) -> pa.Table:
-    """Rows as Arrow; ``filters`` as pyarrow takes them. Raises Refused when there is no such table."""
+    """Rows as Arrow, with pyarrow's ``filters``. Raises Refused when the table does not exist."""
     return rows_of(table(path, version), columns, filters)
 
 
 def rows_of(opened: DeltaTable, columns: Sequence[str] | None = None, filters: Any = None) -> pa.Table:
     """Rows of an open table as Arrow, read through Arrow's own file system.
 
-    delta-rs's file system is Python: a reader thread of Arrow that still closes a file in it while the interpreter
-    ends would abort the process.
+    The file system of delta-rs is Python code: an Arrow thread that closes a file in it while the interpreter shuts
+    down would abort the process.
     """
-    below, root = files.filesystem(opened.table_uri.replace("s3://", SCHEME, 1))
-    wanted = list(columns) if columns else None
-    return opened.to_pyarrow_table(columns=wanted, filters=filters, filesystem=SubTreeFileSystem(root, below))
+    file_system, root = files.filesystem(opened.table_uri.replace("s3://", SCHEME, 1))
+    subtree = SubTreeFileSystem(root, file_system)
+    return opened.to_pyarrow_table(columns=list(columns) if columns else None, filters=filters, filesystem=subtree)
 
 
 def version(path: str) -> int:
-    """The newest version of the table."""
+    """The last version of the table."""
     return int(table(path).version())
 
 
 def row_count(path: str) -> int:
-    """How many rows the table's writers counted."""
+    """The number of rows, from the statistics in the Delta log."""
     return sum(pa.table(table(path).get_add_actions()).column("num_records").to_pylist())
 
 
@@ -143,29 +143,29 @@ def txn_version(path: str, app: str) -> int | None:
 
 
 def checkpoint(path: str) -> None:
-    """Sums up the log, so that opening the table stays quick."""
+    """Writes a checkpoint of the Delta log, so that opening the table stays fast."""
     with mutex(path):
         table(path).create_checkpoint()
 
 
 def compact(path: str, size: int | None = None, *, lease: Fence | None = None) -> int:
-    """Merges files smaller than ``size`` bytes (default: delta-rs's own); returns how many were removed."""
+    """Runs OPTIMIZE on files below ``size`` bytes (default: that of delta-rs); returns the number of files removed."""
     with mutex(path), _conflicts(path):
         opened = table(path)
-        commit = _commit(_checked(lease, opened))
-        done = opened.optimize.compact(target_size=size, commit_properties=commit, post_commithook_properties=_HOOKS)
-    return int(done["numFilesRemoved"])
+        commit = _commit(_fence_txns(lease, opened))
+        metrics = opened.optimize.compact(target_size=size, commit_properties=commit, post_commithook_properties=_HOOKS)
+    return int(metrics["numFilesRemoved"])
 
 
 def vacuum(path: str) -> int:
-    """Deletes files and log entries older than the table's retention; returns how many files."""
+    """Deletes data files and log entries older than the table's retention; returns the number of data files."""
     with mutex(path):
         opened = table(path)
-        gone = opened.vacuum(
+        deleted = opened.vacuum(
             retention_hours=None, dry_run=False, enforce_retention_duration=False, post_commithook_properties=_HOOKS
         )
         table(path).cleanup_metadata()
-    return len(gone)
+    return len(deleted)
 
 
 def _write_once(
@@ -183,9 +183,9 @@ def _write_once(
             opened = table(path)
         else:
             opened.update_incremental()
-        txns = [*_checked(lease, opened), Transaction(app, version)]
-        done = _txn(opened, app)
-        if done is not None and done >= version:
+        txns = [*_fence_txns(lease, opened), Transaction(app, version)]
+        committed = _txn(opened, app)
+        if committed is not None and committed >= version:
             return None
         commit = _commit(txns)
         if predicate is None:
@@ -210,7 +210,7 @@ def _write_once(
         return int(opened.version())
 
 
-def _checked(lease: Fence | None, opened: DeltaTable) -> list[Transaction]:
+def _fence_txns(lease: Fence | None, opened: DeltaTable) -> list[Transaction]:
     """The ``txn`` action of a lease that no later owner has replaced in this snapshot."""
     if lease is None:
         return []
@@ -223,7 +223,7 @@ def _commit(txns: list[Transaction]) -> CommitProperties:
 
 
 class _conflicts:  # noqa: N801 - reads as a word in a with statement
-    """Turns a lost commit race into TryAgain."""
+    """Raises TryAgain instead of delta-rs's error for a commit conflict."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -240,5 +240,5 @@ class _conflicts:  # noqa: N801 - reads as a word in a with statement
 
 
 def _txn(opened: DeltaTable, app: str) -> int | None:
-    found = opened.transaction_version(app)
-    return None if found is None else int(found)
+    version = opened.transaction_version(app)
+    return None if version is None else int(version)

@@ -1,4 +1,4 @@
-"""The few things done to files of the lake and of checkpoints, on a folder and in an object store alike."""
+"""Files of the lake and of checkpoints, in a local folder and in an object store alike."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ def filesystem(place: str) -> tuple[fs.FileSystem, str]:
         return fs.LocalFileSystem(), place
     if object_store.is_object(place):
         return object_store.filesystem(place)
-    found, path = fs.FileSystem.from_uri(place)
-    return found, path
+    file_system, path = fs.FileSystem.from_uri(place)
+    return file_system, path
 
 
 def folders(path: str) -> list[str]:
-    """Names of the folders in a folder, sorted; none where it is missing."""
+    """Names of the folders in a folder, sorted; an empty list when it does not exist."""
     files, root = filesystem(path)
-    found = files.get_file_info(fs.FileSelector(root, allow_not_found=True))
-    return sorted(info.base_name for info in found if info.type == fs.FileType.Directory)
+    infos = files.get_file_info(fs.FileSelector(root, allow_not_found=True))
+    return sorted(info.base_name for info in infos if info.type == fs.FileType.Directory)
 
 
 def remove(path: str) -> bool:
-    """Removes a folder with all that is in it; False when there was none."""
+    """Deletes a folder and its content; False when it does not exist."""
     files, root = filesystem(path)
     if files.get_file_info(root).type != fs.FileType.Directory:
         return False
@@ -34,14 +34,14 @@ def remove(path: str) -> bool:
 
 
 def size(path: str) -> int:
-    """Bytes below a folder."""
+    """The size of all files below a folder, in bytes."""
     files, root = filesystem(path)
-    found = files.get_file_info(fs.FileSelector(root, allow_not_found=True, recursive=True))
-    return sum(info.size or 0 for info in found if info.type == fs.FileType.File)
+    infos = files.get_file_info(fs.FileSelector(root, allow_not_found=True, recursive=True))
+    return sum(info.size or 0 for info in infos if info.type == fs.FileType.File)
 
 
 def replace(path: str, content: bytes) -> None:
-    """Writes a file whole: who reads it sees what was there before, or this. Its folder must be there."""
+    """Writes a file atomically: readers see the old content or the new. Its folder must exist."""
     files, target = filesystem(path)
     part = target if object_store.is_object(path) else f"{target}.part"
     with files.open_output_stream(part) as out:

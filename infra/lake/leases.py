@@ -1,8 +1,8 @@
-"""Leases: who may write what, across processes, with a generation that a successor always raises.
+"""Table control.leases: the right to write, held by one process at a time, with a generation that each holder raises.
 
-One row per lease says who holds it. A heartbeat is an empty commit that carries two ``txn`` actions: the lease's
-generation, so that it conflicts with a takeover, and the time; it adds no file, so the table stays as small as the
-number of leases. A holder that was paused finds a higher generation, or a conflict, whatever it does next.
+The table has one row per lease, which names the holder. A heartbeat is an empty commit with two ``txn`` actions: the
+lease's generation, so that it conflicts with a takeover, and the time. It adds no data file. A holder that was paused
+sees a higher generation, or gets a commit conflict, whatever it does next.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from infra.lake import delta, table_paths
 from infra.lake.process_identity import ProcessIdentity
 from infra.settings import Settings
 
-_BEATS = 6  # within the time after which a holder counts as silent
+_BEATS = 6  # heartbeats within ``lease_seconds``
 _SCHEMA = pa.schema(
     [
         ("name", pa.string()),
@@ -39,9 +39,9 @@ _SCHEMA = pa.schema(
 )
 TABLE = Name("leases")
 _RETENTION = "interval 10 minutes"
-_TIDY = 100  # heartbeats; meanwhile the table's log grows
-_CHECKPOINT = 10  # commits: whoever opens the table, as each check does, reads those since the last checkpoint
-# After a commit delta-rs would delete old entries, and fail when another process does so: all holders write this table.
+_VACUUM_EVERY = 100  # heartbeats; the Delta log grows meanwhile
+_CHECKPOINT_EVERY = 10  # commits; each check opens the table and reads the commits since the last checkpoint
+# All holders write this table: log cleanup after a commit fails when another process cleans up at the same time.
 _HOOKS = PostCommitHookProperties(create_checkpoint=True, cleanup_expired_logs=False)
 
 
@@ -55,7 +55,7 @@ class _Row:
 
 @dataclass
 class Lease:
-    """A held lease. Pass it to whatever writes under it; ``check`` before anything that cannot be fenced."""
+    """A held lease. Pass it to writers of Delta tables, and ``check`` it before anything that no fence protects."""
 
     name: Name
     generation: int
@@ -65,28 +65,28 @@ class Lease:
 
     @property
     def transaction(self) -> Transaction:
-        """The ``txn`` action that every commit under this lease carries."""
+        """The ``txn`` action of every commit under this lease."""
         return Transaction(_app(self.name), self.generation)
 
     def check(self) -> None:
-        """Raises TryAgain when another process has taken the lease over."""
+        """Raises TryAgain when another process has taken over the lease."""
         self.check_against(delta.table(self._path))
 
     def check_against(self, table: DeltaTable) -> None:
-        """Raises TryAgain when this snapshot of any fenced table knows a later generation."""
-        newest = table.transaction_version(_app(self.name)) or 0
-        if newest > self.generation:
-            raise _lost(self.name, f"generation {self.generation}, now {newest}")
+        """Raises TryAgain when this snapshot of a fenced table holds a later generation."""
+        last = table.transaction_version(_app(self.name)) or 0
+        if last > self.generation:
+            raise _lost(self.name, f"generation {self.generation}, now {last}")
 
     def beat(self) -> None:
-        """Says that the holder is alive. Raises TryAgain when the lease is lost."""
+        """Commits a heartbeat. Raises TryAgain when the lease is lost."""
         with self._lock:
             table = delta.table(self._path)
             self.check_against(table)
             _empty_commit(table, [self.transaction, Transaction(_beat(self.name), _now_ms())])
 
     def release(self) -> None:
-        """Gives the lease back; nothing happens when it is lost already."""
+        """Releases the lease, unless it is lost already."""
         with self._lock, contextlib.suppress(DeltaError, OSError, LkError):
             table = delta.table(self._path)
             self.check_against(table)
@@ -95,14 +95,14 @@ class Lease:
 
 @contextlib.contextmanager
 def hold(settings: Settings, name: str, *, fenced: Sequence[str] = ()) -> Iterator[Lease]:
-    """Holds a lease while the block runs, with a heartbeat; TryAgain names the holder when it is taken.
+    """Holds a lease while the block runs, with a heartbeat. Raises TryAgain with the holder when it is held.
 
-    ``fenced`` are tables (paths) on which commits of every earlier generation fail from now on.
+    ``fenced`` are paths of tables on which commits of earlier generations fail from now on.
     """
     lease = _take(table_paths.control(settings, TABLE), Name(name), settings.lease_seconds)
     stop = threading.Event()
     every = settings.lease_seconds / _BEATS
-    thread = threading.Thread(target=_beating, args=(lease, stop, every), name=f"lease-{name}", daemon=True)
+    thread = threading.Thread(target=_beat_until, args=(lease, stop, every), name=f"lease-{name}", daemon=True)
     thread.start()
     try:
         for path in fenced:
@@ -115,18 +115,17 @@ def hold(settings: Settings, name: str, *, fenced: Sequence[str] = ()) -> Iterat
 
 
 def holder(settings: Settings, name: str) -> ProcessIdentity | None:
-    """Who holds a lease now; None when it is free, or its holder is dead or silent for too long."""
+    """The holder of a lease; None when it is free, or when its holder is dead or silent for ``lease_seconds``."""
     path = table_paths.control(settings, TABLE)
     if not delta.exists(path):
         return None
     table = delta.table(path)
     row = _row(table, Name(name))
-    held = row and _is_held(row, table, Name(name), settings.lease_seconds)
-    return row.holder if row and held else None
+    return row.holder if row and _is_held(row, table, Name(name), settings.lease_seconds) else None
 
 
 def fence(lease: Lease, path: str) -> None:
-    """Makes every later commit of an older generation on this table fail; nothing when already done."""
+    """Makes commits of older generations on this table fail from now on; does nothing when that is so already."""
     table = delta.table(path)
     lease.check_against(table)
     if table.transaction_version(_app(lease.name)) != lease.generation:
@@ -135,9 +134,9 @@ def fence(lease: Lease, path: str) -> None:
 
 
 def append(lease: Lease, path: str, rows: pa.Table) -> int:
-    """Appends under a lease and returns the table's version; a lost lease gives TryAgain and no commit.
+    """Appends rows and returns the table's version. Raises TryAgain, without a commit, when the lease is lost.
 
-    A column that an older table does not have is added to it.
+    A column that the table of an older lake does not have is added.
     """
     table = delta.table(path)
     lease.check_against(table)
@@ -147,38 +146,38 @@ def append(lease: Lease, path: str, rows: pa.Table) -> int:
     return delta.version(path)
 
 
-def _beating(lease: Lease, stop: threading.Event, every: float) -> None:
+def _beat_until(lease: Lease, stop: threading.Event, every: float) -> None:
     beats = 0
     while not stop.wait(every):
         beats += 1
-        if beats % _TIDY == 0:
-            _tidy(lease._path)
+        if beats % _VACUUM_EVERY == 0:
+            _vacuum(lease._path)
         try:
             lease.beat()
         except TryAgain:
             return
         except (DeltaError, OSError, LkError):
-            continue  # a commit in between, or storage that hiccups: the next beat is soon enough
+            continue  # a concurrent commit, or a short failure of the storage: the next beat is soon enough
 
 
-def _tidy(path: str) -> None:
-    """Deletes what is older than the table keeps; of several processes that do, one may find it gone already."""
+def _vacuum(path: str) -> None:
+    """Vacuums the table; of several processes that do, one may fail because a file is deleted already."""
     with contextlib.suppress(DeltaError, OSError):
         delta.vacuum(path)
 
 
-def _take(path: str, name: Name, patience: float) -> Lease:
+def _take(path: str, name: Name, lease_seconds: float) -> Lease:
     if not delta.exists(path):
-        delta.create(path, _SCHEMA, log_retention=_RETENTION, checkpoint_every=_CHECKPOINT)
+        delta.create(path, _SCHEMA, log_retention=_RETENTION, checkpoint_every=_CHECKPOINT_EVERY)
     table = delta.table(path)
-    before = _row(table, name)
-    if before and _is_held(before, table, name, patience):
-        raise _taken(name, before)
-    lease = Lease(name, (before.generation if before else 0) + 1, ProcessIdentity.current(), path)
+    last = _row(table, name)
+    if last and _is_held(last, table, name, lease_seconds):
+        raise _held(name, last)
+    lease = Lease(name, (last.generation if last else 0) + 1, ProcessIdentity.current(), path)
     with _conflicts(name):
         _write(table, name, lease.generation, lease.holder, released=False)
     if lease.generation % 50 == 0:
-        _tidy(path)
+        _vacuum(path)
     return lease
 
 
@@ -191,10 +190,10 @@ def _row(table: DeltaTable, name: Name) -> _Row | None:
     return _Row(row["generation"], holder, row["since"], row["released"])
 
 
-def _is_held(row: _Row, table: DeltaTable, name: Name, patience: float) -> bool:
-    """A holder that is not known to be dead may be paused, or on a host that is gone: silence tells."""
-    silent = _now_ms() - (table.transaction_version(_beat(name)) or 0)
-    return not row.released and not row.holder.is_dead and silent <= patience * 1000
+def _is_held(row: _Row, table: DeltaTable, name: Name, lease_seconds: float) -> bool:
+    """A holder that did not end for certain may be paused, or its host is gone: its silence decides."""
+    silent_ms = _now_ms() - (table.transaction_version(_beat(name)) or 0)
+    return not row.released and not row.holder.is_dead and silent_ms <= lease_seconds * 1000
 
 
 def _write(table: DeltaTable, name: Name, generation: int, holder: ProcessIdentity, *, released: bool) -> None:
@@ -234,7 +233,7 @@ def _lost(name: Name, where: str) -> TryAgain:
     return TryAgain(f"lease lost: {name}", where=where, fix="nothing was committed; run the command again")
 
 
-def _taken(name: Name, row: _Row) -> TryAgain:
+def _held(name: Name, row: _Row) -> TryAgain:
     return TryAgain(
         f"the lease {name} is held",
         where=f"{row.holder}, since {row.since:%Y-%m-%d %H:%M:%S} UTC",

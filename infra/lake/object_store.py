@@ -1,6 +1,6 @@
-"""How an object store is reached by each of those that read and write it: Spark, delta-rs, Arrow and Trino.
+"""The configuration of an object store for each of its clients: Spark, delta-rs, Arrow and Trino.
 
-Credentials are in no setting: each of them takes what AWS's usual chain finds (environment, profile, role).
+No setting holds credentials: each client takes those of AWS's default chain (environment, profile, role).
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ from infra.settings import Settings
 
 SCHEME = "s3a://"
 _ATTEMPTS = 10
-_FIRST_ATTEMPTS = 3  # whoever waits for the first answer is told soon that there is none
+_FIRST_ATTEMPTS = 3  # of the first request of a process, so that an unreachable store is reported soon
 _DENIED = ("ACCESS_DENIED", "INVALID_ACCESS_KEY", "SIGNATURE", "HTTP status 403", "code 403")
 _ABSENT = ("NO_SUCH_BUCKET", "HTTP status 404", "code 404")
 
 
 @dataclass(frozen=True)
 class Store:
-    """Where a store is; without an endpoint it is AWS's own."""
+    """The endpoint (None: AWS) and the region of a store."""
 
     endpoint: str | None
     region: str | None
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is spoken to without TLS."""
+        """Whether its endpoint has no TLS."""
         return bool(self.endpoint and self.endpoint.startswith("http:"))
 
 
-_STORES: dict[str, Store] = {}  # by bucket, as the settings that name it said
+_STORES: dict[str, Store] = {}  # by bucket, from the settings that name it
 
 
 def is_object(place: str) -> bool:
-    """Whether a place is in an object store."""
+    """Whether a path is in an object store."""
     return place.startswith(SCHEME)
 
 
@@ -48,19 +48,19 @@ def is_used(settings: Settings) -> bool:
 
 
 def register_stores(settings: Settings) -> None:
-    """From now on this process knows how to reach the buckets that these settings name."""
+    """Registers the stores of the buckets that these settings name, for this process."""
     for root in filter(is_object, (settings.lake_root, settings.checkpoint_root)):
         _STORES[_bucket(root)] = _store(settings)
 
 
 def spark_conf(settings: Settings) -> dict[str, str]:
-    """What Spark must be told of the store; nothing where none is wanted."""
+    """Spark's configuration of the store; empty when none is used."""
     if not is_used(settings):
         return {}
     store = _store(settings)
     values = {
         "aws.credentials.provider": "software.amazon.awssdk.auth.credentials.DefaultCredentialsProvider",
-        # The other kind keeps what it knows of an object, and an epoch replaces its input files.
+        # The other stream type caches the metadata of an object, and an epoch replaces its input files.
         "input.stream.type": "classic",
         "buffer.dir": str(settings.run_dir / "spark" / "s3a"),
         "create.conditional.enabled": "true",
@@ -74,37 +74,37 @@ def spark_conf(settings: Settings) -> dict[str, str]:
 
 
 def delta_options(path: str) -> dict[str, str]:
-    """Storage options of delta-rs for a table; a commit is put only where there is none."""
+    """Storage options of delta-rs for a table; a commit is a conditional put."""
     if not is_object(path):
         return {}
-    store = _reached(_bucket(path))
-    found = {"AWS_CONDITIONAL_PUT": "etag", "AWS_ALLOW_HTTP": str(store.is_plain).lower()}
-    found |= {"AWS_ENDPOINT_URL": store.endpoint} if store.endpoint else {}
-    return found | ({"AWS_REGION": store.region} if store.region else {})
+    store = _checked(_bucket(path))
+    options = {"AWS_CONDITIONAL_PUT": "etag", "AWS_ALLOW_HTTP": str(store.is_plain).lower()}
+    options |= {"AWS_ENDPOINT_URL": store.endpoint} if store.endpoint else {}
+    return options | ({"AWS_REGION": store.region} if store.region else {})
 
 
 def trino_catalog(settings: Settings, metastore: str) -> Mapping[str, object]:
-    """Properties of a catalog whose tables, and whose ``metastore`` folder, are in the store."""
+    """Properties of a Trino catalog whose tables, and whose ``metastore`` folder, are in the store."""
     store = _store(settings)
-    found = {
+    properties = {
         "fs.native-s3.enabled": "true",
         "hive.metastore.catalog.dir": f"{uri(settings.lake_root)}/{metastore}",
     }
-    found |= {"s3.endpoint": store.endpoint, "s3.path-style-access": "true"} if store.endpoint else {}
-    return found | ({"s3.region": store.region} if store.region else {})
+    properties |= {"s3.endpoint": store.endpoint, "s3.path-style-access": "true"} if store.endpoint else {}
+    return properties | ({"s3.region": store.region} if store.region else {})
 
 
 def uri(place: str) -> str:
-    """The place as all but Spark name it."""
+    """The path with the scheme s3, which every client but Spark uses."""
     return place.replace(SCHEME, "s3://", 1) if is_object(place) else place
 
 
 def filesystem(place: str) -> tuple[fs.FileSystem, str]:
-    """Arrow's file system of the store, and the path in it. Raises as ``_reached``."""
-    return _arrow(_reached(_bucket(place))), place.removeprefix(SCHEME)
+    """Arrow's file system of the store, and the path in it; errors as ``_check``."""
+    return _arrow(_checked(_bucket(place))), place.removeprefix(SCHEME)
 
 
-def _reached(bucket: str) -> Store:
+def _checked(bucket: str) -> Store:
     store = _STORES.get(bucket, Store(None, None))
     _check(bucket, store)
     return store
@@ -112,21 +112,21 @@ def _reached(bucket: str) -> Store:
 
 @lru_cache
 def _check(bucket: str, store: Store) -> None:
-    """Asked once in a process. Raises Refused without the bucket or the right to it, TryAgain without an answer."""
+    """Runs once per process. Raises Refused without the bucket or the right to it, TryAgain without a response."""
     where = f"{SCHEME}{bucket}, {store.endpoint or 'AWS'}"
     try:
-        found = _arrow(store, _FIRST_ATTEMPTS).get_file_info(bucket)
+        info = _arrow(store, _FIRST_ATTEMPTS).get_file_info(bucket)
     except OSError as e:
         raise _failed(str(e), where) from None
-    if found.type == fs.FileType.NotFound:
+    if info.type == fs.FileType.NotFound:
         raise _no_bucket(where)
 
 
 @lru_cache
 def _arrow(store: Store, attempts: int = _ATTEMPTS) -> fs.S3FileSystem:
-    named = {"endpoint_override": store.endpoint} if store.endpoint else {}
-    named |= {"region": store.region} if store.region else {}
-    return fs.S3FileSystem(**named, retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=attempts))
+    options = {"endpoint_override": store.endpoint} if store.endpoint else {}
+    options |= {"region": store.region} if store.region else {}
+    return fs.S3FileSystem(**options, retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=attempts))
 
 
 def _failed(text: str, where: str) -> LkError:
@@ -134,9 +134,9 @@ def _failed(text: str, where: str) -> LkError:
         return _no_bucket(where)
     if any(word in text for word in _DENIED):
         return Refused(
-            "the object store refuses our credentials, or we have none",
+            "the object store refuses our credentials, or there are none",
             where=where,
-            fix="give them as AWS takes them (environment, profile, role); they must list, read, write and delete",
+            fix="set AWS credentials (environment, profile, role) with the rights to list, read, write and delete",
         )
     return TryAgain(
         f"the object store does not answer: {text.splitlines()[0][:300]}",
@@ -146,11 +146,11 @@ def _failed(text: str, where: str) -> LkError:
 
 
 def _no_bucket(where: str) -> Refused:
-    return Refused("there is no such bucket", where=where, fix="create it, or correct lake and checkpoints (LK_LAKE)")
+    return Refused("the bucket does not exist", where=where, fix="create it, or correct lake and checkpoints (LK_LAKE)")
 
 
 def _store(settings: Settings) -> Store:
-    """A store that is not AWS's takes any region, but some is needed to sign with."""
+    """A store other than AWS accepts any region, but signing needs one."""
     return Store(settings.s3_endpoint, settings.s3_region or ("us-east-1" if settings.s3_endpoint else None))
 
 

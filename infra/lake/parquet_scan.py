@@ -1,4 +1,4 @@
-"""Rows of a Delta table for Spark, from its files: Spark's Delta would compute its state first, in several jobs."""
+"""Rows of a Delta table for Spark, read from its data files: Spark's Delta runs several jobs to compute a snapshot."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 
 def read_table(spark: SparkSession, path: str) -> DataFrame:
-    """All rows of a table that was written once, as a build is. Raises Refused when it is not there."""
+    """All rows of a table that was written once, as builds are. Raises Refused when it does not exist."""
     opened = delta.table(path)
-    names = pa.table(opened.get_add_actions()).column("path").to_pylist()
-    return scan_files(spark, path, opened.schema().to_json(), [f"{path}/{name}" for name in names])
+    files = pa.table(opened.get_add_actions()).column("path").to_pylist()
+    return scan_files(spark, path, opened.schema().to_json(), [f"{path}/{file}" for file in files])
 
 
-def scan_files(spark: SparkSession, path: str, schema: str, found: Sequence[str]) -> DataFrame:
-    """Rows of some files of a table at a path; ``schema`` is the table's, as the JSON that Delta and Spark share."""
+def scan_files(spark: SparkSession, path: str, schema: str, paths: Sequence[str]) -> DataFrame:
+    """Rows of some data files of the table at ``path``; ``schema`` is the table's, as JSON of Delta and Spark."""
     from pyspark.sql.types import StructType
 
     columns = StructType.fromJson(json.loads(schema))
-    if not found:
+    if not paths:
         return spark.createDataFrame([], columns)
-    return spark.read.schema(columns).option("basePath", path).parquet(*found)
+    return spark.read.schema(columns).option("basePath", path).parquet(*paths)

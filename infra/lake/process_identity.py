@@ -1,4 +1,4 @@
-"""Who holds a lease: a process that can be told from any later one with the same number."""
+"""The identity of a process, such as the holder of a lease; it differs from a later process with the same pid."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import psutil
 
 @dataclass(frozen=True)
 class ProcessIdentity:
-    """A process: host, pid and when it started, so that a pid given again is not taken for it."""
+    """Host, pid and start time (epoch seconds) of a process, and its user."""
 
     host: str
     pid: int
@@ -27,7 +27,7 @@ class ProcessIdentity:
 
     @property
     def is_dead(self) -> bool:
-        """Whether it is known to be gone; never known of a process on another host."""
+        """Whether the process ended for certain; always False for a process on another host."""
         if self.host != socket.gethostname():
             return False
         try:
@@ -41,7 +41,7 @@ class ProcessIdentity:
 
 
 def current_user() -> str:
-    """The user of this process, for the record."""
+    """The user name of this process."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):

@@ -1,4 +1,4 @@
-"""Where every table is: the only code that makes paths, from Names alone."""
+"""The path of every table. No other code composes paths of the lake, and their parts are Names."""
 
 from __future__ import annotations
 
@@ -18,41 +18,41 @@ _QUARANTINE = "_quarantine"
 
 
 def open_lake(settings: Settings) -> str:
-    """The lake's root, made if missing. Raises Refused when its format is not the one that this program knows."""
+    """The root of the lake, which is created if missing. Raises Refused when its format version is not ``FORMAT``."""
     object_store.register_stores(settings)
-    found, root = files.filesystem(settings.lake_root)
+    file_system, root = files.filesystem(settings.lake_root)
     marker = f"{root}/FORMAT"
-    if found.get_file_info(marker).type == fs.FileType.NotFound:
-        if _holds_tables(found, root):
+    if file_system.get_file_info(marker).type == fs.FileType.NotFound:
+        if _holds_tables(file_system, root):
             raise _unknown(settings, "no format")
-        found.create_dir(root, recursive=True)
-        with found.open_output_stream(marker) as out:
+        file_system.create_dir(root, recursive=True)
+        with file_system.open_output_stream(marker) as out:
             out.write(FORMAT.encode())
         return settings.lake_root
-    with found.open_input_stream(marker) as stream:
-        said = stream.read().decode("utf-8", "replace").strip()
-    if said != FORMAT:
-        raise _unknown(settings, f"format {said[:20]!r}")
+    with file_system.open_input_stream(marker) as stream:
+        version = stream.read().decode("utf-8", "replace").strip()
+    if version != FORMAT:
+        raise _unknown(settings, f"format {version[:20]!r}")
     return settings.lake_root
 
 
 def archive(settings: Settings, topic: Name, decoder: Name) -> str:
-    """The archive of a topic, as one decoder typed it."""
+    """The archive of a topic by one decoder."""
     return _path(settings, "archive", topic, decoder)
 
 
 def decoders(settings: Settings, topic: Name) -> tuple[Name, ...]:
-    """The decoders that have an archive of this topic, by name."""
+    """The decoders that have an archive of this topic, sorted."""
     return _folders(_path(settings, "archive", topic))
 
 
 def archived_topics(settings: Settings) -> tuple[Name, ...]:
-    """The topics that have an archive, by name."""
+    """The topics that have an archive, sorted."""
     return _folders(_path(settings, "archive"))
 
 
 def builds(settings: Settings) -> tuple[tuple[Name, Name], ...]:
-    """Every view and build that has a table, by name."""
+    """Every (view, build) that has a table, sorted."""
     views = _folders(_path(settings, "batch"))
     return tuple((view, build) for view in views for build in _folders(_path(settings, "batch", view)))
 
@@ -62,67 +62,67 @@ def _folders(path: str) -> tuple[Name, ...]:
 
 
 def batch(settings: Settings, view: Name, build: Name) -> str:
-    """One view of one build."""
+    """The table of one view of one build."""
     return _path(settings, "batch", view, build)
 
 
 def run(settings: Settings, run: Name) -> str:
-    """Everything of one run."""
+    """The folder with all tables of a run."""
     return _path(settings, "speed", run)
 
 
 def speed(settings: Settings, run: Name, view: Name) -> str:
-    """The partials of one view in one run."""
+    """The partial rows of one view of a run."""
     return _path(settings, "speed", run, view)
 
 
 def events(settings: Settings, run: Name, view: Name) -> str:
-    """The events that a run keeps for a keyed view: its units are computed from all of theirs."""
+    """The events that a run stores for a keyed view, to compute each unit from all of its events."""
     return f"{_path(settings, 'speed', run)}/{joined(Name(view), _EVENTS)}"
 
 
 def manifest(settings: Settings, run: Name) -> str:
-    """The epochs of a run."""
+    """The manifest of a run: its committed epochs."""
     return f"{_path(settings, 'speed', run)}/{_MANIFEST}"
 
 
 def quarantine(settings: Settings, run: Name) -> str:
-    """The records of a run that could not be decoded."""
+    """The quarantined records of a run, which could not be decoded."""
     return f"{_path(settings, 'speed', run)}/{_QUARANTINE}"
 
 
 def control(settings: Settings, table: Name) -> str:
-    """One of the small tables that say what was claimed, built and published."""
+    """A control table."""
     return _path(settings, "control", table)
 
 
 def checkpoint(settings: Settings, run: Name) -> str:
-    """Where Spark keeps the progress of a run."""
+    """The checkpoint of a run's streaming query."""
     object_store.register_stores(settings)
     return f"{settings.checkpoint_root}/{Name(run)}"
 
 
 def relative(settings: Settings, path: str) -> str:
-    """A table's path below the lake's root, as Trino's catalog names it. Raises Refused for a path elsewhere."""
+    """The path relative to the lake's root, as Trino's catalog names it. Raises Refused for a path outside the lake."""
     root = settings.lake_root.rstrip("/") + "/"
     if not path.startswith(root):
-        raise Refused("this table is not in the lake", where=path, fix=f"tables live below {root}")
+        raise Refused("the table is not in the lake", where=path, fix=f"tables are below {root}")
     return path.removeprefix(root)
 
 
 def _path(settings: Settings, area: str, *names: Name) -> str:
-    object_store.register_stores(settings)  # whoever is given this path can reach it
+    object_store.register_stores(settings)  # so that a caller can open the path
     return "/".join([settings.lake_root.rstrip("/"), area, *(Name(name) for name in names)])
 
 
-def _holds_tables(found: fs.FileSystem, root: str) -> bool:
+def _holds_tables(file_system: fs.FileSystem, root: str) -> bool:
     areas = ("archive", "batch", "speed", "control")
-    return any(found.get_file_info(f"{root}/{area}").type == fs.FileType.Directory for area in areas)
+    return any(file_system.get_file_info(f"{root}/{area}").type == fs.FileType.Directory for area in areas)
 
 
-def _unknown(settings: Settings, found: str) -> Refused:
+def _unknown(settings: Settings, version: str) -> Refused:
     return Refused(
-        f"the lake has {found}, this program knows format {FORMAT}",
+        f"the lake has {version}, this program knows format {FORMAT}",
         where=str(Path(settings.lake_root) / "FORMAT") if settings.lake_is_local else settings.lake_root,
-        fix="use the program version that wrote it, or bring everything back from Kafka into a new lake: `lk rebuild`",
+        fix="use the program version that wrote it, or rebuild a new lake from Kafka: `lk rebuild`",
     )

@@ -11,7 +11,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileSystem, Path}
 import org.apache.hadoop.io.IOUtils
 
-/** Delta's log in a store that puts an object only if there is none: of two writers of one version, one is told. */
+/** Delta's log in a store with conditional puts: of two writers of one version, the second one fails. */
 class CommitOnce(conf: Configuration) extends HadoopFileSystemLogStore(conf) {
 
   override def write(
@@ -20,7 +20,7 @@ class CommitOnce(conf: Configuration) extends HadoopFileSystemLogStore(conf) {
     val content = actions.asScala.map(_ + "\n").mkString.getBytes(UTF_8)
     try put(files, path, content, overwrite)
     catch {
-      // The answer to a put that was done may be lost, and the put then refused when it is tried again.
+      // The response to a successful put may be lost; its retry then fails although the content is ours.
       case _: IOException if !overwrite && files.exists(path) =>
         if (!java.util.Arrays.equals(content, read(files, path))) throw new FileAlreadyExistsException(path.toString)
     }
@@ -29,9 +29,9 @@ class CommitOnce(conf: Configuration) extends HadoopFileSystemLogStore(conf) {
   override def isPartialWriteVisible(path: Path, conf: Configuration): java.lang.Boolean = false
 
   private def put(files: FileSystem, path: Path, content: Array[Byte], overwrite: Boolean): Unit = {
-    val asked = files.createFile(path).create().recursive()
-    // A store that cannot do it refuses this option, and nothing is written.
-    val builder = if (overwrite) asked.overwrite(true) else asked.must("fs.option.create.conditional.overwrite", true)
+    val request = files.createFile(path).create().recursive()
+    // A store without conditional puts refuses this option, and nothing is written.
+    val builder = if (overwrite) request.overwrite(true) else request.must("fs.option.create.conditional.overwrite", true)
     val out = builder.build()
     try out.write(content)
     finally out.close()

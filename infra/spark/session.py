@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def log_file(settings: Settings, app_name: str) -> Path:
-    """Where all that the session's JVM says is kept."""
+def driver_log(settings: Settings, app_name: str) -> Path:
+    """The log file of the session's JVM."""
     return settings.log_dir / f"spark-{app_name}.log"
 
 
@@ -40,44 +40,46 @@ def session(settings: Settings, app_name: str, conf: Mapping[str, str] | None = 
     from pyspark.errors import PySparkRuntimeError
     from pyspark.sql import SparkSession
 
-    if submitted():
+    if is_submitted():
         return _submitted(settings, app_name, conf or {})
-    values = session_conf.of_ours(settings, app_name) | settings.spark_conf | dict(conf or {})
-    told = SparkConf(loadDefaults=False).setAll(list(values.items()))
+    values = session_conf.own_jvm_conf(settings, app_name) | settings.spark_conf | dict(conf or {})
+    spark_conf = SparkConf(loadDefaults=False).setAll(list(values.items()))
     if SparkContext._active_spark_context is None:
-        log = log_file(settings, app_name)
+        log = driver_log(settings, app_name)
         log.parent.mkdir(parents=True, exist_ok=True)
         try:
             with log.open("ab") as out, _environment(settings):
                 running = SparkContext._gateway is not None
-                gateway = None if running else _launch(told, out)
-                SparkContext(conf=told, gateway=gateway)
+                gateway = None if running else _launch(spark_conf, out)
+                SparkContext(conf=spark_conf, gateway=gateway)
         except PySparkRuntimeError as e:
-            raise Refused(f"Spark does not start: {e}", where=str(log), fix="read the log") from None
-    return SparkSession.builder.config(conf=told).getOrCreate()
+            raise Refused(f"Spark did not start: {e}", where=str(log), fix="read the log") from None
+    return SparkSession.builder.config(conf=spark_conf).getOrCreate()
 
 
 @contextmanager
-def borrowed(settings: Settings, app_name: str, conf: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
-    """The session of this process for one block; it is stopped at the block's end if it began there."""
+def temporary_session(
+    settings: Settings, app_name: str, conf: Mapping[str, str] | None = None
+) -> Iterator[SparkSession]:
+    """The session of this process for one block; a session that the block started stops at its end."""
     from pyspark import SparkContext
 
-    ours = SparkContext._active_spark_context is None
+    is_new = SparkContext._active_spark_context is None
     spark = session(settings, app_name, conf)
     try:
         yield spark
     finally:
-        if ours:
+        if is_new:
             spark.stop()
 
 
-def submitted() -> bool:
-    """Whether spark-submit started this process: then its Java, master and jars are what that was told."""
+def is_submitted() -> bool:
+    """Whether spark-submit started this process, and so decides its JVM, master and jars."""
     return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
-def end_java() -> None:
-    """Ends the JVM of this process, whose session was stopped, and waits until it is gone: it may write as it ends."""
+def stop_jvm() -> None:
+    """Stops the JVM of this process after its session, and waits for its end: it may write until then."""
     from pyspark import SparkContext
 
     gateway: Any = SparkContext._gateway
@@ -89,19 +91,20 @@ def end_java() -> None:
 
 
 def with_more_tasks(master: str, more: int) -> str:
-    """More tasks than the threads of ``local[N]``: one that waits for Kafka or the disk leaves no core idle."""
+    """The master ``local[N]`` with more threads: a task that waits for Kafka or the disk leaves no core idle."""
     threads = re.fullmatch(r"local\[(\d+)\]", master)
     return f"local[{int(threads[1]) + more}]" if threads else master
 
 
 def _submitted(settings: Settings, app_name: str, conf: Mapping[str, str]) -> SparkSession:
-    """A session in the Java that spark-submit started; ours are only the options that each session needs."""
+    """A session in the JVM that spark-submit started."""
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
     SparkContext._ensure_initialized()
-    told = SparkConf(loadDefaults=True).setAll(list(session_conf.of_submitted(settings, app_name, conf).items()))
-    return SparkSession.builder.config(conf=told).getOrCreate()
+    values = session_conf.submitted_conf(settings, app_name, conf)
+    spark_conf = SparkConf(loadDefaults=True).setAll(list(values.items()))
+    return SparkSession.builder.config(conf=spark_conf).getOrCreate()
 
 
 def _launch(conf: SparkConf, out: IO[bytes]) -> JavaGateway:
@@ -112,17 +115,17 @@ def _launch(conf: SparkConf, out: IO[bytes]) -> JavaGateway:
 
 @contextmanager
 def _environment(settings: Settings) -> Iterator[None]:
-    """What Spark's launcher reads; a Spark that is installed elsewhere must not be started instead."""
-    here = {"SPARK_LOCAL_IP": LOOPBACK} if session_conf.on_loopback(settings.spark_master) else {}
-    ours = here | {
+    """Sets the environment of Spark's launcher, so that it starts no Spark that is installed elsewhere."""
+    address = {"SPARK_LOCAL_IP": LOOPBACK} if session_conf.on_loopback(settings.spark_master) else {}
+    variables = address | {
         "JAVA_HOME": str(spark_java_home(settings)),
         "SPARK_HOME": str(Path(pyspark.__file__).parent),
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
         "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]),  # of executors
     }
-    before = {key: os.environ.get(key) for key in ours}
-    os.environ.update(ours)
+    before = {key: os.environ.get(key) for key in variables}
+    os.environ.update(variables)
     try:
         yield
     finally:

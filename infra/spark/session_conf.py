@@ -1,4 +1,4 @@
-"""What a Spark session is told: each one, one in a Java of our own, and one in a Java that spark-submit started."""
+"""The configuration of a Spark session, in a JVM of ours and in a JVM that spark-submit started."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _EACH = {
     "spark.databricks.delta.snapshotPartitions": "1",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "2",
-    # Without Kafka: its first source turns each record into objects and back.
+    # Without kafka: the V1 source converts every record to Java objects and back.
     "spark.sql.sources.useV1SourceList": "avro,csv,json,orc,parquet,text",
-    # One epoch of all views has more generated classes than the 100 that Spark keeps: all were compiled in each again.
+    # One epoch of all views generates more classes than the default of 100, so each epoch compiled all of them again.
     "spark.sql.codegen.cache.maxEntries": "1000",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
-    # What a reader of Kafka logs in with is shown nowhere.
+    # Credentials of the Kafka source appear in no plan, log or UI.
     "spark.redaction.regex": "(?i)secret|password|passphrase|token|access[.]?key|sasl[.]jaas",
     "spark.sql.redaction.options.regex": "(?i)url|password|sasl[.]jaas",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
-# What spark-submit decides, where it started us.
+# spark-submit decides these.
 _LAUNCHERS = ("spark.master", "spark.ui.enabled")
 _LOG4J = {
     "appender.err.type": "Console",
@@ -44,8 +44,8 @@ _LOG4J = {
 }
 
 
-def of_ours(settings: Settings, app_name: str) -> dict[str, str]:
-    """For a Java that we start: its master, memory, jars, options and folders too."""
+def own_jvm_conf(settings: Settings, app_name: str) -> dict[str, str]:
+    """The configuration of a session whose JVM we start: with master, memory, jars, JVM options and folders."""
     installed = spark_versions.installed_spark()
     work = settings.run_dir / "spark"
     log4j = work / "log4j2.properties"
@@ -70,14 +70,14 @@ def of_ours(settings: Settings, app_name: str) -> dict[str, str]:
     }
 
 
-def of_submitted(settings: Settings, app_name: str, more: Mapping[str, str]) -> dict[str, str]:
-    """For a Java that spark-submit started: its master, memory and jars are what that was told; ``more`` wins."""
-    ours = {**_for_each(settings), **settings.spark_conf, **more}
-    return {"spark.app.name": app_name} | {key: ours[key] for key in ours if not key.startswith(_LAUNCHERS)}
+def submitted_conf(settings: Settings, app_name: str, more: Mapping[str, str]) -> dict[str, str]:
+    """The configuration of a session whose master, memory and jars spark-submit set; ``more`` wins."""
+    values = {**_for_each(settings), **settings.spark_conf, **more}
+    return {"spark.app.name": app_name} | {key: values[key] for key in values if not key.startswith(_LAUNCHERS)}
 
 
 def on_loopback(master: str) -> bool:
-    """Whether all executors are on this machine: threads, or a standalone cluster that only this machine reaches."""
+    """Whether all executors are on this machine: threads, or a standalone cluster on the loopback address."""
     return master.startswith(("local", f"spark://{LOOPBACK}:"))
 
 
@@ -86,35 +86,35 @@ def _for_each(settings: Settings) -> dict[str, str]:
 
 
 def _store(settings: Settings) -> dict[str, str]:
-    """On an object store, a commit of Spark's is put only where there is none, as delta-rs does it."""
+    """On an object store Spark commits with a conditional put, as delta-rs does."""
     if not object_store.is_used(settings):
         return {}
     return {**object_store.spark_conf(settings), "spark.delta.logStore.s3a.impl": log_store.CLASS}
 
 
 def _executors(settings: Settings, work: Path) -> dict[str, str]:
-    """Where executors are, and how they get what pyspark does not have."""
-    found = _jars(settings)
-    # On the class path nothing is copied at every start; other masters must send the jars.
-    alone = {"spark.driver.extraClassPath": os.pathsep.join(found)}
-    sent = {"spark.jars": ",".join(found), "spark.executorEnv.PYTHONPATH": str(ROOT)}
-    here = {"spark.driver.bindAddress": LOOPBACK, "spark.driver.host": LOOPBACK, "spark.local.dir": str(work)}
-    return (alone if _is_alone(settings) else sent) | (here if on_loopback(settings.spark_master) else {})
+    """The addresses of executors, and the jars that pyspark does not have."""
+    paths = _jars(settings)
+    # Threads of the driver read the class path, so nothing is copied at each start; executors must get the jars.
+    threads = {"spark.driver.extraClassPath": os.pathsep.join(paths)}
+    executors = {"spark.jars": ",".join(paths), "spark.executorEnv.PYTHONPATH": str(ROOT)}
+    loopback = {"spark.driver.bindAddress": LOOPBACK, "spark.driver.host": LOOPBACK, "spark.local.dir": str(work)}
+    return (threads if _is_local(settings) else executors) | (loopback if on_loopback(settings.spark_master) else {})
 
 
-def _is_alone(settings: Settings) -> bool:
+def _is_local(settings: Settings) -> bool:
     return settings.spark_master.startswith("local")
 
 
 def _jars(settings: Settings) -> list[str]:
     """The jars that pyspark does not have."""
-    found = sorted(jars.ensure_jars(settings, spark_versions.installed_spark().jars).glob("*.jar"))
+    paths = sorted(jars.ensure_jars(settings, spark_versions.installed_spark().jars).glob("*.jar"))
     if object_store.is_used(settings):
-        found += [*sorted(jars.ensure_jars(settings, "aws").glob("*.jar")), log_store.jar(settings)]
-    return [str(jar) for jar in found]
+        paths += [*sorted(jars.ensure_jars(settings, "aws").glob("*.jar")), log_store.jar(settings)]
+    return [str(path) for path in paths]
 
 
 def _archive(settings: Settings) -> str:
-    """The name under which classes are kept: one for each class path that a driver may have."""
-    parts = {"cluster": not _is_alone(settings), "aws": object_store.is_used(settings)}
-    return "-".join(["spark", *(part for part, there in parts.items() if there)])
+    """The name of the class data archive: one for each class path that a driver may have."""
+    parts = {"cluster": not _is_local(settings), "aws": object_store.is_used(settings)}
+    return "-".join(["spark", *(part for part, is_part in parts.items() if is_part)])

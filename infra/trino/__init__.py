@@ -1,1 +1,1 @@
-"""Trino: its client, its catalog of the lake, and the views that it serves."""
+"""Trino: its client, the catalog of the lake, and the served views."""

@@ -1,4 +1,4 @@
-"""The Trino client: one statement at a time, typed rows, errors that say what to do."""
+"""The Trino client: runs one statement, returns typed rows, raises errors with a fix."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from infra.retry import retry_on
 from infra.settings import Settings
 
 CATALOG = "lake"
-_PASSING = {"SERVER_STARTING_UP", "SERVER_SHUTTING_DOWN", "CLUSTER_OUT_OF_MEMORY"}
+_TRANSIENT = {"SERVER_STARTING_UP", "SERVER_SHUTTING_DOWN", "CLUSTER_OUT_OF_MEMORY"}
 
 
 @dataclass(frozen=True)
 class QueryResult:
-    """Rows as typed Python values, with the columns' names and Trino types."""
+    """Rows of typed Python values, with the names and Trino types of the columns."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
@@ -35,7 +35,7 @@ class QueryResult:
 
 
 class SqlRefused(Refused):
-    """Trino refused a statement; ``code`` is its name of the error, such as TABLE_NOT_FOUND."""
+    """Trino refused a statement; ``code`` is Trino's error name, such as TABLE_NOT_FOUND."""
 
     def __init__(self, code: str, message: str, sql: str) -> None:
         super().__init__(message, where=f"{code} in: {_short(sql)}", fix="correct the statement")
@@ -43,17 +43,17 @@ class SqlRefused(Refused):
 
 
 class NoNodes(TryAgain):
-    """Trino answers and has no worker yet: for some moments after its start it does not know itself as one."""
+    """Trino has no worker yet: it registers itself as one some moments after its start."""
 
 
 class BrokenView(Refused):
-    """The stored entry of a table or view cannot be read, as a Trino that was killed may leave it."""
+    """The metastore's entry of a table or view cannot be read, as after a kill of Trino in the middle of a write."""
 
 
 def query(settings: Settings, sql: str, params: Sequence[Any] = (), *, schema: str | None = None) -> QueryResult:
-    """Runs one statement and fetches everything; ``params`` replace its ``?``, ``schema`` completes names.
+    """Runs one statement and fetches all rows; ``params`` replace its ``?``, ``schema`` is the default schema.
 
-    Raises TryAgain naming the address when Trino cannot be reached, else SqlRefused with Trino's message.
+    Raises TryAgain with the address when Trino is unreachable, SqlRefused with Trino's message when it fails.
     """
     return retry_on(NoNodes, lambda: _once(settings, sql, params, schema), 15, every=0.2)
 
@@ -63,8 +63,8 @@ def _once(settings: Settings, sql: str, params: Sequence[Any], schema: str | Non
         cursor = connection.cursor()
         cursor.execute(sql, list(params)) if params else cursor.execute(sql)
         rows = tuple(tuple(row) for row in cursor.fetchall())
-        described = cursor.description or []
-        return QueryResult(tuple(d[0] for d in described), rows, tuple(str(d[1]) for d in described))
+        columns = cursor.description or []
+        return QueryResult(tuple(column[0] for column in columns), rows, tuple(str(column[1]) for column in columns))
 
 
 def execute(settings: Settings, sql: str) -> None:
@@ -93,7 +93,7 @@ def _connection(settings: Settings, schema: str | None) -> Any:
         timezone="UTC",
         request_timeout=60,
         max_attempts=1,
-        legacy_prepared_statements=False,  # else it asks first, and says on stderr when nobody answers
+        legacy_prepared_statements=False,  # else the client sends a probe first and prints on stderr when it fails
     )
 
 
@@ -103,8 +103,10 @@ def _errors(settings: Settings, sql: str) -> Iterator[None]:
         yield
     except TrinoQueryError as e:
         if e.error_name == "NO_NODES_AVAILABLE":
-            raise NoNodes("Trino has no worker", where=settings.trino_url, fix="see its log: `lk logs trino`") from None
-        if e.error_name in _PASSING:
+            raise NoNodes(
+                "Trino has no worker", where=settings.trino_url, fix="read its log: `lk logs trino`"
+            ) from None
+        if e.error_name in _TRANSIENT:
             raise _unreachable(settings, str(e.message)) from None
         raise SqlRefused(str(e.error_name), str(e.message), sql) from None
     except (TrinoConnectionError, requests.RequestException, TrinoError, json.JSONDecodeError, OSError) as e:
@@ -121,5 +123,5 @@ def _unreachable(settings: Settings, why: str) -> TryAgain:
 
 
 def _short(text: str) -> str:
-    one = " ".join(text.split())
-    return one if len(one) <= 200 else one[:197] + "..."
+    line = " ".join(text.split())
+    return line if len(line) <= 200 else line[:197] + "..."

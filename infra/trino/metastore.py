@@ -1,4 +1,4 @@
-"""Trino's catalog of the lake: registered tables, and views that are replaced in one step."""
+"""Trino's catalog of the lake: registers Delta tables, replaces views atomically, repairs broken entries."""
 
 from __future__ import annotations
 
@@ -18,51 +18,51 @@ _ABSENT = {"TABLE_NOT_FOUND", "SCHEMA_NOT_FOUND", "NOT_FOUND"}
 
 
 def register(settings: Settings, schema: str, table: str, relative: str) -> bool:
-    """Makes a Delta table known as ``lake.<schema>.<table>``; False when it was known at this place already.
+    """Registers a Delta table as ``lake.<schema>.<table>``; False when it is registered at this location already.
 
-    ``relative`` is the table's path below the lake root. A table known at another place is moved there.
+    ``relative`` is the table's path below the lake root. A registration with another location is replaced.
     """
-    where = location(settings, relative)
-    known = registered(settings, schema, table)
-    if known == where:
+    new = location(settings, relative)
+    old = registered(settings, schema, table)
+    if old == new:
         return False
-    if known is not None:
+    if old is not None:
         unregister(settings, schema, table)
     create_schema(settings, schema)
-    _call(settings, "register_table", [schema, table, where])
+    _call(settings, "register_table", [schema, table, new])
     return True
 
 
 def unregister(settings: Settings, schema: str, table: str) -> None:
-    """Forgets a table; its files stay."""
+    """Removes the registration of a table; its files stay."""
     _call(settings, "unregister_table", [schema, table])
 
 
 def registered(settings: Settings, schema: str, table: str) -> str | None:
-    """Where a registered table is, None when it is not; a broken entry is removed first."""
+    """The location of a registered table, else None; a broken entry is removed first."""
     try:
-        text = _shown(settings, "TABLE", schema, table)
+        text = _show_create(settings, "TABLE", schema, table)
     except BrokenView:
         remove_entry(settings, schema, table)
         return None
-    found = re.search(r"location = '((?:[^']|'')*)'", text) if text else None
-    return found[1].replace("''", "'") if found else None
+    match = re.search(r"location = '((?:[^']|'')*)'", text) if text else None
+    return match[1].replace("''", "'") if match else None
 
 
 def view_text(settings: Settings, schema: str, name: str) -> str | None:
-    """The stored query of a view as Trino formats it; None when it is missing. Raises Broken."""
-    text = _shown(settings, "VIEW", schema, name)
-    found = re.search(r"(?:SECURITY \w+ )AS\s+(.*)\Z", text, re.DOTALL) if text else None
-    return found[1] if found else None
+    """The stored query of a view as Trino formats it; None when there is no view. Raises BrokenView."""
+    text = _show_create(settings, "VIEW", schema, name)
+    match = re.search(r"(?:SECURITY \w+ )AS\s+(.*)\Z", text, re.DOTALL) if text else None
+    return match[1] if match else None
 
 
 def replace_view(settings: Settings, schema: str, name: str, sql: str, comment: str = "") -> None:
-    """Creates the view or replaces its text in one step; readers see the old one or the new one.
+    """Creates the view or replaces its text atomically: readers see the old text or the new one.
 
-    An entry that a killed Trino left broken is removed first. Comments of columns are lost: see ``comment_columns``.
+    A broken entry is removed first. The comments of columns are lost: see ``comment_columns``.
     """
-    said = f" COMMENT {literal(comment)}" if comment else ""
-    statement = f"CREATE OR REPLACE VIEW {quoted(CATALOG, schema, name)}{said} AS {sql}"
+    clause = f" COMMENT {literal(comment)}" if comment else ""
+    statement = f"CREATE OR REPLACE VIEW {quoted(CATALOG, schema, name)}{clause} AS {sql}"
     try:
         execute(settings, statement)
     except SqlRefused as e:
@@ -74,9 +74,9 @@ def replace_view(settings: Settings, schema: str, name: str, sql: str, comment: 
 
 
 def comment_columns(settings: Settings, schema: str, name: str, comments: Mapping[str, str]) -> bool:
-    """Gives the columns of a view their comments; False when they all had them."""
-    now = column_comments(settings, schema, name).get(name, {})
-    missing = {column: text for column, text in comments.items() if now.get(column, text) != text}
+    """Sets the comments of a view's columns; False when all are set already."""
+    current = column_comments(settings, schema, name).get(name, {})
+    missing = {column: text for column, text in comments.items() if current.get(column, text) != text}
     for column, text in missing.items():
         target = f"{quoted(CATALOG, schema, name)}.{_column(column)}"
         execute(settings, f"COMMENT ON COLUMN {target} IS {literal(text)}")
@@ -85,35 +85,36 @@ def comment_columns(settings: Settings, schema: str, name: str, comments: Mappin
 
 def column_comments(settings: Settings, schema: str, name: str | None = None) -> dict[str, dict[str, str]]:
     """Table -> column -> comment, for a whole schema or one table of it."""
-    only = f" AND table_name = {literal(name)}" if name else ""
-    sql = f"SELECT table_name, column_name, comment FROM {_INFORMATION}.columns WHERE table_schema = ?{only}"  # noqa: S608
-    found: dict[str, dict[str, str]] = {}
+    condition = f" AND table_name = {literal(name)}" if name else ""
+    sql = f"SELECT table_name, column_name, comment FROM {_INFORMATION}.columns WHERE table_schema = ?{condition}"  # noqa: S608
+    comments: dict[str, dict[str, str]] = {}
     for table, column, comment in query(settings, sql, [schema]).rows:
-        found.setdefault(table, {})[column] = comment or ""
-    return found
+        comments.setdefault(table, {})[column] = comment or ""
+    return comments
 
 
 def drop_view(settings: Settings, schema: str, name: str) -> None:
-    """Drops a view if it is there."""
+    """Drops a view if it exists."""
     execute(settings, f"DROP VIEW IF EXISTS {quoted(CATALOG, schema, name)}")
 
 
 def tables(settings: Settings, *schemas: str) -> frozenset[tuple[str, str]]:
-    """(schema, name) of all tables and views of these schemas; Broken when an entry cannot be read."""
-    marks = ", ".join("?" for _ in schemas)
-    sql = f"SELECT table_schema, table_name FROM {_INFORMATION}.tables WHERE table_schema IN ({marks})"  # noqa: S608
-    return frozenset((str(schema), str(name)) for schema, name in _listed(settings, sql, schemas).rows)
+    """(schema, name) of all tables and views of these schemas. Raises BrokenView when an entry cannot be read."""
+    placeholders = ", ".join("?" for _ in schemas)
+    sql = f"SELECT table_schema, table_name FROM {_INFORMATION}.tables WHERE table_schema IN ({placeholders})"  # noqa: S608
+    return frozenset((str(schema), str(name)) for schema, name in _list(settings, sql, schemas).rows)
 
 
 def view_texts(settings: Settings, *schemas: str) -> dict[tuple[str, str], str]:
-    """(schema, view) -> stored query, for whole schemas; Broken when an entry cannot be read."""
-    marks = ", ".join("?" for _ in schemas)
-    sql = f"SELECT table_schema, table_name, view_definition FROM {_INFORMATION}.views WHERE table_schema IN ({marks})"  # noqa: S608
-    return {(str(row[0]), str(row[1])): str(row[2]) for row in _listed(settings, sql, schemas).rows}
+    """(schema, view) -> stored query, for whole schemas. Raises BrokenView when an entry cannot be read."""
+    placeholders = ", ".join("?" for _ in schemas)
+    columns = "table_schema, table_name, view_definition"
+    sql = f"SELECT {columns} FROM {_INFORMATION}.views WHERE table_schema IN ({placeholders})"  # noqa: S608
+    return {(str(row[0]), str(row[1])): str(row[2]) for row in _list(settings, sql, schemas).rows}
 
 
-def _listed(settings: Settings, sql: str, params: Sequence[str]) -> QueryResult:
-    """Read twice before Broken, as Trino overwrites its files in place."""
+def _list(settings: Settings, sql: str, params: Sequence[str]) -> QueryResult:
+    """Rows of a listing. Reads twice before it raises BrokenView, as Trino overwrites its files in place."""
     for _ in range(2):
         try:
             return query(settings, sql, params)
@@ -124,13 +125,13 @@ def _listed(settings: Settings, sql: str, params: Sequence[str]) -> QueryResult:
 
 
 def create_schema(settings: Settings, schema: str) -> None:
-    """Creates a schema if it is missing; its location only satisfies Trino."""
-    where = location(settings, schema)
-    execute(settings, f"CREATE SCHEMA IF NOT EXISTS {quoted(CATALOG, schema)} WITH (location = {literal(where)})")
+    """Creates a schema unless it exists. Trino requires its location and nothing is stored there."""
+    path = location(settings, schema)
+    execute(settings, f"CREATE SCHEMA IF NOT EXISTS {quoted(CATALOG, schema)} WITH (location = {literal(path)})")
 
 
 def location(settings: Settings, relative: str) -> str:
-    """A path below the lake root as Trino's file system names it."""
+    """The URI of a path below the lake root in Trino's file system."""
     root = "local://" if settings.lake_is_local else object_store.uri(settings.lake_root)
     return f"{root}/{relative}"
 
@@ -145,8 +146,8 @@ def _call(settings: Settings, procedure: str, arguments: Sequence[str]) -> None:
     execute(settings, f"CALL {quoted(CATALOG)}.system.{procedure}({values})")
 
 
-def _shown(settings: Settings, kind: str, schema: str, name: str) -> str | None:
-    """SHOW CREATE text; None when missing. Read twice before Broken, as Trino overwrites its files in place."""
+def _show_create(settings: Settings, kind: str, schema: str, name: str) -> str | None:
+    """The text of SHOW CREATE; None when missing. Reads twice before it raises BrokenView, as ``_list`` does."""
     for _ in range(2):
         try:
             return str(query(settings, f"SHOW CREATE {kind} {quoted(CATALOG, schema, name)}").rows[0][0])
@@ -159,7 +160,7 @@ def _shown(settings: Settings, kind: str, schema: str, name: str) -> str | None:
 
 
 def remove_entry(settings: Settings, schema: str, name: str) -> bool:
-    """Removes a broken entry of the file metastore, which Trino itself can neither replace nor drop."""
+    """Deletes a broken entry of the file metastore, which Trino can neither replace nor drop."""
     quoted(schema, name)
     object_store.register_stores(settings)
     return files.remove(f"{settings.lake_root}/{METASTORE}/{schema}/{name}")

@@ -1,9 +1,9 @@
-"""What is served, read from the texts of the views themselves.
+"""The pins of the served views, parsed from the views' own texts in Trino.
 
-A served view is two views: ``serving.<view>`` names the columns and carries their comments, and changes only with the
-definition; ``pinned.<view>__<shape>`` pins build, run and epoch, and is what a publication replaces, in one step. So
-comments survive every publication. Pins are parsed from the pinned text because Trino stores exactly one document per
-view and replaces it whole: text and pins cannot disagree, whatever a control table says.
+A served view is two Trino views. ``serving.<view>`` names the columns, carries their comments and changes only with the
+definition. ``pinned.<view>__<shape>`` pins build, run and epoch; a publication replaces it atomically. So comments
+survive a publication. Pins are parsed from the text because Trino stores one document per view and replaces it whole:
+text and pins cannot disagree, whatever a control table says.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _EPOCH = re.compile(r'\bfirst_epoch"? > (-?[0-9]+)')
 
 @dataclass(frozen=True)
 class Served:
-    """What a view's text pins; ``inner`` is the pinned view and ``text`` its query as Trino formats it.
+    """The pins of a served view; ``inner`` is the name of its pinned view and ``text`` that view's query.
 
     ``broken`` says that a text cannot be read or that the pinned view is missing.
     """
@@ -40,25 +40,25 @@ class Served:
     broken: bool = False
 
     @property
-    def alone(self) -> bool:
-        """Whether it pins all partials of a run and no build: Kappa."""
+    def is_kappa(self) -> bool:
+        """Whether it pins all partial rows of a run and no build."""
         return self.build is None and self.run is not None and self.epoch < ARCHIVE_EPOCH
 
 
 _BROKEN = Served(None, None, -1, "", "", broken=True)
 
 
-def served(settings: Settings, views: Iterable[Name]) -> dict[Name, Served]:
-    """What each view serves; a view that is not there is left out."""
-    wanted = sorted(set(views))
+def read_served(settings: Settings, views: Iterable[Name]) -> dict[Name, Served]:
+    """The pins of each view; views that do not exist are left out."""
+    names = sorted(set(views))
     try:
         stored = metastore.view_texts(settings, SERVING, PINNED)
     except metastore.BrokenView:
-        # One broken entry hides all others from listings, so each is asked for by name.
-        found = {view: _read(settings, view) for view in wanted}
+        # One broken entry makes listings fail, so read each view by name.
+        pinned = {view: _read(settings, view) for view in names}
     else:
-        found = {view: _of(view, lambda schema, name: stored.get((schema, name))) for view in wanted}
-    return {view: one for view, one in found.items() if one is not None}
+        pinned = {view: _of(view, lambda schema, name: stored.get((schema, name))) for view in names}
+    return {view: served for view, served in pinned.items() if served is not None}
 
 
 def _read(settings: Settings, view: Name) -> Served | None:
@@ -69,17 +69,17 @@ def _read(settings: Settings, view: Name) -> Served | None:
 
 
 def _of(view: Name, text_of: Callable[[str, str], str | None]) -> Served | None:
-    """What a view serves, None when it is not there."""
+    """The pins of a view; None when it does not exist."""
     outer = text_of(SERVING, view)
     if outer is None:
         return None
     inner = _INNER.search(outer)
     text = text_of(PINNED, inner[1]) if inner else None
-    return pins(inner[1], text) if inner and text else _BROKEN
+    return parse_pins(inner[1], text) if inner and text else _BROKEN
 
 
-def pins(inner: str, text: str) -> Served:
-    """The pins that a text holds."""
+def parse_pins(inner: str, text: str) -> Served:
+    """The pins in the text of a pinned view."""
     build, run, epoch = _BUILD.search(text), _RUN.search(text), _EPOCH.search(text)
     return Served(
         build=Name(build[1]) if build else None,

@@ -13,7 +13,7 @@ from pyspark.errors import PySparkException
 from core.errors import LkError, TryAgain
 from core.identifiers import Name
 from infra.settings import Settings
-from infra.spark.session import log_file
+from infra.spark.session import driver_log
 from speed.epoch import offset_log
 
 
@@ -36,7 +36,7 @@ def run_until_stopped(
         raise
     except (PySparkException, Py4JError, OSError) as e:
         lost = TryAgain(
-            f"Spark ended: {first_line(str(e))}", where=str(log_file(settings, app)), fix="run `lk speed start`"
+            f"Spark ended: {first_line(str(e))}", where=str(driver_log(settings, app)), fix="run `lk speed start`"
         )
         _say_failed(settings, run, lost)
         raise lost from None

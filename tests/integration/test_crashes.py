@@ -68,7 +68,7 @@ def parsed(step: str) -> tuple[str, int]:
 
 def pins(settings: Settings, catalog: Catalog) -> dict[Name, tuple[str | None, str | None]]:
     """Build and run that each view's text pins."""
-    return {view: (pin.build, pin.run) for view, pin in served_views.served(settings, catalog.views).items()}
+    return {view: (pin.build, pin.run) for view, pin in served_views.read_served(settings, catalog.views).items()}
 
 
 def test_a_crash_at_every_step_of_an_epoch_commits_it_once(stack: Settings, spark: SparkSession) -> None:

@@ -89,12 +89,12 @@ def test_a_publication_that_was_taken_over_changes_nothing_more(stack: Settings,
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("infra.faults.reach", lambda _: None)
             publish(stack, catalog, newer.build, why="newer")
-        served, history = served_views.served(stack, catalog.views), read_publications(stack)
+        served, history = served_views.read_served(stack, catalog.views), read_publications(stack)
         held.released.set()
         with pytest.raises(TryAgain, match="lease lost"):
             publishing.result(60)
     assert {view.build for view in served.values()} == {newer.build}
-    assert served_views.served(stack, catalog.views) == served
+    assert served_views.read_served(stack, catalog.views) == served
     assert read_publications(stack) == history
     check_served(stack, catalog, "fpub", newest.end)
 

@@ -128,7 +128,7 @@ def test_an_intent_whose_tables_are_gone_is_reverted(
 @pytest.mark.parametrize("which", ["outer", "pinned", "status", "gone", "foreign"])
 def test_a_broken_view_is_seen_and_made_again(two: Two, which: str) -> None:
     view = next(iter(two.catalog.views))
-    inner = served_views.served(two.settings, [view])[view].inner
+    inner = served_views.read_served(two.settings, [view])[view].inner
     schema, name = {"pinned": ("pinned", inner), "status": ("serving", "status")}.get(which, ("serving", view))
     entry = Path(two.settings.lake_root) / metastore.METASTORE / schema / name / ".trinoSchema"
     if which == "gone":

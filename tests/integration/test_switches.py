@@ -41,7 +41,7 @@ AGAIN = 6  # answers that a reader gets after each change
 def modes(settings: Settings, catalog: Catalog) -> set[tuple[str, str | None, str | None]]:
     """Mode, build and run of the served views; what the texts pin is what was published."""
     pins = [pin for view, pin in publication(settings).pins.items() if view in catalog.views]
-    texts = served_views.served(settings, catalog.views).values()
+    texts = served_views.read_served(settings, catalog.views).values()
     assert {(pin.build, pin.run) for pin in pins} == {(text.build, text.run) for text in texts}
     return {(pin.mode, pin.build, pin.run) for pin in pins}
 

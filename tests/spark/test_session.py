@@ -6,12 +6,12 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from infra.spark.session import borrowed
+from infra.spark.session import temporary_session
 from tests.conftest import fresh_settings
 
 
 def test_a_session_that_was_there_is_borrowed_and_goes_on(spark: SparkSession, tmp_path: Path) -> None:
-    with borrowed(fresh_settings(tmp_path), "another") as same:
+    with temporary_session(fresh_settings(tmp_path), "another") as same:
         assert same.sparkContext is spark.sparkContext
     assert spark.range(3).count() == 3
     assert not (tmp_path / "logs").exists()

@@ -47,7 +47,7 @@ class Pieces:
 
     def served(self) -> dict[Name, Served]:
         """What each view's text pins."""
-        found = served_views.served(self.settings, self.catalog.views)
+        found = served_views.read_served(self.settings, self.catalog.views)
         assert not [view for view, one in found.items() if one.broken], found
         return found
 

@@ -113,7 +113,7 @@ class Shop:
 
     def pinned(self) -> Served:
         """What the served view's text pins."""
-        return served_views.served(self.settings, [VIEW])[VIEW]
+        return served_views.read_served(self.settings, [VIEW])[VIEW]
 
     def settle(self) -> None:
         """Waits until the run that serves has committed all of the log."""

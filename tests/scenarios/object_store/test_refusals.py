@@ -36,7 +36,7 @@ def refused(config: Path, code: int, what: str, where: str, fix: str) -> None:
 def test_a_bucket_that_is_not_there(world: World, tmp_path: Path) -> None:
     before = world.pieces.served()
     wrong = config(world, tmp_path, lake="s3a://no-such-bucket/lake")
-    refused(wrong, 1, "there is no such bucket", f"s3a://no-such-bucket, {world.settings.s3_endpoint}", "LK_LAKE")
+    refused(wrong, 1, "the bucket does not exist", f"s3a://no-such-bucket, {world.settings.s3_endpoint}", "LK_LAKE")
     assert world.pieces.served() == before
 
 

@@ -20,7 +20,7 @@ from infra.control.publications import Pin, Publication, add_publication, read_p
 from infra.control.redrives import Redrive
 from infra.lake import delta
 from infra.settings import Settings
-from infra.trino.served_views import pins
+from infra.trino.served_views import parse_pins
 
 AT = datetime(2026, 1, 2, 3, 4, 5, 678_901, UTC)
 CUT = Cut.of({"trades": {0: 5, 1: 7}})
@@ -107,7 +107,7 @@ UNION ALL    SELECT "ticker"
    WHERE (first_epoch > 17)
 ))
 """
-    found = pins("trade_stats__s1", text)
+    found = parse_pins("trade_stats__s1", text)
     assert (found.build, found.run, found.epoch) == (Name("b000003"), Name("r000012"), 17)
-    negative = pins("x", 'FROM "lake"."speed"."v__r000001" WHERE ("first_epoch" > -1)')
+    negative = parse_pins("x", 'FROM "lake"."speed"."v__r000001" WHERE ("first_epoch" > -1)')
     assert (negative.build, negative.run, negative.epoch) == (None, Name("r000001"), -1)

@@ -163,7 +163,7 @@ def test_every_mistake_is_listed_at_once(check: Check, tmp_path: Path) -> None:
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     [found] = problems(Settings(views=(tmp_path / "nowhere",)))
-    assert found.text.startswith("there is no such folder")
+    assert found.text.startswith("the folder does not exist")
 
 
 def test_the_examples_of_the_documentation_have_no_mistakes(tmp_path: Path) -> None:
