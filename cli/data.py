@@ -132,7 +132,7 @@ def _print_topics(topics: Sequence[TopicSummary]) -> None:
 
 
 def _print_applied(applied: Sequence[TopicChange]) -> None:
-    rows = [(topic.topic, topic.done, ", ".join(topic.changes)) for topic in applied]
+    rows = [(topic.topic, topic.action, ", ".join(topic.changes)) for topic in applied]
     table("topics", ["topic", "result", "changes"], rows)
 
 

@@ -48,7 +48,7 @@ def _compared(diff: TopicDiff) -> TopicSummary:
     state: Literal["as declared", "differs"] = (
         "differs" if diff.grows or diff.other or diff.impossible else "as declared"
     )
-    return TopicSummary(name, diff.topic.partitions, retention, state, diff.partitions, _configured(diff.found))
+    return TopicSummary(name, diff.topic.partitions, retention, state, diff.partitions, _configured(diff.actual))
 
 
 def _declared(topic: Topic) -> str:

@@ -1,6 +1,6 @@
-"""Topics, offsets and groups through the admin client; everything has a deadline.
+"""Topics, offsets and consumer groups through the admin client; every request has a deadline.
 
-A consumer group of a run is for people and lag monitors: it is committed to, and never read back to decide anything.
+A run commits offsets to its consumer group for people and lag monitors. Nothing reads them back to decide anything.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ from infra.retry import retry_on
 from infra.settings import Settings
 
 DEADLINE = 10.0
-_LOOKS = 20  # at whether the brokers took the login, before the deadline
+_LOGIN_CHECKS = 20  # before the deadline
 T = TypeVar("T")
 _clients: dict[tuple[tuple[str, Any], ...], AdminClient] = {}
-_UNTRUSTED = (KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError.SASL_AUTHENTICATION_FAILED)
+_LOGIN_ERRORS = (KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError.SASL_AUTHENTICATION_FAILED)
 _lock = threading.Lock()
 
 
 def admin_client(settings: Settings) -> AdminClient:
-    """The admin client of this process for these brokers; it reconnects by itself.
+    """The admin client of this process for these brokers. It reconnects by itself.
 
-    Raises TryAgain at once when at first use every broker refuses: librdkafka would wait for its deadline.
+    Raises TryAgain at once when every broker refuses the first connection; librdkafka would wait for its deadline.
     """
     conf = librdkafka(settings)
     key = tuple(sorted(conf.items()))
     with _lock:
         if key not in _clients:
-            if all(_refuses(each) for each in settings.bootstrap_servers.split(",")):
+            if all(_refuses_connections(address) for address in settings.bootstrap_servers.split(",")):
                 raise unavailable(settings, "connection refused")
             _clients[key] = _client(settings, conf)
         return _clients[key]
@@ -65,97 +65,97 @@ def close_client(settings: Settings) -> None:
 
 
 def _client(settings: Settings, conf: dict[str, Any]) -> AdminClient:
-    """Raises Refused when the brokers do not take the user or their certificate is not trusted."""
+    """Raises Refused when the brokers reject the credentials, or their certificate is not trusted."""
     errors: deque[KafkaError] = deque(maxlen=20)
-    # Callers get errors as exceptions; librdkafka would print them on stderr as well.
+    # Callers get errors as exceptions; without log_level 0, librdkafka prints them on stderr too.
     conf = conf | {"socket.timeout.ms": 5000, "client.id": "lk", "log_level": 0, "error_cb": errors.append}
     admin_client = AdminClient(conf)
-    for _ in range(_LOOKS if settings.kafka_security != "plaintext" else 0):
+    for _ in range(_LOGIN_CHECKS if settings.kafka_security != "plaintext" else 0):
         with suppress(KafkaException):
-            admin_client.list_topics(timeout=DEADLINE / _LOOKS)
+            admin_client.list_topics(timeout=DEADLINE / _LOGIN_CHECKS)
             break
-        admin_client.poll(0)  # brings the errors
-        _insist_on_trust(settings, errors)
+        admin_client.poll(0)  # delivers errors to error_cb
+        _require_login(settings, errors)
     return admin_client
 
 
-def _insist_on_trust(settings: Settings, errors: Iterable[KafkaError]) -> None:
+def _require_login(settings: Settings, errors: Iterable[KafkaError]) -> None:
     for error in errors:
-        if error.code() in _UNTRUSTED:
+        if error.code() in _LOGIN_ERRORS:
             raise Refused(
-                f"Kafka and user {settings.kafka_user} do not trust each other: {error.str()}",
+                f"Kafka rejected the credentials or the certificate of user {settings.kafka_user}: {error.str()}",
                 where=settings.bootstrap_servers,
                 fix="correct kafka_user, kafka_password_file (or LK_KAFKA_PASSWORD) or kafka_ca",
             )
 
 
 def partition_counts(settings: Settings) -> dict[str, int]:
-    """Topics that there are, with their number of partitions; Kafka's own are left out."""
+    """Existing topics → number of partitions, without Kafka's internal topics."""
     return {name: len(counts) for name, counts in replica_counts(settings).items()}
 
 
 def partition_counts_by_broker(settings: Settings) -> list[dict[str, int]]:
-    """The same, as each broker that answers knows them: of a topic that was just made one hears before another."""
-    brokers = _asked(settings, lambda: admin_client(settings).list_topics(timeout=DEADLINE)).brokers.values()
+    """The same from the metadata of each broker that answers; a new topic reaches some brokers later."""
+    brokers = _result(settings, lambda: admin_client(settings).list_topics(timeout=DEADLINE)).brokers.values()
     if len(brokers) == 1:
         return [partition_counts(settings)]
-    found = []
-    for address in (f"{each.host}:{each.port}" for each in brokers):
-        # A new client that was told one address asks there, and nobody else.
-        alone = settings.model_copy(update={"bootstrap": address})
-        if not _refuses(address):
+    counts = []
+    for address in (f"{broker.host}:{broker.port}" for broker in brokers):
+        # A new client with one bootstrap address requests its metadata there.
+        single_broker = settings.model_copy(update={"bootstrap": address})
+        if not _refuses_connections(address):
             with suppress(KafkaException):
-                there = _client(alone, librdkafka(alone)).list_topics(timeout=DEADLINE).topics
-                found.append({name: len(topic.partitions) for name, topic in there.items()})
-    return found
+                metadata = _client(single_broker, librdkafka(single_broker)).list_topics(timeout=DEADLINE)
+                counts.append({name: len(topic.partitions) for name, topic in metadata.topics.items()})
+    return counts
 
 
 def replica_counts(settings: Settings) -> dict[str, tuple[int, ...]]:
-    """The same topics, with the number of replicas of each partition."""
-    found = _asked(settings, lambda: admin_client(settings).list_topics(timeout=DEADLINE)).topics
-    ours = sorted(name for name in found if not name.startswith("__"))
-    return {name: tuple(len(part.replicas) for part in found[name].partitions.values()) for name in ours}
+    """Existing topics → number of replicas of each partition."""
+    metadata = _result(settings, lambda: admin_client(settings).list_topics(timeout=DEADLINE)).topics
+    names = sorted(name for name in metadata if not name.startswith("__"))
+    return {name: tuple(len(p.replicas) for p in metadata[name].partitions.values()) for name in names}
 
 
 def partitions(settings: Settings, names: Iterable[str]) -> dict[Name, int]:
-    """Number of partitions per topic. Raises Refused for a topic that is not there."""
-    there = partition_counts(settings)
-    wanted = [Name(name) for name in names]
-    for name in wanted:
-        if name not in there:
-            raise _no_topic(settings, name)
-    return {name: there[name] for name in wanted}
+    """Number of partitions of each of these topics. Raises Refused for a topic that does not exist."""
+    counts = partition_counts(settings)
+    topics = [Name(name) for name in names]
+    for topic in topics:
+        if topic not in counts:
+            raise _no_topic(settings, topic)
+    return {topic: counts[topic] for topic in topics}
 
 
 def end_offsets(settings: Settings, names: Iterable[str]) -> Cut:
-    """The high watermark of every partition: where the next record will be."""
+    """The log end offset of every partition: the offset of the next record."""
     return Cut.of(_offsets(settings, names, OffsetSpec.latest()))  # type: ignore[no-untyped-call]
 
 
 def start_offsets(settings: Settings, names: Iterable[str]) -> Cut:
-    """The first offset that is still there, per partition; 0 everywhere when nothing was deleted."""
+    """The log start offset of every partition: 0 until Kafka removes records."""
     return Cut.of(_offsets(settings, names, OffsetSpec.earliest()))  # type: ignore[no-untyped-call]
 
 
 def topic_ids(settings: Settings, names: Iterable[str]) -> dict[Name, str]:
-    """Kafka's own id of each topic: a topic made again has another one."""
-    wanted = [Name(name) for name in names]
-    if not wanted:
+    """Kafka's id of each topic. A topic that was deleted and created again has a new one."""
+    topics = [str(name) for name in names]
+    if not topics:
         return {}
     admin = admin_client(settings)
-    futures = admin.describe_topics(TopicCollection([str(n) for n in wanted]), request_timeout=DEADLINE)
+    futures = admin.describe_topics(TopicCollection(topics), request_timeout=DEADLINE)
     try:
         return {
             Name(name): str(result_or_raise(settings, future, topic=name).topic_id) for name, future in futures.items()
         }
     except TryAgain:
-        # Without this, librdkafka waits for a controller that died: who the controller is comes with the metadata.
-        _asked(settings, lambda: admin.list_topics(timeout=DEADLINE))
+        # Refreshes the metadata, and with it the controller; librdkafka would wait for one that died.
+        _result(settings, lambda: admin.list_topics(timeout=DEADLINE))
         raise
 
 
 def commit_offsets(settings: Settings, group: str, cut: Cut) -> None:
-    """Writes a cut as the offsets of a group that has no members."""
+    """Commits a cut as the offsets of a consumer group without members."""
     if not cut.ends:
         return
     parts = [TopicPartition(str(topic), partition, end) for topic, partition, end in cut.ends]
@@ -165,15 +165,15 @@ def commit_offsets(settings: Settings, group: str, cut: Cut) -> None:
 
 
 def committed_offsets(settings: Settings, group: str, names: Iterable[str]) -> Cut:
-    """The offsets of a group in these topics."""
-    found: dict[str, dict[int, int]] = {}
+    """The committed offsets of a consumer group in these topics."""
+    offsets: dict[str, dict[int, int]] = {}
     for part in committed_partitions(settings, group, names):
-        found.setdefault(part.topic, {})[part.partition] = max(part.offset, 0)
-    return Cut.of(found)
+        offsets.setdefault(part.topic, {})[part.partition] = max(part.offset, 0)
+    return Cut.of(offsets)
 
 
 def committed_partitions(settings: Settings, group: str, names: Iterable[str]) -> list[TopicPartition]:
-    """Every partition of these topics with the group's offset, negative where there is none, and its metadata."""
+    """Every partition of these topics with the group's committed offset (negative: none) and its metadata."""
     parts = [TopicPartition(str(t), p) for t, count in partitions(settings, names).items() for p in range(count)]
     request = [ConsumerGroupTopicPartitions(str(group), parts)]
     (future,) = admin_client(settings).list_consumer_group_offsets(request, request_timeout=DEADLINE).values()
@@ -181,18 +181,18 @@ def committed_partitions(settings: Settings, group: str, names: Iterable[str]) -
 
 
 def consumer_groups(settings: Settings) -> tuple[str, ...]:
-    """The consumer groups that there are."""
+    """All consumer groups of the cluster."""
     listed = result_or_raise(settings, admin_client(settings).list_consumer_groups(request_timeout=DEADLINE))
     return tuple(sorted(group.group_id for group in listed.valid))
 
 
 def group_exists(settings: Settings, group: str) -> bool:
-    """Whether the brokers know this group."""
+    """Whether this consumer group exists."""
     return group in consumer_groups(settings)
 
 
 def delete_group(settings: Settings, group: str) -> None:
-    """Removes a group, if it is there."""
+    """Deletes a consumer group, if it exists."""
     if group_exists(settings, group):
         for future in admin_client(settings).delete_consumer_groups([group], request_timeout=DEADLINE).values():
             result_or_raise(settings, future)
@@ -209,15 +209,14 @@ def _list_offsets(settings: Settings, names: Iterable[str], spec: OffsetSpec) ->
     if not parts:
         return {}
     futures = admin_client(settings).list_offsets(dict.fromkeys(parts, spec), request_timeout=DEADLINE)
-    found: dict[str, dict[int, int]] = {}
+    offsets: dict[str, dict[int, int]] = {}
     for part, future in futures.items():
-        found.setdefault(part.topic, {})[part.partition] = int(
-            result_or_raise(settings, future, topic=part.topic).offset
-        )
-    return found
+        result = result_or_raise(settings, future, topic=part.topic)
+        offsets.setdefault(part.topic, {})[part.partition] = int(result.offset)
+    return offsets
 
 
-def _refuses(address: str) -> bool:
+def _refuses_connections(address: str) -> bool:
     host, _, port = address.strip().rpartition(":")
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=DEADLINE).close()
@@ -228,7 +227,7 @@ def _refuses(address: str) -> bool:
     return False
 
 
-def _asked(settings: Settings, call: Any) -> Any:
+def _result(settings: Settings, call: Any) -> Any:
     try:
         return call()
     except KafkaException as e:
@@ -236,7 +235,7 @@ def _asked(settings: Settings, call: Any) -> Any:
 
 
 def result_or_raise(settings: Settings, future: Future[T], *, ignore: int | None = None, topic: str = "") -> Any:
-    """The answer to a request, or its error as one of ours; None for the error code ``ignore``."""
+    """The result of a request; None for the error code ``ignore``. Raises any other error as Refused or TryAgain."""
     try:
         return future.result(timeout=DEADLINE + 5)
     except KafkaException as e:
@@ -247,15 +246,15 @@ def result_or_raise(settings: Settings, future: Future[T], *, ignore: int | None
             raise _no_topic(settings, Name(topic)) from None
         raise _failed(settings, error) from None
     except TimeoutError:
-        raise unavailable(settings, "no answer in time") from None
+        raise unavailable(settings, "the request timed out") from None
 
 
-_PASSING = (
+_TRANSIENT = (
     KafkaError._TRANSPORT,
     KafkaError._ALL_BROKERS_DOWN,
     KafkaError._TIMED_OUT,
     KafkaError._RESOLVE,
-    KafkaError._DESTROY_BROKER,  # a request was under way as a broker that died was forgotten
+    KafkaError._DESTROY_BROKER,  # the broker died during the request
     KafkaError.REQUEST_TIMED_OUT,
     KafkaError.LEADER_NOT_AVAILABLE,
     KafkaError.NOT_LEADER_FOR_PARTITION,
@@ -268,22 +267,22 @@ _PASSING = (
 
 
 def is_transient(error: KafkaError) -> bool:
-    """Whether a broker was away or gave up its part, which passes by itself, and not the request was wrong."""
-    return error.code() in _PASSING or bool(error.retriable())
+    """True for transient errors: a broker is down, or leadership moved."""
+    return error.code() in _TRANSIENT or bool(error.retriable())
 
 
 def _failed(settings: Settings, error: KafkaError) -> Refused | TryAgain:
     if is_transient(error):
         return unavailable(settings, error.str())
-    return Refused(f"Kafka refused: {error.str()}", where=settings.bootstrap_servers, fix="see the broker's log")
+    return Refused(f"Kafka refused: {error.str()}", where=settings.bootstrap_servers, fix="read the broker's log")
 
 
 def unavailable(settings: Settings, reason: str) -> TryAgain:
-    """What is raised when Kafka does not answer."""
+    """The error for a Kafka that does not answer."""
     return TryAgain(f"Kafka does not answer: {reason}", where=settings.bootstrap_servers, fix="start it: `lk up`")
 
 
 def _no_topic(settings: Settings, name: Name) -> Refused:
     return Refused(
-        f"there is no topic {name}", where=settings.bootstrap_servers, fix=f"send something to it: `lk produce {name}`"
+        f"topic {name} does not exist", where=settings.bootstrap_servers, fix=f"send records to it: `lk produce {name}`"
     )

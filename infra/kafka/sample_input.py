@@ -10,6 +10,6 @@ from infra.kafka.input_files import OutgoingRecord
 
 
 def outgoing(topic: Topic, samples: Iterable[SampleRecord]) -> Iterator[OutgoingRecord]:
-    """Records whose values hold no event time carry it as their timestamp; others are stamped when they are sent."""
+    """Outgoing records. A sample's time becomes the record timestamp where the value has no event time field."""
     for sample in samples:
         yield OutgoingRecord(sample.key, sample.value, sample.at if topic.event_time is None else None)

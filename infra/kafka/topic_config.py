@@ -1,9 +1,9 @@
-"""What each topic file asks of the cluster, what is there, and what lies between the two."""
+"""Differences between the topics as their files declare them and the topics of the cluster."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from confluent_kafka.admin import ConfigResource, ResourceType  # type: ignore[attr-defined]
@@ -15,18 +15,19 @@ from infra.settings import Settings
 
 KEEP = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
 _CENTURY = str(100 * 365 * 86_400_000)
-# A delete must outlive every replay, or its key would be there again in a build that had seen more.
+# A tombstone must outlive every replay: without it, a replay would bring the key back.
 _COMPACT = {"cleanup.policy": "compact", "retention.ms": "-1", "retention.bytes": "-1", "delete.retention.ms": _CENTURY}
-# What another value of these did to records cannot be undone: they were compacted away, or bear other times.
+# Records were already compacted or stamped under the old value, so these cannot be changed.
 _FIXED = ("cleanup.policy", "message.timestamp.type")
 _HOUR = 3_600_000
 
 
 @dataclass(frozen=True)
 class TopicDiff:
-    """One topic as it should be (``config``, ``meaning`` being what views depend on) and as it is.
+    """One topic as declared (``config``; ``meaning`` is the part that views depend on) and as the cluster has it.
 
-    ``partitions`` is 0 and ``found`` empty for a topic that is not there; ``replicas`` are those of its partitions.
+    For a topic that does not exist ``partitions`` is 0 and ``actual`` is empty. ``replicas`` has one count for each
+    partition.
     """
 
     topic: Topic
@@ -35,79 +36,81 @@ class TopicDiff:
     meaning: Mapping[str, str]
     partitions: int = 0
     replicas: tuple[int, ...] = ()
-    found: Mapping[str, str] = field(default_factory=dict)
+    actual: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def missing(self) -> bool:
-        """Whether it must be made."""
+        """Whether it does not exist."""
         return self.partitions == 0
 
     @property
     def grows(self) -> bool:
-        """Whether it has fewer partitions than its file says."""
+        """Whether it has fewer partitions than declared."""
         return 0 < self.partitions < self.topic.partitions
 
     @property
     def other(self) -> dict[str, str]:
-        """The configuration that must change: name → value to come."""
-        return {key: value for key, value in self.config.items() if self.found and self.found[key] != value}
+        """The configuration entries that must change: name → declared value."""
+        return {key: value for key, value in self.config.items() if self.actual and self.actual[key] != value}
 
     @property
     def unfit(self) -> list[str]:
-        """Why no job may use it as it is."""
+        """Reasons why no job may use it as it is."""
         lines = [f"{self.topic.name} has {self.partitions} partitions, {self.topic.partitions} are declared"]
-        other = {key: self.found[key] for key in self.other if key in self.meaning}
-        lossy = "does not keep every record" if KEEP.keys() & other else "is set otherwise"
+        other = {key: self.actual[key] for key in self.other if key in self.meaning}
+        lossy = "does not keep every record" if KEEP.keys() & other else "has another configuration"
         values = ", ".join(f"{key}={value}" for key, value in other.items())
         return [*(lines if self.grows else []), *([f"{self.topic.name} {lossy}: {values}"] if other else [])]
 
     @property
     def impossible(self) -> list[str]:
-        """Why it cannot be made what its file says."""
-        name, has, wants = self.topic.name, self.partitions, self.topic.partitions
-        lines = [f"{name} has {has} partitions, {wants} are declared: a topic does not shrink"] if has > wants else []
+        """Reasons why it cannot be changed to what its file declares."""
+        name, actual, declared = self.topic.name, self.partitions, self.topic.partitions
+        lines = (
+            [f"{name} has {actual} partitions, {declared} are declared: Kafka cannot remove partitions"]
+            if actual > declared
+            else []
+        )
         if self.grows and self.topic.changelog:
             lines.append(
-                f"{name} has {has} partitions, {wants} are declared: the changes of a key would lose their order"
+                f"{name} has {actual} partitions, {declared} are declared: the changes of a key would lose their order"
             )
         if self.replication > 0 and any(count != self.replication for count in self.replicas):
             counts = ", ".join(map(str, sorted(set(self.replicas))))
-            lines.append(f"{name} has {counts} replicas, {self.replication} are asked for")
-        fixed = [f"{key} is {self.found[key]}, not {self.config[key]}" for key in self.other if key in _FIXED]
-        return [*lines, *(f"{name}: {line}, which what it holds was written under" for line in fixed)]
+            lines.append(f"{name} has {counts} replicas, {self.replication} are declared")
+        fixed = [f"{key} is {self.actual[key]}, not {self.config[key]}" for key in self.other if key in _FIXED]
+        return [*lines, *(f"{name}: {line}, and its records were written under the old value" for line in fixed)]
 
 
 def topic_diffs(settings: Settings, catalog: Catalog) -> tuple[TopicDiff, ...]:
-    """A plan per topic of the catalog; nothing is changed."""
-    wanted = [_wanted(settings, topic) for topic in catalog.topics.values()]
-    there = kafka_admin.replica_counts(settings)
-    configs = _configs(settings, [plan.topic.name for plan in wanted if plan.topic.name in there])
+    """The difference for each topic of the catalog. Changes nothing."""
+    diffs = [_declared(settings, topic) for topic in catalog.topics.values()]
+    replicas = kafka_admin.replica_counts(settings)
+    configs = _configs(settings, [diff.topic.name for diff in diffs if diff.topic.name in replicas])
     return tuple(
-        _with(plan, there[plan.topic.name], configs[plan.topic.name]) if plan.topic.name in there else plan
-        for plan in wanted
+        _with_actual(diff, replicas[diff.topic.name], configs[diff.topic.name]) if diff.topic.name in replicas else diff
+        for diff in diffs
     )
 
 
 def durability(settings: Settings) -> tuple[int, dict[str, str]]:
-    """Replicas of a topic (-1: Kafka's default), and what a write must reach of them."""
+    """Replicas of a topic (-1: Kafka's default), and the configuration of its in-sync replicas."""
     replication = settings.kafka_replication or (len(settings.brokers) if settings.manages_kafka else -1)
     return replication, {"min.insync.replicas": str(replication - 1)} if replication > 1 else {}
 
 
-def _wanted(settings: Settings, topic: Topic) -> TopicDiff:
-    """Every record is kept, and says when it came."""
+def _declared(settings: Settings, topic: Topic) -> TopicDiff:
     meaning = _COMPACT if topic.compacted else KEEP
     meaning = {**meaning, "message.timestamp.type": "LogAppendTime" if topic.append_time else "CreateTime"}
-    replication, insync = durability(settings)
+    replication, in_sync = durability(settings)
     hours = settings.kafka_tiered_hours
     tiered = {"remote.storage.enable": "true", "local.retention.ms": str((hours or 0) * _HOUR)}
-    more = tiered if hours and not topic.compacted else {}  # Kafka does not tier what it compacts
-    return TopicDiff(topic, replication, {**meaning, **insync, **more}, meaning)
+    tiering = tiered if hours and not topic.compacted else {}  # Kafka does not tier compacted topics
+    return TopicDiff(topic, replication, {**meaning, **in_sync, **tiering}, meaning)
 
 
-def _with(plan: TopicDiff, replicas: tuple[int, ...], found: Mapping[str, str]) -> TopicDiff:
-    known = (plan.topic, plan.replication, plan.config, plan.meaning)
-    return TopicDiff(*known, partitions=len(replicas), replicas=replicas, found=found)
+def _with_actual(declared: TopicDiff, replicas: tuple[int, ...], config: Mapping[str, str]) -> TopicDiff:
+    return replace(declared, partitions=len(replicas), replicas=replicas, actual=config)
 
 
 def _configs(settings: Settings, names: list[str]) -> dict[str, dict[str, str]]:
@@ -115,8 +118,8 @@ def _configs(settings: Settings, names: list[str]) -> dict[str, dict[str, str]]:
     if not resources:
         return {}
     futures = kafka_admin.admin_client(settings).describe_configs(resources, request_timeout=kafka_admin.DEADLINE)
-    found: dict[str, dict[str, str]] = {}
+    configs: dict[str, dict[str, str]] = {}
     for resource, future in futures.items():
-        values: Mapping[str, Any] = kafka_admin.result_or_raise(settings, future)
-        found[resource.name] = {key: str(entry.value) for key, entry in values.items()}
-    return found
+        entries: Mapping[str, Any] = kafka_admin.result_or_raise(settings, future)
+        configs[resource.name] = {key: str(entry.value) for key, entry in entries.items()}
+    return configs

@@ -88,7 +88,7 @@ def leaks(folder: Path, secret: str) -> list[str]:
 
 def test_records_go_from_produce_to_what_is_served(instance: Secured) -> None:
     applied = instance.lk("topics", "apply", "--json").ok().json
-    assert [one["done"] for one in applied] == ["made", "made"]
+    assert [one["action"] for one in applied] == ["created", "created"]
     instance.lk("produce", "trades", "--seed", "7", "--count", "500", "--start", "2026-03-14T12:00:00", "--json").ok()
     instance.lk("speed", "start", "--json").ok()
     log = Log(instance.settings, ["trades"])

@@ -50,7 +50,7 @@ def made(settings: Settings, name: str, partitions: int, **values: str) -> None:
 def test_what_is_missing_is_made_and_the_second_time_nothing_changes(stack: Settings) -> None:
     declared = catalog(topic("apply_new"), topic("apply_keyed", compacted=True, changelog=True, key="k"))
     first = topic_admin.apply_topics(stack, declared)
-    assert [(one.topic, one.done) for one in first] == [("apply_new", "made"), ("apply_keyed", "made")]
+    assert [(one.topic, one.action) for one in first] == [("apply_new", "created"), ("apply_keyed", "created")]
     assert kafka_admin.partition_counts(stack)["apply_new"] == 3
     kept = config(stack, "apply_new")
     assert (kept["retention.ms"], kept["retention.bytes"], kept["cleanup.policy"]) == ("-1", "-1", "delete")
@@ -91,7 +91,7 @@ def test_partitions_are_added_and_jobs_refuse_until_then(stack: Settings) -> Non
 @pytest.mark.parametrize(
     ("name", "there", "declared", "why"),
     [
-        ("apply_few", 4, {"partitions": 3}, "apply_few has 4 partitions, 3 are declared: a topic does not shrink"),
+        ("apply_few", 4, {"partitions": 3}, "apply_few has 4 partitions, 3 are declared: Kafka cannot remove partitions"),
         ("apply_order", 1, {"changelog": True, "key": "k"}, "the changes of a key would lose their order"),
         ("apply_compact", 3, {"compacted": True}, "cleanup.policy is delete, not compact"),
         ("apply_times", 3, {"append_time": True}, "message.timestamp.type is CreateTime, not LogAppendTime"),
@@ -110,7 +110,7 @@ def test_what_cannot_be_undone_is_refused_and_nothing_changes(
 
 def test_another_number_of_replicas_is_refused(stack: Settings) -> None:
     made(stack, "apply_replicas", 3)
-    with pytest.raises(Refused, match="apply_replicas has 1 replicas, 3 are asked for"):
+    with pytest.raises(Refused, match="apply_replicas has 1 replicas, 3 are declared"):
         topic_admin.apply_topics(stack.model_copy(update={"kafka_replication": 3}), catalog(topic("apply_replicas")))
 
 
@@ -128,5 +128,5 @@ def test_the_verb_prints_what_it_did(stack: Settings, tmp_path: Path) -> None:
     first = here(where, "topics", "apply", "--json").ok().json
     assert [one["topic"] for one in first] == names
     second = here(where, "topics", "apply", "--json").ok()
-    assert json.loads(second.out) == [{"topic": name, "done": "unchanged", "changes": []} for name in names]
+    assert json.loads(second.out) == [{"topic": name, "action": "unchanged", "changes": []} for name in names]
     assert here(where, "topics", "apply").ok().out.count("unchanged") == 2
