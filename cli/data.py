@@ -111,7 +111,7 @@ def produce(
 
 def _acknowledged(sent: Acknowledged) -> int:
     """Prints what the broker acknowledged. Ctrl-C ends an endless series with exit code 130."""
-    emit(sent.insist(), _print_acknowledged)
+    emit(sent.require_complete(), _print_acknowledged)
     return INTERRUPTED if sent.interrupted else 0
 
 

@@ -48,7 +48,7 @@ class ProgramsInstance:
         """Sends the made-up records of these numbers."""
         declared, spec = self.catalog.topic(topic), SampleSpec(_SEED, self.start, _RATE)
         samples = (sample for number in numbers for sample in records(declared, spec, 1, number))
-        produce(self.settings, declared, outgoing(declared, samples), draw=False).insist()
+        produce(self.settings, declared, outgoing(declared, samples), draw=False).require_complete()
 
 
 def opened(settings: Settings, catalog: Catalog, config: Path) -> ProgramsInstance:

@@ -47,7 +47,7 @@ def send_trades(
 ) -> Acknowledged:
     """Sends generated trades: on schedule with a rate, else as fast as possible."""
     topic = catalog.topic(TRADES)
-    return produce(settings, topic, outgoing(topic, samples), rate=rate, on_send=on_send, draw=False).insist()
+    return produce(settings, topic, outgoing(topic, samples), rate=rate, on_send=on_send, draw=False).require_complete()
 
 
 def load(settings: Settings, catalog: Catalog, seed: int, count: int) -> float:
@@ -58,7 +58,7 @@ def load(settings: Settings, catalog: Catalog, seed: int, count: int) -> float:
 def access_log(settings: Settings, catalog: Catalog) -> None:
     """Sends the committed access log."""
     source = InputFile(ACCESS_LOG, catalog.topic("access_log"))
-    produce(settings, source.topic, source.records(), draw=False).insist()
+    produce(settings, source.topic, source.records(), draw=False).require_complete()
 
 
 def flow_for(settings: Settings, catalog: Catalog, seed: int, seconds: float, rate: float, on_send: OnSend) -> None:

@@ -1,7 +1,7 @@
-"""How every client reaches Kafka: where the brokers are and, where they ask for it, TLS and SCRAM. One place.
+"""Connection options of every Kafka client: bootstrap servers and, if configured, TLS and SCRAM.
 
-The password comes from a file or from LK_KAFKA_PASSWORD, is read when a client is made, and is no setting: it is in no
-argument, no state file and no message.
+The password is read from a file or LK_KAFKA_PASSWORD when a client is created. It is no setting, so it is in no
+argument, state file or message.
 """
 
 from __future__ import annotations
@@ -19,43 +19,43 @@ _LOGIN = "org.apache.kafka.common.security.scram.ScramLoginModule"
 
 
 def librdkafka(settings: Settings) -> dict[str, Any]:
-    """What a confluent-kafka client needs. Raises Refused when the password or the CA cannot be read."""
-    found: dict[str, Any] = {"bootstrap.servers": settings.bootstrap_servers}
+    """Options of a confluent-kafka client. Raises Refused when the password or the CA certificate cannot be read."""
+    options: dict[str, Any] = {"bootstrap.servers": settings.bootstrap_servers}
     if settings.kafka_security == "plaintext":
-        return found
-    found |= {
+        return options
+    options |= {
         "security.protocol": "SASL_SSL",
         "sasl.mechanism": _MECHANISM,
         "sasl.username": settings.kafka_user,
         "sasl.password": _password(settings),
     }
-    return found | ({"ssl.ca.pem": _ca(settings.kafka_ca)} if settings.kafka_ca else {})
+    return options | ({"ssl.ca.pem": _ca(settings.kafka_ca)} if settings.kafka_ca else {})
 
 
 def spark_options(settings: Settings) -> dict[str, str]:
-    """The same for Spark's Kafka source; executors need no file of this machine."""
-    known = librdkafka(settings)
-    found = {"bootstrap.servers": known["bootstrap.servers"]}
+    """The same options for Spark's Kafka source. Executors need no files: certificates are passed as text."""
+    client = librdkafka(settings)
+    options = {"bootstrap.servers": client["bootstrap.servers"]}
     if settings.kafka_security == "sasl_ssl":
-        user, password = _quoted(known["sasl.username"]), _quoted(known["sasl.password"])
-        found |= {
-            "security.protocol": known["security.protocol"],
-            "sasl.mechanism": known["sasl.mechanism"],
+        user, password = _quoted(client["sasl.username"]), _quoted(client["sasl.password"])
+        options |= {
+            "security.protocol": client["security.protocol"],
+            "sasl.mechanism": client["sasl.mechanism"],
             "sasl.jaas.config": f"{_LOGIN} required username={user} password={password};",
         }
-        if "ssl.ca.pem" in known:
-            found |= {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": known["ssl.ca.pem"]}
-    return {f"kafka.{key}": value for key, value in found.items()}
+        if "ssl.ca.pem" in client:
+            options |= {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": client["ssl.ca.pem"]}
+    return {f"kafka.{key}": value for key, value in options.items()}
 
 
 def _password(settings: Settings) -> str:
     file = settings.kafka_password_file
-    text = _read(file, "the password of Kafka", "kafka_password_file") if file else os.environ.get(PASSWORD, "")
+    text = _read(file, "the password file of Kafka", "kafka_password_file") if file else os.environ.get(PASSWORD, "")
     if not text.strip():
         raise Refused(
-            f"there is no password for Kafka's user {settings.kafka_user}",
+            f"the password of Kafka user {settings.kafka_user} is missing",
             where=str(file or PASSWORD),
-            fix=f"name a file that holds it: kafka_password_file (LK_KAFKA_PASSWORD_FILE), or set {PASSWORD}",
+            fix=f"put it into a file and set kafka_password_file (LK_KAFKA_PASSWORD_FILE), or set {PASSWORD}",
         )
     return text.rstrip("\r\n")
 
@@ -73,6 +73,6 @@ def _read(file: Path, what: str, setting: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """As Java's login configuration has it."""
+    """Quoted for a JAAS configuration."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

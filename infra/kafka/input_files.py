@@ -1,4 +1,4 @@
-"""Input files for topics: JSON lines or text, plain or gzipped, as records with keys and times."""
+"""Reads input files (JSON lines or text, plain or gzipped) as records with keys and timestamps."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from core.topic import Field, Json, Lines, Topic
 
 GZIP_MAGIC = b"\x1f\x8b"
 NOW = "now"
-# Spark datetime letters that strptime has a word for; longest first.
+# Spark datetime pattern → strptime directive; longest first.
 _LETTERS = {"yyyy": "%Y", "MMM": "%b", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S", "Z": "%z"}
 
 Extract = Callable[[bytes], str | None]
 
 
 class OutgoingRecord(NamedTuple):
-    """What a producer sends. ``timestamp`` is epoch milliseconds; None means the moment of sending."""
+    """A record to send. ``timestamp`` is epoch milliseconds; None means the time of sending."""
 
     key: bytes | None
     value: bytes | None
@@ -36,9 +36,9 @@ class OutgoingRecord(NamedTuple):
 
 @dataclass
 class InputFile:
-    """A file whose lines become records, ``loop`` times over. ``done`` is how much of it was read, 0 to 1.
+    """A file whose lines become records, repeated ``loop`` times. ``done`` is the fraction read so far, 0 to 1.
 
-    Raises Refused for a missing, empty or misnamed file, Usage for a field the topic does not have.
+    Raises Refused for a missing, empty or misnamed file, Usage for a field that the topic does not have.
     """
 
     path: Path
@@ -50,77 +50,77 @@ class InputFile:
 
     def __post_init__(self) -> None:
         if self.loop < 1:
-            raise Usage(f"loading a file {self.loop} times makes no sense", fix="give --loop 1 or more")
-        self._size = _checked_size(self.path)
+            raise Usage(f"--loop is {self.loop}", fix="specify --loop 1 or more")
+        self._size = _file_size(self.path)
         self._key, self._time = _key(self.topic, self.key), _time(self.topic, self.time)
 
     def records(self) -> Iterator[OutgoingRecord]:
-        """One record per line, unchanged but for the line's end. A key or time that is not there is left out.
+        """One record per line, without the line ending. A line without the key or time field has no key or timestamp.
 
-        Raises Refused where a gzip file is broken or holds nothing.
+        Raises Refused where a gzip file is broken or has no lines.
         """
         for turn in range(self.loop):
             for line in self._lines(turn):
-                found = self._key(line) if self._key else None
-                yield OutgoingRecord(found.encode() if found is not None else None, line, self._time(line))
+                key = self._key(line) if self._key else None
+                yield OutgoingRecord(key.encode() if key is not None else None, line, self._time(line))
 
     def _lines(self, turn: int) -> Iterator[bytes]:
-        read = 0
+        line_count = 0
         try:
-            with self.path.open("rb") as raw, _plain(raw) as lines:
+            with self.path.open("rb") as raw, _decompressed(raw) as lines:
                 for line in lines:
-                    read += 1
+                    line_count += 1
                     yield line.removesuffix(b"\n").removesuffix(b"\r")
                     self.done = (turn + raw.tell() / self._size) / self.loop
         except (EOFError, zlib.error, gzip.BadGzipFile) as e:
             raise Refused(
                 f"the gzip file is broken: {e}",
-                where=f"{self.path}, after line {read}",
-                fix="fetch or pack the file again; the lines before were sent",
+                where=f"{self.path}, after line {line_count}",
+                fix="download or compress the file again; the lines before were sent",
             ) from None
-        if read == 0:
-            raise Refused("the file holds no lines", where=str(self.path), fix="name a file with one record per line")
+        if line_count == 0:
+            raise Refused("the file has no lines", where=str(self.path), fix="specify a file with one record per line")
 
 
-def _checked_size(path: Path) -> int:
+def _file_size(path: Path) -> int:
     """Bytes of a readable file. Raises Refused when it is missing, not a file, unreadable or empty."""
     if not path.exists():
-        raise Refused("there is no such file", where=str(path), fix="correct --file")
+        raise Refused("the file does not exist", where=str(path), fix="correct --file")
     if not path.is_file():
-        raise Refused("that is not a file", where=str(path), fix="name a .jsonl or text file, plain or gzipped")
+        raise Refused("the path is not a file", where=str(path), fix="specify a .jsonl or text file, plain or gzipped")
     if not os.access(path, os.R_OK):
-        raise Refused("the file may not be read", where=str(path), fix="change its permissions")
+        raise Refused("no permission to read the file", where=str(path), fix="change its permissions")
     if path.stat().st_size == 0:
-        raise Refused("the file is empty", where=str(path), fix="name a file with one record per line")
+        raise Refused("the file is empty", where=str(path), fix="specify a file with one record per line")
     with path.open("rb") as raw:
         if path.suffix == ".gz" and raw.read(2) != GZIP_MAGIC:
-            fix = "rename it, or fetch it again"
+            fix = "rename it, or download it again"
             raise Refused("the file is named .gz but is not gzipped", where=str(path), fix=fix)
     return path.stat().st_size
 
 
-def _plain(raw: BinaryIO) -> AbstractContextManager[Iterator[bytes]]:
+def _decompressed(raw: BinaryIO) -> AbstractContextManager[Iterator[bytes]]:
     magic = raw.read(2)
     raw.seek(0)
     return gzip.GzipFile(fileobj=raw) if magic == GZIP_MAGIC else raw
 
 
-def _key(topic: Topic, asked: str | None) -> Extract | None:
-    name = asked or topic.key
+def _key(topic: Topic, field: str | None) -> Extract | None:
+    name = field or topic.key
     return _field(topic, name) if name else None
 
 
-def _time(topic: Topic, asked: str) -> Callable[[bytes], int | None]:
-    if asked == NOW:
+def _time(topic: Topic, name: str) -> Callable[[bytes], int | None]:
+    if name == NOW:
         return lambda _: None
-    text = _field(topic, asked)
-    pattern = next((field.time_format for field in topic.fields if field.name == asked), None)
-    written = _strptime(pattern, asked) if pattern else None
-    return lambda line: _milliseconds(text(line), written)
+    text = _field(topic, name)
+    time_format = next((field.time_format for field in topic.fields if field.name == name), None)
+    pattern = _strptime(time_format, name) if time_format else None
+    return lambda line: _milliseconds(text(line), pattern)
 
 
 def _field(topic: Topic, name: str) -> Extract:
-    """How to find a field's text in a line: by JSON name, or by the capture group of its position."""
+    """A function that returns a field's text in a line: by its JSON name, or by the capture group of its position."""
     if isinstance(topic.format, Json):
         names = _json_names(topic.format, topic.fields, name)
         if not names:
@@ -133,10 +133,12 @@ def _field(topic: Topic, name: str) -> Extract:
 
 
 def _json_names(form: Json, fields: tuple[Field, ...], name: str) -> tuple[str, ...]:
-    """The JSON names that hold a field: its own, and those that a version's upcaster merely renames."""
-    known = {field.name for field in fields} | {json_name for version in form.versions for json_name in version.names}
+    """The JSON names of a field: its own, and those that a version's upcaster renames to it."""
+    declared = {field.name for field in fields} | {
+        json_name for version in form.versions for json_name in version.names
+    }
     renamed = (version.upcast.get(name, "") for version in form.versions)
-    own = (name,) if name in known else ()
+    own = (name,) if name in declared else ()
     return own + tuple(other for other in renamed if other.isidentifier() and other != name)
 
 
@@ -147,8 +149,8 @@ def _json_text(line: bytes, names: tuple[str, ...]) -> str | None:
         return None
     if not isinstance(event, dict):
         return None
-    found = next((event[name] for name in names if event.get(name) is not None), None)
-    return found if isinstance(found, str) else None
+    value = next((event[name] for name in names if event.get(name) is not None), None)
+    return value if isinstance(value, str) else None
 
 
 def _group(form: Lines, topic: Topic, position: int) -> Extract:
@@ -156,7 +158,7 @@ def _group(form: Lines, topic: Topic, position: int) -> Extract:
         pattern = re.compile(form.pattern)
     except re.error as e:
         raise Usage(
-            f"the topic's pattern cannot be read by Python: {e}", where=f"topic {topic.name}", fix="load without --key"
+            f"Python cannot compile the topic's pattern: {e}", where=f"topic {topic.name}", fix="send without --key"
         ) from None
 
     def extract(line: bytes) -> str | None:
@@ -167,15 +169,15 @@ def _group(form: Lines, topic: Topic, position: int) -> Extract:
 
 
 def _unknown(topic: Topic, name: str) -> Usage:
-    has = ", ".join(field.name for field in topic.fields)
-    return Usage(f"the topic has no field {name!r}", where=f"topic {topic.name}", fix=f"choose one of: {has}")
+    names = ", ".join(field.name for field in topic.fields)
+    return Usage(f"the topic has no field {name!r}", where=f"topic {topic.name}", fix=f"choose one of: {names}")
 
 
 def _strptime(pattern: str, name: str) -> str:
-    out = re.sub("|".join(_LETTERS), lambda match: _LETTERS[match[0]], pattern)
-    if re.search(r"(?<!%)[A-Za-z]", out):
-        raise Usage(f"times written as {pattern!r} cannot be read here", where=f"field {name}", fix="use --time now")
-    return out
+    directives = re.sub("|".join(_LETTERS), lambda match: _LETTERS[match[0]], pattern)
+    if re.search(r"(?<!%)[A-Za-z]", directives):
+        raise Usage(f"--time does not support the format {pattern!r}", where=f"field {name}", fix="use --time now")
+    return directives
 
 
 def _milliseconds(text: str | None, pattern: str | None) -> int | None:

@@ -1,4 +1,4 @@
-"""The producer: idempotent, acknowledged by all replicas, on an open-loop schedule, with an account of every record."""
+"""Sends records with an idempotent producer and acks=all, at an open-loop rate, and counts the acknowledgements."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from infra.kafka.input_files import OutgoingRecord
 from infra.progress_bar import bar
 from infra.settings import Settings
 
-_NAP = 0.005  # librdkafka counts in whole milliseconds; a shorter wait would be a busy loop
+_SHORTEST_POLL = 0.005  # librdkafka rounds to milliseconds; a shorter wait would be a busy loop
 _REDRAW = 0.1
-_BURST = 256  # records between two looks at the reports when there is no rate
+_POLL_EVERY = 256  # records between two polls for delivery reports when there is no rate
 
 OnSend = Callable[[int, float], None]
 
 
 @dataclass(frozen=True)
 class Acknowledged:
-    """The account of one call: what was sent, what each partition acknowledged, and what failed."""
+    """The result of one ``produce``: records sent, acknowledged per partition, and failed."""
 
     topic: str
     sent: int
@@ -53,15 +53,15 @@ class Acknowledged:
     @property
     def count(self) -> int:
         """Records acknowledged."""
-        return sum(written.count for written in self.partitions)
+        return sum(partition.count for partition in self.partitions)
 
     @property
     def complete(self) -> bool:
         """Whether every record of the input was acknowledged."""
         return not self.interrupted and self.count == self.sent
 
-    def insist(self) -> Acknowledged:
-        """Itself when nothing failed; raises Refused naming the records that were not acknowledged."""
+    def require_complete(self) -> Acknowledged:
+        """Returns itself when nothing failed. Raises Refused naming the records that were not acknowledged."""
         missing = self.sent - self.count
         if missing == 0:
             return self
@@ -70,8 +70,8 @@ class Acknowledged:
         raise Refused(
             f"{missing:,} of {self.sent:,} records were not acknowledged:\n{lines}"
             + (f"\n    and {more:,} more" if more > 0 else ""),
-            where=f"topic {self.topic}; {self.count:,} were acknowledged and stay",
-            fix="send the failed ones again; sending all would double the others",
+            where=f"topic {self.topic}; {self.count:,} records were acknowledged and stay in the log",
+            fix="send only the failed records again; sending all would duplicate the others",
         )
 
 
@@ -86,34 +86,37 @@ def produce(
     on_send: OnSend | None = None,
     draw: bool = True,
 ) -> Acknowledged:
-    """Sends every record, waits for the acknowledgements and returns the account; makes the topic when missing.
+    """Sends every record, waits for the acknowledgements and counts them. Creates the topic if it does not exist.
 
-    With ``rate``, record n is due n / rate seconds after the first, however slow the answers are. ``on_send(n, due)``
-    is called as record n (from 0) is handed over; ``due`` is a ``time.monotonic`` instant. ``done`` (0 to 1) or
-    ``total`` draw the bar, unless the caller draws its own. Ctrl-C stops sending, waits for what is under way and
-    sets ``interrupted``.
-    A failed record does not stop the others: call ``insist`` on the result. Raises TryAgain when Kafka is not up.
+    With ``rate`` (records per second), record n is due n / rate seconds after the first, however slow the brokers
+    are. ``on_send(n, due)`` is called when record n (from 0) is passed to librdkafka; ``due`` is on
+    ``time.monotonic``. ``done`` (0 to 1) or ``total`` (records) drive the progress bar; ``draw=False`` hides it.
+    Ctrl-C stops sending, waits for the records in flight and sets ``interrupted``.
+    A failed record does not stop the others: call ``require_complete`` on the result. Raises TryAgain when Kafka is
+    not up.
     """
     if rate is not None and rate <= 0:
-        raise Usage(f"a rate of {rate} records a second is impossible", fix="give a rate above 0")
+        raise Usage(f"the rate is {rate} records per second", fix="specify a rate above 0")
     topic_admin.create_topics(settings, Catalog({Name(topic.name): topic}, {}))
     producer, account, started = _producer(settings, rate is not None), DeliveryAccount(), time.monotonic()
     sent, interrupted = 0, False
-    with _drawn(draw, topic, 100 if done else total) as show, _asked_to_stop() as asked:
+    with _drawn(draw, topic, 100 if done else total) as show, _stop_request() as stop_requested:
 
         def redraw() -> None:
             show(100 * done() if done else account.acknowledged)
 
         try:
-            for record in _paced(producer, records, rate, on_send, redraw, asked):
+            for record in _paced(producer, records, rate, on_send, redraw, stop_requested):
                 sent += 1
                 _send(producer, topic.name, record, account, sent)
-            interrupted = asked.is_set()
+            interrupted = stop_requested.is_set()
         except KeyboardInterrupt:
             interrupted = True
         finally:
             _finish(producer, topic.name, account, redraw, interrupted)
-    parts = tuple(PartitionDelivery(number, *seen) for number, seen in sorted(account.written.items()))
+    parts = tuple(
+        PartitionDelivery(number, *offsets) for number, offsets in sorted(account.acknowledged_offsets.items())
+    )
     seconds = time.monotonic() - started
     return Acknowledged(topic.name, sent, parts, account.failed, tuple(account.failures), interrupted, seconds)
 
@@ -123,11 +126,11 @@ def _drawn(draw: bool, topic: Topic, total: float | None) -> AbstractContextMana
 
 
 @contextmanager
-def _asked_to_stop() -> Iterator[threading.Event]:
-    """Set by Ctrl-C and SIGTERM, because an exception in librdkafka's poll gets lost; a second signal raises."""
-    asked = threading.Event()
+def _stop_request() -> Iterator[threading.Event]:
+    """An event that Ctrl-C and SIGTERM set: librdkafka's poll would lose an exception. A second signal raises."""
+    requested = threading.Event()
     if threading.current_thread() is not threading.main_thread():
-        yield asked
+        yield requested
         return
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
@@ -135,14 +138,14 @@ def _asked_to_stop() -> Iterator[threading.Event]:
         for number, handler in before.items():
             signal.signal(number, handler)
 
-    def ask(_number: int, _frame: FrameType | None) -> None:
-        asked.set()
+    def request_stop(_number: int, _frame: FrameType | None) -> None:
+        requested.set()
         restore()
 
     for number in before:
-        signal.signal(number, ask)
+        signal.signal(number, request_stop)
     try:
-        yield asked
+        yield requested
     finally:
         restore()
 
@@ -155,9 +158,9 @@ def _producer(settings: Settings, live: bool) -> Producer:
             "enable.idempotence": True,
             "acks": "all",
             "compression.type": "lz4",
-            "partitioner": "murmur2_random",  # as Java clients do: one key, one partition, whoever sends
-            "sticky.partitioning.linger.ms": 0,  # without a key, every record takes its own; else a file lands in one
-            "linger.ms": 5 if live else 100,  # in bulk, bigger batches; on a schedule, fresh ones
+            "partitioner": "murmur2_random",  # as in Java clients: a key has the same partition for every client
+            "sticky.partitioning.linger.ms": 0,  # a partition for each record without a key, not for each batch
+            "linger.ms": 5 if live else 100,  # at a rate, low latency; in bulk, bigger batches
             "batch.size": 1_000_000,
             "message.max.bytes": MAX_RECORD_BYTES,
             "queue.buffering.max.kbytes": 262_144,
@@ -169,7 +172,7 @@ def _producer(settings: Settings, live: bool) -> Producer:
 
 
 def _silent() -> Any:
-    """librdkafka's log lines stay out of the user's sight; failures come back per record."""
+    """A logger that drops librdkafka's log lines: delivery reports already carry the failures."""
     import logging
 
     logger = logging.getLogger("lk.producer")
@@ -184,21 +187,21 @@ def _paced(
     rate: float | None,
     on_send: OnSend | None,
     show: Callable[[], None],
-    asked: threading.Event,
+    stop_requested: threading.Event,
 ) -> Iterable[OutgoingRecord]:
-    """The records, each not before it is due, until asked to stop; waiting is spent on delivery reports."""
-    start = drawn = now = time.monotonic()
+    """Yields each record when it is due, until a stop is requested. Polls for delivery reports while it waits."""
+    start = last_draw = now = time.monotonic()
     for number, record in enumerate(records):
         due = start + number / rate if rate else now
-        while (wait := due - time.monotonic()) > 0 and not asked.is_set():
-            producer.poll(min(max(wait, _NAP), _REDRAW))
-        if asked.is_set():
+        while (wait := due - time.monotonic()) > 0 and not stop_requested.is_set():
+            producer.poll(min(max(wait, _SHORTEST_POLL), _REDRAW))
+        if stop_requested.is_set():
             return
-        if rate or number % _BURST == 0:
+        if rate or number % _POLL_EVERY == 0:
             producer.poll(0)
             now = time.monotonic()
-            if now - drawn > _REDRAW:
-                drawn = now
+            if now - last_draw > _REDRAW:
+                last_draw = now
                 show()
         if on_send:
             on_send(number, due)
@@ -209,8 +212,8 @@ def _send(producer: Producer, topic: str, record: OutgoingRecord, account: Deliv
     report = partial(account.report, number, record)
     while True:
         try:
-            at, headers = record.timestamp or 0, cast("Any", list(record.headers))  # 0 is now
-            producer.produce(topic, record.value, record.key, on_delivery=report, timestamp=at, headers=headers)
+            timestamp, headers = record.timestamp or 0, cast("Any", list(record.headers))  # 0 is now
+            producer.produce(topic, record.value, record.key, on_delivery=report, timestamp=timestamp, headers=headers)
         except BufferError:
             producer.poll(0.05)
         except KafkaException as e:
@@ -222,10 +225,10 @@ def _send(producer: Producer, topic: str, record: OutgoingRecord, account: Deliv
 
 def _finish(producer: Producer, topic: str, account: DeliveryAccount, show: Callable[[], None], hurry: bool) -> None:
     _flush(producer, show, hurry)
-    while account.innocent:
-        again, account.innocent = account.innocent, []
-        account.rounds += 1
-        for number, record in again:
+    while account.to_resend:
+        records, account.to_resend = account.to_resend, []
+        account.resends += 1
+        for number, record in records:
             _send(producer, topic, record, account, number)
         _flush(producer, show, hurry)
 

@@ -1,4 +1,4 @@
-"""When the last record before an offset was written to the log."""
+"""Timestamps of the last records before given offsets."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ DEADLINE = 5.0
 
 
 def last_timestamps(settings: Settings, ends: Iterable[tuple[Name, int, int]]) -> dict[tuple[Name, int, int], datetime]:
-    """For each (topic, partition, end), the log's timestamp of the record at ``end - 1``, where Kafka has it."""
-    wanted = {(str(topic), partition): (topic, partition, end) for topic, partition, end in ends if end > 0}
-    found: dict[tuple[Name, int, int], datetime] = {}
-    if not wanted:
-        return found
+    """(topic, partition, end) → timestamp of the record at ``end - 1``, UTC. Removed records are left out."""
+    requested = {(str(topic), partition): (topic, partition, end) for topic, partition, end in ends if end > 0}
+    timestamps: dict[tuple[Name, int, int], datetime] = {}
+    if not requested:
+        return timestamps
     consumer = Consumer(
         {
             **librdkafka(settings),
@@ -32,8 +32,8 @@ def last_timestamps(settings: Settings, ends: Iterable[tuple[Name, int, int]]) -
         }
     )
     try:
-        consumer.assign([TopicPartition(t, p, end - 1) for (t, p), (_, _, end) in wanted.items()])
-        waiting = dict(wanted)
+        consumer.assign([TopicPartition(t, p, end - 1) for (t, p), (_, _, end) in requested.items()])
+        waiting = dict(requested)
         while waiting:
             message = consumer.poll(DEADLINE)
             if message is None:
@@ -42,9 +42,11 @@ def last_timestamps(settings: Settings, ends: Iterable[tuple[Name, int, int]]) -
             if message.error() or key not in waiting:
                 waiting.pop(key, None)
                 continue
-            found[waiting.pop(key)] = datetime.fromtimestamp(message.timestamp()[1] / 1000, UTC)
+            timestamps[waiting.pop(key)] = datetime.fromtimestamp(message.timestamp()[1] / 1000, UTC)
     except KafkaException as e:
-        raise TryAgain(f"Kafka does not answer: {e}", where=settings.bootstrap_servers, fix="`lk up`") from None
+        raise TryAgain(
+            f"Kafka does not answer: {e}", where=settings.bootstrap_servers, fix="start it: `lk up`"
+        ) from None
     finally:
         consumer.close()
-    return found
+    return timestamps

@@ -1,6 +1,6 @@
-"""How far a route's run has copied, as its consumer group says: offsets and counts of one transaction.
+"""How far a route's run has copied, from the committed offsets of its consumer group.
 
-An offset's metadata, which brokers keep with it, holds what was copied up to it and the tenure that it was copied in.
+The metadata of a committed offset holds how many records were copied up to it, and the number of the ownership.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from infra.settings import Settings
 
 @dataclass(frozen=True)
 class Position:
-    """Copied up to ``offset``: records per output ("" for none) since the run began, and the number of the tenure."""
+    """Copied up to ``offset``: records per output ("" for none) since the run began, and the ownership number."""
 
     offset: int
     counts: Mapping[str, int] = field(default_factory=dict)
@@ -25,21 +25,21 @@ class Position:
 
     @property
     def metadata(self) -> str:
-        """What is committed with the offset."""
+        """The metadata to commit with the offset."""
         return json.dumps({"tenure": self.tenure, "counts": dict(self.counts)}, sort_keys=True)
 
 
 def position(part: TopicPartition, start: int) -> Position:
-    """A committed offset as Kafka gives it; ``start`` where nothing was committed yet."""
+    """The position of a committed offset; ``start`` if the group has committed none."""
     if part.offset < 0:
         return Position(start)
-    told = json.loads(part.metadata or "{}")
-    return Position(part.offset, told.get("counts", {}), told.get("tenure", 0))
+    metadata = json.loads(part.metadata or "{}")
+    return Position(part.offset, metadata.get("counts", {}), metadata.get("tenure", 0))
 
 
 def positions(
     settings: Settings, group: str, topics: Iterable[str], start: Mapping[tuple[str, int], int]
 ) -> dict[tuple[str, int], Position]:
-    """Every partition of these topics: what the group has committed, else ``start`` (0 where that has none)."""
-    found = kafka_admin.committed_partitions(settings, group, topics)
-    return {(p.topic, p.partition): position(p, start.get((p.topic, p.partition), 0)) for p in found}
+    """The group's position in every partition of these topics; without a committed offset ``start``, else 0."""
+    committed = kafka_admin.committed_partitions(settings, group, topics)
+    return {(p.topic, p.partition): position(p, start.get((p.topic, p.partition), 0)) for p in committed}

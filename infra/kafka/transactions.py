@@ -1,7 +1,7 @@
-"""One Kafka transaction for one source partition of a consumer group: copies and the position they bring it to.
+"""One Kafka transaction for one source partition of a consumer group: copied records and the new committed offset.
 
-A transactional id belongs to one group and partition, so that opening one fences whoever had it before, a paused
-process as well. What the group has committed is read after that, when no other transaction can be under way.
+Each group and partition has its own transactional id, so opening a transaction fences the process that had it before,
+even a paused one. The committed offset is read after that, when no other transaction can be open.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from infra.kafka.route_positions import Position, position
 from infra.settings import Settings
 
 _DEADLINE = 30.0
-_PATIENCE = 5.0
-_LONGEST_MS = 120_000  # of a transaction; the broker aborts one that takes longer
+_ABORT_TIMEOUT = 5.0
+_TIMEOUT_MS = 120_000  # the broker aborts a transaction that takes longer
 
 
 @dataclass
 class Transaction:
-    """An open transaction; ``position`` is what the group had committed. It ends without effect unless committed."""
+    """An open transaction; ``position`` is what the group has committed. Without ``commit`` it is aborted."""
 
     producer: Producer
     position: Position
     _consumer: Consumer
     _part: TopicPartition
-    _done: bool = False
+    _committed: bool = False
 
     def send(self, topic: str, partition: int, record: dict[str, Any]) -> None:
         """Adds a record: key, value, headers, timestamp (milliseconds)."""
@@ -46,28 +46,28 @@ class Transaction:
                 return
 
     def commit(self, position: Position) -> None:
-        """Makes the records and the new position visible, at once.
+        """Makes the records and the new position visible atomically.
 
-        Raises KafkaException, with nothing visible, when a record could not be written, or the transaction is over.
+        Raises KafkaException, with nothing visible, when a write failed or another process fenced this one.
         """
         part = TopicPartition(self._part.topic, self._part.partition, position.offset, position.metadata)
         self.producer.send_offsets_to_transaction([part], self._consumer.consumer_group_metadata(), _DEADLINE)
         self.producer.commit_transaction(_DEADLINE)
-        self._done = True
+        self._committed = True
 
-    def give_up(self) -> None:
-        """Aborts what was not committed; readers would wait for it until the broker does so."""
-        if not self._done:
+    def abort(self) -> None:
+        """Aborts unless committed; read_committed consumers would wait until the broker's timeout."""
+        if not self._committed:
             with suppress(KafkaException):
                 self.producer.purge()
-                self.producer.abort_transaction(_PATIENCE)
+                self.producer.abort_transaction(_ABORT_TIMEOUT)
 
 
 @contextmanager
 def transaction(settings: Settings, group: str, topic: str, partition: int, *, start: int) -> Iterator[Transaction]:
-    """Fences whoever had this group's partition before, and begins; ``start`` is where nothing was committed yet.
+    """Fences the previous process of this partition and begins at the committed offset, or ``start`` if there is none.
 
-    Raises TryAgain when another process fenced this one or Kafka does not answer, Refused when it refuses.
+    Raises TryAgain when another process fenced this one or Kafka does not answer, Refused when Kafka rejects it.
     """
     part = TopicPartition(topic, partition)
     common = {**librdkafka(settings), "log_level": 0, "error_cb": lambda _: None}
@@ -75,7 +75,7 @@ def transaction(settings: Settings, group: str, topic: str, partition: int, *, s
         common
         | {
             "transactional.id": f"{group}-{topic}-{partition}",
-            "transaction.timeout.ms": _LONGEST_MS,
+            "transaction.timeout.ms": _TIMEOUT_MS,
             "compression.type": "lz4",
             "linger.ms": 20,
             "batch.size": 1_000_000,
@@ -86,13 +86,13 @@ def transaction(settings: Settings, group: str, topic: str, partition: int, *, s
     consumer = Consumer(common | {"group.id": group, "isolation.level": "read_committed", "enable.auto.commit": False})
     try:
         producer.init_transactions(_DEADLINE)
-        (found,) = consumer.committed([part], timeout=_DEADLINE)
+        (committed,) = consumer.committed([part], timeout=_DEADLINE)
         producer.begin_transaction()
-        opened = Transaction(producer, position(found, start), consumer, part)
+        opened = Transaction(producer, position(committed, start), consumer, part)
         try:
             yield opened
         finally:
-            opened.give_up()
+            opened.abort()
     except KafkaException as e:
         raise _failed(settings, group, part, e.args[0]) from None
     finally:
@@ -104,5 +104,5 @@ def _failed(settings: Settings, group: str, part: TopicPartition, error: KafkaEr
     if error.code() in (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED):
         return TryAgain("another process has taken over", where=where, fix="nothing was copied; see `lk route status`")
     if kafka_admin.is_transient(error):
-        return TryAgain(f"Kafka does not answer: {error.str()}", where=where, fix="start it, then `lk route start`")
-    return Refused(f"Kafka refused a transaction: {error.str()}", where=where, fix="see the broker's log")
+        return TryAgain(f"Kafka does not answer: {error.str()}", where=where, fix="start Kafka, then `lk route start`")
+    return Refused(f"Kafka refused a transaction: {error.str()}", where=where, fix="read the broker's log")

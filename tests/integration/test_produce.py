@@ -72,7 +72,7 @@ def read_back(settings: Settings, ended: Acknowledged) -> list[Message]:
 
 def test_made_up_trades_arrive_once_keyed_by_ticker(stack: Settings) -> None:
     topic = trade_topic("made_up")
-    ended = made_up(stack, topic, SPEC, 20_000).insist()
+    ended = made_up(stack, topic, SPEC, 20_000).require_complete()
     assert (ended.sent, ended.count, ended.failed, ended.complete) == (20_000, 20_000, 0, True)
     found = read_back(stack, ended)
     assert Counter(m.partition() for m in found) == {w.partition: w.count for w in ended.partitions}
@@ -85,20 +85,22 @@ def test_made_up_trades_arrive_once_keyed_by_ticker(stack: Settings) -> None:
 def test_a_gzipped_file_arrives_line_by_line_as_often_as_asked(stack: Settings, tmp_path: Path) -> None:
     path = tmp_path / "in.txt.gz"
     path.write_bytes(gzip.compress(b"one\ntwo \xff\n\nfour"))
-    ended = from_file(stack, text_topic("from_gzip"), path, loop=3).insist()
+    ended = from_file(stack, text_topic("from_gzip"), path, loop=3).require_complete()
     values = Counter(m.value() for m in read_back(stack, ended))
     assert values == {b"one": 3, b"two \xff": 3, b"": 3, b"four": 3}
 
 
 def test_a_record_without_a_value_stays_without_one(stack: Settings) -> None:
-    ended = produce(stack, text_topic("nulls"), [OutgoingRecord(b"k", None), OutgoingRecord(None, b"")]).insist()
+    ended = produce(
+        stack, text_topic("nulls"), [OutgoingRecord(b"k", None), OutgoingRecord(None, b"")]
+    ).require_complete()
     assert sorted((m.key() or b"", m.value()) for m in read_back(stack, ended)) == [(b"", b""), (b"k", None)]
 
 
 def test_the_time_of_a_record_can_be_given(stack: Settings, tmp_path: Path) -> None:
     path = tmp_path / "in.jsonl"
     path.write_bytes(next(records(trade_topic("given_time"), SPEC, 1)).value or b"")
-    ended = from_file(stack, trade_topic("given_time"), path, time="event_time").insist()
+    ended = from_file(stack, trade_topic("given_time"), path, time="event_time").require_complete()
     assert [m.timestamp()[1] for m in read_back(stack, ended)] == [1_700_000_000_000]
 
 
@@ -114,7 +116,7 @@ def test_failures_are_named_and_do_not_stop_the_others(stack: Settings) -> None:
     assert (ended.sent, ended.count, ended.failed, ended.complete) == (4, 2, 2, False)
     assert sorted(failure.number for failure in ended.failures) == [2, 3]
     with pytest.raises(Refused, match=r"2 of 4 records were not acknowledged") as refused:
-        ended.insist()
+        ended.require_complete()
     assert "record 2: its time is more than one hour in the future" in str(refused.value)
     assert "record 3: it is larger than 3 MiB" in str(refused.value)
     assert [m.value() for m in read_back(stack, ended)] == [b"1", b"3"]
@@ -122,7 +124,7 @@ def test_failures_are_named_and_do_not_stop_the_others(stack: Settings) -> None:
 
 def test_a_line_of_two_megabytes_is_taken(stack: Settings) -> None:
     line = random.Random(1).randbytes(2_000_000)  # does not compress: Kafka's limit is on compressed batches
-    ended = produce(stack, text_topic("big"), [OutgoingRecord(None, line)]).insist()
+    ended = produce(stack, text_topic("big"), [OutgoingRecord(None, line)]).require_complete()
     assert [m.value() for m in read_back(stack, ended)] == [line]
 
 
@@ -130,7 +132,7 @@ def test_the_rate_is_a_schedule_that_starts_with_the_first_record(stack: Setting
     due: list[float] = []
     ended = made_up(
         stack, trade_topic("paced"), SPEC, 201, rate=100, on_send=lambda _, moment: due.append(moment)
-    ).insist()
+    ).require_complete()
     assert ended.seconds >= 2.0
     assert [round((moment - due[0]) * 100) for moment in due] == list(range(201))
 

@@ -91,7 +91,12 @@ def test_partitions_are_added_and_jobs_refuse_until_then(stack: Settings) -> Non
 @pytest.mark.parametrize(
     ("name", "there", "declared", "why"),
     [
-        ("apply_few", 4, {"partitions": 3}, "apply_few has 4 partitions, 3 are declared: Kafka cannot remove partitions"),
+        (
+            "apply_few",
+            4,
+            {"partitions": 3},
+            "apply_few has 4 partitions, 3 are declared: Kafka cannot remove partitions",
+        ),
         ("apply_order", 1, {"changelog": True, "key": "k"}, "the changes of a key would lose their order"),
         ("apply_compact", 3, {"compacted": True}, "cleanup.policy is delete, not compact"),
         ("apply_times", 3, {"append_time": True}, "message.timestamp.type is CreateTime, not LogAppendTime"),

@@ -70,7 +70,7 @@ def send(settings: Settings, catalog: Catalog, count: int, first: int = 0, extra
     topic = catalog.topic(topic_of(catalog))
     samples = records(topic, spec, count, first)
     trades = [Sent(sample.key, _value(sample, number)) for number, sample in enumerate(samples, first)]
-    produce(settings, topic, [*trades, *extra], draw=False).insist()
+    produce(settings, topic, [*trades, *extra], draw=False).require_complete()
 
 
 def log(settings: Settings, topic: Name, end: Cut | None = None) -> list[Record]:

@@ -48,13 +48,13 @@ class Shop:
         for topic in map(self.catalog.topic, MADE):
             spec = SampleSpec(7, START, 2.0, 0.1, 7_200_000, 0.1, duplicate=0.05, unmatched=0.1, bad=0.02)
             made = (Sent(one.key, one.value, one.at) for one in records(topic, spec, count, self.sent))
-            produce(self.settings, topic, made, draw=False).insist()
+            produce(self.settings, topic, made, draw=False).require_complete()
         spec, topic = SampleSpec(7, START, 2.0, 0.1, 7_200_000, 0.1), self.catalog.topic("trades")
         trades = (Sent(sample.key, sample.value) for sample in records(topic, spec, count, self.sent))
-        produce(self.settings, topic, trades, draw=False).insist()
+        produce(self.settings, topic, trades, draw=False).require_complete()
         produce(
             self.settings, self.catalog.topic("access_log"), map(_request, self._numbers(count)), draw=False
-        ).insist()
+        ).require_complete()
         self.sent += count
         self.log.read()
 

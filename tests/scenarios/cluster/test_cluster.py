@@ -74,7 +74,7 @@ def test_up_keeps_the_brokers_that_there_are(cluster: Cluster) -> None:
     assert (refused.code, "is on 3 brokers, 1 were asked for" in refused.json["error"]) == (1, True), refused.said
     assert pids(world.settings) == before
     applied = world.here("topics", "apply", "--json").ok().json
-    assert [(one["topic"], one["done"]) for one in applied] == [(name, "unchanged") for name in TOPICS]
+    assert [(one["topic"], one["action"]) for one in applied] == [(name, "unchanged") for name in TOPICS]
 
 
 def test_a_topic_can_be_used_as_soon_as_it_was_made(cluster: Cluster) -> None:

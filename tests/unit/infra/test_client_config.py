@@ -47,7 +47,7 @@ def test_both_kinds_of_clients_are_told_the_same(tmp_path: Path) -> None:
 
 
 def test_the_password_may_be_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(Refused, match="there is no password for Kafka's user lk"):
+    with pytest.raises(Refused, match="the password of Kafka user lk is missing"):
         client_config.librdkafka(Settings(**MSK))
     monkeypatch.setenv("LK_KAFKA_PASSWORD", "secret")
     assert client_config.librdkafka(Settings(**MSK))["sasl.password"] == "secret"

@@ -79,7 +79,7 @@ def test_loop_sends_the_file_again_and_progress_reaches_one(tmp_path: Path) -> N
     ("name", "content", "words"),
     [
         ("empty.txt", b"", "the file is empty"),
-        ("empty.gz", gzip.compress(b"", mtime=0), "the file holds no lines"),
+        ("empty.gz", gzip.compress(b"", mtime=0), "the file has no lines"),
         ("x.gz", b"plain text", "named .gz but is not gzipped"),
         ("cut.gz", gzip.compress(b"line\n" * 100_000, mtime=0)[:-20], "the gzip file is broken"),
         ("bad.gz", gzip.compress(b"line\n", mtime=0)[:-8] + b"\0" * 8, "the gzip file is broken"),
@@ -91,9 +91,9 @@ def test_broken_files_are_refused_with_the_reason(tmp_path: Path, name: str, con
 
 
 def test_missing_files_and_folders_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(Refused, match="no such file"):
+    with pytest.raises(Refused, match="the file does not exist"):
         list(InputFile(tmp_path / "nothing", LOG).records())
-    with pytest.raises(Refused, match="not a file"):
+    with pytest.raises(Refused, match="the path is not a file"):
         list(InputFile(tmp_path, LOG).records())
 
 
