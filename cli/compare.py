@@ -37,7 +37,7 @@ def compare(run: Name | None, served: bool) -> int:
     if served:
         comparisons: Sequence[Comparison] = verify_served(settings, catalog)
     else:
-        comparisons = switch.prove_equal(settings, catalog, run or replays.chosen(settings, run))
+        comparisons = switch.prove_equal(settings, catalog, run or replays.chosen_run(settings, run))
     emit(comparisons, print_comparisons)
     return 0 if all(comparison.equal for comparison in comparisons) else 1
 

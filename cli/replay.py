@@ -49,7 +49,7 @@ def replay_run(run: Name | None, from_archive: bool) -> None:
     from flows import replays as flow
 
     settings = load_settings()
-    emit(flow.drive(settings, load_catalog(settings), run=run, from_archive=from_archive), lambda _: None)
+    emit(flow.run_replay(settings, load_catalog(settings), run=run, from_archive=from_archive), lambda _: None)
 
 
 @replay.command("status")
@@ -83,7 +83,7 @@ def replay_throttle(run: Name | None, rate: int) -> None:
     """Change the rate of a replay while it runs."""
     from flows import replays as flow
 
-    emit(flow.limit(load_settings(), rate or None, run), _print_progress)
+    emit(flow.set_rate(load_settings(), rate or None, run), _print_progress)
 
 
 @replay.command("abandon")

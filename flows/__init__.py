@@ -1,1 +1,1 @@
-"""What composes the layers: the batch cycle, the speed run, producing, the demo, the bench."""
+"""Compositions of the layers: the batch cycle, runs, switches, routes, the demo, the benchmarks."""

@@ -1,4 +1,4 @@
-"""The batch cycle: claim a cut, land the log up to it, build every view, gate, publish. Whole, or step by step."""
+"""The batch cycle: claim a cut, land the log up to it, build every view, gate, publish. As a whole or by steps."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from speed.process import priority
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Java's second compiler takes more than it gives where the process lives for ten seconds.
+# The C2 compiler costs a process of ten seconds more CPU than it saves.
 _SHORT_LIVED = "-XX:TieredStopAtLevel=1"
 
 
 @dataclass(frozen=True)
 class BatchRun:
-    """What one cycle did, step by step."""
+    """The result of one cycle, by step; ``publication`` is None while Kappa serves."""
 
     claim: Claim
     landed: tuple[Landed, ...]
@@ -44,11 +44,11 @@ class BatchRun:
 
     @property
     def note(self) -> str:
-        """Why nothing was published, or not every view, if so."""
+        """Why nothing, or not every view, was published; empty if every view was."""
         if self.publication is None:
-            return "Kappa serves: the build is kept and not served; `lk switch lambda` serves one"
+            return "not published, as Kappa serves; the build is kept, and `lk switch lambda` serves a build"
         kept = self.publication.evidence_values.get("kept")
-        why = "not published, as the run that serves was declared with other definitions"
+        why = "not published, as the run that serves has other definitions"
         return f"{', '.join(kept)}: {why}; {remedies()}" if kept else ""
 
 
@@ -60,28 +60,31 @@ def run_batch(
     to_lambda: bool = False,
     why: str = "lk batch",
 ) -> BatchRun:
-    """Claims, lands, builds, judges and publishes; a failure in any step leaves what is served untouched.
+    """Claims, lands, builds, gates and publishes; a failure in any step leaves what is served untouched.
 
-    While Kappa serves nothing is published, unless ``to_lambda``.
+    While Kappa serves, it publishes nothing, unless ``to_lambda``.
     """
     claimed = claim(settings, catalog)
     with batch_session(settings) as spark:
         landed = land(spark, settings, catalog, claimed.cut)
         build(spark, settings, catalog, claimed, incremental=incremental)
         gated = require_passed(gate(spark, settings, catalog, claimed))
-    built = [one for one in read_builds(settings) if one.build == claimed.build]
+    built = [view for view in read_builds(settings) if view.build == claimed.build]
     if in_kappa(last_done(settings), catalog) and not to_lambda:
         return BatchRun(claimed, tuple(landed), tuple(built), gated, None)
-    done = publish(settings, catalog, claimed.build, why=why, to_lambda=to_lambda)
-    return BatchRun(claimed, tuple(landed), tuple(built), gated, done)
+    publication = publish(settings, catalog, claimed.build, why=why, to_lambda=to_lambda)
+    return BatchRun(claimed, tuple(landed), tuple(built), gated, publication)
 
 
-def build_anew(settings: Settings, catalog: Catalog) -> Claim:
-    """The newest build that passed with every view as it is defined now, else a new one; it is not published."""
+def current_build(settings: Settings, catalog: Catalog) -> Claim:
+    """The claim of the last build that passed its gate with today's definition of every view, else of a new build.
+
+    Publishes nothing.
+    """
     passed = {(built.build, built.view): built.digest for built in read_builds(settings) if built.passed}
-    for known in reversed(read_claims(settings)):
-        if all(passed.get((known.build, view)) == catalog.digest(view) for view in catalog.reproducible):
-            return known
+    for earlier in reversed(read_claims(settings)):
+        if all(passed.get((earlier.build, view)) == catalog.digest(view) for view in catalog.reproducible):
+            return earlier
     claimed = claim(settings, catalog)
     with batch_session(settings) as spark:
         land(spark, settings, catalog, claimed.cut)
@@ -91,7 +94,7 @@ def build_anew(settings: Settings, catalog: Catalog) -> Claim:
 
 
 def land_claim(settings: Settings, catalog: Catalog, name: str | None) -> tuple[Landed, ...]:
-    """Lands the log up to the cut of a claim; None means the newest claim."""
+    """Lands the log up to the cut of a claim; None means the last claim."""
     claimed = _claimed(settings, name)
     with batch_session(settings) as spark:
         return tuple(land(spark, settings, catalog, claimed.cut))
@@ -100,14 +103,14 @@ def land_claim(settings: Settings, catalog: Catalog, name: str | None) -> tuple[
 def build_claim(
     settings: Settings, catalog: Catalog, name: str | None, *, incremental: bool = False
 ) -> tuple[Built, ...]:
-    """Builds every view of a claim, and judges nothing; None means the newest claim."""
+    """Builds every view of a claim, without the gate; None means the last claim."""
     claimed = _claimed(settings, name)
     with batch_session(settings) as spark:
         return tuple(build(spark, settings, catalog, claimed, incremental=incremental))
 
 
 def gate_claim(settings: Settings, catalog: Catalog, name: str | None) -> GateResult:
-    """Judges the build of a claim, whatever it finds; None means the newest claim. What was judged needs no Spark."""
+    """Gates the build of a claim; None means the last claim. A build that was gated before needs no Spark."""
     claimed = _claimed(settings, name)
     if is_evaluated(settings, claimed):
         return _with_docs(result_of(settings, claimed))
@@ -117,37 +120,37 @@ def gate_claim(settings: Settings, catalog: Catalog, name: str | None) -> GateRe
 
 
 def quality(settings: Settings, name: str | None) -> GateResult:
-    """What the gate found of a build; None means the one that was judged last."""
+    """The gate's result for a build; None means the last build that was gated."""
     build = name or check_results.last_judged_build(settings)
     if build is None:
-        raise Refused("nothing was judged yet", where="control.quality", fix="run `lk gate`, or `lk batch`")
+        raise Refused("no build was gated yet", where="control.quality", fix="run `lk gate`, or `lk batch`")
     return _with_docs(result_of(settings, claim_of(settings, Name(build))))
 
 
 def _with_docs(result: GateResult) -> GateResult:
-    """The same; the Data Docs are written where they are missing, as after a gate on another machine."""
+    """The same result; writes its Data Docs if they are missing, as after a gate on another machine."""
     if not result.docs.is_file():
         write_docs(result)
     return result
 
 
 def publish_claim(settings: Settings, catalog: Catalog, name: str | None, *, why: str) -> Publication:
-    """Publishes the build of a claim; None means the newest claim."""
+    """Publishes the build of a claim; None means the last claim."""
     return publish(settings, catalog, _claimed(settings, name).build, why=why)
 
 
 def _claimed(settings: Settings, name: str | None) -> Claim:
     if name is not None:
         return claim_of(settings, Name(name))
-    known = read_claims(settings)
-    if not known:
-        raise Refused("nothing was claimed yet", where="control.claims", fix="run `lk claim`, or `lk batch`")
-    return known[-1]
+    claims = read_claims(settings)
+    if not claims:
+        raise Refused("no build was claimed yet", where="control.claims", fix="run `lk claim`, or `lk batch`")
+    return claims[-1]
 
 
 @contextlib.contextmanager
 def batch_session(settings: Settings) -> Iterator[SparkSession]:
-    """The session of batch work, which reads first."""
+    """The Spark session of batch work, which has priority over runs."""
     conf = {"spark.master": with_more_tasks(settings.spark_master, 1)}
     with priority.with_priority(settings, Name("batch")), temporary_session(settings, "batch", conf) as spark:
         yield spark

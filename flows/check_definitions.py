@@ -1,4 +1,4 @@
-"""Every mistake in the files of topics and views, found without running any of them on data."""
+"""Every mistake in definition files, found without any data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from infra.spark.session import temporary_session
 
 
 def check(settings: Settings) -> list[DefinitionProblem]:
-    """Mistakes of the files; when there are none, mistakes in their SQL as Spark and Trino see them."""
+    """Mistakes in the files; if there are none, the mistakes that Spark and Trino report in their SQL."""
     problems = definition_files.problems(settings)
     if problems:
         return list(problems)
@@ -22,9 +22,9 @@ def check(settings: Settings) -> list[DefinitionProblem]:
 
 
 def _presentation(settings: Settings, catalog: Catalog) -> list[DefinitionProblem]:
-    """Presentation columns are Trino's SQL, which only Trino can judge."""
+    """Mistakes in presentation columns, whose SQL only Trino can check."""
     try:
         return list(definition_files.trino_problems(settings, catalog))
     except TryAgain:
-        console().print("Trino is not up, so presentation columns were not checked: `lk up`", style="yellow")
+        console().print("Trino is not up, so presentation columns were not checked; start it: `lk up`", style="yellow")
         return []

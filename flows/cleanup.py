@@ -1,4 +1,4 @@
-"""Housekeeping as a verb: what a crash left open is finished first, so that nothing open names anything."""
+"""`lk cleanup`: finishes what a crash left open first, so that no open publication uses a build."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from core.catalog import Catalog
 from infra.settings import Settings
 from serving import recover
 from serving.cleanup import CleanupResult
-from serving.cleanup import clean_up as free
+from serving.cleanup import clean_up as delete_unused
 
 
 def clean_up(settings: Settings, catalog: Catalog) -> CleanupResult:
-    """Finishes or reverts an open intent, then frees what nothing names any more."""
+    """Finishes or reverts an open publication, then deletes what nothing uses any more."""
     recover.repair(settings, catalog)
-    return free(settings, catalog)
+    return delete_unused(settings, catalog)

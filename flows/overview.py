@@ -1,4 +1,4 @@
-"""The whole instance in one look: servers, views, the ledger, and everything that is wrong."""
+"""The state of the whole instance: servers, views, record counts, and everything that is wrong."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from serving.alarms import ViewAlarms
 
 @dataclass(frozen=True)
 class Overview:
-    """Processes, views, the ledger's lines; ``unhealthy`` is empty when all is well."""
+    """Processes, views, record and row counts. ``unhealthy`` says what is wrong; empty if nothing is."""
 
     processes: tuple[local_stack.ServerState, ...]
     views: tuple[serving.ViewState, ...]
@@ -27,23 +27,26 @@ class Overview:
 
 
 def status(settings: Settings, catalog: Catalog) -> Overview:
-    """Reads everything, also while servers are down."""
+    """The state of the instance, also while servers are down."""
     processes = local_stack.server_states(settings)
     down = [
-        f"{one.name} is {one.status}: `lk up` starts it" + (f"; see {one.log}" if one.log and one.log.exists() else "")
-        for one in processes
-        if one.status != "up"
+        f"{p.name} is {p.status}: `lk up` starts it" + (f"; see {p.log}" if p.log and p.log.exists() else "")
+        for p in processes
+        if p.status != "up"
     ]
     served = serving.status(settings, catalog)
     return Overview(processes, served.views, served.partitions, served.rows, (*down, *served.unhealthy))
 
 
-def watch(settings: Settings, catalog: Catalog, every: int | None, tell: Callable[[ViewAlarms], None]) -> None:
-    """Tells the signals of every view, once or ``every`` so many seconds; a server that is down is not told of."""
+def watch(settings: Settings, catalog: Catalog, every: int | None, report: Callable[[ViewAlarms], None]) -> None:
+    """Reports the alarms of every view, once or every ``every`` seconds.
+
+    Raises TryAgain if a server is down; with ``every`` it tries again at the next time.
+    """
     while True:
         try:
-            for one in alarms.view_alarms(settings, catalog):
-                tell(one)
+            for view in alarms.view_alarms(settings, catalog):
+                report(view)
         except TryAgain:
             if every is None:
                 raise

@@ -1,4 +1,4 @@
-"""Quarantine as verbs that need more than its tables: a cut to count from, a Spark session to decode repairs."""
+"""Quarantine verbs that need more than its tables: the cut of a build, or a Spark session."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from speed.quarantine.redrive import redrive as send_again
 
 
 def digest(settings: Settings, catalog: Catalog, since: Name | None = None) -> list[RuleCount]:
-    """Quarantined records by topic and rule: all, or those after the cut of a build."""
+    """Counts quarantined records by topic and rule: all, or those after the cut of a build."""
     return listing.count_by_rule(settings, catalog, claim_of(settings, since).cut if since else Cut())
 
 

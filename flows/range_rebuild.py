@@ -1,4 +1,4 @@
-"""A range rebuild as a verb: windows of some views computed again, as a build that can be judged and published."""
+"""`lk build --views`: windows of some views computed again, as a build that the gate checks."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from serving import recover
 def rebuild_range(
     settings: Settings, catalog: Catalog, views: Sequence[Name], start: datetime, end: datetime
 ) -> tuple[Built, ...]:
-    """Builds what these views serve with the windows of a range computed again; nothing is published.
+    """Builds what these views serve, with the windows that start in [start, end) computed again. Publishes nothing.
 
-    Until the build is published, a repeat goes on with it, or gives it.
+    A repeat resumes the same build, or returns it, until it is published.
     """
     recover.repair(settings, catalog)
     last = recover.last_done(settings)

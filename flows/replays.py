@@ -1,4 +1,4 @@
-"""Replays as verbs: start, run, wait, throttle, abandon; and the plan of a switch."""
+"""The verbs of a replay: start, run, status, wait, throttle, abandon."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ def start(
     from_archive: bool = False,
     views: Sequence[Name] | None = None,
 ) -> RunState:
-    """Starts a replay in the background, or goes on with the one that was begun; returns once it runs.
+    """Starts a replay in the background, or resumes the one in progress; returns once it runs.
 
-    It computes every view, or only some ``views``.
+    It computes every view, or only ``views``.
     """
-    of = catalog if views is None else _only(catalog, views)
-    begun = declared(settings, of, run=run, rate=rate, from_archive=from_archive)
+    computed = catalog if views is None else _only(catalog, views)
+    replay = open_or_declare(settings, computed, run=run, rate=rate, from_archive=from_archive)
     faults.reach("replay.5_before_start")
-    return lifecycle.start(settings, begun.id)
+    return lifecycle.start(settings, replay.id)
 
 
-def declared(
+def open_or_declare(
     settings: Settings,
     catalog: Catalog,
     *,
@@ -48,104 +48,112 @@ def declared(
     rate: int | None = None,
     from_archive: bool = False,
 ) -> Run:
-    """The replay that was begun, else a new one, named ``run`` if that is given; ``rate`` limits it from its start."""
-    begun = replay_state.open_replay(settings, catalog)
-    if begun is not None and run not in (None, begun.id):
+    """The replay in progress, or a new one with the id ``run``. ``rate`` limits it, in records per second.
+
+    Raises Refused if another replay than ``run`` is in progress.
+    """
+    open_replay = replay_state.open_replay(settings, catalog)
+    if open_replay is not None and run not in (None, open_replay.id):
         raise Refused(
-            f"replay {begun.id} is not finished",
-            where=f"run {begun.id}",
-            fix=f"`lk replay wait --run {begun.id}`, or `lk replay abandon --run {begun.id}`",
+            f"replay {open_replay.id} is in progress",
+            where=f"run {open_replay.id}",
+            fix=f"`lk replay wait --run {open_replay.id}`, or `lk replay abandon --run {open_replay.id}`",
         )
-    chosen = begun or replay_state.declare(settings, catalog, id=run, from_archive=from_archive)
+    replay = open_replay or replay_state.declare(settings, catalog, id=run, from_archive=from_archive)
     if rate is not None:
-        throttle.set_limit(settings, chosen.id, rate)
-    return chosen
+        throttle.set_limit(settings, replay.id, rate)
+    return replay
 
 
 def _only(catalog: Catalog, views: Sequence[Name]) -> Catalog:
-    never = [view for view in views if not catalog.view(view).reproducible]
-    if never:
+    not_reproducible = [view for view in views if not catalog.view(view).reproducible]
+    if not_reproducible:
         raise Refused(
-            f"no replay gives {', '.join(never)}: it counts by processing time",
+            f"a replay cannot compute {', '.join(not_reproducible)} again: it counts by processing time",
             where="--views",
-            fix="leave it out; it stays with its run",
+            fix="leave it out; its run goes on serving it",
         )
     return catalog.only(views)
 
 
-def drive(
+def run_replay(
     settings: Settings, catalog: Catalog, *, run: Name | None = None, from_archive: bool = False
 ) -> ReplayProgress:
     """Runs a replay in the foreground until SIGTERM, for clusters; returns how far it is then."""
-    replay = declared(settings, catalog, run=run, from_archive=from_archive).id
+    replay = open_or_declare(settings, catalog, run=run, from_archive=from_archive).id
     job.run_forever(settings, catalog, replay)
     return status(settings, replay)
 
 
 def status(settings: Settings, run: Name | None = None) -> ReplayProgress:
     """How far a replay is."""
-    return replay_state.progress(settings, runs.read_run(settings, chosen(settings, run)))
+    return replay_state.progress(settings, runs.read_run(settings, chosen_run(settings, run)))
 
 
-def limit(settings: Settings, rate: int | None, run: Name | None = None) -> ReplayProgress:
-    """Changes how fast a replay may read, while it runs; None takes the limit away."""
-    which = chosen(settings, run)
-    throttle.set_limit(settings, which, rate)
-    return status(settings, which)
+def set_rate(settings: Settings, rate: int | None, run: Name | None = None) -> ReplayProgress:
+    """Limits a replay to ``rate`` records per second while it runs; None removes the limit."""
+    replay = chosen_run(settings, run)
+    throttle.set_limit(settings, replay, rate)
+    return status(settings, replay)
 
 
 def wait(settings: Settings, run: Name | None = None, *, patience: float | None = None) -> ReplayProgress:
-    """Waits until a replay has caught up, with a progress bar. Raises why it cannot, TryAgain after ``patience`` s."""
-    which = chosen(settings, run)
-    declared_run = runs.read_run(settings, which)
+    """Waits until a replay has caught up, with a progress bar.
+
+    Raises Refused if its process ended, TryAgain after ``patience`` seconds.
+    """
+    declared_run = runs.read_run(settings, chosen_run(settings, run))
     first = replay_state.progress(settings, declared_run)
-    with bar(f"replaying {which}", first.total, "records") as done:
-        return _until_caught_up(settings, declared_run, done, patience)
+    with bar(f"replaying {declared_run.id}", first.total, "records") as show:
+        return _until_caught_up(settings, declared_run, show, patience)
 
 
 def abandon(settings: Settings, run: Name | None = None, *, why: str = "lk replay abandon") -> RunEnding:
-    """Stops a replay that never served and frees what it held."""
-    which = chosen(settings, run)
-    role = run_roles.roles(settings).get(which)
+    """Stops a replay that never served, and deletes its tables and its checkpoint."""
+    replay = chosen_run(settings, run)
+    role = run_roles.roles(settings).get(replay)
     if role not in ("replay", "abandoned"):
-        raise Refused(f"run {which} is no replay: it is {role}", where=f"run {which}", fix=f"`lk retire {which}`")
+        raise Refused(
+            f"run {replay} is {role}, not a replay in progress", where=f"run {replay}", fix=f"`lk retire {replay}`"
+        )
     if role == "replay":
-        lifecycle.stop(settings, which)
-    return retire.end(settings, which, "abandoned", why=why)
+        lifecycle.stop(settings, replay)
+    return retire.end(settings, replay, "abandoned", why=why)
 
 
-def chosen(settings: Settings, run: Name | None) -> Name:
-    """The run that is named, else the replay that is not finished. Raises Refused when there is none."""
+def chosen_run(settings: Settings, run: Name | None) -> Name:
+    """``run``, or the replay in progress. Raises Refused if there is none."""
     if run is not None:
         return runs.read_run(settings, run).id
-    fit = [name for name, role in run_roles.roles(settings).items() if role == "replay"]
-    if not fit:
-        raise Refused("there is no replay that is not finished", where="control.runs", fix="`lk replay start`")
-    return fit[-1]
+    replays = [name for name, role in run_roles.roles(settings).items() if role == "replay"]
+    if not replays:
+        raise Refused("no replay is in progress", where="control.runs", fix="`lk replay start`")
+    return replays[-1]
 
 
 def _until_caught_up(
-    settings: Settings, run: Run, done: Callable[[float], None], patience: float | None
+    settings: Settings, run: Run, show: Callable[[float], None], patience: float | None
 ) -> ReplayProgress:
-    def look() -> ReplayProgress | None:
-        seen = replay_state.progress(settings, run)
-        done(seen.done)
-        if not seen.state.alive and not seen.caught_up:
+    def caught_up() -> ReplayProgress | None:
+        progress = replay_state.progress(settings, run)
+        show(progress.done)
+        state = progress.state
+        if not state.alive and not progress.caught_up:
             raise Refused(
-                f"replay {run.id} {seen.state.phase}: {seen.state.reason or 'no process drives it'}",
-                where=str(seen.state.log),
-                fix=f"read the log; `lk replay start`, or the verb that waited, goes on after epoch {seen.state.epoch}",
+                f"replay {run.id} {state.phase}: {state.reason or 'it has no process'}",
+                where=str(state.log),
+                fix=f"read the log; `lk replay start`, or the verb that waited, resumes it after epoch {state.epoch}",
             )
-        return seen if seen.caught_up else None
+        return progress if progress.caught_up else None
 
-    progress = wait_until(look, patience, every=1.0, error=lambda: _late(run, patience))
+    progress = wait_until(caught_up, patience, every=1.0, error=lambda: _timed_out(run, patience))
     assert progress is not None
     return progress
 
 
-def _late(run: Run, patience: float | None) -> TryAgain:
+def _timed_out(run: Run, patience: float | None) -> TryAgain:
     return TryAgain(
-        f"replay {run.id} has not caught up within {patience:.0f} s",
+        f"replay {run.id} did not catch up within {patience:.0f} s",
         where=f"run {run.id}",
-        fix=f"`lk replay status --run {run.id}`, then wait again",
+        fix=f"see `lk replay status --run {run.id}`, then wait again",
     )

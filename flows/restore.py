@@ -1,4 +1,4 @@
-"""From the log alone: lake, checkpoints and Trino's state are brought back from Kafka."""
+"""`lk rebuild`: lake, checkpoints and served views restored from Kafka alone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LOST = ("the history of publications", "earlier builds and claims", "earlier run
 
 @dataclass(frozen=True)
 class Restored:
-    """What was brought back, and what a log cannot bring back."""
+    """What was restored, and what cannot be restored from a log."""
 
     batch: BatchRun
     speed: RunState
@@ -23,11 +23,11 @@ class Restored:
 
     @property
     def line(self) -> str:
-        """What did not come back, in one line."""
-        return f"{self.speed.line}\nWhat a log cannot bring back, if it was lost: {'; '.join(self.lost)}."
+        """The state of the run, and what was not restored."""
+        return f"{self.speed.line}\nNot restored from the log, if it was lost: {'; '.join(self.lost)}."
 
 
 def restore(settings: Settings, catalog: Catalog) -> Restored:
-    """Lands and builds the whole log, publishes, and starts a run from that cut. Harmless where nothing was lost."""
+    """Lands and builds the whole log, publishes, and starts a run from that cut. Harmless if nothing was lost."""
     batch = run_batch(settings, catalog, why="lk rebuild")
     return Restored(batch, speed.start(settings, catalog))

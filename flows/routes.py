@@ -1,4 +1,4 @@
-"""Routes as verbs: start, stop, replay, switch, retire and status."""
+"""The verbs of routes: start, stop, replay, switch, retire, status."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from speed.routes.handover import hand_over
 from speed.routes.planner import names, reached, require_same_definition, require_same_topics
 
 Role = Literal["owner", "replay", "former", "ended"]
-_NEAR = 100_000  # records that a run may be behind when it takes over: its readers wait that long
+_NEAR = 100_000  # maximum lag, in records, of a run that takes over: readers of its topics wait for so long
 
 
 @dataclass(frozen=True)
 class RouteState:
-    """What a route's run does. ``copied`` is by output, "" for none; ``behind`` and it are None without an answer.
+    """The state of a route's run. ``copied`` is records by output, "" for none. ``behind`` is None if Kafka is down.
 
-    ``exact``: as many records were counted as offsets were passed.
+    ``exact``: the number of counted records equals the number of offsets.
     """
 
     route: Name
@@ -50,49 +50,49 @@ class RouteState:
         """The state in one line."""
         copied = ", ".join(f"{n:,} to {output or 'none'}" for output, n in sorted(self.copied.items())) or "nothing yet"
         behind = "Kafka does not answer" if self.behind is None else f"{self.behind:,} records behind"
-        wrong = () if self.exact else ("counts and offsets differ",)
+        inexact = () if self.exact else ("counts and offsets differ",)
         why = (self.reason, f"log: {self.log}") if self.reason else ()
-        return " · ".join([f"{self.route} {self.run} {self.role}", self.phase, copied, behind, *wrong, *why])
+        return " · ".join([f"{self.route} {self.run} {self.role}", self.phase, copied, behind, *inexact, *why])
 
 
 def start(settings: Settings, catalog: Catalog, route: Name) -> RouteState:
-    """Starts the run that owns the route's topics; the first one owns them from offset 0 on."""
+    """Starts the run that owns the route's topics; the first run owns them from offset 0."""
     catalog.route(route)
-    known = _settled(settings, route)
-    owner = known.owner or _declare(settings, catalog, route, replays=True).id
-    if known.owner is None:
-        known = hand_over(settings, route, owner)
-    require_same_definition(catalog, known.runs[owner])
-    return _start(settings, catalog, known.runs[owner])
+    history = _finish_handover(settings, route)
+    owner = history.owner or _declare(settings, catalog, route, replays=True).id
+    if history.owner is None:
+        history = hand_over(settings, route, owner)
+    require_same_definition(catalog, history.runs[owner])
+    return _start(settings, catalog, history.runs[owner])
 
 
 def replay(settings: Settings, catalog: Catalog, route: Name) -> RouteState:
-    """Starts a run that copies the log from offset 0 again, into topics of its own; or goes on with the one begun."""
+    """Starts or resumes a run that copies the log from offset 0 again, into topics of its own."""
     catalog.route(route)
-    known = _settled(settings, route)
-    if known.owner is None:
+    history = _finish_handover(settings, route)
+    if history.owner is None:
         raise Refused(f"route {route} was never started", where="control.routes", fix=f"`lk route start {route}`")
-    begun = [run for run in known.runs.values() if _role(known, run) == "replay" and _is_todays(catalog, run)]
-    run = begun[-1] if begun else _declare(settings, catalog, route, replays=True)
+    open_replays = [r for r in history.runs.values() if _role(history, r) == "replay" and _is_todays(catalog, r)]
+    run = open_replays[-1] if open_replays else _declare(settings, catalog, route, replays=True)
     return _start(settings, catalog, run)
 
 
 def switch(settings: Settings, catalog: Catalog, route: Name, run: Name | None = None) -> RouteState:
     """Hands the route's topics over to ``run``, and starts it.
 
-    Without ``run``, to one of today's definition: the owner, if it is one, else a new run that begins where that stops.
+    The default run has today's definition: the owner, or else a new run that starts where the owner stops.
     """
     catalog.route(route)
-    known = route_runs.read_history(settings, route)
-    if known.owner is None:
+    history = route_runs.read_history(settings, route)
+    if history.owner is None:
         raise Refused(f"route {route} was never started", where="control.routes", fix=f"`lk route start {route}`")
-    chosen = _chosen(settings, catalog, known, run)
+    chosen = _chosen(settings, catalog, history, run)
     require_same_definition(catalog, chosen)
     require_same_topics(settings, chosen)
-    if chosen.id not in (known.owner, known.handover):
-        _require_near(settings, known, chosen)
-    if chosen.id != known.owner:
-        background.stop(settings, known.owner)
+    if chosen.id not in (history.owner, history.handover):
+        _require_near(settings, history, chosen)
+    if chosen.id != history.owner:
+        background.stop(settings, history.owner)
     return _start(settings, catalog, hand_over(settings, route, chosen.id).runs[chosen.id])
 
 
@@ -104,11 +104,15 @@ def stop(settings: Settings, catalog: Catalog, route: Name) -> list[RouteState]:
 
 
 def retire(settings: Settings, catalog: Catalog, id: Name) -> RouteState:
-    """Ends a run that does not own the route's topics: its own topics and its group go."""
+    """Ends a run that does not own the route's topics; deletes the topics and the group of its own."""
     run = route_runs.read_run(settings, id)
-    known = route_runs.read_history(settings, run.route)
-    if id in (known.owner, known.handover):
-        raise Refused(f"run {id} owns the topics of route {run.route}", where=f"run {id}", fix="hand them over first")
+    history = route_runs.read_history(settings, run.route)
+    if id in (history.owner, history.handover):
+        raise Refused(
+            f"run {id} owns the topics of route {run.route}",
+            where=f"run {id}",
+            fix=f"hand them to another run first: `lk route switch {run.route} --run RUN`",
+        )
     background.stop(settings, id)
     with locks.hold(settings, "routes") as lease:
         if not run.ended:
@@ -121,24 +125,24 @@ def retire(settings: Settings, catalog: Catalog, id: Name) -> RouteState:
 
 def status(settings: Settings, catalog: Catalog) -> list[RouteState]:
     """Every run of every route that has not ended."""
-    known = route_runs.read_histories(settings).values()
-    return [_state(settings, catalog, one, run) for one in known for run in one.runs.values() if not run.ended]
+    histories = route_runs.read_histories(settings).values()
+    return [_state(settings, catalog, h, run) for h in histories for run in h.runs.values() if not run.ended]
 
 
-def _settled(settings: Settings, route: Name) -> RouteHistory:
-    """A handover that was begun is finished first."""
-    known = route_runs.read_history(settings, route)
-    return hand_over(settings, route, known.handover) if known.handover else known
+def _finish_handover(settings: Settings, route: Name) -> RouteHistory:
+    """The route's history, once an interrupted handover is finished."""
+    history = route_runs.read_history(settings, route)
+    return hand_over(settings, route, history.handover) if history.handover else history
 
 
-def _chosen(settings: Settings, catalog: Catalog, known: RouteHistory, run: Name | None) -> RouteRun:
+def _chosen(settings: Settings, catalog: Catalog, history: RouteHistory, run: Name | None) -> RouteRun:
     if run is None:
-        latest = known.handover or known.owner
-        begun = [one for one in known.runs.values() if one.id == latest and _is_todays(catalog, one)]
-        return begun[0] if begun else _declare(settings, catalog, known.route, replays=False)
-    if run not in known.runs or known.runs[run].ended:
-        raise Refused(f"route {known.route} has no run {run}", where="control.routes", fix="see `lk route status`")
-    return known.runs[run]
+        latest = history.handover or history.owner
+        current = [r for r in history.runs.values() if r.id == latest and _is_todays(catalog, r)]
+        return current[0] if current else _declare(settings, catalog, history.route, replays=False)
+    if run not in history.runs or history.runs[run].ended:
+        raise Refused(f"route {history.route} has no run {run}", where="control.routes", fix="see `lk route status`")
+    return history.runs[run]
 
 
 def _is_todays(catalog: Catalog, run: RouteRun) -> bool:
@@ -161,36 +165,36 @@ def _start(settings: Settings, catalog: Catalog, run: RouteRun) -> RouteState:
     return _state(settings, catalog, route_runs.read_history(settings, run.route), run)
 
 
-def _require_near(settings: Settings, known: RouteHistory, run: RouteRun) -> None:
-    """A run that was made for this handover is nowhere yet, and begins at the cut."""
-    if not run.replays and not any(tenure.run == run.id for tenure in known.ownerships):
+def _require_near(settings: Settings, history: RouteHistory, run: RouteRun) -> None:
+    """Raises TryAgain if a run is far behind the owner. A run declared for this handover starts at the cut."""
+    if not run.replays and not any(ownership.run == run.id for ownership in history.ownerships):
         return
-    assert known.owner
-    owner, own = reached(settings, known, known.runs[known.owner]), reached(settings, known, run)
-    behind = sum(owner[where].offset - own[where].offset for where in owner)
+    assert history.owner
+    owner, replay = reached(settings, history, history.runs[history.owner]), reached(settings, history, run)
+    behind = sum(owner[partition].offset - replay[partition].offset for partition in owner)
     if behind > _NEAR:
         raise TryAgain(
-            f"run {run.id} is {behind:,} records behind the owner, run {known.owner}",
-            where=f"route {known.route}",
+            f"run {run.id} is {behind:,} records behind the owner, run {history.owner}",
+            where=f"route {history.route}",
             fix="wait until it has caught up: see `lk route status`",
         )
 
 
-def _role(known: RouteHistory, run: RouteRun) -> Role:
+def _role(history: RouteHistory, run: RouteRun) -> Role:
     if run.ended:
         return "ended"
-    if known.owner == run.id:
+    if history.owner == run.id:
         return "owner"
-    return "former" if any(tenure.run == run.id for tenure in known.ownerships) else "replay"
+    return "former" if any(ownership.run == run.id for ownership in history.ownerships) else "replay"
 
 
-def _state(settings: Settings, catalog: Catalog, known: RouteHistory, run: RouteRun) -> RouteState:
-    away = background.remote_owner(settings, run.id) is not None
-    alive = away or background.alive(settings, run.id) is not None
-    told = offset_log.read_state(settings, run.id)
-    phase, reason = "running" if away else str(told.get("phase", "stopped")), told.get("reason") or {}
-    copied, behind, exact = _counted(settings, known, run)
-    role = _role(known, run)
+def _state(settings: Settings, catalog: Catalog, history: RouteHistory, run: RouteRun) -> RouteState:
+    remote = background.remote_owner(settings, run.id) is not None
+    alive = remote or background.alive(settings, run.id) is not None
+    state = offset_log.read_state(settings, run.id)
+    phase, reason = "running" if remote else str(state.get("phase", "stopped")), state.get("reason") or {}
+    copied, behind, exact = _counted(settings, history, run)
+    role = _role(history, run)
     route = catalog.routes.get(run.route)
     return RouteState(
         route=run.route,
@@ -207,14 +211,14 @@ def _state(settings: Settings, catalog: Catalog, known: RouteHistory, run: Route
     )
 
 
-def _counted(settings: Settings, known: RouteHistory, run: RouteRun) -> tuple[dict[str, int], int | None, bool]:
-    start: Cut = known.start(run)
+def _counted(settings: Settings, history: RouteHistory, run: RouteRun) -> tuple[dict[str, int], int | None, bool]:
+    start: Cut = history.start(run)
     try:
-        at, ends = reached(settings, known, run), kafka_admin.end_offsets(settings, run.topics)
+        positions, ends = reached(settings, history, run), kafka_admin.end_offsets(settings, run.topics)
     except (TryAgain, Refused):
         return {}, None, True
     copied: Counter[str] = Counter()
-    for position in at.values():
+    for position in positions.values():
         copied.update(position.counts)
-    passed = sum(position.offset - start.end(*where) for where, position in at.items())
-    return dict(copied), ends.size - sum(p.offset for p in at.values()), sum(copied.values()) == passed
+    offsets = sum(position.offset - start.end(*partition) for partition, position in positions.items())
+    return dict(copied), ends.size - sum(p.offset for p in positions.values()), sum(copied.values()) == offsets

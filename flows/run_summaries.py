@@ -1,4 +1,4 @@
-"""Every run in one look, and the end of one."""
+"""`lk runs` and `lk retire`: every run, and the end of one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from speed.process import lifecycle
 
 @dataclass(frozen=True)
 class RunSummary:
-    """A run: its role, its process, the records it has committed and those it lacks (None when Kafka is silent)."""
+    """A run: its role, its process, committed records and records behind (None if Kafka does not answer)."""
 
     run: Name
     role: str
@@ -40,7 +40,7 @@ def run_summaries(settings: Settings) -> tuple[RunSummary, ...]:
 
 
 def retire(settings: Settings, run: Name, *, final: bool = False, why: str = "lk retire") -> RunEnding:
-    """Stops a run that nothing names any more, and frees what it held."""
+    """Stops a run that nothing uses any more, and deletes its tables and its checkpoint."""
     named = serving_runs(settings) | (frozenset() if final else runs_of(target(settings)))
     if run not in named and run not in read_endings(settings):
         lifecycle.stop(settings, runs.read_run(settings, run).id)

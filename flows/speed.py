@@ -1,4 +1,4 @@
-"""Starting and stopping runs, together with what is served of them."""
+"""Starting and stopping runs, together with what is served from them."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _SWITCHES = ("kappa", "lambda", "rollback")  # publications that leave the run b
 
 
 def start(settings: Settings, catalog: Catalog, *, new: bool = False) -> RunState:
-    """Starts the current run again, or with ``new`` one from the published cut (from 0 if there is none); serves it.
+    """Resumes and serves the current run, or with ``new`` a run from the published cut (from 0 if there is none).
 
-    Where served views are defined otherwise now, a new run starts from a full build, and Lambda serves. Another run
-    goes on serving until the new one has reached it in every partition, and is stopped then. A run that a switch left
-    warm is started too. Raises Refused when the current run computes other definitions.
+    If the definition of a served view changed, the new run starts from the cut of a full build, and Lambda serves. The
+    run before it serves until the new run has reached it in every partition, and is then stopped. A run that a switch
+    left warm is started too. Raises Refused if the current run has other definitions than there are now.
     """
     current = run_roles.current(settings)
     if new or current is None:
-        return _fresh(settings, catalog)
+        return _start_new(settings, catalog)
     lifecycle.require_same_definitions(catalog, runs.read_run(settings, current))
     state = lifecycle.start(settings, current)
     serve_run(settings, catalog, current, "lk speed start")
@@ -37,7 +37,7 @@ def start(settings: Settings, catalog: Catalog, *, new: bool = False) -> RunStat
 
 
 def stop(settings: Settings) -> RunState:
-    """Stops every run that is going, each between two epochs."""
+    """Stops every run that has a process, each between two epochs."""
     current = run_roles.current(settings)
     for run in runs.read_runs(settings):
         if run.id != current and background.alive(settings, run.id):
@@ -46,14 +46,14 @@ def stop(settings: Settings) -> RunState:
 
 
 def published_cut(settings: Settings) -> Cut:
-    """The cut of the build that is served; nothing (offset 0 everywhere) when none is."""
+    """The cut of the served build; offset 0 everywhere if no build is served."""
     last = recover.last_done(settings)
     pins = [pin for pin in last.pins.values() if pin.build] if last else []
     return max(pins, key=lambda pin: str(pin.build)).cut if pins else Cut()
 
 
-def _fresh(settings: Settings, catalog: Catalog) -> RunState:
-    run = lifecycle.declare(settings, catalog, _start(settings, catalog)).id
+def _start_new(settings: Settings, catalog: Catalog) -> RunState:
+    run = lifecycle.declare(settings, catalog, _start_cut(settings, catalog)).id
     state = lifecycle.start(settings, run)
     serve_run(settings, catalog, run, "lk speed start --new")
     for other, role in run_roles.roles(settings).items():
@@ -62,13 +62,13 @@ def _fresh(settings: Settings, catalog: Catalog) -> RunState:
     return state
 
 
-def _start(settings: Settings, catalog: Catalog) -> Cut:
-    """The published cut; that of a build with today's definitions where served views are defined otherwise now."""
+def _start_cut(settings: Settings, catalog: Catalog) -> Cut:
+    """The published cut; if a served view's definition changed, the cut of a build with today's definitions."""
     last = recover.last_done(settings)
     if changed_since(last, catalog):
-        from flows.batch_cycle import build_anew  # brings Spark, which no other start needs here
+        from flows.batch_cycle import current_build  # imports Spark, which no other start needs
 
-        return build_anew(settings, catalog).cut
+        return current_build(settings, catalog).cut
     if last and in_kappa(last, catalog):
         raise Refused(
             "Kappa serves: a new run there is a replay",
@@ -79,14 +79,14 @@ def _start(settings: Settings, catalog: Catalog) -> Cut:
 
 
 def _others(settings: Settings, catalog: Catalog, current: Name) -> list[Name]:
-    """The other runs that serve: views that were switched, or could not be, stay with theirs."""
+    """The other runs that serve: views that were switched, or could not be switched, stay with theirs."""
     serving = run_roles.serving_runs(settings) - {current}
-    known = [run for run in runs.read_runs(settings) if run.id in serving]
-    return [run.id for run in known if not changed_definitions(catalog, run.views, run.decoders)]
+    others = [run for run in runs.read_runs(settings) if run.id in serving]
+    return [run.id for run in others if not changed_definitions(catalog, run.views, run.decoders)]
 
 
 def _warm(settings: Settings, catalog: Catalog) -> list[Name]:
-    """The runs that a switch left warm, but for those that compute other definitions: they cannot go on."""
+    """The runs that a switch left warm and that have today's definitions."""
     last = recover.last_done(settings)
     if last is None or last.kind not in _SWITCHES:
         return []

@@ -1,4 +1,4 @@
-"""Servers up, topics as their files say, and what is served repaired: what a crash left half done is settled."""
+"""`lk up`: servers started, served views repaired after a crash, topics as declared."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from infra.settings import Settings
 from serving.recover import repair
 
 
-def up(settings: Settings, catalog: Catalog, *asked: str) -> tuple[local_stack.ServerState, ...]:
-    """Starts the servers, those asked for too, repairs the served views, then applies the topic files."""
-    states = local_stack.up(settings, *asked)
+def up(settings: Settings, catalog: Catalog, *extra: str) -> tuple[local_stack.ServerState, ...]:
+    """Starts the servers and the ``extra`` ones, repairs the served views, then applies the topic files."""
+    states = local_stack.up(settings, *extra)
     repair(settings, catalog)
     if settings.manages_kafka:
         topic_admin.apply_topics(settings, catalog)

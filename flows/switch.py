@@ -1,4 +1,4 @@
-"""The switch: replay, catch up, prove equal, serve; and the way back."""
+"""Switches: replay, catch up, prove equal, serve; and the way back."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from batch.claim import claim
 from batch.gate import gate, require_passed
 from batch.land import land
 from core.catalog import Catalog
-from core.errors import Refused
 from core.identifiers import Name
 from flows import replays
 from flows.batch_cycle import BatchRun, batch_session, run_batch
@@ -29,7 +28,7 @@ from speed.process import lifecycle, throttle
 
 @dataclass(frozen=True)
 class SwitchResult:
-    """What a switch did: the publication and, where one was needed, the proof."""
+    """The result of a switch: the publication and the comparisons that proved it, if any were needed."""
 
     publication: Publication
     run: Name
@@ -47,9 +46,9 @@ def to_kappa(
     from_archive: bool = False,
     why: str = "lk switch kappa",
 ) -> SwitchResult:
-    """Replays (or goes on with a replay, or takes ``run``), waits, compares, promotes; safe to repeat after a crash.
+    """Replays (or resumes a replay, or takes ``run``), waits, compares, serves; safe to repeat after a crash.
 
-    A run that was compared already is not compared again: when it differed it is refused.
+    A run is compared once. Raises Refused if it differed.
     """
     began = time.monotonic()
     serving = run if run and _serves(settings, catalog, run) else _kappa_run(settings, catalog)
@@ -64,18 +63,18 @@ def to_kappa(
     replays.wait(settings, chosen)
     if not switch.compared(settings, catalog, chosen):
         prove_equal(settings, catalog, chosen)
-    found = comparisons.latest_by_view(settings, chosen)
+    proof = comparisons.latest_by_view(settings, chosen)
     faults.reach("replay.4_before_switch")
     throttle.set_limit(settings, chosen, None)
-    lifecycle.start(settings, chosen)  # it may have died since; what is served must go on
-    done = switch.to_kappa(settings, catalog, chosen, why=why)
-    return SwitchResult(done, chosen, tuple(found.values()), time.monotonic() - began, already=False)
+    lifecycle.start(settings, chosen)  # it may have died since, and must run to be served
+    publication = switch.to_kappa(settings, catalog, chosen, why=why)
+    return SwitchResult(publication, chosen, tuple(proof.values()), time.monotonic() - began, already=False)
 
 
 def to_lambda(settings: Settings, catalog: Catalog, *, why: str = "lk switch lambda") -> BatchRun:
-    """Builds at a cut of the run that serves, and serves the build with the run's partials after it.
+    """Builds at a cut of the run that serves, and serves the build with the run's partial rows after it.
 
-    Raises Refused when that run computes other definitions, or only some of the views.
+    Raises Refused if that run has other definitions than there are now, or computes only some of the views.
     """
     refuse_changed(settings, catalog)
     refuse_mixed(settings, catalog)
@@ -85,15 +84,15 @@ def to_lambda(settings: Settings, catalog: Catalog, *, why: str = "lk switch lam
 def rollback(
     settings: Settings, catalog: Catalog, *, why: str = "lk rollback", leaving: int | None = None
 ) -> Publication:
-    """Serves what was served before (publication ``leaving``), at once; then makes sure that its runs are driven."""
-    done = switch.rollback(settings, catalog, why=why, leaving=leaving)
+    """Serves what was served before publication ``leaving`` (default: the last one), then starts its runs."""
+    publication = switch.rollback(settings, catalog, why=why, leaving=leaving)
     for run in sorted(run_roles.serving_runs(settings)):
         lifecycle.start(settings, run)
-    return done
+    return publication
 
 
 def prove_equal(settings: Settings, catalog: Catalog, run: Name) -> list[Comparison]:
-    """Builds a run's views in full at the end of one of its epochs, and compares the run with that, once gated."""
+    """Builds a run's views in full at the end of one of its epochs, gates the build, and compares the run with it."""
     claimed = claim(settings, catalog, run)
     faults.reach("replay.2_before_compare")
     with batch_session(settings) as spark:
@@ -104,23 +103,16 @@ def prove_equal(settings: Settings, catalog: Catalog, run: Name) -> list[Compari
 
 
 def _kappa_run(settings: Settings, catalog: Catalog) -> Name | None:
-    """The run that serves every view that can be switched alone, each as it is defined now."""
+    """The run that serves, alone, every view that can be switched, with today's definitions; None if there is none."""
     last = recover.last_done(settings)
     pins = {view: pin for view, pin in last.pins.items() if view in catalog.reproducible} if last else {}
-    found = {pin.run for pin in pins.values()}
+    serving = {pin.run for pin in pins.values()}
     same = set(catalog.reproducible) <= pins.keys() and not changed_since(last, catalog)
-    return found.pop() if same and all(pin.mode == "kappa" for pin in pins.values()) and len(found) == 1 else None
+    return serving.pop() if same and all(pin.mode == "kappa" for pin in pins.values()) and len(serving) == 1 else None
 
 
 def _serves(settings: Settings, catalog: Catalog, run: Name) -> bool:
-    """Whether a run serves every view that it could be switched for, alone."""
+    """Whether a run serves, alone, every view that it could be switched for."""
     last, views = recover.last_done(settings), switch.same_views(catalog, runs.read_run(settings, run))
     pins = last.pins if last else {}
     return bool(views) and all(v in pins and (pins[v].mode, pins[v].run) == ("kappa", run) for v in views)
-
-
-def require_run(settings: Settings, run: Name) -> Name:
-    """A run that can be compared: declared, and not ended."""
-    if run_roles.roles(settings).get(run) in ("abandoned", "retired"):
-        raise Refused(f"run {run} has ended", where=f"run {run}", fix="`lk runs` lists them")
-    return runs.read_run(settings, run).id

@@ -1,7 +1,7 @@
-"""The classic reset: the run that serves is stopped, and the log is read again from offset zero in its place.
+"""`lk switch kappa --in-place`, the classic reset: stop the run that serves, read the log again from offset 0.
 
-Readers pay for it: from the stop until the new run has caught up they see less than they saw before. A replay with a
-switch does without that; what it needs instead is room for two runs.
+From the stop until the new run has caught up, readers see less than before. A switch to a finished replay has no such
+outage, and needs disk and CPU for two runs instead.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ from speed.process import lifecycle, throttle
 
 @dataclass(frozen=True)
 class SwitchedInPlace:
-    """What a reset did. ``outage`` is seconds from the stop until all that was served before had been read again."""
+    """The result. ``outage`` is seconds from the stop until the new run had read all that was served before.
+
+    ``already``: the switch was the last change, and nothing was done but wait.
+    """
 
     publication: Publication
     run: Name
@@ -34,30 +37,31 @@ class SwitchedInPlace:
 def switch_in_place(
     settings: Settings, catalog: Catalog, *, from_archive: bool = False, why: str = "lk switch kappa --in-place"
 ) -> SwitchedInPlace:
-    """Serves a new run from offset zero at once, and waits until it has caught up; safe to repeat after a crash.
+    """Serves a new run from offset 0 at once, and waits until it has caught up; safe to repeat after a crash.
 
-    What was served before is what `lk rollback` goes back to. A reset that was the last change is only waited for.
+    `lk rollback` serves what was served before. If the last change was a switch in place, this only waits for it.
     """
     last = recover.last_done(settings)
-    already = last is not None and last.kind == "reset" and not _others(catalog, last)
-    done = last if last and already else _reset(settings, catalog, from_archive=from_archive, why=why)
-    evidence = done.evidence_values
+    already = last is not None and last.kind == "reset" and not _is_outdated(catalog, last)
+    publication = last if last and already else _replace_run(settings, catalog, from_archive=from_archive, why=why)
+    evidence = publication.evidence_values
     run = Name(evidence["run"])
     lifecycle.start(settings, run)
     replays.wait(settings, run)
     before = [Cut.of(cut) for cut in evidence["before"].values()]
-    whole = max(done.at, _reached(settings, run, before) or done.at)
-    outage = whole - datetime.fromisoformat(evidence["stopped"])
-    return SwitchedInPlace(done, run, outage.total_seconds(), already)
+    recovered = max(publication.at, _reached(settings, run, before) or publication.at)
+    outage = recovered - datetime.fromisoformat(evidence["stopped"])
+    return SwitchedInPlace(publication, run, outage.total_seconds(), already)
 
 
-def _others(catalog: Catalog, last: Publication) -> bool:
+def _is_outdated(catalog: Catalog, last: Publication) -> bool:
+    """Whether a view was changed or added since."""
     return bool(changed_since(last, catalog)) or not catalog.views.keys() <= last.pins.keys()
 
 
-def _reset(settings: Settings, catalog: Catalog, *, from_archive: bool, why: str) -> Publication:
-    """Whatever refuses a replay refuses this before the run that serves is stopped."""
-    run = replays.declared(settings, catalog, from_archive=from_archive).id
+def _replace_run(settings: Settings, catalog: Catalog, *, from_archive: bool, why: str) -> Publication:
+    """A refusal comes from the declaration of the replay, before the run that serves is stopped."""
+    run = replays.open_or_declare(settings, catalog, from_archive=from_archive).id
     throttle.set_limit(settings, run, None)
     stopped = datetime.now(UTC)
     speed.stop(settings)
@@ -66,6 +70,6 @@ def _reset(settings: Settings, catalog: Catalog, *, from_archive: bool, why: str
 
 
 def _reached(settings: Settings, run: Name, before: list[Cut]) -> datetime | None:
-    """When the run had read again all that was served before; None for an empty log."""
-    done = (epoch for epoch in read_epochs(settings, run) if all(cut <= epoch.end for cut in before))
-    return next((epoch.committed_at for epoch in done), None)
+    """When the run had read all that was served before; None for an empty log."""
+    reached = (epoch for epoch in read_epochs(settings, run) if all(cut <= epoch.end for cut in before))
+    return next((epoch.committed_at for epoch in reached), None)

@@ -1,4 +1,4 @@
-"""What a switch would do: `lk switch kappa --plan` and `lk switch lambda --plan`. Nothing here changes anything."""
+"""`lk switch kappa --plan` and `lk switch lambda --plan`: what a switch would do. Nothing is changed."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from serving.publish import changed_since, in_kappa, kappa_views
 from speed import replay_state as replaying
 from speed.replay_state import TopicLog
 
-_READERS = "the old answer of a view until its text is replaced, then the new one; never an error, never a mix; "
+_READERS = "the old answer of a view until its SQL is replaced, then the new one; never an error, never a mix; "
 
 
 @dataclass(frozen=True)
 class KappaPlan:
-    """What `lk switch kappa` would do. Seconds and bytes are expectations from what was measured here, else None.
+    """What `lk switch kappa` would do. Seconds and bytes are estimated from earlier runs here; None without any.
 
-    ``run`` is the replay that would go on, None where a new one would start. ``unswitched`` is view -> why not.
+    ``run`` is the replay to resume, None if a new one would start. ``unswitched`` is view -> reason.
     """
 
     mode: str
@@ -43,9 +43,9 @@ class KappaPlan:
 
 @dataclass(frozen=True)
 class LambdaPlan:
-    """What `lk switch lambda` would do. Seconds and bytes are those of the last build, for as many records; else None.
+    """What `lk switch lambda` would do. Seconds and bytes are scaled from the last full build; None without one.
 
-    ``run`` goes on serving what follows the build's cut; without one the build serves alone.
+    ``run`` serves what follows the build's cut; None if the build serves alone.
     """
 
     mode: str
@@ -62,36 +62,37 @@ class LambdaPlan:
 
 
 def to_kappa(settings: Settings, catalog: Catalog, run: Name | None = None, *, from_archive: bool = False) -> KappaPlan:
-    """What a switch to Kappa would do; nothing is changed. Raises Refused where it would be refused."""
+    """The plan of a switch to Kappa. Raises Refused if the switch would be refused."""
     logs = replaying.look(settings, catalog)
     replaying.head_of(logs, from_archive=from_archive)
-    begun = runs.read_run(settings, run) if run else replaying.open_replay(settings, catalog)
-    records, known = sum(log.end for log in logs), replaying.measured(settings)
-    done = _done(settings, begun.id) if begun else 0
+    replay = runs.read_run(settings, run) if run else replaying.open_replay(settings, catalog)
+    records, measured = sum(log.end for log in logs), replaying.measured(settings)
+    committed = _committed_records(settings, replay.id) if replay else 0
     serving = run_roles.current(settings)
     return KappaPlan(
         mode=mode(settings),
         logs=logs,
         records=records,
-        run=begun.id if begun else None,
-        measured=known,
-        seconds=(records - done) / known[1] if known else None,
+        run=replay.id if replay else None,
+        measured=measured,
+        seconds=(records - committed) / measured[1] if measured else None,
         bytes=files.size(table_paths.run(settings, serving)) if serving else None,
-        compared=tuple(view for view in catalog.reproducible if begun is None or view in begun.views),
-        unswitched=_unswitched(settings, catalog, begun),
+        compared=tuple(view for view in catalog.reproducible if replay is None or view in replay.views),
+        unswitched=_unswitched(settings, catalog, replay),
         readers=_READERS + "while a replay without --rate catches up, and during the proof, "
         f"answers are up to {settings.yield_seconds:g} s older",
     )
 
 
 def to_lambda(settings: Settings, catalog: Catalog) -> LambdaPlan:
-    """What a switch to Lambda would do; nothing is changed. Raises Refused where it would be refused."""
+    """The plan of a switch to Lambda. Raises Refused if the switch would be refused."""
     refuse_changed(settings, catalog)
     refuse_mixed(settings, catalog)
     logs = replaying.look(settings, catalog)
     records = sum(log.end for log in logs)
     last = _last_build(settings)
-    more = records / max(1, last[0].cut.size) if last else 0.0
+    scale = records / max(1, last[0].cut.size) if last else 0.0
+    paths = [table_paths.batch(settings, built.view, built.build) for built in last]
     return LambdaPlan(
         mode=mode(settings),
         logs=logs,
@@ -99,8 +100,8 @@ def to_lambda(settings: Settings, catalog: Catalog) -> LambdaPlan:
         to_land=sum(max(0, log.end - log.archived) for log in logs),
         run=run_roles.current(settings),
         measured=last[0].build if last else None,
-        seconds=more * sum(built.seconds for built in last) if last else None,
-        bytes=int(more * sum(files.size(table_paths.batch(settings, b.view, b.build)) for b in last)) if last else None,
+        seconds=scale * sum(built.seconds for built in last) if last else None,
+        bytes=int(scale * sum(map(files.size, paths))) if last else None,
         built=catalog.reproducible,
         unswitched=_unswitched(settings, catalog, None),
         readers=_READERS + f"during the build answers are up to {settings.yield_seconds:g} s older",
@@ -108,42 +109,44 @@ def to_lambda(settings: Settings, catalog: Catalog) -> LambdaPlan:
 
 
 def refuse_changed(settings: Settings, catalog: Catalog) -> None:
-    """Raises Refused when the run that serves computes other definitions than there are now."""
-    others = changed_since(recover.last_done(settings), catalog)
-    if others:
-        raise definition_refusal(others, "the run that serves was declared", where=f"run {run_roles.current(settings)}")
+    """Raises Refused if the run that serves has other definitions than there are now."""
+    changed = changed_since(recover.last_done(settings), catalog)
+    if changed:
+        raise definition_refusal(
+            changed, "the run that serves was declared", where=f"run {run_roles.current(settings)}"
+        )
 
 
 def refuse_mixed(settings: Settings, catalog: Catalog) -> None:
-    """Raises Refused when some views are in Kappa and some are not: no one run could go on under both."""
+    """Raises Refused if some views are in Kappa and some are not: one run could not serve both."""
     last = recover.last_done(settings)
-    some = kappa_views(last)
-    if last and some and not in_kappa(last, catalog):
+    in_kappa_now = kappa_views(last)
+    if last and in_kappa_now and not in_kappa(last, catalog):
         raise Refused(
-            f"only some views are in Kappa: {', '.join(some)}",
+            f"only some views are in Kappa: {', '.join(in_kappa_now)}",
             where=f"publication {last.seq}",
-            fix="serve what was before: `lk rollback`; or all of them on one new run: `lk speed start --new`",
+            fix="go back with `lk rollback`, or serve all views from a new run: `lk speed start --new`",
         )
 
 
 def mode(settings: Settings) -> str:
-    """What serves: lambda, kappa, batch, speed, or nothing; mixed where views differ."""
+    """What serves: lambda, kappa, batch, speed, or nothing; "mixed: ..." if views differ."""
     last = recover.last_done(settings)
-    found = sorted({pin.mode for pin in last.pins.values()}) if last else []
-    return found[0] if len(found) == 1 else ("mixed: " + ", ".join(found) if found else "nothing")
+    modes = sorted({pin.mode for pin in last.pins.values()}) if last else []
+    return modes[0] if len(modes) == 1 else ("mixed: " + ", ".join(modes) if modes else "nothing")
 
 
 def _last_build(settings: Settings) -> list[Built]:
-    """Every view of the newest full build that is still there."""
-    there = [
+    """Every view of the last full build whose tables still exist."""
+    existing = [
         built
         for built in read_builds(settings)
         if built.passed and built.how == "full" and delta.exists(table_paths.batch(settings, built.view, built.build))
     ]
-    return [built for built in there if built.build == there[-1].build]
+    return [built for built in existing if built.build == existing[-1].build]
 
 
-def _done(settings: Settings, run: Name) -> int:
+def _committed_records(settings: Settings, run: Name) -> int:
     last = last_epoch(settings, run)
     return last.end.size if last else 0
 
@@ -151,7 +154,7 @@ def _done(settings: Settings, run: Name) -> int:
 def _unswitched(settings: Settings, catalog: Catalog, run: Run | None) -> dict[Name, str]:
     last = recover.last_done(settings)
     served = last.pins if last else {}
-    gone = {view: "its definition is not there any more" for view in served if view not in catalog.views}
-    never = "it counts by processing time, which nothing gives again"
+    gone = {view: "its definition was removed" for view in served if view not in catalog.views}
+    never = "it counts by processing time, which a replay cannot repeat"
     other = {v: f"run {run.id} does not compute it" for v in catalog.views if v not in run.views} if run else {}
     return gone | other | {view: never for view in catalog.views if view not in catalog.reproducible}

@@ -1,4 +1,4 @@
-"""Lambda against batch: what is served, build and partials together, compared with a full build at the same offsets."""
+"""`lk compare --served`: what is served compared with a full build at the same offsets."""
 
 from __future__ import annotations
 
@@ -18,33 +18,34 @@ from serving.compare import compare_served as compare
 
 
 def verify_served(settings: Settings, catalog: Catalog) -> tuple[Comparison, ...]:
-    """Builds every view in full at the end of the newest epoch of its run that serves, and compares what is served.
+    """Builds every view in full at the end of the last epoch of its serving run, and compares it with what is served.
 
-    The build is one like any other, but not published; `lk cleanup` frees it once there is a newer one.
+    What is served is merged from a build and partial rows. The new build is not published; `lk cleanup` deletes it once
+    there is a newer one.
     """
     recover.repair(settings, catalog)
     pins = _served(settings, catalog)
     serving = {pin.run for pin in pins.values() if pin.run}
     if not serving:
         raise Refused(
-            "no view serves partials of a run as it is defined now",
+            "no view serves partial rows of a run with today's definition",
             where="control.publications",
-            fix="start one: `lk speed start`; a build that is served alone is its own result",
+            fix="start a run: `lk speed start`; a build that is served alone needs no comparison",
         )
-    found: list[Comparison] = []
+    comparisons: list[Comparison] = []
     with batch_session(settings) as spark:
         for run in [run.id for run in runs.read_runs(settings) if run.id in serving]:
-            mine = {view: pin for view, pin in pins.items() if pin.run == run}
+            run_pins = {view: pin for view, pin in pins.items() if pin.run == run}
             claimed = claim_anew(settings, catalog, run)
             land(spark, settings, catalog, claimed.cut)
-            build(spark, settings, catalog, claimed, views=list(mine))
-            found += compare(spark, settings, catalog, claimed, mine)
-    return tuple(found)
+            build(spark, settings, catalog, claimed, views=list(run_pins))
+            comparisons += compare(spark, settings, catalog, claimed, run_pins)
+    return tuple(comparisons)
 
 
 def _served(settings: Settings, catalog: Catalog) -> dict[Name, Pin]:
-    """What views serve that a build can give, and that are served as they are defined now."""
+    """The pins of views that a build can reproduce and that are served with today's definition."""
     last = recover.last_done(settings)
-    found = last.pins if last else {}
-    known = catalog.reproducible
-    return {view: pin for view, pin in found.items() if view in known and pin.digest == catalog.digest(view)}
+    pins = last.pins if last else {}
+    views = catalog.reproducible
+    return {view: pin for view, pin in pins.items() if view in views and pin.digest == catalog.digest(view)}

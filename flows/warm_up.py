@@ -1,4 +1,4 @@
-"""Spark's class archive, made before the first real work: its first process would else make it while others wait."""
+"""Spark's class archive (CDS), written during set-up; otherwise the first Spark process would write it as it ends."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 
 def warm_up(settings: Settings) -> bool:
-    """Plans every view, writes and reads a Delta table and runs a stream, so that Java has met the classes of each.
+    """Plans every view, writes and reads a Delta table and runs a stream, so that Java loads the classes of each.
 
-    Java writes the archive as it ends. False, with nothing done, where there is one, or none can be written.
+    Java writes the archive as it ends. Returns False and does nothing if there is one, or none can be written.
     """
     if not class_archive("spark") or archive_file("spark").is_file():
         return False
     with tempfile.TemporaryDirectory() as folder, bar("preparing Spark"):
-        # Without the user's own views: a mistake in one of them is no reason to refuse set-up.
-        here = settings.model_copy(update={"data": Path(folder), "spark_master": "local[2]", "views": ()})
-        with temporary_session(here, "prepare") as spark:
-            definition_files.spark_problems(spark, definition_files.load(here))
+        # Without the user's own views: a mistake in one of them must not fail the set-up.
+        scratch = settings.model_copy(update={"data": Path(folder), "spark_master": "local[2]", "views": ()})
+        with temporary_session(scratch, "prepare") as spark:
+            definition_files.spark_problems(spark, definition_files.load(scratch))
             _stream(spark, Path(folder))
         stop_jvm()
     return True

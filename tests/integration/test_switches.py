@@ -18,7 +18,7 @@ from core.errors import Refused
 from core.identifiers import Name
 from core.topic import Rule
 from flows import switch
-from flows.batch_cycle import build_anew, run_batch
+from flows.batch_cycle import current_build, run_batch
 from infra.control import comparisons, epochs, run_roles
 from infra.control.publications import Publication, read_publications
 from infra.control.runs import Run
@@ -206,7 +206,7 @@ def test_a_changed_rule_is_refused_and_served_by_a_new_run(stack: Settings, spar
         run_batch(stack, changed)
     assert modes(stack, catalog) == before
     check(stack, catalog, "swrule", end)
-    claim = build_anew(stack, changed)
+    claim = current_build(stack, changed)
     successor = new_run(stack, changed, claim.cut)
     send(stack, catalog, 50, 500)
     epoch(spark, stack, changed, successor)

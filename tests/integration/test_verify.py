@@ -106,6 +106,6 @@ def test_a_planted_difference_is_found_and_named(served: Served, planted: str) -
 def test_without_a_run_there_is_nothing_to_compare(served: Served) -> None:
     other = catalog_of(served.settings, "sdrn")
     claims = read_claims(served.settings)
-    with pytest.raises(Refused, match="no view serves partials of a run"):
+    with pytest.raises(Refused, match="no view serves partial rows of a run"):
         verify_served(served.settings, other)
     assert read_claims(served.settings) == claims

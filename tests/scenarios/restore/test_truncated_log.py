@@ -80,7 +80,7 @@ def test_a_partition_added_during_a_replay_is_replayed_from_its_first_record(slo
 def test_a_head_deleted_between_plan_and_start_is_refused_with_its_range(slow: World) -> None:
     plan = slow.here("switch", "kappa", "--plan", "--json").ok().json
     assert [log["complete"] for log in plan["logs"]] == [True] * 9
-    run, served = replays.declared(slow.settings, slow.catalog).id, slow.pieces.served()
+    run, served = replays.open_or_declare(slow.settings, slow.catalog).id, slow.pieces.served()
     end = slow.log.ends["trades", 2]
     truncate(slow.settings, "trades", 2, end)
     said = slow.here("replay", "start", "--json")
