@@ -9,7 +9,7 @@ from pathlib import Path
 from infra.project_files import ROOT
 
 FOLDERS = ("docs", "terraform", "images")
-PAGES = [ROOT / "README.md", *sorted(page for folder in FOLDERS for page in (ROOT / folder).rglob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted(page for folder in FOLDERS for page in (ROOT / folder).rglob("*.md"))]
 PACKAGES = ("cli", "core", "infra", "batch", "speed", "serving", "flows", "views")
 
 
@@ -60,10 +60,44 @@ def test_every_promise_has_a_fast_test_and_the_folder_says_which_it_is() -> None
 
 
 def test_the_readme_names_every_folder_of_code_once() -> None:
-    tree = re.findall(r"^\| \[(\w+)/\]\((\w+)\) \|", (ROOT / "README.md").read_text("utf-8"), re.M)
-    assert sorted(name for name, link in tree if name == link) == sorted(
-        {*PACKAGES, "dags", "terraform", "images", "tests", "docs"}
-    )
+    tree = re.findall(r"^(\w+)/ +\S", (ROOT / "README.md").read_text("utf-8"), re.M)
+    assert sorted(tree) == sorted({*PACKAGES, "dags", "terraform", "images", "tests", "docs"})
+
+
+def test_the_index_lists_every_page_of_docs() -> None:
+    """Once each; decisions have an index of their own."""
+    folder = ROOT / "docs"
+    listed = re.findall(r"^- \[[^]]+\]\(([^)]+)\)", (folder / "index.md").read_text("utf-8"), re.M)
+    pages = {str(page.relative_to(folder)) for page in folder.rglob("*.md")} - {"index.md"}
+    decisions = {page for page in pages if page.startswith("decisions/0")}
+    assert sorted(listed) == sorted(pages - decisions)
+
+
+def test_the_readme_has_one_screen_before_its_first_list_of_links() -> None:
+    lines = (ROOT / "README.md").read_text("utf-8").splitlines()
+    assert next(number for number, line in enumerate(lines) if "](" in line) <= 55
+
+
+def test_the_glossary_names_files_that_exist_and_defines_a_term_once() -> None:
+    page = (ROOT / "docs" / "glossary.md").read_text("utf-8").partition("## Where is X?")[0]
+    rows = re.findall(r"^\| (.+?) \| (.+?) \| (.+?[.]) \| `([^`]+)` \|$", page, re.M)
+    assert len(rows) == len([line for line in page.splitlines() if line.startswith("| ")]) - 1 >= 25
+    terms = [term for term, *_ in rows]
+    assert terms == sorted(set(terms))
+    assert [path for *_, path in rows if not (ROOT / path).is_file()] == []
+
+
+def test_where_is_x_names_the_file_that_defines_it() -> None:
+    page = (ROOT / "docs" / "glossary.md").read_text("utf-8").partition("## Where is X?")[2]
+    rows = re.findall(r"^\| (.+?\?) \| `([^`]+)` \| `(\w+)` \|$", page, re.M)
+    assert len(rows) == len([line for line in page.splitlines() if line.startswith("| ")]) - 1 >= 20
+    definitions = {path: ast.parse((ROOT / path).read_text("utf-8")).body for _, path, _ in rows}
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    assert [
+        f"{path} does not define {name}"
+        for _, path, name in rows
+        if name not in [node.name for node in definitions[path] if isinstance(node, kinds)]
+    ] == []
 
 
 def test_the_generic_names_of_our_packages_are_this_checkout() -> None:
