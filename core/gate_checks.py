@@ -130,7 +130,7 @@ def _refusal(question: GateCheck, answer: CheckAnswer | None) -> str:
 
 def _any_view(view: View, ledger: BuildFacts) -> tuple[GateCheck, ...]:
     problems = "; ".join(ledger.problems)
-    empty = view.may_be_empty or _silent(view, ledger.good)
+    empty = view.allow_empty or _silent(view, ledger.good)
     return (
         GateCheck(
             "complete",

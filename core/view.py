@@ -86,7 +86,7 @@ class Rollup:
 
     ``sources`` are topic names; every expression must make sense in each of them. ``only`` is presentation too: a
     Trino SQL predicate over what is shown, for the rows that people see. A build without rows passes its gate where it
-    ``may_be_empty``, or where the log has no good record for it.
+    ``allow_empty``, or where the log has no good record for it.
     """
 
     name: str
@@ -99,7 +99,7 @@ class Rollup:
     shown: tuple[Shown, ...] = ()
     only: str | None = None
     checks: tuple[AnyCheck, ...] = ()
-    may_be_empty: bool = False
+    allow_empty: bool = False
     comment: str = ""
 
     @property
@@ -150,7 +150,7 @@ class Keyed:
     ``query`` is Spark SQL over the sources, each written as ``{topic}``, with the topic's fields, ``event_time``,
     ``_topic``, ``_partition``, ``_offset`` and the keys, which hide fields of their names. It gives the keys and
     ``results``, and must treat every key by itself. Events without a key are in no unit. ``only`` and
-    ``may_be_empty`` are as in a rollup.
+    ``allow_empty`` are as in a rollup.
     """
 
     name: str
@@ -162,7 +162,7 @@ class Keyed:
     shown: tuple[Shown, ...] = ()
     only: str | None = None
     checks: tuple[AnyCheck, ...] = ()
-    may_be_empty: bool = False
+    allow_empty: bool = False
     comment: str = ""
 
     @property

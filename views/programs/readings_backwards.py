@@ -25,5 +25,5 @@ VIEW = Keyed(
         Result("seen", "timestamp", comment="Latest event time before it in the partition"),
     ),
     checks=(Check("backwards", "measured_at < seen"),),
-    may_be_empty=True,  # where nothing is wrong
+    allow_empty=True,  # where nothing is wrong
 )

@@ -20,5 +20,5 @@ VIEW = Keyed(
         Result("copies", "bigint", comment="How often it came"),
     ),
     checks=(Check("wrong", "missing > 0 or copies > 1"),),
-    may_be_empty=True,  # where nothing is wrong
+    allow_empty=True,  # where nothing is wrong
 )

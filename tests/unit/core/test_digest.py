@@ -27,7 +27,7 @@ def view_of(view: View, topic: Topic = TOPIC) -> str:
         replace(VIEW, measures=(Min("m", "a", comment="words"),)),
         replace(VIEW, shown=(Shown("x", "m + 1"),)),
         replace(VIEW, checks=(Check("c", "m > 0", severity="warning"), Total("t", "sum(m)", "o", "1"))),
-        replace(VIEW, may_be_empty=True),
+        replace(VIEW, allow_empty=True),
     ],
 )
 def test_words_presentation_and_checks_do_not_change_it(other: View) -> None:

@@ -60,10 +60,10 @@ def test_a_keyed_view_is_asked_for_the_events_that_its_query_had() -> None:
         (ROLLUP, {"a": 6, "b": 0}, "1"),
         (ROLLUP, {"a": 0, "b": 0}, "0"),
         (ROLLUP, {}, "0"),
-        (replace(ROLLUP, may_be_empty=True), {"a": 6, "b": 6}, "0"),
+        (replace(ROLLUP, allow_empty=True), {"a": 6, "b": 6}, "0"),
         (KEYED, {"a": 6, "b": 1}, "1"),
         (KEYED, {"a": 6, "b": 0}, "0"),
-        (replace(KEYED, may_be_empty=True), {"a": 6, "b": 6}, "0"),
+        (replace(KEYED, allow_empty=True), {"a": 6, "b": 6}, "0"),
     ],
 )
 def test_an_empty_view_is_allowed_where_the_log_has_nothing_for_it(
