@@ -59,7 +59,7 @@ docs: $(INSTALLED) ## write the references of verbs and settings: docs/reference
 	@$(BIN)/python -m cli.reference
 
 cloud-docs: $(INSTALLED) $(CLOUD) ## write the tables of terraform's READMEs anew, and the costs of docs/deploy/cloud.md
-	@.venv-cloud/bin/python terraform/tables.py
+	@.venv-cloud/bin/python terraform/readme_tables.py
 	@$(BIN)/python terraform/costs.py
 
 test-emr: $(EMR)/.installed ## the contract of decoders and views on the Spark that EMR has, in an environment of its own

@@ -18,7 +18,7 @@ from tests.support.terraform_availability import CLOUD, TERRAFORM, missing_check
 def test_the_tables_of_inputs_and_outputs_are_current() -> None:
     readmes = [TERRAFORM / "README.md", *sorted(TERRAFORM.glob("modules/*/README.md"))]
     assert len(readmes) == 9
-    done = subprocess.run([CLOUD / "python", TERRAFORM / "tables.py", "--check"], capture_output=True, text=True)
+    done = subprocess.run([CLOUD / "python", TERRAFORM / "readme_tables.py", "--check"], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "| `brokers` |" in (TERRAFORM / "modules" / "msk" / "README.md").read_text("utf-8")
 

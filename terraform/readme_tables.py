@@ -1,6 +1,6 @@
 """Writes the tables of inputs and outputs into the READMEs of terraform/; `--check` only says which are old.
 
-Needs python-hcl2, which comes with checkov: `.venv-cloud/bin/python terraform/tables.py`, or `make cloud-docs`.
+Needs python-hcl2, which comes with checkov: `.venv-cloud/bin/python terraform/readme_tables.py`, or `make cloud-docs`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 import hcl2
 
 HERE = Path(__file__).resolve().parent
-BEGIN, END = "<!-- tables: written by terraform/tables.py -->", "<!-- /tables -->"
+BEGIN, END = "<!-- tables: written by terraform/readme_tables.py -->", "<!-- /tables -->"
 
 
 def blocks(folder: Path, kind: str) -> list[tuple[str, dict[str, object]]]:

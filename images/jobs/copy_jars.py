@@ -1,4 +1,4 @@
-"""Puts sets of `infra/runtime/jars.lock`, verified, and Delta's log store in a folder: ``python jars.py FOLDER SET…``.
+"""Puts sets of `infra/runtime/jars.lock`, verified, and Delta's log store in a folder: ``python copy_jars.py FOLDER SET…``.
 
 For building images.
 """
