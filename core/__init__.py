@@ -1,1 +1,1 @@
-"""WHAT is computed. Pure: no I/O, no clock, no environment, no session."""
+"""What is computed: definitions, decoding, aggregation. Pure: no I/O, no clock, no environment, no Spark job."""

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Catalog:
-    """Topics, views and routes by name, each in order of its name; ``files``: (kind, name) -> where it is defined."""
+    """Topics, views and routes by name, sorted by name; ``files`` maps (kind, name) to the file that defines it."""
 
     topics: Mapping[Name, Topic]
     views: Mapping[Name, View]
@@ -26,34 +26,34 @@ class Catalog:
     routes: Mapping[Name, Route] = field(default_factory=dict)
 
     def topic(self, name: str) -> Topic:
-        """The topic of that name, else Usage."""
-        return _found("topic", name, self.topics)
+        """The topic of that name. Raises Usage if there is none."""
+        return _named("topic", name, self.topics)
 
     def view(self, name: str) -> View:
-        """The view of that name, else Usage."""
-        return _found("view", name, self.views)
+        """The view of that name. Raises Usage if there is none."""
+        return _named("view", name, self.views)
 
     def route(self, name: str) -> Route:
-        """The route of that name, else Usage."""
-        return _found("route", name, self.routes)
+        """The route of that name. Raises Usage if there is none."""
+        return _named("route", name, self.routes)
 
     def sources(self, views: Iterable[str]) -> tuple[Name, ...]:
-        """The topics that some views read, in order."""
+        """The topics that some views read, sorted."""
         return tuple(sorted({Name(source) for view in views for source in self.view(view).sources}))
 
     def reading(self, topic: str) -> tuple[View, ...]:
-        """The views that read a topic, in order."""
+        """The views that read a topic, sorted by name."""
         return tuple(view for view in self.views.values() if topic in view.sources)
 
     def only(self, views: Iterable[str]) -> Catalog:
-        """Some of the views, else Usage, with the topics that they read."""
-        wanted = {Name(name): self.view(name) for name in sorted(set(views))}
-        sources = self.sources(wanted)
-        return Catalog({name: self.topics[name] for name in sources}, wanted, self.files)
+        """Some of the views and the topics that they read. Raises Usage for an unknown view."""
+        chosen = {Name(name): self.view(name) for name in sorted(set(views))}
+        sources = self.sources(chosen)
+        return Catalog({name: self.topics[name] for name in sources}, chosen, self.files)
 
     @property
     def reproducible(self) -> tuple[Name, ...]:
-        """The views that builds and replays give again, in order."""
+        """The views that builds and replays can reproduce from the log, sorted."""
         return tuple(name for name, view in self.views.items() if view.reproducible)
 
     def decoder(self, topic: str) -> Name:
@@ -69,8 +69,8 @@ class Catalog:
         return route_digest(self.route(route), self.topics)
 
 
-def _found(kind: str, name: str, known: Mapping[Name, T]) -> T:
-    for key, value in known.items():
+def _named(kind: str, name: str, definitions: Mapping[Name, T]) -> T:
+    for key, definition in definitions.items():
         if key == name:
-            return value
-    raise Usage(f"there is no {kind} {name!r}", fix=f"known: {', '.join(known) or 'none'}")
+            return definition
+    raise Usage(f"there is no {kind} {name!r}", fix=f"use one of: {', '.join(definitions) or '(none is defined)'}")

@@ -1,11 +1,11 @@
-"""What a view's file may ask of a build before it is published. Data only; suite.py makes questions of it."""
+"""Data-quality checks that a view's file declares for its builds. Data only; gate_checks.py turns them into SQL."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
-Severity = Literal["critical", "warning"]  # one that fails refuses the build; the other is shown
+Severity = Literal["critical", "warning"]  # a failed critical check refuses the build; a failed warning is reported
 
 
 @dataclass(frozen=True)
@@ -19,9 +19,9 @@ class Check:
 
 @dataclass(frozen=True)
 class Total:
-    """Two Spark SQL aggregates that must be equal: ``sql`` over the view, ``other_sql`` over ``other``, of one build.
+    """Two Spark SQL aggregates of one build that must be equal: ``sql`` over the view, ``other_sql`` over ``other``.
 
-    A claim without the other view cannot ask it. Divide with ``div``: floating point does not add up exactly.
+    A build without the other view skips the check. Divide with ``div``: floating point does not add up exactly.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Total:
 
 @dataclass(frozen=True)
 class Fresh:
-    """A Spark SQL aggregate, a time, that may be ``within`` milliseconds before the build was claimed, not more."""
+    """A Spark SQL aggregate, a timestamp, that is at most ``within`` milliseconds before the claim of the build."""
 
     name: str
     sql: str

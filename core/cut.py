@@ -1,4 +1,4 @@
-"""A cut: where the log was divided. Offsets, never a time."""
+"""A cut: a vector of end offsets, never a time."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ class Span:
 
     @property
     def size(self) -> int:
-        """Offsets in the span."""
+        """Number of offsets in the span."""
         return self.end - self.start
 
     def meets(self, other: Span) -> bool:
-        """Whether an offset is in both."""
+        """Whether the spans overlap."""
         same = (self.topic, self.partition) == (other.topic, other.partition)
         return same and self.start < other.end and other.start < self.end
 
 
 @dataclass(frozen=True)
 class Cut:
-    """Exclusive end offset per topic and partition; a partition that is not named ends at 0.
+    """Exclusive end offset per topic and partition; a partition that is not listed ends at 0.
 
     Cuts are partially ordered: ``a <= b`` when a ends no later than b in every partition.
     """
@@ -40,24 +40,24 @@ class Cut:
 
     @staticmethod
     def of(ends: Mapping[str, Mapping[int, int] | Mapping[str, int]]) -> Cut:
-        """From ``{topic: {partition: end}}``; partitions may be text, as JSON has them."""
+        """From ``{topic: {partition: end}}``; partitions may be text, as in JSON."""
         rows = ((Name(topic), int(p), int(end)) for topic, parts in ends.items() for p, end in parts.items())
         return Cut(tuple(sorted(row for row in rows if row[2] > 0)))
 
     @staticmethod
     def parse(text: str) -> Cut:
-        """From the JSON that ``str(cut)`` gives, which is also how Spark's offset log writes offsets."""
+        """From the JSON of ``str(cut)``, which is also the format of Spark's offset log."""
         return Cut.of(json.loads(text))
 
     def __str__(self) -> str:
         return json.dumps(self.as_dict(), separators=(",", ":"))
 
     def as_dict(self) -> dict[str, dict[str, int]]:
-        """``{topic: {partition: end}}`` with text partitions: the form of JSON and of Spark's options."""
-        out: dict[str, dict[str, int]] = {}
+        """``{topic: {partition: end}}`` with partitions as text, as JSON and Spark's options have it."""
+        ends: dict[str, dict[str, int]] = {}
         for topic, partition, end in self.ends:
-            out.setdefault(topic, {})[str(partition)] = end
-        return out
+            ends.setdefault(topic, {})[str(partition)] = end
+        return ends
 
     def end(self, topic: str, partition: int) -> int:
         """Exclusive end offset of one partition."""
@@ -65,26 +65,26 @@ class Cut:
 
     @property
     def size(self) -> int:
-        """Offsets below the cut."""
+        """Number of offsets below the cut."""
         return sum(end for _, _, end in self.ends)
 
     def only(self, topics: Iterable[str]) -> Cut:
         """The cut restricted to some topics."""
-        wanted = set(topics)
-        return Cut(tuple(row for row in self.ends if row[0] in wanted))
+        names = set(topics)
+        return Cut(tuple(row for row in self.ends if row[0] in names))
 
     def __le__(self, other: Cut) -> bool:
         return all(end <= other.end(topic, partition) for topic, partition, end in self.ends)
 
     def since(self, start: Cut) -> tuple[Span, ...]:
-        """The non-empty spans from ``start`` to this cut, in order. A partition that went back is left out."""
+        """The non-empty spans from ``start`` to this cut, in order; without partitions that end before ``start``."""
         spans = (Span(topic, p, start.end(topic, p), end) for topic, p, end in self.ends)
         return tuple(span for span in spans if span.size > 0)
 
     def size_since(self, start: Cut) -> int:
-        """Offsets between ``start`` and this cut."""
+        """Number of offsets between ``start`` and this cut."""
         return sum(span.size for span in self.since(start))
 
     def behind(self, other: Cut) -> tuple[Span, ...]:
-        """Where this cut ends earlier than ``other``: empty exactly when ``other <= self``."""
+        """The spans that ``other`` has beyond this cut; empty exactly when ``other <= self``."""
         return other.since(self)

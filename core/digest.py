@@ -1,4 +1,4 @@
-"""Digests: two definitions that mean the same data have the same one; comments and presentation do not count."""
+"""Digests of definitions: equal for definitions of the same data, whatever their comments and presentation."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _NOT_DATA = {"comment", "shown", "only", "checks", "allow_empty", "partitions", 
 
 
 def topic_digest(topic: Topic) -> Name:
-    """Digest of the decoder: format, fields, rules and the meaning that decode.py gives them."""
+    """Digest of a topic's decoder: format, fields, rules and the version of decoding."""
     return _digest({"topic": _plain(topic), "semantics": semantics.DECODER})
 
 
 def view_digest(view: View, topics: Mapping[Name, Topic]) -> Name:
-    """Digest of what a view computes, with the decoders of its sources."""
+    """Digest of what a view computes, including the decoders of its sources."""
     version = semantics.KEYED if isinstance(view, Keyed) else semantics.ROLLUP
     sources = [topic_digest(topics[Name(source)]) for source in sorted(view.sources)]
     return _digest({"view": _plain(view), "sources": sources, "semantics": version})
 
 
 def route_digest(route: Route, topics: Mapping[Name, Topic]) -> Name:
-    """Digest of where a route sends what, with the decoders of its sources."""
+    """Digest of which records a route copies where, including the decoders of its sources."""
     sources = [topic_digest(topics[Name(source)]) for source in sorted(route.sources)]
     return _digest({"route": _plain(route), "sources": sources, "semantics": semantics.ROUTE})
 
@@ -41,10 +41,10 @@ def _digest(value: object) -> Name:
 
 
 def _plain(value: Any) -> Any:
-    """As JSON. What has its default value is left out, so that a new option changes no digest."""
+    """As JSON values. Fields with their default value are left out, so that a new option changes no digest."""
     if is_dataclass(value):
-        named = {field.name: getattr(value, field.name) for field in fields(value) if _told(value, field)}
-        return {"kind": type(value).__name__, **{name: _plain(item) for name, item in named.items()}}
+        members = {field.name: getattr(value, field.name) for field in fields(value) if _counts(value, field)}
+        return {"kind": type(value).__name__, **{name: _plain(item) for name, item in members.items()}}
     if isinstance(value, Mapping):
         return {str(name): _plain(item) for name, item in value.items()}
     if isinstance(value, tuple):
@@ -52,5 +52,5 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _told(value: Any, field: Field[Any]) -> bool:
+def _counts(value: Any, field: Field[Any]) -> bool:
     return field.name not in _NOT_DATA and getattr(value, field.name) not in (field.default, {})

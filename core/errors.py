@@ -1,10 +1,10 @@
-"""Errors typed by what the caller should do next; each one becomes an exit code."""
+"""Errors by what the caller can do next; each has an exit code."""
 
 from __future__ import annotations
 
 
 class LkError(Exception):
-    """What happened, where, and what to do: the three things a person needs.
+    """Says what happened, where, and how to fix it.
 
     ``where`` names topic/partition/offset, table/version or file/line; ``fix`` is a sentence or a command.
     """
@@ -24,16 +24,16 @@ class LkError(Exception):
 
 
 class Refused(LkError):
-    """Nothing was changed, and trying again will be refused again (exit 1)."""
+    """Nothing was changed, and the same call will fail again (exit 1)."""
 
 
 class Usage(LkError):
-    """The command was called wrongly (exit 2)."""
+    """The command was called with wrong arguments (exit 2)."""
 
     exit_code = 2
 
 
 class TryAgain(LkError):
-    """The reason is expected to pass by itself: a lease held, a server starting (exit 75)."""
+    """A transient failure, such as a lease that is held or a server that is starting (exit 75)."""
 
     exit_code = 75

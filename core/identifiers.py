@@ -1,4 +1,4 @@
-"""The one parsed identifier: nothing else may become part of SQL text or of a path."""
+"""Names: the only text of users that becomes part of SQL or of a path."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Name(str):
     __slots__ = ()
 
     def __new__(cls, text: str) -> Name:
-        """Parse ``text``; the only way to make a Name."""
+        """Validates ``text``; there is no other way to create a Name."""
         if len(text) > _LONGEST or not _PATTERN.match(text):
             raise Usage(
                 f"{text[:80]!r} is not a name",
@@ -35,7 +35,7 @@ def joined(left: Name, right: Name) -> str:
 
 
 def quoted(*parts: str) -> str:
-    """A dotted, double-quoted SQL identifier. Parts are Names, or two Names joined."""
+    """A dotted, double-quoted SQL identifier; each part is a Name, or two Names joined."""
     for part in parts:
         for name in part.split("__"):
             Name(name)

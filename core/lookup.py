@@ -1,7 +1,7 @@
-"""A small table that every task has whole: the value of a code from a moment on, as text in the SQL of a view.
+"""Broadcast lookup tables with validity times, written into the SQL of a view.
 
-Being part of the text, its content is part of the view's digest. Idea: a global table of Kafka Streams, with validity
-times, so that an event finds what was valid when it happened, whenever it is computed.
+The SQL contains the rows, so they are part of the view's digest. Like a global table of Kafka Streams, but with validity
+times: an event finds the value that was valid when it happened, whenever it is computed.
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ _HEADER = ["code", "valid_from", "value"]
 
 @dataclass(frozen=True)
 class Lookup:
-    """Rows of code, epoch milliseconds from which it is valid, and value; a later row of a code replaces it."""
+    """Rows of (code, epoch milliseconds from which the value is valid, value); a later row of a code replaces it."""
 
     rows: tuple[tuple[str, int, str], ...]
 
     def of(self, code: str, at: str = "event_time") -> str:
-        """Spark SQL: the value of ``code`` at ``at``, both SQL; null where the table has none."""
+        """Spark SQL for the value of ``code`` at time ``at``, both Spark SQL; null where the table has no value."""
         versions: dict[str, list[str]] = {}
         for name, since, value in sorted(self.rows):
             versions.setdefault(name, []).append(f"struct({since}L as since, {_text(value)} as value)")
-        entries = ", ".join(f"{_text(name)}, array({', '.join(found)})" for name, found in versions.items())
+        entries = ", ".join(f"{_text(name)}, array({', '.join(values)})" for name, values in versions.items())
         valid = f"filter(try_element_at(map({entries}), {code}), v -> v.since <= unix_millis({at}))"
         return f"try_element_at({valid}, -1).value"
 
 
 def parse(text: str) -> Lookup:
-    """A CSV text with the columns code, valid_from (ISO 8601, UTC) and value, of which rows are only ever added.
+    """A lookup from CSV text with the columns code, valid_from (ISO 8601, UTC) and value.
 
-    Raises Usage naming the line that is wrong.
+    Add rows to change values and never edit old ones. Raises Usage that names the wrong line.
     """
     header, *lines = list(csv.reader(StringIO(text))) or [[]]
     if header != _HEADER:
         raise Usage(f"a lookup has the columns {', '.join(_HEADER)}, not {', '.join(header)}")
     rows = tuple(_row(number, line) for number, line in enumerate(lines, 2))
     if len({(code, since) for code, since, _ in rows}) < len(rows):
-        raise Usage("a code has two values from the same moment on")
+        raise Usage("a code has two values with the same valid_from", fix="keep one of the two lines")
     return Lookup(rows)
 
 

@@ -1,6 +1,6 @@
-"""Puts sets of `infra/runtime/jars.lock`, verified, and Delta's log store in a folder: ``python copy_jars.py FOLDER SET…``.
+"""Copies verified jar sets of `infra/runtime/jars.lock`, and Delta's log store, into a folder, to build images.
 
-For building images.
+``python copy_jars.py FOLDER SET…``
 """
 
 import shutil
@@ -14,8 +14,8 @@ from infra.spark import log_store
 
 with tempfile.TemporaryDirectory() as cache:
     settings = Settings(cache=Path(cache))
-    found = [jar for name in sys.argv[2:] for jar in sorted(jars.ensure_jars(settings, name).glob("*.jar"))]
+    locked = [jar for name in sys.argv[2:] for jar in sorted(jars.ensure(settings, name).glob("*.jar"))]
     target = Path(sys.argv[1])
     target.mkdir(parents=True)
-    for jar in (*found, log_store.jar(settings)):
+    for jar in (*locked, log_store.jar(settings)):
         shutil.copy2(jar, target)
