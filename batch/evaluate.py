@@ -20,7 +20,7 @@ from core.gate_checks import (
     BROKEN,
     CONTROL_TOTAL,
     BuildFacts,
-    CheckAnswer,
+    CheckOutcome,
     GateCheck,
     refusals,
     topic_suite,
@@ -52,7 +52,7 @@ class _Asked:
     """A suite, what it gave, and how long that took."""
 
     suite: SuiteRun
-    answers: tuple[CheckAnswer, ...]
+    answers: tuple[CheckOutcome, ...]
     seconds: float
 
     @property
@@ -147,7 +147,7 @@ def _ask(context: Any, suite: SuiteRun) -> _Asked:
     try:
         answers = evaluate_suite(suite, context)
     except Exception as e:  # whatever it is: what could not be asked did not pass
-        answers = [CheckAnswer(question.check, success=False, crash=first_line(e)) for question in suite.questions]
+        answers = [CheckOutcome(question.name, success=False, crash=first_line(e)) for question in suite.questions]
     return _Asked(suite, tuple(answers), time.monotonic() - began)
 
 
@@ -161,33 +161,33 @@ def _insist_alive(spark: SparkSession, settings: Settings) -> None:
 
 
 def _rows(catalog: Catalog, claim: Claim, asked: _Asked, now: datetime) -> list[CheckResult]:
-    answers = {answer.check: answer for answer in asked.answers}
-    missing = CheckAnswer("", success=False, crash="it gave no result")
+    answers = {answer.name: answer for answer in asked.answers}
+    missing = CheckOutcome("", success=False, crash="it gave no result")
     return [
-        _row(catalog, claim, asked, question, answers.get(question.check, missing), now)
+        _row(catalog, claim, asked, question, answers.get(question.name, missing), now)
         for question in asked.suite.questions
     ]
 
 
 def _row(
-    catalog: Catalog, claim: Claim, asked: _Asked, question: GateCheck, answer: CheckAnswer, now: datetime
+    catalog: Catalog, claim: Claim, asked: _Asked, question: GateCheck, answer: CheckOutcome, now: datetime
 ) -> CheckResult:
-    counts = (question.broken or question.keys) and answer.found is not None
+    counts = (question.broken or question.keys) and answer.observed is not None
     return CheckResult(
         build=claim.build,
         view=asked.suite.name,
-        check=question.check,
+        check=question.name,
         severity=question.severity,
         success=answer.success,
-        unexpected=int(str(answer.found)) if counts else None,
-        found=answer.found,
-        expected=answer.wanted,
+        unexpected=int(str(answer.observed)) if counts else None,
+        found=answer.observed,
+        expected=answer.expected,
         exception=answer.crash or None,
         first=json.dumps([] if answer.success or answer.crash else _first(catalog, asked.suite, question)),
-        detail=question.about,
+        detail=question.description,
         at=now,
         seconds=asked.seconds,
-        comparison=question.how,
+        comparison=question.comparison,
     )
 
 
@@ -212,11 +212,11 @@ def _verdict(view: View, built: Built, results: Mapping[str, _Asked], now: datet
     reasons = list(mine.refusals)
     for source in view.sources:
         reasons += [f"topic {source}: {reason}" for reason in results[TOPIC + source].refusals]
-    answers = {answer.check: answer for answer in mine.answers}
+    answers = {answer.name: answer for answer in mine.answers}
     total = answers.get(CONTROL_TOTAL)
     counts = built.counts
-    if total and total.found:
-        counts = replace(counts, used=int(total.found))
+    if total and total.observed:
+        counts = replace(counts, used=int(total.observed))
     return replace(
         built,
         ledger_ok=counts.ok and bool(total and total.success),

@@ -1,6 +1,6 @@
 """Broadcast lookup tables with validity times, written into the SQL of a view.
 
-The SQL contains the rows, so they are part of the view's digest. Like a global table of Kafka Streams, but with validity
+The SQL contains the rows, so they are part of the view's digest. It is a global table of Kafka Streams with validity
 times: an event finds the value that was valid when it happened, whenever it is computed.
 """
 

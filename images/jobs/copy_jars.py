@@ -14,7 +14,7 @@ from infra.spark import log_store
 
 with tempfile.TemporaryDirectory() as cache:
     settings = Settings(cache=Path(cache))
-    locked = [jar for name in sys.argv[2:] for jar in sorted(jars.ensure(settings, name).glob("*.jar"))]
+    locked = [jar for name in sys.argv[2:] for jar in sorted(jars.ensure_jars(settings, name).glob("*.jar"))]
     target = Path(sys.argv[1])
     target.mkdir(parents=True)
     for jar in (*locked, log_store.jar(settings)):

@@ -29,7 +29,7 @@ from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
-from core.gate_checks import FRAME, CheckAnswer, GateCheck, holds
+from core.gate_checks import FRAME, CheckOutcome, GateCheck, holds
 
 _LOG = logging.getLogger("great_expectations")
 _LOGGERS = (_LOG, logging.getLogger("py.warnings"), PySparkLogger.getLogger("SQLQueryContextLogger"))
@@ -44,7 +44,7 @@ class SuiteRun:
     questions: tuple[GateCheck, ...]
 
 
-def evaluate_suite(suite: SuiteRun, context: Any) -> list[CheckAnswer]:
+def evaluate_suite(suite: SuiteRun, context: Any) -> list[CheckOutcome]:
     """The answer of every check of a suite; one that cannot be evaluated gives the reason."""
     source = context.data_sources.add_or_update_spark(name=suite.name, persist=False)
     batch = source.add_dataframe_asset(name=suite.name).add_batch_definition_whole_dataframe("whole")
@@ -53,12 +53,12 @@ def evaluate_suite(suite: SuiteRun, context: Any) -> list[CheckAnswer]:
     frame = {"dataframe": suite.frame}
     validation = context.validation_definitions.add(definition).run(batch_parameters=frame)
     answers = [_answer(result) for result in validation.results]
-    crashed = {answer.check for answer in answers if answer.crash}
+    crashed = {answer.name for answer in answers if answer.crash}
     if len(crashed) < 2:
         return answers
     # In one pass all checks that crash get the reason of the last: evaluate each of them alone.
     alone = Validator(batch, batch_parameters=frame)
-    results = [alone.validate_expectation(_expectation(check)) for check in suite.questions if check.check in crashed]
+    results = [alone.validate_expectation(_expectation(check)) for check in suite.questions if check.name in crashed]
     return [answer for answer in answers if not answer.crash] + [_answer(result) for result in results]
 
 
@@ -161,23 +161,23 @@ def repeated_keys(rows: DataFrame, keys: Sequence[str]) -> DataFrame:
 
 def _expectation(check: GateCheck) -> ExpectGateCheck:
     return ExpectGateCheck(
-        check=check.check,
+        check=check.name,
         sql=check.sql,
-        expected=check.wanted,
-        expected_sql=check.wanted_sql,
-        comparison=check.how,
+        expected=check.expected,
+        expected_sql=check.expected_sql,
+        comparison=check.comparison,
         keys=",".join(check.keys),
         severity=FailureSeverity(check.severity),
     )
 
 
-def _answer(result: Any) -> CheckAnswer:
+def _answer(result: Any) -> CheckOutcome:
     check = result.expectation_config.kwargs["check"]
     crash = _crash(result.exception_info)
     if crash or not result.result:
-        return CheckAnswer(check, success=False, crash=crash or "it gave no result")
+        return CheckOutcome(check, success=False, crash=crash or "it gave no result")
     values = result.result
-    return CheckAnswer(check, bool(result.success), values["observed_value"], values["details"]["expected"])
+    return CheckOutcome(check, bool(result.success), values["observed_value"], values["details"]["expected"])
 
 
 def _crash(info: Mapping[str, Any]) -> str:

@@ -63,7 +63,7 @@ def test_what_the_gate_refuses_leaves_readers_alone_until_it_is_corrected(
     second = landed(spark, settings, broken)
     with pytest.raises(Refused, match="have not passed the gate"):
         publish(settings, broken, second.build, why="test")
-    with pytest.raises(Refused, match=rf"{day}: few: rows without: trades < 3: \d+, wanted 0"):
+    with pytest.raises(Refused, match=rf"{day}: few: rows without: trades < 3: \d+, expected 0"):
         require_passed(gate(spark, settings, broken, second))
     with pytest.raises(Refused, match=f"have not passed the gate: {day}"):
         publish(settings, broken, second.build, why="test")

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from core.checks import AnyCheck
 from core.decoding.decode import decode
-from core.gate_checks import BuildFacts, CheckAnswer, GateCheck, refusals, rule_names, topic_suite, view_suite
+from core.gate_checks import BuildFacts, CheckOutcome, GateCheck, refusals, rule_names, topic_suite, view_suite
 from core.measures import Count, Sum
 from core.topic import Field, Json, Topic, Version
 from core.view import Check, Fresh, Key, Keyed, Result, Rollup, Total, View
@@ -45,7 +45,7 @@ def frame(spark: SparkSession, rows: list[Row]) -> DataFrame:
 
 def asked(
     folder: Path, name: str, rows: DataFrame, suite: tuple[GateCheck, ...], **views: DataFrame
-) -> list[CheckAnswer]:
+) -> list[CheckOutcome]:
     with open_context(views, folder / "gate.log") as context:
         return evaluate_suite(SuiteRun(name, rows, suite), context)
 
@@ -66,7 +66,7 @@ def with_checks(*checks: AnyCheck) -> Rollup:
 def test_a_good_candidate_passes_with_an_answer_to_every_question(spark: SparkSession, tmp_path: Path) -> None:
     suite = view_suite(SALES, LEDGER, ["sales"])
     found = asked(tmp_path, "sales", frame(spark, ROWS), suite)
-    assert sorted((a.check, a.success, a.found, a.wanted, a.crash) for a in found) == [
+    assert sorted((a.name, a.success, a.observed, a.expected, a.crash) for a in found) == [
         ("complete", True, "0", "0", ""),
         ("control_total", True, "11", "11", ""),
         ("not_empty", True, "4", "1", ""),
@@ -125,10 +125,10 @@ def test_checks_that_crash_refuse_warnings_too_and_the_others_are_known(spark: S
         Check("fine", "n > 0"),
     )
     suite = view_suite(view, LEDGER, ["sales"])
-    found = {a.check: a for a in asked(tmp_path, "sales", frame(spark, ROWS), suite)}
+    found = {a.name: a for a in asked(tmp_path, "sales", frame(spark, ROWS), suite)}
     assert "DIVIDE_BY_ZERO" in found["crash"].crash
     assert "UNRESOLVED_COLUMN" in found["gone"].crash
-    assert (found["few"].found, found["few"].crash) == ("2", "")
+    assert (found["few"].observed, found["few"].crash) == ("2", "")
     assert (found["fine"].success, found["control_total"].success) == (True, True)
     reasons = [reason.split(":")[0] for reason in refusals(suite, list(found.values()))]
     assert reasons == ["crash (critical)", "gone (warning)", "few"]
@@ -196,8 +196,8 @@ def test_broken_records_are_told_per_rule_and_refuse_nothing(spark: SparkSession
         [(None, 90), ("null_key", 4), ("field_a,field_b", 2), ("field_b", 1)], "_error string, records bigint"
     )
     suite = topic_suite(TOPIC, records=97, quarantined=7)
-    found = {a.check: a for a in asked(tmp_path, "topic:trades", rows, suite)}
-    assert {name: a.found for name, a in found.items() if a.found != "0"} == {
+    found = {a.name: a for a in asked(tmp_path, "topic:trades", rows, suite)}
+    assert {name: a.observed for name, a in found.items() if a.observed != "0"} == {
         "control_total": "97",
         "quarantined": "7",
         "null_key": "4",
@@ -221,7 +221,7 @@ def test_great_expectations_leaves_and_prints_nothing(
     suite = view_suite(with_checks(Check("few", "n < 3")), LEDGER, ["sales"])
     with open_context({"sales": rows}, tmp_path / "gate.log") as context:
         answers = evaluate_suite(SuiteRun("sales", rows, suite), context)
-    assert {answer.check for answer in answers if not answer.success} == {"few"}
+    assert {answer.name for answer in answers if not answer.success} == {"few"}
     assert {t.name for t in spark.catalog.listTables()} == set(before)
     assert list(tmp_path.iterdir()) == []
     assert capfd.readouterr() == ("", "")
