@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,6 +16,7 @@ from core.catalog import Catalog
 from core.errors import Refused
 from core.identifiers import Name
 from core.topic import Lines, Topic
+from flows.topics import list_topics
 from infra.kafka import kafka_admin, topic_admin
 from infra.kafka.topic_admin import TopicChange
 from infra.settings import Settings
@@ -135,3 +137,27 @@ def test_the_verb_prints_what_it_did(stack: Settings, tmp_path: Path) -> None:
     second = here(where, "topics", "apply", "--json").ok()
     assert json.loads(second.out) == [{"topic": name, "action": "unchanged", "changes": []} for name in names]
     assert here(where, "topics", "apply").ok().out.count("unchanged") == 2
+
+
+def test_topics_are_listed_as_declared_and_as_the_cluster_has_them(stack: Settings) -> None:
+    names = ("listed_same", "listed_compacted", "listed_short", "listed_missing")
+    same, compacted, short, missing = (topic(name, compacted=name == "listed_compacted", key="k") for name in names)
+    topic_admin.apply_topics(stack, catalog(same, compacted))
+    made(stack, "listed_short", 1, retention_ms="60000", retention_bytes="1000")
+    every, last = "every record", "the last record of each key"
+    assert [dataclasses.astuple(each) for each in list_topics(stack, catalog(same, compacted, short, missing))] == [
+        ("listed_same", 3, every, "as declared", 3, every),
+        ("listed_compacted", 3, last, "as declared", 3, last),
+        ("listed_short", 3, every, "differs", 1, "60000 ms, 1000 bytes"),
+        ("listed_missing", 3, every, "missing", None, None),
+    ]
+    assert "listed_missing" not in kafka_admin.partition_counts(stack)
+
+
+def test_declared_topics_are_listed_without_a_broker(tmp_path: Path) -> None:
+    places = {"data": str(tmp_path / "data"), "bootstrap": "127.0.0.1:1"}
+    listed = here(write_config(tmp_path / "lk.toml", places), "topics", "--json").ok().json
+    assert listed[1] == {
+        **{"topic": "trades", "partitions": 4, "retention": "every record", "state": "unknown"},
+        **{"cluster_partitions": None, "cluster_retention": None},
+    }

@@ -91,10 +91,10 @@ def test_the_script_of_a_shell_calls_lk(tmp_path: Path, shell: str) -> None:
     assert here(config, "completion", shell, "--json").ok().json == {"shell": shell, "script": script}
 
 
-def test_bash_completes_a_view(tmp_path: Path) -> None:
-    """A real bash with the script of `lk completion bash`."""
+def test_bash_completes_a_view_without_loading_spark(tmp_path: Path) -> None:
+    """A real bash with the script of `lk completion bash`; ``python -X importtime`` prints every module it loads."""
     program = tmp_path / "lk"
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m cli "$@"\n', "utf-8")
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -X importtime -m cli "$@"\n', "utf-8")
     program.chmod(0o755)
     script = """
     eval "$(lk completion bash)"
@@ -106,3 +106,5 @@ def test_bash_completes_a_view(tmp_path: Path) -> None:
     ours["PATH"] = f"{tmp_path}{os.pathsep}{ours['PATH']}"
     ended = subprocess.run(["bash", "-c", script], cwd=ROOT, env=ours, capture_output=True, text=True, check=True)
     assert ended.stdout.split() == ["trades_by_day"], ended.stderr[-2000:]
+    heavy = ("pyspark", "confluent_kafka", "pyarrow", "pandas", "trino")
+    assert [line for line in ended.stderr.splitlines() if line.endswith(heavy)] == []

@@ -17,7 +17,7 @@ def test_names_stand_between_commas() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "expected"),
     [
         ("2026-03-14", datetime(2026, 3, 14, tzinfo=UTC)),
         ("2026-03-14T01:02:03", datetime(2026, 3, 14, 1, 2, 3, tzinfo=UTC)),
@@ -25,8 +25,8 @@ def test_names_stand_between_commas() -> None:
         ("2026-03-14T01:00:00Z", datetime(2026, 3, 14, 1, tzinfo=UTC)),
     ],
 )
-def test_a_time_without_a_zone_is_utc(text: str, wanted: datetime) -> None:
-    assert moment(text) == wanted
+def test_a_time_without_a_zone_is_utc(text: str, expected: datetime) -> None:
+    assert moment(text) == expected
 
 
 @pytest.mark.parametrize(
