@@ -1,1 +1,1 @@
-"""HOW we connect and start: settings, Java, jars, Spark, and the local servers."""
+"""Connections and processes: settings, Kafka, the lake, control tables, Spark, Trino and the local servers."""

@@ -1,4 +1,4 @@
-"""Airflow's REST API: what starts a DAG run, watches it, reads its task logs and answers what it asks people."""
+"""A client of Airflow's REST API: starts and watches DAG runs, reads task logs, responds to human-in-the-loop tasks."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from infra.settings import LOOPBACK, Settings
 
 USER = "admin"
 _SECONDS = 20.0
-_PAUSED_WITHIN = timedelta(seconds=3)  # a task asks as soon as it has started
+_REGISTERED_WITHIN = timedelta(seconds=3)  # from the start of a task until it awaits input
 
 
 def home(settings: Settings) -> Path:
-    """Its folder: configuration, database, password."""
+    """The folder of Airflow's configuration, database and password."""
     return settings.data / "airflow"
 
 
@@ -30,41 +30,41 @@ def password_file(settings: Settings) -> Path:
 
 
 def url(settings: Settings) -> str:
-    """Where it answers, people too."""
+    """The URL of the API and the web UI."""
     return f"http://{LOOPBACK}:{settings.airflow_port}"
 
 
 def health(settings: Settings) -> dict[str, str]:
-    """The status of each of its parts. Raises TryAgain when it does not answer."""
-    found = _send(f"{url(settings)}/api/v2/monitor/health")
-    return {part: str(said["status"]) for part, said in found.items()}
+    """The status of each component. Raises TryAgain when Airflow does not answer."""
+    components = _send(f"{url(settings)}/api/v2/monitor/health")
+    return {name: str(component["status"]) for name, component in components.items()}
 
 
 def token(settings: Settings) -> str:
-    """A token for the API, for the password in the file."""
+    """A token of the API, for the password in ``password_file``."""
     body = {"username": USER, "password": json.loads(password_file(settings).read_text("utf-8"))[USER]}
     return str(_send(f"{url(settings)}/auth/token", "POST", body)["access_token"])
 
 
-class Api:
-    """The API, with a token that was asked for once."""
+class AirflowApi:
+    """The API with one token."""
 
     def __init__(self, settings: Settings) -> None:
         self._base = url(settings)
         self._headers = {"Authorization": f"Bearer {token(settings)}"}
 
     def get(self, *path: str, **query: str) -> Any:
-        """What a place says. Raises Refused with what Airflow said."""
-        return self._ask("GET", path, None, query)
+        """The JSON at a path. Raises Refused with Airflow's response."""
+        return self._request("GET", path, None, query)
 
     def unpause(self, dag: str, *, paused: bool = False) -> None:
-        """Lets the scheduler start runs of a DAG."""
-        self._ask("PATCH", ("dags", dag), {"is_paused": paused})
+        """Unpauses a DAG, so that the scheduler starts its runs; ``paused`` pauses it."""
+        self._request("PATCH", ("dags", dag), {"is_paused": paused})
 
     def trigger(self, dag: str, conf: Mapping[str, object] | None = None, run: str | None = None) -> str:
-        """Starts a DAG run with these parameters, and gives its id."""
+        """Triggers a DAG run with these parameters and returns its id."""
         body = {"logical_date": None, "conf": dict(conf or {})} | ({"dag_run_id": run} if run else {})
-        return str(self._ask("POST", ("dags", dag, "dagRuns"), body)["dag_run_id"])
+        return str(self._request("POST", ("dags", dag, "dagRuns"), body)["dag_run_id"])
 
     def runs(self, dag: str) -> list[dict[str, Any]]:
         """Every run of a DAG."""
@@ -74,78 +74,85 @@ class Api:
         """The state of a DAG run: queued, running, success or failed."""
         return str(self.get("dags", dag, "dagRuns", run)["state"])
 
-    def page(self, dag: str, run: str) -> str:
-        """Where people look at a DAG run."""
+    def page_url(self, dag: str, run: str) -> str:
+        """The URL of a DAG run in the web UI."""
         return f"{self._base}/dags/{quote(dag)}/runs/{quote(run)}"
 
     def tasks(self, dag: str, run: str) -> dict[str, dict[str, Any]]:
-        """Every task of a DAG run: its state, try, pid and so on."""
-        found = self.get("dags", dag, "dagRuns", run, "taskInstances", limit="100")["task_instances"]
-        return {one["task_id"]: one for one in found}
+        """The task instances of a DAG run, by task id."""
+        instances = self.get("dags", dag, "dagRuns", run, "taskInstances", limit="100")["task_instances"]
+        return {instance["task_id"]: instance for instance in instances}
 
     def log(self, dag: str, run: str, task: str, attempt: int = 1) -> str:
-        """The log of one try of a task, a line for each thing that it said."""
-        found = self.get("dags", dag, "dagRuns", run, "taskInstances", task, "logs", str(attempt), full_content="true")
-        return "\n".join(line if isinstance(line, str) else str(line.get("event", line)) for line in found["content"])
+        """The log of one try of a task."""
+        log = self.get("dags", dag, "dagRuns", run, "taskInstances", task, "logs", str(attempt), full_content="true")
+        return "\n".join(line if isinstance(line, str) else str(line.get("event", line)) for line in log["content"])
 
-    def returned(self, dag: str, run: str, task: str) -> Any:
-        """What a task returned."""
-        where = ("dags", dag, "dagRuns", run, "taskInstances", task, "xcomEntries", "return_value")
-        return self._ask("GET", where, None, {"stringify": "false"})["value"]
+    def return_value(self, dag: str, run: str, task: str) -> Any:
+        """The return value of a task."""
+        path = ("dags", dag, "dagRuns", run, "taskInstances", task, "xcomEntries", "return_value")
+        return self._request("GET", path, None, {"stringify": "false"})["value"]
 
     def events(self) -> list[dict[str, Any]]:
         """Every asset event so far."""
         return list(self.get("assets", "events", limit="100")["asset_events"])
 
-    def asks(self, dag: str, run: str, task: str) -> bool:
-        """Whether a task waits for people, and the scheduler has looked since: an answer before that may be lost."""
-        found = self.tasks(dag, run)[task]
-        if found["state"] != "awaiting_input":
+    def awaits_input(self, dag: str, run: str, task: str) -> bool:
+        """Whether a task awaits input and the scheduler has seen it since: an earlier response may be lost."""
+        instance = self.tasks(dag, run)[task]
+        if instance["state"] != "awaiting_input":
             return False
-        looked = datetime.fromisoformat(self.get("monitor", "health")["scheduler"]["latest_scheduler_heartbeat"])
-        return looked > datetime.fromisoformat(found["start_date"]) + _PAUSED_WITHIN
+        heartbeat = datetime.fromisoformat(self.get("monitor", "health")["scheduler"]["latest_scheduler_heartbeat"])
+        return heartbeat > datetime.fromisoformat(instance["start_date"]) + _REGISTERED_WITHIN
 
-    def answer(self, dag: str, run: str, task: str, option: str) -> None:
-        """Answers what a task asks people."""
-        where = ("dags", dag, "dagRuns", run, "taskInstances", task, "-1", "hitlDetails")
-        self._ask("PATCH", where, {"chosen_options": [option], "params_input": {}})
+    def respond(self, dag: str, run: str, task: str, option: str) -> None:
+        """Responds to a task that awaits input."""
+        path = ("dags", dag, "dagRuns", run, "taskInstances", task, "-1", "hitlDetails")
+        self._request("PATCH", path, {"chosen_options": [option], "params_input": {}})
 
     def clear(self, dag: str, run: str, *tasks: str) -> None:
-        """Lets tasks of a run that ended run again."""
+        """Clears tasks of a DAG run that ended, so that they run again."""
         body = {"dry_run": False, "dag_run_id": run, "task_ids": list(tasks), "only_failed": False}
-        self._ask("POST", ("dags", dag, "clearTaskInstances"), body | {"reset_dag_runs": True})
+        self._request("POST", ("dags", dag, "clearTaskInstances"), body | {"reset_dag_runs": True})
 
     def backfill(self, dag: str, first: str, last: str, conf: Mapping[str, object]) -> int:
-        """Runs a scheduled DAG for the intervals of a span of time, one after the other; gives the backfill's id."""
+        """Starts a backfill of a DAG from ``first`` to ``last``, one run at a time, and returns its id."""
         span = {"from_date": first, "to_date": last}
         body = {"dag_id": dag, **span, "dag_run_conf": dict(conf), "max_active_runs": 1}
-        return int(self._ask("POST", ("backfills",), body | {"reprocess_behavior": "completed"})["id"])
+        return int(self._request("POST", ("backfills",), body | {"reprocess_behavior": "completed"})["id"])
 
-    def _ask(
+    def _request(
         self,
         method: str,
         path: tuple[str, ...],
         body: Mapping[str, object] | None,
         query: Mapping[str, str] | None = None,
     ) -> Any:
-        where = "/".join(quote(part, safe="") for part in path)
-        asked = f"{self._base}/api/v2/{where}" + (f"?{urlencode(query)}" if query else "")
-        return _send(asked, method, body, self._headers)
+        place = "/".join(quote(part, safe="") for part in path)
+        address = f"{self._base}/api/v2/{place}" + (f"?{urlencode(query)}" if query else "")
+        return _send(address, method, body, self._headers)
 
 
 def _send(
-    where: str, method: str = "GET", body: Mapping[str, object] | None = None, headers: Mapping[str, str] | None = None
+    address: str,
+    method: str = "GET",
+    body: Mapping[str, object] | None = None,
+    headers: Mapping[str, str] | None = None,
 ) -> Any:
-    given = {"Accept": "application/json", **(headers or {})}
+    all_headers = {"Accept": "application/json", **(headers or {})}
     data = None if body is None else json.dumps(body).encode()
     if data is not None:
-        given["Content-Type"] = "application/json"
-    request = urllib.request.Request(where, data, given, method=method)  # noqa: S310  our own URL
+        all_headers["Content-Type"] = "application/json"
+    request = urllib.request.Request(address, data, all_headers, method=method)  # noqa: S310  our own URL
     try:
-        with urllib.request.urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310
-            return json.loads(answer.read() or b"null")
+        with urllib.request.urlopen(request, timeout=_SECONDS) as response:  # noqa: S310
+            return json.loads(response.read() or b"null")
     except urllib.error.HTTPError as e:
-        said = e.read().decode("utf-8", "replace")[:500]
-        raise Refused(f"Airflow refused: {e.code} {said}", where=f"{method} {where}", fix="`lk logs airflow`") from None
+        body_text = e.read().decode("utf-8", "replace")[:500]
+        raise Refused(
+            f"Airflow refused the request: {e.code} {body_text}",
+            where=f"{method} {address}",
+            fix="read `lk logs airflow`",
+        ) from None
     except OSError as e:
-        raise TryAgain(f"Airflow does not answer: {e}", where=where, fix="`lk up airflow`, then again") from None
+        raise TryAgain(f"Airflow does not answer: {e}", where=address, fix="start it: `lk up airflow`") from None

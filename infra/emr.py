@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Verbs as job runs of EMR Serverless. Under the name `lk` this one file is the `lk` of Airflow's machines.
+"""Runs verbs as job runs of EMR Serverless. Copied under the name `lk`, this file is the `lk` of Airflow's machines.
 
-So it needs Python and boto3, nothing of ours. The job writes what its verb printed, and the exit code, to an object of
-the lake; that is printed here, with the same code.
+So it imports nothing of this project, only boto3. The job writes the verb's output and exit code to an object in the
+lake; `run` prints that output and returns that code.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ REFUSED, USAGE, TRY_AGAIN, INTERRUPTED = 1, 2, 75, 130
 ENTRY = "local:///opt/lk/lk_verb.py"
 PYTHON = "/opt/lk/venv/bin/python"
 NEEDED = ("emr_application", "emr_role", "emr_settings", "lake")
-LOOK = 5.0  # seconds between two looks at a job
-_GOING = ("SUBMITTED", "PENDING", "SCHEDULED", "RUNNING", "QUEUED")
-_FOREVER = "--every"
+LOOK = 5.0  # seconds between two polls of a job run
+_ACTIVE = ("SUBMITTED", "PENDING", "SCHEDULED", "RUNNING", "QUEUED")
+_ENDLESS = "--every"
 ENDED = ("SUCCESS", "FAILED", "CANCELLED")
 _PYTHON_CONF = (
     "emr-serverless.driverEnv.PYSPARK_DRIVER_PYTHON",
@@ -54,9 +54,9 @@ def client(service: str, values: Mapping[str, Any]) -> Any:
 
 
 def start(values: Mapping[str, Any], words: Sequence[str], *, result: str = "", stays: bool = False) -> str:
-    """Starts `lk WORDS` as a job run and returns its id; ``stays`` is for verbs that never end by themselves.
+    """Starts `lk WORDS` as a job run and returns its id; ``stays`` is for verbs that run until they are cancelled.
 
-    ``values`` are those of the settings file. Raises Missing.
+    ``values`` is the content of the settings file. Raises Missing.
     """
     absent = [name for name in NEEDED if not values.get(name)]
     if absent:
@@ -86,82 +86,83 @@ def start(values: Mapping[str, Any], words: Sequence[str], *, result: str = "", 
 
 
 def state(values: Mapping[str, Any], job: str) -> tuple[str, str]:
-    """The state of a job run, and what EMR says about it."""
-    found = client("emr-serverless", values).get_job_run(applicationId=values["emr_application"], jobRunId=job)[
-        "jobRun"
-    ]
-    return str(found["state"]), str(found.get("stateDetails") or "")
+    """The state of a job run, and EMR's details about it."""
+    emr = client("emr-serverless", values)
+    job_run = emr.get_job_run(applicationId=values["emr_application"], jobRunId=job)["jobRun"]
+    return str(job_run["state"]), str(job_run.get("stateDetails") or "")
 
 
 def find(values: Mapping[str, Any], words: Sequence[str]) -> str | None:
-    """The newest job run of `lk WORDS` that has not ended."""
+    """The newest active job run of `lk WORDS`."""
     pages = client("emr-serverless", values).get_paginator("list_job_runs")
-    found = pages.paginate(applicationId=values["emr_application"], states=list(_GOING)).build_full_result()["jobRuns"]
-    mine = [job for job in found if job.get("name") == _name(words)]
-    return str(max(mine, key=lambda job: job["createdAt"])["id"]) if mine else None
+    active = pages.paginate(applicationId=values["emr_application"], states=list(_ACTIVE)).build_full_result()[
+        "jobRuns"
+    ]
+    same = [job for job in active if job.get("name") == _name(words)]
+    return str(max(same, key=lambda job: job["createdAt"])["id"]) if same else None
 
 
 def cancel(values: Mapping[str, Any], job: str) -> None:
-    """Stops a job run."""
+    """Cancels a job run."""
     client("emr-serverless", values).cancel_job_run(applicationId=values["emr_application"], jobRunId=job)
 
 
 def run(values: Mapping[str, Any], words: Sequence[str], say: Callable[[str], None]) -> int:
-    """Runs a verb to its end, prints what it printed, returns its exit code; an interrupt stops the job run.
+    """Runs a verb as a job run, prints its output and returns its exit code; an interrupt cancels the job run.
 
-    A verb that never ends by itself is started, if it does not go already, and left alone.
+    A verb that runs until it is cancelled is started, unless it is active already, and not waited for.
     """
-    if _FOREVER in words:
+    if _ENDLESS in words:
         job = find(values, words) or start(values, words, stays=True)
-        say(f"job run {job} goes on by itself, until it is cancelled")
+        say(f"job run {job} runs until it is cancelled")
         return 0
     lake = str(values.get("lake", "")).replace("s3a:", "s3:", 1).rstrip("/")
     result = f"{lake}/_results/{uuid.uuid4()}.json"
     job = start(values, words, result=result)
     try:
-        said, why = _ended(values, job, say)
+        end_state, details = _wait_for_end(values, job, say)
     except KeyboardInterrupt:
         cancel(values, job)
-        say(f"job run {job} is told to stop")
+        say(f"job run {job} is being cancelled")
         return INTERRUPTED
-    kept = _taken(values, result)
-    if kept is None:
-        say(f"job run {job} ended as {said} before its verb did: {why}")
+    output = _take_result(values, result)
+    if output is None:
+        say(f"job run {job} ended as {end_state} before its verb did: {details}")
         return TRY_AGAIN
-    sys.stdout.write(kept["out"])
-    return int(kept["exit"])
+    sys.stdout.write(output["out"])
+    return int(output["exit"])
 
 
 def _name(words: Sequence[str]) -> str:
     return re.sub(r"[^A-Za-z0-9._/#-]", "-", "-".join(words))[:256]
 
 
-def _ended(values: Mapping[str, Any], job: str, say: Callable[[str], None]) -> tuple[str, str]:
-    known = ""
+def _wait_for_end(values: Mapping[str, Any], job: str, say: Callable[[str], None]) -> tuple[str, str]:
+    last = ""
     while True:
-        now, why = state(values, job)
-        if now != known:
-            say(f"job run {job}: {now.lower()}")
-            known = now
-        if now in ENDED:
-            return now, why
+        current, details = state(values, job)
+        if current != last:
+            say(f"job run {job}: {current.lower()}")
+            last = current
+        if current in ENDED:
+            return current, details
         time.sleep(LOOK)
 
 
-def _taken(values: Mapping[str, Any], place: str) -> Any:
-    """What the job left there, which is then deleted; None where it left nothing."""
-    bucket, key = place.removeprefix("s3://").split("/", 1)
+def _take_result(values: Mapping[str, Any], address: str) -> Any:
+    """Reads and deletes the result of a job; None when it wrote none."""
+    bucket, key = address.removeprefix("s3://").split("/", 1)
     s3 = client("s3", values)
     try:
-        found = json.loads(s3.get_object(Bucket=bucket, Key=key)["Body"].read())
+        result = json.loads(s3.get_object(Bucket=bucket, Key=key)["Body"].read())
     except s3.exceptions.NoSuchKey:
         return None
     s3.delete_object(Bucket=bucket, Key=key)
-    return found
+    return result
 
 
 def main(words: Sequence[str]) -> int:
-    """`lk WORDS`, by the settings file that LK_CONFIG names, else ./lk.toml."""
+    """Runs `lk WORDS` with the settings file that LK_CONFIG names, else ./lk.toml."""
     try:
         from botocore.exceptions import BotoCoreError, ClientError
     except ImportError:
@@ -182,7 +183,7 @@ def main(words: Sequence[str]) -> int:
         say(f"{e}\n  fix: set LK_CONFIG to the settings file that terraform wrote")
         return USAGE
     except ClientError as e:
-        say(f"AWS refused it: {e}")
+        say(f"AWS refused the request: {e}")
         return REFUSED
     except BotoCoreError as e:
         say(f"AWS does not answer: {e}")

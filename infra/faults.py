@@ -1,7 +1,7 @@
-"""Named places at which a test can kill, pause or fail this process; without a test instance they do nothing.
+"""Fault points: places at which a test can kill, pause or fail this process. Outside tests they do nothing.
 
-Two keys are needed: the environment's ``LK_FAULT=<point>[:<nth hit>]:<kill|pause|raise>`` and the file TEST_INSTANCE in
-the instance's data folder. Before it acts, the fault leaves a proof in ``<data>/faults/<point>``.
+A fault needs two keys: the environment variable ``LK_FAULT=<point>[:<nth hit>]:<kill|pause|raise>`` and the file
+TEST_INSTANCE in the data folder. Before it acts, the fault writes a proof to ``<data>/faults/<point>``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from infra.settings import Settings
 
 MARKER = "TEST_INSTANCE"
 VARIABLE = "LK_FAULT"
-KNOWN = (
+POINTS = (
     "speed.0_before_epoch",
     "speed.1_before_quarantine",
     "speed.2_after_quarantine",
@@ -66,7 +66,7 @@ _ACTIONS = ("kill", "pause", "raise")
 
 
 class Injected(Exception):
-    """A fault with the action ``raise``; nothing but a test may catch it."""
+    """Raised by a fault with the action ``raise``; only tests catch it."""
 
 
 @dataclass
@@ -83,7 +83,7 @@ _warned = False
 
 
 def arm(settings: Settings) -> None:
-    """Reads LK_FAULT, once per process start. Raises Usage when it names an unknown point or action."""
+    """Arms the fault in LK_FAULT; call it once per process. Raises Usage for an unknown point or action."""
     global _armed
     _armed = None
     text = os.environ.get(VARIABLE)
@@ -97,9 +97,9 @@ def arm(settings: Settings) -> None:
 
 
 def reach(point: str) -> None:
-    """Marks that this place was reached; acts only where a test armed it."""
-    if point not in KNOWN:
-        raise Usage(f"there is no fault point {point!r}", fix="add it to infra.faults.KNOWN")
+    """Marks that the process reached a fault point; acts when a test armed it."""
+    if point not in POINTS:
+        raise Usage(f"unknown fault point {point!r}", fix="add it to infra.faults.POINTS")
     fault = _armed
     if fault is None or fault.point != point:
         return
@@ -113,10 +113,10 @@ def _parsed(text: str) -> tuple[str, int, str]:
     parts = text.split(":")
     point, action = parts[0], parts[-1]
     nth = parts[1] if len(parts) == 3 else "1"
-    if len(parts) not in (2, 3) or point not in KNOWN or action not in _ACTIONS or not nth.isdigit() or int(nth) < 1:
+    if len(parts) not in (2, 3) or point not in POINTS or action not in _ACTIONS or not nth.isdigit() or int(nth) < 1:
         raise Usage(
             f"{VARIABLE}={text!r} is not a fault",
-            fix=f"write <point>[:<nth hit>]:<{'|'.join(_ACTIONS)}>; points are {', '.join(KNOWN)}",
+            fix=f"write <point>[:<nth hit>]:<{'|'.join(_ACTIONS)}>; points are {', '.join(POINTS)}",
         )
     return point, int(nth), action
 
@@ -139,10 +139,11 @@ def _act(fault: _Fault) -> None:
 
 
 def _pause() -> None:
-    """Stops the group, and this process by this very thread: a signal to a process may let it go on for a moment."""
+    """Stops the process group. This thread stops itself: a signal to the process could leave it running a moment."""
     import psutil
 
-    others = [one.pid for one in psutil.process_iter() if one.pid != os.getpid() and _group(one.pid) == os.getpgrp()]
+    pids = [process.pid for process in psutil.process_iter() if process.pid != os.getpid()]
+    others = [pid for pid in pids if _group(pid) == os.getpgrp()]
     for pid in others:
         os.kill(pid, signal.SIGSTOP)
     signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)

@@ -1,4 +1,4 @@
-"""Progress bars on stderr, for people only: silent when stderr is not a terminal or when quiet."""
+"""Progress bars on stderr; silent when stderr is not a terminal, and in quiet mode."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _quiet = False
 
 
 def silence() -> None:
-    """No bar is drawn in this process from now on; for --json."""
+    """Turns on quiet mode for this process, as for --json."""
     global _quiet
     _quiet = True
 
 
 def console() -> Console:
-    """The console on stderr that bars and notes share."""
+    """The console on stderr, for bars and notes."""
     return Console(stderr=True, quiet=_quiet)
 
 
@@ -41,11 +41,11 @@ def _columns(total: float | None, unit: str) -> list[ProgressColumn]:
 
 @contextlib.contextmanager
 def bar(label: str, total: float | None = None, unit: str = "") -> Iterator[Callable[[float], None]]:
-    """Draws a bar (a spinner when ``total`` is None); gives a function that sets how much is done.
+    """Draws a bar (a spinner when ``total`` is None) and yields a function that sets the completed amount.
 
-    ``unit`` "bytes" prints sizes as such. Nothing is drawn where nobody watches.
+    ``unit`` "bytes" prints sizes with units.
     """
     shown = sys.stderr.isatty() and not _quiet
     with Progress(*_columns(total, unit), console=console(), transient=True, disable=not shown) as progress:
         task = progress.add_task(label, total=total)
-        yield lambda done: progress.update(task, completed=done)
+        yield lambda completed: progress.update(task, completed=completed)

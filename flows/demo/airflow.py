@@ -22,7 +22,7 @@ from flows.measure.expected import REQUESTS, NumberCheck, Tally, same
 from flows.measure.load import LATE, LATE_BY_MS, OUT_OF_ORDER
 from flows.overview import status
 from infra import airflow_api
-from infra.airflow_api import Api
+from infra.airflow_api import AirflowApi
 from infra.control import run_roles
 from infra.definitions import definition_files
 from infra.kafka.input_files import InputFile
@@ -98,7 +98,7 @@ def demo_airflow(base: Settings, folder: Path = FOLDER) -> DemoAirflow:
         sent = _send(settings, catalog, tally)
         load.wait_for(lambda: demo_queries.total(settings, catalog, BY_DAY) >= COUNT, "the trades", _PATIENCE)
     note(f"{sum(one.count for one in sent):,} records can be queried")
-    api = Api(settings)
+    api = AirflowApi(settings)
     flights = (_scheduled(api), _reprocess(api))
     with waiting("reading everything back and comparing it"):
         run = run_roles.current(settings)
@@ -131,7 +131,7 @@ def _send(settings: Settings, catalog: Catalog, tally: Tally) -> tuple[Acknowled
     return requests, load.send_trades(settings, catalog, tally.watch(trades, spec))
 
 
-def _scheduled(api: Api) -> DagRunTimes:
+def _scheduled(api: AirflowApi) -> DagRunTimes:
     """The batch layer on its schedule: the hour that has just ended is run at once."""
     api.unpause("lambda_batch")
     load.wait_for(lambda: bool(api.runs("lambda_batch")), "the schedule", _PATIENCE)
@@ -140,13 +140,13 @@ def _scheduled(api: Api) -> DagRunTimes:
     return found
 
 
-def _reprocess(api: Api) -> DagRunTimes:
+def _reprocess(api: AirflowApi) -> DagRunTimes:
     """The whole reprocess; the demo is the person who approves."""
     run = api.trigger("kappa_reprocess")
 
     def answer() -> None:
-        if api.asks("kappa_reprocess", run, "approval"):
-            api.answer("kappa_reprocess", run, "approval", "Approve")
+        if api.awaits_input("kappa_reprocess", run, "approval"):
+            api.respond("kappa_reprocess", run, "approval", "Approve")
 
     found = _followed(api, "kappa_reprocess", run, answer)
     note("kappa_reprocess asked whether to serve what it has proven equal; approved")
@@ -154,20 +154,20 @@ def _reprocess(api: Api) -> DagRunTimes:
     return found
 
 
-def _followed(api: Api, dag: str, run: str, look: Callable[[], None] = lambda: None) -> DagRunTimes:
+def _followed(api: AirflowApi, dag: str, run: str, look: Callable[[], None] = lambda: None) -> DagRunTimes:
     """Waits until a DAG run has ended. Raises Refused with the log of the task that failed."""
 
     def over() -> bool:
         look()
         return api.state(dag, run) in ("success", "failed")
 
-    with waiting(f"{dag} runs; watch it at {api.page(dag, run)}"):
+    with waiting(f"{dag} runs; watch it at {api.page_url(dag, run)}"):
         load.wait_for(over, dag, _PATIENCE, every=1.0)
     tasks = api.tasks(dag, run)
     for name, task in tasks.items():
         if task["state"] == "failed":
             said = api.log(dag, run, name, task["try_number"]).strip()[-1_500:]
-            raise Refused(f"task {name} of {dag} failed:\n{said}", where=api.page(dag, run), fix="read its log")
+            raise Refused(f"task {name} of {dag} failed:\n{said}", where=api.page_url(dag, run), fix="read its log")
     told = api.get("dags", dag, "dagRuns", run)
     ended = sorted(tasks.values(), key=lambda task: str(task["end_date"]))
     listed = tuple(TaskTime(one["task_id"], one["state"], one["try_number"], one["duration"] or 0.0) for one in ended)

@@ -13,7 +13,7 @@ from typing import Any
 import psutil
 import pytest
 
-from infra.airflow_api import Api
+from infra.airflow_api import AirflowApi
 from infra.local import airflow_server, local_stack
 from infra.project_files import ROOT
 from tests.support.waiting import eventually
@@ -45,7 +45,7 @@ class Cockpit:
     """A world with its Airflow, and how many seconds that took to be healthy."""
 
     world: World
-    api: Api
+    api: AirflowApi
     seconds: float
 
     def arm(self, verb: str, *faults: str) -> None:
@@ -100,8 +100,8 @@ class Cockpit:
         """Answers a task as often as it asks, until it has ended."""
 
         def ended() -> None:
-            if self.api.asks(dag, run, task):
-                self.api.answer(dag, run, task, option)
+            if self.api.awaits_input(dag, run, task):
+                self.api.respond(dag, run, task, option)
             assert self.api.tasks(dag, run)[task]["state"] in OVER, self.said(dag, run)
 
         eventually(self.world.settings, 120, ended)
@@ -134,7 +134,7 @@ def start(world: World) -> Cockpit:
     real.rename(real.with_name("lk.real"))
     real.write_text(_SHIM, "utf-8")
     real.chmod(0o700)
-    return Cockpit(world, Api(world.settings), seconds)
+    return Cockpit(world, AirflowApi(world.settings), seconds)
 
 
 def wait_for_dags(cockpit: Cockpit, dags: frozenset[str]) -> None:

@@ -54,7 +54,7 @@ class Held:
 @contextmanager
 def held_at(point: str, hit: int = 1) -> Iterator[Held]:
     """The first thread that reaches this step stands still until the block releases it, or ends."""
-    assert point in faults.KNOWN
+    assert point in faults.POINTS
     held = Held(point, hit)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(faults, "reach", held.reach)

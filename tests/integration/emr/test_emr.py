@@ -104,7 +104,7 @@ def test_what_never_ends_is_started_once_and_left_alone(cloud: Cloud, tmp_path: 
     for _ in range(2):
         child = lk(cloud, tmp_path, "status", "--lines", "--every", "60")
         _, err = child.communicate(timeout=60)
-        assert (child.returncode, "goes on by itself" in err) == (0, True), err
+        assert (child.returncode, "runs until it is cancelled" in err) == (0, True), err
         jobs = aws.list_job_runs(applicationId=known)["jobRuns"]
         assert [job["name"] for job in jobs] == ["views", "status---lines---every-60"]
         aws.get_job_run(applicationId=known, jobRunId=jobs[-1]["id"])  # moto's runs when somebody looks

@@ -55,7 +55,7 @@ def test_a_scheduled_batch_killed_in_every_task_publishes_once_and_exactly(cockp
     assert {one["extra"]["kind"] for one in events} == {"build"}
     told = cockpit.first_run("consumer")
     assert cockpit.over("consumer", told) == {"": "success", "told": "success"}
-    (extra,) = cockpit.api.returned("consumer", told, "told")
+    (extra,) = cockpit.api.return_value("consumer", told, "told")
     assert extra["publication"] == published.seq
 
 

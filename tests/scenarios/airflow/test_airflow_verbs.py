@@ -31,7 +31,7 @@ def test_each_exit_code_does_what_it_should(cockpit: Cockpit, world: World) -> N
     assert "where: control.claims" in refused
     assert "No such option" in cockpit.api.log("codes", run, "usage")
     assert "ended with 75: " in cockpit.api.log("codes", run, "try_again")
-    assert cockpit.api.returned("codes", run, "done") == len(read_publications(world.settings))
+    assert cockpit.api.return_value("codes", run, "done") == len(read_publications(world.settings))
 
 
 def test_a_verb_that_takes_too_long_ends_with_its_task(cockpit: Cockpit, world: World) -> None:

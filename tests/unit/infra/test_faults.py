@@ -48,7 +48,7 @@ def _instance(folder: Path, marked: bool = True) -> Settings:
 
 def test_nothing_happens_without_the_variable(tmp_path: Path) -> None:
     faults.arm(_instance(tmp_path))
-    for point in faults.KNOWN:
+    for point in faults.POINTS:
         faults.reach(point)
     assert not (tmp_path / "faults").exists()
 
