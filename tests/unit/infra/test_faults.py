@@ -85,7 +85,7 @@ def test_a_fault_that_is_none_is_a_usage_error(tmp_path: Path, monkeypatch: pyte
 
 
 def test_an_unknown_point_in_the_program_is_an_error() -> None:
-    with pytest.raises(Usage, match="no fault point"):
+    with pytest.raises(Usage, match="unknown fault point"):
         faults.reach("speed.99_nowhere")
 
 
