@@ -27,7 +27,7 @@ _LIMIT = click.option("--limit", type=int, help="Maximum number of rows.")
 @json_option
 def query(sql: str) -> None:
     """Run SQL in Trino, in catalog lake, schema serving."""
-    from serving.query import query as run_query
+    from serving.read import query as run_query
 
     _emit_rows(run_query(load_settings(), sql))
 
@@ -40,7 +40,7 @@ def query(sql: str) -> None:
 @json_option
 def show(view: str, as_csv: bool, publish: int | None, limit: int | None) -> None:
     """Print a view, ordered by its key columns."""
-    from serving.show import show as read
+    from serving.read import show as read
 
     settings = load_settings()
     result = read(settings, load_catalog(settings), Name(view), publish=publish, limit=limit)
@@ -59,7 +59,7 @@ def show(view: str, as_csv: bool, publish: int | None, limit: int | None) -> Non
 @json_option
 def get(view: str, key: tuple[str, ...], limit: int | None) -> None:
     """Print the rows of one key of a view, latest window first."""
-    from serving.get import get as read
+    from serving.read import get as read
 
     settings = load_settings()
     _emit_rows(read(settings, load_catalog(settings), Name(view), key, limit=limit), view)

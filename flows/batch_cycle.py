@@ -72,7 +72,7 @@ def run_batch(
     built = [view for view in read_builds(settings) if view.build == claimed.build]
     if in_kappa(last_done(settings), catalog) and not to_lambda:
         return BatchRun(claimed, tuple(landed), tuple(built), gated, None)
-    publication = publish(settings, catalog, claimed.build, why=why, to_lambda=to_lambda)
+    publication = publish(settings, catalog, claimed.build, why=why, kind="lambda" if to_lambda else "build")
     return BatchRun(claimed, tuple(landed), tuple(built), gated, publication)
 
 

@@ -11,8 +11,8 @@ from core.errors import TryAgain
 from infra.local import local_stack
 from infra.settings import Settings
 from serving import alarms
-from serving import status as serving
 from serving.alarms import ViewAlarms
+from serving.served_status import PartitionCounts, ViewCounts, ViewState, served_status
 
 
 @dataclass(frozen=True)
@@ -20,9 +20,9 @@ class Overview:
     """Processes, views, record and row counts. ``unhealthy`` says what is wrong; empty if nothing is."""
 
     processes: tuple[local_stack.ServerState, ...]
-    views: tuple[serving.ViewState, ...]
-    partitions: tuple[serving.PartitionCounts, ...]
-    rows: tuple[serving.ViewCounts, ...]
+    views: tuple[ViewState, ...]
+    partitions: tuple[PartitionCounts, ...]
+    rows: tuple[ViewCounts, ...]
     unhealthy: tuple[str, ...]
 
 
@@ -34,7 +34,7 @@ def status(settings: Settings, catalog: Catalog) -> Overview:
         for p in processes
         if p.status != "up"
     ]
-    served = serving.status(settings, catalog)
+    served = served_status(settings, catalog)
     return Overview(processes, served.views, served.partitions, served.rows, (*down, *served.unhealthy))
 
 

@@ -14,7 +14,7 @@ from infra.control.runs import Run
 from infra.progress_bar import bar
 from infra.retry import wait_until
 from infra.settings import Settings
-from serving import retire
+from serving.end_run import end_run
 from speed import job, replay_state
 from speed.process import lifecycle, throttle
 from speed.process.lifecycle import RunState
@@ -118,7 +118,7 @@ def abandon(settings: Settings, run: Name | None = None, *, why: str = "lk repla
         )
     if role == "replay":
         lifecycle.stop(settings, replay)
-    return retire.end(settings, replay, "abandoned", why=why)
+    return end_run(settings, replay, "abandoned", why=why)
 
 
 def chosen_run(settings: Settings, run: Name | None) -> Name:

@@ -11,7 +11,7 @@ from infra.control.epochs import last_epoch
 from infra.control.run_endings import RunEnding, read_endings
 from infra.control.run_roles import roles, runs_of, serving_runs, target
 from infra.settings import Settings
-from serving import retire as ending
+from serving.end_run import end_run
 from speed.process import lifecycle
 
 
@@ -44,7 +44,7 @@ def retire(settings: Settings, run: Name, *, final: bool = False, why: str = "lk
     named = serving_runs(settings) | (frozenset() if final else runs_of(target(settings)))
     if run not in named and run not in read_endings(settings):
         lifecycle.stop(settings, runs.read_run(settings, run).id)
-    return ending.end(settings, run, "retired", why=why, final=final)
+    return end_run(settings, run, "retired", why=why, final=final)
 
 
 def _going(settings: Settings, run: runs.Run, role: str) -> RunSummary:

@@ -19,7 +19,7 @@ from infra.control import comparisons, run_roles, runs
 from infra.control.comparisons import Comparison
 from infra.control.publications import Publication
 from infra.settings import Settings
-from serving import recover, switch
+from serving import change_mode, recover
 from serving.compare import compare
 from serving.publish import changed_since
 from speed import replay_state as replaying
@@ -61,13 +61,13 @@ def to_kappa(
     if run is not None:
         lifecycle.start(settings, run)
     replays.wait(settings, chosen)
-    if not switch.compared(settings, catalog, chosen):
+    if not change_mode.is_compared(settings, catalog, chosen):
         prove_equal(settings, catalog, chosen)
     proof = comparisons.latest_by_view(settings, chosen)
     faults.reach("replay.4_before_switch")
     throttle.set_limit(settings, chosen, None)
     lifecycle.start(settings, chosen)  # it may have died since, and must run to be served
-    publication = switch.to_kappa(settings, catalog, chosen, why=why)
+    publication = change_mode.to_kappa(settings, catalog, chosen, why=why)
     return SwitchResult(publication, chosen, tuple(proof.values()), time.monotonic() - began, already=False)
 
 
@@ -85,7 +85,7 @@ def rollback(
     settings: Settings, catalog: Catalog, *, why: str = "lk rollback", leaving: int | None = None
 ) -> Publication:
     """Serves what was served before publication ``leaving`` (default: the last one), then starts its runs."""
-    publication = switch.rollback(settings, catalog, why=why, leaving=leaving)
+    publication = change_mode.rollback(settings, catalog, why=why, leaving=leaving)
     for run in sorted(run_roles.serving_runs(settings)):
         lifecycle.start(settings, run)
     return publication
@@ -113,6 +113,6 @@ def _kappa_run(settings: Settings, catalog: Catalog) -> Name | None:
 
 def _serves(settings: Settings, catalog: Catalog, run: Name) -> bool:
     """Whether a run serves, alone, every view that it could be switched for."""
-    last, views = recover.last_done(settings), switch.same_views(catalog, runs.read_run(settings, run))
+    last, views = recover.last_done(settings), change_mode.switchable_views(catalog, runs.read_run(settings, run))
     pins = last.pins if last else {}
     return bool(views) and all(v in pins and (pins[v].mode, pins[v].run) == ("kappa", run) for v in views)

@@ -16,7 +16,7 @@ from flows import replays, speed
 from infra.control.epochs import read_epochs
 from infra.control.publications import Publication
 from infra.settings import Settings
-from serving import recover, switch
+from serving import change_mode, recover
 from serving.publish import changed_since
 from speed.process import lifecycle, throttle
 
@@ -66,7 +66,7 @@ def _replace_run(settings: Settings, catalog: Catalog, *, from_archive: bool, wh
     stopped = datetime.now(UTC)
     speed.stop(settings)
     lifecycle.start(settings, run)
-    return switch.switch_in_place(settings, catalog, run, stopped=stopped, why=why)
+    return change_mode.switch_in_place(settings, catalog, run, stopped=stopped, why=why)
 
 
 def _reached(settings: Settings, run: Name, before: list[Cut]) -> datetime | None:

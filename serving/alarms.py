@@ -1,4 +1,4 @@
-"""What an alarm asks of each served view: is the ledger off, how much is quarantined, how old is the newest epoch."""
+"""Figures for alarms, of each served view: miscounted records, quarantine rate, age of the last epoch."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ RECENT = timedelta(hours=1)
 
 @dataclass(frozen=True)
 class ViewAlarms:
-    """One view. ``ledger_off`` is records and rows that do not reconcile; None when they could not be counted.
+    """One view. ``ledger_off`` is the number of miscounted records and rows; None if they could not be counted.
 
-    ``quarantine_rate`` is of the records of its run's last hour. ``epoch_age_seconds`` is 0 while a process drives the
-    run and nothing waits in the log; None of a view that no run serves.
+    ``quarantine_rate`` is a share of the records of the run's last hour. ``epoch_age_seconds`` is 0 while a process
+    drives the run and it has read the whole log; None if no run serves the view.
     """
 
     view: Name
@@ -35,54 +35,54 @@ class ViewAlarms:
 
 
 def view_alarms(settings: Settings, catalog: Catalog) -> tuple[ViewAlarms, ...]:
-    """Of every served view. What cannot be read is None, and an alarm that misses it."""
+    """The figures of every served view; None for what cannot be read, so that an alarm for missing data fires."""
     last = recover.last_done(settings)
     pins = {view: pin for view, pin in last.pins.items() if view in catalog.views} if last else {}
-    reaches = {view: reconcile.served_state(settings, view, pin) for view, pin in pins.items()}
-    known = {view: reach for view, reach in reaches.items() if reach.pin.digest == catalog.digest(view)}
-    lines = reconcile.partition_counts(catalog, reaches)
+    states = {view: reconcile.served_state(settings, view, pin) for view, pin in pins.items()}
+    unchanged = {view: state for view, state in states.items() if state.pin.digest == catalog.digest(view)}
+    partitions = reconcile.partition_counts(catalog, states)
     rows: dict[Name, ViewCounts] = {}
     with contextlib.suppress(LkError):
-        rows = {line.view: line for line in reconcile.view_counts(settings, catalog, known)}
+        rows = {counts.view: counts for counts in reconcile.view_counts(settings, catalog, unchanged)}
     now = datetime.now(UTC)
-    found = []
-    for view, reach in reaches.items():
-        mine = [line for line in lines if line.topic in catalog.view(view).sources]
-        epochs = read_epochs(settings, reach.pin.run) if reach.pin.run else ()
-        age = epoch_age(epochs, now, waiting=_waits(settings, catalog, view, reach))
-        found.append(ViewAlarms(view, ledger_off(mine, rows.get(view)), quarantine_rate(epochs, now), age))
-    return tuple(found)
+    alarms = []
+    for view, state in states.items():
+        of_view = [counts for counts in partitions if counts.topic in catalog.view(view).sources]
+        epochs = read_epochs(settings, state.pin.run) if state.pin.run else ()
+        age = epoch_age(epochs, now, waiting=_is_waiting(settings, catalog, view, state))
+        alarms.append(ViewAlarms(view, ledger_off(of_view, rows.get(view)), quarantine_rate(epochs, now), age))
+    return tuple(alarms)
 
 
-def ledger_off(lines: Sequence[PartitionCounts], row: ViewCounts | None) -> int | None:
-    """Records of the view's topics and rows of the view that do not reconcile; None without the view's row."""
+def ledger_off(partitions: Sequence[PartitionCounts], row: ViewCounts | None) -> int | None:
+    """The number of miscounted records of the view's topics and rows of the view; None without the view's row."""
     if row is None:
         return None
-    records = sum(0 if line.ok else abs(line.offsets - line.decoded - line.quarantined) for line in lines)
+    records = sum(0 if p.ok else abs(p.offsets - p.decoded - p.quarantined) for p in partitions)
     return records + abs(row.served - row.counted)
 
 
 def quarantine_rate(epochs: Sequence[Epoch], now: datetime) -> float:
-    """Share of the records of recent epochs that could not be decoded; 0 where there were none."""
-    counted = [c for epoch in epochs if epoch.committed_at >= now - RECENT for c in epoch.counted.values()]
-    bad = sum(one.quarantined for one in counted)
-    total = bad + sum(one.decoded for one in counted)
-    return bad / total if total else 0.0
+    """Share of the records of the last hour's epochs that were quarantined; 0 without records."""
+    recent = [counts for epoch in epochs if epoch.committed_at >= now - RECENT for counts in epoch.counted.values()]
+    quarantined = sum(counts.quarantined for counts in recent)
+    total = quarantined + sum(counts.decoded for counts in recent)
+    return quarantined / total if total else 0.0
 
 
 def epoch_age(epochs: Sequence[Epoch], now: datetime, *, waiting: bool) -> float | None:
-    """Seconds since the newest epoch was committed, while something waits for the next one."""
+    """Seconds since the last epoch was committed; 0 unless records are ``waiting``, None without epochs."""
     if not epochs:
         return None
     return max(0.0, (now - epochs[-1].committed_at).total_seconds()) if waiting else 0.0
 
 
-def _waits(settings: Settings, catalog: Catalog, view: Name, reach: ServedState) -> bool:
-    """Records wait for the run, or nobody drives it, or Kafka does not say."""
-    if reach.pin.run and leases.holder(settings, f"run_{reach.pin.run}") is None:
+def _is_waiting(settings: Settings, catalog: Catalog, view: Name, state: ServedState) -> bool:
+    """Whether the log has records after the view's end; True if no process drives the run or Kafka is down."""
+    if state.pin.run and leases.holder(settings, f"run_{state.pin.run}") is None:
         return True
     try:
         sources = catalog.view(view).sources
-        return kafka_admin.end_offsets(settings, list(sources)).size_since(reach.end.only(sources)) > 0
+        return kafka_admin.end_offsets(settings, list(sources)).size_since(state.end.only(sources)) > 0
     except LkError:
         return True

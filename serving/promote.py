@@ -1,4 +1,4 @@
-"""Makes a run serve: the first one, before any build, or a new one that takes over from another."""
+"""Promotes a run: the first run, before any build, or a new run that replaces the one that serves."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from infra.local.epoch_lock import block_epochs
 from infra.retry import retry_on
 from infra.settings import Settings
 from serving import replace_views, view_sql
-from serving.publish import ServedNow, check_crossing, served_ends, served_now
+from serving.publish import ServedNow, require_uncrossed, served_ends, served_now
+from serving.replace_views import ServingChange
 
 PATIENCE = 120.0
-_UNDER_WAY = 10.0  # seconds; a process that is paused in the middle of an epoch is not waited for
+_EPOCH_PATIENCE = 10.0  # seconds until an epoch in progress must have ended; a paused process may never end it
 
 
 def serve_run(
     settings: Settings, catalog: Catalog, run: Name, why: str, *, who: str | None = None, patience: float = PATIENCE
 ) -> Publication:
-    """Serves the partials of a run, on top of a build at whose cut it starts: the served one, else one that passed.
+    """Serves the partials of a run on top of a build: the served build, else one that passed and ends where it starts.
 
-    Under the lock it waits until the run has reached what is served now, in every partition. A view whose definition
-    the run does not have, or whose build it cannot be added to, keeps what it serves. Raises TryAgain after
-    ``patience`` seconds.
+    Waits under the lock until the run has reached the served offsets in every partition. A view keeps what it serves
+    if the run has another definition of it, or if no such build exists. Raises TryAgain after ``patience`` seconds.
     """
     declared = runs.read_run(settings, run)
     with locks.hold(settings, "control") as lease:
@@ -41,14 +41,13 @@ def serve_run(
         pins = _pins(settings, catalog, declared, now)
         if now.last and pins == now.last.pins:
             return now.last
-        moved = {view: pin for view, pin in pins.items() if now.pins.get(view) != pin}
-        kept = {view: now.texts[view] for view in pins if view not in moved}
+        changed_pins = {view: pin for view, pin in pins.items() if now.pins.get(view) != pin}
+        kept_sql = {view: now.texts[view] for view in pins if view not in changed_pins}
         evidence = {"run": run, "start": declared.start.as_dict(), "from": sorted(_runs(now))}
-        with reached(settings, catalog, declared, moved, now, patience):
-            check_crossing(settings, moved)
-            return replace_views.change(
-                settings, catalog, lease, "run", pins, why=why, who=who, evidence=evidence, kept=kept
-            )
+        with caught_up(settings, catalog, declared, changed_pins, now, patience):
+            require_uncrossed(settings, changed_pins)
+            change = ServingChange("run", pins, why, who, evidence, kept_sql)
+            return replace_views.apply_change(settings, catalog, lease, change)
 
 
 def _pins(settings: Settings, catalog: Catalog, run: Run, now: ServedNow) -> dict[Name, Pin]:
@@ -68,18 +67,19 @@ def _pins(settings: Settings, catalog: Catalog, run: Run, now: ServedNow) -> dic
 
 
 def _pin(settings: Settings, catalog: Catalog, run: Run, view: Name, before: Pin | None) -> Pin | None:
-    """The served build with the run's epochs after its cut; else, for a run from offset 0, the run alone.
+    """The pin of a view: the served build and the run's epochs after its cut, if the run has an epoch that ends there.
 
-    Else a build that passed with the run's definition, and at whose cut the run starts.
+    Else the run alone if it starts at offset 0. Else the last build that passed with the run's definition and ends
+    where the run starts. None if there is no such build.
     """
     shape, digest = view_sql.shape_digest(catalog.view(view)), run.views[view]
     if before and before.run == run.id:
         return before
     if before and before.build and before.digest == digest:
         epoch = epoch_at(settings, run.id, before.cut.only(run.topics))
-        claimed_here = claim_of(settings, before.build).run == run.id
-        # Folds keep clear of claims: an epoch that is not claimed may be folded across.
-        if epoch and (epoch.number == -1 or claimed_here):
+        claimed_by_run = claim_of(settings, before.build).run == run.id
+        # A fold never crosses a claimed epoch; it may cross any other.
+        if epoch and (epoch.number == -1 or claimed_by_run):
             return Pin(before.build, run.id, epoch.number, before.cut, digest, "lambda", shape)
     if run.start.only(catalog.view(view).sources) == Cut():
         return Pin(None, run.id, -1, Cut(), digest, "speed", shape)
@@ -90,53 +90,55 @@ def _pin(settings: Settings, catalog: Catalog, run: Run, view: Name, before: Pin
 
 
 @contextlib.contextmanager
-def reached(
-    settings: Settings, catalog: Catalog, run: Run, moved: Mapping[Name, Pin], now: ServedNow, patience: float
+def caught_up(
+    settings: Settings, catalog: Catalog, run: Run, changed_pins: Mapping[Name, Pin], now: ServedNow, patience: float
 ) -> Iterator[None]:
-    """The block in which a run may take over: it has reached what is served, and what serves begins no epoch meanwhile.
+    """Runs the block once the run has reached the served offsets, and blocks the epochs of the runs that serve now.
 
-    Raises TryAgain when it does not within ``patience`` seconds.
+    Raises TryAgain after ``patience`` seconds.
     """
-    _wait(settings, catalog, run, moved, now, patience)
-    before = {pin.run for view in moved if (pin := now.pins.get(view)) and pin.run}
-    with contextlib.ExitStack() as others:
-        for other in sorted(before - {run.id}):
-            others.enter_context(block_epochs(settings, other, _UNDER_WAY))
-        _wait(settings, catalog, run, moved, now, min(patience, settings.lease_seconds))
+    _wait(settings, catalog, run, changed_pins, now, patience)
+    serving_runs = {pin.run for view in changed_pins if (pin := now.pins.get(view)) and pin.run}
+    with contextlib.ExitStack() as blocked:
+        for serving_run in sorted(serving_runs - {run.id}):
+            blocked.enter_context(block_epochs(settings, serving_run, _EPOCH_PATIENCE))
+        _wait(settings, catalog, run, changed_pins, now, min(patience, settings.lease_seconds))
         yield
 
 
-class _NotReached(TryAgain):
-    """The run is still behind what is served."""
+class _Behind(TryAgain):
+    """The run has not reached the served offsets."""
 
 
 def _wait(
-    settings: Settings, catalog: Catalog, run: Run, moved: Mapping[Name, Pin], now: ServedNow, patience: float
+    settings: Settings, catalog: Catalog, run: Run, changed_pins: Mapping[Name, Pin], now: ServedNow, patience: float
 ) -> None:
-    """Waits until the run's tables are there and nothing that is served would go back; TryAgain when it does not."""
+    """Waits until the run's tables exist and no view would go back to an earlier offset; raises TryAgain after that."""
 
-    def lacking() -> str | None:
-        for view in moved:
+    served_pins = {view: now.pins[view] for view in changed_pins if view in now.pins}
+
+    def first_gap() -> str | None:
+        for view in changed_pins:
             if not delta.exists(table_paths.speed(settings, run.id, view)):
-                return f"its table of {view} is not there"
-        ends = served_ends(settings, moved)
-        for view, before in served_ends(settings, {view: now.pins[view] for view in moved if view in now.pins}).items():
+                return f"its table of {view} does not exist"
+        new_ends = served_ends(settings, changed_pins)
+        for view, old_end in served_ends(settings, served_pins).items():
             sources = catalog.view(view).sources
-            old, new = before.only(sources), ends[view].only(sources)
-            if new.behind(old):
-                span = new.behind(old)[0]
-                return f"{view}: topic {span.topic}, partition {span.partition}: {span.start} of {span.end}"
+            behind = new_ends[view].only(sources).behind(old_end.only(sources))
+            if behind:
+                span = behind[0]
+                return f"{view}: topic {span.topic}, partition {span.partition}: offset {span.start} of {span.end}"
         return None
 
-    def require_reached() -> None:
-        if behind := lacking():
-            raise _NotReached(
+    def require_caught_up() -> None:
+        if gap := first_gap():
+            raise _Behind(
                 f"run {run.id} has not reached what is served within {patience:.0f} s",
-                where=behind,
+                where=gap,
                 fix="look at `lk speed status`, then run the command again; what is served stays as it is",
             )
 
-    retry_on(_NotReached, require_reached, patience, every=0.2)
+    retry_on(_Behind, require_caught_up, patience, every=0.2)
 
 
 def _runs(now: ServedNow) -> set[str]:

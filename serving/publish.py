@@ -1,10 +1,10 @@
-"""Publishes a build, or a run without one: what passed its gate becomes what every reader sees."""
+"""Publishes a build that passed its gate: every reader sees it from then on."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow.compute as pc
 
@@ -22,11 +22,14 @@ from infra.lake import delta, table_paths
 from infra.lake.leases import Lease
 from infra.settings import Settings
 from serving import recover, replace_views, view_sql
+from serving.replace_views import ServingChange
+
+PublishKind = Literal["build", "lambda", "rollback"]
 
 
 @dataclass(frozen=True)
 class ServedNow:
-    """What is served before a change: the views' own pins, completed by the publication that made them."""
+    """What is served before a change: the last publication, and the pin and the SQL of each view."""
 
     last: Publication | None
     pins: Mapping[Name, Pin] = field(default_factory=dict)
@@ -40,47 +43,44 @@ def publish(
     *,
     why: str,
     who: str | None = None,
-    rollback: bool = False,
-    to_lambda: bool = False,
+    kind: PublishKind = "build",
 ) -> Publication:
-    """Makes a build that passed its gate the served one, with the partials of its run after the cut.
+    """Serves a build that passed its gate, with the partials of its run after the cut.
 
-    A build that is served already gives its publication. Raises Refused when a view failed its gate, the cut is not the
-    end of an epoch of the run, a partition would go back, or Kappa serves (unless ``to_lambda``); then what is served
-    stays as it is.
+    ``kind`` "lambda" may replace Kappa; "rollback" may go back to an earlier cut. Returns the last publication if the
+    build is served already. Raises Refused, and changes nothing, if a view has not passed its gate, if the cut is not
+    the end of an epoch of the run, if a partition would go back, or if Kappa serves.
     """
     with locks.hold(settings, "control") as lease:
         now = served_now(settings, catalog, lease)
-        if not to_lambda:
+        if kind != "lambda":
             _refuse_in_kappa(now, catalog, build)
         claim = claim_of(settings, build)
         evidence = _evidence(settings, catalog, claim)
-        pins, kept = _build_pins(settings, catalog, claim, now, [] if to_lambda else kappa_views(now.last))
+        pins, kept = _build_pins(settings, catalog, claim, now, [] if kind == "lambda" else kappa_views(now.last))
         replace_views.register_archives(settings, claim.decoders)
         if now.last and pins == now.last.pins:
             return now.last
-        if not rollback:
+        if kind != "rollback":
             _refuse_another_base(claim, now)
             _refuse_going_back(settings, catalog, now, pins)
-        check_crossing(settings, pins)
+        require_uncrossed(settings, pins)
         if kept:
             evidence["kept"] = kept
-        texts_kept = {view: now.texts[view] for view in pins if view in now.pins and pins[view] == now.pins[view]}
-        kind = "rollback" if rollback else "lambda" if to_lambda else "build"
-        return replace_views.change(
-            settings, catalog, lease, kind, pins, why=why, who=who, evidence=evidence, kept=texts_kept
-        )
+        kept_sql = {view: now.texts[view] for view in pins if view in now.pins and pins[view] == now.pins[view]}
+        change = ServingChange(kind, pins, why, who, evidence, kept_sql)
+        return replace_views.apply_change(settings, catalog, lease, change)
 
 
 def served_now(settings: Settings, catalog: Catalog, lease: Lease) -> ServedNow:
-    """What is served now: an open intent is finished or reverted, and views that say anything else are made again."""
+    """What is served now, after it finished or reverted an open intent and replaced broken views."""
     recover.finish_open_intent(settings, catalog, lease)
     recover.rebuild_broken_views(settings, catalog, lease)
     return last_published(settings)
 
 
 def last_published(settings: Settings) -> ServedNow:
-    """What the last publication says that is served."""
+    """What the last complete publication serves."""
     last = recover.last_done(settings)
     if last is None:
         return ServedNow(None)
@@ -88,19 +88,19 @@ def last_published(settings: Settings) -> ServedNow:
 
 
 def kappa_views(publication: Publication | None) -> list[Name]:
-    """The views that serve a run alone, by a switch."""
+    """The views that a switch to Kappa serves from a run alone."""
     return [view for view, pin in publication.pins.items() if pin.mode == "kappa"] if publication else []
 
 
 def in_kappa(publication: Publication | None, catalog: Catalog) -> bool:
-    """Whether every view that could be switched to a run alone was, as far as it is served."""
+    """Whether every served view that can be switched to Kappa is."""
     switched = kappa_views(publication)
     served = publication.pins.keys() if publication else set[Name]()
     return bool(switched) and all(view in switched for view in catalog.reproducible if view in served)
 
 
 def changed_since(publication: Publication | None, catalog: Catalog) -> list[str]:
-    """The served views that are defined otherwise now; one that is not defined any more keeps what it serves."""
+    """The served views whose definition changed since; a view without a definition keeps what it serves."""
     pins = publication.pins if publication else {}
     return changed_definitions(catalog, {view: pin.digest for view, pin in pins.items() if view in catalog.views})
 
@@ -108,23 +108,26 @@ def changed_since(publication: Publication | None, catalog: Catalog) -> list[str
 def _refuse_in_kappa(now: ServedNow, catalog: Catalog, build: Name) -> None:
     if in_kappa(now.last, catalog):
         raise Refused(
-            "Kappa serves, which needs no build",
+            "Kappa serves, and it needs no build",
             where=f"build {build}; publication {now.last.seq if now.last else 0}",
-            fix="`lk switch lambda` builds and serves one",
+            fix="run `lk switch lambda`: it builds and serves",
         )
 
 
 def served_ends(settings: Settings, pins: Mapping[Name, Pin]) -> dict[Name, Cut]:
-    """Where each view ends now: the newest epoch of its run, else the cut of its build."""
-    last = {run: last_epoch(settings, run) for run in {pin.run for pin in pins.values()} if run}
-    epochs = {view: last[pin.run] if pin.run else None for view, pin in pins.items()}
+    """The end of each view: the end of the last epoch of its run, else the cut of its build."""
+    last_epochs = {run: last_epoch(settings, run) for run in {pin.run for pin in pins.values()} if run}
+    epochs = {view: last_epochs[pin.run] if pin.run else None for view, pin in pins.items()}
     return {view: epoch.end if epoch else pins[view].cut for view, epoch in epochs.items()}
 
 
 def _evidence(settings: Settings, catalog: Catalog, claim: Claim) -> dict[str, Any]:
-    """The gate's rows of the build; every view of the claim must have passed, with today's definition."""
-    rows = {b.view: b for b in read_builds(settings) if b.build == claim.build}
-    missing = [view for view in claim.views if view not in rows or not rows[view].passed]
+    """What the publication records of a build: its cut and its gate.
+
+    Raises Refused if a view of the claim has not passed the gate or its definition changed.
+    """
+    builds = {b.view: b for b in read_builds(settings) if b.build == claim.build}
+    missing = [view for view in claim.views if view not in builds or not builds[view].passed]
     if missing:
         raise Refused(
             f"views have not passed the gate: {', '.join(missing)}",
@@ -134,40 +137,40 @@ def _evidence(settings: Settings, catalog: Catalog, claim: Claim) -> dict[str, A
     others = changed_definitions(catalog, claim.views)
     if others:
         raise definition_refusal(others, "the build was claimed", where=f"build {claim.build}")
-    gate = {view: {"rows": b.rows, "how": b.how, "at": b.at.isoformat()} for view, b in rows.items()}
-    again = {"rebuild": claim.rebuild.text} if claim.rebuild else {}
-    return {"build": claim.build, "cut": claim.cut.as_dict(), "gate": gate, **again}
+    gate = {view: {"rows": b.rows, "how": b.how, "at": b.at.isoformat()} for view, b in builds.items()}
+    rebuild = {"rebuild": claim.rebuild.text} if claim.rebuild else {}
+    return {"build": claim.build, "cut": claim.cut.as_dict(), "gate": gate, **rebuild}
 
 
 def _build_pins(
-    settings: Settings, catalog: Catalog, claim: Claim, now: ServedNow, alone: Sequence[Name]
+    settings: Settings, catalog: Catalog, claim: Claim, now: ServedNow, excluded: Sequence[Name]
 ) -> tuple[dict[Name, Pin], list[Name]]:
-    """The pins of a build, and the views that keep what they serve: the run that serves computes them otherwise.
+    """The pins of a build, and the views that keep what they serve: the run has another definition of them.
 
-    Views that serve a run ``alone`` go on without a build.
+    ``excluded`` views are not served from the build: Kappa serves them.
     """
-    wanted = {view: digest for view, digest in claim.views.items() if view not in alone}
-    serving = {pin.run for view, pin in now.pins.items() if pin.run and view in wanted}
-    run_id = claim.run if claim.run in serving or not serving else _newest(settings, serving)
+    digests = {view: digest for view, digest in claim.views.items() if view not in excluded}
+    serving_runs = {pin.run for view, pin in now.pins.items() if pin.run and view in digests}
+    run_id = claim.run if claim.run in serving_runs or not serving_runs else _last_run(settings, serving_runs)
     run = runs.read_run(settings, run_id) if run_id else None
     epoch = _epoch(settings, claim, run) if run else -1
     pins, kept = dict(now.pins), list[Name]()
-    for view, digest in wanted.items():
-        fits = run is not None and run.views.get(view) == digest
+    for view, digest in digests.items():
+        run_matches = run is not None and run.views.get(view) == digest
         before = now.pins.get(view)
-        if before and before.run and not fits:
+        if before and before.run and not run_matches:
             kept.append(view)
             continue
         pins[view] = Pin(
             build=claim.build,
-            run=run_id if fits else None,
-            epoch=epoch if fits else -1,
+            run=run_id if run_matches else None,
+            epoch=epoch if run_matches else -1,
             cut=claim.cut,
             digest=digest,
-            mode="lambda" if fits else "batch",
+            mode="lambda" if run_matches else "batch",
             shape=view_sql.shape_digest(catalog.view(view)),
         )
-    if len(kept) == len(wanted):
+    if len(kept) == len(digests):
         others = [f"view {view}" for view in kept]
         raise definition_refusal(
             others, "the run was declared", where=f"run {run_id}; build {claim.build} passed its gate"
@@ -175,37 +178,37 @@ def _build_pins(
     return dict(sorted(pins.items())), kept
 
 
-def _newest(settings: Settings, serving: set[Name]) -> Name:
-    return [run.id for run in runs.read_runs(settings) if run.id in serving][-1]
+def _last_run(settings: Settings, run_ids: set[Name]) -> Name:
+    return [run.id for run in runs.read_runs(settings) if run.id in run_ids][-1]
 
 
 def _epoch(settings: Settings, claim: Claim, run: runs.Run) -> int:
-    """The epoch that ends at the cut; the claim's own number where empty epochs follow with the same end."""
-    found = epoch_at(settings, run.id, claim.cut.only(run.topics))
-    # Folds keep clear of claims only: another run's epoch may be folded across, but for its start.
-    if found is None or (claim.run != run.id and found.number != -1):
+    """The epoch that ends at the cut; the claimed one if empty epochs after it have the same end."""
+    epoch = epoch_at(settings, run.id, claim.cut.only(run.topics))
+    # A fold never crosses a claimed epoch. It may cross an epoch of another run, except the run's start.
+    if epoch is None or (claim.run != run.id and epoch.number != -1):
         raise Refused(
             f"the cut of {claim.build} was not claimed as the end of an epoch of run {run.id}, which serves now",
             where=f"cut {claim.cut}",
             fix="run `lk batch` again: it claims a cut of that run",
         )
-    return max(found.number, claim.epoch) if claim.run == run.id else found.number
+    return max(epoch.number, claim.epoch) if claim.run == run.id else epoch.number
 
 
 def _refuse_another_base(claim: Claim, now: ServedNow) -> None:
-    """A range rebuild is a copy of what was served: what was published since would be lost."""
+    """A range rebuild copies the served build: a build that was published since would be lost."""
     bases = claim.rebuild.bases if claim.rebuild else {}
     others = [view for view, base in bases.items() if view not in now.pins or now.pins[view].build != base]
     if others:
         raise Refused(
-            f"{claim.build} was made from another build than the one that is served now: {', '.join(others)}",
+            f"{claim.build} was built from a build that is not served any more: {', '.join(others)}",
             where=f"build {claim.build}; publication {now.last.seq if now.last else 0}",
             fix="rebuild the range again: `lk build --views ... --from ... --to ...`",
         )
 
 
 def _refuse_going_back(settings: Settings, catalog: Catalog, now: ServedNow, pins: Mapping[Name, Pin]) -> None:
-    """Neither the build's cut nor the end of what is served may move back, in any partition of a view's sources."""
+    """Neither the cut nor the end of a served view may move back in any partition of its sources."""
     old_ends, new_ends = served_ends(settings, now.pins), served_ends(settings, pins)
     for view, pin in pins.items():
         before = now.pins.get(view)
@@ -213,9 +216,9 @@ def _refuse_going_back(settings: Settings, catalog: Catalog, now: ServedNow, pin
             continue
         sources = catalog.view(view).sources
         for old, new in ((before.cut, pin.cut), (old_ends[view], new_ends[view])):
-            back = new.only(sources).behind(old.only(sources))
-            if back:
-                span = back[0]
+            behind = new.only(sources).behind(old.only(sources))
+            if behind:
+                span = behind[0]
                 raise Refused(
                     f"view {view} would go back from offset {span.end} to {span.start}",
                     where=f"topic {span.topic}, partition {span.partition}; served: {before.build or before.run}",
@@ -223,17 +226,17 @@ def _refuse_going_back(settings: Settings, catalog: Catalog, now: ServedNow, pin
                 )
 
 
-def check_crossing(settings: Settings, pins: Mapping[Name, Pin]) -> None:
-    """A partial row that begins at or before the pinned epoch and ends after it would be lost or counted twice."""
+def require_uncrossed(settings: Settings, pins: Mapping[Name, Pin]) -> None:
+    """Raises Refused if a folded partial row crosses the pinned epoch: it would be lost or counted twice."""
     for view, pin in pins.items():
         if pin.run is None:
             continue
         path = table_paths.speed(settings, pin.run, view)
         crossing = (pc.field("first_epoch") <= pin.epoch) & (pc.field("last_epoch") > pin.epoch)
-        found = delta.read(path, columns=["first_epoch", "last_epoch"], filters=crossing)
-        if found.num_rows:
+        rows = delta.read(path, columns=["first_epoch", "last_epoch"], filters=crossing)
+        if rows.num_rows:
             raise Refused(
-                f"{found.num_rows} partial rows of view {view} were folded across epoch {pin.epoch}",
+                f"{rows.num_rows} partial rows of view {view} were folded across epoch {pin.epoch}",
                 where=path,
                 fix="run `lk batch` again for a newer cut",
             )

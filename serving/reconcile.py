@@ -1,4 +1,4 @@
-"""The ledger: every record of the log counted once by batch or speed, and every view row served once."""
+"""Record accounting: decoded + quarantined = offsets in each partition, served rows = counted rows in each view."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from serving import view_sql
 
 @dataclass(frozen=True)
 class PartitionCounts:
-    """One partition: offsets served, and records counted by batch up to the cut and by speed after it."""
+    """One partition: the served offsets, and the records that batch counted up to the cut and speed after it."""
 
     topic: Name
     partition: int
@@ -35,14 +35,14 @@ class PartitionCounts:
 
     @property
     def ok(self) -> bool:
-        """Every offset is one record, decoded or quarantined; of a compacted topic some have none."""
+        """Whether each offset was decoded or quarantined once; a compacted topic has offsets without a record."""
         counted = self.decoded + self.quarantined
         return counted <= self.offsets if self.gaps else counted == self.offsets
 
 
 @dataclass(frozen=True)
 class ViewCounts:
-    """One view: rows that its served parts are made of (events, of a keyed view), and rows counted event by event."""
+    """One view: the rows (of a keyed view, the events) that it serves, and those that batch and speed counted."""
 
     view: Name
     served: int
@@ -50,13 +50,13 @@ class ViewCounts:
 
     @property
     def ok(self) -> bool:
-        """No row is missing and none is there twice."""
+        """Whether no row is missing or repeated."""
         return self.served == self.counted
 
 
 @dataclass(frozen=True)
 class ServedState:
-    """Up to where a pin's view is complete at one moment, and what was counted on the way."""
+    """A served view at one moment: its pin, its end, its last epoch, and what its build and epochs counted."""
 
     pin: Pin
     end: Cut
@@ -66,58 +66,60 @@ class ServedState:
 
 
 def served_state(settings: Settings, view: Name, pin: Pin) -> ServedState:
-    """Reads the manifest once, so that all that follows is about the same moment."""
+    """Reads the manifest once, so that all counts are of the same moment."""
     epochs = tuple(e for e in read_epochs(settings, pin.run) if e.number > pin.epoch) if pin.run else ()
     built = next((b for b in read_builds(settings) if (b.build, b.view) == (pin.build, view)), None)
     end = epochs[-1].end if epochs else pin.cut
     return ServedState(pin, end, epochs[-1].number if epochs else pin.epoch, built, epochs)
 
 
-def partition_counts(catalog: Catalog, reaches: Mapping[Name, ServedState]) -> tuple[PartitionCounts, ...]:
-    """Every partition once, from the view that reaches furthest in its topic."""
-    found: dict[tuple[Name, int], PartitionCounts] = {}
-    for view, one in sorted(reaches.items(), key=lambda item: item[1].end.size):
-        counted = _counted(one)
-        for topic, partition, end in one.end.only(catalog.view(view).sources).ends:
+def partition_counts(catalog: Catalog, states: Mapping[Name, ServedState]) -> tuple[PartitionCounts, ...]:
+    """Every partition once, from the view with the highest end."""
+    partitions: dict[tuple[Name, int], PartitionCounts] = {}
+    for view, state in sorted(states.items(), key=lambda item: item[1].end.size):
+        counted = _counted(state)
+        for topic, partition, end in state.end.only(catalog.view(view).sources).ends:
             counts = counted.get(f"{topic}/{partition}", RecordCounts())
             gaps = catalog.topic(topic).compacted
-            found[topic, partition] = PartitionCounts(topic, partition, end, counts.decoded, counts.quarantined, gaps)
-    return tuple(found[key] for key in sorted(found))
+            partitions[topic, partition] = PartitionCounts(
+                topic, partition, end, counts.decoded, counts.quarantined, gaps
+            )
+    return tuple(partitions[key] for key in sorted(partitions))
 
 
-def view_counts(settings: Settings, catalog: Catalog, reaches: Mapping[Name, ServedState]) -> tuple[ViewCounts, ...]:
-    """Asks Trino once for the rows of all parts, up to the newest epoch that each view's manifest has."""
-    if not reaches:
+def view_counts(settings: Settings, catalog: Catalog, states: Mapping[Name, ServedState]) -> tuple[ViewCounts, ...]:
+    """Counts the rows of all views in one Trino query, up to the last epoch of each state."""
+    if not states:
         return ()
     parts = {
-        view: view_sql.view_parts(definition, one.pin, newest=one.newest)
-        for view, one in reaches.items()
+        view: view_sql.view_parts(definition, state.pin, newest=state.newest)
+        for view, state in states.items()
         if isinstance(definition := catalog.view(view), Rollup)
     }
     rows = metastore.query(settings, ledger_sql(parts)).rows if parts else ()
     served = {str(view): int(count) for view, count in rows}
-    served |= {str(view): _used(settings, view, one) for view, one in reaches.items() if view not in parts}
-    return tuple(ViewCounts(view, served[view], _expected(view, one)) for view, one in reaches.items())
+    served |= {str(view): _used_events(settings, view, state) for view, state in states.items() if view not in parts}
+    return tuple(ViewCounts(view, served[view], _expected_rows(view, state)) for view, state in states.items())
 
 
-def _used(settings: Settings, view: Name, one: ServedState) -> int:
-    """The events that a keyed view was computed from: those of the build, and those that the run keeps."""
-    batch = (one.built.counts.used or 0) if one.built else 0
-    if one.pin.run is None:
+def _used_events(settings: Settings, view: Name, state: ServedState) -> int:
+    """The events from which a keyed view was computed: those of the build, and those that the run keeps."""
+    batch = (state.built.counts.used or 0) if state.built else 0
+    if state.pin.run is None:
         return int(batch)
-    since = (pc.field("epoch") > one.pin.epoch) & (pc.field("epoch") <= one.newest)
-    return int(batch) + int(delta.read(table_paths.events(settings, one.pin.run, view), ["epoch"], since).num_rows)
+    since = (pc.field("epoch") > state.pin.epoch) & (pc.field("epoch") <= state.newest)
+    return int(batch) + int(delta.read(table_paths.events(settings, state.pin.run, view), ["epoch"], since).num_rows)
 
 
-def _expected(view: Name, one: ServedState) -> int:
-    batch = one.built.counts.expected if one.built else 0
-    return int(batch) + sum(epoch.rows.get(view, 0) for epoch in one.epochs)
+def _expected_rows(view: Name, state: ServedState) -> int:
+    batch = state.built.counts.expected if state.built else 0
+    return int(batch) + sum(epoch.rows.get(view, 0) for epoch in state.epochs)
 
 
-def _counted(one: ServedState) -> dict[str, RecordCounts]:
-    """By ``topic/partition``: by batch up to the cut, by speed after it."""
-    total = dict(one.built.counts.partitions) if one.built else {}
-    for epoch in one.epochs:
+def _counted(state: ServedState) -> dict[str, RecordCounts]:
+    """``topic/partition`` -> records counted by batch up to the cut and by speed after it."""
+    total = dict(state.built.counts.partitions) if state.built else {}
+    for epoch in state.epochs:
         for where, counts in epoch.counted.items():
             total[where] = total.get(where, RecordCounts()) + counts
     return total

@@ -1,4 +1,4 @@
-"""What a crash left half done: open intents are finished or reverted, broken views are made again."""
+"""Recovers from a crash: finishes or reverts an open intent and replaces broken views."""
 
 from __future__ import annotations
 
@@ -18,38 +18,38 @@ from serving import replace_views
 
 
 def repair(settings: Settings, catalog: Catalog) -> tuple[Name, ...]:
-    """Finishes or reverts an open intent, then makes broken views again; returns the views that were touched."""
+    """Finishes or reverts an open intent, then replaces broken views; returns the views that it replaced."""
     table_paths.open_lake(settings)
     if not read_publications(settings):
         return ()
     with locks.hold(settings, "control") as lease:
-        finished = finish_open_intent(settings, catalog, lease)
-        touched = rebuild_broken_views(settings, catalog, lease)
-    return tuple(finished.pins) if finished else touched
+        publication = finish_open_intent(settings, catalog, lease)
+        replaced = rebuild_broken_views(settings, catalog, lease)
+    return tuple(publication.pins) if publication else replaced
 
 
 def last_done(settings: Settings) -> Publication | None:
-    """The newest publication that was completed."""
-    done = [p for p in read_publications(settings) if p.state == "done"]
-    return done[-1] if done else None
+    """The last complete publication."""
+    complete = [p for p in read_publications(settings) if p.state == "done"]
+    return complete[-1] if complete else None
 
 
 def open_intent(settings: Settings) -> Publication | None:
-    """The publication that was begun and neither finished nor reverted."""
-    found = [p for p in read_publications(settings) if p.state == "intent"]
-    return found[-1] if found else None
+    """The publication that is neither finished nor reverted."""
+    intents = [p for p in read_publications(settings) if p.state == "intent"]
+    return intents[-1] if intents else None
 
 
 def finish_open_intent(settings: Settings, catalog: Catalog, lease: Lease) -> Publication | None:
-    """Finishes an open intent when all its tables are there, else goes back to the last publication's texts.
+    """Finishes an open intent if all its tables exist, else restores the last complete publication.
 
-    None when there is no open intent.
+    Returns the finished or reverted publication; None without an open intent.
     """
     intent = open_intent(settings)
     if intent is None:
         return None
     if replace_views.tables_exist(settings, intent):
-        replace_views.register(settings, intent)
+        replace_views.register_tables(settings, intent)
         return replace_views.finish(settings, catalog, lease, intent)
     _revert(settings, catalog, lease, intent)
     reverted = replace(intent, state="reverted", at=datetime.now(UTC))
@@ -58,12 +58,12 @@ def finish_open_intent(settings: Settings, catalog: Catalog, lease: Lease) -> Pu
 
 
 def rebuild_broken_views(settings: Settings, catalog: Catalog, lease: Lease) -> tuple[Name, ...]:
-    """Makes views again that are missing, unreadable or not what the last publication says; returns them."""
+    """Replaces views that are missing, unreadable or differ from the last publication; returns them."""
     last = last_done(settings)
     if last is None:
         return ()
-    replace_views.register(settings, last)
-    return replace_views.put(settings, catalog, lease, last)
+    replace_views.register_tables(settings, last)
+    return replace_views.restore(settings, catalog, lease, last)
 
 
 def _revert(settings: Settings, catalog: Catalog, lease: Lease, intent: Publication) -> None:
@@ -73,5 +73,5 @@ def _revert(settings: Settings, catalog: Catalog, lease: Lease, intent: Publicat
         if view not in before:
             metastore.drop_view(settings, SERVING, view)
     if last:
-        replace_views.register(settings, last)
-        replace_views.put(settings, catalog, lease, last)
+        replace_views.register_tables(settings, last)
+        replace_views.restore(settings, catalog, lease, last)

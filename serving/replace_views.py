@@ -1,13 +1,13 @@
-"""Changes what is served, in steps that can be finished or undone after a crash.
+"""Changes what is served, in steps that can be finished or reverted after a crash.
 
-Intent row (with every text) -> views, one by one -> serving.status -> done row.
+Intent row (with the SQL of every view) -> views, one by one -> serving.status -> done row.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -27,34 +27,42 @@ from serving import view_sql
 _CONTROL = ("runs", "endings", "claims", "builds", "quality", "comparisons", "publications", "leases")
 
 
-def change(
-    settings: Settings,
-    catalog: Catalog,
-    lease: Lease,
-    kind: str,
-    pins: Mapping[Name, Pin],
-    *,
-    why: str,
-    who: str | None,
-    evidence: Mapping[str, Any],
-    kept: Mapping[Name, str],
-) -> Publication:
-    """Makes these pins the served ones. ``kept`` are the texts of views whose pin stays as it is."""
-    seq = max((p.seq for p in read_publications(settings)), default=0) + 1
+@dataclass(frozen=True)
+class ServingChange:
+    """A change of what is served: its kind, the pins of every view after it, and what the publication records.
+
+    ``kept_sql`` is the SQL of views whose pin does not change. ``who`` is the current user if it is None.
+    """
+
+    kind: str
+    pins: Mapping[Name, Pin]
+    why: str
+    who: str | None
+    evidence: Mapping[str, Any]
+    kept_sql: Mapping[Name, str]
+
+
+def apply_change(settings: Settings, catalog: Catalog, lease: Lease, change: ServingChange) -> Publication:
+    """Serves the pins of a change and returns its publication. The caller holds the ``control`` lease."""
+    seq = max((publication.seq for publication in read_publications(settings)), default=0) + 1
     now = datetime.now(UTC)
-    made = {view: view_sql.pinned(catalog.view(view), pin) for view, pin in pins.items() if view not in kept}
+    new_sql = {
+        view: view_sql.pinned_sql(catalog.view(view), pin)
+        for view, pin in change.pins.items()
+        if view not in change.kept_sql
+    }
     intent = Publication(
         seq=seq,
-        kind=kind,
+        kind=change.kind,
         state="intent",
         at=now,
-        who=who or current_user(),
-        why=why,
-        evidence=json.dumps(evidence, sort_keys=True),
-        pins=dict(sorted(pins.items())),
-        texts={**kept, **made, STATUS: view_sql.status_sql(pins, seq, now)},
+        who=change.who or current_user(),
+        why=change.why,
+        evidence=json.dumps(change.evidence, sort_keys=True),
+        pins=dict(sorted(change.pins.items())),
+        texts={**change.kept_sql, **new_sql, STATUS: view_sql.status_sql(change.pins, seq, now)},
     )
-    register(settings, intent)
+    register_tables(settings, intent)
     faults.reach("serving.0_before_intent")
     add_publication(settings, lease, intent)
     faults.reach("serving.1_after_intent")
@@ -62,98 +70,98 @@ def change(
 
 
 def finish(settings: Settings, catalog: Catalog, lease: Lease, intent: Publication) -> Publication:
-    """Replaces the views that differ, then serving.status, then writes the done row."""
-    _put_views(settings, catalog, lease, intent)
+    """Replaces the views that differ, then ``serving.status``, then writes the done row."""
+    _replace_views(settings, catalog, lease, intent)
     lease.check()
-    _put_status(settings, intent)
+    _replace_status(settings, intent)
     faults.reach("serving.3_before_done")
     lease.check()
-    done = replace(intent, state="done", at=datetime.now(UTC))
-    add_publication(settings, lease, done)
+    publication = replace(intent, state="done", at=datetime.now(UTC))
+    add_publication(settings, lease, publication)
     faults.reach("serving.4_after_done")
-    return done
+    return publication
 
 
-def put(settings: Settings, catalog: Catalog, lease: Lease, publication: Publication) -> tuple[Name, ...]:
-    """Makes the views and serving.status say what the publication says; returns the views that were touched."""
-    touched = _put_views(settings, catalog, lease, publication)
+def restore(settings: Settings, catalog: Catalog, lease: Lease, publication: Publication) -> tuple[Name, ...]:
+    """Replaces views and ``serving.status`` where they differ from the publication; returns the replaced views."""
+    replaced = _replace_views(settings, catalog, lease, publication)
     lease.check()
-    if not _status_is(settings, publication):
-        _put_status(settings, publication)
-        touched.append(STATUS)
-    return (*touched, *(view for view in _comment_all(settings, catalog, publication) if view not in touched))
+    if not _status_matches(settings, publication):
+        _replace_status(settings, publication)
+        replaced.append(STATUS)
+    return (*replaced, *(view for view in _add_comments(settings, catalog, publication) if view not in replaced))
 
 
-def _put_views(settings: Settings, catalog: Catalog, lease: Lease, publication: Publication) -> list[Name]:
-    touched = []
-    now = served_views.read_served(settings, publication.pins)
+def _replace_views(settings: Settings, catalog: Catalog, lease: Lease, publication: Publication) -> list[Name]:
+    replaced = []
+    served = served_views.read_served(settings, publication.pins)
     for view, pin in publication.pins.items():
         lease.check()
-        if put_view(settings, catalog, view, now.get(view), pin, publication.texts[view]):
-            touched.append(view)
+        if _replace_view(settings, catalog, view, served.get(view), pin, publication.texts[view]):
+            replaced.append(view)
             faults.reach("serving.2_between_views")
-    return touched
+    return replaced
 
 
-def _put_status(settings: Settings, publication: Publication) -> None:
+def _replace_status(settings: Settings, publication: Publication) -> None:
     metastore.replace_view(settings, SERVING, STATUS, publication.texts[STATUS], "What every view serves")
 
 
-def put_view(settings: Settings, catalog: Catalog, view: Name, now: Served | None, pin: Pin, text: str) -> bool:
-    """Makes one served view say this text; False when it did."""
-    inner = view_sql.inner(view, pin)
-    if now and now.inner == inner and same(now, pin):
+def _replace_view(settings: Settings, catalog: Catalog, view: Name, served: Served | None, pin: Pin, sql: str) -> bool:
+    """Replaces the SQL of one served view; returns False if it serves the pin already."""
+    pinned_name = view_sql.pinned_name(view, pin)
+    if served and served.inner == pinned_name and serves_pin(served, pin):
         return False
-    metastore.replace_view(settings, PINNED, inner, text)
-    if not now or now.inner != inner:
-        said = catalog.views[view].comment if view in catalog.views else ""
-        metastore.replace_view(settings, SERVING, view, view_sql.outer(view, pin), said)
+    metastore.replace_view(settings, PINNED, pinned_name, sql)
+    if not served or served.inner != pinned_name:
+        comment = catalog.views[view].comment if view in catalog.views else ""
+        metastore.replace_view(settings, SERVING, view, view_sql.serving_view_sql(view, pin), comment)
         if view in catalog.views:
             metastore.comment_columns(settings, SERVING, view, merge_sql.comments(catalog.views[view]))
-    if now and now.inner not in ("", inner):
-        metastore.drop_view(settings, PINNED, now.inner)
+    if served and served.inner not in ("", pinned_name):
+        metastore.drop_view(settings, PINNED, served.inner)
     return True
 
 
-def same(now: Served, pin: Pin) -> bool:
-    """Whether a view's text pins this."""
-    return (now.build, now.run) == (pin.build, pin.run) and (pin.run is None or now.epoch == pin.epoch)
+def serves_pin(served: Served, pin: Pin) -> bool:
+    """Whether a served view reads the build, the run and the epochs of a pin."""
+    return (served.build, served.run) == (pin.build, pin.run) and (pin.run is None or served.epoch == pin.epoch)
 
 
-def register(settings: Settings, publication: Publication) -> None:
-    """Makes every table that the publication names and the control tables known to Trino."""
-    wanted: dict[tuple[str, str], str] = {}
+def register_tables(settings: Settings, publication: Publication) -> None:
+    """Registers in Trino every table that the publication names, and the control tables."""
+    paths: dict[tuple[str, str], str] = {}
     for view, pin in publication.pins.items():
         if pin.build:
-            wanted["batch", joined(view, pin.build)] = table_paths.batch(settings, view, pin.build)
+            paths["batch", joined(view, pin.build)] = table_paths.batch(settings, view, pin.build)
         if pin.run:
-            wanted["speed", joined(view, pin.run)] = table_paths.speed(settings, pin.run, view)
+            paths["speed", joined(view, pin.run)] = table_paths.speed(settings, pin.run, view)
     for table in _CONTROL:
         path = table_paths.control(settings, Name(table))
         if delta.exists(path):
-            wanted["control", table] = path
-    _register(settings, wanted)
+            paths["control", table] = path
+    _register(settings, paths)
 
 
-def _register(settings: Settings, wanted: Mapping[tuple[str, str], str]) -> None:
-    """A name stands for one path here, so a name that is known needs nothing."""
+def _register(settings: Settings, paths: Mapping[tuple[str, str], str]) -> None:
+    """Registers the names that Trino does not have yet; a name never changes its path."""
     try:
-        known = metastore.tables(settings, *sorted({schema for schema, _ in wanted}))
+        registered = metastore.tables(settings, *sorted({schema for schema, _ in paths}))
     except metastore.BrokenView:
-        known = frozenset()
-    for (schema, table), path in wanted.items():
-        if (schema, table) not in known:
+        registered = frozenset()
+    for (schema, table), path in paths.items():
+        if (schema, table) not in registered:
             metastore.register(settings, schema, table, table_paths.relative(settings, path))
 
 
 def register_pair(settings: Settings, view: Name, build: Name, run: Name) -> None:
-    """Makes one view's tables of a build and of a run known to Trino."""
+    """Registers in Trino the tables that one view has in a build and in a run."""
     tables = {("batch", joined(view, build)): table_paths.batch(settings, view, build)}
     _register(settings, {**tables, ("speed", joined(view, run)): table_paths.speed(settings, run, view)})
 
 
 def register_archives(settings: Settings, decoders: Mapping[Name, Name]) -> None:
-    """Makes the archives of these decoders known to Trino as archive.<topic>."""
+    """Registers in Trino the archive of each topic and decoder, as ``archive.<topic>``."""
     for topic, decoder in decoders.items():
         path = table_paths.archive(settings, topic, decoder)
         if delta.exists(path):
@@ -161,28 +169,28 @@ def register_archives(settings: Settings, decoders: Mapping[Name, Name]) -> None
 
 
 def tables_exist(settings: Settings, publication: Publication) -> bool:
-    """Whether everything that the publication names is in the lake."""
+    """Whether every table that the publication names exists in the lake."""
     paths = [table_paths.batch(settings, view, pin.build) for view, pin in publication.pins.items() if pin.build]
     paths += [table_paths.speed(settings, pin.run, view) for view, pin in publication.pins.items() if pin.run]
     return all(delta.exists(path) for path in paths)
 
 
-def _comment_all(settings: Settings, catalog: Catalog, publication: Publication) -> tuple[Name, ...]:
-    """Gives comments to columns that lack them, as a crash between a view and its comments leaves it."""
+def _add_comments(settings: Settings, catalog: Catalog, publication: Publication) -> tuple[Name, ...]:
+    """Adds column comments that a crash left out; returns the views that got some."""
     try:
-        now = metastore.column_comments(settings, SERVING)
+        current = metastore.column_comments(settings, SERVING)
     except metastore.SqlRefused:
-        now = {}  # an entry that is broken hides the others: each view is asked
-    touched = []
+        current = {}  # one broken view makes the query fail for all: each view is checked
+    commented = []
     for view in publication.pins:
         comments = merge_sql.comments(catalog.views[view]) if view in catalog.views else {}
-        if any(now.get(view, {}).get(column) != text for column, text in comments.items()):
-            touched += [view] if metastore.comment_columns(settings, SERVING, view, comments) else []
-    return tuple(touched)
+        if any(current.get(view, {}).get(column) != comment for column, comment in comments.items()):
+            commented += [view] if metastore.comment_columns(settings, SERVING, view, comments) else []
+    return tuple(commented)
 
 
-def _status_is(settings: Settings, publication: Publication) -> bool:
-    """The stored text is Trino's formatting of ours, so it is compared by what only this publication has."""
+def _status_matches(settings: Settings, publication: Publication) -> bool:
+    """Compares the publication's number and its count of views: Trino reformats the SQL that it stores."""
     try:
         rows = metastore.query(settings, f"SELECT publication, count(*) FROM {SERVING}.{STATUS} GROUP BY 1").rows  # noqa: S608 - constants
     except metastore.SqlRefused:

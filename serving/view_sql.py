@@ -1,4 +1,4 @@
-"""The SQL texts of served views, made from pins; nothing else writes them."""
+"""The SQL of served views, generated from pins."""
 
 from __future__ import annotations
 
@@ -16,41 +16,41 @@ from infra.trino.served_views import PINNED
 
 
 def view_parts(view: View, pin: Pin, *, newest: int | None = None) -> list[str]:
-    """The parts that a pin names; ``newest`` leaves out partials of later epochs."""
-    found, name = [], Name(view.name)
+    """SQL of the build and of the run that a pin names, without epochs after ``newest``."""
+    parts, name = [], Name(view.name)
     if pin.build:
-        found.append(batch_part(view, quoted(CATALOG, "batch", joined(name, pin.build))))
+        parts.append(batch_part(view, quoted(CATALOG, "batch", joined(name, pin.build))))
     if pin.run:
-        found.append(speed_part(view, quoted(CATALOG, "speed", joined(name, pin.run)), pin.epoch, newest))
-    return found
+        parts.append(speed_part(view, quoted(CATALOG, "speed", joined(name, pin.run)), pin.epoch, newest))
+    return parts
 
 
-def pinned(view: View, pin: Pin) -> str:
-    """The text that a publication replaces: everything a reader sees, from exactly these parts."""
+def pinned_sql(view: View, pin: Pin) -> str:
+    """SQL of the pinned view: all rows that a reader sees. A publication replaces it."""
     return serving_sql(view, view_parts(view, pin))
 
 
-def inner(view: Name, pin: Pin) -> str:
-    """The name of the pinned view."""
+def pinned_name(view: Name, pin: Pin) -> str:
+    """Name of the pinned view, which the view in schema ``serving`` selects from."""
     return joined(view, pin.shape)
 
 
-def outer(view: Name, pin: Pin) -> str:
-    """The text that stays as long as the shape does, so that its column comments do."""
-    return f"SELECT * FROM {quoted(CATALOG, PINNED, inner(view, pin))}"  # noqa: S608 - a quoted Name
+def serving_view_sql(view: Name, pin: Pin) -> str:
+    """SQL of the view in schema ``serving``. It changes only with the shape, so column comments persist."""
+    return f"SELECT * FROM {quoted(CATALOG, PINNED, pinned_name(view, pin))}"  # noqa: S608 - a quoted Name
 
 
 def shape_digest(view: View) -> Name:
-    """Digest of columns, presentation and comments: with the same shape only the pinned view is replaced."""
+    """Digest of columns, presentation and comments. While it is equal, a publication replaces only the pinned view."""
     columns = [(column.name, column.type) for column in view.stored_columns]
-    seen = [serving_sql(view, ["parts"]), columns, comments(view), view.comment]
-    return Name("s" + hashlib.sha256(json.dumps(seen, sort_keys=True).encode()).hexdigest()[:12])
+    shape = [serving_sql(view, ["parts"]), columns, comments(view), view.comment]
+    return Name("s" + hashlib.sha256(json.dumps(shape, sort_keys=True).encode()).hexdigest()[:12])
 
 
 def status_sql(pins: Mapping[Name, Pin], seq: int, at: datetime) -> str:
-    """One row per view: what it serves, since which publication."""
+    """SQL of ``serving.status``: one row per view with what it serves and since which publication."""
     rows = [
-        f"({literal(view)}, {literal(pin.mode)}, {_text(pin.build)}, {_text(pin.run)}, BIGINT '{pin.epoch:d}', "
+        f"({literal(view)}, {literal(pin.mode)}, {_nullable(pin.build)}, {_nullable(pin.run)}, BIGINT '{pin.epoch:d}', "
         f"{literal(str(pin.cut))}, {literal(pin.digest)}, BIGINT '{seq:d}', "
         f"TIMESTAMP '{at:%Y-%m-%d %H:%M:%S} UTC')"
         for view, pin in sorted(pins.items())
@@ -59,5 +59,5 @@ def status_sql(pins: Mapping[Name, Pin], seq: int, at: datetime) -> str:
     return f"SELECT * FROM (VALUES {', '.join(rows)}) AS served ({columns})"  # noqa: S608 - literals
 
 
-def _text(name: Name | None) -> str:
+def _nullable(name: Name | None) -> str:
     return literal(name) if name else "CAST(NULL AS varchar)"

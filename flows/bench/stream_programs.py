@@ -23,7 +23,7 @@ from infra.kafka import kafka_admin
 from infra.kafka.producer import produce
 from infra.kafka.sample_input import outgoing
 from infra.settings import Settings
-from serving.get import get
+from serving.read import get
 from speed.routes.planner import reached
 
 JOIN, SPLIT = Name("order_payments"), Name("log_split")

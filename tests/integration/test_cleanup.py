@@ -21,10 +21,10 @@ from infra.control.claims import Claim
 from infra.kafka import kafka_admin
 from infra.lake import delta, files, table_paths
 from infra.settings import Settings
-from serving import recover, switch
+from serving import change_mode, recover
 from serving.cleanup import CleanupResult, clean_up
 from serving.publish import publish
-from serving.show import show
+from serving.read import show
 from tests.support.layers import built, catalog_of, check, claim_at, passed, send, topic_of
 
 VIEW = Name("free_trades_by_day")
@@ -74,7 +74,7 @@ def test_only_what_nothing_names_is_freed(kept: Kept) -> None:
     assert strange.is_dir()
     check(kept.settings, kept.catalog, "free", kept.builds[2].cut)
     assert [path for path in kept.tidy().removed if "/free_" in path] == []
-    with pytest.raises(Refused, match="is not kept any more"):
+    with pytest.raises(Refused, match="was deleted"):
         show(kept.settings, kept.catalog, VIEW, publish=seq.seq - 2)
     with pytest.raises(Refused, match="have not passed the gate"):
         publish(kept.settings, kept.catalog, kept.builds[0].build, why="gone")
@@ -82,14 +82,14 @@ def test_only_what_nothing_names_is_freed(kept: Kept) -> None:
 
 
 def test_a_rollback_finds_its_build_and_never_one_that_was_freed(kept: Kept) -> None:
-    switch.rollback(kept.settings, kept.catalog, why="test")
+    change_mode.rollback(kept.settings, kept.catalog, why="test")
     check(kept.settings, kept.catalog, "free", kept.builds[1].cut)
     kept.tidy()
     assert kept.there() == [False, True, True, True]
     target = run_roles.target(kept.settings)
     assert target
     assert target.pins[VIEW].build == kept.builds[2].build
-    switch.rollback(kept.settings, kept.catalog, why="test")
+    change_mode.rollback(kept.settings, kept.catalog, why="test")
     check(kept.settings, kept.catalog, "free", kept.builds[2].cut)
 
 

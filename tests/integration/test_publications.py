@@ -23,7 +23,7 @@ from infra.settings import Settings
 from infra.trino import metastore, served_views
 from serving import recover, replace_views
 from serving.publish import publish
-from serving.status import status
+from serving.served_status import served_status
 from tests.support.killing import kill
 from tests.support.layers import built, catalog_of, check, send
 
@@ -38,7 +38,7 @@ class Two:
     newer: Claim
 
     def serve(self, one: Claim) -> Publication:
-        return publish(self.settings, self.catalog, one.build, why="before", rollback=True)
+        return publish(self.settings, self.catalog, one.build, why="before", kind="rollback")
 
     def check(self, one: Claim) -> None:
         check(self.settings, self.catalog, "spub", one.cut)
@@ -92,7 +92,7 @@ def test_a_slow_batch_behind_a_newer_one_is_refused(two: Two) -> None:
         publish(two.settings, two.catalog, two.older.build, why="slow")
     assert recover.last_done(two.settings) == done
     two.check(two.newer)
-    back = publish(two.settings, two.catalog, two.older.build, why="by hand", rollback=True)
+    back = publish(two.settings, two.catalog, two.older.build, why="by hand", kind="rollback")
     assert back.kind == "rollback"
     two.check(two.older)
 
@@ -106,7 +106,9 @@ def test_an_interrupted_publication_is_finished_by_the_next_verb(
     interrupted(two, monkeypatch, two.newer.build, point)
     assert (recover.open_intent(two.settings) is None) == (point == "serving.0_before_intent")
     if point != "serving.0_before_intent":
-        assert any("was begun and not finished" in reason for reason in status(two.settings, two.catalog).unhealthy)
+        assert any(
+            "was begun and not finished" in reason for reason in served_status(two.settings, two.catalog).unhealthy
+        )
     done = publish(two.settings, two.catalog, two.newer.build, why="again")
     assert done.why == ("again" if point == "serving.0_before_intent" else "interrupted")
     assert (done.state, recover.open_intent(two.settings)) == ("done", None)
@@ -138,7 +140,7 @@ def test_a_broken_view_is_seen_and_made_again(two: Two, which: str) -> None:
     else:
         entry.write_bytes(entry.read_bytes()[:100])
     if which != "status":
-        assert any(f"view {view} " in reason for reason in status(two.settings, two.catalog).unhealthy)
+        assert any(f"view {view} " in reason for reason in served_status(two.settings, two.catalog).unhealthy)
     assert recover.repair(two.settings, two.catalog) == (Name("status") if which == "status" else view,)
     assert recover.repair(two.settings, two.catalog) == ()
     two.check(two.older)
@@ -152,7 +154,7 @@ def test_a_publisher_that_lost_its_lease_changes_nothing(two: Two) -> None:
         stale = leases.Lease(lease.name, lease.generation - 1, lease.holder, path)
         late = replace(done, seq=done.seq + 1, at=datetime.now(UTC), evidence=json.dumps({}))
         with pytest.raises(TryAgain, match="lease lost"):
-            replace_views.put(two.settings, two.catalog, stale, late)
+            replace_views.restore(two.settings, two.catalog, stale, late)
         with pytest.raises(TryAgain, match="lease lost"):
             add_publication(two.settings, stale, late)
     assert recover.last_done(two.settings) == done
@@ -171,7 +173,7 @@ def test_a_trino_killed_in_the_middle_of_a_publication(two: Two, monkeypatch: py
     with pytest.raises(TryAgain, match="Trino does not answer"):
         publish(two.settings, two.catalog, two.newer.build, why="interrupted")
     monkeypatch.undo()
-    assert any("Trino does not answer" in reason for reason in status(two.settings, two.catalog).unhealthy)
+    assert any("Trino does not answer" in reason for reason in served_status(two.settings, two.catalog).unhealthy)
     local_stack.up(two.settings)
     done = publish(two.settings, two.catalog, two.newer.build, why="again")
     assert (done.state, done.why) == ("done", "interrupted")

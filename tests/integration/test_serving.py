@@ -19,8 +19,8 @@ from infra.settings import Settings
 from serving.alarms import view_alarms
 from serving.promote import serve_run
 from serving.publish import publish
-from serving.query import query
-from serving.status import status
+from serving.read import query
+from serving.served_status import served_status
 from tests.support.layers import (
     POISON,
     START,
@@ -77,7 +77,7 @@ def test_from_speed_alone_to_lambda_every_view_is_exact(settings: Settings, spar
 def check_status(settings: Settings, catalog: Catalog, published: Publication, end: Cut) -> None:
     run = next(p.run for v, p in published.pins.items() if v in catalog.views)
     with leases.hold(settings, f"run_{run}"):
-        state = status(settings, catalog)
+        state = served_status(settings, catalog)
         driven = view_alarms(settings, catalog)
     assert state.unhealthy == ()
     rate = 4 / sum(x.offsets for x in state.partitions)
@@ -90,8 +90,8 @@ def check_status(settings: Settings, catalog: Catalog, published: Publication, e
     assert sum(x.quarantined for x in state.partitions) == 4
     assert all(x.ok for x in state.partitions)
     assert {x.served for x in state.rows} == {1_100, 5_500}
-    stopped = status(settings, catalog).unhealthy
-    assert stopped == (f"the speed process of run {run} does not run: `lk speed start`",)
+    stopped = served_status(settings, catalog).unhealthy
+    assert stopped == (f"no speed process drives run {run}: `lk speed start` starts one",)
     rows = query(settings, 'SELECT "view", mode, run, epoch, publication FROM status').dicts()
     mine = [row for row in rows if row["view"] in catalog.views]
     assert {(r["mode"], r["run"], r["epoch"], r["publication"]) for r in mine} == {("lambda", run, 1, published.seq)}
@@ -201,7 +201,7 @@ def test_a_planted_defect_in_one_partial_row_is_found(settings: Settings, spark:
         assert table.version() > before
         with pytest.raises(AssertionError):
             check(settings, catalog, "splant", done.end)
-        wrong = [reason for reason in status(settings, catalog).unhealthy if "rows" in reason]
+        wrong = [reason for reason in served_status(settings, catalog).unhealthy if "rows" in reason]
         assert [view in reason for reason in wrong] == [True] * counted
         table.restore(before)
         before = table.version()

@@ -26,7 +26,7 @@ from infra.kafka import kafka_admin
 from infra.lake import delta, table_paths
 from infra.settings import Settings
 from infra.trino import served_views
-from serving import switch as serving_switch
+from serving import change_mode
 from serving.promote import serve_run
 from speed import job
 from speed.process import lifecycle
@@ -118,11 +118,11 @@ def test_there_and_back_every_reader_sees_one_moment_of_the_log(stack: Settings,
         check(stack, catalog, "swback", end)
         assert run_batch(stack, catalog).publication is None  # Kappa needs no batch layer
         epoch(spark, stack, catalog, live)  # what served before has gone on, so that going back loses nothing
-        serving_switch.rollback(stack, catalog, why="test")
+        change_mode.rollback(stack, catalog, why="test")
         assert modes(stack, catalog) == {before}
         read_again(stack, answers)
         check(stack, catalog, "swback", end)
-        serving_switch.rollback(stack, catalog, why="test")
+        change_mode.rollback(stack, catalog, why="test")
         assert modes(stack, catalog) == {("kappa", None, replay.id)}
         read_again(stack, answers)
         published = switch.to_lambda(stack, catalog)

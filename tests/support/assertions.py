@@ -12,7 +12,7 @@ from infra.control import runs
 from infra.control.claims import claim_of
 from infra.control.epochs import last_epoch
 from infra.control.run_endings import read_endings
-from serving import status as serving
+from serving.served_status import served_status
 from tests.support.kafka_log import Ends, Log
 from tests.support.oracle import view_oracle
 from tests.support.oracle.view_oracle import Record
@@ -45,7 +45,7 @@ def check(pieces: Pieces, log: Log, *, live: bool = True) -> None:
 
 def check_status(pieces: Pieces, log: Log) -> None:
     """Fails unless `lk status` counts exactly the records of the log and finds nothing wrong."""
-    found = serving.status(pieces.settings, pieces.catalog)
+    found = served_status(pieces.settings, pieces.catalog)
     assert found.unhealthy == (), found.unhealthy
     assert [view.lag for view in found.views] == [0] * len(pieces.catalog.views)
     counted = [

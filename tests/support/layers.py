@@ -38,7 +38,7 @@ from infra.kafka.producer import produce
 from infra.lake import delta, table_paths
 from infra.lake.arrow_types import arrow_schema
 from infra.settings import Settings
-from serving.show import show
+from serving.read import show
 from tests.support.oracle.view_oracle import Record, Rows, expected
 from tests.support.views import rollup
 

@@ -18,7 +18,7 @@ from infra.local import local_stack
 from infra.settings import Settings
 from infra.trino import served_views
 from infra.trino.served_views import Served
-from serving.query import query
+from serving.read import query
 from tests.conftest import fresh_settings
 from tests.support.command import Done, here, lk, write_config
 from tests.support.kafka_log import Sent, send

@@ -20,7 +20,7 @@ from infra.control.epochs import read_epochs
 from infra.kafka import kafka_admin
 from infra.lake import delta, files, table_paths
 from infra.trino import metastore
-from serving import switch
+from serving import change_mode
 from tests.support.load import mixed
 from tests.support.world import World
 
@@ -60,10 +60,10 @@ def test_what_a_run_was_compared_with_must_have_passed_its_gate(world: World) ->
         with locks.hold(world.settings, "batch") as lease:
             add_built(world.settings, lease, replace(passed, passed=verdict, at=datetime.now(UTC)))
         with pytest.raises(Refused, match="that was compared have not passed the gate: trades_by_day"):
-            switch.to_kappa(world.settings, world.catalog, kappa, why="test")
+            change_mode.to_kappa(world.settings, world.catalog, kappa, why="test")
     with locks.hold(world.settings, "batch") as lease:
         add_built(world.settings, lease, replace(passed, at=datetime.now(UTC)))
-    assert switch.to_kappa(world.settings, world.catalog, kappa, why="test") == world.publication
+    assert change_mode.to_kappa(world.settings, world.catalog, kappa, why="test") == world.publication
 
 
 def test_kappa_needs_no_batch_layer_and_rollback_loses_nothing(world: World) -> None:

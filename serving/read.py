@@ -1,0 +1,94 @@
+"""Reads for people and programs: SQL, a whole view, one key of a view."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.catalog import Catalog
+from core.compute.merge_sql import serving_sql
+from core.errors import Refused, Usage
+from core.identifiers import Name, quoted
+from core.view import View
+from infra.control.publications import Pin, read_publications
+from infra.lake import delta, table_paths
+from infra.settings import Settings
+from infra.trino import metastore
+from infra.trino.metastore import CATALOG, QueryResult
+from infra.trino.served_views import SERVING
+from serving import view_sql
+
+_TRINO_TYPES = {"string": "varchar", "int": "integer", "timestamp": "timestamp(3) with time zone"}
+
+
+def query(settings: Settings, sql: str) -> QueryResult:
+    """Runs one statement in Trino, catalog lake, schema serving; rows are typed Python values."""
+    return metastore.query(settings, sql, schema=SERVING)
+
+
+def show(
+    settings: Settings, catalog: Catalog, view: Name, *, publish: int | None = None, limit: int | None = None
+) -> QueryResult:
+    """Rows of a view, ordered by its keys; with ``publish``, rows of the build that this publication pinned."""
+    definition = catalog.view(view)
+    if publish is None:
+        source = f"SELECT * FROM {quoted(CATALOG, SERVING, Name(definition.name))}"  # noqa: S608 - a quoted Name
+    else:
+        source = _published_sql(settings, catalog, definition, publish)
+    keys = ", ".join(f'"{column.name}"' for column in definition.key_columns)
+    order = f" ORDER BY {keys}" if keys else ""
+    return metastore.query(settings, f"SELECT * FROM ({source}){order}{_limit(limit)}")  # noqa: S608 - quoted Names
+
+
+def get(
+    settings: Settings, catalog: Catalog, view: Name, values: Sequence[str], *, limit: int | None = None
+) -> QueryResult:
+    """Rows of one key, last window first; ``values`` has a text for each key of the view.
+
+    Raises Usage for a wrong number of values, or for a value that does not fit its key's type.
+    """
+    definition = catalog.view(view)
+    keys = [(Name(key.name), _TRINO_TYPES.get(key.type, key.type)) for key in definition.keys]
+    if len(values) != len(keys):
+        key_list = ", ".join(f"{name} ({kind})" for name, kind in keys) or "none: use `lk show`"
+        raise Usage(f"{len(values)} values for the keys of {view}", fix=f"its keys are {key_list}")
+    where = " AND ".join(f"{quoted(name)} = CAST(? AS {kind})" for name, kind in keys)
+    descending = [f'"{column.name}" DESC' for column in definition.key_columns[len(keys) :]]
+    order = f" ORDER BY {', '.join(descending)}" if descending else ""
+    sql = f"SELECT * FROM {quoted(CATALOG, SERVING, view)} WHERE {where}{order}{_limit(limit)}"  # noqa: S608 - quoted Names
+    try:
+        return metastore.query(settings, sql, list(values))
+    except metastore.SqlRefused as e:
+        if e.code == "INVALID_CAST_ARGUMENT":
+            raise Usage(e.what, where=f"view {view}", fix="give a value of the key's type") from None
+        raise
+
+
+def _limit(limit: int | None) -> str:
+    return f" LIMIT {limit:d}" if limit is not None else ""
+
+
+def _published_sql(settings: Settings, catalog: Catalog, view: View, seq: int) -> str:
+    publications = [p for p in read_publications(settings) if p.seq == seq and p.state == "done"]
+    if not publications:
+        raise Usage(f"there is no publication {seq}", fix="see `lk publications`")
+    pin: Pin | None = publications[0].pins.get(Name(view.name))
+    if pin is None or pin.build is None:
+        raise Refused(
+            f"publication {seq} pinned no build of {view.name}",
+            where="control.publications",
+            fix="choose one that did, see `lk publications`",
+        )
+    if pin.digest != catalog.digest(view.name):
+        raise Refused(
+            f"the definition of {view.name} changed since publication {seq}",
+            where=f"then {pin.digest}, now {catalog.digest(view.name)}",
+            fix=f"read its table batch.{view.name}__{pin.build} with `lk query`",
+        )
+    if not delta.exists(table_paths.batch(settings, Name(view.name), pin.build)):
+        raise Refused(
+            f"build {pin.build} of publication {seq} was deleted",
+            where="`lk cleanup` deletes builds that nothing serves",
+            fix="choose a later publication, see `lk publications`",
+        )
+    only_build = Pin(pin.build, None, -1, pin.cut, pin.digest, "batch", pin.shape)
+    return serving_sql(view, view_sql.view_parts(view, only_build))

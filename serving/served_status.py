@@ -1,0 +1,167 @@
+"""The status of all served views: pins, lag, age, record accounting, and every problem."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from core.catalog import Catalog
+from core.cut import Cut
+from core.errors import LkError
+from core.identifiers import Name
+from core.validation.definition_change import remedies
+from infra.control.publications import Pin
+from infra.kafka import kafka_admin
+from infra.kafka.record_timestamps import last_timestamps
+from infra.lake import leases
+from infra.settings import Settings
+from infra.trino import served_views
+from infra.trino.served_views import Served
+from serving import reconcile, recover, replace_views
+from serving.publish import changed_since
+from serving.reconcile import PartitionCounts, ServedState, ViewCounts
+
+
+@dataclass(frozen=True)
+class ViewState:
+    """What one view serves. ``lag`` is the number of records in the log after its end; None when Kafka is down.
+
+    ``newest`` is the log time of the last record that it shows, ``age`` the seconds since then.
+    """
+
+    view: Name
+    mode: str
+    build: Name | None
+    cut: Cut
+    run: Name | None
+    epoch: int
+    publication: int
+    lag: int | None
+    newest: datetime | None
+    age: float | None
+
+
+@dataclass(frozen=True)
+class ServedStatus:
+    """All views, and the record accounting of each partition and view. ``unhealthy`` lists every problem."""
+
+    views: tuple[ViewState, ...]
+    partitions: tuple[PartitionCounts, ...]
+    rows: tuple[ViewCounts, ...]
+    unhealthy: tuple[str, ...]
+
+
+def served_status(settings: Settings, catalog: Catalog) -> ServedStatus:
+    """Reads the status of all served views. What cannot be read is a problem in ``unhealthy``."""
+    problems: list[str] = []
+    intent = recover.open_intent(settings)
+    if intent:
+        problems.append(f"publication {intent.seq} was begun and not finished: `lk up` finishes or reverts it")
+    last = recover.last_done(settings)
+    if last is None:
+        return ServedStatus((), (), (), (*problems, "nothing is published yet: run `lk speed start` or `lk batch`"))
+    pins = {view: pin for view, pin in last.pins.items() if view in catalog.views}
+    with _collect_errors(problems):
+        problems += _view_problems(served_views.read_served(settings, pins), pins)
+    problems += _stopped_runs(settings, pins)
+    served_states = {view: reconcile.served_state(settings, view, pin) for view, pin in pins.items()}
+    partitions = reconcile.partition_counts(catalog, served_states)
+    problems += [_miscount(partition) for partition in partitions if not partition.ok]
+    changed = changed_since(last, catalog)
+    problems += [f"served with an earlier definition: {', '.join(changed)}; {remedies()}"] if changed else []
+    unchanged = {view: state for view, state in served_states.items() if state.pin.digest == catalog.digest(view)}
+    rows = _view_counts(settings, catalog, unchanged, problems)
+    views = _view_states(settings, catalog, served_states, last.seq, problems)
+    return ServedStatus(views, partitions, rows, tuple(dict.fromkeys(problems)))
+
+
+def _view_problems(served: dict[Name, Served], pins: dict[Name, Pin]) -> list[str]:
+    problems = []
+    for view, pin in pins.items():
+        if view not in served or served[view].broken:
+            problems.append(f"view {view} is missing or cannot be read: `lk up` replaces it")
+        elif not replace_views.serves_pin(served[view], pin):
+            problems.append(f"view {view} does not serve what was published: `lk up` replaces it")
+    return problems
+
+
+def _stopped_runs(settings: Settings, pins: dict[Name, Pin]) -> list[str]:
+    run_ids = sorted({pin.run for pin in pins.values() if pin.run})
+    return [
+        f"no speed process drives run {run}: `lk speed start` starts one"
+        for run in run_ids
+        if leases.holder(settings, f"run_{run}") is None
+    ]
+
+
+def _miscount(counts: PartitionCounts) -> str:
+    return (
+        f"records of {counts.topic}, partition {counts.partition} do not add up: {counts.offsets} offsets, "
+        f"{counts.decoded} decoded + {counts.quarantined} quarantined"
+    )
+
+
+def _view_counts(
+    settings: Settings, catalog: Catalog, served_states: dict[Name, ServedState], problems: list[str]
+) -> tuple[ViewCounts, ...]:
+    with _collect_errors(problems):
+        views = reconcile.view_counts(settings, catalog, served_states)
+        problems += [f"view {v.view} serves {v.served} rows, but {v.counted} were counted" for v in views if not v.ok]
+        return views
+    return ()
+
+
+def _view_states(
+    settings: Settings, catalog: Catalog, served_states: dict[Name, ServedState], seq: int, problems: list[str]
+) -> tuple[ViewState, ...]:
+    ends: Cut | None = None
+    times: dict[tuple[Name, int, int], datetime] = {}
+    with _collect_errors(problems):
+        sources = catalog.sources(served_states)
+        ends = kafka_admin.end_offsets(
+            settings, [topic for topic in sources if topic in kafka_admin.partition_counts(settings)]
+        )
+        end_offsets = {
+            offset
+            for view, state in served_states.items()
+            for offset in state.end.only(catalog.view(view).sources).ends
+        }
+        times = last_timestamps(settings, end_offsets)
+    views = []
+    for view, state in served_states.items():
+        of_view = catalog.view(view).sources
+        end = state.end.only(of_view)
+        newest = max((times[offset] for offset in end.ends if offset in times), default=None)
+        lag = ends.only(of_view).size_since(end) if ends is not None else None
+        views.append(_view_state(view, state, seq, lag, newest))
+    return tuple(views)
+
+
+def _view_state(view: Name, state: ServedState, seq: int, lag: int | None, newest: datetime | None) -> ViewState:
+    pin = state.pin
+    return ViewState(
+        view=view,
+        mode=pin.mode,
+        build=pin.build,
+        cut=pin.cut,
+        run=pin.run,
+        epoch=state.newest,
+        publication=seq,
+        lag=lag,
+        newest=newest,
+        age=(datetime.now(UTC) - newest).total_seconds() if newest else None,
+    )
+
+
+@contextlib.contextmanager
+def _collect_errors(problems: list[str]) -> Iterator[None]:
+    """Adds an error of the block to the problems: a server that is down must not hide the rest."""
+    try:
+        yield
+    except LkError as e:
+        problems.append(": ".join(part for part in (e.what, e.fix) if part))
+
+
+__all__ = ["PartitionCounts", "ServedStatus", "ViewCounts", "ViewState", "served_status"]
