@@ -14,7 +14,7 @@ from infra.control.runs import Run
 from infra.progress_bar import bar
 from infra.retry import wait_until
 from infra.settings import Settings
-from serving.end_run import end_run
+from serving.retire import end_run
 from speed import job, replay_state
 from speed.process import lifecycle, throttle
 from speed.process.lifecycle import RunState

@@ -11,7 +11,7 @@ from infra.control.epochs import last_epoch
 from infra.control.run_endings import RunEnding, read_endings
 from infra.control.run_roles import roles, runs_of, serving_runs, target
 from infra.settings import Settings
-from serving.end_run import end_run
+from serving.retire import end_run
 from speed.process import lifecycle
 
 
