@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 def gate(build: str | None) -> int:
     """Run the data-quality checks on a build; exit 1 if one fails.
 
-    A failed check of severity "critical" refuses the view: the build cannot be published. A warning is only printed.
+    A failed check of severity "critical", or a check that cannot be evaluated, refuses the build. A failed warning is
+    only printed.
     """
     from flows import batch_cycle as flow
 
