@@ -58,7 +58,7 @@ cloud: $(INSTALLED) $(CLOUD_HERE) ## terraform/ alone: its style, its tests, che
 docs: $(INSTALLED) ## write the references of verbs and settings: docs/reference/
 	@$(BIN)/python -m cli.reference
 
-cloud-docs: $(INSTALLED) $(CLOUD) ## write the tables of terraform's READMEs anew, and the costs of docs/deploy/cloud.md
+cloud-docs: $(INSTALLED) $(CLOUD) ## write the tables of terraform's READMEs and the costs of docs/deploy/cloud.md
 	@.venv-cloud/bin/python terraform/readme_tables.py
 	@$(BIN)/python terraform/costs.py
 

@@ -89,13 +89,13 @@ def markdown(found: Report) -> str:
         "",
         f"Machine: {found.machine}. {found.versions}.",
         "",
-        "| figure | what | must be | median | smallest – largest (repetitions) | unit | |",
+        "| figure | what | target | median | smallest – largest (repetitions) | unit | |",
         "|---|---|---|---|---|---|---|",
     ]
     rows = ((f.name, f.what, f.bound, number(f.median), f.spread, f.unit, _verdict(f)) for f in found.figures)
     lines += [f"| {' | '.join(row)} |" for row in rows]
     hows = [f"- **{f.name}**: {f.how}" for f in found.figures if f.how]
-    return "\n".join([*lines, "", "## How", "", *hows, ""])
+    return "\n".join([*lines, "", "## How each figure is measured", "", *hows, ""])
 
 
 def _verdict(figure: Figure) -> str:
