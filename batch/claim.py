@@ -65,7 +65,7 @@ def _wanted(settings: Settings, catalog: Catalog, run: Name | None) -> Claim:
 def _add(settings: Settings, lease: Lease, wanted: Claim) -> None:
     _refuse_going_back(settings, wanted)
     add_claim(settings, lease, wanted)
-    faults.reach("batch.1_after_claim")
+    faults.reach("batch.0_after_claim")
     _check_fold(settings, lease, wanted)
 
 

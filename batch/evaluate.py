@@ -90,9 +90,9 @@ def evaluate(
     now = datetime.now(UTC)
     rows = [row for one in asked for row in _rows(catalog, claim, one, now)]
     results = {one.suite.name: one for one in asked}
-    faults.reach("batch.8_in_gate")
+    faults.reach("batch.3_in_gate")
     check_results.add_results(settings, lease, rows)
-    faults.reach("batch.9_before_passed")
+    faults.reach("batch.3_before_passed")
     verdicts = [_verdict(catalog.views[one.view], one, results, now) for one in waiting]
     add_built(settings, lease, *verdicts)
 

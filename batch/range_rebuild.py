@@ -68,7 +68,7 @@ def claim_range(
         known = next((c for c in claims if replace(wanted, build=c.build, at=c.at, who=c.who) == c), None)
         if known is None:
             add_claim(settings, lease, wanted)
-            faults.reach("batch.1_after_claim")
+            faults.reach("batch.0_after_claim")
     return known or wanted
 
 

@@ -23,7 +23,7 @@ from infra.settings import Settings
 from infra.spark.session import temporary_session, with_more_tasks
 from serving.publish import in_kappa, publish
 from serving.recover import last_done
-from speed.process import priority
+from speed.process.epoch_pacing import with_priority
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -152,5 +152,5 @@ def _claimed(settings: Settings, name: str | None) -> Claim:
 def batch_session(settings: Settings) -> Iterator[SparkSession]:
     """The Spark session of batch work, which has priority over runs."""
     conf = {"spark.master": with_more_tasks(settings.spark_master, 1)}
-    with priority.with_priority(settings, Name("batch")), temporary_session(settings, "batch", conf) as spark:
+    with with_priority(settings, Name("batch")), temporary_session(settings, "batch", conf) as spark:
         yield spark

@@ -16,7 +16,7 @@ from infra.retry import wait_until
 from infra.settings import Settings
 from serving.retire import end_run
 from speed import job, replay_state
-from speed.process import lifecycle, throttle
+from speed.process import epoch_pacing, lifecycle
 from speed.process.lifecycle import RunState
 from speed.replay_state import ReplayProgress
 
@@ -36,7 +36,7 @@ def start(
     """
     computed = catalog if views is None else _only(catalog, views)
     replay = open_or_declare(settings, computed, run=run, rate=rate, from_archive=from_archive)
-    faults.reach("replay.5_before_start")
+    faults.reach("replay.0_before_start")
     return lifecycle.start(settings, replay.id)
 
 
@@ -61,7 +61,7 @@ def open_or_declare(
         )
     replay = open_replay or replay_state.declare(settings, catalog, id=run, from_archive=from_archive)
     if rate is not None:
-        throttle.set_limit(settings, replay.id, rate)
+        epoch_pacing.set_rate_limit(settings, replay.id, rate)
     return replay
 
 
@@ -93,7 +93,7 @@ def status(settings: Settings, run: Name | None = None) -> ReplayProgress:
 def set_rate(settings: Settings, rate: int | None, run: Name | None = None) -> ReplayProgress:
     """Limits a replay to ``rate`` records per second while it runs; None removes the limit."""
     replay = chosen_run(settings, run)
-    throttle.set_limit(settings, replay, rate)
+    epoch_pacing.set_rate_limit(settings, replay, rate)
     return status(settings, replay)
 
 

@@ -17,8 +17,7 @@ from infra.control.route_runs import RouteHistory, RouteRun
 from infra.kafka import kafka_admin, topic_admin
 from infra.lake import table_paths
 from infra.settings import Settings
-from speed.epoch import offset_log
-from speed.process import background
+from speed.process import background, state_file
 from speed.routes.handover import hand_over
 from speed.routes.planner import names, reached, require_same_definition, require_same_topics
 
@@ -191,7 +190,7 @@ def _role(history: RouteHistory, run: RouteRun) -> Role:
 def _state(settings: Settings, catalog: Catalog, history: RouteHistory, run: RouteRun) -> RouteState:
     remote = background.remote_owner(settings, run.id) is not None
     alive = remote or background.alive(settings, run.id) is not None
-    state = offset_log.read_state(settings, run.id)
+    state = state_file.read_state(settings, run.id)
     phase, reason = "running" if remote else str(state.get("phase", "stopped")), state.get("reason") or {}
     copied, behind, exact = _counted(settings, history, run)
     role = _role(history, run)

@@ -23,7 +23,7 @@ from serving import change_mode, recover
 from serving.compare import compare
 from serving.publish import changed_since
 from speed import replay_state as replaying
-from speed.process import lifecycle, throttle
+from speed.process import epoch_pacing, lifecycle
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ def to_kappa(
     if not change_mode.is_compared(settings, catalog, chosen):
         prove_equal(settings, catalog, chosen)
     proof = comparisons.latest_by_view(settings, chosen)
-    faults.reach("replay.4_before_switch")
-    throttle.set_limit(settings, chosen, None)
+    faults.reach("replay.3_before_switch")
+    epoch_pacing.set_rate_limit(settings, chosen, None)
     lifecycle.start(settings, chosen)  # it may have died since, and must run to be served
     publication = change_mode.to_kappa(settings, catalog, chosen, why=why)
     return SwitchResult(publication, chosen, tuple(proof.values()), time.monotonic() - began, already=False)

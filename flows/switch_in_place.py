@@ -18,7 +18,7 @@ from infra.control.publications import Publication
 from infra.settings import Settings
 from serving import change_mode, recover
 from serving.publish import changed_since
-from speed.process import lifecycle, throttle
+from speed.process import epoch_pacing, lifecycle
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def _is_outdated(catalog: Catalog, last: Publication) -> bool:
 def _replace_run(settings: Settings, catalog: Catalog, *, from_archive: bool, why: str) -> Publication:
     """A refusal comes from the declaration of the replay, before the run that serves is stopped."""
     run = replays.open_or_declare(settings, catalog, from_archive=from_archive).id
-    throttle.set_limit(settings, run, None)
+    epoch_pacing.set_rate_limit(settings, run, None)
     stopped = datetime.now(UTC)
     speed.stop(settings)
     lifecycle.start(settings, run)

@@ -2,6 +2,10 @@
 
 A fault needs two keys: the environment variable ``LK_FAULT=<point>[:<nth hit>]:<kill|pause|raise>`` and the file
 TEST_INSTANCE in the data folder. Before it acts, the fault writes a proof to ``<data>/faults/<point>``.
+
+A point is ``<protocol>.<step>_<place>``. The step's number is that of the list of steps in the protocol's docstring:
+``speed`` in speed/epoch/commit.py, ``batch`` in batch/__init__.py, ``serving`` in serving/replace_views.py, ``replay``
+in speed/replay_state.py, ``route`` and ``handover`` in speed/routes, ``redrive`` in speed/quarantine/redrive.py.
 """
 
 from __future__ import annotations
@@ -20,47 +24,47 @@ MARKER = "TEST_INSTANCE"
 VARIABLE = "LK_FAULT"
 POINTS = (
     "speed.0_before_epoch",
-    "speed.1_before_quarantine",
+    "speed.1_after_compute",
     "speed.2_after_quarantine",
     "speed.3_before_view",
     "speed.3_before_units",
-    "speed.4_after_views",
-    "speed.5_after_manifest",
-    "speed.6_after_group",
-    "speed.7_in_fold",
-    "speed.8_after_maintenance",
-    "replay.0_before_head",
-    "replay.1_before_head_manifest",
+    "speed.4_before_manifest",
+    "speed.4_after_manifest",
+    "speed.5_after_group",
+    "speed.6_in_fold",
+    "speed.6_after_maintenance",
+    "replay.0_before_start",
+    "replay.1_before_prefix",
+    "replay.1_before_prefix_manifest",
     "replay.2_before_compare",
-    "replay.3_in_compare",
-    "replay.4_before_switch",
-    "replay.5_before_start",
+    "replay.2_in_compare",
+    "replay.3_before_switch",
     "route.0_before_epoch",
     "route.1_before_commit",
-    "route.2_after_commit",
-    "route.3_after_epoch",
-    "route.4_before_handover",
-    "route.5_in_handover",
-    "route.6_before_owner",
-    "route.7_after_owner",
+    "route.1_after_commit",
+    "route.2_after_epoch",
+    "handover.0_before_handover",
+    "handover.1_in_handover",
+    "handover.2_before_owner",
+    "handover.2_after_owner",
     "redrive.0_before_intent",
     "redrive.1_in_send",
     "redrive.2_before_done",
     "batch.0_before_claim",
-    "batch.1_after_claim",
-    "batch.2_before_land",
-    "batch.3_in_land",
-    "batch.4_after_land",
-    "batch.5_in_build",
-    "batch.6_before_built",
-    "batch.7_after_built",
-    "batch.8_in_gate",
-    "batch.9_before_passed",
+    "batch.0_after_claim",
+    "batch.1_before_land",
+    "batch.1_in_land",
+    "batch.1_after_land",
+    "batch.2_in_build",
+    "batch.2_before_built",
+    "batch.2_after_built",
+    "batch.3_in_gate",
+    "batch.3_before_passed",
     "serving.0_before_intent",
-    "serving.1_after_intent",
-    "serving.2_between_views",
-    "serving.3_before_done",
-    "serving.4_after_done",
+    "serving.0_after_intent",
+    "serving.1_between_views",
+    "serving.2_before_done",
+    "serving.2_after_done",
 )
 _ACTIONS = ("kill", "pause", "raise")
 

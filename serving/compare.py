@@ -83,7 +83,7 @@ def _each(
     for view in pins:
         replace_views.register_pair(settings, view, claim.build, run.id)
     for view, pin in pins.items():
-        faults.reach("replay.3_in_compare")
+        faults.reach("replay.2_in_compare")
         gaps = any(catalog.topic(source).compacted for source in catalog.view(view).sources)
         yield _compare(spark, settings, catalog.view(view), claim, run, pin, gaps=gaps)
 

@@ -1,6 +1,9 @@
 """Changes what is served, in steps that can be finished or reverted after a crash.
 
-Intent row (with the SQL of every view) -> views, one by one -> serving.status -> done row.
+0. Write the intent row, which holds the SQL of every view. Fault points: ``serving.0_before_intent``,
+   ``serving.0_after_intent``.
+1. Replace the views that differ, one by one, then serving.status. Fault point: ``serving.1_between_views``.
+2. Write the done row. Fault points: ``serving.2_before_done``, ``serving.2_after_done``.
 """
 
 from __future__ import annotations
@@ -65,7 +68,7 @@ def apply_change(settings: Settings, catalog: Catalog, lease: Lease, change: Ser
     register_tables(settings, intent)
     faults.reach("serving.0_before_intent")
     add_publication(settings, lease, intent)
-    faults.reach("serving.1_after_intent")
+    faults.reach("serving.0_after_intent")
     return finish(settings, catalog, lease, intent)
 
 
@@ -74,11 +77,11 @@ def finish(settings: Settings, catalog: Catalog, lease: Lease, intent: Publicati
     _replace_views(settings, catalog, lease, intent)
     lease.check()
     _replace_status(settings, intent)
-    faults.reach("serving.3_before_done")
+    faults.reach("serving.2_before_done")
     lease.check()
     publication = replace(intent, state="done", at=datetime.now(UTC))
     add_publication(settings, lease, publication)
-    faults.reach("serving.4_after_done")
+    faults.reach("serving.2_after_done")
     return publication
 
 
@@ -99,7 +102,7 @@ def _replace_views(settings: Settings, catalog: Catalog, lease: Lease, publicati
         lease.check()
         if _replace_view(settings, catalog, view, served.get(view), pin, publication.texts[view]):
             replaced.append(view)
-            faults.reach("serving.2_between_views")
+            faults.reach("serving.1_between_views")
     return replaced
 
 

@@ -28,7 +28,7 @@ from speed.epoch import offset_log
 from speed.epoch.archive_prefix import keep_history, replay_prefix
 from speed.epoch.commit import EpochSink, StopRequested, require_same_topics
 from speed.epoch.compute_epoch import EpochComputer
-from speed.process import lifecycle, priority, throttle
+from speed.process import epoch_pacing, lifecycle, state_file
 from speed.process.run_until_stopped import first_line, run_until_stopped
 from speed.tables import schemas
 from speed.tables.maintenance import Maintenance
@@ -80,11 +80,11 @@ def _drive(settings: Settings, catalog: Catalog, run: Name, stop: threading.Even
         conf |= {"spark.master": with_more_tasks(settings.spark_master, _MORE_TASKS)}
     spark = session(settings, _app(run), conf)
     with driving(spark, settings, catalog, declared) as (query, sink):
-        offset_log.write_state(settings, run, "running", epoch=_last(settings, run))
+        state_file.write_state(settings, run, "running", epoch=_last(settings, run))
         serving = Serving(settings, run)
         while True:
-            sink.serving = serving.now()
-            if throttle.limit(settings, run) != sink.most:
+            sink.pacing.serving = serving.now()
+            if sink.pacing.rate_limit_changed():
                 query = _resized(spark, settings, query, sink)
             if not query.isActive or stop.wait(_LOOK):
                 break
@@ -94,7 +94,7 @@ def _drive(settings: Settings, catalog: Catalog, run: Name, stop: threading.Even
 def _resized(spark: SparkSession, settings: Settings, query: StreamingQuery, sink: EpochSink) -> StreamingQuery:
     """The same query on the same checkpoint, with epochs of the size that the new limit asks for."""
     finish(query, sink)
-    sink.stopping.clear()
+    sink.pacing.stopping.clear()
     return _start(spark, settings, sink)
 
 
@@ -122,8 +122,8 @@ def driving(
         try:
             yield query, sink
         finally:
-            priority.claim_priority(settings, run.id, wanted=False)
-            sink.stopping.set()
+            epoch_pacing.release_priority(settings, run.id)
+            sink.pacing.stopping.set()
             for active in spark.streams.active:
                 active.stop()
             maintenance.close()
@@ -131,7 +131,7 @@ def driving(
 
 def finish(query: StreamingQuery, sink: EpochSink) -> None:
     """Stops the query between two epochs. Raises what stopped it before, if something did."""
-    sink.stopping.set()
+    sink.pacing.stopping.set()
     sink.idle.wait()
     query.stop()
     error: Any = query.exception()
@@ -166,14 +166,13 @@ def raise_reason(sink: EpochSink, error: Any) -> None:
 
 def _start(spark: SparkSession, settings: Settings, sink: EpochSink) -> StreamingQuery:
     run = sink.run
-    sink.most = throttle.limit(settings, run.id)
     options = {
         **source_options(settings),
         "subscribe": ",".join(sorted(run.topics)),
         "startingOffsets": json.dumps(_starting(settings, run)),
         # Spark asks for the log's ends on the connection that its last fetch still waits on, partition by partition.
         "kafka.fetch.max.wait.ms": "1",
-        "maxOffsetsPerTrigger": str(throttle.epoch_size(settings, run.kind, sink.most)),
+        "maxOffsetsPerTrigger": str(sink.pacing.offsets_per_epoch()),
     }
     records = spark.readStream.format("kafka").options(**options).load()
     writer = records.writeStream.foreachBatch(sink).queryName(str(run.id)).trigger(processingTime=settings.trigger)

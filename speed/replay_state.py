@@ -1,4 +1,11 @@
-"""A replay: the log from offset zero as a new run, with a consumer group, checkpoint and tables of its own."""
+"""A replay: the log from offset 0 as a new run, with its own consumer group, checkpoint and tables.
+
+0. Declare the run and start its process. Fault point: ``replay.0_before_start``.
+1. Compute what the log has lost from the archive, as one epoch. Fault points: ``replay.1_before_prefix``,
+   ``replay.1_before_prefix_manifest``. Then commit epochs as any run (speed/epoch/commit.py).
+2. Compare the replay with what is served. Fault points: ``replay.2_before_compare``, ``replay.2_in_compare``.
+3. Switch: serve the replay (serving/replace_views.py). Fault point: ``replay.3_before_switch``.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +23,7 @@ from infra.control.runs import Run
 from infra.kafka import kafka_admin, log_checks
 from infra.lake import archive
 from infra.settings import Settings
-from speed.process import lifecycle, throttle
+from speed.process import epoch_pacing, lifecycle
 from speed.process.lifecycle import RunState
 
 CLOSE = 3  # epochs in a row that must be small before a replay counts as caught up
@@ -129,7 +136,7 @@ def progress(settings: Settings, run: Run) -> ReplayProgress:
     rate = _rate(epochs)
     return ReplayProgress(
         state=state,
-        limit=throttle.limit(settings, run.id),
+        limit=epoch_pacing.read_rate_limit(settings, run.id),
         done=done,
         total=done + (behind or 0),
         rate=rate,

@@ -1,6 +1,10 @@
-"""What one epoch adds: counted and bad records, a partial per rollup, events of keyed views and what their units give.
+"""Computes one epoch: record counts, bad records, the partial rows of each rollup, the new events of each keyed view.
 
-All of it as Arrow or as DataFrames, by its size.
+A small epoch goes through a prepared plan: its records pass through the driver into an input file per topic, and Spark
+runs a plan that was made when the run started. Building and planning a query costs Spark several times what computing a
+few hundred records does. The records of a big epoch do not pass through the driver: executors read its offset range
+from Kafka again, topic by topic, decode it, cache it, and compute every result from the cache. Both ways build their
+queries with the same functions (topic_results.py), so they compute the same rows.
 """
 
 from __future__ import annotations
@@ -30,23 +34,31 @@ from infra.kafka.spark_source import read_spans
 from infra.settings import Settings
 from speed.epoch.keyed_units import plan_units
 from speed.epoch.offset_log import PlannedEpoch
-from speed.epoch.prepared_plans import Prepared, prepare
-from speed.epoch.result_rows import Rows, in_window
-from speed.epoch.topic_results import LEDGER, QUARANTINE, TopicResults, branches_of, held
+from speed.epoch.prepared_plans import PreparedPlans, prepare
+from speed.epoch.topic_results import (
+    COUNTS,
+    QUARANTINE,
+    Rows,
+    TopicResult,
+    in_window,
+    results_of_cached,
+    rows_to_cache,
+)
 
-SMALL = 25_000  # offsets; up to it, a restart's backlog too, plans made once and one task each beat a shuffle
-COLLECTED = 192 * 1024 * 1024  # bytes; a partial up to it is collected, and delta-rs writes it in less time than Spark
-_TASK_RECORDS = 1_000_000  # each task groups anew; still few enough for partitions of unequal size
-_ROW = 768  # bytes of a row, where nothing better is known
+SMALL = 25_000  # offsets; up to it (a restart's backlog too) a prepared plan and one task each beat a shuffle
+COLLECTED = 192 * 1024 * 1024  # bytes; partial rows up to it are collected, as delta-rs writes them faster than Spark
+_TASK_RECORDS = 1_000_000  # each task groups by itself; few enough records to balance partitions of unequal size
+_ROW_BYTES = 768  # of a row whose size the counts do not bound
 _FEW_BAD = 1_000
 
-One = TypeVar("One")
-Result = TypeVar("Result")
+Item = TypeVar("Item")
+Output = TypeVar("Output")
+Results = list[tuple[TopicResult, Rows]]
 
 
 @dataclass(frozen=True)
 class EpochResults:
-    """The whole of an epoch, nothing of it written yet; ``partials`` of a keyed view are its new events, packed."""
+    """All results of an epoch, before any of them is written; ``partials`` of a keyed view are its new events."""
 
     counted: dict[str, RecordCounts]
     view_rows: dict[Name, int]
@@ -62,165 +74,173 @@ class EpochComputer:
         self.settings = settings
         self.catalog = catalog
         self.run = run
-        self.views = {topic: self._reading(topic) for topic in run.topics}
+        self.views = {topic: self._views_of(topic) for topic in run.topics}
         self._pool = ThreadPoolExecutor()  # kept: each of its threads has a thread in Java too
-        self.prepared: Prepared | None = prepare(spark, settings, catalog, run, self.views)
+        self.prepared: PreparedPlans | None = prepare(spark, settings, catalog, run, self.views)
         self._units = plan_units(spark, settings, catalog, run)
         self.keyed = [view for view in sorted(run.views) if isinstance(catalog.view(view), Keyed)]
         self.rollups = [view for view in sorted(run.views) if view not in self.keyed]
 
     @contextlib.contextmanager
     def computed(self, records: DataFrame, planned: PlannedEpoch) -> Iterator[EpochResults]:
-        """The epoch's results, with the ledger checked; frames are of use only inside the block."""
+        """The epoch's results, with their counts checked; DataFrames in them are valid inside the block only.
+
+        Raises Refused when a view cannot be computed, or when records and offsets do not add up.
+        """
         topics = sorted({span.topic for span in planned.spans})
-        if planned.size <= SMALL and self.prepared and self.prepared.put(records, topics):
-            yield self._checked(self._at_once(self.prepared, topics, planned), planned)
+        if planned.size <= SMALL and self.prepared and self.prepared.write_records(records, topics):
+            yield self._checked(self._run_prepared(self.prepared, topics, planned), planned)
             return
-        with self._planned_anew(topics, planned) as parts:
-            yield self._checked(parts, planned)
+        with self._read_again(topics, planned) as results:
+            yield self._checked(results, planned)
 
-    def units(self, view: Name, parts: Sequence[Rows], planned: PlannedEpoch) -> list[Rows]:
-        """What the units that an epoch reaches give, once its events are kept; errors as for any view."""
-        collected = [part.rows for part in parts if part.rows is not None]
-        new = pa.concat_tables(collected) if len(collected) == len(parts) else None
+    def units(self, view: Name, events: Sequence[Rows], planned: PlannedEpoch) -> list[Rows]:
+        """The rows of every unit of a keyed view that the epoch's ``events`` touch, once the run keeps these events."""
+        tables = [rows.table for rows in events if rows.table is not None]
+        new_events = pa.concat_tables(tables) if len(tables) == len(events) else None
         try:
-            found = self._units.results(view, planned.number, new)
+            rows = self._units.results(view, planned.number, new_events)
         except (PySparkException, Py4JError) as e:
-            raise cannot(view, self.catalog.view(view).sources, planned, e) from None
-        return [Rows(rows=found) if isinstance(found, pa.Table) else Rows(frame=found)]
+            raise computation_error(view, self.catalog.view(view).sources, planned, e) from None
+        return [Rows(table=rows) if isinstance(rows, pa.Table) else Rows(frame=rows)]
 
-    def _reading(self, topic: Name) -> list[View]:
+    def _views_of(self, topic: Name) -> list[View]:
         return [view for view in self.catalog.reading(topic) if view.name in self.run.views]
 
-    def _at_once(
-        self, prepared: Prepared, topics: Sequence[Name], planned: PlannedEpoch
-    ) -> list[tuple[TopicResults, Rows]]:
+    def _run_prepared(self, prepared: PreparedPlans, topics: Sequence[Name], planned: PlannedEpoch) -> Results:
+        """A small epoch."""
         try:
-            return [(branch, Rows(rows=rows)) for branch, rows in prepared.run(topics)]
+            return [(result, Rows(table=table)) for result, table in prepared.run(topics)]
         except (PySparkException, Py4JError) as e:
-            culprit = prepared.culprit(topics)
-            if culprit is None:
+            failing = prepared.failing_result(topics)
+            if failing is None:
                 raise
-            raise cannot(culprit.part, [culprit.topic], planned, e) from None
+            raise computation_error(failing.part, [failing.topic], planned, e) from None
 
     @contextlib.contextmanager
-    def _planned_anew(self, topics: Sequence[Name], planned: PlannedEpoch) -> Iterator[list[tuple[TopicResults, Rows]]]:
-        """Topics are read apart: to pick one out of the records of all would read all of them for each."""
-        frames: list[DataFrame] = []
+    def _read_again(self, topics: Sequence[Name], planned: PlannedEpoch) -> Iterator[Results]:
+        """A big epoch. Each topic is read by itself: selecting one topic from all records reads all of them."""
+        cached: list[DataFrame] = []
         try:
-            found = self._side_by_side(lambda topic: self._topic(topic, planned, frames), topics)
-            yield [part for parts in found for part in parts]
+            by_topic = self._in_parallel(lambda topic: self._read_topic(topic, planned, cached), topics)
+            yield [result for results in by_topic for result in results]
         finally:
-            for frame in frames:
+            for frame in cached:
                 frame.unpersist()
 
-    def _topic(self, topic: Name, planned: PlannedEpoch, frames: list[DataFrame]) -> list[tuple[TopicResults, Rows]]:
-        """One topic's branches, of which the ledger is collected: then what it caches, one of ``frames``, is there."""
-        spans = [span for span in planned.spans if span.topic == topic]
+    def _read_topic(self, name: Name, planned: PlannedEpoch, cached: list[DataFrame]) -> Results:
+        """One topic's results. Collecting the counts fills the cache, from which the others are computed later."""
+        topic = self.catalog.topic(name)
+        spans = [span for span in planned.spans if span.topic == name]
         records = read_spans(self.spark, self.settings, spans, task_records=_TASK_RECORDS, group=self.run.id)
         records = records.coalesce(1) if planned.size <= SMALL else records
-        kept = held(self.catalog.topic(topic), self.views[topic], decode(self.catalog.topic(topic), records))
-        frames.append(kept.persist(StorageLevel.MEMORY_AND_DISK))
-        found = branches_of(self.catalog.topic(topic), self.views[topic], kept)
-        return [(b, Rows(rows=b.frame.toArrow()) if b.part == LEDGER else Rows(frame=b.frame)) for b in found]
+        rows = rows_to_cache(topic, self.views[name], decode(topic, records))
+        cached.append(rows.persist(StorageLevel.MEMORY_AND_DISK))
+        results = results_of_cached(topic, self.views[name], rows)
+        return [(r, Rows(table=r.frame.toArrow()) if r.part == COUNTS else Rows(frame=r.frame)) for r in results]
 
-    def _checked(self, parts: list[tuple[TopicResults, Rows]], planned: PlannedEpoch) -> EpochResults:
-        ledgers = [row for b, part in parts if b.part == LEDGER for row in _rows(part)]
+    def _checked(self, results: Results, planned: PlannedEpoch) -> EpochResults:
+        """The results by what becomes of them, once the counts account for every offset."""
+        counts = [row for result, rows in results if result.part == COUNTS for row in _row_dicts(rows)]
+        self._require_all_offsets(counts, planned)
         counted = {
             f"{row['_topic']}/{row['_partition']}": RecordCounts(row["records"], row["decoded"], row["quarantined"])
-            for row in ledgers
+            for row in counts
         }
+        view_rows = {Name(view): sum(row.get(f"rows_{view}", 0) for row in counts) for view in self.run.views}
+        bad = sum(count.quarantined for count in counted.values())
+        results = self._collect_small(results, counts, bad)
+        quarantine = [rows for result, rows in results if result.part == QUARANTINE] if bad else []
+        partials: dict[Name, list[Rows]] = {Name(view): [] for view in self.run.views}
+        for result, rows in results:
+            if result.part not in (COUNTS, QUARANTINE):
+                view = self.catalog.view(result.part)
+                partials[Name(result.part)].append(in_window(view, rows, planned.batch_time_ms))
+        epoch = EpochResults(counted, view_rows, quarantine, partials)
+        _require_same_counts(epoch, planned, self.rollups)
+        return epoch
+
+    def _require_all_offsets(self, counts: Sequence[dict[str, Any]], planned: PlannedEpoch) -> None:
+        by_partition = {(row["_topic"], row["_partition"]): row for row in counts}
         for span in planned.spans:
-            row = next((r for r in ledgers if (r["_topic"], r["_partition"]) == (span.topic, span.partition)), None)
-            if not (_within(row, span) if self.catalog.topic(span.topic).compacted else _is_whole(row, span)):
+            row = by_partition.get((span.topic, span.partition))
+            if not (_is_within(row, span) if self.catalog.topic(span.topic).compacted else _is_whole(row, span)):
                 raise Refused(
-                    f"the ledger is off: offsets {span.start} to {span.end} were planned, counted were {row}",
+                    f"record counts do not match the offset range: expected offsets {span.start} to {span.end}, "
+                    f"counted {row}",
                     where=f"{span.topic}, partition {span.partition}, epoch {planned.number}",
                     fix="topics must not be transactional, and compacted ones must be declared so; see `lk logs`",
                 )
-        view_rows = {Name(v): sum(row.get(f"rows_{v}", 0) for row in ledgers) for v in self.run.views}
-        bad = sum(count.quarantined for count in counted.values())
-        parts = self._few_collected(parts, ledgers, bad)
-        quarantine = [part for b, part in parts if b.part == QUARANTINE] if bad else []
-        partials: dict[Name, list[Rows]] = {Name(view): [] for view in self.run.views}
-        for b, part in parts:
-            if b.part not in (LEDGER, QUARANTINE):
-                partials[Name(b.part)].append(in_window(self.catalog.view(b.part), part, planned.batch_time_ms))
-        done = EpochResults(counted, view_rows, quarantine, partials)
-        _reconcile(done, planned, self.rollups)
-        return done
 
-    def _few_collected(
-        self, parts: list[tuple[TopicResults, Rows]], ledgers: Sequence[dict[str, Any]], bad: int
-    ) -> list[tuple[TopicResults, Rows]]:
-        """The same parts; those of not too many rows are collected."""
+    def _collect_small(self, results: Results, counts: Sequence[dict[str, Any]], bad: int) -> Results:
+        """The same results; those whose rows are known to be few are collected."""
 
-        def few(branch: TopicResults, part: Rows) -> bool:
-            if part.frame is None:
+        def is_small(result: TopicResult, rows: Rows) -> bool:
+            if rows.frame is None:
                 return False
-            return 0 < bad <= _FEW_BAD if branch.part == QUARANTINE else _most_bytes(branch.part, ledgers) <= COLLECTED
+            return 0 < bad <= _FEW_BAD if result.part == QUARANTINE else _max_bytes(result.part, counts) <= COLLECTED
 
-        wanted = [b for b, part in parts if few(b, part)]
-        rest = [(b, part) for b, part in parts if not few(b, part)]
-        tables = self._side_by_side(lambda branch: branch.frame.toArrow(), wanted)
-        return rest + [(b, Rows(rows=rows)) for b, rows in zip(wanted, tables, strict=True)]
+        small = [result for result, rows in results if is_small(result, rows)]
+        others = [(result, rows) for result, rows in results if not is_small(result, rows)]
+        tables = self._in_parallel(lambda result: result.frame.toArrow(), small)
+        return others + [(result, Rows(table=table)) for result, table in zip(small, tables, strict=True)]
 
-    def _side_by_side(self, what: Callable[[One], Result], of: Sequence[One]) -> list[Result]:
-        """What Spark gives for each, asked for at once: where one job waits or has a task too few, another goes on.
+    def _in_parallel(self, compute: Callable[[Item], Output], items: Sequence[Item]) -> list[Output]:
+        """Runs one Spark job per item at once, so that cores which one job leaves idle work on another.
 
         The jobs belong to the caller's query, and end when it is stopped.
         """
-        running = [self._pool.submit(inheritable_thread_target(self.spark)(what), one) for one in of]
-        wait(running)
-        return [job.result() for job in running]
+        jobs = [self._pool.submit(inheritable_thread_target(self.spark)(compute), item) for item in items]
+        wait(jobs)
+        return [job.result() for job in jobs]
+
+
+def computation_error(part: str, topics: Sequence[str], planned: PlannedEpoch, reason: BaseException) -> LkError:
+    """Names the view that stops its run, where, and Spark's reason."""
+    lines = str(reason).strip().splitlines()
+    what = f"view {part} cannot be computed" if not part.startswith("_") else "records cannot be decoded"
+    return Refused(
+        f"{what}: {next((line for line in lines if line.strip()), '')[:300]}",
+        where=f"topic {', '.join(topics)}, epoch {planned.number}, offsets {planned.start} to {planned.end}",
+        fix="correct the definition, then start a new run: `lk speed start --new`",
+    )
 
 
 def _is_whole(row: dict[str, Any] | None, span: Span) -> bool:
     """Every offset of the span is a record."""
-    wanted = (span.size, span.start, span.end - 1)
-    return row is not None and (row["records"], row["first_offset"], row["last_offset"]) == wanted
+    expected = (span.size, span.start, span.end - 1)
+    return row is not None and (row["records"], row["first_offset"], row["last_offset"]) == expected
 
 
-def _within(row: dict[str, Any] | None, span: Span) -> bool:
-    """The records are of the span, each once; the log may have lost some, or all."""
+def _is_within(row: dict[str, Any] | None, span: Span) -> bool:
+    """Every record is in the span, once; compaction may have removed some of the span's records, or all."""
     if row is None:
         return True
     first, last = row["first_offset"], row["last_offset"]
     return bool(span.start <= first <= last < span.end and row["records"] <= last - first + 1)
 
 
-def _most_bytes(view: str, ledgers: Sequence[dict[str, Any]]) -> int:
-    """What a view's partial takes at most: as the ledger bounds it, else by the rows that it is made of."""
-    return sum(row.get(f"bytes_{view}", row.get(f"rows_{view}", 0) * _ROW) for row in ledgers)
+def _max_bytes(view: str, counts: Sequence[dict[str, Any]]) -> int:
+    """An upper bound of the size of a view's partial rows: from the counts, else from how many rows they group."""
+    return sum(row.get(f"bytes_{view}", row.get(f"rows_{view}", 0) * _ROW_BYTES) for row in counts)
 
 
-def cannot(part: str, topics: Sequence[str], planned: PlannedEpoch, reason: BaseException) -> LkError:
-    """The view that stops its run, with where and why."""
-    text = str(reason).strip().splitlines()
-    what = f"view {part} cannot be computed" if not part.startswith("_") else "records cannot be decoded"
-    return Refused(
-        f"{what}: {next((line for line in text if line.strip()), '')[:300]}",
-        where=f"topic {', '.join(topics)}, epoch {planned.number}, offsets {planned.start} to {planned.end}",
-        fix="correct the definition, then start a new run: `lk speed start --new`",
-    )
-
-
-def _reconcile(done: EpochResults, planned: PlannedEpoch, rollups: Sequence[Name]) -> None:
-    """The hidden count of every partial, or how many events a keyed view keeps, is what was counted event by event."""
-    for view, parts in done.partials.items():
-        if any(part.rows is None for part in parts):
+def _require_same_counts(results: EpochResults, planned: PlannedEpoch, rollups: Sequence[Name]) -> None:
+    """The hidden counts of partial rows, or the number of events of a keyed view, equal the count event by event."""
+    for view, parts in results.partials.items():
+        if any(rows.table is None for rows in parts):
             continue
-        tables = [part.rows for part in parts if part.rows is not None]
+        tables = [rows.table for rows in parts if rows.table is not None]
         grouped = sum((pa.compute.sum(t[ROWS]).as_py() or 0) if view in rollups else t.num_rows for t in tables)
-        if grouped != done.view_rows[view]:
+        if grouped != results.view_rows[view]:
             raise Refused(
-                f"the ledger of {view} is off: {grouped} rows were grouped, {done.view_rows[view]} were counted",
+                f"counts of view {view} differ: {grouped} rows were grouped, {results.view_rows[view]} were counted",
                 where=f"epoch {planned.number}",
                 fix="the definition is not deterministic; correct it and start a new run",
             )
 
 
-def _rows(part: Rows) -> list[dict[str, Any]]:
-    assert part.rows is not None
-    rows: list[dict[str, Any]] = part.rows.to_pylist()
-    return rows
+def _row_dicts(rows: Rows) -> list[dict[str, Any]]:
+    assert rows.table is not None
+    dicts: list[dict[str, Any]] = rows.table.to_pylist()
+    return dicts

@@ -1,7 +1,7 @@
-"""Keyed views in an epoch: which units its events reach, and what all events of those units give.
+"""Keyed views in an epoch: which units its events touch, and the rows of those units computed from all their events.
 
-Both read what the run keeps of the view's events, those of the epoch included, so that a retry computes the same.
-Few rows pass through a query that was planned once; many stay in Spark.
+Both read the events that the run keeps of the view, those of the epoch included, so that a retry computes the same.
+Few events go through a prepared plan; many stay in Spark.
 """
 
 from __future__ import annotations
@@ -22,12 +22,20 @@ from core.view import Keyed
 from infra.control.runs import Run
 from infra.lake import delta, table_paths
 from infra.settings import Settings
-from speed.epoch.cached_plan import LARGEST, CachedPlan, collected, content, inbox_of, planned, write
+from speed.epoch.cached_plan import (
+    MAX_INPUT_BYTES,
+    CachedPlan,
+    create_inbox,
+    plan_query,
+    read_input,
+    run_plans,
+    write_input,
+)
 
 
 @dataclass(frozen=True)
 class Units:
-    """The keyed views of one run, with their plans; a view whose plan cannot be used twice has none."""
+    """The keyed views of one run, with their plans; a view whose plan cannot run twice has none."""
 
     spark: SparkSession
     settings: Settings
@@ -37,36 +45,37 @@ class Units:
     plans: dict[Name, CachedPlan]
 
     def results(self, view: Name, number: int, new: pa.Table | None) -> pa.Table | DataFrame:
-        """The rows of every unit that epoch ``number`` reaches; ``new`` are its packed events when they are few."""
+        """The rows of every unit that epoch ``number`` touches; ``new`` are its packed events when they are few."""
         definition = self.catalog.view(view)
         assert isinstance(definition, Keyed)
         if new is not None and view in self.plans:
-            events = self._near(view, definition, number, new)
-            if events.nbytes <= LARGEST:
-                return self._at_once(view, definition, number, events)
+            events = self._events_to_read(view, definition, number, new)
+            if events.nbytes <= MAX_INPUT_BYTES:
+                return self._run_prepared(view, definition, number, events)
         return self._in_spark(view, definition, number)
 
-    def _near(self, view: Name, definition: Keyed, number: int, new: pa.Table) -> pa.Table:
-        """Events of the same keys that the epoch's units may need; of other keys with the same hash too."""
-        near = pc.field(HASH).isin(pc.unique(new[HASH]))
+    def _events_to_read(self, view: Name, definition: Keyed, number: int, new: pa.Table) -> pa.Table:
+        """Events of the same keys within reach of the epoch's units; events of other keys with the same hash too."""
+        condition = pc.field(HASH).isin(pc.unique(new[HASH]))
         reach = definition.reach
         if reach is not None:
             width = reach.before + reach.after + reach.segment
             first, last = (pc.min_max(new[TIME]).as_py()[end] for end in ("min", "max"))
-            near &= (pc.field(TIME) >= first - width) & (pc.field(TIME) <= last + width)
-        near &= pc.field("epoch") <= number
-        return delta.read(table_paths.events(self.settings, self.run.id, view), [SOURCE, HASH, EVENT, "epoch"], near)
+            condition &= (pc.field(TIME) >= first - width) & (pc.field(TIME) <= last + width)
+        condition &= pc.field("epoch") <= number
+        path = table_paths.events(self.settings, self.run.id, view)
+        return delta.read(path, [SOURCE, HASH, EVENT, "epoch"], condition)
 
-    def _at_once(self, view: Name, definition: Keyed, number: int, events: pa.Table) -> pa.Table:
+    def _run_prepared(self, view: Name, definition: Keyed, number: int, events: pa.Table) -> pa.Table:
         for source in definition.sources:
-            mine = events.filter(pc.equal(events[SOURCE], source))
-            write(self.inbox, _file(view, source), mine[EVENT].to_pylist())
+            of_source = events.filter(pc.equal(events[SOURCE], source))
+            write_input(self.inbox, _file(view, source), of_source[EVENT].to_pylist())
         new = events.filter(pc.equal(events["epoch"], number))
-        write(self.inbox, _file(view), new[EVENT].to_pylist())
-        return collected(self.spark, [self.plans[view]])[0]
+        write_input(self.inbox, _file(view), new[EVENT].to_pylist())
+        return run_plans(self.spark, [self.plans[view]])[0]
 
     def _in_spark(self, view: Name, definition: Keyed, number: int) -> DataFrame:
-        """Events are kept in the order of their epochs, near in time to each other: of most files none is read."""
+        """Kept events lie in files by epoch, so near in time to each other: the conditions skip most files."""
         kept = self.spark.read.format("delta").load(table_paths.events(self.settings, self.run.id, view))
         events = kept.where(fn.col("epoch") <= number)
         new = events.where(fn.col("epoch") == number)
@@ -77,33 +86,33 @@ class Units:
             width = reach.before + reach.after + reach.segment
             events = events.where(fn.col(TIME).between(bounds[0] - width, bounds[1] + width))
         near = events.join(new.select(HASH).distinct(), HASH, "left_semi")
-        rows = {s: self._of(definition, near, s) for s in definition.sources}
-        units = touched_units(definition, [self._of(definition, new, s) for s in definition.sources])
+        rows = {s: self._unpacked(definition, near, s) for s in definition.sources}
+        units = touched_units(definition, [self._unpacked(definition, new, s) for s in definition.sources])
         return events_of_units(definition, units, result_rows(definition, rows))
 
-    def _of(self, view: Keyed, events: DataFrame, source: str) -> DataFrame:
+    def _unpacked(self, view: Keyed, events: DataFrame, source: str) -> DataFrame:
         return unpack(view, self.catalog.topic(source), events.where(fn.col(SOURCE) == source))
 
 
 def plan_units(spark: SparkSession, settings: Settings, catalog: Catalog, run: Run) -> Units:
     """Plans every keyed view of the run once."""
-    views = {Name(view): found for view in run.views if isinstance(found := catalog.view(view), Keyed)}
-    inbox = inbox_of(settings, run)
+    views = {Name(view): definition for view in run.views if isinstance(definition := catalog.view(view), Keyed)}
+    inbox = create_inbox(settings, run)
     with ThreadPoolExecutor() as pool:
-        coming = {name: pool.submit(_plan, spark, catalog, inbox, view) for name, view in views.items()}
-    plans = {name: made for name, future in coming.items() if (made := future.result()) is not None}
+        futures = {name: pool.submit(_plan, spark, catalog, inbox, view) for name, view in views.items()}
+    plans = {name: plan for name, future in futures.items() if (plan := future.result()) is not None}
     return Units(spark, settings, catalog, run, inbox, plans)
 
 
 def _plan(spark: SparkSession, catalog: Catalog, inbox: str, view: Keyed) -> CachedPlan | None:
     name = Name(view.name)
     rows = {
-        source: inlined(view, catalog.topic(source), content(spark, inbox, _file(name, source)))
+        source: inlined(view, catalog.topic(source), read_input(spark, inbox, _file(name, source)))
         for source in view.sources
     }
-    units = touched_units(view, [timed(view, content(spark, inbox, _file(name)))])
+    units = touched_units(view, [timed(view, read_input(spark, inbox, _file(name)))])
     # A full outer join forgets that all of it is in one partition.
-    return planned(events_of_units(view, units, result_rows(view, rows).coalesce(1)))
+    return plan_query(events_of_units(view, units, result_rows(view, rows).coalesce(1)))
 
 
 def _file(view: Name, *source: str) -> str:

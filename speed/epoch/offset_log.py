@@ -1,13 +1,9 @@
-"""What a run plans and how far it is: Spark's offset log, which exists before an epoch runs, and our state file."""
+"""Spark's offset log in a run's checkpoint: it names the end offsets of an epoch before the epoch runs."""
 
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from pyarrow import fs
 
@@ -74,26 +70,3 @@ def _logged(settings: Settings, run: Name, number: int) -> tuple[Cut, int]:
     if more:
         raise Refused("the offset log has more than one source", where=path, fix="start a new run")
     return Cut.parse(offsets), int(json.loads(metadata)["batchTimestampMs"])
-
-
-def state_file(settings: Settings, run: Name) -> Path:
-    """Where a run says how it is."""
-    return settings.run_dir / "speed" / f"{Name(run)}.json"
-
-
-def write_state(settings: Settings, run: Name, phase: str, **more: object) -> None:
-    """Replaces the state; phases are starting, running, stopped and failed."""
-    path = state_file(settings, run)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(".part")
-    part.write_text(json.dumps({"phase": phase, "pid": os.getpid(), **more}), "utf-8")
-    part.replace(path)
-
-
-def read_state(settings: Settings, run: Name) -> Mapping[str, Any]:
-    """The state as last written; empty before the first start."""
-    try:
-        found: dict[str, Any] = json.loads(state_file(settings, run).read_text("utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return found

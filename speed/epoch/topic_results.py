@@ -1,11 +1,13 @@
-"""What one epoch computes for one topic: the ledger, the bad records, and a partial for each view."""
+"""What one epoch computes for one topic: record counts, bad records, and the partial rows of each view."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
@@ -15,23 +17,31 @@ from core.compute.shared_panes import bad_records, can_share, counts_from_panes,
 from core.event_columns import ERROR, RAW_COLUMNS
 from core.identifiers import Name
 from core.topic import EVENT_TIME, Topic
-from core.view import Keyed, Rollup, View
+from core.view import PROCESSING_TIME, Keyed, Rollup, View
 
-LEDGER = "_ledger"
+COUNTS = "_counts"
 QUARANTINE = "_quarantine"
 _ALWAYS = {"_topic", "_partition", "_offset", ERROR, EVENT_TIME}
 
 
 @dataclass(frozen=True)
-class TopicResults:
-    """One result of one topic: LEDGER, QUARANTINE or the name of a view; of a keyed view the events that it keeps."""
+class Rows:
+    """Rows of a result: collected as Arrow, or a DataFrame that Spark still has to compute."""
+
+    table: pa.Table | None = None
+    frame: DataFrame | None = None
+
+
+@dataclass(frozen=True)
+class TopicResult:
+    """One result of one topic: COUNTS, QUARANTINE or the name of a view; of a keyed view the events that it keeps."""
 
     topic: Name
     part: str
     frame: DataFrame
 
 
-def slim(views: Sequence[View], events: DataFrame) -> DataFrame:
+def used_columns(views: Sequence[View], events: DataFrame) -> DataFrame:
     """The decoded rows as they are cached: what a view may name, and the record itself where it is bad.
 
     A column counts as named when its name is anywhere in a view's definition; that may be too many, never too few.
@@ -43,39 +53,58 @@ def slim(views: Sequence[View], events: DataFrame) -> DataFrame:
     return events.select(*whole, *blanked)
 
 
-def held(topic: Topic, views: Sequence[View], events: DataFrame) -> DataFrame:
+def rows_to_cache(topic: Topic, views: Sequence[View], events: DataFrame) -> DataFrame:
     """What is kept of a big epoch's decoded rows: grains where they hold all of the views, else the rows, slim."""
-    rollups = _alike(topic, views)
-    return pane_rows(rollups, events) if rollups else slim(views, events)
+    rollups = _rollups_in_panes(topic, views)
+    return pane_rows(rollups, events) if rollups else used_columns(views, events)
 
 
-def branches_of(topic: Topic, views: Sequence[View], kept: DataFrame) -> list[TopicResults]:
-    """Every result of one topic, from what ``held`` gave."""
-    rollups, name = _alike(topic, views), Name(topic.name)
+def results_of_cached(topic: Topic, views: Sequence[View], kept: DataFrame) -> list[TopicResult]:
+    """Every result of one topic, computed from what ``rows_to_cache`` returned."""
+    rollups, name = _rollups_in_panes(topic, views), Name(topic.name)
     if not rollups:
-        return branches(topic, views, kept)
-    partials = [TopicResults(name, view.name, partial_from_panes(view, kept)) for view in rollups]
+        return results_of_topic(topic, views, kept)
+    partials = [TopicResult(name, view.name, partial_from_panes(view, kept)) for view in rollups]
     return [
-        TopicResults(name, LEDGER, counts_from_panes(rollups, kept)),
-        TopicResults(name, QUARANTINE, bad_records(kept)),
+        TopicResult(name, COUNTS, counts_from_panes(rollups, kept)),
+        TopicResult(name, QUARANTINE, bad_records(kept)),
         *partials,
     ]
 
 
-def branches(topic: Topic, views: Sequence[View], events: DataFrame) -> list[TopicResults]:
+def results_of_topic(topic: Topic, views: Sequence[View], events: DataFrame) -> list[TopicResult]:
     """Every result of one topic's decoded rows; ``views`` are those of the run that read it."""
     name = Name(topic.name)
     bad = events.where(fn.col(ERROR).isNotNull()).select(*RAW_COLUMNS, ERROR)
-    found = [TopicResults(name, view.name, _of(view, topic, events)) for view in views]
-    return [TopicResults(name, LEDGER, record_counts(views, events)), TopicResults(name, QUARANTINE, bad), *found]
+    views_results = [TopicResult(name, view.name, _view_rows(view, topic, events)) for view in views]
+    return [TopicResult(name, COUNTS, record_counts(views, events)), TopicResult(name, QUARANTINE, bad), *views_results]
 
 
-def _of(view: View, topic: Topic, events: DataFrame) -> DataFrame:
+def _view_rows(view: View, topic: Topic, events: DataFrame) -> DataFrame:
     return pack(view, topic, events) if isinstance(view, Keyed) else partial(view, events)
 
 
-def _alike(topic: Topic, views: Sequence[View]) -> list[Rollup]:
-    """The views when grains hold them all, else none."""
+def _rollups_in_panes(topic: Topic, views: Sequence[View]) -> list[Rollup]:
+    """The views if shared panes can hold all of them, else none."""
     rollups = [view for view in views if isinstance(view, Rollup)]
-    plain = len(rollups) == len(views) and not topic.compacted  # whose bad records count, too
+    plain = len(rollups) == len(views) and not topic.compacted  # in a compacted topic bad records count, too
     return rollups if plain and can_share(rollups) else []
+
+
+def in_window(view: View, rows: Rows, processed_ms: int) -> Rows:
+    """The rows with the epoch's window of processing time; unchanged for a view without such a window.
+
+    ``processed_ms`` is from the offset log, so a retried epoch has the same window.
+    """
+    window = getattr(view, "window", None)
+    if window is None or window.over != PROCESSING_TIME:
+        return rows
+    start = processed_ms - processed_ms % window.size
+    if rows.frame is not None:
+        return Rows(frame=rows.frame.withColumn(window.name, fn.timestamp_millis(fn.lit(start))))
+    assert rows.table is not None
+    at = rows.table.schema.get_field_index(window.name)
+    starts = pa.array(
+        [datetime.fromtimestamp(start / 1_000, UTC)] * rows.table.num_rows, rows.table.schema.field(at).type
+    )
+    return Rows(table=rows.table.set_column(at, window.name, starts))

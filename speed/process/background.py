@@ -15,8 +15,7 @@ from infra.local.local_processes import Process
 from infra.retry import wait_until
 from infra.settings import Settings
 from infra.settings.child_environment import child_environment
-from speed.epoch import offset_log
-from speed.process import emr_job
+from speed.process import emr_job, state_file
 
 DEADLINE = 120.0
 GRACE = 60.0
@@ -33,7 +32,7 @@ def start(settings: Settings, run: Name, *words: str) -> bool:
         return False
     if not already:
         local_processes.stop(settings, name(run))
-        offset_log.state_file(settings, run).unlink(missing_ok=True)
+        state_file.state_path(settings, run).unlink(missing_ok=True)
         local_processes.start(
             settings, name(run), [sys.executable, "-m", "cli", *words], env=child_environment(settings)
         )
@@ -71,7 +70,7 @@ def name(run: Name) -> str:
 
 def _is_running(settings: Settings, run: Name) -> bool:
     found = alive(settings, run)
-    state = offset_log.read_state(settings, run)
+    state = state_file.read_state(settings, run)
     if found is None:
         raise _died(settings, run, state)
     return state.get("phase") == "running" and state.get("pid") == found.pid

@@ -19,8 +19,7 @@ from infra.kafka import kafka_admin, topic_admin
 from infra.lake import table_paths
 from infra.lake.process_identity import ProcessIdentity
 from infra.settings import Settings
-from speed.epoch import offset_log
-from speed.process import background
+from speed.process import background, state_file
 
 ZERO = Cut()
 
@@ -123,7 +122,7 @@ def status(settings: Settings, run: Name | None = None) -> RunState:
         return RunState(None, alive=False, phase="none", epoch=-1)
     alive = background.alive(settings, chosen) or background.remote_owner(settings, chosen)
     host = alive.host if isinstance(alive, ProcessIdentity) else None
-    state = offset_log.read_state(settings, chosen)
+    state = state_file.read_state(settings, chosen)
     epoch = last_epoch(settings, chosen)
     phase = "running" if host else str(state.get("phase", "stopped"))
     reason = state.get("reason") or {}

@@ -14,7 +14,7 @@ from core.errors import LkError, TryAgain
 from core.identifiers import Name
 from infra.settings import Settings
 from infra.spark.session import driver_log
-from speed.epoch import offset_log
+from speed.process import state_file
 
 
 @contextmanager
@@ -28,7 +28,7 @@ def run_until_stopped(
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    offset_log.write_state(settings, run, "starting")
+    state_file.write_state(settings, run, "starting")
     try:
         yield stop
     except LkError as e:
@@ -40,7 +40,7 @@ def run_until_stopped(
         )
         _say_failed(settings, run, lost)
         raise lost from None
-    offset_log.write_state(settings, run, "stopped", epoch=epoch())
+    state_file.write_state(settings, run, "stopped", epoch=epoch())
 
 
 def first_line(text: str) -> str:
@@ -51,4 +51,4 @@ def first_line(text: str) -> str:
 
 def _say_failed(settings: Settings, run: Name, e: LkError) -> None:
     reason = {"what": e.what, "where": e.where, "fix": e.fix, "exit": e.exit_code}
-    offset_log.write_state(settings, run, "failed", reason=reason)
+    state_file.write_state(settings, run, "failed", reason=reason)

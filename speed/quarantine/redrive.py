@@ -1,8 +1,10 @@
-"""Sends repaired records to their topics again, each once, as copies that say what they are copies of.
+"""Sends repaired records to their topics again, each once, as copies whose headers name the original record.
 
-0. Whatever an interrupted redrive has sent is found in the log, from where that ended when it began.
-1. Every line is checked before anything is sent: its record is in quarantine, and its value decodes now.
-2. An intent row says what will be sent and where the topics end; then the copies are sent; a done row comes last.
+0. Check every line of the file: its record is in quarantine, and the repaired record can be decoded. Look up in the log
+   what an interrupted redrive has sent. Write an intent row: what will be sent, and where the topics end.
+   Fault point: ``redrive.0_before_intent``.
+1. Send the copies. Fault point: ``redrive.1_in_send``.
+2. Write the done row. Fault point: ``redrive.2_before_done``.
 """
 
 from __future__ import annotations

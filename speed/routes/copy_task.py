@@ -66,7 +66,7 @@ def copy(task: CopyTask, batches: Iterable[pa.RecordBatch]) -> Outcome:
             counts.update(_send(task, open_, batch))
         faults.reach("route.1_before_commit")
         open_.commit(Position(span.end, counts, task.tenure))
-    faults.reach("route.2_after_commit")
+    faults.reach("route.1_after_commit")
     return "copied"
 
 

@@ -1,8 +1,10 @@
-"""The handover of a route's topics from one run to another, at a cut that both agree on.
+"""Hands a route's topics over from one run to another, at a cut that both runs agree on. Every step can be repeated.
 
-It is written down first. Then, partition by partition, a transaction fences whoever drives the old run and commits its
-position again, in the tenure to come: a process that wakes up later finds its own tenure over. Where these transactions
-found the positions is the cut. Every step can be done again.
+0. Write the row `handover`. Fault point: ``handover.0_before_handover``.
+1. Per partition, a transaction fences the process of the old run and commits its position again in the next ownership:
+   a process that wakes up later finds that its own ownership has ended. The cut is the positions that these
+   transactions read. Fault point: ``handover.1_in_handover``.
+2. Write the row `owner` with the cut. Fault points: ``handover.2_before_owner``, ``handover.2_after_owner``.
 """
 
 from __future__ import annotations
@@ -36,14 +38,14 @@ def hand_over(settings: Settings, route: Name, to: Name) -> RouteHistory:
             )
         if known.handover is None and known.owner == to:
             return known
-        faults.reach("route.4_before_handover")
+        faults.reach("handover.0_before_handover")
         if known.handover is None:
             route_runs.add_step(settings, lease, "handover", known.runs[to])
         cut = _closed(settings, known) if known.owner else Cut()
-        faults.reach("route.6_before_owner")
+        faults.reach("handover.2_before_owner")
         lease.check()
         route_runs.add_step(settings, lease, "owner", known.runs[to], cut)
-    faults.reach("route.7_after_owner")
+    faults.reach("handover.2_after_owner")
     return route_runs.read_history(settings, route)
 
 
@@ -55,7 +57,7 @@ def _closed(settings: Settings, known: RouteHistory) -> Cut:
     places = [(topic, p) for topic, n in kafka_admin.partitions(settings, old.topics).items() for p in range(n)]
     with bar(f"closing {old.id}", len(places), "partitions") as done:
         for number, (topic, partition) in enumerate(places, 1):
-            faults.reach("route.5_in_handover")
+            faults.reach("handover.1_in_handover")
             start = known.start(old).end(topic, partition)
             with transaction(settings, old.id, topic, partition, start=start) as open_:
                 open_.commit(replace(open_.position, tenure=len(known.ownerships) + 1))

@@ -22,7 +22,7 @@ from infra.kafka.spark_source import read_spans
 from infra.lake import leases
 from infra.settings import Settings
 from infra.spark.session import session
-from speed.epoch import offset_log
+from speed.process import state_file
 from speed.process.run_until_stopped import run_until_stopped
 from speed.routes.copy_task import COLUMNS, OUTCOME, CopyTask, copier
 from speed.routes.planner import Where, reached, require_all_there, require_same_definition, require_same_topics, tasks
@@ -40,7 +40,7 @@ def run_forever(settings: Settings, catalog: Catalog, id: Name) -> None:
         _check(settings, catalog, run)
         spark = session(settings, app, _CONF)
         with leases.hold(settings, f"run_{id}") as lease:
-            offset_log.write_state(settings, id, "running")
+            state_file.write_state(settings, id, "running")
             _drive(spark, settings, catalog, run, lease, stop)
 
 
@@ -56,7 +56,7 @@ def epoch(spark: SparkSession, settings: Settings, catalog: Catalog, run: RouteR
         for row in rows:
             if row["error"]:
                 raise _error(json.loads(row["error"]))
-        faults.reach("route.3_after_epoch")
+        faults.reach("route.2_after_epoch")
     return len(planned)
 
 

@@ -64,7 +64,7 @@ def _fold(spark: SparkSession, path: str, view: View, run: Name, piece: EpochRan
     rows = delta.read(path, filters=inside)
     found = merge_partials(view, spark.createDataFrame(rows).coalesce(1)).toArrow()
     folded = schemas.tagged(found, schemas.partial_schema(view), first_epoch=piece.first, last_epoch=piece.last)
-    faults.reach("speed.7_in_fold")
+    faults.reach("speed.6_in_fold")
     app = runs.txn_app(run, f"{view.name}/fold")
     version = (delta.txn_version(path, app) or 0) + 1
     predicate = f"first_epoch >= {piece.first} AND last_epoch <= {piece.last}"

@@ -95,7 +95,7 @@ def test_a_rollback_finds_its_build_and_never_one_that_was_freed(kept: Kept) -> 
 
 def test_what_an_open_intent_names_stays(kept: Kept, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     (kept.settings.data / faults.MARKER).touch()
-    monkeypatch.setenv(faults.VARIABLE, "serving.1_after_intent:raise")
+    monkeypatch.setenv(faults.VARIABLE, "serving.0_after_intent:raise")
     faults.arm(kept.settings)
     with pytest.raises(faults.Injected):
         publish(kept.settings, kept.catalog, kept.builds[3].build, why="open")

@@ -30,34 +30,34 @@ from tests.support.speed_runs import catch_up, check, declared, running
 # Step of an epoch -> epochs that are committed after a crash there. Before the manifest it is the same epoch again.
 EPOCH_STEPS = {
     "speed.0_before_epoch": 1,
-    "speed.1_before_quarantine": 1,
+    "speed.1_after_compute": 1,
     "speed.2_after_quarantine": 1,
     "speed.3_before_view": 1,
-    "speed.4_after_views": 1,
-    "speed.5_after_manifest": 2,
-    "speed.6_after_group": 3,
-    "speed.8_after_maintenance": 4,
+    "speed.4_before_manifest": 1,
+    "speed.4_after_manifest": 2,
+    "speed.5_after_group": 3,
+    "speed.6_after_maintenance": 4,
 }
 BATCH_STEPS = (
     "batch.0_before_claim",
-    "batch.1_after_claim",
-    "batch.2_before_land",
-    "batch.3_in_land",
-    "batch.4_after_land",
-    "batch.5_in_build:2",
-    "batch.6_before_built",
-    "batch.7_after_built",
-    "batch.8_in_gate",
-    "batch.9_before_passed",
+    "batch.0_after_claim",
+    "batch.1_before_land",
+    "batch.1_in_land",
+    "batch.1_after_land",
+    "batch.2_in_build:2",
+    "batch.2_before_built",
+    "batch.2_after_built",
+    "batch.3_in_gate",
+    "batch.3_before_passed",
 )
 PUBLISH_STEPS = (
     "serving.0_before_intent",
-    "serving.1_after_intent",
-    "serving.2_between_views:2",
-    "serving.3_before_done",
-    "serving.4_after_done",
+    "serving.0_after_intent",
+    "serving.1_between_views:2",
+    "serving.2_before_done",
+    "serving.2_after_done",
 )
-PROOF_STEPS = ("replay.2_before_compare", "replay.3_in_compare:2", "replay.4_before_switch")
+PROOF_STEPS = ("replay.2_before_compare", "replay.2_in_compare:2", "replay.3_before_switch")
 
 
 def parsed(step: str) -> tuple[str, int]:
@@ -98,7 +98,7 @@ def test_a_crash_in_a_fold_leaves_every_row_once(
     view = catalog.view("xfold_trade_stats")
     path = table_paths.speed(settings, run.id, Name(view.name))
     rows = delta.read(path).num_rows
-    with leases.hold(settings, f"run_{run.id}") as lease, crash_at(settings, "speed.7_in_fold"):
+    with leases.hold(settings, f"run_{run.id}") as lease, crash_at(settings, "speed.6_in_fold"):
         fold.fold(spark, settings, run.id, view, newest, [], lease)
     assert delta.read(path).num_rows == rows
     with leases.hold(settings, f"run_{run.id}") as lease:

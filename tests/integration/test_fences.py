@@ -53,7 +53,7 @@ def test_a_landing_that_was_taken_over_commits_nothing(stack: Settings, spark: S
     send(stack, catalog, 100)
     cut = kafka_admin.end_offsets(stack, [topic])
     archive = table_paths.archive(stack, topic, catalog.decoder(topic))
-    with standing_still(partial(land, spark, stack, catalog, cut), "batch.3_in_land") as (held, landing):
+    with standing_still(partial(land, spark, stack, catalog, cut), "batch.1_in_land") as (held, landing):
         impatient = stack.model_copy(update={"lease_seconds": 0.3})  # the holder seems silent between two heartbeats
         send(stack, catalog, 50, 100)
         later = kafka_admin.end_offsets(stack, [topic])
@@ -84,7 +84,7 @@ def test_a_publication_that_was_taken_over_changes_nothing_more(stack: Settings,
     newest = epoch(spark, stack, catalog, run)
     newer = built(spark, stack, catalog)
     publish_stale = partial(publish, stack, catalog, stale.build, why="stale")
-    with standing_still(publish_stale, "serving.2_between_views", 2) as (held, publishing):
+    with standing_still(publish_stale, "serving.1_between_views", 2) as (held, publishing):
         taken_over(stack, "control")
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("infra.faults.reach", lambda _: None)

@@ -98,7 +98,7 @@ def test_a_slow_batch_behind_a_newer_one_is_refused(two: Two) -> None:
 
 
 @pytest.mark.parametrize(
-    "point", ["serving.0_before_intent", "serving.1_after_intent", "serving.2_between_views", "serving.3_before_done"]
+    "point", ["serving.0_before_intent", "serving.0_after_intent", "serving.1_between_views", "serving.2_before_done"]
 )
 def test_an_interrupted_publication_is_finished_by_the_next_verb(
     two: Two, monkeypatch: pytest.MonkeyPatch, point: str
@@ -120,7 +120,7 @@ def test_an_intent_whose_tables_are_gone_is_reverted(
 ) -> None:
     send(two.settings, two.catalog, 60, first=120)
     doomed = built(spark, two.settings, two.catalog)
-    interrupted(two, monkeypatch, doomed.build, "serving.2_between_views")
+    interrupted(two, monkeypatch, doomed.build, "serving.1_between_views")
     files.remove(table_paths.batch(two.settings, next(iter(two.catalog.views)), doomed.build))
     recover.repair(two.settings, two.catalog)
     assert read_publications(two.settings)[-1].state == "reverted"
@@ -166,7 +166,7 @@ def test_a_trino_killed_in_the_middle_of_a_publication(two: Two, monkeypatch: py
     assert pid
 
     def kill_trino(point: str) -> None:
-        if point == "serving.2_between_views":
+        if point == "serving.1_between_views":
             kill(pid)
 
     monkeypatch.setattr(faults, "reach", kill_trino)

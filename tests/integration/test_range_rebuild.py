@@ -147,7 +147,7 @@ def test_rows_outside_that_lost_events_do_not_pass_the_control_total(served: Ser
     publish(served.settings, served.catalog, made.build, why="range")
 
 
-@pytest.mark.parametrize("point", ["batch.1_after_claim", "batch.5_in_build", "batch.6_before_built"])
+@pytest.mark.parametrize("point", ["batch.0_after_claim", "batch.2_in_build", "batch.2_before_built"])
 def test_an_interrupted_rebuild_changes_nothing_and_is_finished_by_the_same_command(
     served: Served, monkeypatch: pytest.MonkeyPatch, point: str
 ) -> None:
@@ -155,7 +155,7 @@ def test_an_interrupted_rebuild_changes_nothing_and_is_finished_by_the_same_comm
     monkeypatch.setenv(faults.VARIABLE, f"{point}:raise")
     faults.arm(served.settings)
     before = len(read_claims(served.settings))
-    end = BEGIN + SECOND * {"batch.1_after_claim": 5, "batch.5_in_build": 6, "batch.6_before_built": 7}[point]
+    end = BEGIN + SECOND * {"batch.0_after_claim": 5, "batch.2_in_build": 6, "batch.2_before_built": 7}[point]
     with pytest.raises(faults.Injected):
         served.rebuild((STATS,), BEGIN, end)
     monkeypatch.delenv(faults.VARIABLE)

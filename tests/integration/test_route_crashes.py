@@ -48,12 +48,12 @@ def copy_here(spark: SparkSession, split_log: Split, name: Name) -> None:
 
 
 def test_a_crash_at_every_step_of_a_route_copies_every_record_once(spark: SparkSession, split_log: Split) -> None:
-    for step in ("route.0_before_epoch", "route.3_after_epoch"):
+    for step in ("route.0_before_epoch", "route.2_after_epoch"):
         split_log.send(40)
         with crash_at(split_log.settings, step):
             copy_all(spark, split_log, split_log.owner)
         split_log.check_so_far()
-    for step in ("route.1_before_commit", "route.2_after_commit"):
+    for step in ("route.1_before_commit", "route.1_after_commit"):
         split_log.send(40)
         with crash_at(split_log.settings, step):
             copy_here(spark, split_log, split_log.owner)
@@ -71,10 +71,10 @@ def test_a_crash_at_every_step_of_a_handover_is_finished(spark: SparkSession, sp
     copy_all(spark, split_log, replay)
     split_log.check_copies(committed_records.copies(split_log.settings, OUTPUTS, f"__{replay}"))
     for step, hit in (
-        ("route.4_before_handover", 1),
-        ("route.5_in_handover", 3),
-        ("route.6_before_owner", 1),
-        ("route.7_after_owner", 1),
+        ("handover.0_before_handover", 1),
+        ("handover.1_in_handover", 3),
+        ("handover.2_before_owner", 1),
+        ("handover.2_after_owner", 1),
     ):
         with crash_at(split_log.settings, step, hit):
             hand_over(split_log.settings, ROUTE, replay)

@@ -28,7 +28,7 @@ def test_a_truncated_log_is_refused_or_replayed_from_the_archive(stack: Settings
     with pytest.raises(Refused, match=f"no longer in the log: {topic}, partition 2, offsets 0 to 19"):
         replay_state.declare(stack, catalog)
     run = replay_state.declare(stack, catalog, from_archive=True)
-    for step in ("replay.0_before_head", "replay.1_before_head_manifest"):
+    for step in ("replay.1_before_prefix", "replay.1_before_prefix_manifest"):
         with crash_at(stack, step):
             catch_up(stack, spark, catalog, run)
     with running(stack, spark, catalog, run) as (query, _):

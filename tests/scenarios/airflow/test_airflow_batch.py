@@ -16,11 +16,11 @@ from tests.support.world import World
 
 # A task of each verb is killed here; of several topics or views, at the second.
 KILLS = {
-    "claim": ("batch.1_after_claim",),
-    "land": ("batch.3_in_land:2",),
-    "build": ("batch.6_before_built:2",),
-    "gate": ("batch.9_before_passed",),
-    "publish": ("serving.2_between_views:2", "serving.4_after_done"),
+    "claim": ("batch.0_after_claim",),
+    "land": ("batch.1_in_land:2",),
+    "build": ("batch.2_before_built:2",),
+    "gate": ("batch.3_before_passed",),
+    "publish": ("serving.1_between_views:2", "serving.2_after_done"),
 }
 
 
@@ -74,10 +74,10 @@ def test_what_the_gate_refuses_leaves_readers_alone(cockpit: Cockpit, world: Wor
     world.send(mixed(seed=3, count=40))
     world.settle()
     served, before = world.pieces.served(), done(world)
-    cockpit.arm("build", "batch.7_after_built:pause")
+    cockpit.arm("build", "batch.2_after_built:pause")
     run = cockpit.api.trigger("lambda_batch")
     cockpit.api.unpause("lambda_batch")
-    group = cockpit.paused("batch.7_after_built")
+    group = cockpit.paused("batch.2_after_built")
     built = read_builds(world.settings)[-1]
     path = table_paths.batch(world.settings, built.view, built.build)
     write_deltalake(path, delta.read(path).slice(0, 1), mode="append")

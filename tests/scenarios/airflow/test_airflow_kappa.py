@@ -24,18 +24,18 @@ KILLED_ONCE = ("plan", "start", "wait", "compare", "gate")
 def test_a_reprocess_killed_in_every_task_is_served_once_after_a_person_said_so(cockpit: Cockpit, world: World) -> None:
     served = world.pieces.served()
     # start, start again, whose replay then rests until wait has looked once, and the second look of wait
-    cockpit.arm("replay", "replay.5_before_start:pause", "speed.4_after_views:pause", "", "kill")
-    cockpit.arm("compare", "replay.3_in_compare:2:pause")
+    cockpit.arm("replay", "replay.0_before_start:pause", "speed.4_before_manifest:pause", "", "kill")
+    cockpit.arm("compare", "replay.2_in_compare:2:pause")
     cockpit.arm("gate", "kill")
-    cockpit.arm("switch", "kill", "", "serving.2_between_views:2:pause", "serving.4_after_done:pause")  # plan: twice
+    cockpit.arm("switch", "kill", "", "serving.1_between_views:2:pause", "serving.2_after_done:pause")  # plan: twice
     rate = len(world.log.records) // 4  # so that its first epoch is not all of it
     run = cockpit.api.trigger(KAPPA, {"run": "again", "rate": rate})
-    cockpit.kill("replay.5_before_start")
+    cockpit.kill("replay.0_before_start")
     cockpit.task_is(KAPPA, run, "wait", "up_for_reschedule")
     assert cockpit.api.tasks(KAPPA, run)["start"]["state"] == "success"
     assert background.alive(world.settings, Name("again"))
-    os.killpg(cockpit.paused("speed.4_after_views"), signal.SIGCONT)
-    cockpit.kill("replay.3_in_compare")
+    os.killpg(cockpit.paused("speed.4_before_manifest"), signal.SIGCONT)
+    cockpit.kill("replay.2_in_compare")
     cockpit.task_is(KAPPA, run, "approval", "awaiting_input", 180)
     assert "equals build" in body(cockpit, run)
     tries = cockpit.tries(KAPPA, run)
@@ -48,8 +48,8 @@ def test_a_reprocess_killed_in_every_task_is_served_once_after_a_person_said_so(
     cockpit.api.clear(KAPPA, run, "approval", "switch", "give_up")
     cockpit.task_is(KAPPA, run, "approval", "awaiting_input")
     cockpit.decide(KAPPA, run, "approval", "Approve")
-    cockpit.kill("serving.2_between_views")
-    cockpit.kill("serving.4_after_done")
+    cockpit.kill("serving.1_between_views")
+    cockpit.kill("serving.2_after_done")
     states = cockpit.over(KAPPA, run)
     assert (states[""], states["switch"], states["give_up"]) == ("success", "success", "skipped")
     assert cockpit.tries(KAPPA, run)["switch"] == 3
@@ -74,9 +74,9 @@ def test_while_kappa_serves_a_batch_is_a_skip(cockpit: Cockpit, world: World) ->
 
 def test_a_first_try_that_wakes_after_its_retry_has_rolled_back_changes_nothing(cockpit: Cockpit, world: World) -> None:
     before = world.publication.seq
-    cockpit.arm("rollback", "serving.2_between_views:2:pause")
+    cockpit.arm("rollback", "serving.1_between_views:2:pause")
     run = cockpit.api.trigger("rollback", {"why": "drill"})
-    group = cockpit.paused("serving.2_between_views")
+    group = cockpit.paused("serving.1_between_views")
     worker = psutil.Process(group).ppid()
     os.kill(worker, signal.SIGSTOP)  # else it says that its task is alive
     try:
@@ -108,11 +108,11 @@ def test_a_replay_that_dies_is_given_up_when_that_is_asked_for(cockpit: Cockpit,
     world.send(mixed(seed=5, count=40))
     world.settle()
     served = world.pieces.served()
-    cockpit.arm("replay", "speed.4_after_views:pause")  # of the process that `lk replay start` leaves behind
+    cockpit.arm("replay", "speed.4_before_manifest:pause")  # of the process that `lk replay start` leaves behind
     run = cockpit.api.trigger(KAPPA, {"approval": False, "on_failure": "abandon"})
     cockpit.task_is(KAPPA, run, "wait", "up_for_reschedule")
     replay = runs.read_runs(world.settings)[-1].id
-    cockpit.kill("speed.4_after_views")
+    cockpit.kill("speed.4_before_manifest")
     states = cockpit.over(KAPPA, run)
     assert (states[""], states["wait"], states["compare"]) == ("failed", "failed", "upstream_failed")
     assert f"replay {replay} died" in cockpit.api.log(KAPPA, run, "wait")

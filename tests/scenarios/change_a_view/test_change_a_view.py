@@ -91,7 +91,7 @@ def test_a_switch_in_place_reads_the_log_again_and_prints_the_outage(shop: Shop)
     shop.at_least(500)
     assert shop.here("switch", "kappa", "--in-place").code == 1
     assert (shop.shown(), shop.pinned()) == (before, pinned)
-    killed = shop.lk("switch", "kappa", "--in-place", "--yes", fault="serving.1_after_intent:kill")
+    killed = shop.lk("switch", "kappa", "--in-place", "--yes", fault="serving.0_after_intent:kill")
     assert killed.code == -signal.SIGKILL, killed.said
     (done,) = follow(shop, "Way 3: Kappa in place")
     assert re.search(r"outage \d+\.\d s", done.out), done.said

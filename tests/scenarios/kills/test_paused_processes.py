@@ -31,10 +31,10 @@ def test_processes_that_wake_after_their_successors_change_nothing(world: World,
     stale = world.build(spark)
     world.send(mixed(seed=61, count=60))
     world.settle()
-    batch = world.spawn("batch", "--json", fault="batch.3_in_land:pause")
-    world.wait_for_proof("batch.3_in_land")
-    publish = world.spawn("publish", "--build", stale, "--json", fault="serving.2_between_views:2:pause")
-    world.wait_for_proof("serving.2_between_views")
+    batch = world.spawn("batch", "--json", fault="batch.1_in_land:pause")
+    world.wait_for_proof("batch.1_in_land")
+    publish = world.spawn("publish", "--build", stale, "--json", fault="serving.1_between_views:2:pause")
+    world.wait_for_proof("serving.1_between_views")
     world.stop_speed()
     world.send(mixed(seed=62, count=60))
     pid = world.start_speed(fault="speed.3_before_view:2:pause")
@@ -63,7 +63,7 @@ def test_processes_that_wake_after_their_successors_change_nothing(world: World,
         assert world.pieces.served() == served
         assert read_publications(world.settings) == history
         assert world.versions("archive", "batch") == tables
-        for point in ("batch.3_in_land", "serving.2_between_views", "speed.3_before_view"):
+        for point in ("batch.1_in_land", "serving.1_between_views", "speed.3_before_view"):
             assert world.take_proof(point).startswith("pause ")
         world.check()
     finally:

@@ -10,15 +10,15 @@ from tests.support.world import World
 # Before the manifest the same epoch is done again and again; with each step, how much each view shows then.
 AGAIN = {
     "speed.0_before_epoch": [0, 0, 0, 0],
-    "speed.1_before_quarantine": [0, 0, 0, 0],
+    "speed.1_after_compute": [0, 0, 0, 0],
     "speed.2_after_quarantine": [0, 0, 0, 0],
     "speed.3_before_view": [0, 0, 0, 0],
     "speed.3_before_view:3": [1, 1, 0, 0],
-    "speed.4_after_views": [1, 1, 1, 1],
-    "speed.5_after_manifest": [1, 1, 1, 1],
+    "speed.4_before_manifest": [1, 1, 1, 1],
+    "speed.4_after_manifest": [1, 1, 1, 1],
 }
 # After it, each kill is in an epoch of its own, and the next start delivers that epoch once more.
-ONWARDS = ("speed.6_after_group", "speed.8_after_maintenance")
+ONWARDS = ("speed.5_after_group", "speed.6_after_maintenance")
 SMALL = {"max_offsets_per_trigger": 8, "fold_epochs": 10}
 
 
@@ -33,7 +33,7 @@ def test_a_speed_process_killed_at_every_step_of_one_epoch_commits_that_epoch_on
     for fault, shown in AGAIN.items():
         world.died(world.start_speed(fault=f"{fault}:kill"), fault.split(":")[0])
         assert world.whole() == shown, fault
-        assert world.epoch == before + (fault == "speed.5_after_manifest")
+        assert world.epoch == before + (fault == "speed.4_after_manifest")
         world.send(mixed(seed=len(world.log.records), count=30))
     for number, point in enumerate(ONWARDS, start=2):
         world.died(world.start_speed(fault=f"{point}:kill"), point)
@@ -51,7 +51,7 @@ def test_a_speed_process_killed_in_a_fold_leaves_every_row_once(world: World) ->
     world.settle()
     world.stop_speed()
     world.send(small_epochs(world, 30))
-    world.died(world.start_speed(fault="speed.7_in_fold:kill", changed=SMALL), "speed.7_in_fold")
+    world.died(world.start_speed(fault="speed.6_in_fold:kill", changed=SMALL), "speed.6_in_fold")
     killed_at = world.epoch
     assert world.pieces.folded(world.run) == []
     world.send(small_epochs(world, 31))

@@ -126,7 +126,7 @@ def test_a_log_without_its_head_is_refused_by_name_and_range(short: World) -> No
 def test_the_head_is_replayed_from_the_archive_and_every_report_says_so(short: World) -> None:
     short.send(mixed(seed=72, count=60))
     words = ("switch", "kappa", "--prefix-from-archive")
-    for fault in ("replay.0_before_head", "replay.1_before_head_manifest"):
+    for fault in ("replay.1_before_prefix", "replay.1_before_prefix_manifest"):
         ended = short.lk(*words, "--json", fault=f"{fault}:kill")
         assert ended.code == 1, ended.said
         short.take_proof(fault)

@@ -39,7 +39,7 @@ def test_a_route_copies_every_record_once(split_log: Split) -> None:
 def test_a_route_killed_at_every_step_copies_every_record_once(split_log: Split) -> None:
     """Each start carries the next kill; two of the points are in an executor, two in the process of the run."""
     split_log.lk("route", "stop", ROUTE, "--json").ok()
-    for fault in ("route.0_before_epoch:2", "route.1_before_commit", "route.2_after_commit", "route.3_after_epoch"):
+    for fault in ("route.0_before_epoch:2", "route.1_before_commit", "route.1_after_commit", "route.2_after_epoch"):
         split_log.send(40)
         split_log.lk("route", "start", ROUTE, "--json", fault=f"{fault}:kill")
         split_log.send(20)
@@ -85,7 +85,12 @@ def test_a_handover_killed_at_every_step_is_finished_by_the_same_command(split_l
     old, run = split_log.owner, split_log.replay
     split_log.lk("route", "stop", ROUTE, "--json").ok()
     switch = ("route", "switch", ROUTE, "--run", run, "--json")
-    steps = ("route.4_before_handover", "route.5_in_handover:3", "route.6_before_owner", "route.7_after_owner")
+    steps = (
+        "handover.0_before_handover",
+        "handover.1_in_handover:3",
+        "handover.2_before_owner",
+        "handover.2_after_owner",
+    )
     for fault in steps:
         killed = split_log.lk(*switch, fault=f"{fault}:kill")
         assert killed.code == -signal.SIGKILL, killed.said

@@ -16,17 +16,17 @@ from tests.support.world import World
 # Of several views, the second: the first is done by then.
 REPLAYING = (
     "speed.3_before_view:2",
-    "speed.4_after_views",
-    "speed.5_after_manifest",
-    "speed.6_after_group",
+    "speed.4_before_manifest",
+    "speed.4_after_manifest",
+    "speed.5_after_group",
 )
-PROVING = ("replay.2_before_compare", "replay.3_in_compare:2", "replay.4_before_switch")
+PROVING = ("replay.2_before_compare", "replay.2_in_compare:2", "replay.3_before_switch")
 PROMOTING = (
     "serving.0_before_intent",
-    "serving.1_after_intent",
-    "serving.2_between_views:2",
-    "serving.3_before_done",
-    "serving.4_after_done",
+    "serving.0_after_intent",
+    "serving.1_between_views:2",
+    "serving.2_before_done",
+    "serving.2_after_done",
 )
 
 
@@ -61,7 +61,7 @@ def test_a_switch_killed_at_every_step_is_finished_by_the_same_command(world: Wo
     world.check()
 
 
-@pytest.mark.parametrize("fault", ["serving.1_after_intent", "serving.2_between_views:2", "serving.3_before_done"])
+@pytest.mark.parametrize("fault", ["serving.0_after_intent", "serving.1_between_views:2", "serving.2_before_done"])
 def test_a_rollback_killed_at_any_step_is_finished_by_any_command(world: World, fault: str) -> None:
     before = world.publication
     ended = world.lk("rollback", "--json", fault=f"{fault}:kill")

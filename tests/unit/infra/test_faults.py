@@ -13,7 +13,7 @@ from core.errors import Usage
 from infra import faults
 from infra.settings import Settings
 
-POINT = "speed.5_after_manifest"
+POINT = "speed.4_after_manifest"
 _CHILD = """
 import sys
 import threading
@@ -24,7 +24,7 @@ faults.arm(Settings(data=Path(sys.argv[1])))
 
 def work():
     for hit in range(3):
-        faults.reach("speed.5_after_manifest")
+        faults.reach("speed.4_after_manifest")
         print("passed", hit, flush=True)
 
 thread = threading.Thread(target=work)  # epochs are not computed in the main thread either

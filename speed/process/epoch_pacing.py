@@ -1,0 +1,142 @@
+"""How fast a run may start epochs. Three things slow it down, and `EpochPacing` is where a run waits for all of them.
+
+- A rate limit (`lk replay throttle`): a file beside the checkpoint, so it reaches a run on any machine.
+- Priority: a batch, and a replay that reads history without a limit, claim the CPU of this machine. Every other run,
+  and a run that no view serves, then starts an epoch every ``yield_seconds`` at most: an epoch costs about as much with
+  one record as with a thousand.
+- A process that takes over from the run blocks its epochs meanwhile (infra/local/epoch_lock.py).
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from core.identifiers import Name
+from infra.control.runs import Run
+from infra.lake import files, table_paths
+from infra.lake.process_identity import ProcessIdentity
+from infra.local import epoch_lock
+from infra.settings import Settings
+
+SMALLEST_EPOCH = 10_000  # offsets; a smaller epoch would spend most of its time on planning
+_SECONDS_PER_EPOCH = 4  # of reading at the rate limit
+
+
+@dataclass
+class EpochPacing:
+    """The pace of one run in the process that drives it; ``serving`` is whether a view serves the run."""
+
+    settings: Settings
+    run: Run
+    serving: bool = True
+    rate_limit: int | None = None
+    stopping: threading.Event = field(default_factory=threading.Event)
+
+    def rate_limit_changed(self) -> bool:
+        """Whether `lk replay throttle` set another limit than the one that the query was started with."""
+        return read_rate_limit(self.settings, self.run.id) != self.rate_limit
+
+    def offsets_per_epoch(self) -> int:
+        """Reads the rate limit; returns the most offsets of an epoch, for a query that starts now."""
+        self.rate_limit = read_rate_limit(self.settings, self.run.id)
+        return offsets_per_epoch(self.settings, self.run.kind, self.rate_limit)
+
+    @contextmanager
+    def epoch(self, size: int) -> Iterator[None]:
+        """The block that writes an epoch of ``size`` offsets; waits while another process blocks the run's epochs."""
+        if self._is_small(size) or self.rate_limit is not None:
+            release_priority(self.settings, self.run.id)
+        else:
+            claim_priority(self.settings, self.run.id)
+        with epoch_lock.run_epoch(self.settings, self.run.id, self.settings.lease_seconds):
+            yield
+
+    def wait(self, size: int, began: float) -> None:
+        """Waits until the next epoch may start, or the run is told to stop.
+
+        ``began`` is when the epoch of ``size`` offsets did (``time.monotonic``).
+        """
+        earliest = began
+        if self.rate_limit is not None:
+            earliest = began + size / self.rate_limit
+        if size < self.settings.max_offsets_per_trigger and self._is_second():
+            earliest = max(earliest, began + self.settings.yield_seconds)
+        self.stopping.wait(max(0.0, earliest - time.monotonic()))
+
+    def _is_small(self, size: int) -> bool:
+        return size <= self.settings.max_offsets_per_trigger
+
+    def _is_second(self) -> bool:
+        return not self.serving or _others_have_priority(self.settings, self.run.id)
+
+
+def read_rate_limit(settings: Settings, run: Name) -> int | None:
+    """The most records a second that a run may read; None without a limit."""
+    filesystem, path = files.filesystem(_rate_limit_file(settings, run))
+    try:
+        with filesystem.open_input_stream(path) as stream:
+            rate = json.loads(stream.read())["records_per_second"]
+    except (FileNotFoundError, ValueError):
+        return None
+    return int(rate) if rate else None
+
+
+def set_rate_limit(settings: Settings, run: Name, records_per_second: int | None) -> None:
+    """Replaces the limit; it holds from the run's next epoch on."""
+    filesystem, path = files.filesystem(_rate_limit_file(settings, run))
+    filesystem.create_dir(path.rpartition("/")[0], recursive=True)
+    files.replace(_rate_limit_file(settings, run), json.dumps({"records_per_second": records_per_second}).encode())
+
+
+def offsets_per_epoch(settings: Settings, kind: str, rate_limit: int | None) -> int:
+    """The most offsets of one epoch: many for a replay, some seconds of reading under a limit."""
+    largest = settings.replay_offsets_per_trigger if kind == "replay" else settings.max_offsets_per_trigger
+    return largest if rate_limit is None else max(SMALLEST_EPOCH, min(largest, _SECONDS_PER_EPOCH * rate_limit))
+
+
+def claim_priority(settings: Settings, owner: Name) -> None:
+    """Gives this process priority on this machine until it releases it or dies."""
+    path = _priority_folder(settings) / owner
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(asdict(ProcessIdentity.current())), "utf-8")
+
+
+def release_priority(settings: Settings, owner: Name) -> None:
+    """Ends the priority of ``owner``, if it has any."""
+    (_priority_folder(settings) / owner).unlink(missing_ok=True)
+
+
+@contextmanager
+def with_priority(settings: Settings, owner: Name) -> Iterator[None]:
+    """The block has priority."""
+    claim_priority(settings, owner)
+    try:
+        yield
+    finally:
+        release_priority(settings, owner)
+
+
+def _others_have_priority(settings: Settings, run: Name) -> bool:
+    return any(path.name != run and _is_claimed(path) for path in _priority_folder(settings).glob("*"))
+
+
+def _is_claimed(path: Path) -> bool:
+    """Whether the process that claimed priority is alive."""
+    try:
+        return not ProcessIdentity(**json.loads(path.read_text("utf-8"))).is_dead
+    except (FileNotFoundError, ValueError):
+        return False  # released, or only half written, at this moment
+
+
+def _rate_limit_file(settings: Settings, run: Name) -> str:
+    return f"{table_paths.checkpoint(settings, run)}/throttle.json"
+
+
+def _priority_folder(settings: Settings) -> Path:
+    return settings.run_dir / "priority"

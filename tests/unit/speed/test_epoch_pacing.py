@@ -1,0 +1,186 @@
+"""A run waits for its rate limit and for processes with priority, in one place; nothing else makes it wait."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from subprocess import PIPE
+
+import pytest
+
+from core.cut import Cut
+from core.identifiers import Name
+from infra.control.runs import Kind, Run
+from infra.local.epoch_lock import block_epochs
+from infra.settings import Settings
+from speed.process.epoch_pacing import (
+    EpochPacing,
+    claim_priority,
+    offsets_per_epoch,
+    read_rate_limit,
+    release_priority,
+    set_rate_limit,
+    with_priority,
+)
+
+REPLAY, LIVE = Name("r000002"), Name("r000001")
+SMALL, BIG = 10, 100_000  # offsets; a trigger reads at most 50,000
+_OTHER = """
+import sys
+from core.identifiers import Name
+from infra.settings import Settings
+from speed.process.epoch_pacing import claim_priority
+
+claim_priority(Settings(data=sys.argv[1]), Name(sys.argv[2]))
+print("claimed", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(data=tmp_path, yield_seconds=0.1)
+
+
+def pacing_of(settings: Settings, run: Name, kind: Kind = "live") -> EpochPacing:
+    return EpochPacing(settings, Run(id=run, views={}, topics={}, decoders={}, start=Cut(), note="", kind=kind))
+
+
+def waited(settings: Settings, run: Name, *, serving: bool = True, size: int = SMALL) -> float:
+    began = time.monotonic()
+    pacing = pacing_of(settings, run)
+    pacing.serving = serving
+    pacing.wait(size, began)
+    return time.monotonic() - began
+
+
+def test_a_rate_limit_is_kept_changed_and_removed(settings: Settings) -> None:
+    assert read_rate_limit(settings, LIVE) is None
+    set_rate_limit(settings, LIVE, 100_000)
+    assert read_rate_limit(settings, LIVE) == 100_000
+    set_rate_limit(settings, LIVE, None)
+    assert read_rate_limit(settings, LIVE) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "rate_limit", "size"),
+    [
+        ("live", None, 50_000),
+        ("replay", None, 4_000_000),
+        ("replay", 100_000, 400_000),
+        ("replay", 100, 10_000),
+        ("live", 100_000, 50_000),
+    ],
+)
+def test_epochs_are_big_without_a_limit_and_some_seconds_long_with_one(
+    kind: str, rate_limit: int | None, size: int
+) -> None:
+    assert offsets_per_epoch(Settings(), kind, rate_limit) == size
+
+
+def test_a_driven_run_sees_a_changed_rate_limit_until_its_query_has_it(settings: Settings) -> None:
+    pacing = pacing_of(settings, REPLAY, "replay")
+    assert pacing.offsets_per_epoch() == 4_000_000
+    assert not pacing.rate_limit_changed()
+    set_rate_limit(settings, REPLAY, 100_000)
+    assert pacing.rate_limit_changed()
+    assert pacing.offsets_per_epoch() == 400_000
+    assert not pacing.rate_limit_changed()
+
+
+def test_the_next_epoch_waits_until_the_rate_limit_allows_it(settings: Settings) -> None:
+    pacing = pacing_of(settings, LIVE)
+    pacing.rate_limit = 1_000
+    began = time.monotonic()
+    pacing.wait(50, began)
+    assert time.monotonic() - began >= 0.05
+
+
+def test_a_wait_ends_when_the_run_is_told_to_stop(settings: Settings) -> None:
+    pacing = pacing_of(settings, LIVE)
+    pacing.rate_limit = 1
+    pacing.stopping.set()
+    began = time.monotonic()
+    pacing.wait(1_000_000, began)
+    assert time.monotonic() - began < 60
+
+
+def test_a_run_waits_while_a_replay_has_priority(settings: Settings) -> None:
+    claim_priority(settings, REPLAY)
+    assert waited(settings, LIVE) >= 0.1
+
+
+def test_a_run_that_no_view_serves_waits(settings: Settings) -> None:
+    assert waited(settings, LIVE, serving=False) >= 0.1
+
+
+def test_a_run_with_a_backlog_does_not_wait_for_a_replay(settings: Settings) -> None:
+    claim_priority(settings, REPLAY)
+    assert waited(settings, LIVE, size=BIG) < 0.1
+
+
+def test_the_replay_with_priority_does_not_wait(settings: Settings) -> None:
+    claim_priority(settings, REPLAY)
+    assert waited(settings, REPLAY) < 0.1
+
+
+def test_no_run_waits_once_priority_is_released(settings: Settings) -> None:
+    assert waited(settings, LIVE) < 0.1
+    claim_priority(settings, REPLAY)
+    release_priority(settings, REPLAY)
+    release_priority(settings, REPLAY)
+    assert waited(settings, LIVE) < 0.1
+
+
+def test_a_big_epoch_claims_priority_and_a_small_or_limited_one_releases_it(settings: Settings) -> None:
+    replay = pacing_of(settings, REPLAY, "replay")
+    with replay.epoch(BIG):
+        assert waited(settings, LIVE) >= 0.1
+    with replay.epoch(SMALL):
+        assert waited(settings, LIVE) < 0.1
+    with replay.epoch(BIG):
+        assert waited(settings, LIVE) >= 0.1
+    replay.rate_limit = 100_000
+    with replay.epoch(BIG):
+        assert waited(settings, LIVE) < 0.1
+
+
+def test_an_epoch_starts_only_after_a_takeover_unblocks_it(settings: Settings) -> None:
+    started = threading.Event()
+
+    def run_epoch() -> None:
+        with pacing_of(settings, LIVE).epoch(SMALL):
+            started.set()
+
+    with block_epochs(settings, LIVE, 1.0) as blocked:
+        assert blocked
+        thread = threading.Thread(target=run_epoch)
+        thread.start()
+        assert not started.is_set()
+    thread.join(30)
+    assert started.is_set()
+
+
+def test_a_killed_process_has_no_priority(settings: Settings) -> None:
+    words = [sys.executable, "-c", _OTHER, str(settings.data), REPLAY]
+    with subprocess.Popen(words, stdin=PIPE, stdout=PIPE) as other:
+        assert other.stdout
+        assert other.stdout.readline() == b"claimed\n"
+        assert waited(settings, LIVE) >= 0.1
+        other.kill()
+    assert (settings.run_dir / "priority" / REPLAY).is_file()
+    assert waited(settings, LIVE) < 0.1
+
+
+def test_priority_ends_with_its_block_however_that_ends(settings: Settings) -> None:
+    def fail() -> None:
+        with with_priority(settings, Name("batch")):
+            assert waited(settings, LIVE) >= 0.1
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert waited(settings, LIVE) < 0.1
