@@ -1,6 +1,6 @@
-"""Every day: frees what nothing names, tells what is in quarantine, compares what is served with a full build.
+"""Every day: deletes what nothing uses, counts quarantined records, compares what is served with a full build.
 
-With the parameter `retire`, that run is stopped and freed first. Each task stands alone: one that fails stops no other.
+The parameter `retire` names a run that is stopped and deleted first. A task that fails stops no other.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ with DAG(
     LkVerb(
         task_id="retire",
         words=["retire", "{{ params.retire or '' }}", f"--why={WHY}"],
-        wanted="{{ params.retire or '' }}",
+        only_if="{{ params.retire or '' }}",
     )
     LkVerb(
         task_id="cleanup",
         words=["cleanup"],
-        keep=lambda said: {"bytes": said["bytes"], "removed": len(said["removed"])},
+        keep=lambda result: {"bytes": result["bytes"], "removed": len(result["removed"])},
     )
-    LkVerb(task_id="quarantine", words=["quarantine", "digest"], keep=lambda said: said)
+    LkVerb(task_id="quarantine", words=["quarantine", "digest"], keep=lambda result: result)
     LkVerb(task_id="compare_served", words=["compare", "--served"])

@@ -1,7 +1,7 @@
-"""The log again from offset zero, by a new run that is proven equal to a full build before it is served.
+"""Replays the log from offset 0 by a new run, and serves the run once it is proven equal to a full build.
 
-On demand. For a schedule of its own, let a DAG of yours trigger it. Nothing that is served changes before the last
-task; when one fails, the new run is kept for another try (clear the failed task), or abandoned: parameter `on_failure`.
+On demand; for a schedule, trigger it from a DAG of yours. Nothing that is served changes before the last task. If a
+task fails, the new run is kept for another try (clear the failed task) or abandoned: parameter `on_failure`.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ COMPARED = "{{ ti.xcom_pull(task_ids='compare')['%s'] }}"
 
 
 class Approval(ApprovalOperator):
-    """Asks a person, and again when Airflow has lost the answer: one given at once, before its scheduler looked."""
+    """Asks a person for approval, and asks again if Airflow loses an answer that came before its scheduler looked."""
 
     def execute_complete(self, context: Context, event: dict[str, Any]) -> Any:
-        """What the person said; a rejection, or no answer in time, is never asked for again."""
+        """The answer; a rejection, or no answer in time, fails without a retry."""
         try:
             return super().execute_complete(context, event)
         except (HITLRejectException, HITLTriggerEventError) as why:
@@ -33,20 +33,18 @@ class Approval(ApprovalOperator):
 
 
 class GiveUp(LkVerb):
-    """Runs when a task has failed, and fails too: what began and did not end well stays so."""
+    """Runs if a task has failed, and fails too, so that the DAG run counts as failed."""
 
     def work(self, context: Context) -> Any:
         """Abandons the run that was started, or says that it is kept."""
         if context["params"]["on_failure"] == "abandon" and not self.words[-1].endswith("="):
             self.run_verb()
             raise AirflowFailException(f"the replay was abandoned: {self.words[-1]}")
-        raise AirflowFailException(
-            f"the replay is kept ({self.words[-1]}): clear the task that failed to go on with it"
-        )
+        raise AirflowFailException(f"the replay is kept ({self.words[-1]}): clear the failed task to resume it")
 
 
-def _compared(said: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"build": said[0]["build"], "views": len(said), "keys": sum(one["keys"] for one in said)}
+def _summary(views: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"build": views[0]["build"], "views": len(views), "keys": sum(view["keys"] for view in views)}
 
 
 with DAG(
@@ -58,12 +56,12 @@ with DAG(
     is_paused_upon_creation=False,
     default_args=DEFAULTS,
     params={
-        "run": name("Id of the new run; empty: the next free one, or the replay that was begun"),
+        "run": name("Id of the new run; empty: the next free one, or the replay in progress"),
         "views": names("Only these views; empty: all of them"),
-        "rate": whole_number(100_000_000, "Most records a second; empty: as fast as it goes"),
-        "from_archive": Param(False, type="boolean", description="Read from the archive what the log has lost"),
+        "rate": whole_number(100_000_000, "Maximum records per second; empty: no limit"),
+        "from_archive": Param(False, type="boolean", description="Read records that Kafka deleted from the archive"),
         "approval": Param(True, type="boolean", description="Ask a person before it is served"),
-        "on_failure": Param("keep", enum=["keep", "abandon"], description="What becomes of the new run then"),
+        "on_failure": Param("keep", enum=["keep", "abandon"], description="What happens to the run if a task fails"),
     },
     tags=["lk"],
     doc_md=__doc__,
@@ -71,13 +69,13 @@ with DAG(
 
     @task.branch(retries=0)
     def ask(**context: Any) -> str:
-        """Whether a person is asked."""
+        """The next task: the approval by a person, or the switch."""
         return "approval" if context["params"]["approval"] else "switch"
 
     plan = LkVerb(
         task_id="plan",
         words=["switch", "kappa", "--plan", ARCHIVE],
-        keep=lambda said: {key: said[key] for key in ("records", "seconds", "bytes")},
+        keep=lambda plan: {key: plan[key] for key in ("records", "seconds", "bytes")},
     )
     start = LkVerb(
         task_id="start",
@@ -87,7 +85,7 @@ with DAG(
             "{{ '--rate=' ~ params.rate if params.rate else '' }}",
             "{{ '--views=' ~ params.views | join(',') if params.views else '' }}",
         ],
-        keep=lambda said: {"run": said["run"]},
+        keep=lambda state: {"run": state["run"]},
     )
     wait = LkWait(
         task_id="wait",
@@ -95,7 +93,7 @@ with DAG(
         poke_interval=15,
         timeout=timedelta(days=2),
     )
-    compare = LkVerb(task_id="compare", words=["compare", RUN], keep=_compared)
+    compare = LkVerb(task_id="compare", words=["compare", RUN], keep=_summary)
     gate = LkVerb(task_id="gate", words=["gate", f"--build={COMPARED % 'build'}"])
     approval = Approval(
         task_id="approval",

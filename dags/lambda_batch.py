@@ -1,7 +1,7 @@
-"""The batch layer on a schedule: claim a cut, land the log, build every view, judge, publish.
+"""The batch layer on a schedule: claim a cut, land the log, build every view, gate, publish.
 
-While Kappa serves, which needs no build, it skips. When the log has not moved since the last publication, nothing is
-published, and no Asset is emitted.
+While Kappa serves, which needs no build, it skips. If the log has no new records since the last publication, it
+publishes nothing and emits no Asset.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ BUILD = "--build={{ ti.xcom_pull(task_ids='claim')['build'] }}"
 
 
 def _not_in_kappa(publications: list[dict[str, Any]]) -> None:
-    done = [one for one in publications if one["state"] == "done"]
+    done = [publication for publication in publications if publication["state"] == "done"]
     modes = {pin["mode"] for pin in done[-1]["pins"].values()} if done else set()
     if "kappa" in modes and not modes & {"lambda", "batch"}:
         raise AirflowSkipException("Kappa serves, which needs no build")
@@ -31,14 +31,16 @@ with DAG(
     max_active_runs=1,
     default_args=DEFAULTS,
     params={
-        "incremental": Param(False, type="boolean", description="Add the log since the last build, where that is exact")
+        "incremental": Param(
+            False, type="boolean", description="Add new records to the last build, where that is exact"
+        )
     },
     tags=["lk"],
     doc_md=__doc__,
 ):
     chain(
         LkVerb(task_id="mode", words=["publications"], keep=_not_in_kappa),
-        LkVerb(task_id="claim", words=["claim"], keep=lambda said: {"build": said["build"]}),
+        LkVerb(task_id="claim", words=["claim"], keep=lambda claim: {"build": claim["build"]}),
         LkVerb(task_id="land", words=["land", BUILD]),
         LkVerb(task_id="build", words=["build", BUILD, "{{ '--incremental' if params.incremental else '' }}"]),
         LkVerb(task_id="gate", words=["gate", BUILD]),

@@ -1,9 +1,9 @@
 """Tasks that run one verb of `lk` each; its exit code decides what Airflow does.
 
-0 goes on. 75, and a verb that was killed, is tried again. 1 fails at once, with the reason in the task's log. 2, a
-wrong call, is never tried again. What another run had done before is a skip, and emits no Asset.
+0: the task succeeds. 75, or a verb that was killed: Airflow retries. 1 and 2: the task fails without a retry, with the
+reason in its log. A publication that an earlier DAG run made is a skip, and emits no Asset.
 
-`lk` is the one in PATH. Words are an argument list, never a shell's line; one that renders to nothing is left out.
+`lk` is found in PATH. Words are an argument list, never a shell command; a word that renders to nothing is left out.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from typing import Any
 from airflow.sdk import Asset, AssetAlias, BaseOperator, BaseSensorOperator, Context, Param
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
-POOL = "lk_publish"  # one slot: what changes what is served comes one after the other
+POOL = "lk_publish"  # one slot: one task at a time changes what is served
 SERVED = AssetAlias("lk_served")
 START = datetime(2026, 1, 1, tzinfo=UTC)
 NAME = "^[a-z][a-z0-9_]{0,62}$"
 WHY = "{{ dag.dag_id }} {{ run_id }}"
-# From 5 seconds to two minutes apart: a lease that another holds, a server that starts.
+# Retries after 5 seconds to two minutes: another process holds a lease, or a server starts.
 DEFAULTS = {
     "retries": 8,
     "retry_delay": timedelta(seconds=5),
@@ -38,18 +38,18 @@ TRY_AGAIN, INTERRUPTED = 75, 130
 
 
 class TryAgain(AirflowException):
-    """The verb ended with 75: the reason is expected to pass by itself."""
+    """The verb ended with 75: a retry is expected to succeed."""
 
 
 class Verb:
-    """One verb at a time, in the process group of the task: who kills that, kills the verb and its JVM too."""
+    """Runs one verb at a time, in the process group of the task: a kill of the group kills the verb and its JVM too."""
 
     def __init__(self, log: Any) -> None:
         self._log = log
         self._child: subprocess.Popen[str] | None = None
 
     def run(self, words: Sequence[str]) -> Any:
-        """What it printed as JSON, once it ended with 0; what it says meanwhile goes to the task's log."""
+        """The JSON that the verb printed, once it ended with 0; its stderr goes to the task's log."""
         command = ["lk", *(word for word in words if word), "--json"]
         self._log.info("%s", " ".join(command))
         with tempfile.TemporaryFile("w+", encoding="utf-8") as out:
@@ -66,22 +66,22 @@ class Verb:
             finally:
                 self.end()
             out.seek(0)
-            return self._judged(command, code, out.read())
+            return self._result_or_raise(command, code, out.read())
 
-    def _judged(self, command: Sequence[str], code: int, text: str) -> Any:
+    def _result_or_raise(self, command: Sequence[str], code: int, text: str) -> Any:
         try:
-            said = json.loads(text) if text.strip() else None
+            result = json.loads(text) if text.strip() else None
         except ValueError:
-            said = None
+            result = None
         if code == 0:
-            return said
-        told = f"`{' '.join(command)}` ended with {code}: {_reason(said, text)[:4000]}"
+            return result
+        message = f"`{' '.join(command)}` ended with {code}: {_reason(result, text)[:4000]}"
         if code == TRY_AGAIN:
-            raise TryAgain(told)
-        raise AirflowException(told) if code < 0 or code == INTERRUPTED else AirflowFailException(told)
+            raise TryAgain(message)
+        raise AirflowException(message) if code < 0 or code == INTERRUPTED else AirflowFailException(message)
 
     def end(self) -> None:
-        """Ends it if it runs: told to, it stops what it started; killed when it has not ended after that."""
+        """Ends the verb if it runs: by SIGTERM, which lets it stop what it started, then by SIGKILL."""
         child = self._child
         if child is None or child.poll() is not None:
             return
@@ -93,36 +93,36 @@ class Verb:
 
 
 class LkVerb(BaseOperator):
-    """Runs a verb; returns what ``keep`` makes of its JSON. Skipped when ``wanted`` renders to nothing."""
+    """Runs a verb; returns ``keep`` of its JSON. Skipped if ``only_if`` renders to nothing."""
 
-    template_fields = ("words", "wanted")
+    template_fields = ("words", "only_if")
 
     def __init__(
         self,
         *,
         words: Sequence[str],
         keep: Callable[[Any], Any] = lambda _: None,
-        wanted: str = "yes",
+        only_if: str = "yes",
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.words = list(words)
         self.keep = keep
-        self.wanted = wanted
+        self.only_if = only_if
 
     def execute(self, context: Context) -> Any:
-        """Runs it."""
-        with _told(self.log):
+        """Runs the verb."""
+        with _logged_errors(self.log):
             return self.work(context)
 
     def work(self, context: Context) -> Any:  # noqa: ARG002
-        """What it returns."""
-        if not self.wanted:
-            raise AirflowSkipException("this run was not asked for it")
+        """Runs the verb and returns the result of the task."""
+        if not self.only_if:
+            raise AirflowSkipException("the parameter for this task is empty")
         return self.keep(self.run_verb())
 
     def run_verb(self) -> Any:
-        """What the verb printed."""
+        """The JSON that the verb printed."""
         self._verb = Verb(self.log)
         return self._verb.run(self.words)
 
@@ -132,10 +132,10 @@ class LkVerb(BaseOperator):
 
 
 class LkPublication(LkVerb):
-    """A verb that changes what is served: emits an Asset for every view that it made served, `lk://serving/VIEW`.
+    """A verb that changes what is served: emits an Asset for each view that it published, `lk://serving/VIEW`.
 
-    What it publishes says why: the DAG run. So a retry knows what a try before it had published (which it emits) from
-    what was served before this DAG run (which is a skip).
+    The publication records the DAG run in its `why`. So a retry distinguishes what an earlier try published, which it
+    emits, from what was served before this DAG run, which is a skip.
     """
 
     def __init__(self, *, words: Sequence[str], why: str = WHY, **kwargs: Any) -> None:
@@ -143,8 +143,8 @@ class LkPublication(LkVerb):
 
     def work(self, context: Context) -> Any:
         """The publication's number and its views."""
-        said = self.run_verb()
-        publication = said.get("publication", said)
+        result = self.run_verb()
+        publication = result.get("publication", result)
         number = publication["seq"]
         if f"--why={publication['why']}" != self.words[-1]:
             raise AirflowSkipException(f"publication {number} served this already: {publication['why']}")
@@ -157,7 +157,7 @@ class LkPublication(LkVerb):
 
 
 class LkWait(BaseSensorOperator):
-    """Looks again and again, until a verb that waits ends with 0 and not with 75; no slot is held in between."""
+    """Runs a verb again until it ends with 0, not with 75; holds no slot in between."""
 
     template_fields = ("words",)
 
@@ -166,10 +166,10 @@ class LkWait(BaseSensorOperator):
         self.words = list(words)
 
     def poke(self, context: Context) -> bool:  # noqa: ARG002
-        """Looks once."""
+        """Whether the verb ended with 0."""
         self._verb = Verb(self.log)
         try:
-            with _told(self.log):
+            with _logged_errors(self.log):
                 self._verb.run(self.words)
         except TryAgain:
             return False
@@ -181,29 +181,29 @@ class LkWait(BaseSensorOperator):
 
 
 def whole_number(most: int, text: str) -> Param:
-    """A parameter that may be left out, else is from 1 to ``most``."""
+    """An optional parameter: an integer from 1 to ``most``."""
     return Param(None, type=["null", "integer"], minimum=1, maximum=most, description=text)
 
 
 def name(text: str) -> Param:
-    """A parameter that may be left out, else is a name."""
+    """An optional parameter: a name."""
     return Param(None, type=["null", "string"], pattern=NAME, description=text)
 
 
 def names(text: str) -> Param:
-    """A parameter that is a list of names, which may be empty."""
+    """A parameter: a list of names, which may be empty."""
     items = {"type": "string", "pattern": NAME}
     return Param([], type="array", items=items, maxItems=200, uniqueItems=True, description=text)
 
 
 def reason(text: str) -> Param:
-    """One line of text."""
+    """A parameter: one line of text."""
     return Param("", type="string", maxLength=200, pattern=r"^[^\x00-\x1f]*$", description=text)
 
 
 @contextmanager
-def _told(log: Any) -> Iterator[None]:
-    """Says why a task skips or fails: Airflow keeps what an exception says in a field that its log does not show."""
+def _logged_errors(log: Any) -> Iterator[None]:
+    """Logs why a task skips or fails: Airflow keeps an exception's message in a field that its log does not show."""
     try:
         yield
     except AirflowException as e:
@@ -217,12 +217,12 @@ def _end(task: Any) -> None:
         verb.end()
 
 
-def _reason(said: Any, text: str) -> str:
-    """What a person has to know: an error, what a gate refused, what a comparison found; else all of it."""
-    if isinstance(said, dict) and "error" in said:
-        return f"{said['error']}\n  where: {said['where']}\n  fix: {said['fix']}"
-    if isinstance(said, dict) and "refused" in said:
-        return json.dumps(said["refused"], indent=2)
-    if isinstance(said, list):
-        return json.dumps([one for one in said if not one.get("equal", True)], indent=2)
+def _reason(result: Any, text: str) -> str:
+    """What a person needs to know: an error, what a gate refused, the differing views; else the whole output."""
+    if isinstance(result, dict) and "error" in result:
+        return f"{result['error']}\n  where: {result['where']}\n  fix: {result['fix']}"
+    if isinstance(result, dict) and "refused" in result:
+        return json.dumps(result["refused"], indent=2)
+    if isinstance(result, list):
+        return json.dumps([view for view in result if not view.get("equal", True)], indent=2)
     return text.strip()

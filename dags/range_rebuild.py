@@ -1,6 +1,6 @@
-"""Computes a day of some views anew and publishes it: for `airflow backfill create --dag-id range_rebuild …`.
+"""Computes one day of some views again and publishes it: for `airflow backfill create --dag-id range_rebuild …`.
 
-The day is the run's data interval: windows that start in it. Everything else stays as it is served.
+The day is the data interval of the DAG run: all windows that start in it. Everything else stays as it is.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ with DAG(
     catchup=False,
     max_active_runs=1,
     default_args=DEFAULTS,
-    params={"views": names("The views to compute anew; without any, a run is skipped")},
+    params={"views": names("The views to compute again; if empty, the run is skipped")},
     tags=["lk"],
     doc_md=__doc__,
 ):
@@ -29,8 +29,8 @@ with DAG(
                 *("build", "--views={{ params.views | join(',') }}"),
                 *("--from={{ data_interval_start | ts }}", "--to={{ data_interval_end | ts }}"),
             ],
-            wanted="{{ params.views | join(',') }}",
-            keep=lambda said: {"build": said[0]["build"]},
+            only_if="{{ params.views | join(',') }}",
+            keep=lambda built: {"build": built[0]["build"]},
         ),
         LkVerb(task_id="gate", words=["gate", BUILD]),
         LkPublication(task_id="publish", words=["publish", BUILD]),

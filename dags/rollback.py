@@ -10,11 +10,11 @@ from airflow.sdk.exceptions import AirflowFailException
 from lk_verb import DEFAULTS, START, WHY, LkPublication, LkVerb, reason
 
 
-def _newest(publications: list[dict[str, Any]]) -> int:
-    done = [one["seq"] for one in publications if one["state"] == "done"]
-    if not done:
+def _last_publication(publications: list[dict[str, Any]]) -> int:
+    published = [publication["seq"] for publication in publications if publication["state"] == "done"]
+    if not published:
         raise AirflowFailException("nothing was published yet")
-    return int(done[-1])
+    return int(published[-1])
 
 
 with DAG(
@@ -30,8 +30,8 @@ with DAG(
     doc_md=__doc__,
 ):
     chain(
-        # Named by a task of its own, so that a retry of the second does not go back from where the first try led.
-        LkVerb(task_id="serving", words=["publications"], keep=_newest),
+        # A task of its own reads the number, so that a retry of the rollback does not roll back twice.
+        LkVerb(task_id="serving", words=["publications"], keep=_last_publication),
         LkPublication(
             task_id="rollback",
             words=["rollback", "--from={{ ti.xcom_pull(task_ids='serving') }}"],

@@ -26,7 +26,7 @@ with DAG("codes", schedule=None, start_date=START, default_args=QUICK, is_paused
     LkVerb(task_id="refused", words=["publish", "--build=b999999"])
     LkVerb(task_id="usage", words=["publish", "--bild=b999999"])
     LkVerb(task_id="try_again", words=["claim"])
-    LkVerb(task_id="unwanted", words=["down"], wanted="")
+    LkVerb(task_id="unwanted", words=["down"], only_if="")
 
 with DAG("endless", schedule=None, start_date=START, is_paused_upon_creation=False):
     LkVerb(
