@@ -1,4 +1,4 @@
-"""Extreme values that decoded events can have, and hostile texts: SQL of a definition must not fail on any of them."""
+"""Probe rows: extreme values of decoded events, and hostile texts. The SQL of a definition must not fail on them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ HOSTILE = (None, "", " ", "x", "-", "é", "0", "-1", "1e999", "9" * 40, "0.001",
 
 
 def texts_of(spark: SparkSession, version: Version, json: Json) -> DataFrame:
-    """The JSON names of one version, all holding the same hostile text."""
+    """A row for each hostile text, in which every JSON name of a version has that text."""
     names = dict.fromkeys((json.version_name, *version.names))
     rows = spark.createDataFrame([(text,) for text in HOSTILE], "_text string")
     return rows.select(*(fn.col("_text").alias(name) for name in names))
 
 
 def events_of(spark: SparkSession, topic: Topic) -> DataFrame:
-    """Four decoded rows whose fields are smallest, largest or absent, without those that break a bound or a rule."""
+    """Four decoded rows whose fields are smallest, largest or null, within the declared bounds."""
     columns = {name: fn.lit(None).cast(kind) for name, kind in decoded_columns(topic).items()}
     columns |= {field.name: _cycle(field) for field in topic.fields}
     source = columns.get(topic.event_time or "", _pick(_time(EARLIEST_MS), _time(LATEST_MS - 1)))
@@ -52,10 +52,10 @@ def _bounds(field: Field) -> tuple[Column, Column]:
     if field.type == "boolean":
         return fn.lit(False), fn.lit(True)
     if field.type == "string":
-        # What a pattern promises cannot be made up here.
+        # No text is known to match a pattern.
         return (fn.lit(None), fn.lit(None)) if field.pattern else (fn.lit(""), fn.lit("é" * 50))
-    found = DECIMAL.match(field.type)
-    precision, scale = (int(found[1]), int(found[2])) if found else (18, 0)
-    most = Decimal(10**precision - 1).scaleb(-scale)
-    low, high = field.minimum or f"{-most:f}", field.maximum or f"{most:f}"
+    decimal = DECIMAL.match(field.type)
+    precision, scale = (int(decimal[1]), int(decimal[2])) if decimal else (18, 0)
+    largest = Decimal(10**precision - 1).scaleb(-scale)
+    low, high = field.minimum or f"{-largest:f}", field.maximum or f"{largest:f}"
     return fn.lit(low).cast(field.type), fn.lit(high).cast(field.type)

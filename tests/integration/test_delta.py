@@ -127,7 +127,7 @@ def test_a_lease_of_an_older_generation_cannot_commit(tmp_path: Path) -> None:
 
 
 def test_a_table_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(Refused, match="no such table"):
+    with pytest.raises(Refused, match="the table does not exist"):
         delta.read(str(tmp_path / "nothing"))
 
 
