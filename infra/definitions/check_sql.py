@@ -104,7 +104,7 @@ def _view(spark: SparkSession, view: View, catalog: Catalog) -> Iterator[Mistake
 
 
 def _checks(spark: SparkSession, view: View, views: Mapping[Name, View]) -> Iterator[Mistake]:
-    """Checks are predicates over the view's rows. Fresh and Total are aggregates, Total also over another view's rows."""
+    """A Check is a predicate over the rows of the view, Fresh and Total are aggregates, Total also of another view."""
     stored = _stored(spark, view)
     checks = [check for check in view.checks if isinstance(check, Check)]
     yield from _expressions(stored, [_Expression("Check", check.name, check.sql, boolean) for check in checks])
