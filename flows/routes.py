@@ -154,7 +154,7 @@ def _declare(settings: Settings, catalog: Catalog, route: Name, *, replays: bool
     topic_admin.create_topics(settings, Catalog({source: catalog.topics[source] for source in sources}, {}))
     ids = kafka_admin.topic_ids(settings, sources)
     with locks.hold(settings, "routes") as lease:
-        run = RouteRun(runs.fresh_id(settings), route, catalog.route_digest(route), ids, replays)
+        run = RouteRun(runs.new_run_id(settings), route, catalog.route_digest(route), ids, replays)
         route_runs.add_step(settings, lease, "declared", run)
     return run
 

@@ -9,7 +9,7 @@ from core.identifiers import Name
 from infra.control import runs
 from infra.control.epochs import last_epoch
 from infra.control.run_endings import RunEnding, read_endings
-from infra.control.run_roles import roles, runs_of, serving_runs, target
+from infra.control.run_roles import pinned_runs, roles, rollback_target, serving_runs
 from infra.settings import Settings
 from serving.retire import end_run
 from speed.process import lifecycle
@@ -41,7 +41,7 @@ def run_summaries(settings: Settings) -> tuple[RunSummary, ...]:
 
 def retire(settings: Settings, run: Name, *, final: bool = False, why: str = "lk retire") -> RunEnding:
     """Stops a run that nothing uses any more, and deletes its tables and its checkpoint."""
-    named = serving_runs(settings) | (frozenset() if final else runs_of(target(settings)))
+    named = serving_runs(settings) | (frozenset() if final else pinned_runs(rollback_target(settings)))
     if run not in named and run not in read_endings(settings):
         lifecycle.stop(settings, runs.read_run(settings, run).id)
     return end_run(settings, run, "retired", why=why, final=final)

@@ -25,7 +25,7 @@ def start(settings: Settings, catalog: Catalog, *, new: bool = False) -> RunStat
     run before it serves until the new run has reached it in every partition, and is then stopped. A run that a switch
     left warm is started too. Raises Refused if the current run has other definitions than there are now.
     """
-    current = run_roles.current(settings)
+    current = run_roles.current_run(settings)
     if new or current is None:
         return _start_new(settings, catalog)
     lifecycle.require_same_definitions(catalog, runs.read_run(settings, current))
@@ -38,7 +38,7 @@ def start(settings: Settings, catalog: Catalog, *, new: bool = False) -> RunStat
 
 def stop(settings: Settings) -> RunState:
     """Stops every run that has a process, each between two epochs."""
-    current = run_roles.current(settings)
+    current = run_roles.current_run(settings)
     for run in runs.read_runs(settings):
         if run.id != current and background.alive(settings, run.id):
             lifecycle.stop(settings, run.id)

@@ -68,7 +68,7 @@ def to_kappa(settings: Settings, catalog: Catalog, run: Name | None = None, *, f
     replay = runs.read_run(settings, run) if run else replaying.open_replay(settings, catalog)
     records, measured = sum(log.end for log in logs), replaying.measured(settings)
     committed = _committed_records(settings, replay.id) if replay else 0
-    serving = run_roles.current(settings)
+    serving = run_roles.current_run(settings)
     return KappaPlan(
         mode=mode(settings),
         logs=logs,
@@ -98,7 +98,7 @@ def to_lambda(settings: Settings, catalog: Catalog) -> LambdaPlan:
         logs=logs,
         records=records,
         to_land=sum(max(0, log.end - log.archived) for log in logs),
-        run=run_roles.current(settings),
+        run=run_roles.current_run(settings),
         measured=last[0].build if last else None,
         seconds=scale * sum(built.seconds for built in last) if last else None,
         bytes=int(scale * sum(map(files.size, paths))) if last else None,
@@ -113,7 +113,7 @@ def refuse_changed(settings: Settings, catalog: Catalog) -> None:
     changed = changed_since(recover.last_done(settings), catalog)
     if changed:
         raise definition_refusal(
-            changed, "the run that serves was declared", where=f"run {run_roles.current(settings)}"
+            changed, "the run that serves was declared", where=f"run {run_roles.current_run(settings)}"
         )
 
 

@@ -18,7 +18,7 @@ from infra.control.comparisons import Comparison
 from infra.control.epochs import ARCHIVE_EPOCH, last_epoch
 from infra.control.publications import Mode, Pin, Publication
 from infra.control.run_endings import read_endings
-from infra.control.run_roles import target
+from infra.control.run_roles import rollback_target
 from infra.control.runs import Run
 from infra.settings import Settings
 from serving import replace_views, view_sql
@@ -95,7 +95,7 @@ def rollback(
         now = last_published(settings)
         if now.last and leaving not in (None, now.last.seq):
             return _require_rolled_back(now.last, leaving)
-        before = target(settings)
+        before = rollback_target(settings)
         if before is None or now.last is None:
             raise Refused(
                 "there is nothing to go back to",

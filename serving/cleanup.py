@@ -50,7 +50,7 @@ def clean_up(settings: Settings, catalog: Catalog) -> CleanupResult:
 
 
 def _kept(settings: Settings) -> set[Build]:
-    publications = (recover.last_done(settings), run_roles.target(settings), recover.open_intent(settings))
+    publications = (recover.last_done(settings), run_roles.rollback_target(settings), recover.open_intent(settings))
     kept = {build for publication in publications for build in _pinned_builds(publication)}
     built = read_builds(settings)
     last_passed = {row.view: row.build for row in built if row.passed}

@@ -9,7 +9,7 @@ from core.errors import Refused
 from core.identifiers import Name, joined
 from infra.control import locks, runs
 from infra.control.run_endings import RunEnding, add_ending, read_endings
-from infra.control.run_roles import runs_of, target
+from infra.control.run_roles import pinned_runs, rollback_target
 from infra.kafka import kafka_admin
 from infra.lake import files, leases, table_paths
 from infra.lake.process_identity import current_user
@@ -40,20 +40,20 @@ def end_run(
 
 
 def _refuse_named(settings: Settings, run: Name, *, final: bool) -> None:
-    intent, rollback_target = recover.open_intent(settings), target(settings)
+    intent, rollback = recover.open_intent(settings), rollback_target(settings)
     last = recover.last_done(settings)
     served_views = sorted(view for view, pin in last.pins.items() if pin.run == run) if last else []
     holder = leases.holder(settings, f"run_{run}")
     reasons = [
         (bool(served_views), f"views serve it: {', '.join(served_views)}", _SWITCH),
         (
-            run in runs_of(intent),
+            run in pinned_runs(intent),
             "an open publication names it",
             "run `lk up`, which finishes or reverts it",
         ),
         (
-            run in runs_of(rollback_target) and not final,
-            f"`lk rollback` would serve it (publication {rollback_target.seq if rollback_target else 0})",
+            run in pinned_runs(rollback) and not final,
+            f"`lk rollback` would serve it (publication {rollback.seq if rollback else 0})",
             f"run `lk retire {run} --final` to give up that rollback",
         ),
         (holder is not None, f"it is driven by {holder}", "stop that process on its host, then retire the run again"),

@@ -16,7 +16,7 @@ from core.errors import LkError, Refused, TryAgain
 from core.identifiers import Name
 from infra.control import runs
 from infra.control.epochs import last_epoch
-from infra.control.run_roles import Serving
+from infra.control.run_roles import ServingWatch
 from infra.control.runs import Run
 from infra.kafka import kafka_admin, log_checks
 from infra.kafka.spark_source import source_options
@@ -81,9 +81,9 @@ def _drive(settings: Settings, catalog: Catalog, run: Name, stop: threading.Even
     spark = session(settings, _app(run), conf)
     with driving(spark, settings, catalog, declared) as (query, sink):
         state_file.write_state(settings, run, "running", epoch=_last(settings, run))
-        serving = Serving(settings, run)
+        serving = ServingWatch(settings, run)
         while True:
-            sink.pacing.serving = serving.now()
+            sink.pacing.serving = serving.is_serving()
             if sink.pacing.rate_limit_changed():
                 query = _resized(spark, settings, query, sink)
             if not query.isActive or stop.wait(_LOOK):

@@ -101,7 +101,7 @@ def demo_airflow(base: Settings, folder: Path = FOLDER) -> DemoAirflow:
     api = AirflowApi(settings)
     flights = (_scheduled(api), _reprocess(api))
     with waiting("reading everything back and comparing it"):
-        run = run_roles.current(settings)
+        run = run_roles.current_run(settings)
         assert run is not None
         load.caught_up(settings, run)
         events = tuple(sorted(f"{one['extra']['kind']}: {one['uri']}" for one in api.events()))

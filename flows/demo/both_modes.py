@@ -11,7 +11,7 @@ from flows.measure.freshness import Freshness
 from flows.measure.live_system import RATE, Live
 from infra.control.epochs import last_epoch
 from infra.control.publications import Publication
-from infra.control.run_roles import runs_of
+from infra.control.run_roles import pinned_runs
 from infra.lake import files, table_paths
 from infra.local import local_processes, resource_usage, trino_server
 from infra.local.resource_usage import ResourceUsage
@@ -82,7 +82,7 @@ def measured(subject: Live, served: Publication, rebuilt: RebuildTimes) -> ModeF
         live=used,
         live_records=records,
         disk=_disk(settings, subject.catalog, served),
-        processes=(*_SERVERS, *(process_of(run) for run in sorted(runs_of(served)))),
+        processes=(*_SERVERS, *(process_of(run) for run in sorted(pinned_runs(served)))),
         steps=BATCH_STEPS if names["batch"] else (),
         tables=tuple(name for name, there in names.items() if there),
     )
@@ -172,5 +172,5 @@ def _disk(settings: Settings, catalog: Catalog, served: Publication) -> int:
     """Every table that is needed to serve this: a build needs the archive that it came from."""
     builds = {table_paths.batch(settings, view, pin.build) for view, pin in served.pins.items() if pin.build}
     archives = {table_paths.archive(settings, topic, catalog.decoder(topic)) for topic in catalog.topics if builds}
-    folders = {table_paths.run(settings, run) for run in runs_of(served)}
+    folders = {table_paths.run(settings, run) for run in pinned_runs(served)}
     return sum(files.size(path) for path in builds | archives | folders)

@@ -164,7 +164,7 @@ def _change(settings: Settings, at: datetime, began: float) -> _Change:
 
 
 def _serving(settings: Settings) -> Name:
-    run = run_roles.current(settings)
+    run = run_roles.current_run(settings)
     if run is None:
         raise Refused("no run serves", fix="look at `lk status`")
     return run

@@ -1,4 +1,4 @@
-"""Table speed/<run>/_epochs, the manifest of a run: its committed epochs."""
+"""Table speed/<run>/_epochs, the manifest of a run: one row for each committed epoch."""
 
 from __future__ import annotations
 
@@ -24,14 +24,15 @@ EPOCHS = pa.schema(
     + [(name, pa.string()) for name in ("start", "end", "counted", "rows", "versions")]
     + [("batch_time_ms", pa.int64()), ("committed_at", TIME)]
 )
-ARCHIVE_EPOCH = -1  # the number of the epoch that the archive gave, before Kafka's epochs
+ARCHIVE_EPOCH = -1  # the number of the epoch that was computed from the archive
 
 
 @dataclass(frozen=True)
 class Epoch:
-    """One committed micro-batch. ``counted`` has a key ``topic/partition`` for every partition that had offsets.
+    """One committed micro-batch. ``counted`` has a key ``topic/partition`` for every partition with offsets.
 
-    ``rows`` are view rows counted apart from the grouping; ``versions`` is the Delta version of each view's table.
+    ``rows`` is the number of rows that the events give each view, counted apart from the grouping. ``versions`` is the
+    Delta version of each view's table.
     """
 
     number: int
@@ -53,24 +54,24 @@ def read_epochs(settings: Settings, id: Name) -> tuple[Epoch, ...]:
 
 
 def last_epoch(settings: Settings, id: Name) -> Epoch | None:
-    """The newest committed epoch of a run."""
+    """The last committed epoch of a run."""
     path = table_paths.manifest(settings, id)
     if not delta.exists(path):
         return None
     opened = delta.table(path)
-    newest = opened.transaction_version(runs.txn_app(id))
-    if newest is None and opened.transaction_version(runs.archive_app(id)) is None:
+    last = opened.transaction_version(runs.txn_app(id))
+    if last is None and opened.transaction_version(runs.archive_app(id)) is None:
         return None
-    number = ARCHIVE_EPOCH if newest is None else newest
+    number = ARCHIVE_EPOCH if last is None else last
     rows = delta.rows_of(opened, filters=pc.field("number") == number).to_pylist()
     return _epoch(rows[0]) if rows else None
 
 
 def epoch_at(settings: Settings, id: Name, cut: Cut) -> Epoch | None:
-    """The epoch whose end equals the cut in every partition; the run's start is epoch -1."""
-    declared = runs.read_run(settings, id)
-    if declared.start == cut and not declared.head.ends:
-        return Epoch(-1, cut, cut, {}, {}, {}, 0, declared.created_at)
+    """The epoch whose end equals the cut in every partition; the start of the run counts as epoch -1."""
+    run = runs.read_run(settings, id)
+    if run.start == cut and not run.head.ends:
+        return Epoch(-1, cut, cut, {}, {}, {}, 0, run.created_at)
     return next((epoch for epoch in read_epochs(settings, id) if epoch.end == cut), None)
 
 

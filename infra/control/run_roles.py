@@ -1,4 +1,4 @@
-"""What each run is for, derived from what was declared, published and ended; nothing else says it."""
+"""The role of each run, derived from the control tables: runs, publications and endings. It is stored nowhere."""
 
 from __future__ import annotations
 
@@ -21,46 +21,47 @@ Role = Literal["serving", "warm", "replay", "idle", "abandoned", "retired"]
 
 
 def roles(settings: Settings) -> Mapping[Name, Role]:
-    """Every run's role, oldest first.
+    """The role of every run, oldest run first.
 
     ``serving``: a served view pins it. ``warm``: `lk rollback` would serve it. ``replay``: it has not served yet.
-    ``idle``: any other run that neither serves nor would. ``abandoned`` and ``retired``: it has ended.
+    ``idle``: any other run that has not ended. ``abandoned`` and ``retired``: it has ended.
     """
-    done, ended = _done(settings), read_endings(settings)
-    serving, warm = runs_of(done[-1] if done else None), runs_of(_target(settings, done, ended.keys()))
-    served = frozenset().union(*map(runs_of, done))
-    found: dict[Name, Role] = {}
+    done, endings = _done(settings), read_endings(settings)
+    serving = pinned_runs(done[-1] if done else None)
+    warm = pinned_runs(_rollback_target(settings, done, endings.keys()))
+    served = frozenset().union(*map(pinned_runs, done))
+    roles: dict[Name, Role] = {}
     for run in runs.read_runs(settings):
-        if run.id in ended:
-            found[run.id] = ended[run.id].how
+        if run.id in endings:
+            roles[run.id] = endings[run.id].how
         elif run.id in serving:
-            found[run.id] = "serving"
+            roles[run.id] = "serving"
         elif run.id in warm:
-            found[run.id] = "warm"
+            roles[run.id] = "warm"
         else:
-            found[run.id] = "replay" if run.kind == "replay" and run.id not in served else "idle"
-    return found
+            roles[run.id] = "replay" if run.kind == "replay" and run.id not in served else "idle"
+    return roles
 
 
-def current(settings: Settings) -> Name | None:
-    """The run that serves (the newest, where several do), else the newest that is neither a replay nor ended."""
-    known = roles(settings)
-    for role in ("serving", "warm", "idle"):
-        fit = [run for run, its in known.items() if its == role]
-        if fit:
-            return fit[-1]
+def current_run(settings: Settings) -> Name | None:
+    """The newest run that serves, else the newest warm one, else the newest idle one."""
+    by_run = roles(settings)
+    for wanted_role in ("serving", "warm", "idle"):
+        candidates = [run for run, role in by_run.items() if role == wanted_role]
+        if candidates:
+            return candidates[-1]
     return None
 
 
 def serving_runs(settings: Settings) -> frozenset[Name]:
     """The runs that served views pin, by the last publication."""
     done = _done(settings)
-    return runs_of(done[-1] if done else None)
+    return pinned_runs(done[-1] if done else None)
 
 
 @dataclass
-class Serving:
-    """Whether a run serves, for who asks again and again: publications are read only after one was added."""
+class ServingWatch:
+    """Answers repeatedly whether a run serves; it reads the publications only after a new commit."""
 
     settings: Settings
     run: Name
@@ -68,7 +69,7 @@ class Serving:
     _version: int = -1
     _serves: bool = False
 
-    def now(self) -> bool:
+    def is_serving(self) -> bool:
         """Whether a served view pins the run."""
         path = TABLE.path(self.settings)
         if self._opened is None and delta.exists(path):
@@ -82,19 +83,19 @@ class Serving:
         return self._serves
 
 
-def target(settings: Settings) -> Publication | None:
-    """What `lk rollback` goes back to: the newest publication before the last whose runs and builds are all there."""
-    return _target(settings, _done(settings), read_endings(settings).keys())
+def rollback_target(settings: Settings) -> Publication | None:
+    """The publication that `lk rollback` serves again: the newest earlier one whose runs and builds all exist."""
+    return _rollback_target(settings, _done(settings), read_endings(settings).keys())
 
 
-def _target(settings: Settings, done: Sequence[Publication], ended: AbstractSet[Name]) -> Publication | None:
-    earlier = [p for p in done[:-1] if p.pins != done[-1].pins and not runs_of(p) & ended]
-    freed = {(b.view, b.build) for b in read_builds(settings) if not b.passed} if earlier else set()
-    whole = [p for p in earlier if not any((view, pin.build) in freed for view, pin in p.pins.items())]
-    return whole[-1] if whole else None
+def _rollback_target(settings: Settings, done: Sequence[Publication], ended: AbstractSet[Name]) -> Publication | None:
+    earlier = [p for p in done[:-1] if p.pins != done[-1].pins and not pinned_runs(p) & ended]
+    deleted = {(b.view, b.build) for b in read_builds(settings) if not b.passed} if earlier else set()
+    complete = [p for p in earlier if not any((view, pin.build) in deleted for view, pin in p.pins.items())]
+    return complete[-1] if complete else None
 
 
-def runs_of(publication: Publication | None) -> frozenset[Name]:
+def pinned_runs(publication: Publication | None) -> frozenset[Name]:
     """The runs that a publication pins."""
     return frozenset(pin.run for pin in publication.pins.values() if pin.run) if publication else frozenset()
 

@@ -78,7 +78,7 @@ def declare(
         raise Usage("there are no views", fix="add one: see docs/add-a-view.md")
     topic_admin.create_topics(settings, Catalog({t: catalog.topics[t] for t in sources}, {}))
     run = Run(
-        id=id or runs.fresh_id(settings),
+        id=id or runs.new_run_id(settings),
         views={view: catalog.digest(view) for view in catalog.views},
         topics=kafka_admin.topic_ids(settings, sources),
         decoders={topic: catalog.decoder(topic) for topic in sources},
@@ -87,7 +87,7 @@ def declare(
         kind=kind,
         head=head.only(sources),
     )
-    runs.declare(settings, run)
+    runs.declare_run(settings, run)
     return run
 
 
@@ -109,7 +109,7 @@ def start(settings: Settings, run: Name) -> RunState:
 
 def stop(settings: Settings, run: Name | None = None) -> RunState:
     """Stops the current run, or ``run``, between two epochs; killed only when it has not ended after a minute."""
-    chosen = run or run_roles.current(settings)
+    chosen = run or run_roles.current_run(settings)
     if chosen is not None:
         background.stop(settings, chosen)
     return status(settings, chosen)
@@ -117,7 +117,7 @@ def stop(settings: Settings, run: Name | None = None) -> RunState:
 
 def status(settings: Settings, run: Name | None = None) -> RunState:
     """What the current run, or ``run``, does."""
-    chosen = run or run_roles.current(settings)
+    chosen = run or run_roles.current_run(settings)
     if chosen is None:
         return RunState(None, alive=False, phase="none", epoch=-1)
     alive = background.alive(settings, chosen) or background.remote_owner(settings, chosen)

@@ -86,7 +86,7 @@ def test_a_rollback_finds_its_build_and_never_one_that_was_freed(kept: Kept) -> 
     check(kept.settings, kept.catalog, "free", kept.builds[1].cut)
     kept.tidy()
     assert kept.there() == [False, True, True, True]
-    target = run_roles.target(kept.settings)
+    target = run_roles.rollback_target(kept.settings)
     assert target
     assert target.pins[VIEW].build == kept.builds[2].build
     change_mode.rollback(kept.settings, kept.catalog, why="test")

@@ -92,11 +92,11 @@ def test_a_broker_that_is_not_there_is_try_again_with_its_address(stack: Setting
 
 
 def test_a_run_id_is_never_used_twice(stack: Settings) -> None:
-    run = Run(runs.fresh_id(stack), {}, {}, {}, Cut.of({"offsets": {0: 3}}), note="first")
-    runs.declare(stack, run)
+    run = Run(runs.new_run_id(stack), {}, {}, {}, Cut.of({"offsets": {0: 3}}), note="first")
+    runs.declare_run(stack, run)
     assert runs.read_run(stack, run.id) == run
     with pytest.raises(Refused, match="was used before"):
-        runs.declare(stack, replace(run, note="second"))
+        runs.declare_run(stack, replace(run, note="second"))
     assert [known for known in runs.read_runs(stack) if known.id == run.id] == [run]
 
 
@@ -104,8 +104,8 @@ def test_the_id_of_a_known_group_is_not_given_to_a_run(stack: Settings) -> None:
     """As after the lake was deleted: Kafka still remembers."""
     topic_admin.create_topics(stack, catalog("remembered"))
     fill(stack, "remembered", {0: 1})
-    taken = runs.fresh_id(stack)
+    taken = runs.new_run_id(stack)
     kafka_admin.commit_offsets(stack, taken, Cut.of({"remembered": {0: 1}}))
-    assert runs.fresh_id(stack) == Name(f"r{int(taken[1:]) + 1:06d}")
+    assert runs.new_run_id(stack) == Name(f"r{int(taken[1:]) + 1:06d}")
     with pytest.raises(Refused, match="was used before"):
-        runs.declare(stack, Run(taken, {}, {}, {}, Cut()))
+        runs.declare_run(stack, Run(taken, {}, {}, {}, Cut()))

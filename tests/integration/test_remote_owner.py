@@ -28,8 +28,8 @@ def settings(stack: Settings, tmp_path: Path) -> Settings:
 @pytest.fixture
 def run(settings: Settings) -> Name:
     """A declared run; its id is one that no test before this one used as a consumer group of the same brokers."""
-    id = runs.fresh_id(settings)
-    runs.declare(settings, Run(id, {}, {}, {}, Cut()))
+    id = runs.new_run_id(settings)
+    runs.declare_run(settings, Run(id, {}, {}, {}, Cut()))
     return id
 
 

@@ -118,13 +118,13 @@ def new_run(settings: Settings, catalog: Catalog, start: Cut | None = None) -> R
     table_paths.open_lake(settings)
     topic = topic_of(catalog)
     run = Run(
-        id=runs.fresh_id(settings),
+        id=runs.new_run_id(settings),
         views={name: catalog.digest(name) for name in catalog.views},
         topics=kafka_admin.topic_ids(settings, [topic]),
         decoders={topic: catalog.decoder(topic)},
         start=start or Cut(),
     )
-    runs.declare(settings, run)
+    runs.declare_run(settings, run)
     epoch_columns = (Column("first_epoch", "bigint"), Column("last_epoch", "bigint"))
     for name, view in catalog.views.items():
         schema = arrow_schema((*view.stored_columns, *epoch_columns))

@@ -67,7 +67,7 @@ class Shop:
     @property
     def run(self) -> Name:
         """The run that serves."""
-        found = run_roles.current(self.settings)
+        found = run_roles.current_run(self.settings)
         assert found
         return found
 

@@ -71,7 +71,7 @@ class World:
     @property
     def run(self) -> Name:
         """The run that serves, else the newest."""
-        return run_roles.current(self.settings) or runs.read_runs(self.settings)[-1].id
+        return run_roles.current_run(self.settings) or runs.read_runs(self.settings)[-1].id
 
     @property
     def publication(self) -> Publication:

@@ -38,10 +38,10 @@ def test_from_speed_alone_to_lambda_with_late_and_broken_records(world: World) -
 
 
 def test_a_replay_is_proven_equal_and_serves_alone(world: World) -> None:
-    before = run_roles.current(world.settings)
+    before = run_roles.current_run(world.settings)
     done = world.lk("switch", "kappa", "--json").ok().json
     assert [one["equal"] for one in done["comparisons"]] == [True] * len(world.catalog.views)
-    assert done["run"] == run_roles.current(world.settings) != before
+    assert done["run"] == run_roles.current_run(world.settings) != before
     world.send(mixed(seed=3, count=200))
     world.settle()
     world.check()

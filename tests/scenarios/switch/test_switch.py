@@ -34,7 +34,7 @@ def modes(world: World) -> set[tuple[str, str | None]]:
 
 
 def test_a_replayed_run_is_proven_equal_and_then_served(world: World) -> None:
-    before = run_roles.current(world.settings)
+    before = run_roles.current_run(world.settings)
     world.send(mixed(seed=2, count=200))
     done = world.lk("switch", "kappa", "--json").ok().json
     run = runs.read_runs(world.settings)[-1]
@@ -51,7 +51,7 @@ def test_a_replayed_run_is_proven_equal_and_then_served(world: World) -> None:
 
 
 def test_what_a_run_was_compared_with_must_have_passed_its_gate(world: World) -> None:
-    kappa = run_roles.current(world.settings)
+    kappa = run_roles.current_run(world.settings)
     assert kappa
     build = comparisons.latest_by_view(world.settings, kappa)[VIEW].build
     (passed,) = [one for one in read_builds(world.settings) if (one.build, one.view) == (build, VIEW)]
@@ -67,7 +67,7 @@ def test_what_a_run_was_compared_with_must_have_passed_its_gate(world: World) ->
 
 
 def test_kappa_needs_no_batch_layer_and_rollback_loses_nothing(world: World) -> None:
-    kappa = run_roles.current(world.settings)
+    kappa = run_roles.current_run(world.settings)
     batch = world.here("batch", "--json").ok().json
     assert batch["publication"] is None
     plan = world.here("switch", "lambda", "--plan", "--json").ok().json
@@ -79,7 +79,7 @@ def test_kappa_needs_no_batch_layer_and_rollback_loses_nothing(world: World) -> 
     world.check()
     world.here("rollback", "--json").ok()
     assert {mode for mode, _ in modes(world)} == {"lambda"}
-    assert run_roles.current(world.settings) != kappa
+    assert run_roles.current_run(world.settings) != kappa
     world.settle_all()
     world.check()
 

@@ -19,7 +19,7 @@ LOTS = 14
 
 def test_kappa_for_weeks_then_lambda_then_kappa_again_stays_exact(world: World, spark: SparkSession) -> None:
     world.serve_lambda()
-    before = run_roles.current(world.settings)
+    before = run_roles.current_run(world.settings)
     world.here("switch", "kappa", "--json").ok()
     kappa = world.run
     assert kappa != before
