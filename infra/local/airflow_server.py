@@ -1,4 +1,4 @@
-"""The local Airflow: all its processes under one parent, on loopback, with our DAGs and a password of its own."""
+"""The local Airflow: all its processes under one parent, on loopback, with our DAGs and a generated password."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from infra.settings.child_environment import child_environment
 
 NAME = "airflow"
 POOL = "lk_publish"
-_RUN = Path(__file__).with_name("airflow_supervisor.py")
+_SUPERVISOR = Path(__file__).with_name("airflow_supervisor.py")
 
 
 def server(settings: Settings) -> Server:
@@ -30,8 +30,8 @@ def server(settings: Settings) -> Server:
     home = airflow_api.home(settings)
     return Server(
         name=NAME,
-        # Isolated, as this folder has modules that are named like packages.
-        argv=(sys.executable, "-I", str(_RUN), POOL),
+        # -I keeps this folder, whose modules are named like packages, out of the import path.
+        argv=(sys.executable, "-I", str(_SUPERVISOR), POOL),
         ports={"airflow_port": settings.airflow_port},
         prepare=lambda: _prepare(settings, home),
         probe=lambda: _probe(settings),
@@ -40,27 +40,27 @@ def server(settings: Settings) -> Server:
 
 
 def require_installed() -> None:
-    """Refuses when the packages of the extra `airflow` are not installed."""
+    """Raises Refused when the packages of the extra `airflow` are not installed."""
     extras.require("airflow", "airflow")
 
 
 def launcher(settings: Settings) -> Path:
-    """The `lk` that tasks find first in their PATH: this code, with the settings of this instance."""
+    """Path of the `lk` that comes first in the PATH of tasks: this code with the settings of this instance."""
     return airflow_api.home(settings) / "bin" / "lk"
 
 
 def _path(home: Path) -> tuple[str, str]:
-    """Where `lk` and `airflow` are."""
+    """Folders of `lk` and `airflow`."""
     return str(home / "bin"), str(Path(sys.executable).parent)
 
 
 def _prepare(settings: Settings, home: Path) -> None:
     (home / "bin").mkdir(parents=True, exist_ok=True)
     home.chmod(0o700)
-    known = _made_once(home / "secrets.json", _secrets)
-    _made_once(airflow_api.password_file(settings), lambda: {airflow_api.USER: secrets.token_urlsafe(18)})
-    _write(home / "airflow.cfg", _config(settings, home, known), 0o600)
-    # A file and not the environment, which Airflow's own processes have no use for; settings may hold a secret.
+    keys = _read_or_create(home / "secrets.json", _secrets)
+    _read_or_create(airflow_api.password_file(settings), lambda: {airflow_api.USER: secrets.token_urlsafe(18)})
+    _write(home / "airflow.cfg", _config(settings, home, keys), 0o600)
+    # A file and not the environment: settings may hold a secret, and Airflow's own processes do not need them.
     _write(launcher(settings), _script(settings), 0o700)
 
 
@@ -69,16 +69,16 @@ def _secrets() -> dict[str, str]:
     return {"fernet": key, "jwt": secrets.token_urlsafe(64), "api": secrets.token_urlsafe(32)}
 
 
-def _made_once(path: Path, make: Callable[[], dict[str, str]]) -> dict[str, str]:
-    """What the file holds; it is made when it is not there."""
+def _read_or_create(path: Path, make: Callable[[], dict[str, str]]) -> dict[str, str]:
+    """The content of a JSON file, which is created with ``make`` when it does not exist."""
     if not path.exists():
         _write(path, json.dumps(make()), 0o600)
-    found: dict[str, str] = json.loads(path.read_text("utf-8"))
-    return found
+    content: dict[str, str] = json.loads(path.read_text("utf-8"))
+    return content
 
 
 def _write(path: Path, text: str, mode: int) -> None:
-    """Whole or not at all, and never readable by others."""
+    """Writes a file atomically, with these permissions from the start."""
     part = path.with_suffix(".part")
     part.unlink(missing_ok=True)
     with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8") as out:
@@ -87,11 +87,11 @@ def _write(path: Path, text: str, mode: int) -> None:
 
 
 def _script(settings: Settings) -> str:
-    given = "".join(f"export {key}={shlex.quote(value)}\n" for key, value in child_environment(settings).items())
-    return f'#!/bin/sh\n{given}exec {shlex.quote(sys.executable)} -m cli "$@"\n'
+    exports = "".join(f"export {key}={shlex.quote(value)}\n" for key, value in child_environment(settings).items())
+    return f'#!/bin/sh\n{exports}exec {shlex.quote(sys.executable)} -m cli "$@"\n'
 
 
-def _config(settings: Settings, home: Path, known: dict[str, str]) -> str:
+def _config(settings: Settings, home: Path, keys: dict[str, str]) -> str:
     url = f"http://{LOOPBACK}:{settings.airflow_port}"
     config = configparser.RawConfigParser()
     config.read_dict(
@@ -102,7 +102,7 @@ def _config(settings: Settings, home: Path, known: dict[str, str]) -> str:
                 "parallelism": 4,
                 "load_examples": False,
                 "dags_are_paused_at_creation": True,
-                "fernet_key": known["fernet"],
+                "fernet_key": keys["fernet"],
                 "simple_auth_manager_users": f"{airflow_api.USER}:admin",
                 "simple_auth_manager_passwords_file": airflow_api.password_file(settings),
                 "execution_api_server_url": f"{url}/execution/",
@@ -114,10 +114,10 @@ def _config(settings: Settings, home: Path, known: dict[str, str]) -> str:
                 "port": settings.airflow_port,
                 "base_url": url,
                 "workers": 1,
-                "secret_key": known["api"],
+                "secret_key": keys["api"],
                 "expose_config": False,
             },
-            "api_auth": {"jwt_secret": known["jwt"]},
+            "api_auth": {"jwt_secret": keys["jwt"]},
             "logging": {"base_log_folder": settings.log_dir / NAME, "colored_console_log": False},
             "dag_processor": {"parsing_processes": 1, "dag_bundle_storage_path": home / "bundles"},
             "usage_data_collection": {"enabled": False},
@@ -129,6 +129,6 @@ def _config(settings: Settings, home: Path, known: dict[str, str]) -> str:
 
 
 def _probe(settings: Settings) -> None:
-    silent = [part for part, status in airflow_api.health(settings).items() if status != "healthy"]
-    if silent:
-        raise TryAgain(f"not healthy yet: {', '.join(silent)}")
+    unhealthy = [name for name, status in airflow_api.health(settings).items() if status != "healthy"]
+    if unhealthy:
+        raise TryAgain(f"not healthy yet: {', '.join(unhealthy)}")

@@ -1,7 +1,7 @@
-"""Runs Airflow's processes under one parent: `python -I airflow_run.py POOL`. All of them end when one does.
+"""Runs Airflow's processes under one parent: `python -I airflow_supervisor.py POOL`. When one ends, all end.
 
 `airflow standalone` does the same, but its scheduler and triggerer serve their logs on every network interface. Here
-the API server reads the logs from the folder that all share.
+the API server reads the logs from a shared folder.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ import subprocess
 import sys
 from types import FrameType
 
-_PARTS = (
+_COMMANDS = (
     ("api-server",),
     ("scheduler", "--skip-serve-logs"),
     ("dag-processor",),
     ("triggerer", "--skip-serve-logs"),
 )
-_GRACE = 10.0  # a scheduler would wait for its tasks, which are safe to end at any time
+_GRACE = 10.0  # seconds; a scheduler waits for its tasks, which are safe to kill at any time
 
 
 def main(pool: str) -> int:
-    """Brings the database up to date, makes the pool, runs until told to stop; 1 when a process ended by itself."""
+    """Migrates the database, creates the pool and runs until SIGTERM. Returns 1 when a process ended by itself."""
     signal.signal(signal.SIGTERM, _stop)
-    prepared = multiprocessing.get_context("fork").Process(target=_prepare, args=(pool,))
-    prepared.start()
-    prepared.join()
-    if prepared.exitcode:
+    preparation = multiprocessing.get_context("fork").Process(target=_prepare, args=(pool,))
+    preparation.start()
+    preparation.join()
+    if preparation.exitcode:
         return 1
-    children = [subprocess.Popen(["airflow", *words]) for words in _PARTS]
+    children = [subprocess.Popen(["airflow", *command]) for command in _COMMANDS]
     try:
         return _until_one_ends(children)
     except KeyboardInterrupt:
@@ -43,12 +43,12 @@ def main(pool: str) -> int:
 
 
 def _prepare(pool: str) -> None:
-    """In a process of its own, so that the parent stays small; two commands would import Airflow twice."""
+    """Runs in a child process, so that the parent never imports Airflow."""
     from airflow.models.pool import Pool
     from airflow.utils import db
 
     db.initdb()
-    Pool.create_or_update_pool(pool, 1, "What changes what is served, one at a time", include_deferred=False)
+    Pool.create_or_update_pool(pool, 1, "Changes of the served views, one at a time", include_deferred=False)
 
 
 def _stop(_number: int, _frame: FrameType | None) -> None:
@@ -58,8 +58,8 @@ def _stop(_number: int, _frame: FrameType | None) -> None:
 
 def _until_one_ends(children: list[subprocess.Popen[bytes]]) -> int:
     pid, _ = os.wait()
-    ended = next((words for words, child in zip(_PARTS, children, strict=True) if child.pid == pid), ("?",))
-    print(f"airflow {ended[0]} ended by itself, so all of Airflow ends", flush=True)
+    command = next((command for command, child in zip(_COMMANDS, children, strict=True) if child.pid == pid), ("?",))
+    print(f"airflow {command[0]} ended by itself; stopping all of Airflow", flush=True)
     return 1
 
 

@@ -1,6 +1,7 @@
-"""Holds a run back between two epochs while another takes over from it: one lock file per run, on this machine.
+"""Blocks new epochs of a run while another run takes over from it: one lock file per run, on this machine.
 
-Whoever drives a run shares its lock for each epoch; who takes over needs it alone. The system takes both from the dead.
+The process of a run holds a shared lock during each epoch; a takeover holds the exclusive lock. The OS releases a
+lock when its process dies.
 """
 
 from __future__ import annotations
@@ -15,25 +16,25 @@ from infra.settings import Settings
 
 
 def run_epoch(settings: Settings, run: Name, patience: float) -> AbstractContextManager[bool]:
-    """An epoch of the run; waits for who holds it back, at most ``patience`` seconds. Whether nobody does."""
+    """Holds the run's shared lock for one epoch. Waits at most ``patience`` seconds; yields False without the lock."""
     return _locked(settings, run, fcntl.LOCK_SH, patience)
 
 
 def block_epochs(settings: Settings, run: Name, patience: float) -> AbstractContextManager[bool]:
-    """A block in which the run begins no epoch; waits for the one under way, at most ``patience`` seconds.
+    """A block in which the run begins no epoch. Waits at most ``patience`` seconds for the current epoch to end.
 
-    False when that did not end: its process may be paused.
+    Yields False when that epoch did not end: its process may be paused.
     """
     return _locked(settings, run, fcntl.LOCK_EX, patience)
 
 
 @contextmanager
-def _locked(settings: Settings, run: Name, how: int, patience: float) -> Iterator[bool]:
+def _locked(settings: Settings, run: Name, mode: int, patience: float) -> Iterator[bool]:
     path = settings.run_dir / "held-back" / run
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as file:
         try:
-            retry_on(BlockingIOError, lambda: fcntl.flock(file, how | fcntl.LOCK_NB), patience, every=0.02)
+            retry_on(BlockingIOError, lambda: fcntl.flock(file, mode | fcntl.LOCK_NB), patience, every=0.02)
             locked = True
         except BlockingIOError:
             locked = False

@@ -1,4 +1,4 @@
-"""The local brokers: one KRaft node or three, on loopback, keeping everything for ever."""
+"""The local brokers: one KRaft node or three, on loopback, with unlimited retention."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ def managed(name: str, settings: Settings) -> bool:
 
 
 def require_broker_count(settings: Settings) -> None:
-    """Raises Refused when the data folder is of another number of brokers than is asked for."""
-    asked, there = settings.kafka_brokers, brokers_in_data(settings.data)
-    if settings.manages_kafka and asked and there and asked != there:
+    """Raises Refused when ``kafka_brokers`` differs from the number of brokers in the data folder."""
+    configured, existing = settings.kafka_brokers, brokers_in_data(settings.data)
+    if settings.manages_kafka and configured and existing and configured != existing:
         raise Refused(
-            f"the log of this instance is on {there} broker{'s' if there > 1 else ''}, {asked} were asked for",
+            f"the log of this instance is on {existing} broker{'s' if existing > 1 else ''}, not on {configured}",
             where=str(settings.data),
-            fix="leave the number out to go on as it is; for another number name a new data folder (LK_DATA)",
+            fix="leave the number out to keep the brokers; for another number use a new data folder (LK_DATA)",
         )
 
 
 def server(name: str, settings: Settings) -> Server:
     """One broker of this instance, not started."""
-    broker = next(one for one in settings.brokers if one.name == name)
+    broker = next(broker for broker in settings.brokers if broker.name == name)
     java = (str(find_java(settings) / "bin" / "java"), "-cp", f"{jars.ensure_jars(settings, 'kafka')}/*")
     config = settings.run_dir / f"{name}.properties"
     log4j = settings.run_dir / "kafka-log4j2.properties"
@@ -73,21 +73,21 @@ def _prepare(settings: Settings, broker: Broker, java: tuple[str, ...], config: 
     log4j.write_text(properties(_LOG4J), "utf-8")
     if (broker.folder / "meta.properties").is_file():
         return
-    alone = ["--standalone"] if len(settings.brokers) == 1 else []
-    command = [*java, "kafka.tools.StorageTool", "format", *alone, "--ignore-formatted"]
-    words = [*command, "-t", _cluster_id(settings), "-c", str(config)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    if done.returncode:
-        said = (done.stderr.strip() or done.stdout.strip()).splitlines()
+    standalone = ["--standalone"] if len(settings.brokers) == 1 else []
+    command = [*java, "kafka.tools.StorageTool", "format", *standalone, "--ignore-formatted"]
+    argv = [*command, "-t", _cluster_id(settings), "-c", str(config)]
+    process = subprocess.run(argv, capture_output=True, text=True, check=False)
+    if process.returncode:
+        output = (process.stderr.strip() or process.stdout.strip()).splitlines()
         raise Refused(
-            f"Kafka's data folder cannot be formatted: {' '.join(said[-3:])}",
+            f"Kafka cannot format its data folder: {' '.join(output[-3:])}",
             where=str(broker.folder),
-            fix="look at the folder; it is made anew when it is not there",
+            fix="check the folder's permissions and free space, or remove it; `lk up` creates it",
         )
 
 
 def _cluster_id(settings: Settings) -> str:
-    """That of the brokers whose folders are formatted already, else a new one."""
+    """The cluster id of the brokers that are already formatted, else a new one."""
     for broker in settings.brokers:
         with suppress(FileNotFoundError):
             text = (broker.folder / "meta.properties").read_text("utf-8")
@@ -108,9 +108,9 @@ def _config(broker: Broker, all_brokers: tuple[Broker, ...]) -> dict[str, object
         "inter.broker.listener.name": "PLAINTEXT",
         "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
         "log.dirs": broker.folder,
-        # The log is the source of truth: nothing in it expires.
+        # The log is the source of truth, so no record expires.
         "log.retention.ms": -1,
-        # Lines of a megabyte and more are data, too; producers send up to 3 MiB.
+        # Producers send records of up to 3 MiB.
         "message.max.bytes": 4 << 20,
         "auto.create.topics.enable": "false",
         "offsets.topic.num.partitions": 4,
@@ -125,23 +125,25 @@ def _config(broker: Broker, all_brokers: tuple[Broker, ...]) -> dict[str, object
 
 
 def _quorum(all_brokers: tuple[Broker, ...]) -> dict[str, object]:
-    """Who the controllers are, and how many replicas everything has that is not told otherwise."""
+    """The controllers, and the default replication factors and in-sync replicas."""
     count = len(all_brokers)
-    enough = max(1, count - 1)
+    in_sync = max(1, count - 1)
     controllers = [f"{LOOPBACK}:{broker.controller}" for broker in all_brokers]
-    voters = ",".join(f"{one.node}@{at}" for one, at in zip(all_brokers, controllers, strict=True))
-    who = {"controller.quorum.voters": voters} if count > 1 else {"controller.quorum.bootstrap.servers": controllers[0]}
-    # They stop together: the last one would wait for a majority of controllers that is gone.
-    together = {"controlled.shutdown.enable": "false", "min.insync.replicas": enough} if count > 1 else {}
+    voters = ",".join(f"{broker.node}@{address}" for broker, address in zip(all_brokers, controllers, strict=True))
+    quorum = (
+        {"controller.quorum.voters": voters} if count > 1 else {"controller.quorum.bootstrap.servers": controllers[0]}
+    )
+    # `lk down` stops all brokers: in a controlled shutdown the last one would wait for a majority of controllers.
+    uncontrolled = {"controlled.shutdown.enable": "false", "min.insync.replicas": in_sync} if count > 1 else {}
     return {
-        **who,
-        **together,
+        **quorum,
+        **uncontrolled,
         "default.replication.factor": count,
         "offsets.topic.replication.factor": count,
         "transaction.state.log.replication.factor": count,
-        "transaction.state.log.min.isr": enough,
+        "transaction.state.log.min.isr": in_sync,
         "share.coordinator.state.topic.replication.factor": count,
-        "share.coordinator.state.topic.min.isr": enough,
+        "share.coordinator.state.topic.min.isr": in_sync,
     }
 
 
@@ -153,6 +155,6 @@ def _probe(broker: Broker) -> None:
 
 
 def _new_id() -> str:
-    """Kafka's form of a uuid; one that starts with a dash would be taken for an option."""
+    """A uuid in Kafka's form. It never starts with a dash, which StorageTool reads as an option."""
     text = base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
     return text if not text.startswith("-") else _new_id()

@@ -1,4 +1,4 @@
-"""Background processes with a state file each: started in a session of their own, found again, stopped whole."""
+"""Background processes: each has a state file, a log and a session of its own, and stops with all its children."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from core.errors import Refused
 from infra.retry import wait_until
 from infra.settings import LOOPBACK, PREFIX, Settings
 
-# Clock corrections move the creation time that the system reports a little.
+# Clock corrections shift the creation time that the OS reports, in seconds.
 _SAME_CREATION = 5.0
 _GRACE = 30.0
-# Our own children must be waited for, or they stay as zombies until we end.
+# Children of this process stay zombies until it waits for them.
 _children: dict[int, subprocess.Popen[bytes]] = {}
 
 
 @dataclass(frozen=True)
 class Process:
-    """What the state file says of a process; whether it still runs is another question (``alive``)."""
+    """A process as its state file records it. ``alive`` checks whether it still runs."""
 
     name: str
     pid: int
@@ -38,17 +38,17 @@ class Process:
 
     @property
     def address(self) -> str:
-        """Where its first port listens; empty without ports."""
+        """Address of its first port; empty without ports."""
         return next((f"{LOOPBACK}:{port}" for port in self.ports.values()), "")
 
 
 def state_file(settings: Settings, name: str) -> Path:
-    """Where the state of a process is kept."""
+    """Path of the state file of a process."""
     return settings.run_dir / f"{name}.json"
 
 
 def log_file(settings: Settings, name: str) -> Path:
-    """Where a process writes its output; the output of the start before it is in ``NAME.1.log``."""
+    """Path of the log of a process. The log of its previous start is ``NAME.1.log``."""
     return settings.log_dir / f"{name}.log"
 
 
@@ -61,12 +61,12 @@ def start(
     ports: Mapping[str, int] | None = None,
     cwd: Path | None = None,
 ) -> Process:
-    """Start in the background, output to the log; ``env`` is added to ours, ``ports`` are setting → port.
+    """Starts a background process that writes to its log. ``env`` is added to ours; ``ports`` are setting → port.
 
-    Raises Refused when it runs already or a port is taken.
+    Raises Refused when it is already running or a port is in use.
     """
     if alive(settings, name):
-        raise Refused(f"{name} runs already", where=str(state_file(settings, name)), fix="stop it first")
+        raise Refused(f"{name} is already running", where=str(state_file(settings, name)), fix="stop it first")
     for setting, port in (ports or {}).items():
         require_free(name, setting, port)
     for folder in (settings.run_dir, settings.log_dir):
@@ -91,12 +91,12 @@ def start(
 
 
 def _inherited() -> dict[str, str]:
-    """Our environment, less the way to a Java that spark-submit started for this process alone."""
+    """Our environment without the gateway of a JVM that spark-submit started for this process alone."""
     return {key: value for key, value in os.environ.items() if not key.startswith("PYSPARK_GATEWAY_")}
 
 
 def recorded(settings: Settings, name: str) -> Process | None:
-    """What the state file says, dead or alive; None without a readable one."""
+    """The process of the state file, running or not; None without a readable state file."""
     try:
         state = json.loads(state_file(settings, name).read_text("utf-8"))
         return Process(name, int(state["pid"]), float(state["created"]), dict(state["ports"]))
@@ -105,13 +105,13 @@ def recorded(settings: Settings, name: str) -> Process | None:
 
 
 def recorded_names(settings: Settings) -> list[str]:
-    """Every process that has a state file."""
-    found = (path.stem for path in sorted(settings.run_dir.glob("*.json")))
-    return [name for name in found if recorded(settings, name)]
+    """Names of all processes that have a state file."""
+    stems = (path.stem for path in sorted(settings.run_dir.glob("*.json")))
+    return [name for name in stems if recorded(settings, name)]
 
 
 def alive(settings: Settings, name: str) -> Process | None:
-    """The process if it runs: same pid and same creation time, so a pid used again does not deceive."""
+    """The process if it runs. The creation time must match too, as the OS reuses process ids."""
     process = recorded(settings, name)
     if process is None:
         return None
@@ -121,7 +121,7 @@ def alive(settings: Settings, name: str) -> Process | None:
 
 
 def stop(settings: Settings, name: str, *, grace: float = _GRACE) -> bool:
-    """Whether something was there to stop. SIGTERM, then SIGKILL for all of its session that is left."""
+    """Stops a process: SIGTERM, then SIGKILL for the rest of its session. Returns whether anything was stopped."""
     process = recorded(settings, name)
     if process is None:
         return False
@@ -130,18 +130,18 @@ def stop(settings: Settings, name: str, *, grace: float = _GRACE) -> bool:
         with contextlib.suppress(ProcessLookupError):
             os.kill(process.pid, signal.SIGTERM)
         _wait_until_gone(settings, name, grace)
-    left = list(_session(process))
-    for member in left:
+    survivors = list(_session(process))
+    for member in survivors:
         with contextlib.suppress(psutil.NoSuchProcess):
             member.kill()
-    psutil.wait_procs(left, timeout=10)
+    psutil.wait_procs(survivors, timeout=10)
     _reap(process.pid)
     state_file(settings, name).unlink(missing_ok=True)
-    return running is not None or bool(left)
+    return running is not None or bool(survivors)
 
 
 def last_lines(path: Path, lines: int) -> list[str]:
-    """The end of a log; nothing when there is none."""
+    """The last lines of a log; empty when it does not exist."""
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
             return [line.rstrip("\n") for line in deque(file, maxlen=lines)]
@@ -150,35 +150,35 @@ def last_lines(path: Path, lines: int) -> list[str]:
 
 
 def require_free(name: str, setting: str, port: int) -> None:
-    """Raises Refused naming the port, its holder and the setting when something listens on it."""
+    """Raises Refused naming the port, its owner and the setting when something listens on it."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((LOOPBACK, port))
         except OSError:
             raise Refused(
-                f"port {port} is in use, {name} needs it",
+                f"port {port} of {name} is in use",
                 where=port_owner(port),
-                fix=f"stop that process, or choose another port: {setting} ({PREFIX}{setting.upper()})",
+                fix=f"stop that process, or set another port: {setting} ({PREFIX}{setting.upper()})",
             ) from None
 
 
 def port_owner(port: int) -> str:
-    """Who listens on a port, as far as we may see it."""
+    """A description of the process that listens on a port, as far as our permissions allow."""
     try:
         listening = [c for c in psutil.net_connections("tcp") if c.status == psutil.CONN_LISTEN]
         pid = next((c.pid for c in listening if c.laddr and c.laddr.port == port and c.pid), None)
         if pid is None:
-            return "a process that we may not see"
-        held = psutil.Process(pid)
-        words = [held.name(), *held.cmdline()[-1:]]
-        return f"process {pid}: {' … '.join(words)[:200]}, started in {held.cwd()}"
+            return "a process of another user"
+        owner = psutil.Process(pid)
+        words = [owner.name(), *owner.cmdline()[-1:]]
+        return f"process {pid}: {' … '.join(words)[:200]}, started in {owner.cwd()}"
     except psutil.Error:
-        return "a process that we may not see"
+        return "a process of another user"
 
 
 def _created(pid: int) -> float | None:
-    """When the process of this pid was created; None when there is none, or only its remains."""
+    """Creation time of a process, epoch seconds; None if it does not exist or is a zombie."""
     _reap(pid)
     try:
         process = psutil.Process(pid)
@@ -188,7 +188,7 @@ def _created(pid: int) -> float | None:
 
 
 def _wait_until_gone(settings: Settings, name: str, seconds: float) -> None:
-    """Gone, or a zombie: its parent may be another process, which does not look."""
+    """Waits until the process is gone or a zombie: its parent may not wait for it."""
     with contextlib.suppress(TimeoutError):
         wait_until(lambda: alive(settings, name) is None, seconds, every=0.05, error=TimeoutError)
 
@@ -200,7 +200,7 @@ def _reap(pid: int) -> None:
 
 
 def _session(process: Process) -> Iterator[psutil.Process]:
-    """All that is left of its session; a pid is not given out again while a session bears it."""
+    """The processes of its session that still run. The OS does not reuse a pid that is a session's id."""
     created = _created(process.pid)
     if created is not None and abs(created - process.created) >= _SAME_CREATION:
         return
@@ -217,12 +217,12 @@ def _write(path: Path, process: Process) -> None:
 
 
 def memory_bytes(*pids: int) -> int:
-    """Bytes that these processes and their descendants hold; pages that some share count once (PSS)."""
+    """Memory of these processes and their descendants in bytes; shared pages count once (PSS)."""
     return sum(_pss(member) for pid in pids for member in process_tree(pid))
 
 
 def process_tree(pid: int) -> list[psutil.Process]:
-    """A process and its descendants; nothing when it is gone."""
+    """A process and its descendants; empty when it does not exist."""
     with contextlib.suppress(psutil.NoSuchProcess):
         root = psutil.Process(pid)
         return [root, *root.children(recursive=True)]
@@ -231,6 +231,6 @@ def process_tree(pid: int) -> list[psutil.Process]:
 
 def _pss(member: psutil.Process) -> int:
     with contextlib.suppress(psutil.Error):
-        found = member.memory_full_info()
-        return int(getattr(found, "pss", found.rss))
+        info = member.memory_full_info()
+        return int(getattr(info, "pss", info.rss))
     return 0

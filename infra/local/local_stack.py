@@ -1,4 +1,4 @@
-"""`lk up`, `down`, `status` and `logs`: all local servers of one instance together."""
+"""Starts, stops and lists all local servers of one instance: `lk up`, `down`, `status` and `logs`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from infra.progress_bar import console
 from infra.retry import wait_until
 from infra.settings import Settings, local_brokers
 
-# A server plugs in here: how to make it, and whether this instance runs it.
+# Each server: its name, its specification, and whether this instance runs it.
 SERVERS: tuple[tuple[str, Callable[[Settings], Server], Callable[[Settings], bool]], ...] = (
     (
         airflow_server.NAME,
@@ -34,7 +34,7 @@ DEADLINE = 180.0
 
 @dataclass(frozen=True)
 class ServerState:
-    """One process as it is now: "up", "not answering", "died" (it should run) or "down"."""
+    """The current state of a process: "up", "not answering", "died" (it should run) or "down"."""
 
     name: str
     status: str
@@ -44,19 +44,20 @@ class ServerState:
     memory: int = 0
 
 
-def up(settings: Settings, *asked: str, deadline: float = DEADLINE) -> tuple[ServerState, ...]:
-    """Start what does not run and return when every server answers; what runs is left alone.
+def up(settings: Settings, *extra: str, deadline: float = DEADLINE) -> tuple[ServerState, ...]:
+    """Starts the servers that do not run and returns when all answer. Running servers are left alone.
 
-    Of servers that run only when ``asked`` for, one that had died is started again. Raises Refused when a server dies,
-    does not answer in time, or its port is taken; that server is stopped.
+    ``extra`` names optional servers to start; one that ran and died is started again without being named. Raises
+    Refused when a server dies, does not answer in time, or its port is in use; the servers that did not start are
+    stopped.
     """
-    if airflow_server.NAME in asked:
+    if airflow_server.NAME in extra:
         airflow_server.require_installed()
     with _exclusive(settings):
         kafka_broker.require_broker_count(settings)
-        servers = [make(settings) for name, make, managed in SERVERS if name in asked or managed(settings)]
+        servers = [server(settings) for name, server, managed in SERVERS if name in extra or managed(settings)]
         began = time.monotonic()
-        pending = [server for server in servers if not _runs(settings, server)]
+        pending = [server for server in servers if not _is_up(settings, server)]
         try:
             for server in pending:
                 server.prepare()
@@ -64,7 +65,7 @@ def up(settings: Settings, *asked: str, deadline: float = DEADLINE) -> tuple[Ser
                 local_processes.start(
                     settings, server.name, server.argv, env=server.env, ports=ports, cwd=settings.log_dir
                 )
-            _wait(settings, pending, began, deadline)
+            _wait_until_up(settings, pending, began, deadline)
         finally:
             for server in pending:
                 local_processes.stop(settings, server.name, grace=5)
@@ -72,51 +73,51 @@ def up(settings: Settings, *asked: str, deadline: float = DEADLINE) -> tuple[Ser
 
 
 def down(settings: Settings) -> tuple[str, ...]:
-    """Stop every process of the instance, servers last; gives the names of what was stopped."""
+    """Stops every process of the instance, servers last. Returns the names of the stopped processes."""
     with _exclusive(settings), console().status("Stopping"):
         with suppress(Refused):  # without its password there is no client to close
             kafka_admin.close_client(settings)
-        # First what starts others by itself.
-        scheduling = [airflow_server.NAME] if local_processes.stop(settings, airflow_server.NAME) else []
+        # Airflow first, as it starts other processes.
+        airflow = [airflow_server.NAME] if local_processes.stop(settings, airflow_server.NAME) else []
         servers = [name for name, _, _ in SERVERS]
         others = [name for name in local_processes.recorded_names(settings) if name not in servers]
-        return (*scheduling, *(name for name in [*others, *servers] if local_processes.stop(settings, name)))
+        return (*airflow, *(name for name in [*others, *servers] if local_processes.stop(settings, name)))
 
 
 def server_states(settings: Settings) -> tuple[ServerState, ...]:
-    """Every server of the instance, and every other process that was started, as they are now."""
-    makers = {name: make for name, make, managed in SERVERS if managed(settings)}
-    others = [name for name in local_processes.recorded_names(settings) if name not in makers]
-    return tuple(_state(settings, name, makers.get(name)) for name in [*makers, *others])
+    """The current state of every server and every other process of the instance."""
+    servers = {name: server for name, server, managed in SERVERS if managed(settings)}
+    others = [name for name in local_processes.recorded_names(settings) if name not in servers]
+    return tuple(_state(settings, name, servers.get(name)) for name in [*servers, *others])
 
 
 def log_lines(settings: Settings, name: str, lines: int = 40, follow: bool = False) -> Iterator[str]:
-    """The last lines of a log; with ``follow`` also those still to come, until the caller stops.
+    """The last lines of a log; with ``follow`` also new lines, until the caller stops.
 
-    Raises Usage naming the logs that there are.
+    Raises Usage listing the existing logs when there is no such log.
     """
     path = local_processes.log_file(settings, name)
     if not path.is_file() or path.parent != settings.log_dir:
-        there = ", ".join(sorted(found.stem for found in settings.log_dir.glob("*.log"))) or "none yet"
-        raise Usage(f"there is no log {name!r}", where=str(settings.log_dir), fix=f"logs there are: {there}")
+        existing = ", ".join(sorted(log.stem for log in settings.log_dir.glob("*.log"))) or "none yet"
+        raise Usage(f"there is no log {name!r}", where=str(settings.log_dir), fix=f"existing logs: {existing}")
     yield from local_processes.last_lines(path, lines)
     if follow:
         yield from _following(path)
 
 
-def _runs(settings: Settings, server: Server) -> bool:
-    """Whether it is up already; says so, and says when it should have been."""
+def _is_up(settings: Settings, server: Server) -> bool:
+    """Whether the server runs. Prints so, or that it died since its last start."""
     if running := local_processes.alive(settings, server.name):
         console().print(f"{server.name} is already up at {running.address}", highlight=False)
         return True
     if dead := local_processes.recorded(settings, server.name):
-        console().print(f"{server.name} had died (process {dead.pid}); starting it again", highlight=False)
+        console().print(f"{server.name} died (process {dead.pid}); starting it again", highlight=False)
         local_processes.stop(settings, server.name)
     return False
 
 
-def _wait(settings: Settings, pending: list[Server], began: float, deadline: float) -> None:
-    """Takes each server out of ``pending`` as it answers; raises Refused for the first that cannot."""
+def _wait_until_up(settings: Settings, pending: list[Server], began: float, deadline: float) -> None:
+    """Removes each server from ``pending`` when it answers. Raises Refused for the first that dies or is late."""
     with console().status("") as status:
 
         def all_up() -> bool:
@@ -126,20 +127,20 @@ def _wait(settings: Settings, pending: list[Server], began: float, deadline: flo
                     raise _failed(settings, server, "died while starting")
                 if _answers(server):
                     pending.remove(server)
-                    _say_up(server, began)
+                    _print_up(server, began)
             return not pending
 
         late = f"did not answer within {deadline:.0f} s"
         wait_until(all_up, deadline, every=0.1, error=lambda: _failed(settings, pending[0], late))
 
 
-def _failed(settings: Settings, server: Server, how: str) -> Refused:
+def _failed(settings: Settings, server: Server, what: str) -> Refused:
     log = local_processes.log_file(settings, server.name)
     lines = "\n    ".join(local_processes.last_lines(log, 15))
-    return Refused(f"{server.name} {how}; its last lines:\n    {lines}", where=str(log), fix="read the log")
+    return Refused(f"{server.name} {what}; its last lines:\n    {lines}", where=str(log), fix="read the log")
 
 
-def _say_up(server: Server, began: float) -> None:
+def _print_up(server: Server, began: float) -> None:
     port = next(iter(server.ports.values()))
     console().print(f"{server.name} is up on port {port} ({time.monotonic() - began:.1f} s)", highlight=False)
 
@@ -147,25 +148,25 @@ def _say_up(server: Server, began: float) -> None:
 def _answers(server: Server) -> bool:
     try:
         server.probe()
-    except Exception:  # any failure only means: not yet
+    except Exception:  # any failure means: not up yet
         return False
     return True
 
 
-def _state(settings: Settings, name: str, make: Callable[[Settings], Server] | None) -> ServerState:
+def _state(settings: Settings, name: str, server: Callable[[Settings], Server] | None) -> ServerState:
     log = local_processes.log_file(settings, name)
-    known = local_processes.recorded(settings, name)
-    if known is None:
+    process = local_processes.recorded(settings, name)
+    if process is None:
         return ServerState(name, "down", log=log)
     if not local_processes.alive(settings, name):
-        return ServerState(name, "died", known.pid, known.address, log)
-    status = "up" if make is None or _answers(make(settings)) else "not answering"
-    return ServerState(name, status, known.pid, known.address, log, local_processes.memory_bytes(known.pid))
+        return ServerState(name, "died", process.pid, process.address, log)
+    status = "up" if server is None or _answers(server(settings)) else "not answering"
+    return ServerState(name, status, process.pid, process.address, log, local_processes.memory_bytes(process.pid))
 
 
 @contextmanager
 def _exclusive(settings: Settings) -> Iterator[None]:
-    """One `up` or `down` of an instance at a time."""
+    """Holds the instance's lock: one `up` or `down` at a time."""
     settings.run_dir.mkdir(parents=True, exist_ok=True)
     with (settings.run_dir / "stack.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -173,7 +174,7 @@ def _exclusive(settings: Settings) -> Iterator[None]:
 
 
 def _following(path: Path) -> Iterator[str]:
-    """New lines as they come; a new start of the server replaces the file, so it is opened anew."""
+    """Yields new lines of a log. A restart of the server replaces the file, so it is opened again."""
     at_end = True
     while True:
         with path.open(encoding="utf-8", errors="replace") as file:

@@ -1,4 +1,4 @@
-"""What processes use: CPU seconds and bytes written to disk, their descendants included."""
+"""CPU seconds and bytes written of a process and its descendants."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ _EVERY = 0.25
 
 @dataclass(frozen=True)
 class ResourceUsage:
-    """CPU seconds and bytes written; 0 bytes where the system does not tell."""
+    """CPU seconds and bytes written; 0 bytes where the OS does not count them."""
 
     cpu: float = 0.0
     written: int = 0
 
     def since(self, before: ResourceUsage) -> ResourceUsage:
-        """What was used after ``before``."""
+        """The difference to an earlier measurement."""
         return ResourceUsage(self.cpu - before.cpu, self.written - before.written)
 
 
 def usage_of(pid: int) -> ResourceUsage:
-    """What a process and its descendants have used so far; those that ended count with whoever waited for them."""
-    found = [_of(member) for member in local_processes.process_tree(pid)]
-    return ResourceUsage(sum(one.cpu for one in found), sum(one.written for one in found))
+    """Total of a process and its descendants so far; an ended descendant counts with the parent that waited for it."""
+    usages = [_of(member) for member in local_processes.process_tree(pid)]
+    return ResourceUsage(sum(usage.cpu for usage in usages), sum(usage.written for usage in usages))
 
 
 class UsageMonitor:
-    """Looks at a process four times a second until it ends, when nobody could ask any more; ``last`` is what it saw."""
+    """Measures a process four times a second until it ends; ``last`` is the latest measurement, which outlives it."""
 
     def __init__(self, pid: int) -> None:
         self.last = ResourceUsage()
         self._pid = pid
-        threading.Thread(target=self._look, name=f"usage of {pid}", daemon=True).start()
+        threading.Thread(target=self._poll, name=f"usage of {pid}", daemon=True).start()
 
-    def _look(self) -> None:
+    def _poll(self) -> None:
         paused = threading.Event()
         while _runs(self._pid):
-            seen = usage_of(self._pid)
-            self.last = ResourceUsage(max(self.last.cpu, seen.cpu), max(self.last.written, seen.written))
+            now = usage_of(self._pid)
+            self.last = ResourceUsage(max(self.last.cpu, now.cpu), max(self.last.written, now.written))
             paused.wait(_EVERY)
 
 
@@ -62,7 +62,7 @@ def _of(member: psutil.Process) -> ResourceUsage:
 
 
 def _written(member: psutil.Process) -> int:
-    """Not every system counts it, nor tells everybody."""
+    """Bytes written; 0 where the OS does not count them or denies access."""
     counters = getattr(member, "io_counters", None)
     with contextlib.suppress(psutil.Error):
         return int(counters().write_bytes) if counters else 0

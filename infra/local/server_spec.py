@@ -1,4 +1,4 @@
-"""A server is a value: how to start it, and how to know that it is ready."""
+"""The specification of a server: how to start it, and how to check that it is ready."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Server:
-    """One server of the stack. ``ports`` are setting → port, the one that people use first.
+    """One server of the local stack. ``ports`` are setting → port; the first is the one that clients use.
 
-    ``prepare`` writes configuration and may be repeated; ``probe`` raises anything until it is ready.
+    ``prepare`` writes the configuration and may be called again. ``probe`` raises until the server is ready.
     """
 
     name: str

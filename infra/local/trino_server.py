@@ -36,12 +36,12 @@ _JVM = (
 
 
 def server(settings: Settings) -> Server:
-    """The Trino of this instance, not started. Raises Refused when the lake is neither a folder nor on S3."""
+    """The Trino of this instance, not started. Raises Refused when the lake is neither a local folder nor on S3."""
     if not settings.lake_is_local and not object_store.is_object(settings.lake_root):
         raise Refused(
             "the local Trino serves only a lake that is a local folder or on S3",
             where=f"lake = {settings.lake_root}",
-            fix="name a Trino that can read it: trino_host (LK_TRINO_HOST)",
+            fix="set trino_host (LK_TRINO_HOST) to a Trino that can read it",
         )
     home = find_java(settings)
     java = read_java(home)
@@ -105,18 +105,18 @@ def _catalog(settings: Settings) -> dict[str, object]:
         "hive.metastore": "file",
         **(local if settings.lake_is_local else object_store.trino_catalog(settings, METASTORE)),
         "delta.register-table-procedure.enabled": "true",
-        # A commit is seen by the next query.
+        # The next query sees a new commit.
         "delta.metadata.cache-ttl": "0s",
     }
 
 
 def _probe(settings: Settings) -> None:
-    with urllib.request.urlopen(f"{settings.trino_url}/v1/info", timeout=2) as answer:  # noqa: S310  our own URL
-        if json.load(answer)["starting"]:
+    with urllib.request.urlopen(f"{settings.trino_url}/v1/info", timeout=2) as response:  # noqa: S310  our own URL
+        if json.load(response)["starting"]:
             raise TryAgain("Trino is starting")
-    where = {"host": settings.trino_address, "port": settings.trino_port, "user": settings.trino_user}
-    with connect(**where, request_timeout=5, max_attempts=1) as connection:  # type: ignore[no-untyped-call]
-        # Other queries fail for a moment longer than SELECT 1, until the node has announced itself.
+    address = {"host": settings.trino_address, "port": settings.trino_port, "user": settings.trino_user}
+    with connect(**address, request_timeout=5, max_attempts=1) as connection:  # type: ignore[no-untyped-call]
+        # SELECT 1 works before the node has announced itself; other queries do not.
         nodes = connection.cursor().execute("SELECT node_id FROM system.runtime.nodes WHERE state = 'active'")
         if not nodes.fetchall():
             raise TryAgain("Trino has no node yet")

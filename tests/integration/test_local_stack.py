@@ -96,7 +96,9 @@ def test_up_is_probed_on_loopback_and_does_nothing_the_second_time(own: Settings
 
 
 def test_two_instances_live_side_by_side(own: Settings, stack_settings: Settings) -> None:
-    assert statuses(own) == statuses(stack_settings) == {"kafka": "up", "trino": "up"}
+    assert statuses(own) == {"kafka": "up", "trino": "up"}
+    # Earlier tests may have left state files of their processes in the shared instance.
+    assert statuses(stack_settings).items() >= {"kafka": "up", "trino": "up"}.items()
     assert set(pids(own).values()).isdisjoint(pids(stack_settings).values())
 
 
@@ -137,7 +139,7 @@ def test_logs(own: Settings) -> None:
     assert len(list(local_stack.log_lines(own, "trino", 5))) == 5
     with pytest.raises(Usage) as caught:
         list(local_stack.log_lines(own, "../kafka"))
-    assert caught.value.fix.startswith("logs there are: kafka")
+    assert caught.value.fix.startswith("existing logs: kafka")
 
 
 def test_down_leaves_nothing_and_data_survives_it_and_new_ports(own: Settings) -> None:
@@ -163,7 +165,7 @@ def test_a_taken_port_is_refused_and_nothing_is_left_half_started(own: Settings)
         taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         taken.bind(("127.0.0.1", own.kafka_port))
         taken.listen()
-        with pytest.raises(Refused, match=f"port {own.kafka_port} is in use"):
+        with pytest.raises(Refused, match=f"port {own.kafka_port} of kafka is in use"):
             local_stack.up(own)
         assert statuses(own) == {"kafka": "down", "trino": "up"}
     local_stack.up(own)

@@ -72,7 +72,7 @@ def test_started_found_and_stopped(settings: Settings) -> None:
 
 def test_a_second_start_is_refused(settings: Settings) -> None:
     started = local_processes.start(settings, "x", FOREVER)
-    with pytest.raises(Refused, match="x runs already"):
+    with pytest.raises(Refused, match="x is already running"):
         local_processes.start(settings, "x", FOREVER)
     assert local_processes.alive(settings, "x") == started
 
