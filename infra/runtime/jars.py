@@ -1,4 +1,4 @@
-"""Jars and servers in the cache folder: downloaded once, checked by sha256, shared by clones."""
+"""Downloads jars and servers into the cache folder: once, verified by sha256, shared by all clones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from infra.runtime import ivy, jars_lock
 from infra.runtime.jars_lock import Artifact
 from infra.settings import Settings
 
-SETS = ("spark", "kafka", "trino")  # what `lk setup` brings; "aws" comes when the lake is an object store
+SETS = ("spark", "kafka", "trino")  # that `lk setup` downloads; "aws" is downloaded when the lake is an object store
 TRINO_PARTS = ("lib", "plugin/delta-lake")
 ATTEMPTS = 3
 _COMPLETE = ".complete"
@@ -26,27 +26,27 @@ _COMPLETE = ".complete"
 Fetch = Callable[[Settings, Sequence[Artifact], Path, Callable[[int], None]], Mapping[Artifact, Path]]
 
 
-class _Broken(Exception):
-    """Some files did not come, or not as locked."""
+class _DownloadFailed(Exception):
+    """Files are missing, or differ from the lock."""
 
 
 def ensure_jars(
     settings: Settings,
-    wanted: str,
+    name: str,
     *,
     fetch: Fetch = ivy.fetch_artifacts,
     lock: Path = jars_lock.LOCK,
     wait: float = 2.0,
 ) -> Path:
-    """The folder of one complete set ("spark", "kafka", "trino", "aws"), downloaded if it is not there yet.
+    """The folder of one set of files ("spark", "kafka", "trino", "aws"), which it downloads if necessary.
 
-    At once when it is there. Raises Refused when a download fails or is not what the lock says, thrice.
+    Raises Refused when three downloads fail or differ from the lock.
     """
-    artifacts = tuple(a for a in jars_lock.read_lock(lock) if a.set == wanted)
-    folder = settings.cache / f"{wanted}-{jars_lock.lock_digest(artifacts)}"
+    artifacts = tuple(a for a in jars_lock.read_lock(lock) if a.set == name)
+    folder = settings.cache / f"{name}-{jars_lock.lock_digest(artifacts)}"
     if (folder / _COMPLETE).is_file():
         return folder
-    with _exclusive(settings.cache, wanted):
+    with _exclusive(settings.cache, name):
         if not (folder / _COMPLETE).is_file():
             folder.mkdir(parents=True, exist_ok=True)
             _download(settings, artifacts, folder, fetch, wait)
@@ -60,14 +60,14 @@ def ensure_jars(
 
 
 @contextmanager
-def _exclusive(cache: Path, wanted: str) -> Iterator[None]:
-    """One process at a time, over clones too; the system frees it when a process dies."""
+def _exclusive(cache: Path, name: str) -> Iterator[None]:
+    """Holds the lock of a set: one process at a time, across clones. The OS releases it when the process dies."""
     cache.mkdir(parents=True, exist_ok=True)
-    with (cache / f"{wanted}.lock").open("w") as file:
+    with (cache / f"{name}.lock").open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            console().print(f"Waiting for another process that downloads the {wanted} files")
+            console().print(f"Waiting for another process that downloads the {name} files")
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
@@ -76,7 +76,7 @@ def _download(settings: Settings, artifacts: Sequence[Artifact], folder: Path, f
     staging = folder / ".download"
 
     @tenacity.retry(
-        retry=tenacity.retry_if_exception_type(_Broken),
+        retry=tenacity.retry_if_exception_type(_DownloadFailed),
         stop=tenacity.stop_after_attempt(ATTEMPTS),
         wait=tenacity.wait_exponential(multiplier=wait),
         before_sleep=lambda state: console().print(f"{state.outcome and state.outcome.exception()}; trying again"),
@@ -89,11 +89,11 @@ def _download(settings: Settings, artifacts: Sequence[Artifact], folder: Path, f
 
     try:
         attempt()
-    except _Broken as e:
+    except _DownloadFailed as e:
         raise Refused(
             f"{e}, after {ATTEMPTS} attempts",
             where=f"log: {staging / 'ivy.log'}",
-            fix="check the network, or name another repository: ivy_settings (LK_IVY_SETTINGS)",
+            fix="check the network, or set another repository: ivy_settings (LK_IVY_SETTINGS)",
         ) from None
     shutil.rmtree(staging, ignore_errors=True)
 
@@ -104,34 +104,34 @@ def _fetch_into(settings: Settings, missing: Sequence[Artifact], folder: Path, s
     size = sum(a.size for a in missing)
     console().print(f"{label} ({len(missing)}, {size / 1e6:.0f} MB)", highlight=False)
     with bar(label, size, "bytes") as report:
-        came = fetch(settings, missing, staging, report)
-    tampered = [a.file_name for a, path in came.items() if not jars_lock.is_intact(a, path)]
-    for artifact, path in came.items():
+        downloaded = fetch(settings, missing, staging, report)
+    tampered = [a.file_name for a, path in downloaded.items() if not jars_lock.is_intact(a, path)]
+    for artifact, path in downloaded.items():
         if artifact.file_name not in tampered:
             os.replace(path, folder / artifact.file_name)  # noqa: PTH105
-    absent = [a.file_name for a in missing if a not in came]
+    absent = [a.file_name for a in missing if a not in downloaded]
     if absent or tampered:
-        parts = [f"did not come: {', '.join(absent)}"] if absent else []
-        parts += [f"not the locked file (sha256): {', '.join(tampered)}"] if tampered else []
-        raise _Broken("download failed; " + "; ".join(parts))
+        reasons = [f"download failed: {', '.join(absent)}"] if absent else []
+        reasons += [f"sha256 differs from the lock: {', '.join(tampered)}"] if tampered else []
+        raise _DownloadFailed("; ".join(reasons))
 
 
 def _unpack(archive: Path, folder: Path, parts: Sequence[str]) -> None:
-    """Only ``parts`` below the archive's top folder; a link's target is taken along and then let go."""
-    part = folder / ".unpack"
-    shutil.rmtree(part, ignore_errors=True)
+    """Extracts only ``parts`` below the archive's top folder, following hard links out of them."""
+    staging = folder / ".unpack"
+    shutil.rmtree(staging, ignore_errors=True)
     console().print(f"Unpacking {archive.name}", highlight=False)
     with tarfile.open(archive) as tar:
         members = tar.getmembers()
         top = members[0].name.split("/")[0]
-        wanted = [m for m in members if m.name.startswith(tuple(f"{top}/{name}/" for name in parts))]
-        names = {m.name for m in wanted} | {m.linkname for m in wanted if m.islnk()}
-        # Python before 3.11.4, which Debian 12 has, knows no filters.
+        selected = [m for m in members if m.name.startswith(tuple(f"{top}/{name}/" for name in parts))]
+        names = {m.name for m in selected} | {m.linkname for m in selected if m.islnk()}
+        # Python before 3.11.4, as in Debian 12, has no filters.
         tar.extraction_filter = getattr(tarfile, "data_filter", lambda member, _: member)
-        tar.extractall(part, [m for m in members if m.name in names])  # noqa: S202  verified by its sum
+        tar.extractall(staging, [m for m in members if m.name in names])  # noqa: S202  verified by its sum
     for name in parts:
         target = folder / name
         shutil.rmtree(target, ignore_errors=True)
         target.parent.mkdir(parents=True, exist_ok=True)
-        (part / top / name).replace(target)
-    shutil.rmtree(part)
+        (staging / top / name).replace(target)
+    shutil.rmtree(staging)

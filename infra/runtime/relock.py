@@ -1,4 +1,4 @@
-"""`make lock`: fetch every file of the jar lock anew and write its size and sum, trusting what comes."""
+"""`make lock`: downloads every file of the jar lock again and writes its size and sha256, without verification."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from infra.settings.sources import read_settings
 
 
 def measured_artifacts(settings: Settings, artifacts: Sequence[Artifact]) -> dict[Artifact, Artifact]:
-    """Each entry with the size and sum of the file that comes now. Raises Refused when one does not come."""
+    """Each entry with the size and sha256 of the downloaded file. Raises Refused when a download fails."""
     with tempfile.TemporaryDirectory() as folder, bar("Fetching", sum(a.size for a in artifacts), "bytes") as report:
-        came = ivy.fetch_artifacts(settings, artifacts, Path(folder), report)
-        absent = [str(a.file_name) for a in artifacts if a not in came]
+        downloaded = ivy.fetch_artifacts(settings, artifacts, Path(folder), report)
+        absent = [str(a.file_name) for a in artifacts if a not in downloaded]
         if absent:
-            raise Refused(f"did not come: {', '.join(absent)}", where=str(jars_lock.LOCK), fix="correct the version")
-        return {a: replace(a, size=path.stat().st_size, sha256=_sum(path)) for a, path in came.items()}
+            raise Refused(f"download failed: {', '.join(absent)}", where=str(jars_lock.LOCK), fix="correct the version")
+        return {a: replace(a, size=path.stat().st_size, sha256=_sum(path)) for a, path in downloaded.items()}
 
 
 def main() -> None:
-    """Rewrite the lock in place, comments and order kept."""
+    """Rewrites the lock in place and keeps comments and order."""
     text = jars_lock.LOCK.read_text("utf-8")
     entries = jars_lock.read_lock()
-    for wanted in dict.fromkeys(a.set for a in entries):
-        for old, new in measured_artifacts(read_settings(), [a for a in entries if a.set == wanted]).items():
+    for name in dict.fromkeys(a.set for a in entries):
+        for old, new in measured_artifacts(read_settings(), [a for a in entries if a.set == name]).items():
             text = text.replace(str(old), str(new))
     jars_lock.LOCK.write_text(text, "utf-8")
 

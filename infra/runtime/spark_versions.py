@@ -1,4 +1,4 @@
-"""The Sparks that the same code runs on: the locked one, and the one that EMR has. What differs is here alone."""
+"""Supported Spark versions and how they differ: the locked one, and that of EMR."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pyspark
 
 @dataclass(frozen=True)
 class SparkVersion:
-    """A Spark: its set in ``jars.lock``, the oldest Java that it is run on, options of Java and of sessions.
+    """A Spark version: its set in ``jars.lock``, the oldest supported Java, options of Java and of sessions.
 
-    ``checkpoints`` is the package of the classes that write checkpoints.
+    ``checkpoints`` is the Java package of the classes that write checkpoints.
     """
 
     jars: str
@@ -21,21 +21,21 @@ class SparkVersion:
     conf: dict[str, str] = field(default_factory=dict)
 
 
-# The stack: stopping a query in mid-batch overflows the default one in a regex of Spark's.
-# Throughput counts more than pauses: with the parallel collector a fifth more records are decoded a second.
-# A topic's decoder is one method, and Java would only interpret one of more than 8,000 bytes: four times slower.
+# -Xss: stopping a query in mid-batch overflows the default stack in a regular expression of Spark.
+# ParallelGC decodes a fifth more records per second; its longer pauses do not matter here.
+# A topic's decoder is one method. By default Java only interprets methods of more than 8,000 bytes: 4 times slower.
 _JVM = "-Xss4m -XX:+UseParallelGC -XX:-DontCompileHugeMethods --enable-native-access=ALL-UNNAMED"
 
 _STREAMING = "org.apache.spark.sql.execution.streaming"
 
 LOCKED = SparkVersion("spark", 25, f"{_JVM} --sun-misc-unsafe-memory-access=allow", f"{_STREAMING}.checkpointing")
-# Spark 4.0 writes a filter on what a decoder made out again for each projection that it pushes it through: a plan that
-# grows without end. Our filters stand where they are to be computed; those on tables stand on the tables.
-_PUSHING = ("PushDownPredicates", "PushPredicateThroughNonJoin")
-_EXCLUDED = ",".join(f"org.apache.spark.sql.catalyst.optimizer.{rule}" for rule in _PUSHING)
-EMR = SparkVersion("emr", 17, _JVM, _STREAMING, {"spark.sql.optimizer.excludedRules": _EXCLUDED})
+# Spark 4.0 duplicates a filter on decoded columns for each projection that it pushes the filter through, and the plan
+# grows without bound. Our filters already are where they must be computed.
+_PUSHDOWN_RULES = ("PushDownPredicates", "PushPredicateThroughNonJoin")
+_EXCLUDED_RULES = ",".join(f"org.apache.spark.sql.catalyst.optimizer.{rule}" for rule in _PUSHDOWN_RULES)
+EMR = SparkVersion("emr", 17, _JVM, _STREAMING, {"spark.sql.optimizer.excludedRules": _EXCLUDED_RULES})
 
 
 def installed_spark() -> SparkVersion:
-    """The one that this Python has."""
+    """The Spark version that is installed in this Python."""
     return EMR if pyspark.__version__.startswith("4.0.") else LOCKED

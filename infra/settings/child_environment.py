@@ -1,4 +1,4 @@
-"""What a child process that runs `lk` needs in order to have our settings and our code."""
+"""The environment of a child process that runs `lk` with our settings and our code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from infra.settings import PREFIX, Settings
 
 
 def child_environment(settings: Settings) -> dict[str, str]:
-    """Our settings for the child, whatever file or arguments they came from."""
+    """All our settings as variables, from whatever source they came, and a PYTHONPATH to our code."""
     values = {key: value for key, value in settings.model_dump(mode="json").items() if value is not None}
     values["views"] = os.pathsep.join(values["views"])
     for ports in ("kafka_peer_ports", "kafka_peer_controller_ports"):

@@ -1,4 +1,4 @@
-"""The types of settings: what a value may be, and how it is written down."""
+"""The types of settings, with their validation."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ Folder = Annotated[Path, AfterValidator(_expanded)]
 
 
 def _place(value: str) -> str:
-    """A URI stays as it is, anything else is a folder made absolute."""
+    """A URI without a trailing slash, or the absolute path of a folder."""
     if re.match(r"[a-z][a-z0-9]+:", value) and not value.startswith("file:"):
         return value.rstrip("/")
     return str(_expanded(Path(re.sub(r"^file:(//)?", "", value))))
 
 
 def _store(value: str) -> str:
-    """One name for one place: Spark knows S3 as s3a."""
+    """S3 locations with the scheme s3a, as in Spark."""
     return re.sub(r"^s3n?://", "s3a://", value)
 
 
 def _options(value: str) -> str:
-    """Raises ValueError where a shell could not split it."""
+    """Shell-quoted options. Raises ValueError when a shell could not split them."""
     return shlex.join(shlex.split(value))
 
 
 def _brokers(value: int) -> int:
     if value not in (1, 3):
-        raise ValueError("one broker, or three that replicate")
+        raise ValueError("must be 1, or 3 brokers that replicate")
     return value
 
 

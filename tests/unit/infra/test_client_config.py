@@ -57,7 +57,7 @@ def test_the_password_may_be_in_the_environment(monkeypatch: pytest.MonkeyPatch)
     ("wrong", "says"),
     [
         ({**MSK, "kafka_user": ""}, "needs kafka_user"),
-        ({**MSK, "bootstrap": None}, "is for brokers elsewhere"),
+        ({**MSK, "bootstrap": None}, "kafka_security needs bootstrap"),
         ({**MSK, "kafka_security": "ssl"}, "sasl_ssl"),
     ],
 )

@@ -59,7 +59,7 @@ def test_the_one_that_is_set_is_not_replaced_in_silence(alone: Path, tmp_path: P
     home(alone / "a", "25")
     with pytest.raises(Refused, match="Java 17 is too old"):
         java.find_java(of(tmp_path, java_home=home(tmp_path / "old", "17.0.1")))
-    with pytest.raises(Refused, match="no Java there"):
+    with pytest.raises(Refused, match="the folder has no Java"):
         java.find_java(of(tmp_path, java_home=tmp_path / "nothing"))
 
 

@@ -79,7 +79,7 @@ def test_one_error_lists_everything_wrong_and_where(tmp_path: Path, monkeypatch:
     with pytest.raises(Usage) as caught:
         read_settings(path)
     lines = str(caught.value).splitlines()
-    assert lines[0] == "6 settings are wrong:"
+    assert lines[0] == "6 settings are invalid:"
     said = {line.split()[0].rstrip(":"): line for line in lines[1:7]}
     assert sorted(said) == ["fold_behind", "kafka_port", "kafka_prot", "spark_conf", "spark_memory", "trino_port"]
     assert str(path) in said["kafka_port"]
@@ -101,7 +101,7 @@ def test_a_file_that_is_not_toml(tmp_path: Path, text: str) -> None:
 
 
 def test_a_named_file_must_exist(tmp_path: Path) -> None:
-    with pytest.raises(Usage, match="no such settings file"):
+    with pytest.raises(Usage, match="the settings file does not exist"):
         read_settings(tmp_path / "none.toml")
 
 
