@@ -100,7 +100,7 @@ def produce(
         raise Usage("there is nothing to send", fix="specify either --file FILE or --seed N")
     if path is not None:
         source = InputFile(path, declared, key=key, time=when, loop=loop)
-        return _acknowledged(send(settings, declared, source.records(), rate=rate, done=lambda: source.done))
+        return _acknowledged(send(settings, declared, source.records(), rate=rate, progress=lambda: source.progress))
     pace = rate or 1000.0
     total = count if count is not None else int(pace * seconds) if seconds else None
     first_at = int(start.timestamp() * 1000) if start else int(time.time() * 1000)

@@ -123,7 +123,7 @@ def demo_airflow(base: Settings, folder: Path = FOLDER) -> DemoAirflow:
 def _send(settings: Settings, catalog: Catalog, tally: Tally) -> tuple[Acknowledged, ...]:
     source = InputFile(ACCESS_LOG, catalog.topic("access_log"))
     requests = produce(
-        settings, source.topic, source.records(), done=lambda: source.done, draw=False
+        settings, source.topic, source.records(), progress=lambda: source.progress, draw=False
     ).require_complete()
     first = time.time_ns() // 1_000_000 - int(COUNT / RATE * 1_000)
     spec = SampleSpec(SEED, first, RATE, LATE, LATE_BY_MS, OUT_OF_ORDER)

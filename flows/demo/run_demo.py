@@ -115,7 +115,7 @@ def _history(settings: Settings, catalog: Catalog, tally: Tally) -> Acknowledged
 def _send(made: Instance, catalog: Catalog, history: Acknowledged, tally: Tally) -> _Sent:
     settings = made.settings
     source = InputFile(ACCESS_LOG, catalog.topic("access_log"))
-    access_log = produce(settings, source.topic, source.records(), done=lambda: source.done).require_complete()
+    access_log = produce(settings, source.topic, source.records(), progress=lambda: source.progress).require_complete()
     with waiting(f"waiting until {expected.REQUESTS:,} requests can be queried"):
         _until(settings, lambda: demo_queries.total(settings, catalog, BY_HOUR) >= expected.REQUESTS, "the access log")
     note(f"the access log is loaded: {access_log.count:,} lines")

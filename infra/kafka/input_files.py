@@ -36,7 +36,7 @@ class OutgoingRecord(NamedTuple):
 
 @dataclass
 class InputFile:
-    """A file whose lines become records, repeated ``loop`` times. ``done`` is the fraction read so far, 0 to 1.
+    """A file whose lines become records, repeated ``loop`` times. ``progress`` is the fraction read so far, 0 to 1.
 
     Raises Refused for a missing, empty or misnamed file, Usage for a field that the topic does not have.
     """
@@ -46,7 +46,7 @@ class InputFile:
     key: str | None = None
     time: str = NOW
     loop: int = 1
-    done: float = 0.0
+    progress: float = 0.0
 
     def __post_init__(self) -> None:
         if self.loop < 1:
@@ -71,7 +71,7 @@ class InputFile:
                 for line in lines:
                     line_count += 1
                     yield line.removesuffix(b"\n").removesuffix(b"\r")
-                    self.done = (turn + raw.tell() / self._size) / self.loop
+                    self.progress = (turn + raw.tell() / self._size) / self.loop
         except (EOFError, zlib.error, gzip.BadGzipFile) as e:
             raise Refused(
                 f"the gzip file is broken: {e}",

@@ -56,9 +56,9 @@ def admin_client(settings: Settings) -> AdminClient:
 
 
 def close_client(settings: Settings) -> None:
-    """Closes the admin client of this process for these brokers; the next use of ``client`` opens another.
+    """Closes the admin client of this process for these brokers; the next ``admin_client`` opens another.
 
-    A client whose brokers stop one after another goes on reconnecting, and librdkafka has aborted a process there.
+    A client keeps reconnecting while its brokers stop one after another, and librdkafka once aborted a process then.
     """
     with _lock:
         _clients.pop(tuple(sorted(librdkafka(settings).items())), None)

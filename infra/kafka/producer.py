@@ -82,7 +82,7 @@ def produce(
     *,
     rate: float | None = None,
     total: int | None = None,
-    done: Callable[[], float] | None = None,
+    progress: Callable[[], float] | None = None,
     on_send: OnSend | None = None,
     draw: bool = True,
 ) -> Acknowledged:
@@ -90,7 +90,7 @@ def produce(
 
     With ``rate`` (records per second), record n is due n / rate seconds after the first, however slow the brokers
     are. ``on_send(n, due)`` is called when record n (from 0) is passed to librdkafka; ``due`` is on
-    ``time.monotonic``. ``done`` (0 to 1) or ``total`` (records) drive the progress bar; ``draw=False`` hides it.
+    ``time.monotonic``. ``progress`` (0 to 1) or ``total`` (records) drive the progress bar; ``draw=False`` hides it.
     Ctrl-C stops sending, waits for the records in flight and sets ``interrupted``.
     A failed record does not stop the others: call ``require_complete`` on the result. Raises TryAgain when Kafka is
     not up.
@@ -100,10 +100,10 @@ def produce(
     topic_admin.create_topics(settings, Catalog({Name(topic.name): topic}, {}))
     producer, account, started = _producer(settings, rate is not None), DeliveryAccount(), time.monotonic()
     sent, interrupted = 0, False
-    with _drawn(draw, topic, 100 if done else total) as show, _stop_request() as stop_requested:
+    with _drawn(draw, topic, 100 if progress else total) as show, _stop_request() as stop_requested:
 
         def redraw() -> None:
-            show(100 * done() if done else account.acknowledged)
+            show(100 * progress() if progress else account.acknowledged)
 
         try:
             for record in _paced(producer, records, rate, on_send, redraw, stop_requested):

@@ -72,7 +72,7 @@ def test_loop_sends_the_file_again_and_progress_reaches_one(tmp_path: Path) -> N
     path.write_bytes(b"a\nb\n")
     source = InputFile(path, LOG, loop=3)
     assert [r.value for r in source.records()] == [b"a", b"b"] * 3
-    assert source.done == 1.0
+    assert source.progress == 1.0
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def text_topic(name: str) -> Topic:
 
 def from_file(settings: Settings, topic: Topic, path: Path, **options: Any) -> Acknowledged:
     source = InputFile(path, topic, **options)
-    return produce(settings, topic, source.records(), done=lambda: source.done)
+    return produce(settings, topic, source.records(), progress=lambda: source.progress)
 
 
 def made_up(settings: Settings, topic: Topic, spec: SampleSpec, count: int, **options: Any) -> Acknowledged:
