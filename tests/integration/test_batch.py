@@ -154,7 +154,7 @@ def grow(settings: Settings, topic: Name, count: int) -> None:
     retry_on(AssertionError, grown, 20, every=0.1)
 
 
-def test_a_head_that_is_no_longer_in_kafka_is_refused_with_its_range(both: Stack) -> None:
+def test_removed_records_are_refused_with_their_range(both: Stack) -> None:
     settings, spark = both
     catalog = catalog_of(settings, "bhead")
     topic = topic_of(catalog)
@@ -198,7 +198,7 @@ def test_another_decoder_decodes_the_older_archive_again_then_goes_on(both: Stac
     assert all(b.passed for b in passed(spark, settings, other, claimed))
 
 
-def test_a_topic_made_again_is_refused(both: Stack) -> None:
+def test_a_topic_that_was_created_again_is_refused(both: Stack) -> None:
     settings, spark = both
     catalog = catalog_of(settings, "bagain")
     topic = topic_of(catalog)

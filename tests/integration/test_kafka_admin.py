@@ -1,4 +1,4 @@
-"""The admin side of Kafka on a real broker: shapes, offsets, ids, groups, and runs that are never declared twice."""
+"""The admin client with a real broker: topics, offsets, ids, consumer groups, and run ids that are never reused."""
 
 from dataclasses import replace
 
@@ -31,7 +31,7 @@ def fill(settings: Settings, topic: str, counts: dict[int, int]) -> None:
     assert producer.flush(30) == 0
 
 
-def test_topics_are_made_once_and_other_shapes_are_refused(stack: Settings) -> None:
+def test_topics_are_created_once_and_other_partition_counts_are_refused(stack: Settings) -> None:
     assert topic_admin.create_topics(stack, catalog("shape")) == ("shape",)
     assert topic_admin.create_topics(stack, catalog("shape")) == ()
     assert kafka_admin.partition_counts(stack)["shape"] == 3
@@ -39,7 +39,7 @@ def test_topics_are_made_once_and_other_shapes_are_refused(stack: Settings) -> N
         topic_admin.create_topics(stack, catalog("shape", 5))
 
 
-def test_a_topic_that_forgets_is_refused(stack: Settings) -> None:
+def test_a_topic_with_retention_is_refused(stack: Settings) -> None:
     made = kafka_admin.admin_client(stack).create_topics([NewTopic("forgets", 1, config={"retention.ms": "1000"})])
     made["forgets"].result(30)
     with pytest.raises(Refused, match=r"does not keep every record: retention\.ms=1000"):
@@ -58,7 +58,7 @@ def test_offsets_are_cuts(stack: Settings) -> None:
     assert kafka_admin.start_offsets(stack, ["offsets"]) == Cut.of({"offsets": {2: 4}})
 
 
-def test_a_group_holds_the_cut_that_was_committed(stack: Settings) -> None:
+def test_a_consumer_group_has_the_committed_cut(stack: Settings) -> None:
     topic_admin.create_topics(stack, catalog("grouped"))
     fill(stack, "grouped", {1: 9})
     cut = Cut.of({"grouped": {1: 6}})
@@ -68,7 +68,7 @@ def test_a_group_holds_the_cut_that_was_committed(stack: Settings) -> None:
     assert kafka_admin.group_exists(stack, "watchers")
 
 
-def test_a_topic_made_again_has_another_id(stack: Settings) -> None:
+def test_a_topic_that_was_created_again_has_another_id(stack: Settings) -> None:
     topic_admin.create_topics(stack, catalog("again"))
     before = kafka_admin.topic_ids(stack, ["again"])
     delete(stack, "again")
@@ -76,14 +76,14 @@ def test_a_topic_made_again_has_another_id(stack: Settings) -> None:
     assert kafka_admin.topic_ids(stack, ["again"]) != before
 
 
-def test_what_is_not_there_is_named(stack: Settings) -> None:
+def test_a_missing_topic_is_named(stack: Settings) -> None:
     with pytest.raises(Refused, match="topic nowhere does not exist"):
         kafka_admin.end_offsets(stack, ["nowhere"])
     with pytest.raises(Refused, match="topic nowhere does not exist"):
         kafka_admin.topic_ids(stack, ["nowhere"])
 
 
-def test_a_broker_that_is_not_there_is_try_again_with_its_address(stack: Settings) -> None:
+def test_an_unreachable_broker_is_a_transient_error_with_its_address(stack: Settings) -> None:
     (port,) = free_ports(1)
     lost = stack.model_copy(update={"bootstrap": f"127.0.0.1:{port}"})
     with pytest.raises(TryAgain) as caught:
@@ -100,7 +100,7 @@ def test_a_run_id_is_never_used_twice(stack: Settings) -> None:
     assert [known for known in runs.read_runs(stack) if known.id == run.id] == [run]
 
 
-def test_the_id_of_a_known_group_is_not_given_to_a_run(stack: Settings) -> None:
+def test_a_run_does_not_get_the_id_of_an_existing_group(stack: Settings) -> None:
     """As after the lake was deleted: Kafka still remembers."""
     topic_admin.create_topics(stack, catalog("remembered"))
     fill(stack, "remembered", {0: 1})

@@ -1,4 +1,4 @@
-"""The real servers: up twice, ports, death, stale state, data that survives, and nothing left behind."""
+"""The real servers: started twice, ports, killed servers, stale state, and data that survives."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def stack_settings(request: pytest.FixtureRequest) -> Settings:
     return shared
 
 
-def test_a_killed_server_is_noticed_and_up_brings_only_it_back_with_its_data(own: Settings) -> None:
+def test_up_restarts_only_a_killed_server_with_its_data(own: Settings) -> None:
     admin = AdminClient({"bootstrap.servers": own.bootstrap_servers})
     admin.create_topics([NewTopic("kept", 1, 1)])["kept"].result(10)
     produce(own, "kept", [b"one", b"two"])
@@ -124,7 +124,7 @@ def test_a_killed_server_is_noticed_and_up_brings_only_it_back_with_its_data(own
     assert read_all(own, "kept") == [b"one", b"two"]
 
 
-def test_a_server_that_hangs_is_not_up(own: Settings) -> None:
+def test_a_hanging_server_is_not_up(own: Settings) -> None:
     pid = pids(own)["kafka"]
     assert pid
     os.kill(pid, signal.SIGSTOP)
@@ -142,7 +142,7 @@ def test_logs(own: Settings) -> None:
     assert caught.value.fix.startswith("existing logs: kafka")
 
 
-def test_down_leaves_nothing_and_data_survives_it_and_new_ports(own: Settings) -> None:
+def test_down_leaves_no_process_and_data_survives_new_ports(own: Settings) -> None:
     trino_rows(own, "CREATE SCHEMA IF NOT EXISTS lake.kept WITH (location = 'local:///kept')")
     trino_rows(own, "CREATE OR REPLACE VIEW lake.kept.v AS SELECT 42 AS answer")
     assert len(processes_of(own)) == 2
@@ -159,7 +159,7 @@ def test_down_leaves_nothing_and_data_survives_it_and_new_ports(own: Settings) -
     local_stack.up(own)
 
 
-def test_a_taken_port_is_refused_and_nothing_is_left_half_started(own: Settings) -> None:
+def test_a_port_in_use_is_refused_and_no_server_stays_half_started(own: Settings) -> None:
     local_processes.stop(own, "kafka")
     with socket.socket() as taken:
         taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -171,7 +171,7 @@ def test_a_taken_port_is_refused_and_nothing_is_left_half_started(own: Settings)
     local_stack.up(own)
 
 
-def test_a_child_that_dies_while_starting_is_reported_at_once_with_its_log(own: Settings) -> None:
+def test_a_server_that_dies_while_starting_is_reported_with_its_log(own: Settings) -> None:
     local_processes.stop(own, "kafka")
     (own.data / "kafka" / "meta.properties").rename(own.data / "kafka" / "aside")
     (own.data / "kafka" / "meta.properties").write_text("version=1\ncluster.id=another\nnode.id=7\n", "utf-8")
@@ -197,7 +197,7 @@ def test_a_server_that_never_answers_is_stopped_at_the_deadline(own: Settings, m
     assert local_processes.recorded(own, "silent") is None
 
 
-def test_a_stale_state_file_is_no_obstacle(own: Settings) -> None:
+def test_a_stale_state_file_is_ignored(own: Settings) -> None:
     local_processes.stop(own, "kafka")
     path = local_processes.state_file(own, "kafka")
     path.write_text(f'{{"name": "kafka", "pid": {os.getpid()}, "created": 1.0, "ports": {{}}}}', "utf-8")

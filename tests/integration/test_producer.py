@@ -1,4 +1,4 @@
-"""Every record sent is acknowledged once and can be read back unchanged; what fails is named."""
+"""Every record sent is acknowledged once and can be read back unchanged; failed records are named."""
 
 import gzip
 import random
@@ -70,7 +70,7 @@ def read_back(settings: Settings, ended: Acknowledged) -> list[Message]:
     return found
 
 
-def test_made_up_trades_arrive_once_keyed_by_ticker(stack: Settings) -> None:
+def test_generated_trades_arrive_once_keyed_by_ticker(stack: Settings) -> None:
     topic = trade_topic("made_up")
     ended = made_up(stack, topic, SPEC, 20_000).require_complete()
     assert (ended.sent, ended.count, ended.failed, ended.complete) == (20_000, 20_000, 0, True)
@@ -82,7 +82,7 @@ def test_made_up_trades_arrive_once_keyed_by_ticker(stack: Settings) -> None:
     assert len(homes) == len({key for key, _ in homes})
 
 
-def test_a_gzipped_file_arrives_line_by_line_as_often_as_asked(stack: Settings, tmp_path: Path) -> None:
+def test_a_gzipped_file_arrives_line_by_line_in_every_loop(stack: Settings, tmp_path: Path) -> None:
     path = tmp_path / "in.txt.gz"
     path.write_bytes(gzip.compress(b"one\ntwo \xff\n\nfour"))
     ended = from_file(stack, text_topic("from_gzip"), path, loop=3).require_complete()
@@ -97,7 +97,7 @@ def test_a_record_without_a_value_stays_without_one(stack: Settings) -> None:
     assert sorted((m.key() or b"", m.value()) for m in read_back(stack, ended)) == [(b"", b""), (b"k", None)]
 
 
-def test_the_time_of_a_record_can_be_given(stack: Settings, tmp_path: Path) -> None:
+def test_the_timestamp_of_a_record_can_be_set(stack: Settings, tmp_path: Path) -> None:
     path = tmp_path / "in.jsonl"
     path.write_bytes(next(records(trade_topic("given_time"), SPEC, 1)).value or b"")
     ended = from_file(stack, trade_topic("given_time"), path, time="event_time").require_complete()
@@ -122,7 +122,7 @@ def test_failures_are_named_and_do_not_stop_the_others(stack: Settings) -> None:
     assert [m.value() for m in read_back(stack, ended)] == [b"1", b"3"]
 
 
-def test_a_line_of_two_megabytes_is_taken(stack: Settings) -> None:
+def test_a_line_of_two_megabytes_is_accepted(stack: Settings) -> None:
     line = random.Random(1).randbytes(2_000_000)  # does not compress: Kafka's limit is on compressed batches
     ended = produce(stack, text_topic("big"), [OutgoingRecord(None, line)]).require_complete()
     assert [m.value() for m in read_back(stack, ended)] == [line]
@@ -147,7 +147,7 @@ def test_ctrl_c_reports_what_was_acknowledged(stack: Settings) -> None:
     assert (ended.interrupted, ended.sent, ended.count, ended.complete) == (True, 50, 50, False)
 
 
-def test_ctrl_c_ends_the_endless_generator_with_its_account_and_130(stack: Settings, tmp_path: Path) -> None:
+def test_ctrl_c_ends_the_endless_generator_with_its_counts_and_exit_code_130(stack: Settings, tmp_path: Path) -> None:
     where = {"bootstrap": stack.bootstrap_servers, "data": str(tmp_path)}
     config = write_config(tmp_path / "lk.toml", where)
     running = spawn(config, "produce", "trades", "--seed", "1", "--rate", "500", "--json")
@@ -166,7 +166,7 @@ def test_ctrl_c_ends_the_endless_generator_with_its_account_and_130(stack: Setti
     }
 
 
-def test_without_kafka_the_answer_is_to_start_it(tmp_path: Path) -> None:
+def test_without_kafka_the_error_says_to_start_it(tmp_path: Path) -> None:
     nowhere = Settings(data=tmp_path, kafka_port=free_ports(1)[0])
     with pytest.raises(TryAgain, match=r"127\.0\.0\.1") as refused:
         produce(nowhere, text_topic("nowhere"), [OutgoingRecord(None, b"x")])

@@ -1,4 +1,4 @@
-"""Kafka over TLS with SCRAM: from `produce` to what is served, and a password that is nowhere but in its file."""
+"""Kafka over TLS with SCRAM: from `produce` to the served views; the password is only in its file."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_records_go_from_produce_to_what_is_served(instance: Secured) -> None:
         ({"kafka_ca": "another CA"}, "certificate verify failed"),
     ],
 )
-def test_who_is_not_trusted_is_refused_in_words(
+def test_untrusted_credentials_are_refused_with_the_reason(
     instance: Secured, tmp_path: Path, changed: dict[str, str], says: str
 ) -> None:
     values = {key: getattr(instance.settings, key) for key in ("bootstrap", "kafka_user", "kafka_security")}
@@ -143,7 +143,7 @@ def _another_ca(folder: Path) -> str:
     return secured.certificates(folder)[0].read_text("utf-8")
 
 
-def test_without_a_password_nothing_is_tried(instance: Secured, tmp_path: Path) -> None:
+def test_without_a_password_no_connection_is_tried(instance: Secured, tmp_path: Path) -> None:
     nowhere = {"kafka_password_file": str(tmp_path / "none")}
     values = {"bootstrap": instance.settings.bootstrap, "kafka_user": USER, "kafka_security": "sasl_ssl"}
     done = lk(write_config(tmp_path / "a.toml", values | nowhere), "topics", "apply", "--json")

@@ -25,7 +25,7 @@ from tests.support.speed_runs import catch_up, declared, running
 from tests.support.topics import delete
 
 
-def test_a_topic_made_again_is_refused(stack: Settings, spark: SparkSession) -> None:
+def test_a_topic_that_was_created_again_is_refused(stack: Settings, spark: SparkSession) -> None:
     catalog, run = declared(stack, "remade")
     topic = topic_of(catalog)
     send(stack, catalog, 100)
@@ -38,7 +38,7 @@ def test_a_topic_made_again_is_refused(stack: Settings, spark: SparkSession) -> 
     assert read_epochs(stack, run.id) == before
 
 
-def test_a_topic_made_again_under_a_running_job_stops_it(stack: Settings, spark: SparkSession) -> None:
+def test_a_topic_created_again_under_a_running_job_stops_it(stack: Settings, spark: SparkSession) -> None:
     catalog, run = declared(stack, "swapped")
     topic = topic_of(catalog)
     send(stack, catalog, 100)
@@ -54,7 +54,7 @@ def test_a_topic_made_again_under_a_running_job_stops_it(stack: Settings, spark:
     assert read_epochs(stack, run.id) == before
 
 
-def test_records_gone_before_they_were_read_are_named(stack: Settings, spark: SparkSession) -> None:
+def test_records_removed_before_they_were_read_are_named(stack: Settings, spark: SparkSession) -> None:
     catalog, run = declared(stack, "gone")
     topic = topic_of(catalog)
     send(stack, catalog, 400)

@@ -1,4 +1,4 @@
-"""`lk topics apply` on a real broker: what it makes, changes, leaves alone and refuses."""
+"""`lk topics apply` with a real broker: what it creates, changes, leaves alone and refuses."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def topic(name: str, **changed: Any) -> Topic:
 
 
 def catalog(*declared: Topic) -> Catalog:
-    return Catalog({Name(one.name): one for one in declared}, {})
+    return Catalog({Name(topic.name): topic for topic in declared}, {})
 
 
 def config(settings: Settings, name: str) -> dict[str, str]:
@@ -38,8 +38,8 @@ def config(settings: Settings, name: str) -> dict[str, str]:
     return {key: entry.value for key, entry in values.items()}
 
 
-def made(settings: Settings, name: str, partitions: int, **values: str) -> None:
-    """A topic as somebody else would make it."""
+def create_topic(settings: Settings, name: str, partitions: int, **values: str) -> None:
+    """Creates a topic outside of `lk`, with this configuration."""
     options = {key.replace("_", "."): value for key, value in values.items()}
     kafka_admin.admin_client(settings).create_topics([NewTopic(name, partitions, config=options)])[name].result(30)
 
@@ -49,10 +49,10 @@ def made(settings: Settings, name: str, partitions: int, **values: str) -> None:
     eventually(settings, 20, listed)
 
 
-def test_what_is_missing_is_made_and_the_second_time_nothing_changes(stack: Settings) -> None:
+def test_missing_topics_are_created_and_a_second_apply_changes_nothing(stack: Settings) -> None:
     declared = catalog(topic("apply_new"), topic("apply_keyed", compacted=True, changelog=True, key="k"))
     first = topic_admin.apply_topics(stack, declared)
-    assert [(one.topic, one.action) for one in first] == [("apply_new", "created"), ("apply_keyed", "created")]
+    assert [(change.topic, change.action) for change in first] == [("apply_new", "created"), ("apply_keyed", "created")]
     assert kafka_admin.partition_counts(stack)["apply_new"] == 3
     kept = config(stack, "apply_new")
     assert (kept["retention.ms"], kept["retention.bytes"], kept["cleanup.policy"]) == ("-1", "-1", "delete")
@@ -63,10 +63,10 @@ def test_what_is_missing_is_made_and_the_second_time_nothing_changes(stack: Sett
     )
 
 
-def test_what_would_lose_records_is_changed_and_said(stack: Settings) -> None:
-    made(stack, "apply_forgets", 3, retention_ms="1000", retention_bytes="5000000")
-    (done,) = topic_admin.apply_topics(stack, catalog(topic("apply_forgets")))
-    assert done == TopicChange(
+def test_a_retention_that_would_lose_records_is_changed_and_reported(stack: Settings) -> None:
+    create_topic(stack, "apply_forgets", 3, retention_ms="1000", retention_bytes="5000000")
+    (change,) = topic_admin.apply_topics(stack, catalog(topic("apply_forgets")))
+    assert change == TopicChange(
         Name("apply_forgets"), "changed", ("retention.ms 1000 → -1", "retention.bytes 5000000 → -1")
     )
     assert (
@@ -79,19 +79,19 @@ def test_what_would_lose_records_is_changed_and_said(stack: Settings) -> None:
 
 
 def test_partitions_are_added_and_jobs_refuse_until_then(stack: Settings) -> None:
-    made(stack, "apply_grows", 2)
+    create_topic(stack, "apply_grows", 2)
     declared = catalog(topic("apply_grows", partitions=5))
     with pytest.raises(Refused, match="apply_grows has 2 partitions, 5 are declared") as caught:
         topic_admin.create_topics(stack, declared)
     assert "lk topics apply" in caught.value.fix
-    (done,) = topic_admin.apply_topics(stack, declared)
-    assert done == TopicChange(Name("apply_grows"), "changed", ("partitions 2 → 5",))
+    (change,) = topic_admin.apply_topics(stack, declared)
+    assert change == TopicChange(Name("apply_grows"), "changed", ("partitions 2 → 5",))
     assert kafka_admin.partition_counts(stack)["apply_grows"] == 5
     assert topic_admin.create_topics(stack, declared) == ()
 
 
 @pytest.mark.parametrize(
-    ("name", "there", "declared", "why"),
+    ("name", "actual", "declared", "why"),
     [
         (
             "apply_few",
@@ -104,36 +104,36 @@ def test_partitions_are_added_and_jobs_refuse_until_then(stack: Settings) -> Non
         ("apply_times", 3, {"append_time": True}, "message.timestamp.type is CreateTime, not LogAppendTime"),
     ],
 )
-def test_what_cannot_be_undone_is_refused_and_nothing_changes(
-    stack: Settings, name: str, there: int, declared: dict[str, Any], why: str
+def test_an_irreversible_change_is_refused_and_nothing_changes(
+    stack: Settings, name: str, actual: int, declared: dict[str, Any], why: str
 ) -> None:
-    made(stack, name, there, retention_ms="1000")
+    create_topic(stack, name, actual, retention_ms="1000")
     with pytest.raises(Refused, match=why):
         topic_admin.apply_topics(stack, catalog(topic(f"{name}_too"), topic(name, **declared)))
     assert config(stack, name)["retention.ms"] == "1000"
-    assert kafka_admin.partition_counts(stack)[name] == there
+    assert kafka_admin.partition_counts(stack)[name] == actual
     assert f"{name}_too" not in kafka_admin.partition_counts(stack)
 
 
-def test_another_number_of_replicas_is_refused(stack: Settings) -> None:
-    made(stack, "apply_replicas", 3)
+def test_another_replication_factor_is_refused(stack: Settings) -> None:
+    create_topic(stack, "apply_replicas", 3)
     with pytest.raises(Refused, match="apply_replicas has 1 replicas, 3 are declared"):
         topic_admin.apply_topics(stack.model_copy(update={"kafka_replication": 3}), catalog(topic("apply_replicas")))
 
 
-def test_tiered_storage_is_asked_for_where_the_setting_says_so(stack: Settings) -> None:
-    """This broker has none, and says so itself; where it is, nothing else is different."""
+def test_tiered_storage_is_requested_when_it_is_set(stack: Settings) -> None:
+    """The local broker has no tiered storage, so it rejects the request."""
     tiered = stack.model_copy(update={"kafka_tiered_hours": 24})
     with pytest.raises(Refused, match="Tiered Storage functionality is disabled"):
         topic_admin.apply_topics(tiered, catalog(topic("apply_tiered")))
     assert "apply_tiered" not in kafka_admin.partition_counts(stack)
 
 
-def test_the_verb_prints_what_it_did(stack: Settings, tmp_path: Path) -> None:
+def test_the_verb_prints_every_change(stack: Settings, tmp_path: Path) -> None:
     where = write_config(tmp_path / "lk.toml", {"bootstrap": stack.bootstrap_servers, "data": str(tmp_path)})
     names = ["access_log", "trades"]
     first = here(where, "topics", "apply", "--json").ok().json
-    assert [one["topic"] for one in first] == names
+    assert [change["topic"] for change in first] == names
     second = here(where, "topics", "apply", "--json").ok()
     assert json.loads(second.out) == [{"topic": name, "action": "unchanged", "changes": []} for name in names]
     assert here(where, "topics", "apply").ok().out.count("unchanged") == 2

@@ -1,4 +1,4 @@
-"""What clients are told of Kafka, and where the password comes from."""
+"""Connection options of Kafka clients, and the sources of the password."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from infra.settings import Settings
 MSK: dict[str, Any] = {"bootstrap": "b-1:9096,b-2:9096", "kafka_security": "sasl_ssl", "kafka_user": "lk"}
 
 
-def test_without_security_nothing_but_the_address_is_told() -> None:
+def test_without_security_the_options_are_only_the_bootstrap_servers() -> None:
     plain = Settings(bootstrap="k:9092")
     assert client_config.librdkafka(plain) == {"bootstrap.servers": "k:9092"}
     assert client_config.spark_options(plain) == {"kafka.bootstrap.servers": "k:9092"}
 
 
-def test_both_kinds_of_clients_are_told_the_same(tmp_path: Path) -> None:
+def test_both_kinds_of_clients_get_the_same_options(tmp_path: Path) -> None:
     (tmp_path / "password").write_text('a"b\\c\n', "utf-8")
     (tmp_path / "ca").write_text("PEM", "utf-8")
     settings = Settings(**MSK, kafka_password_file=tmp_path / "password", kafka_ca=tmp_path / "ca")
@@ -61,7 +61,7 @@ def test_the_password_may_be_in_the_environment(monkeypatch: pytest.MonkeyPatch)
         ({**MSK, "kafka_security": "ssl"}, "sasl_ssl"),
     ],
 )
-def test_half_a_login_is_refused(wrong: dict[str, Any], says: str) -> None:
+def test_an_incomplete_login_is_refused(wrong: dict[str, Any], says: str) -> None:
     with pytest.raises(ValidationError, match=says):
         Settings(**wrong)
 
@@ -69,14 +69,14 @@ def test_half_a_login_is_refused(wrong: dict[str, Any], says: str) -> None:
 @pytest.mark.parametrize(
     "code", [KafkaError._TRANSPORT, KafkaError._DESTROY_BROKER, KafkaError.NOT_LEADER_FOR_PARTITION]
 )
-def test_a_broker_that_goes_away_in_mid_request_is_to_be_asked_again(code: int) -> None:
+def test_a_broker_that_dies_during_a_request_is_a_transient_error(code: int) -> None:
     answer: Future[None] = Future()
     answer.set_exception(KafkaException(KafkaError(code)))
     with pytest.raises(TryAgain, match="Kafka does not answer"):
         kafka_admin.result_or_raise(Settings(bootstrap="b-1:9096"), answer)
 
 
-def test_what_kafka_refuses_is_not_tried_again() -> None:
+def test_an_error_of_the_request_is_not_transient() -> None:
     answer: Future[None] = Future()
     answer.set_exception(KafkaException(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)))
     with pytest.raises(Refused, match="Kafka refused"):

@@ -1,4 +1,4 @@
-"""A run is held back between two epochs; who died or is paused holds nobody up for ever."""
+"""A takeover blocks a run's epochs; a dead or paused process blocks nobody for ever."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ with run_epoch(Settings(data=sys.argv[1]), Name(sys.argv[2]), 1.0):
 """
 
 
-def test_a_run_that_is_held_back_begins_no_epoch_and_other_runs_do(tmp_path: Path) -> None:
+def test_a_blocked_run_begins_no_epoch_and_other_runs_do(tmp_path: Path) -> None:
     settings = Settings(data=tmp_path)
     with block_epochs(settings, RUN, 1.0) as alone:
         assert alone
@@ -35,7 +35,7 @@ def test_a_run_that_is_held_back_begins_no_epoch_and_other_runs_do(tmp_path: Pat
         assert free
 
 
-def test_a_paused_process_does_not_hold_up_its_successor(tmp_path: Path) -> None:
+def test_a_paused_process_does_not_block_its_successor(tmp_path: Path) -> None:
     settings = Settings(data=tmp_path)
     with run_epoch(settings, RUN, 0.05) as paused, run_epoch(settings, RUN, 0.05) as successor:
         assert (paused, successor) == (True, True)
@@ -43,7 +43,7 @@ def test_a_paused_process_does_not_hold_up_its_successor(tmp_path: Path) -> None
             assert not alone
 
 
-def test_an_epoch_goes_on_as_soon_as_it_is_not_held_back_any_more(tmp_path: Path) -> None:
+def test_an_epoch_begins_as_soon_as_it_is_unblocked(tmp_path: Path) -> None:
     settings, begun = Settings(data=tmp_path), []
 
     def work() -> None:
@@ -57,7 +57,7 @@ def test_an_epoch_goes_on_as_soon_as_it_is_not_held_back_any_more(tmp_path: Path
     assert begun == [True]
 
 
-def test_an_epoch_whose_process_was_killed_holds_nobody_up(tmp_path: Path) -> None:
+def test_an_epoch_whose_process_was_killed_blocks_nobody(tmp_path: Path) -> None:
     settings, words = Settings(data=tmp_path), [sys.executable, "-c", _EPOCH, str(tmp_path), RUN]
     with subprocess.Popen(words, stdin=PIPE, stdout=PIPE) as driver:
         assert driver.stdout

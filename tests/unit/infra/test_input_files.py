@@ -1,4 +1,4 @@
-"""Lines of a file become records unchanged; keys and times come from fields; every mistake has its own words."""
+"""Lines of a file become records unchanged; keys and timestamps come from fields; every error has its own message."""
 
 import gzip
 from pathlib import Path
@@ -45,7 +45,7 @@ def test_text_lines_are_sent_unchanged(tmp_path: Path) -> None:
     ]
 
 
-def test_gzip_is_known_by_its_content_not_by_its_name(tmp_path: Path) -> None:
+def test_gzip_is_recognized_by_content_not_by_name(tmp_path: Path) -> None:
     assert [r.value for r in lines(tmp_path, gzip.compress(b"a\nb\n"), name="log.txt")] == [b"a", b"b"]
     assert [r.value for r in lines(tmp_path, gzip.compress(b"{}\n"), TRADES, name="x.jsonl.gz")] == [b"{}"]
 

@@ -1,4 +1,4 @@
-"""The lock is parsed strictly; what does not match it is thrown away, fetched again, then refused."""
+"""The lock is parsed strictly; a file that differs from it is downloaded again, then refused."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def ensure(settings: Settings, lock: Path, repository: Repository) -> Path:
     return jars.ensure_jars(settings, "spark", fetch=repository, lock=lock, wait=0)
 
 
-def test_downloaded_once_and_then_found_at_once(settings: Settings, lock: Path) -> None:
+def test_a_set_is_downloaded_once(settings: Settings, lock: Path) -> None:
     repository = Repository(one=[GOOD["one"]], two=[GOOD["two"]])
     folder = ensure(settings, lock, repository)
     assert sorted(path.name for path in folder.glob("*.jar")) == ["one-1.0.jar", "two-1.0.jar"]
@@ -72,20 +72,20 @@ def test_downloaded_once_and_then_found_at_once(settings: Settings, lock: Path) 
     assert repository.asked == [["one", "two"]]
 
 
-def test_a_tampered_file_is_fetched_again_alone(settings: Settings, lock: Path) -> None:
+def test_only_a_tampered_file_is_downloaded_again(settings: Settings, lock: Path) -> None:
     repository = Repository(one=[GOOD["one"]], two=[b"second fil3", GOOD["two"]])
     folder = ensure(settings, lock, repository)
     assert repository.asked == [["one", "two"], ["two"]]
     assert (folder / "two-1.0.jar").read_bytes() == GOOD["two"]
 
 
-def test_a_file_that_broke_off_is_fetched_again(settings: Settings, lock: Path) -> None:
+def test_an_incomplete_file_is_downloaded_again(settings: Settings, lock: Path) -> None:
     repository = Repository(one=[None, GOOD["one"]], two=[GOOD["two"][:4], GOOD["two"]])
     ensure(settings, lock, repository)
     assert repository.asked == [["one", "two"], ["one", "two"]]
 
 
-def test_what_stays_wrong_is_refused_and_never_used(settings: Settings, lock: Path) -> None:
+def test_a_file_that_never_matches_the_lock_is_refused(settings: Settings, lock: Path) -> None:
     repository = Repository(one=[GOOD["one"]], two=[b"evil"])
     with pytest.raises(Refused, match=r"sha256 differs from the lock: two-1.0.jar, after 3 attempts"):
         ensure(settings, lock, repository)
@@ -95,7 +95,7 @@ def test_what_stays_wrong_is_refused_and_never_used(settings: Settings, lock: Pa
     assert repository.asked == [["two"]]
 
 
-def test_a_file_damaged_before_the_set_was_complete_is_seen(settings: Settings, lock: Path) -> None:
+def test_a_file_damaged_before_the_set_is_complete_is_detected(settings: Settings, lock: Path) -> None:
     with pytest.raises(Refused, match=r"download failed: two-1\.0\.jar"):
         ensure(settings, lock, Repository(one=[GOOD["one"]], two=[None]))
     (one,) = (path for path in settings.cache.rglob("one-1.0.jar") if ".download" not in path.parts)
@@ -105,7 +105,7 @@ def test_a_file_damaged_before_the_set_was_complete_is_seen(settings: Settings, 
     assert repository.asked == [["one", "two"]]
 
 
-def test_another_version_is_another_folder(settings: Settings, tmp_path: Path) -> None:
+def test_another_version_has_another_folder(settings: Settings, tmp_path: Path) -> None:
     one = ensure(settings, lock_of(tmp_path, entry("one", b"old")), Repository(one=[b"old"]))
     other = ensure(settings, lock_of(tmp_path, entry("one", b"new")), Repository(one=[b"new"]))
     assert one != other
@@ -138,7 +138,7 @@ def archive(files: Mapping[str, bytes], links: Mapping[str, str]) -> bytes:
     return out.getvalue()
 
 
-def test_ivy_fetches_from_a_repository_that_the_settings_name(settings: Settings, tmp_path: Path) -> None:
+def test_ivy_downloads_from_the_repository_in_its_settings(settings: Settings, tmp_path: Path) -> None:
     repository = tmp_path / "repository"
     published = repository / "org" / "example" / "one" / "1.0" / "one-1.0.jar"
     published.parent.mkdir(parents=True)
@@ -167,7 +167,7 @@ def test_ivy_fetches_from_a_repository_that_the_settings_name(settings: Settings
         f"spark ..:one:1.0:jar 5 {'0' * 64}",
     ],
 )
-def test_a_line_that_is_none_is_refused_with_its_number(tmp_path: Path, line: str) -> None:
+def test_a_malformed_line_is_refused_with_its_number(tmp_path: Path, line: str) -> None:
     path = tmp_path / "jars.lock"
     path.write_text(f"# comment\n{line}\n", "utf-8")
     with pytest.raises(Refused) as caught:
@@ -180,7 +180,7 @@ def test_a_file_listed_twice_is_refused(tmp_path: Path) -> None:
         jars_lock.read_lock(lock_of(tmp_path, entry("one", b"x"), entry("one", b"y")))
 
 
-def test_the_committed_lock_is_whole() -> None:
+def test_the_committed_lock_has_every_set() -> None:
     counts = {name: sum(a.set == name for a in jars_lock.read_lock()) for name in (*jars.SETS, "aws", "emr")}
     assert counts == {"spark": 6, "kafka": 46, "trino": 1, "aws": 3, "emr": 6}
     assert len(jars_lock.read_lock()) == 62

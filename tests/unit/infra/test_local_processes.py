@@ -1,4 +1,4 @@
-"""Background processes: found again, never taken for another, stopped with all their children."""
+"""Background processes are found again, never confused with others, and stopped with all their children."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def assert_dead(settings: Settings, name: str) -> None:
     retry_on(AssertionError, dead, 10, every=0.02)
 
 
-def test_started_found_and_stopped(settings: Settings) -> None:
+def test_a_process_is_started_found_and_stopped(settings: Settings) -> None:
     started = local_processes.start(settings, "x", FOREVER, env={"LK_X": "1"})
     assert first_line(settings, "x") == "ready"
     assert local_processes.alive(settings, "x") == started
@@ -77,7 +77,7 @@ def test_a_second_start_is_refused(settings: Settings) -> None:
     assert local_processes.alive(settings, "x") == started
 
 
-def test_stop_kills_what_ignores_it_and_its_children(settings: Settings) -> None:
+def test_stop_kills_a_process_that_ignores_sigterm_and_its_children(settings: Settings) -> None:
     started = local_processes.start(settings, "x", STUBBORN)
     child = int(first_line(settings, "x"))
     assert local_processes.stop(settings, "x", grace=0.2) is True
@@ -94,7 +94,7 @@ def test_children_that_outlive_their_parent_are_stopped(settings: Settings) -> N
     assert not psutil.pid_exists(child)
 
 
-def test_a_killed_process_is_known_but_not_alive_and_can_start_again(settings: Settings) -> None:
+def test_a_killed_process_is_recorded_but_not_alive_and_can_start_again(settings: Settings) -> None:
     started = local_processes.start(settings, "x", FOREVER)
     os.kill(started.pid, signal.SIGKILL)
     assert_dead(settings, "x")
@@ -102,7 +102,7 @@ def test_a_killed_process_is_known_but_not_alive_and_can_start_again(settings: S
     assert local_processes.start(settings, "x", FOREVER).pid != started.pid
 
 
-def test_a_pid_used_again_is_neither_alive_nor_killed(settings: Settings) -> None:
+def test_a_reused_pid_is_neither_alive_nor_killed(settings: Settings) -> None:
     other = local_processes.start(settings, "other", FOREVER)
     state = {"name": "x", "pid": other.pid, "created": other.created - 3600, "ports": {}}
     local_processes.state_file(settings, "x").write_text(json.dumps(state), "utf-8")
@@ -112,14 +112,14 @@ def test_a_pid_used_again_is_neither_alive_nor_killed(settings: Settings) -> Non
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"pid": 1}', '{"pid": "a", "created": 1, "ports": {}}'])
-def test_a_torn_state_file_counts_as_none(settings: Settings, text: str) -> None:
+def test_an_unreadable_state_file_is_ignored(settings: Settings, text: str) -> None:
     settings.run_dir.mkdir(parents=True)
     local_processes.state_file(settings, "x").write_text(text, "utf-8")
     assert local_processes.recorded(settings, "x") is None
     assert local_processes.recorded_names(settings) == []
 
 
-def test_a_port_in_use_is_refused_with_port_holder_and_setting(settings: Settings) -> None:
+def test_a_port_in_use_is_refused_with_port_owner_and_setting(settings: Settings) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -132,7 +132,7 @@ def test_a_port_in_use_is_refused_with_port_holder_and_setting(settings: Setting
     assert local_processes.recorded(settings, "x") is None
 
 
-def test_the_log_before_is_kept(settings: Settings) -> None:
+def test_the_log_of_the_previous_start_is_kept(settings: Settings) -> None:
     for text in ("one", "two"):
         local_processes.start(settings, "x", python(f"print('{text}')"))
         assert first_line(settings, "x") == text

@@ -1,4 +1,4 @@
-"""What a process and its descendants use is told while they run, and kept when they have ended."""
+"""Resource usage of a process and its descendants is measured while they run, and kept after they end."""
 
 from __future__ import annotations
 
@@ -34,5 +34,5 @@ def test_cpu_of_descendants_counts_also_after_they_have_ended() -> None:
     assert watch.last.cpu >= 0.3
 
 
-def test_what_was_used_since() -> None:
+def test_usage_since_an_earlier_measurement() -> None:
     assert ResourceUsage(3.0, 100).since(ResourceUsage(1.0, 40)) == ResourceUsage(2.0, 60)

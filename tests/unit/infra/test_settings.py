@@ -1,4 +1,4 @@
-"""Settings come from the file and the environment, and one error lists all that is wrong."""
+"""Settings come from the file and the environment, and one error lists every invalid setting."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ def test_defaults_are_one_local_instance(tmp_path: Path) -> None:
     assert (found.manages_kafka, found.manages_trino, found.lake_is_local) == (True, True, True)
 
 
-def test_environment_wins_over_file_and_file_over_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_overrides_the_file_and_the_file_the_defaults(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     written(tmp_path, 'kafka_port = 1001\ntrino_port = 1002\nspark_conf = {"spark.x" = "1"}')
     monkeypatch.setenv("LK_TRINO_PORT", "1003")
     found = read_settings()
@@ -43,7 +45,7 @@ def test_environment_wins_over_file_and_file_over_default(tmp_path: Path, monkey
     assert found.spark_conf == {"spark.x": "1"}
 
 
-def test_the_named_file_wins_over_the_one_in_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_config_option_overrides_the_file_in_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written(tmp_path, "kafka_port = 1")
     named = written(tmp_path, "kafka_port = 2", "two.toml")
     monkeypatch.setenv("LK_CONFIG", str(named))
@@ -59,7 +61,7 @@ def test_lists_and_tables_in_the_environment(tmp_path: Path, monkeypatch: pytest
     assert found.spark_conf == {"spark.y": "2"}
 
 
-def test_a_cluster_is_a_settings_file_away(tmp_path: Path) -> None:
+def test_a_settings_file_can_name_a_remote_cluster(tmp_path: Path) -> None:
     written(tmp_path, 'bootstrap = "k1:9092,k2:9092"\ntrino_host = "t"\nlake = "s3a://bucket/lake/"\n')
     found = read_settings()
     assert found.bootstrap_servers == "k1:9092,k2:9092"
@@ -72,7 +74,7 @@ def test_a_file_uri_is_a_folder(tmp_path: Path) -> None:
     assert read_settings(written(tmp_path, 'lake = "file:///srv/lake"')).lake_root == "/srv/lake"
 
 
-def test_one_error_lists_everything_wrong_and_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_error_lists_every_invalid_setting_with_its_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path, 'kafka_prot = 5\nkafka_port = "many"\nspark_memory = "lots"\nfold_behind = 0\n')
     monkeypatch.setenv("LK_TRINO_PORT", "99999")
     monkeypatch.setenv("LK_SPARK_CONF", "{spark")
@@ -109,7 +111,7 @@ def test_every_setting_is_described() -> None:
     assert [name for name, field in Settings.model_fields.items() if not field.description] == []
 
 
-def test_a_trino_elsewhere_may_be_asked_by_https() -> None:
+def test_a_remote_trino_can_use_https() -> None:
     assert Settings(trino_host="trino.example.org", trino_port=443).trino_url == "http://trino.example.org:443"
     assert Settings(trino_host="trino.example.org", trino_port=443, trino_tls=True).trino_url == (
         "https://trino.example.org:443"
