@@ -143,7 +143,7 @@ def test_topics_are_listed_as_declared_and_as_the_cluster_has_them(stack: Settin
     names = ("listed_same", "listed_compacted", "listed_short", "listed_missing")
     same, compacted, short, missing = (topic(name, compacted=name == "listed_compacted", key="k") for name in names)
     topic_admin.apply_topics(stack, catalog(same, compacted))
-    made(stack, "listed_short", 1, retention_ms="60000", retention_bytes="1000")
+    create_topic(stack, "listed_short", 1, retention_ms="60000", retention_bytes="1000")
     every, last = "every record", "the last record of each key"
     assert [dataclasses.astuple(each) for each in list_topics(stack, catalog(same, compacted, short, missing))] == [
         ("listed_same", 3, every, "as declared", 3, every),
