@@ -24,7 +24,7 @@ output "buckets" {
 }
 
 output "repositories" {
-  description = "Where images are pushed to: jobs, trino"
+  description = "Repositories of the images: jobs, trino"
   value       = { jobs = module.spark.repository, trino = module.trino.repository }
 }
 

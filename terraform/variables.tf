@@ -1,6 +1,6 @@
 variable "name" {
   type        = string
-  description = "Name of the instance: everything is called so, or begins with it"
+  description = "Name of the instance; names of resources are it or begin with it"
 
   validation {
     condition     = can(regex("^[a-z][a-z0-9-]{1,18}[a-z0-9]$", var.name))
@@ -10,7 +10,7 @@ variable "name" {
 
 variable "region" {
   type        = string
-  description = "Region of AWS; one instance per account and region, as Glue's catalog is one"
+  description = "AWS region; one instance per account and region, because there is one Glue catalog"
   default     = "us-east-1"
 }
 
@@ -32,7 +32,7 @@ variable "clients" {
 
 variable "alarm_emails" {
   type        = set(string)
-  description = "Who is told of alarms"
+  description = "E-mail addresses that receive alarms"
   default     = []
 }
 
@@ -74,7 +74,7 @@ variable "broker_volume_gib" {
 
 variable "kafka_version" {
   type        = string
-  description = "Version of Kafka as MSK calls it"
+  description = "Kafka version, in MSK's notation"
   default     = "3.9.x.kraft"
 }
 
@@ -86,13 +86,13 @@ variable "emr_release" {
 
 variable "spark_max_cores" {
   type        = number
-  description = "Most cores that all jobs together may have"
+  description = "Maximum cores of all jobs together"
   default     = 32
 }
 
 variable "trino_workers" {
   type        = number
-  description = "Trino's workers beside the coordinator"
+  description = "Number of Trino workers, without the coordinator"
   default     = 2
 }
 
@@ -110,13 +110,13 @@ variable "trino_memory" {
 
 variable "airflow" {
   type        = bool
-  description = "Whether there is an Airflow; without it somebody else calls the verbs"
+  description = "Whether to create Airflow; without it, another scheduler runs the verbs"
   default     = true
 }
 
 variable "airflow_version" {
   type        = string
-  description = "Version of Airflow, of those that MWAA has"
+  description = "Airflow version that MWAA offers"
   default     = "3.0.6"
 }
 
@@ -140,13 +140,13 @@ variable "log_days" {
 
 variable "days_deleted_is_kept" {
   type        = number
-  description = "Days for which a deleted object of the lake can be had back"
+  description = "Days for which a deleted object of the lake can be restored"
   default     = 30
 }
 
 variable "epoch_age_seconds" {
   type        = number
-  description = "Seconds after which the newest epoch is too old, and somebody is told"
+  description = "Seconds after which the newest epoch is too old and an alarm fires"
   default     = 120
 }
 
@@ -158,19 +158,19 @@ variable "destroy_with_data" {
 
 variable "generate_passwords" {
   type        = bool
-  description = "Whether passwords are generated; false: you put the values of the secrets there yourself"
+  description = "Whether passwords are generated; false: you set the values of the secrets yourself"
   default     = true
 }
 
 variable "password_version" {
   type        = number
-  description = "One more makes new passwords at the next apply (docs/runbooks/rotate-keys.md)"
+  description = "Raise it by one to generate new passwords at the next apply (docs/runbooks/rotate-keys.md)"
   default     = 1
 }
 
 variable "tags" {
   type        = map(string)
-  description = "More tags of everything: an owner, a cost centre"
+  description = "Additional tags for all resources: an owner, a cost centre"
   default     = {}
 }
 

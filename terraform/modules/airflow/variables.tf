@@ -5,7 +5,7 @@ variable "name" {
 
 variable "airflow_version" {
   type        = string
-  description = "Version of Airflow, of those that MWAA has. The DAGs are tested with 3.3.2; MWAA's newest may be behind"
+  description = "Airflow version that MWAA offers. The DAGs are tested with 3.3.2; MWAA's newest may be older"
   default     = "3.0.6"
 
   validation {
@@ -27,7 +27,7 @@ variable "environment_class" {
 
 variable "max_workers" {
   type        = number
-  description = "Most workers; one runs several verbs at once"
+  description = "Maximum workers; each runs several verbs at once"
   default     = 2
 }
 
@@ -43,7 +43,7 @@ variable "lk" {
 
 variable "settings_uri" {
   type        = string
-  description = "Where the settings file of `lk` is, s3://…"
+  description = "Location of the settings file of `lk`, s3://…"
 }
 
 variable "artifacts_bucket" {

@@ -5,7 +5,7 @@ variable "name" {
 
 variable "purposes" {
   type        = map(string)
-  description = "Purpose of each key => its description. `logs`, `lake`, `alarms` and `secrets` also let the service that needs them use them"
+  description = "Purpose of each key => its description. `logs`, `lake`, `alarms` and `secrets` also permit the AWS service that needs them"
   default = {
     log     = "the Kafka log at rest"
     lake    = "tables, checkpoints, settings and DAGs in S3"
@@ -18,7 +18,7 @@ variable "purposes" {
 
 variable "deletion_days" {
   type        = number
-  description = "Days in which the deletion of a key can be taken back"
+  description = "Days in which the deletion of a key can be cancelled"
   default     = 30
 
   validation {

@@ -9,12 +9,12 @@ output "bucket_arns" {
 }
 
 output "lake" {
-  description = "Root of all tables, as `lk` is told it"
+  description = "Root of all tables, the setting `lake`"
   value       = "s3a://${aws_s3_bucket.this["lake"].id}/${local.root}"
 }
 
 output "checkpoints" {
-  description = "Root of the checkpoints, as `lk` is told it"
+  description = "Root of the checkpoints, the setting `checkpoints`"
   value       = "s3a://${aws_s3_bucket.this["lake"].id}/checkpoints"
 }
 

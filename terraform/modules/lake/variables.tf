@@ -23,7 +23,7 @@ variable "schemas" {
 
 variable "days_deleted_is_kept" {
   type        = number
-  description = "Days for which a deleted or replaced object can be had back"
+  description = "Days for which a deleted or replaced object can be restored"
   default     = 30
 
   validation {
@@ -34,7 +34,7 @@ variable "days_deleted_is_kept" {
 
 variable "days_access_logs_are_kept" {
   type        = number
-  description = "Days for which logs of access are kept"
+  description = "Days for which access logs are kept"
   default     = 365
 }
 

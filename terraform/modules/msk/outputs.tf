@@ -4,7 +4,7 @@ output "cluster_arn" {
 }
 
 output "cluster_name" {
-  description = "Name of the cluster, as its metrics call it"
+  description = "Name of the cluster in its metrics"
   value       = aws_msk_cluster.this.cluster_name
 }
 
@@ -14,7 +14,7 @@ output "bootstrap" {
 }
 
 output "user" {
-  description = "User that `lk` is to Kafka"
+  description = "Kafka user of `lk`"
   value       = var.user
 }
 
@@ -24,6 +24,6 @@ output "secret_arn" {
 }
 
 output "local_hours" {
-  description = "Hours of the log on the brokers' disks; older is in tiered storage"
+  description = "Hours of the log on the brokers' disks; older records are in tiered storage"
   value       = var.local_hours
 }

@@ -5,7 +5,7 @@ variable "name" {
 
 variable "brokers" {
   type        = number
-  description = "Brokers: three or more, as many in each zone; also in a test, as two cannot lose one"
+  description = "Brokers: three or more, the same number in each zone; also in tests, because two brokers cannot lose one"
   default     = 3
 
   validation {
@@ -49,7 +49,7 @@ variable "local_hours" {
 
 variable "kafka_version" {
   type        = string
-  description = "Version of Kafka as MSK calls it"
+  description = "Kafka version, in MSK's notation"
   default     = "3.9.x.kraft"
 
   validation {
@@ -85,13 +85,13 @@ variable "log_group" {
 
 variable "user" {
   type        = string
-  description = "User that `lk` is to Kafka"
+  description = "Kafka user of `lk`"
   default     = "lk"
 }
 
 variable "write_password" {
   type        = bool
-  description = "Whether `password` is written; false: you put the secret's value there before MSK is told of it"
+  description = "Whether `password` is written; false: you set the secret's value before MSK uses it"
   default     = true
 }
 
@@ -105,6 +105,6 @@ variable "password" {
 
 variable "password_version" {
   type        = number
-  description = "One more writes `password` at the next apply (docs/runbooks/rotate-keys.md)"
+  description = "Raise it by one to write `password` at the next apply (docs/runbooks/rotate-keys.md)"
   default     = 1
 }

@@ -9,6 +9,6 @@ output "subnet_ids" {
 }
 
 output "groups" {
-  description = "Who => id of its security group: brokers, jobs, trino, balancer, airflow, endpoints"
+  description = "Role => id of its security group: brokers, jobs, trino, balancer, airflow, endpoints"
   value       = { for who, group in aws_security_group.this : who => group.id }
 }

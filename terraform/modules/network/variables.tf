@@ -1,6 +1,6 @@
 variable "name" {
   type        = string
-  description = "Name of the instance; everything is called so"
+  description = "Name of the instance and of all resources"
 }
 
 variable "cidr" {
@@ -38,13 +38,13 @@ variable "clients" {
 
 variable "endpoints" {
   type        = set(string)
-  description = "Services of AWS that are reached by an interface endpoint"
+  description = "AWS services that are reached through an interface endpoint"
   default     = ["ecr.api", "ecr.dkr", "emr-serverless", "glue", "kms", "logs", "monitoring", "secretsmanager", "sqs", "sts"]
 }
 
 variable "airflow_endpoints" {
   type        = set(string)
-  description = "The same, of Airflow; null: those that MWAA asks for in a network without internet"
+  description = "The same for Airflow; null: those that MWAA needs in a network without internet"
   default     = ["airflow.api", "airflow.env", "airflow.ops"]
   nullable    = false
 }

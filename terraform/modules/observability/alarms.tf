@@ -83,7 +83,7 @@ resource "aws_cloudwatch_metric_alarm" "lag" {
 # Less than three brokers of three: nothing is lost, but nothing more may break.
 resource "aws_cloudwatch_metric_alarm" "replicas" {
   alarm_name          = "${var.name}-under-replicated"
-  alarm_description   = "a broker is away or behind: docs/runbooks/broker-lost.md"
+  alarm_description   = "a broker is down or behind: docs/runbooks/broker-lost.md"
   comparison_operator = "GreaterThanThreshold"
   threshold           = 0
   evaluation_periods  = 3

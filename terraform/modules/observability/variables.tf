@@ -5,7 +5,7 @@ variable "name" {
 
 variable "cluster_name" {
   type        = string
-  description = "Name of the MSK cluster, as its metrics call it"
+  description = "Name of the MSK cluster in its metrics"
 }
 
 variable "logs_key_arn" {
@@ -20,7 +20,7 @@ variable "alarms_key_arn" {
 
 variable "log_days" {
   type        = number
-  description = "Days for which logs are kept, as CloudWatch knows them"
+  description = "Days for which logs are kept; a value that CloudWatch accepts"
   default     = 365
 
   validation {
@@ -31,7 +31,7 @@ variable "log_days" {
 
 variable "emails" {
   type        = set(string)
-  description = "Who is told of alarms; each address must confirm once"
+  description = "E-mail addresses that receive alarms; each must confirm once"
   default     = []
 
   validation {

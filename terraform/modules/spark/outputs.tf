@@ -19,6 +19,6 @@ output "job_role_name" {
 }
 
 output "repository" {
-  description = "Where the jobs' image is pushed to"
+  description = "Repository of the jobs' image"
   value       = aws_ecr_repository.jobs.repository_url
 }

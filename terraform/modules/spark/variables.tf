@@ -22,7 +22,7 @@ variable "image_tag" {
 
 variable "max_cores" {
   type        = number
-  description = "Most cores that all jobs together may have; with 4 GB of memory each. It limits what can be spent"
+  description = "Maximum cores of all jobs together, with 4 GB of memory each. It limits the costs"
   default     = 32
 
   validation {

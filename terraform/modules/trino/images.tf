@@ -17,7 +17,7 @@ resource "aws_ecr_repository" "trino" {
 resource "aws_secretsmanager_secret" "shared" {
   #checkov:skip=CKV2_AWS_57:rotated by hand, as all tasks must start anew with it (docs/runbooks/rotate-keys.md)
   name        = "${var.name}/trino-shared"
-  description = "What Trino's coordinator and workers know each other by"
+  description = "Shared secret of Trino's coordinator and workers"
   kms_key_id  = var.secrets_key_arn
 }
 

@@ -4,11 +4,11 @@ output "host" {
 }
 
 output "balancer" {
-  description = "DNS name of the load balancer, for who keeps the name elsewhere"
+  description = "DNS name of the load balancer, for a DNS record outside this module"
   value       = aws_lb.this.dns_name
 }
 
 output "repository" {
-  description = "Where Trino's image is pushed to"
+  description = "Repository of Trino's image"
   value       = aws_ecr_repository.trino.repository_url
 }

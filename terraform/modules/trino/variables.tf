@@ -11,7 +11,7 @@ variable "image_tag" {
 
 variable "workers" {
   type        = number
-  description = "Workers beside the coordinator"
+  description = "Number of workers, without the coordinator"
   default     = 2
 
   validation {
@@ -84,7 +84,7 @@ variable "lake_bucket_arn" {
 
 variable "access_bucket" {
   type        = string
-  description = "Name of the bucket for logs of access"
+  description = "Name of the bucket for access logs"
 }
 
 variable "databases" {
@@ -119,13 +119,13 @@ variable "log_group_arn" {
 
 variable "write_password" {
   type        = bool
-  description = "Whether `password` is written; false: you put the secret's value there before tasks start"
+  description = "Whether `password` is written; false: you set the secret's value before tasks start"
   default     = true
 }
 
 variable "password" {
   type        = string
-  description = "What coordinator and workers know each other by, written when `password_version` changes"
+  description = "Shared secret of coordinator and workers, written when `password_version` changes"
   default     = null
   ephemeral   = true
   sensitive   = true
@@ -133,7 +133,7 @@ variable "password" {
 
 variable "password_version" {
   type        = number
-  description = "One more writes `password` at the next apply"
+  description = "Raise it by one to write `password` at the next apply"
   default     = 1
 }
 
