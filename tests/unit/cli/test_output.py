@@ -1,15 +1,53 @@
-"""Results as JSON."""
+"""What people read: counts with thousands separators, ids and offsets without, times with their zone."""
 
-import json
+from __future__ import annotations
 
-from cli.output import plain
-from infra.definitions.definition_files import load
-from infra.project_files import VIEWS
-from infra.settings import Settings
+from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal
+
+import pytest
+
+from cli.output import line, plain, table
+from core.cut import Cut
 
 
-def test_definitions_print_as_json_and_a_function_as_its_name() -> None:
-    catalog = json.loads(json.dumps(plain(load(Settings(views=(VIEWS / "programs",))))))
-    assert catalog["topics"]["orders"]["example"] == "order"
-    assert catalog["topics"]["trades"]["example"] == {"records": "trades"}
-    assert catalog["topics"]["access_log"]["example"] is None
+def printed(capsys: pytest.CaptureFixture[str], value: object, *, ids: tuple[str, ...] = ()) -> str:
+    """The one cell of a table, without its frame."""
+    table("", ["column"], [(value,)], ids=ids)
+    return capsys.readouterr().out.splitlines()[3].strip("│ ")
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (1234567, "1,234,567"),
+        (Decimal("1234.50"), "1,234.50"),
+        (1234.5, "1,234.500"),
+        (True, "yes"),
+        (None, ""),
+        ("[b]", "[b]"),
+        (datetime(2026, 3, 14, 1, 2, 3, 4_000, UTC), "2026-03-14 01:02:03.004 UTC"),
+        (datetime(2026, 3, 14, 1, tzinfo=timezone(timedelta(hours=2))), "2026-03-13 23:00:00.000 UTC"),
+    ],
+)
+def test_a_cell_is_printed_for_people(capsys: pytest.CaptureFixture[str], value: object, expected: str) -> None:
+    assert printed(capsys, value) == expected
+
+
+def test_process_ids_and_offsets_have_no_thousands_separators(capsys: pytest.CaptureFixture[str]) -> None:
+    assert printed(capsys, 1234567, ids=("column",)) == "1234567"
+
+
+def test_a_line_is_printed_whole_and_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    text = "lake/" + "x" * 300 + " [bold]"
+    line(text)
+    assert capsys.readouterr().out == f"{text}\n"
+
+
+def test_json_holds_cuts_times_and_bytes_as_text() -> None:
+    cut = Cut.of({"trades": {0: 5}})
+    values = {"cut": cut, "at": datetime(2026, 3, 14, tzinfo=UTC), "bytes": b"a\xff", "sum": Decimal("1.10")}
+    assert plain(values) == {
+        **{"cut": {"trades": {"0": 5}}, "at": "2026-03-14T00:00:00+00:00"},
+        **{"bytes": "a\\xff", "sum": "1.10"},
+    }
