@@ -67,7 +67,7 @@ def start(values: Mapping[str, Any], words: Sequence[str], *, result: str = "", 
     logs = {"enabled": True, "logGroupName": f"{values.get('emr_logs')}/{'status' if words[0] == 'status' else 'jobs'}"}
     watched = {"monitoringConfiguration": {"cloudWatchLoggingConfiguration": logs}} if values.get("emr_logs") else {}
     mode = {"mode": "STREAMING", "retryPolicy": {"maxFailedAttemptsPerHour": 5}} if stays else {}
-    done = client("emr-serverless", values).start_job_run(
+    response = client("emr-serverless", values).start_job_run(
         applicationId=values["emr_application"],
         executionRoleArn=values["emr_role"],
         clientToken=str(uuid.uuid4()),
@@ -82,7 +82,7 @@ def start(values: Mapping[str, Any], words: Sequence[str], *, result: str = "", 
         configurationOverrides=watched,
         **mode,
     )
-    return str(done["jobRunId"])
+    return str(response["jobRunId"])
 
 
 def state(values: Mapping[str, Any], job: str) -> tuple[str, str]:

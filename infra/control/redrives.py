@@ -56,8 +56,8 @@ def add_redrive(settings: Settings, lease: Lease, redrive: Redrive) -> None:
 
 def sent_origins(settings: Settings) -> dict[str, str]:
     """The origins of all copies that are in the log for certain, with their fingerprints."""
-    done = (redrive for redrive in read_redrives(settings) if redrive.state == "done")
-    return {origin: copy for redrive in done for origin, copy in redrive.origins.items()}
+    completed = (redrive for redrive in read_redrives(settings) if redrive.state == "done")
+    return {origin: copy for redrive in completed for origin, copy in redrive.origins.items()}
 
 
 def _redrive(row: Mapping[str, Any]) -> Redrive:

@@ -26,10 +26,10 @@ def roles(settings: Settings) -> Mapping[Name, Role]:
     ``serving``: a served view pins it. ``warm``: `lk rollback` would serve it. ``replay``: it has not served yet.
     ``idle``: any other run that has not ended. ``abandoned`` and ``retired``: it has ended.
     """
-    done, endings = _done(settings), read_endings(settings)
-    serving = pinned_runs(done[-1] if done else None)
-    warm = pinned_runs(_rollback_target(settings, done, endings.keys()))
-    served = frozenset().union(*map(pinned_runs, done))
+    completed, endings = _completed(settings), read_endings(settings)
+    serving = pinned_runs(completed[-1] if completed else None)
+    warm = pinned_runs(_rollback_target(settings, completed, endings.keys()))
+    served = frozenset().union(*map(pinned_runs, completed))
     roles: dict[Name, Role] = {}
     for run in runs.read_runs(settings):
         if run.id in endings:
@@ -46,8 +46,8 @@ def roles(settings: Settings) -> Mapping[Name, Role]:
 def current_run(settings: Settings) -> Name | None:
     """The newest run that serves, else the newest warm one, else the newest idle one."""
     by_run = roles(settings)
-    for wanted_role in ("serving", "warm", "idle"):
-        candidates = [run for run, role in by_run.items() if role == wanted_role]
+    for preferred in ("serving", "warm", "idle"):
+        candidates = [run for run, role in by_run.items() if role == preferred]
         if candidates:
             return candidates[-1]
     return None
@@ -55,8 +55,8 @@ def current_run(settings: Settings) -> Name | None:
 
 def serving_runs(settings: Settings) -> frozenset[Name]:
     """The runs that served views pin, by the last publication."""
-    done = _done(settings)
-    return pinned_runs(done[-1] if done else None)
+    completed = _completed(settings)
+    return pinned_runs(completed[-1] if completed else None)
 
 
 @dataclass
@@ -85,11 +85,13 @@ class ServingWatch:
 
 def rollback_target(settings: Settings) -> Publication | None:
     """The publication that `lk rollback` serves again: the newest earlier one whose runs and builds all exist."""
-    return _rollback_target(settings, _done(settings), read_endings(settings).keys())
+    return _rollback_target(settings, _completed(settings), read_endings(settings).keys())
 
 
-def _rollback_target(settings: Settings, done: Sequence[Publication], ended: AbstractSet[Name]) -> Publication | None:
-    earlier = [p for p in done[:-1] if p.pins != done[-1].pins and not pinned_runs(p) & ended]
+def _rollback_target(
+    settings: Settings, completed: Sequence[Publication], ended: AbstractSet[Name]
+) -> Publication | None:
+    earlier = [p for p in completed[:-1] if p.pins != completed[-1].pins and not pinned_runs(p) & ended]
     deleted = {(b.view, b.build) for b in read_builds(settings) if not b.passed} if earlier else set()
     complete = [p for p in earlier if not any((view, pin.build) in deleted for view, pin in p.pins.items())]
     return complete[-1] if complete else None
@@ -100,5 +102,5 @@ def pinned_runs(publication: Publication | None) -> frozenset[Name]:
     return frozenset(pin.run for pin in publication.pins.values() if pin.run) if publication else frozenset()
 
 
-def _done(settings: Settings) -> list[Publication]:
+def _completed(settings: Settings) -> list[Publication]:
     return [p for p in read_publications(settings) if p.state == "done"]

@@ -1,1 +1,1 @@
-"""Great Expectations: runs the gate's checks and renders what they found."""
+"""Data quality: Great Expectations evaluates the gate's checks, Data Docs show their results."""

@@ -1,4 +1,4 @@
-"""Processes that write a Delta table in an S3 store, and the check that each row is there once."""
+"""Processes that write a Delta table in an S3 store, and the check that the table holds each row once."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ Row = tuple[str, int]
 
 
 class Writer:
-    """A process of its own that writes."""
+    """A process that writes, and its standard streams."""
 
     def __init__(self, child: subprocess.Popen[str], name: str) -> None:
         self.child = child
         self.name = name
 
-    def tell(self, *words: object) -> None:
-        """Sends a command and does not wait."""
+    def send(self, *words: object) -> None:
+        """Sends a command without waiting for its answer."""
         assert self.child.stdin
         self.child.stdin.write(" ".join(map(str, words)) + "\n")
         self.child.stdin.flush()
 
     def answer(self) -> str:
-        """The next line that it says."""
+        """The next line of its output."""
         assert self.child.stdout
         line = self.child.stdout.readline().strip()
         assert line, f"{self.name} ended"
@@ -40,7 +40,7 @@ class Writer:
 
 @contextmanager
 def writer(settings: Settings, name: str) -> Iterator[Writer]:
-    """Started in a folder of its own; it ends with its input."""
+    """Starts a writer in a folder of its own; it ends when its input is closed."""
     kind, folder = name.split("-")[0], settings.data / name
     folder.mkdir(parents=True)
     values = {"data": str(folder), "lake": settings.lake, "s3_endpoint": settings.s3_endpoint}
@@ -58,17 +58,17 @@ def writer(settings: Settings, name: str) -> Iterator[Writer]:
             child.wait(60)
 
 
-def made(settings: Settings, name: str) -> str:
-    """An empty table."""
+def create_table(settings: Settings, name: str) -> str:
+    """Creates an empty table and returns its path."""
     path = f"{settings.lake_root}/{name}"
     delta.create(path, SCHEMA)
     return path
 
 
-def check(store: Store, path: str, wanted: list[Row], commits: int) -> None:
-    """Fails unless the table has these rows, each once, and its log has each version up to the last."""
+def require_rows_once(store: Store, path: str, expected: list[Row], commits: int) -> None:
+    """Fails unless the table has the expected rows, each once, and its log every version up to the last."""
     rows = delta.read(path).to_pylist()
-    assert sorted((row["writer"], row["number"]) for row in rows) == sorted(wanted)
+    assert sorted((row["writer"], row["number"]) for row in rows) == sorted(expected)
     prefix = path.removeprefix(f"s3a://{BUCKET}/") + "/_delta_log/"
     logs = [key.removeprefix(prefix) for key in store.keys(prefix) if key.endswith(".json")]
     assert logs == [f"{version:020}.json" for version in range(commits + 1)]

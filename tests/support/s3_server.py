@@ -1,7 +1,7 @@
-"""moto's S3 as a server, stricter in two things: who asks must sign, and a conditional put is one step.
+"""moto's S3 as a server, with two differences: it rejects unsigned requests, and a conditional put is atomic.
 
-moto looks whether an object is there and then puts it: two of its threads may both find none. Below a folder of the
-name LOST each conditional put that was done is answered as if it had failed, once.
+moto checks whether an object exists and then puts it, so two threads could both succeed. Below a folder named LOST
+the server answers a successful conditional put with an error, as if the response had been lost.
 """
 
 from __future__ import annotations
@@ -28,36 +28,36 @@ class Store:
     def __init__(self, key_id: str) -> None:
         self.moto = DomainDispatcherApplication(create_backend_app)
         self.credential = f"Credential={key_id}/"
-        self.one = threading.Lock()
+        self.conditional_puts = threading.Lock()
 
     def __call__(self, environ: Environ, start: Start) -> Iterable[bytes]:
         if self.credential not in environ.get("HTTP_AUTHORIZATION", ""):
-            return _answer(environ, start, "403 Forbidden", "AccessDenied")
+            return _error(environ, start, "403 Forbidden", "AccessDenied")
         if "HTTP_IF_NONE_MATCH" in environ and environ["REQUEST_METHOD"] in ("PUT", "POST"):
-            with self.one:
+            with self.conditional_puts:
                 return self._conditional(environ, start)
-        answer: Iterable[bytes] = self.moto(environ, start)
-        return answer
+        response: Iterable[bytes] = self.moto(environ, start)
+        return response
 
     def _conditional(self, environ: Environ, start: Start) -> Iterable[bytes]:
-        said: list[str] = []
+        statuses: list[str] = []
 
-        def started(status: str, *more: Any) -> Any:
-            said.append(status)
+        def start_and_keep(status: str, *more: Any) -> Any:
+            statuses.append(status)
             return start(status, *more)
 
         if LOST in environ["PATH_INFO"]:
-            list(self.moto(environ, lambda status, *_: said.append(status)))
-            if said[0].startswith("200"):
-                return _answer(environ, start, "503 Slow Down", "SlowDown")
-            return _answer(environ, start, "412 Precondition Failed", "PreconditionFailed")
-        answer = list(self.moto(environ, started))
-        if said[0].startswith("412"):
+            list(self.moto(environ, lambda status, *_: statuses.append(status)))
+            if statuses[0].startswith("200"):
+                return _error(environ, start, "503 Slow Down", "SlowDown")
+            return _error(environ, start, "412 Precondition Failed", "PreconditionFailed")
+        response = list(self.moto(environ, start_and_keep))
+        if statuses[0].startswith("412"):
             print(REFUSED, environ.get("HTTP_USER_AGENT"), environ["PATH_INFO"], file=sys.stderr, flush=True)
-        return answer
+        return response
 
 
-def _answer(environ: Environ, start: Start, status: str, code: str) -> Iterable[bytes]:
+def _error(environ: Environ, start: Start, status: str, code: str) -> Iterable[bytes]:
     body = b"" if environ["REQUEST_METHOD"] == "HEAD" else _XML.format(code=code).encode()
     start(status, [("Content-Type", "application/xml"), ("Content-Length", str(len(body)))])
     return [body]

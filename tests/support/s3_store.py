@@ -1,4 +1,4 @@
-"""A real S3 server on loopback and a bucket in it."""
+"""An S3 server on the loopback address, with a bucket."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ _CREDENTIALS = {
 
 @dataclass(frozen=True)
 class Store:
-    """A running S3 server, and a client of it that shares nothing with the project."""
+    """A running S3 server, with a client that shares no code with the project."""
 
     endpoint: str
     client: Any
     log: Path
 
     def keys(self, prefix: str) -> list[str]:
-        """Every key below a prefix, in order."""
+        """Every key below a prefix, sorted."""
         pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix=prefix)
-        return [one["Key"] for page in pages for one in page.get("Contents", [])]
+        return [item["Key"] for page in pages for item in page.get("Contents", [])]
 
 
 @contextmanager
-def opened(folder: Path) -> Iterator[Store]:
-    """The server; what is started in the block finds its credentials in the environment."""
+def s3_server(folder: Path) -> Iterator[Store]:
+    """Starts the server; processes that start in the block get its credentials from the environment."""
     settings, (port,) = Settings(data=folder), free_ports(1)
     settings.log_dir.mkdir()
-    said = settings.log_dir / "s3.log"
-    with pytest.MonkeyPatch.context() as patch, said.open("wb") as log:
+    log_path = settings.log_dir / "s3.log"
+    with pytest.MonkeyPatch.context() as patch, log_path.open("wb") as log:
         for name in [name for name in os.environ if name.startswith("AWS_")]:
             patch.delenv(name)
         for name, value in _CREDENTIALS.items():
@@ -59,9 +59,9 @@ def opened(folder: Path) -> Iterator[Store]:
         argv = [sys.executable, "-m", "tests.support.s3_server", LOOPBACK, str(port)]
         server = subprocess.Popen(argv, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         try:
-            made = Store(f"http://{LOOPBACK}:{port}", _client(f"http://{LOOPBACK}:{port}"), said)
-            eventually(settings, 60, lambda: _create(made.client))
-            yield made
+            store = Store(f"http://{LOOPBACK}:{port}", _client(f"http://{LOOPBACK}:{port}"), log_path)
+            eventually(settings, 60, lambda: _create(store.client))
+            yield store
         finally:
             server.kill()
             server.wait()
@@ -82,7 +82,7 @@ def _create(client: Any) -> None:
         raise AssertionError(str(e)) from None
 
 
-def on(store: Store, folder: Path, name: str) -> Settings:
-    """An instance of its own, whose lake and checkpoints are in the store."""
-    places = {"lake": f"s3a://{BUCKET}/{name}/lake", "checkpoints": f"s3a://{BUCKET}/{name}/checkpoints"}
-    return fresh_settings(folder).model_copy(update={**places, "s3_endpoint": store.endpoint})
+def settings_on(store: Store, folder: Path, name: str) -> Settings:
+    """Settings of an instance whose lake and checkpoints are in the store."""
+    roots = {"lake": f"s3a://{BUCKET}/{name}/lake", "checkpoints": f"s3a://{BUCKET}/{name}/checkpoints"}
+    return fresh_settings(folder).model_copy(update={**roots, "s3_endpoint": store.endpoint})

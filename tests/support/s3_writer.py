@@ -1,6 +1,6 @@
-"""A process that writes a Delta table, by Spark or by delta-rs: one command a line, one answer a line.
+"""A process that writes a Delta table with Spark or delta-rs: reads a command per line, prints an answer per line.
 
-``append PATH FIRST COUNT`` commits the numbers from FIRST on, each in a commit of its own; ``sum PATH`` adds them up.
+``append PATH FIRST COUNT`` commits the numbers from FIRST on, one per commit; ``sum PATH`` prints their sum.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ Append = Callable[[str, str, int], None]
 
 
 def by_delta_rs(path: str, writer: str, number: int) -> None:
-    """As the project does it: what another writer of another app commits in between is no conflict."""
+    """Appends as the project does; a concurrent commit of another app is retried."""
     rows = pa.table({"writer": [writer], "number": pa.array([number], pa.int64())}, schema=SCHEMA)
     retrying = tenacity.Retrying(retry=tenacity.retry_if_exception_type(TryAgain), stop=tenacity.stop_after_attempt(20))
     retrying(delta.append_once, path, rows, writer, number)
 
 
 def by_spark(settings: Settings, writer: str) -> tuple[Append, Callable[[str], int]]:
-    """A session, as jobs have one."""
+    """Functions that append and sum with a Spark session of the project."""
     from infra.spark.session import session
 
     spark = session(settings, writer)
@@ -40,18 +40,18 @@ def by_spark(settings: Settings, writer: str) -> tuple[Append, Callable[[str], i
         options = {"txnAppId": writer, "txnVersion": str(number)}
         rows.write.format("delta").mode("append").options(**options).save(path)
 
-    def added_up(path: str) -> int:
-        (found,) = spark.read.format("delta").load(path).groupBy().sum("number").collect()
-        return int(found[0])
+    def total(path: str) -> int:
+        (row,) = spark.read.format("delta").load(path).groupBy().sum("number").collect()
+        return int(row[0])
 
-    return append, added_up
+    return append, total
 
 
 def main(config: str, kind: str, writer: str) -> None:
-    """Answers until its input ends."""
+    """Executes the commands on standard input until it is closed."""
     settings = read_settings(Path(config))
     object_store.register_stores(settings)
-    append, added_up = by_spark(settings, writer) if kind == "spark" else (by_delta_rs, _added_up)
+    append, total = by_spark(settings, writer) if kind == "spark" else (by_delta_rs, _total)
     print("ready", flush=True)
     for line in sys.stdin:
         command, path, *numbers = line.split()
@@ -61,14 +61,14 @@ def main(config: str, kind: str, writer: str) -> None:
                 append(path, writer, number)
             print("done", flush=True)
         else:
-            print(added_up(path), flush=True)
+            print(total(path), flush=True)
 
 
-def _added_up(path: str) -> int:
+def _total(path: str) -> int:
     return sum(delta.read(path, ["number"])["number"].to_pylist())
 
 
 if __name__ == "__main__":
     main(*sys.argv[1:])
     sys.stdout.flush()
-    os._exit(0)  # Java ends by itself
+    os._exit(0)  # the JVM ends by itself

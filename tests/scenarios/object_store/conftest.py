@@ -12,27 +12,27 @@ from infra.settings import Settings
 from infra.spark import log_store
 from tests.support import s3_store
 from tests.support import world as worlds
-from tests.support.s3_store import Store, on
+from tests.support.s3_store import Store, settings_on
 from tests.support.world import World
 
 
 @pytest.fixture(scope="package")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    """The server; who is started meanwhile finds its credentials in the environment."""
+    """The server; processes that start meanwhile get its credentials from the environment."""
     settings = Settings()
-    jars.ensure_jars(settings, "aws")  # on a fresh machine it takes longer than a run may take to start
+    jars.ensure_jars(settings, "aws")  # on a fresh machine the download takes longer than a run's deadline to start
     log_store.jar(settings)
-    with s3_store.opened(tmp_path_factory.mktemp("store")) as made:
-        yield made
+    with s3_store.s3_server(tmp_path_factory.mktemp("store")) as store:
+        yield store
 
 
 @pytest.fixture(scope="package")
 def world(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """Servers up and a run that serves; tests of the cycle come first, one after another."""
     folder = tmp_path_factory.mktemp("objects")
-    made = worlds.make(on(store, folder / "data", "cycle"), folder)
+    world = worlds.make(settings_on(store, folder / "data", "cycle"), folder)
     try:
-        made.start_speed()
-        yield made
+        world.start_speed()
+        yield world
     finally:
-        local_stack.down(made.settings)
+        local_stack.down(world.settings)

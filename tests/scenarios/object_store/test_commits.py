@@ -1,4 +1,4 @@
-"""One commit of each version: Spark and delta-rs put it only where there is none, whoever else writes."""
+"""Spark and delta-rs commit with conditional puts, so each version is committed once, by any number of writers."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from botocore.exceptions import ClientError
 
 from infra.lake import delta, object_store
 from infra.settings import Settings
-from tests.support.racing_writers import Writer, check, made, writer
+from tests.support.racing_writers import Writer, create_table, require_rows_once, writer
 from tests.support.s3_server import LOST, REFUSED
-from tests.support.s3_store import BUCKET, Store, on
+from tests.support.s3_store import BUCKET, Store, settings_on
 
 COMMITS = {"spark-1": 4, "spark-2": 4, "rust-1": 15, "rust-2": 15, "rust-3": 15}
 
 
 @pytest.fixture(scope="module")
 def settings(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Settings:
-    settings = on(store, tmp_path_factory.mktemp("commits"), "commits")
+    settings = settings_on(store, tmp_path_factory.mktemp("commits"), "commits")
     object_store.register_stores(settings)
     return settings
 
 
 @pytest.fixture(scope="module")
 def writers(settings: Settings) -> Iterator[dict[str, Writer]]:
-    """Two Sparks and three of delta-rs, all ready."""
+    """Two Spark writers and three delta-rs writers, all ready."""
     with ExitStack() as running:
-        made = {name: running.enter_context(writer(settings, name)) for name in COMMITS}
-        assert [one.answer() for one in made.values()] == ["ready"] * len(COMMITS)
-        yield made
+        started = {name: running.enter_context(writer(settings, name)) for name in COMMITS}
+        assert [child.answer() for child in started.values()] == ["ready"] * len(COMMITS)
+        yield started
 
 
 def test_of_puts_at_once_one_is_done(store: Store) -> None:
-    """Of the server itself, asked by a client that is not ours."""
+    """A property of the test's server, seen by a client that is not ours."""
 
     def put(number: int) -> int:
         try:
@@ -54,21 +54,21 @@ def test_a_commit_whose_answer_is_lost_is_not_done_twice(
 ) -> None:
     path = f"{settings.lake_root}/{LOST}/table"
     for name in ("spark-1", "spark-2", "rust-1"):
-        writers[name].tell("append", path, 1, 2)
+        writers[name].send("append", path, 1, 2)
         assert writers[name].answer() == "done"
-    wanted = [(name, number) for name in ("spark-1", "spark-2", "rust-1") for number in (1, 2)]
-    check(store, path, wanted, len(wanted) - 1)
+    expected = [(name, number) for name in ("spark-1", "spark-2", "rust-1") for number in (1, 2)]
+    require_rows_once(store, path, expected, len(expected) - 1)
 
 
 def test_writers_of_both_kinds_race_and_every_row_is_there_once(
     store: Store, settings: Settings, writers: dict[str, Writer]
 ) -> None:
-    path = made(settings, "raced")
-    for name, one in writers.items():
-        one.tell("append", path, 1, COMMITS[name])
-    assert [one.answer() for one in writers.values()] == ["done"] * len(writers)
-    wanted = [(name, number) for name, count in COMMITS.items() for number in range(1, count + 1)]
-    check(store, path, wanted, len(wanted))
+    path = create_table(settings, "raced")
+    for name, child in writers.items():
+        child.send("append", path, 1, COMMITS[name])
+    assert [child.answer() for child in writers.values()] == ["done"] * len(writers)
+    expected = [(name, number) for name, count in COMMITS.items() for number in range(1, count + 1)]
+    require_rows_once(store, path, expected, len(expected))
     refused = [line for line in store.log.read_text("utf-8").splitlines() if line.startswith(REFUSED)]
     assert [line for line in refused if "/raced/_delta_log/" in line and "Hadoop" in line] != []
     assert [line for line in refused if "/raced/_delta_log/" in line and "Hadoop" not in line] != []
@@ -78,25 +78,25 @@ def test_after_a_checkpoint_each_reads_what_all_wrote(settings: Settings, writer
     path = f"{settings.lake_root}/raced"
     delta.checkpoint(path)
     for name in ("spark-1", "rust-1"):
-        writers[name].tell("append", path, 100, 1)
+        writers[name].send("append", path, 100, 1)
         assert writers[name].answer() == "done"
     for name in ("spark-2", "rust-2"):
-        writers[name].tell("sum", path)
+        writers[name].send("sum", path)
         assert int(writers[name].answer()) == 2 * sum(range(1, 5)) + 3 * sum(range(1, 16)) + 200
 
 
 def test_the_check_finds_a_commit_that_another_replaced(
     store: Store, settings: Settings, writers: dict[str, Writer]
 ) -> None:
-    """What a store without conditional puts would do."""
-    path = made(settings, "replaced")
-    writers["rust-1"].tell("append", path, 1, 3)
+    """This is what a store without conditional puts would do."""
+    path = create_table(settings, "replaced")
+    writers["rust-1"].send("append", path, 1, 3)
     assert writers["rust-1"].answer() == "done"
-    wanted = [("rust-1", 1), ("rust-1", 2), ("rust-1", 3)]
-    check(store, path, wanted, 3)
+    expected = [("rust-1", 1), ("rust-1", 2), ("rust-1", 3)]
+    require_rows_once(store, path, expected, 3)
     log = path.removeprefix(f"s3a://{BUCKET}/") + "/_delta_log"
     body = store.client.get_object(Bucket=BUCKET, Key=f"{log}/{2:020}.json")["Body"].read()
     assert json.loads(body.splitlines()[0])
     store.client.put_object(Bucket=BUCKET, Key=f"{log}/{1:020}.json", Body=body)
     with pytest.raises(AssertionError):
-        check(store, path, wanted, 3)
+        require_rows_once(store, path, expected, 3)
