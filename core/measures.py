@@ -1,20 +1,19 @@
-"""The closed set of exact measures: each adds up, whatever way the events are split.
+"""The exact measures of rollup views: partial values add up, however the events are split.
 
-A measure knows its ``stored`` columns and three kinds of text: ``aggregate`` (Spark SQL over the rows of one topic),
-``finish`` (what makes stored columns of that) and ``combine`` (over stored columns, the same text in Spark and in
-Trino). Averages and rates are presentation, not measures.
-Idea: monoid values as in Twitter's Summingbird and Algebird.
+A measure has ``stored`` columns and three kinds of SQL: ``aggregate`` (Spark SQL over the rows of one topic),
+``finish`` (Spark SQL from those aggregates to stored columns) and ``combine`` (over stored columns, for Spark and Trino
+alike). Averages and rates are presentation, not measures. Idea: the monoids of Twitter's Summingbird and Algebird.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-# Orders all events; structs compare field by field, left to right.
+# A total order of all events; structs compare field by field, left to right.
 POSITION_TYPE = "struct<event_time:timestamp,_topic:string,_partition:int,_offset:bigint>"
 
-# Inside a block of offsets one long orders the events: Spark would sort all rows to aggregate by anything wider.
-_BITS = 20  # of the offset; the 43 above them hold every event time, in milliseconds
+# Within a block of offsets one long orders the events; Spark aggregates by anything wider only after sorting all rows.
+_BITS = 20  # of the offset; the 43 bits above hold the event time in milliseconds
 _MASK = 2**_BITS - 1
 BLOCK = {"_topic": "_topic", "_partition": "_partition", "_block": f"shiftright(_offset, {_BITS})"}
 ORDER = {"_nth": f"shiftleft(unix_millis(event_time), {_BITS}) | (_offset & {_MASK})"}
@@ -30,7 +29,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Measure:
-    """What all measures share. ``of`` is a Spark SQL expression over an event."""
+    """Base of all measures. ``of`` is a Spark SQL expression over an event."""
 
     name: str
     of: str = ""
@@ -38,12 +37,12 @@ class Measure:
 
     @property
     def stored(self) -> tuple[Column, ...]:
-        """Columns as declared in tables."""
+        """The columns of the measure in tables."""
         raise NotImplementedError
 
     @property
     def by_block(self) -> bool:
-        """Whether ``aggregate`` holds inside one block only, so that ``combine`` must follow."""
+        """Whether ``aggregate`` is per block of offsets, so that ``combine`` must follow."""
         return False
 
     @property
@@ -53,7 +52,7 @@ class Measure:
 
     @property
     def finish(self) -> dict[str, str]:
-        """Stored column -> Spark SQL over the columns that ``aggregate`` gave."""
+        """Stored column -> Spark SQL over the columns of ``aggregate``."""
         return {column.name: column.name for column in self.stored}
 
     @property
@@ -64,7 +63,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class Count(Measure):
-    """Rows; with ``of``, rows for which that predicate is true."""
+    """The number of rows; with ``of``, of rows for which that predicate is true."""
 
     @property
     def stored(self) -> tuple[Column, ...]:
@@ -91,7 +90,7 @@ class Sum(Measure):
 
     @property
     def aggregate(self) -> dict[str, str]:
-        # 28 digits leave ten for the sum, which Spark's decimal rule then keeps at 38.
+        # Spark adds ten digits to the precision of a sum: 28 + 10 = 38, its maximum.
         return {self.name: f"sum(cast({self.of} as decimal(28,{self.scale})))"}
 
     @property
@@ -139,16 +138,16 @@ class Max(Measure):
 
 @dataclass(frozen=True)
 class Latest(Measure):
-    """Value of the last event by (event time, topic, partition, offset); its position is stored beside it.
+    """Value of the last event by (event time, topic, partition, offset); the position is stored beside it.
 
-    Of the rows that one event exploded into it is the last element.
+    If the event was exploded into several rows, the last element wins.
     """
 
     type: str = "string"
 
     @property
     def at(self) -> str:
-        """The hidden column that holds the position of the event that won."""
+        """The hidden column with the position of that event."""
         return f"_{self.name}_at"
 
     @property
@@ -161,8 +160,8 @@ class Latest(Measure):
 
     @property
     def aggregate(self) -> dict[str, str]:
-        which = self._which
-        return {self.name: f"{which}_by({self.of}, _order)", f"_{self.name}_nth": f"{which}(_nth)"}
+        extreme = self._extreme
+        return {self.name: f"{extreme}_by({self.of}, _order)", f"_{self.name}_nth": f"{extreme}(_nth)"}
 
     @property
     def finish(self) -> dict[str, str]:
@@ -173,18 +172,18 @@ class Latest(Measure):
 
     @property
     def combine(self) -> dict[str, str]:
-        which = self._which
-        return {self.name: f"{which}_by({self.name}, {self.at})", self.at: f"{which}({self.at})"}
+        extreme = self._extreme
+        return {self.name: f"{extreme}_by({self.name}, {self.at})", self.at: f"{extreme}({self.at})"}
 
     @property
-    def _which(self) -> str:
+    def _extreme(self) -> str:
         return "max"
 
 
 @dataclass(frozen=True)
 class First(Latest):
-    """Value of the first event by the same order."""
+    """Value of the first event in the same order."""
 
     @property
-    def _which(self) -> str:
+    def _extreme(self) -> str:
         return "min"

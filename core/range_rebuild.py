@@ -1,4 +1,4 @@
-"""A rebuild of a range: which windows are computed again, and the builds that all other rows are copied from."""
+"""A rebuild of a time range: which windows are computed again, and which builds the other rows are copied from."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class RangeRebuild:
 
     @property
     def text(self) -> str:
-        """For the control table."""
-        found = {"first": self.first.isoformat(), "end": self.end.isoformat(), "bases": dict(self.bases)}
-        return json.dumps(found, sort_keys=True)
+        """JSON for the control table."""
+        members = {"first": self.first.isoformat(), "end": self.end.isoformat(), "bases": dict(self.bases)}
+        return json.dumps(members, sort_keys=True)
 
     @staticmethod
     def parse(text: str) -> RangeRebuild:
-        """From ``text``."""
-        found = json.loads(text)
-        bases = {Name(view): Name(build) for view, build in found["bases"].items()}
-        return RangeRebuild(datetime.fromisoformat(found["first"]), datetime.fromisoformat(found["end"]), bases)
+        """From the JSON of ``text``."""
+        members = json.loads(text)
+        bases = {Name(view): Name(build) for view, build in members["bases"].items()}
+        return RangeRebuild(datetime.fromisoformat(members["first"]), datetime.fromisoformat(members["end"]), bases)

@@ -1,4 +1,4 @@
-"""How many records of a partition were read, and what became of them."""
+"""Record counts of a partition: records read, decoded and quarantined."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class RecordCounts:
-    """Counted record by record, never computed from offsets. Of each record: decoded, or quarantined."""
+    """Counted record by record, never computed from offsets: ``records`` = ``decoded`` + ``quarantined``."""
 
     records: int = 0
     decoded: int = 0
@@ -20,5 +20,5 @@ class RecordCounts:
 
     @property
     def as_list(self) -> list[int]:
-        """``[records, decoded, quarantined]``, as tables keep it."""
+        """``[records, decoded, quarantined]``, as tables store it."""
         return [self.records, self.decoded, self.quarantined]

@@ -1,4 +1,4 @@
-"""Words that cannot be names of columns, topics or views: SQL reserves them, or tables of ours have such a column."""
+"""Words that cannot be names of columns, topics or views: reserved by SQL, or columns of the project's tables."""
 
 _SQL = """
 alter and as between by case cast constraint create cross cube current_catalog current_date current_path current_role

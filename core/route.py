@@ -1,4 +1,4 @@
-"""What a route is: records copied to other topics, each to the first output that wants it. Data only."""
+"""Definition of a route: records copied to other topics, each to the first output that takes it. Data only."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class When:
-    """A Spark SQL predicate over the events of one source; null does not hold."""
+    """A Spark SQL predicate over the events of one source; null counts as false."""
 
     source: str
     sql: str
@@ -15,7 +15,7 @@ class When:
 
 @dataclass(frozen=True)
 class Output:
-    """A topic of the route's own. Without ``when`` it takes all that is left, records that do not decode included."""
+    """A topic that only the route writes. Without ``when`` it takes all remaining records, decoded or not."""
 
     name: str
     when: tuple[When, ...] = ()
@@ -24,9 +24,9 @@ class Output:
 
 @dataclass(frozen=True)
 class Route:
-    """Each record of the sources goes, as it is, to the first of ``outputs`` that wants it; to none if none does.
+    """Copies each record of the sources unchanged to the first of ``outputs`` that takes it; to none if none does.
 
-    Outputs have as many partitions as the largest source, and records stay in the partition of their number.
+    Outputs have as many partitions as the largest source, and a record keeps its partition number.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Who owns a route's topics: one run at a time, each from a cut on. Which records a run may write there follows."""
+"""Ownership of a route's output topics: one run at a time, each from a cut on. Only the owner's records go there."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from core.identifiers import Name
 
 @dataclass(frozen=True)
 class Ownership:
-    """A run owns the topics from the cut ``since`` on, until the next tenure's."""
+    """A run owns the output topics from the cut ``since`` to that of the next ownership."""
 
     run: Name
     since: Cut
@@ -19,15 +19,15 @@ class Ownership:
 
 @dataclass(frozen=True)
 class Slice:
-    """Offsets that one run copies in one transaction: to the route's topics (``live``), or to topics of its own."""
+    """Offsets that a run copies in one transaction: to the route's topics if ``live``, else to the run's own topics."""
 
     span: Span
     live: bool
 
 
-def next_slice(tenures: Sequence[Ownership], run: Name, span: Span) -> Slice:
-    """The first offsets of a span that have one destination. Cuts of later tenures are never lower."""
-    sinces = [tenure.since.end(span.topic, span.partition) for tenure in tenures]
-    at = max(number for number, since in enumerate(sinces) if since <= span.start)
-    end = min([span.end, *(since for since in sinces[at + 1 :] if since > span.start)])
-    return Slice(Span(span.topic, span.partition, span.start, end), tenures[at].run == run)
+def next_slice(ownerships: Sequence[Ownership], run: Name, span: Span) -> Slice:
+    """The longest start of a span that has one destination. A later ownership never has a lower ``since``."""
+    sinces = [ownership.since.end(span.topic, span.partition) for ownership in ownerships]
+    index = max(number for number, since in enumerate(sinces) if since <= span.start)
+    end = min([span.end, *(since for since in sinces[index + 1 :] if since > span.start)])
+    return Slice(Span(span.topic, span.partition, span.start, end), ownerships[index].run == run)

@@ -1,4 +1,4 @@
-"""What a topic is: its partitions, key, format, event time and rules. Data only; decode.py gives it meaning."""
+"""Definition of a topic: partitions, key, format, event time and rules. Data only; core/decoding implements it."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from dataclasses import dataclass, field
 
 from core.sample_spec import BlockExample, EventExample
 
-EVENT_TIME = "event_time"  # of an event, whatever field it comes from
+EVENT_TIME = "event_time"  # the column with the time of an event, whichever field it comes from
 FIELD_TYPES = ("string", "bigint", "boolean", "timestamp")  # and decimal(p,s)
 DECIMAL = re.compile(r"decimal\((\d{1,2}),(\d{1,2})\)\Z")
 
 
 @dataclass(frozen=True)
 class Field:
-    """One typed column of an event, converted from text and refused when the text does not fit.
+    """One typed column of an event. A record whose text does not fit the type or the limits goes to quarantine.
 
     ``type`` is one of FIELD_TYPES or ``decimal(p,s)``. ``minimum`` and ``maximum`` are inclusive, as text.
     A timestamp is epoch milliseconds, or text in ``time_format`` (a Spark datetime pattern).
-    ``absent`` is the text that means "no value"; a required field may not be absent.
+    ``absent`` is the text that means "no value"; a required field must have a value.
     """
 
     name: str
@@ -35,10 +35,10 @@ class Field:
 
 @dataclass(frozen=True)
 class Version:
-    """One schema version of a JSON topic: the JSON names it has, and how fields of today come from them.
+    """One schema version of a JSON topic: its JSON names, and how the topic's fields are computed from them.
 
-    ``upcast`` maps a field of today to a Spark SQL expression over this version's JSON names, all of them text.
-    A field that is neither in ``upcast`` nor among ``names`` is absent in this version.
+    ``upcast`` maps a field of the topic to a Spark SQL expression over this version's JSON names, which are all text.
+    A field that is neither in ``upcast`` nor in ``names`` is null in this version.
     """
 
     number: int
@@ -48,7 +48,7 @@ class Version:
 
 @dataclass(frozen=True)
 class Json:
-    """JSON objects, one per record. ``version_name`` is the JSON name that holds the version; absent means 1."""
+    """One JSON object per record. ``version_name`` is the JSON name of the version number, 1 by default."""
 
     versions: tuple[Version, ...]
     version_name: str = "version"
@@ -56,14 +56,14 @@ class Json:
 
 @dataclass(frozen=True)
 class Lines:
-    """Text lines; capture group n of ``pattern`` is the text of field n."""
+    """One line of text per record; capture group n of ``pattern`` (Java syntax) is the text of field n."""
 
     pattern: str
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A Spark SQL predicate over the typed fields that every event must satisfy (null counts as broken)."""
+    """A Spark SQL predicate over the typed fields that every event must satisfy; null counts as false."""
 
     name: str
     sql: str
@@ -71,16 +71,18 @@ class Rule:
 
 @dataclass(frozen=True)
 class Topic:
-    """One topic: everything that turns its records into events.
+    """A Kafka topic, and how its records become events.
 
-    ``key`` names the field that producers use as the record key; such a topic refuses records without a key.
-    ``event_time`` names a timestamp field; None takes the record's own timestamp. In a ``changelog`` a record without
-    a value deletes its key: an event at the record's timestamp, whose other fields are absent, with ``deleted`` true.
-    With ``append_time`` that timestamp is when the log took the record, else what its producer said.
-    Of a ``compacted`` topic the log keeps the last record of each key only: other offsets may have no record. Its keys
-    are those of the records; one that cannot be decoded makes the values of its key unknown: absent, ``deleted`` too.
-    ``example`` makes up an event, for `lk produce --seed`: its fields but for the event time, or a line; in a
-    changelog the key alone deletes.
+    ``key``: the field that producers use as the record key. Records without a key are quarantined.
+    ``event_time``: a timestamp field; None takes the timestamp of the record.
+    ``append_time``: record timestamps are set by the broker (LogAppendTime), else by the producer (CreateTime).
+    ``changelog``: a record without a value deletes its key. It is an event at the record's timestamp, in which
+    ``deleted`` is true and the other fields are null.
+    ``compacted``: Kafka keeps only the last record of each key, so offsets may have no record. The key is taken from
+    the record key. A record that cannot be decoded makes all values of its key null, ``deleted`` too.
+    ``max_bytes``: larger values are quarantined.
+    ``example``: generates events for `lk produce --seed`: the fields without the event time, or a line. In a changelog
+    the key alone is a delete.
     """
 
     name: str

@@ -1,7 +1,7 @@
-"""What a view is: one definition for batch, speed, replay and the merge. Data only.
+"""Definition of a view, the same for batch, speed, replay and serving. Data only.
 
-A rollup's meaning is in partial.py: partial results add up. A keyed view's is in units.py: the rows of a unit, which is
-a key, or a key and a segment of time, are a query over all of its events.
+A rollup view groups events into measures that add up (core/compute/rollup.py). A keyed view is a query over all events
+of a unit, which is a key, or a key and a segment of time (core/compute/keyed_rows.py).
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from core.checks import Total as Total
 from core.measures import Column, Measure
 from core.topic import EVENT_TIME
 
-ROWS = "_rows"  # hidden count: view rows that events gave; reconciled with the ledger
-SEGMENT = "_segment"  # start of a unit's segment in epoch milliseconds; 0 where a unit is a key
+ROWS = "_rows"  # hidden column: number of rows that events contributed; checked against the record counts
+SEGMENT = "_segment"  # hidden column: start of a unit's segment in epoch milliseconds; 0 where a unit is a key
 
 
-APPEND_TIME, PROCESSING_TIME = "_timestamp", "processing_time"  # besides EVENT_TIME, what windows may be over
+APPEND_TIME, PROCESSING_TIME = "_timestamp", "processing_time"  # times that windows may be over, besides EVENT_TIME
 
 
 @dataclass(frozen=True)
 class Key:
-    """A grouping column: a Spark SQL expression over an event, with its declared Spark type."""
+    """A grouping column: a Spark SQL expression over an event, and its Spark type."""
 
     name: str
     expr: str
@@ -34,10 +34,10 @@ class Key:
 
 @dataclass(frozen=True)
 class Window:
-    """Windows of time. ``name`` is the column that holds a window's start.
+    """Time windows. ``name`` is the column with the start of the window.
 
-    ``over`` is EVENT_TIME, APPEND_TIME (of the record in the log) or PROCESSING_TIME (of the epoch that read it).
-    ``size`` and ``hop`` are milliseconds; without a hop, windows tumble. Windows start at multiples of the hop
+    ``over`` is EVENT_TIME, APPEND_TIME (when Kafka appended the record) or PROCESSING_TIME (the epoch that read it).
+    ``size`` and ``hop`` are milliseconds; windows without a hop tumble. Windows start at multiples of the hop
     since 1970-01-01 UTC, and a hopping event belongs to ``size / hop`` windows.
     """
 
@@ -49,23 +49,23 @@ class Window:
 
     @property
     def pane(self) -> int:
-        """Milliseconds of the smallest piece that windows are made of."""
+        """Milliseconds of a pane: a hopping window is a sequence of panes that are as long as the hop."""
         return self.hop or self.size
 
     @property
     def copies(self) -> int:
-        """Windows that one event belongs to."""
+        """Number of windows that an event belongs to."""
         return self.size // self.pane
 
     @property
     def by_event_time(self) -> bool:
-        """Whether an event's own time says which windows it belongs to."""
+        """Whether windows are over the event time."""
         return self.over == EVENT_TIME
 
 
 @dataclass(frozen=True)
 class Explode:
-    """Turns one event into one row per element of an array: ``name`` is the element's column."""
+    """Turns an event into one row per element of the array ``expr``; ``name`` is the column of the element."""
 
     name: str
     expr: str
@@ -73,7 +73,7 @@ class Explode:
 
 @dataclass(frozen=True)
 class Shown:
-    """A presentation column: Trino SQL over the merged keys and measures. Never stored, never compared."""
+    """A presentation column: Trino SQL over the merged keys and measures. It is not stored and not compared."""
 
     name: str
     sql: str
@@ -82,11 +82,11 @@ class Shown:
 
 @dataclass(frozen=True)
 class Rollup:
-    """A view whose partial results add up: events, filtered and exploded, grouped by keys and window into measures.
+    """A view whose partial results add up: events, filtered by ``where`` and exploded, grouped by keys and window.
 
-    ``sources`` are topic names; every expression must make sense in each of them. ``only`` is presentation too: a
-    Trino SQL predicate over what is shown, for the rows that people see. A build without rows passes its gate where it
-    ``allow_empty``, or where the log has no good record for it.
+    ``sources`` are topics; every expression must be valid for each of them. ``shown`` and ``only`` are presentation:
+    ``only`` is a Trino SQL predicate for the rows that readers see. A build without rows is refused unless
+    ``allow_empty`` is set or the log has no good record for the view.
     """
 
     name: str
@@ -104,25 +104,25 @@ class Rollup:
 
     @property
     def reproducible(self) -> bool:
-        """Whether the log alone says what the view holds; else no build and no replay can give it."""
+        """Whether a build or a replay of the log gives the same rows; false for windows of processing time."""
         return self.window is None or self.window.over != PROCESSING_TIME
 
     @property
     def key_columns(self) -> tuple[Column, ...]:
-        """Keys and the window's start: what identifies a row."""
+        """The columns that identify a row: keys, and the start of the window."""
         window = (Column(self.window.name, "timestamp"),) if self.window else ()
         return tuple(Column(key.name, key.type) for key in self.keys) + window
 
     @property
     def stored_columns(self) -> tuple[Column, ...]:
-        """Every column of a batch table; a speed table adds first_epoch and last_epoch."""
+        """The columns of a batch table; a speed table adds first_epoch and last_epoch."""
         measures = tuple(column for measure in self.measures for column in measure.stored)
         return (*self.key_columns, *measures, Column(ROWS, "bigint"))
 
 
 @dataclass(frozen=True)
 class Result:
-    """A column that the query gives, with its declared Spark type."""
+    """A column of the query, with its Spark type."""
 
     name: str
     type: str = "string"
@@ -131,10 +131,10 @@ class Result:
 
 @dataclass(frozen=True)
 class Reach:
-    """How far events of one key matter to each other; all in milliseconds.
+    """How far apart in time events of a key can influence each other; all in milliseconds.
 
-    ``anchor`` is a timestamp among the results. A row may depend only on events from ``before`` before its anchor to
-    ``after`` after it, both included. Units are ``segment`` long: an epoch computes those that its events reach.
+    ``anchor`` names a timestamp among the results. A row may depend only on events from ``before`` before its anchor to
+    ``after`` after it, inclusive. A unit is ``segment`` long; an epoch computes the units that its events influence.
     """
 
     anchor: str
@@ -145,11 +145,11 @@ class Reach:
 
 @dataclass(frozen=True)
 class Keyed:
-    """A view whose rows need all events of a key together: joins, sessions, deduplication, repair.
+    """A view whose rows need all events of a key: joins, sessions, deduplication, reordering.
 
     ``query`` is Spark SQL over the sources, each written as ``{topic}``, with the topic's fields, ``event_time``,
-    ``_topic``, ``_partition``, ``_offset`` and the keys, which hide fields of their names. It gives the keys and
-    ``results``, and must treat every key by itself. Events without a key are in no unit. ``only`` and
+    ``_topic``, ``_partition``, ``_offset`` and the keys, which hide fields of the same name. It returns the keys and
+    ``results``, and must compute every key independently. Events without a key are ignored. ``shown``, ``only`` and
     ``allow_empty`` are as in a rollup.
     """
 
@@ -167,23 +167,23 @@ class Keyed:
 
     @property
     def reproducible(self) -> bool:
-        """The log alone says what the view holds."""
+        """A build or a replay of the log always gives the same rows."""
         return True
 
     @property
     def unit_columns(self) -> tuple[Column, ...]:
-        """What names a unit."""
+        """The columns that identify a unit."""
         return (*(Column(key.name, key.type) for key in self.keys), Column(SEGMENT, "bigint"))
 
     @property
     def key_columns(self) -> tuple[Column, ...]:
-        """What tells rows apart: all that the query gives. Rows that are equal in all of it are counted."""
+        """The columns that identify a row: all columns of the query. Equal rows are stored separately."""
         keys = tuple(Column(key.name, key.type) for key in self.keys)
         return keys + tuple(Column(result.name, result.type) for result in self.results)
 
     @property
     def stored_columns(self) -> tuple[Column, ...]:
-        """Every column of a batch table; a row of count 0 says that its unit has none, its results are null."""
+        """The columns of a batch table. A row with count 0 and null results marks a unit without rows."""
         return (*self.key_columns, Column(SEGMENT, "bigint"), Column(ROWS, "bigint"))
 
 
