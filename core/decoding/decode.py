@@ -1,6 +1,6 @@
-"""Records become events: one pass, one home, for the speed and the batch layer alike.
+"""Decodes Kafka records into typed events; the speed and the batch layer share this code.
 
-Nothing throws: a record that is no event stays as a row whose ``_error`` names the rules it broke, between commas.
+Decoding never fails: a record that breaks rules becomes a row whose ``_error`` lists them, between commas.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from core.decoding.field_types import in_range, typed_value
 from core.decoding.formats import field_texts, pre_validated
 from core.decoding.redrive_headers import is_copy, original_key, original_value
 from core.event_columns import DELETED, ERROR, RAW_COLUMNS, SOURCE_COLUMNS
-from core.topic import EVENT_TIME, Topic
+from core.topic import EVENT_TIME, Field, Topic
 
 
 def raw(archived: DataFrame) -> DataFrame:
-    """Archive rows under the names of Kafka's source, to be decoded again."""
+    """Archive rows under the column names of Kafka's source, so that they can be decoded again."""
     return archived.select(*(fn.col(name).alias(source) for source, (name, _) in SOURCE_COLUMNS.items()))
 
 
 def decode(topic: Topic, records: DataFrame) -> DataFrame:
-    """One row per record, with ``decoded_columns(topic)``; a bad record has ``_error`` and null fields.
+    """One row per record, with the columns of ``decoded_columns(topic)``; a bad record has ``_error`` and null fields.
 
-    So has the repaired copy of a record that could not be decoded and now can: it would be counted twice.
+    A redriven copy whose original decodes by now is bad too: it would be counted twice.
     """
     return _events(topic, _with_originals(topic, _raw_columns(records)))
 
 
 def decode_originals(topic: Topic, records: DataFrame) -> DataFrame:
-    """The same for records none of which is such a copy, by half the plan."""
+    """The same for records without redriven copies, with a plan half as large."""
     return _events(topic, _raw_columns(records).withColumn(rules.ORIGINAL_DECODES, fn.lit(False)))
 
 
@@ -43,34 +43,40 @@ def _events(topic: Topic, frame: DataFrame) -> DataFrame:
 
 
 def _with_originals(topic: Topic, frame: DataFrame) -> DataFrame:
-    """Says of every copy whether its original decodes, by reading that first."""
-    kept = [fn.col(name).alias(f"_copy{name}") for name in RAW_COLUMNS]
-    asked = (original_key().alias("_key"), original_value().alias("_value"), fn.col("_timestamp"))
-    found = _read(topic, frame.select(*kept, *asked, is_copy().alias("_is_copy")))
+    """Adds ORIGINAL_DECODES: whether the original of a redriven copy decodes."""
+    copies = [fn.col(name).alias(f"_copy{name}") for name in RAW_COLUMNS]
+    originals = (original_key().alias("_key"), original_value().alias("_value"), fn.col("_timestamp"))
+    read = _read(topic, frame.select(*copies, *originals, is_copy().alias("_is_copy")))
     decodes = fn.col("_is_copy") & rules.first_broken(rules.content_rules(topic)).isNull()
-    back = [fn.col(f"_copy{name}").alias(name) for name in RAW_COLUMNS]
-    return found.select(*back, decodes.alias(rules.ORIGINAL_DECODES))
+    restored = [fn.col(f"_copy{name}").alias(name) for name in RAW_COLUMNS]
+    return read.select(*restored, decodes.alias(rules.ORIGINAL_DECODES))
 
 
 def _read(topic: Topic, frame: DataFrame) -> DataFrame:
-    """What is in the bytes: ``_is_<field>`` and ``<field>``, null where a record breaks a rule, and ``_time``.
+    """Adds ``_typed_<field>`` and ``<field>``, null where the text does not fit, and ``_time``, the event time.
 
-    Each step is a projection of its own: Spark computes what is used more than once only once.
+    Each step is a projection of its own, so that Spark computes an expression once that is used several times.
     """
     frame = _checked_bytes(topic, frame)
     frame = _with_key(topic, field_texts(topic, frame))
-    values = {f"_is_{f.name}": typed_value(f, fn.col(f"_as_{f.name}"), pre_validated(topic, f)) for f in topic.fields}
+    values = {
+        f"_typed_{f.name}": typed_value(f, fn.col(f"_text_{f.name}"), pre_validated(topic, f)) for f in topic.fields
+    }
     frame = _with(frame, values)
-    frame = _with(frame, {field.name: fn.col(f"_is_{field.name}") for field in topic.fields})
+    frame = _with(frame, {field.name: fn.col(f"_typed_{field.name}") for field in topic.fields})
     return _with(frame, {"_time": _event_time(topic)})
 
 
+def _typed(topic: Topic, field: Field) -> Column:
+    return typed_value(field, fn.col(f"_text_{field.name}"), pre_validated(topic, field))
+
+
 def _raw_columns(records: DataFrame) -> DataFrame:
-    """Kafka's columns under our names; a source without headers has null ones."""
-    known = set(records.columns)
+    """Kafka's columns under our names; headers are null if the source does not include them."""
+    available = set(records.columns)
     return records.select(
         *(
-            (fn.col(source) if source in known else fn.lit(None)).cast(kind).alias(name)
+            (fn.col(source) if source in available else fn.lit(None)).cast(kind).alias(name)
             for source, (name, kind) in SOURCE_COLUMNS.items()
         )
     )
@@ -82,33 +88,37 @@ def _checked_bytes(topic: Topic, frame: DataFrame) -> DataFrame:
 
 
 def _with_key(topic: Topic, frame: DataFrame) -> DataFrame:
-    """A delete has no value: its key is the record's. In a compacted topic every key is: the log compacts by it."""
+    """In a changelog, a delete takes its key from the record key; in a compacted topic every record does."""
     if not topic.changelog:
         return frame
-    own = fn.when(fn.is_valid_utf8(fn.col("_key").cast("string")), fn.col("_key").cast("string"))
-    text = own if topic.compacted else fn.when(rules.deletes(), own).otherwise(fn.col(f"_as_{topic.key}"))
-    return frame.withColumn(f"_as_{topic.key}", text)
+    record_key = fn.when(fn.is_valid_utf8(fn.col("_key").cast("string")), fn.col("_key").cast("string"))
+    text = (
+        record_key if topic.compacted else fn.when(rules.deletes(), record_key).otherwise(fn.col(f"_text_{topic.key}"))
+    )
+    return frame.withColumn(f"_text_{topic.key}", text)
 
 
 def _event_time(topic: Topic) -> Column:
     millis = fn.unix_millis("_timestamp")
-    written = fn.timestamp_millis(fn.when(in_range(millis), millis))
+    record_time = fn.timestamp_millis(fn.when(in_range(millis), millis))
     if topic.event_time is None:
-        return written
-    told = fn.col(f"_is_{topic.event_time}")
-    return fn.when(rules.deletes(), written).otherwise(told) if topic.changelog else told
+        return record_time
+    field_time = fn.col(f"_typed_{topic.event_time}")
+    return fn.when(rules.deletes(), record_time).otherwise(field_time) if topic.changelog else field_time
 
 
 def _fields(topic: Topic) -> Iterable[Column]:
     good = fn.col("_good")
-    # The log forgets what a key had before a bad record, so that is told, too: the key with unknown values.
-    known = good | (fn.col(f"_is_{topic.key}").isNotNull() if topic.compacted else fn.lit(False))
-    yield fn.when(known, fn.col("_time")).alias(EVENT_TIME)
+    # A compacted topic loses the records of the key before a bad one, so a bad record keeps its key and time.
+    has_key = good | (fn.col(f"_typed_{topic.key}").isNotNull() if topic.compacted else fn.lit(False))
+    yield fn.when(has_key, fn.col("_time")).alias(EVENT_TIME)
     if topic.changelog:
         yield fn.when(good, rules.deletes()).alias(DELETED)
     for field in topic.fields:
         if field.name != EVENT_TIME:
-            yield fn.when(known if field.name == topic.key else good, fn.col(f"_is_{field.name}")).alias(field.name)
+            yield fn.when(has_key if field.name == topic.key else good, fn.col(f"_typed_{field.name}")).alias(
+                field.name
+            )
 
 
 def _with(frame: DataFrame, columns: dict[str, Column]) -> DataFrame:

@@ -1,6 +1,6 @@
-"""A redriven record: the repaired copy of one that could not be decoded, which tells where that is and what it held.
+"""Headers of a redriven record: the repaired copy of a quarantined record, with the original's coordinates and bytes.
 
-So whoever reads the copy can tell, from it alone, whether its original decodes by now: then the copy is dropped.
+They allow decoding to find out, from the copy alone, whether the original decodes by now; then the copy is dropped.
 """
 
 from __future__ import annotations
@@ -12,37 +12,37 @@ from pyspark.sql import Column
 from pyspark.sql import functions as fn
 
 ORIGIN = "lk_origin"  # header: topic/partition/offset of the original
-_KEY, _VALUE = "lk_origin_key", "lk_origin_value"  # headers: its bytes
-RULE = "redriven_original_decodes"  # what a copy breaks that is dropped
+_KEY, _VALUE = "lk_origin_key", "lk_origin_value"  # headers: bytes of the original
+RULE = "redriven_original_decodes"  # the rule that a dropped copy breaks
 
 Headers = Sequence[tuple[str, bytes | None]]
 
 
 def headers(origin: str, key: bytes | None, value: bytes | None, own: Headers) -> list[tuple[str, bytes | None]]:
-    """The headers of a copy: those that its original had, and what it was."""
+    """The headers of a copy: those of its original, and the original's coordinates and bytes."""
     return [*own, (ORIGIN, origin.encode()), (_KEY, key), (_VALUE, value)]
 
 
-def origin_of(found: Iterable[tuple[str, Any]]) -> str | None:
-    """Where the original of a copy is; None of a record that is no copy."""
-    return next((value.decode() for name, value in found if name == ORIGIN and value), None)
+def origin_of(headers: Iterable[tuple[str, Any]]) -> str | None:
+    """Coordinates of the original of a copy; None for a record that is not a copy."""
+    return next((value.decode() for name, value in headers if name == ORIGIN and value), None)
 
 
 def is_copy() -> Column:
-    """Whether a record is one."""
+    """Whether a record is a redriven copy."""
     return fn.coalesce(fn.array_contains(fn.col("_headers.key"), ORIGIN), fn.lit(False))
 
 
 def original_key() -> Column:
-    """The key of a copy's original; null of other records."""
+    """The key of a copy's original; null for other records."""
     return _header(_KEY)
 
 
 def original_value() -> Column:
-    """The value of a copy's original; null of other records."""
+    """The value of a copy's original; null for other records."""
     return _header(_VALUE)
 
 
 def _header(name: str) -> Column:
-    place = fn.array_position(fn.col("_headers.key"), name).cast("int") - 1
-    return fn.get(fn.col("_headers.value"), place)
+    index = fn.array_position(fn.col("_headers.key"), name).cast("int") - 1
+    return fn.get(fn.col("_headers.value"), index)

@@ -1,7 +1,7 @@
-"""The rules that a record keeps to be an event: one table per topic, in the order in which they are told.
+"""Validation rules of a topic, in reporting order.
 
-A rule is asked only where the answer means something: not of a field of JSON that cannot be read, nor of fields that
-are wrong themselves. So the first rule that is broken is always named.
+A rule applies only where its result has a meaning: not to a field of unreadable JSON, and not to fields that are wrong
+themselves. So the first broken rule is always reported.
 """
 
 from __future__ import annotations
@@ -19,33 +19,33 @@ from core.decoding.field_types import error_of
 from core.decoding.redrive_headers import RULE
 from core.topic import EVENT_TIME, Json, Topic
 
-ORIGINAL_DECODES = "_original_decodes"  # of a repaired copy: whether its original decodes
-BYTES_ERROR = "_bytes_error"  # the first rule that the bytes break
-_OF_KEYS = ("null_key", "bad_utf8_key")  # the value can be read all the same
+ORIGINAL_DECODES = "_original_decodes"  # column: whether the original of a redriven copy decodes
+BYTES_ERROR = "_bytes_error"  # column: the first rule that the bytes break
+_KEY_RULES = ("null_key", "bad_utf8_key")  # the value of a record that breaks only these can be read
 
 
 @dataclass(frozen=True)
 class DecodeRule:
-    """One rule over what decoding makes of a record: whether it is ``broken``, and whether it is ``asked`` at all."""
+    """A rule over the columns of decoding: whether a record breaks it, and whether the rule applies to the record."""
 
     name: str
     broken: Column
-    asked: Column
+    applies: Column
 
 
 def byte_rules(topic: Topic) -> list[DecodeRule]:
-    """What the bytes of a record must keep to before anything is read of them."""
+    """Rules for the bytes of a record, before anything is parsed."""
     value, key = (fn.col(name).cast("string") for name in ("_value", "_key"))
-    found = {} if topic.changelog else {"null_value": fn.col("_value").isNull()}
-    found |= {"too_long": fn.octet_length("_value") > topic.max_bytes, "bad_utf8": ~fn.is_valid_utf8(value)}
-    found |= {"null_key": fn.col("_key").isNull()} if topic.key is not None else {}
-    found |= {"bad_utf8_key": ~fn.is_valid_utf8(key)} if topic.changelog else {}
-    return [DecodeRule(name, broken, fn.lit(True)) for name, broken in found.items()]
+    broken_by = {} if topic.changelog else {"null_value": fn.col("_value").isNull()}
+    broken_by |= {"too_long": fn.octet_length("_value") > topic.max_bytes, "bad_utf8": ~fn.is_valid_utf8(value)}
+    broken_by |= {"null_key": fn.col("_key").isNull()} if topic.key is not None else {}
+    broken_by |= {"bad_utf8_key": ~fn.is_valid_utf8(key)} if topic.changelog else {}
+    return [DecodeRule(name, broken, fn.lit(True)) for name, broken in broken_by.items()]
 
 
 def value_readable() -> Column:
-    """Whether the value's bytes are text, whatever the key is."""
-    return fn.col(BYTES_ERROR).isNull() | fn.col(BYTES_ERROR).isin(*_OF_KEYS)
+    """Whether the value is valid text, whatever the key is."""
+    return fn.col(BYTES_ERROR).isNull() | fn.col(BYTES_ERROR).isin(*_KEY_RULES)
 
 
 def deletes() -> Column:
@@ -54,54 +54,57 @@ def deletes() -> Column:
 
 
 def content_rules(topic: Topic) -> list[DecodeRule]:
-    """What can be found of a record whose bytes were checked: the first of those, then every rule after them."""
+    """Rules for a record whose bytes were checked: the first broken byte rule, then all rules for its content."""
     return [DecodeRule("", fn.col(BYTES_ERROR).isNotNull(), fn.lit(True)), *_content_checks(topic)]
 
 
 def all_rules(topic: Topic) -> list[DecodeRule]:
-    """Every rule of a record, for who wants to know whether one is broken, and not which."""
-    return [_copy_check(), *content_rules(topic)]
+    """All rules, for a valid/invalid answer."""
+    return [_copy_rule(), *content_rules(topic)]
 
 
 def _content_checks(topic: Topic) -> list[DecodeRule]:
-    told = ~deletes() if topic.changelog else fn.lit(True)  # what a delete cannot break is not asked of it
+    has_value = ~deletes() if topic.changelog else fn.lit(True)  # a delete cannot break rules for the value
     readable = value_readable() & fn.col("_readable")
-    known = readable & fn.col("_version").isNotNull()
-    wrong = {f.name: error_of(f, fn.col(f"_as_{f.name}"), fn.col(f"_is_{f.name}")) for f in topic.fields}
-    found = [
+    versioned = readable & fn.col("_version").isNotNull()
+    wrong = {f.name: error_of(f, fn.col(f"_text_{f.name}"), fn.col(f"_typed_{f.name}")) for f in topic.fields}
+    rules = [
         DecodeRule(
-            "not_json" if isinstance(topic.format, Json) else "no_match", told & ~fn.col("_readable"), value_readable()
+            "not_json" if isinstance(topic.format, Json) else "no_match",
+            has_value & ~fn.col("_readable"),
+            value_readable(),
         ),
-        DecodeRule("unknown_version", told & fn.col("_version").isNull(), readable),
+        DecodeRule("unknown_version", has_value & fn.col("_version").isNull(), readable),
     ]
     for name, broken in wrong.items():
         if topic.changelog and name == topic.key:
-            found.append(DecodeRule(f"field_{name}", broken, _key_is_text() & (deletes() | _own_key(topic) | known)))
+            applies = _key_is_text() & (deletes() | _keyed_by_record(topic) | versioned)
+            rules.append(DecodeRule(f"field_{name}", broken, applies))
         else:
-            found.append(DecodeRule(f"field_{name}", told & broken, known))
+            rules.append(DecodeRule(f"field_{name}", has_value & broken, versioned))
     timeless = fn.col("_time").isNull()
-    found.append(DecodeRule(f"field_{EVENT_TIME}", timeless, _no_time_of_its_own(topic, known, wrong)))
+    rules.append(DecodeRule(f"field_{EVENT_TIME}", timeless, _time_rule_applies(topic, versioned, wrong)))
     for rule in topic.rules:
-        broken = told & ~fn.coalesce(fn.expr(rule.sql), fn.lit(False))
-        used = [wrong[name] for name in wrong if _names(rule.sql, name)]
-        used += [timeless] if _names(rule.sql, EVENT_TIME) else []
-        found.append(DecodeRule(f"rule_{rule.name}", broken, known & ~reduce(or_, used, fn.lit(False))))
-    return found
+        broken = has_value & ~fn.coalesce(fn.expr(rule.sql), fn.lit(False))
+        inputs_wrong = [wrong[name] for name in wrong if _names(rule.sql, name)]
+        inputs_wrong += [timeless] if _names(rule.sql, EVENT_TIME) else []
+        rules.append(DecodeRule(f"rule_{rule.name}", broken, versioned & ~reduce(or_, inputs_wrong, fn.lit(False))))
+    return rules
 
 
-def first_broken(found: Iterable[DecodeRule]) -> Column:
-    """Name of the first rule that is broken, else null."""
-    one, *rest = found
-    return reduce(lambda case, check: case.when(check.broken, check.name), rest, fn.when(one.broken, one.name))
+def first_broken(rules: Iterable[DecodeRule]) -> Column:
+    """Name of the first broken rule, else null."""
+    first, *rest = rules
+    return reduce(lambda case, rule: case.when(rule.broken, rule.name), rest, fn.when(first.broken, first.name))
 
 
 def broken_rules(topic: Topic) -> Column:
-    """The names of all rules that a record breaks, between commas; costly, so to be asked of bad records only."""
-    found = [_copy_check(), *byte_rules(topic), *_content_checks(topic)]
-    return fn.concat_ws(",", *(fn.when(check.asked & check.broken, check.name) for check in found))
+    """The names of all rules that a record breaks, between commas. It is costly: use it for bad records only."""
+    rules = [_copy_rule(), *byte_rules(topic), *_content_checks(topic)]
+    return fn.concat_ws(",", *(fn.when(rule.applies & rule.broken, rule.name) for rule in rules))
 
 
-def _copy_check() -> DecodeRule:
+def _copy_rule() -> DecodeRule:
     return DecodeRule(RULE, fn.col(ORIGINAL_DECODES), fn.lit(True))
 
 
@@ -109,17 +112,17 @@ def _key_is_text() -> Column:
     return fn.coalesce(fn.is_valid_utf8(fn.col("_key").cast("string")), fn.lit(False))
 
 
-def _own_key(topic: Topic) -> Column:
-    """Whether the field that is the key is taken from the record's key, of every record."""
+def _keyed_by_record(topic: Topic) -> Column:
+    """Whether the key field of every record is taken from the record key."""
     return fn.lit(topic.compacted)
 
 
-def _no_time_of_its_own(topic: Topic, known: Column, wrong: dict[str, Column]) -> Column:
-    """Whether a missing time is more than the wrong field that it would be taken from."""
+def _time_rule_applies(topic: Topic, versioned: Column, wrong: dict[str, Column]) -> Column:
+    """Whether a missing event time is reported itself: not if its field is reported as wrong."""
     if topic.event_time is None:
         return fn.lit(True)
-    told = known & ~wrong[topic.event_time]
-    return deletes() | told if topic.changelog else told
+    field_is_right = versioned & ~wrong[topic.event_time]
+    return deletes() | field_is_right if topic.changelog else field_is_right
 
 
 def _names(sql: str, name: str) -> bool:
