@@ -59,10 +59,7 @@ def _read(topic: Topic, frame: DataFrame) -> DataFrame:
     """
     frame = _checked_bytes(topic, frame)
     frame = _with_key(topic, field_texts(topic, frame))
-    values = {
-        f"_typed_{f.name}": typed_value(f, fn.col(f"_text_{f.name}"), pre_validated(topic, f)) for f in topic.fields
-    }
-    frame = _with(frame, values)
+    frame = _with(frame, {f"_typed_{field.name}": _typed(topic, field) for field in topic.fields})
     frame = _with(frame, {field.name: fn.col(f"_typed_{field.name}") for field in topic.fields})
     return _with(frame, {"_time": _event_time(topic)})
 
