@@ -1,1 +1,1 @@
-"""Mistakes in a definition that can be found without running it."""
+"""Checks of definitions that need neither Spark nor Trino, and errors for definitions that changed."""

@@ -1,4 +1,4 @@
-"""Mistakes in a definition that can be seen without Spark: each with the part of it that it is in."""
+"""Mistakes in a topic, view or route that can be found without Spark, each with the part that it is in."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from core.view import View
 
 
 def mistakes(definition: Topic | View | Route, topics: Mapping[str, Topic]) -> list[Mistake]:
-    """Every mistake of one definition; ``topics`` are those that a view or a route may read."""
-    found = list(type_mistakes(definition))
-    if found:
-        return found
+    """Every mistake of a definition; ``topics`` are all topics that a view or a route may read."""
+    wrong_types = list(type_mistakes(definition))
+    if wrong_types:
+        return wrong_types
     if isinstance(definition, Topic):
         return list(topic_mistakes(definition))
     if isinstance(definition, Route):

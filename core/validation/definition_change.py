@@ -1,4 +1,4 @@
-"""What is said when a definition is another one than something was made with: how to go back, and both ways on."""
+"""Errors for a definition that changed since a run or a build was created."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from core.catalog import Catalog
 from core.errors import Refused
 from core.identifiers import Name
 
-_WAYS = """serve what is defined now (docs/runbooks/change-a-view.md):
+_NEW_DEFINITION = """serve the new definition (docs/runbooks/change-a-view.md):
     Lambda: `lk speed start --new`   a full build, and a new run from its cut
     Kappa:  `lk switch kappa`        a replay of the log, proven equal to a full build"""
 
@@ -16,29 +16,29 @@ _WAYS = """serve what is defined now (docs/runbooks/change-a-view.md):
 def changed_definitions(
     catalog: Catalog, views: Mapping[Name, Name], decoders: Mapping[Name, Name] | None = None
 ) -> list[str]:
-    """The views and topics of these digests that are defined otherwise now, or not any more."""
-    others = [f"topic {t}" for t, d in (decoders or {}).items() if t not in catalog.topics or catalog.decoder(t) != d]
-    others += [f"view {v}" for v, d in views.items() if v not in catalog.views or catalog.digest(v) != d]
-    return sorted(others)
+    """Views and topics whose digest is no longer this one, or that are gone, as ``view NAME`` or ``topic NAME``."""
+    changed = [f"topic {t}" for t, d in (decoders or {}).items() if t not in catalog.topics or catalog.decoder(t) != d]
+    changed += [f"view {v}" for v, d in views.items() if v not in catalog.views or catalog.digest(v) != d]
+    return sorted(changed)
 
 
 def remedies(first: str = "") -> str:
-    """What to do about a changed definition; ``first`` is what must be done before either way."""
-    return f"undo the change, or {first}{_WAYS}"
+    """What to do about a changed definition; ``first`` is what must be done before serving the new one."""
+    return f"undo the change, or {first}{_NEW_DEFINITION}"
 
 
-def definition_refusal(others: Sequence[str], made: str, *, where: str, first: str = "") -> Refused:
-    """The refusal to go on with what was ``made`` (a run that was declared, a build that was claimed) otherwise."""
-    what = f"other definitions than {made} with: {', '.join(others)}; what is served stays as it is"
+def definition_refusal(changed: Sequence[str], created: str, *, where: str, first: str = "") -> Refused:
+    """The error for changed definitions; ``created`` says since when, such as ``run r1 was declared``."""
+    what = f"definitions changed since {created}: {', '.join(changed)}; what is served stays as it is"
     return Refused(what, where=where, fix=remedies(first))
 
 
 def route_refusal(route: Name, run: Name) -> Refused:
-    """The refusal to go on with a route's run by another definition."""
+    """The error for a route whose definition changed since its run was declared."""
     return Refused(
-        f"route {route} is defined otherwise than run {run} was declared with; its topics stay as they are",
+        f"the definition of route {route} changed since run {run} was declared; its output topics stay as they are",
         where=f"run {run}",
-        fix=f"""undo the change, or copy by what is defined now (docs/programs.md):
-    from now on: `lk route switch {route}`
-    all again:   `lk route replay {route}` into topics of its own, then `lk route switch {route} --run RUN`""",
+        fix=f"""undo the change, or copy by the new definition (docs/programs.md):
+    new records: `lk route switch {route}`
+    all records: `lk route replay {route}` into topics of its own, then `lk route switch {route} --run RUN`""",
     )

@@ -15,7 +15,7 @@ from core.topic import DECIMAL
 
 @dataclass(frozen=True)
 class Mistake:
-    """What is wrong, in the part that was made by ``kind(name, ...)``; ``again``: in the last of them."""
+    """What is wrong in the part ``kind(name, ...)`` of a definition; ``again``: in the last part of that name."""
 
     kind: str
     name: str
@@ -24,44 +24,46 @@ class Mistake:
 
 
 def mistake_in(part: Any, text: str, again: bool = False) -> Mistake:
-    """A mistake in a part of a definition; ``again``: in the last of its name."""
+    """A mistake in a part of a definition; ``again``: in the last part of its name."""
     name = getattr(part, "name", None) or getattr(part, "number", "")
     return Mistake(type(part).__name__, str(name), text, again)
 
 
 def column_names(parts: Iterable[Any], what: str) -> Iterator[Mistake]:
-    """Names that are no names, reserved, or used twice."""
+    """Invalid, reserved and repeated names."""
     seen: Counter[str] = Counter()
     for part in parts:
         yield from name_mistakes(part, part.name)
         seen[part.name] += 1
         if seen[part.name] == 2:
-            yield mistake_in(part, f"{what} {part.name!r} is there twice", again=True)
+            yield mistake_in(part, f"{what} {part.name!r} is defined twice", again=True)
 
 
 def name_mistakes(part: Any, name: str) -> Iterator[Mistake]:
-    """A name that is none, or that SQL has reserved."""
+    """An invalid or reserved name."""
     try:
         Name(name)
     except Usage as e:
         yield mistake_in(part, f"{e.what}: {e.fix}")
         return
     if name in RESERVED:
-        yield mistake_in(part, f"{name!r} is a reserved word of SQL: choose another name")
+        yield mistake_in(part, f"{name!r} is reserved by SQL; choose another name")
 
 
 def is_decimal(kind: str) -> bool:
-    """Whether a type is ``decimal(p,s)`` as Spark knows it."""
-    found = DECIMAL.match(kind)
-    return found is not None and 1 <= int(found[1]) <= 38 and int(found[2]) <= int(found[1])
+    """Whether a type is a valid ``decimal(p,s)`` of Spark."""
+    match = DECIMAL.match(kind)
+    return match is not None and 1 <= int(match[1]) <= 38 and int(match[2]) <= int(match[1])
 
 
 def source_mistakes(part: Any, topics: Mapping[str, Any]) -> Iterator[Mistake]:
-    """Sources that are no topics, or named twice; or none."""
+    """Sources that are not topics, repeated sources, and missing sources."""
     for source, times in Counter(part.sources).items():
         if source not in topics:
-            yield mistake_in(part, f"unknown topic {source!r}; known: {', '.join(sorted(topics)) or 'none'}")
+            yield mistake_in(
+                part, f"there is no topic {source!r}; use one of: {', '.join(sorted(topics)) or '(none is defined)'}"
+            )
         elif times > 1:
-            yield mistake_in(part, f"source {source!r} is there twice", again=True)
+            yield mistake_in(part, f"source {source!r} is listed twice", again=True)
     if not part.sources:
-        yield mistake_in(part, f"a {'route' if type(part).__name__ == 'Route' else 'view'} has at least one source")
+        yield mistake_in(part, f"a {'route' if type(part).__name__ == 'Route' else 'view'} needs at least one source")

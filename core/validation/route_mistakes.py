@@ -1,4 +1,4 @@
-"""Mistakes in a route that can be seen without Spark."""
+"""Mistakes in a route that can be found without Spark."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from core.validation.mistake import Mistake, column_names, mistake_in, name_mist
 
 
 def route_mistakes(route: Route, topics: Mapping[str, Topic]) -> Iterator[Mistake]:
-    """Every mistake of a route; ``topics`` are those that it may read."""
+    """Every mistake of a route; ``topics`` are all topics."""
     yield from name_mistakes(route, route.name)
     yield from source_mistakes(route, topics)
     yield from column_names(route.outputs, "output")
     if not route.outputs:
-        yield mistake_in(route, "a route has at least one output")
+        yield mistake_in(route, "a route needs at least one output")
     for output in route.outputs:
         if output.name in topics:
             yield mistake_in(
-                output, f"{output.name!r} is a topic that is read: an output is a topic of the route's own"
+                output, f"output {output.name!r} is a source topic; choose a topic that only this route writes"
             )
         for when in output.when:
             if when.source not in route.sources:
                 yield mistake_in(output, f"when: {when.source!r} is not a source")
         for source, times in Counter(when.source for when in output.when).items():
             if times > 1:
-                yield mistake_in(output, f"when: {source!r} is there twice; join the predicates with or")
+                yield mistake_in(output, f"when: {source!r} is listed twice; join the predicates with or")
     for source in route.sources:
         if source in topics and topics[source].compacted:
-            yield mistake_in(route, f"topic {source!r} is compacted: what it has lost cannot be copied")
+            yield mistake_in(route, f"topic {source!r} is compacted: records that compaction removed cannot be copied")
     for output in route.outputs[:-1]:
         if not output.when:
-            yield mistake_in(output, "only the last output may take all that is left")
+            yield mistake_in(output, "only the last output may be without when: it takes all remaining records")

@@ -1,4 +1,4 @@
-"""Mistakes in a topic that can be seen without Spark."""
+"""Mistakes in a topic that can be found without Spark."""
 
 from __future__ import annotations
 
@@ -19,25 +19,27 @@ def topic_mistakes(topic: Topic) -> Iterator[Mistake]:
     yield from name_mistakes(topic, topic.name)
     yield from column_names(topic.fields, "field")
     yield from column_names(topic.rules, "rule")
-    known = {field.name: field for field in topic.fields}
+    by_name = {field.name: field for field in topic.fields}
     if not topic.fields:
-        yield mistake_in(topic, "a topic has at least one field")
+        yield mistake_in(topic, "a topic needs at least one field")
     if topic.partitions < 1 or topic.max_bytes < 1:
-        yield mistake_in(topic, "partitions and max_bytes are at least 1")
-    if topic.key is not None and topic.key not in known:
+        yield mistake_in(topic, "partitions and max_bytes must be at least 1")
+    if topic.key is not None and topic.key not in by_name:
         yield mistake_in(topic, f"key {topic.key!r} is not a field")
     if topic.changelog and topic.key is None:
-        yield mistake_in(topic, "a changelog has a key: it is what a record without a value deletes")
-    if topic.changelog and DELETED in known:
-        yield mistake_in(known[DELETED], "a changelog has a column of this name already")
+        yield mistake_in(topic, "a changelog needs a key: a record without a value deletes its key")
+    if topic.changelog and DELETED in by_name:
+        yield mistake_in(by_name[DELETED], f"a changelog has a column {DELETED!r} of its own; choose another name")
     if topic.compacted and not (topic.changelog and topic.append_time and topic.event_time is None):
         yield mistake_in(
-            topic, "a compacted topic is a changelog with append_time: its last record must be its latest event"
+            topic,
+            "a compacted topic must be a changelog with append_time and without event_time: "
+            "the last record of a key must be its latest event",
         )
-    if topic.event_time is not None and getattr(known.get(topic.event_time), "type", None) != "timestamp":
+    if topic.event_time is not None and getattr(by_name.get(topic.event_time), "type", None) != "timestamp":
         yield mistake_in(topic, f"event_time {topic.event_time!r} is not a timestamp field")
-    if EVENT_TIME in known and topic.event_time != EVENT_TIME:
-        yield mistake_in(known[EVENT_TIME], "a field of this name must be the topic's event_time")
+    if EVENT_TIME in by_name and topic.event_time != EVENT_TIME:
+        yield mistake_in(by_name[EVENT_TIME], f"a field named {EVENT_TIME!r} must be the topic's event_time")
     for field in topic.fields:
         yield from _field(field)
     yield from _json(topic, topic.format) if isinstance(topic.format, Json) else _lines(topic, topic.format)
@@ -45,15 +47,15 @@ def topic_mistakes(topic: Topic) -> Iterator[Mistake]:
 
 def _field(field: Field) -> Iterator[Mistake]:
     if field.type not in FIELD_TYPES and not is_decimal(field.type):
-        yield mistake_in(field, f"type {field.type!r} is none of {', '.join(FIELD_TYPES)}, decimal(p,s)")
+        yield mistake_in(field, f"type {field.type!r} must be one of {', '.join(FIELD_TYPES)}, decimal(p,s)")
         return
     if field.time_format is not None and field.type != "timestamp":
-        yield mistake_in(field, "time_format is for timestamps")
-    for bound in (field.minimum, field.maximum):
-        if bound is not None and not (field.type == "bigint" or is_decimal(field.type)):
-            yield mistake_in(field, "minimum and maximum are for bigint and decimal")
-        elif bound is not None and not _number(bound, field.type):
-            yield mistake_in(field, f"bound {bound!r} is not a {field.type}")
+        yield mistake_in(field, "time_format is only for timestamps")
+    for limit in (field.minimum, field.maximum):
+        if limit is not None and not (field.type == "bigint" or is_decimal(field.type)):
+            yield mistake_in(field, "minimum and maximum are only for bigint and decimal")
+        elif limit is not None and not _number(limit, field.type):
+            yield mistake_in(field, f"limit {limit!r} is not a {field.type}")
 
 
 def _number(text: str, kind: str) -> bool:
@@ -67,10 +69,10 @@ def _number(text: str, kind: str) -> bool:
 
 def _json(topic: Topic, json: Json) -> Iterator[Mistake]:
     if not json.versions:
-        yield mistake_in(topic, "a JSON topic has at least one version")
+        yield mistake_in(topic, "a JSON topic needs at least one version")
     for number, times in Counter(version.number for version in json.versions).items():
         if times > 1:
-            yield Mistake("Version", str(number), f"version {number} is there twice", again=True)
+            yield Mistake("Version", str(number), f"version {number} is defined twice", again=True)
     spellings: dict[str, str] = {}
     for version in json.versions:
         yield from _version(topic, version)
@@ -85,20 +87,20 @@ def _json(topic: Topic, json: Json) -> Iterator[Mistake]:
 
 def _version(topic: Topic, version: Version) -> Iterator[Mistake]:
     if version.number < 1:
-        yield mistake_in(version, "version numbers begin with 1")
-    known = {field.name for field in topic.fields}
+        yield mistake_in(version, "version numbers start at 1")
+    names = {field.name for field in topic.fields}
     for name in version.upcast:
-        if name not in known:
+        if name not in names:
             yield mistake_in(version, f"upcast of {name!r}, which is not a field")
     for field in topic.fields:
         if field.required and field.name not in version.upcast and field.name not in version.names:
-            yield mistake_in(version, f"required field {field.name!r} is neither among the names nor upcast")
+            yield mistake_in(version, f"required field {field.name!r} is neither in names nor in upcast")
 
 
 def _lines(topic: Topic, lines: Lines) -> Iterator[Mistake]:
     try:
         groups = re.compile(lines.pattern).groups
     except re.error:
-        return  # Java's syntax has more than Python's; Spark's own check reads it
+        return  # Java's syntax has more than Python's; the check with Spark covers it
     if groups != len(topic.fields):
         yield Mistake("Lines", "", f"the pattern has {groups} groups for {len(topic.fields)} fields")

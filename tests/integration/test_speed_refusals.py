@@ -91,10 +91,10 @@ def test_two_processes_cannot_drive_one_run(stack: Settings, spark: SparkSession
 
 
 def test_a_start_that_fails_says_why(stack: Settings) -> None:
-    """The child finds other definitions than the run was declared with."""
+    """The child finds definitions that changed since the run was declared."""
     catalog = catalog_of(stack, "unknown")
     run = lifecycle.declare(stack, catalog)
-    with pytest.raises(Refused, match="other definitions than the run was declared with"):
+    with pytest.raises(Refused, match="definitions changed since the run was declared"):
         lifecycle.start(stack, run.id)
     state = lifecycle.status(stack, run.id)
     assert (state.alive, state.phase) == (False, "failed")

@@ -202,7 +202,7 @@ def test_a_changed_rule_is_refused_and_served_by_a_new_run(stack: Settings, spar
     changed = Catalog({Name(topic.name): stricter}, catalog.views)
     with pytest.raises(Refused, match="other definitions"):
         job.driving(spark, stack, changed, live).__enter__()
-    with pytest.raises(Refused, match=f"other definitions than the run was declared with: view {view}"):
+    with pytest.raises(Refused, match=f"definitions changed since the run was declared: view {view}"):
         run_batch(stack, changed)
     assert modes(stack, catalog) == before
     check(stack, catalog, "swrule", end)

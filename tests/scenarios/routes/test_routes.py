@@ -112,7 +112,7 @@ def test_a_changed_route_is_refused_and_comes_in_at_a_recorded_cut(split_log: Sp
     split_log.define(400)
     refused = split_log.lk("route", "start", ROUTE, "--json")
     assert refused.code == 1, refused.said
-    assert "is defined otherwise" in refused.json["error"]
+    assert "changed since run" in refused.json["error"]
     assert f"lk route switch {ROUTE}" in refused.json["fix"]
     taken = split_log.lk("route", "switch", ROUTE, "--json").ok().json
     cut = route_runs.read_history(split_log.settings, ROUTE).ownerships[-1].since

@@ -70,15 +70,15 @@ def test_without_mistakes_all_are_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "line", "text"),
     [
-        ('keys=(Key("user", "user"),)', "keys=()", 4, "a keyed view has at least one key"),
+        ('keys=(Key("user", "user"),)', "keys=()", 4, "a keyed view needs at least one key"),
         ("{users}", "{user}", 4, "query reads {user}, which is not a source"),
         ("FROM {users}", "FROM users", 4, "query does not read {users}"),
-        ("{users}", "{users", 4, "braces are for topics"),
-        ('Reach("at"', 'Reach("then"', 10, "anchor 'then' is not a timestamp among the results"),
+        ("{users}", "{users", 4, "braces may only contain the name of a topic"),
+        ('Reach("at"', 'Reach("then"', 10, "anchor 'then' is not a result of type timestamp"),
         ("10, 0, 60_000", "10, 0, 0", 10, "segment at least 1"),
-        ("10, 0, 60_000", "1_000_000, 0, 100", 10, "make them longer"),
-        ('Result("at", "timestamp")', 'Result("at", "text")', 9, "type 'text' is none of"),
-        ('sources=("users",)', 'sources=("user",)', 4, "unknown topic 'user'"),
+        ("10, 0, 60_000", "1_000_000, 0, 100", 10, "make segment longer"),
+        ('Result("at", "timestamp")', 'Result("at", "text")', 9, "type 'text' must be one of"),
+        ('sources=("users",)', 'sources=("user",)', 4, "there is no topic 'user'"),
     ],
 )
 def test_mistakes_of_a_keyed_view(tmp_path: Path, old: str, new: str, line: int, text: str) -> None:
@@ -91,11 +91,11 @@ def test_mistakes_of_a_keyed_view(tmp_path: Path, old: str, new: str, line: int,
     ("old", "new", "line", "text"),
     [
         ('"split",', '"Split",', 4, "'Split' is not a name"),
-        ('sources=("users",)', 'sources=("user",)', 4, "unknown topic 'user'"),
+        ('sources=("users",)', 'sources=("user",)', 4, "there is no topic 'user'"),
         ('When("users"', 'When("orders"', 8, "'orders' is not a source"),
-        ('Output("others")', 'Output("dark")', 9, "output 'dark' is there twice"),
-        ('Output("others")', 'Output("users")', 9, "is a topic that is read"),
-        ("theme = 'dark'\"),)", '1"), When("users", "2"))', 8, "'users' is there twice"),
+        ('Output("others")', 'Output("dark")', 9, "output 'dark' is defined twice"),
+        ('Output("others")', 'Output("users")', 9, "is a source topic"),
+        ("theme = 'dark'\"),)", '1"), When("users", "2"))', 8, "'users' is listed twice"),
         ('when=(When("users", "theme = \'dark\'"),)', "when=()", 8, "only the last output"),
     ],
 )
@@ -133,9 +133,9 @@ def test_keyed_views_and_routes_of_a_compacted_topic_are_refused(tmp_path: Path)
     assert [(file, "is compacted" in text) for file, _, text in said] == [("split.py", True), ("twice.py", True)]
 
 
-def test_a_compacted_topic_is_a_changelog_that_tells_when_records_were_appended(tmp_path: Path) -> None:
+def test_a_compacted_topic_is_a_changelog_with_append_times(tmp_path: Path) -> None:
     ((_, line, text),) = found(tmp_path, users=COMPACTED.replace("append_time=True, ", ""))
-    assert (line, "is a changelog with append_time" in text) == (4, True)
+    assert (line, "must be a changelog with append_time" in text) == (4, True)
 
 
 CHECKED = """
@@ -160,11 +160,11 @@ VIEW = Rollup(
     ("old", "new", "line", "text"),
     [
         ('"warning"', '"bad"', 11, "severity must be 'critical' or 'warning', not 'bad'"),
-        ('"some"', '"not_empty"', 11, "the name 'not_empty' is taken by a check that every view has"),
-        ('"trades_by_day"', '"nothing"', 12, "there is no view 'nothing' in any build"),
-        ('"trades_by_day"', '"checked"', 12, "the other view of a total is another one"),
-        ("60_000", "0", 13, "within is at least 1 millisecond"),
-        ('"new"', '"same"', 13, "check 'same' is there twice"),
+        ('"some"', '"not_empty"', 11, "every view has a check 'not_empty'; choose another name"),
+        ('"trades_by_day"', '"nothing"', 12, "there is no view 'nothing' that builds contain"),
+        ('"trades_by_day"', '"checked"', 12, "a total must compare the view with another view"),
+        ("60_000", "0", 13, "within must be at least 1 millisecond"),
+        ('"new"', '"same"', 13, "check 'same' is defined twice"),
     ],
 )
 def test_mistakes_in_checks(tmp_path: Path, old: str, new: str, line: int, text: str) -> None:
