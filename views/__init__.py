@@ -1,1 +1,1 @@
-"""One file per topic and per view. Each file defines TOPIC or VIEW; nothing else is touched to add one."""
+"""One file per topic, view and route. Each file defines TOPIC, VIEW or ROUTE; adding one changes no other file."""

@@ -28,6 +28,6 @@ VIEW = Rollup(
         Check("has_trades", "trades > 0 and volume >= trades"),
         Check("price_order", "price_low <= price_last and price_last <= price_high"),
         Check("price_doubled", "price_high <= price_low * 2", severity="warning"),
-        Total("trades_in_windows", "sum(trades)", "trade_stats", "sum(trades) div 5"),  # each is in five windows
+        Total("trades_in_windows", "sum(trades)", "trade_stats", "sum(trades) div 5"),  # each trade is in five windows
     ),
 )

@@ -17,7 +17,7 @@ VIEW = Rollup(
     window=Window("hour", size=3_600_000, comment="Start of the hour, UTC"),
     measures=(
         Count("requests", comment="Requests"),
-        Sum("bytes", "coalesce(bytes, 0)", comment="Bytes sent; a request without a size counts as none"),
+        Sum("bytes", "coalesce(bytes, 0)", comment="Bytes sent; a request without a size counts as 0"),
         Count("sized", "bytes is not null", comment="Requests that have a size"),
     ),
     shown=(

@@ -1,1 +1,1 @@
-"""The stream programs of the literature, one view in one file each; LK_VIEWS=views/programs adds them."""
+"""Stream programs from the literature, one view per file; LK_VIEWS=views/programs adds them."""

@@ -6,9 +6,9 @@ from core.topic import Field, Lines, Topic
 _WORDS = ("the", "The", "a", "log", "is", "read", "again", "and", "again,", "whatever", "comes", "late", "3rd", "it's")
 
 
-def line(dice: Draws) -> str:
+def line(draws: Draws) -> str:
     """Up to twelve words."""
-    return " ".join(dice.pick(_WORDS) for _ in range(dice.below(13)))
+    return " ".join(draws.pick(_WORDS) for _ in range(draws.below(13)))
 
 
 TOPIC = Topic(

@@ -4,14 +4,14 @@ from core.route import Output, Route, When
 
 ROUTE = Route(
     "log_split",
-    comment="Errors apart from all other lines, in the order of their partition",
+    comment="Errors in one topic, all other lines in another, each in the order of its partition",
     sources=("access_log", "service_log"),
     outputs=(
         Output(
             "log_high",
             when=(When("access_log", "status >= 500"), When("service_log", "level = 'ERROR'")),
-            comment="Lines that somebody should read now",
+            comment="Lines that need attention now",
         ),
-        Output("log_low", comment="All others, those that cannot be read included"),
+        Output("log_low", comment="All other lines, also those that do not decode"),
     ),
 )

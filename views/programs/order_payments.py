@@ -6,9 +6,9 @@ TEN_MINUTES = 600_000
 
 VIEW = Keyed(
     "order_payments",
-    comment="Orders joined with payments of the same order up to ten minutes later; those without a match stay",
+    comment="Orders joined with payments of the same order up to ten minutes later; rows without a match are kept",
     sources=("orders", "payments"),
-    keys=(Key("order_id", "order_id", comment="Name of the order"),),
+    keys=(Key("order_id", "order_id", comment="Id of the order"),),
     query="""
         SELECT coalesce(o.order_id, p.order_id) AS order_id,
                o.event_time AS ordered_at, p.event_time AS paid_at,
@@ -20,13 +20,13 @@ VIEW = Keyed(
          AND p.event_time BETWEEN o.event_time AND o.event_time + INTERVAL 10 MINUTES
     """,
     results=(
-        Result("ordered_at", "timestamp", comment="When it was ordered; absent without an order"),
-        Result("paid_at", "timestamp", comment="When it was paid; absent without a payment"),
+        Result("ordered_at", "timestamp", comment="When it was ordered; null without an order"),
+        Result("paid_at", "timestamp", comment="When it was paid; null without a payment"),
         Result("happened_at", "timestamp", comment="When it was ordered, else paid"),
         Result("amount", "decimal(10,2)", comment="Dollars to be paid"),
-        Result("payment_id", comment="Name of the payment"),
+        Result("payment_id", comment="Id of the payment"),
         Result("paid", "decimal(10,2)", comment="Dollars paid"),
-        Result("side", comment="both, order or payment: who is there. An inner join is the rows of 'both'"),
+        Result("side", comment="both, order or payment: the sides that exist. An inner join is the rows with 'both'"),
     ),
     reach=Reach("happened_at", before=TEN_MINUTES, after=TEN_MINUTES, segment=3_600_000),
     checks=(

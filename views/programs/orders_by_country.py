@@ -1,4 +1,4 @@
-"""A small table at every task: orders per country, named as it was named when it was ordered."""
+"""Lookup table: orders per country, by the country's name at the time of the order."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ COUNTRIES = parse(Path(__file__).with_name("countries.csv").read_text("utf-8"))
 
 VIEW = Rollup(
     "orders_by_country",
-    comment="Orders per country of delivery, by the name that it had then; absent for unknown codes",
+    comment="Orders per country of delivery, by its name at the time of the order; null for unknown codes",
     sources=("orders",),
     keys=(Key("country_name", COUNTRIES.of("country"), comment="Name of the country at the time of the order"),),
     measures=(

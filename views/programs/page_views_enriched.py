@@ -1,4 +1,4 @@
-"""Click-stream enrichment: page views with the user's profile as it was then, and with searches around them."""
+"""Click-stream enrichment: page views with the user's profile at that time and with searches around them."""
 
 from core.view import Check, Key, Keyed, Result
 
@@ -6,7 +6,7 @@ VIEW = Keyed(
     "page_views_enriched",
     comment="Page views with the user's profile as of the view, once for each search within one second of it",
     sources=("page_views", "profiles", "searches"),
-    keys=(Key("user_id", "user_id", comment="Who looked"),),
+    keys=(Key("user_id", "user_id", comment="Id of the user"),),
     query="""
         SELECT v.user_id, v.view_id, v.event_time AS viewed_at, v.page, p.city, p.level,
                s.term, s.event_time AS searched_at
@@ -23,13 +23,13 @@ VIEW = Keyed(
          AND s.event_time BETWEEN v.event_time - INTERVAL 1 SECOND AND v.event_time + INTERVAL 1 SECOND
     """,
     results=(
-        Result("view_id", comment="Name of the view"),
-        Result("viewed_at", "timestamp", comment="When"),
-        Result("page", comment="At what"),
-        Result("city", comment="Where the user lived then; absent without a profile"),
-        Result("level", "bigint", comment="Level of membership then; absent without a profile"),
-        Result("term", comment="A search within one second; absent when there was none"),
-        Result("searched_at", "timestamp", comment="When that was"),
+        Result("view_id", comment="Id of the page view"),
+        Result("viewed_at", "timestamp", comment="Time of the page view"),
+        Result("page", comment="Path of the page"),
+        Result("city", comment="Where the user lived then; null without a profile"),
+        Result("level", "bigint", comment="Level of membership then; null without a profile"),
+        Result("term", comment="A search within one second; null without one"),
+        Result("searched_at", "timestamp", comment="Time of that search"),
     ),
     checks=(Check("has_view", "view_id is not null and (term is null) = (searched_at is null)"),),
 )

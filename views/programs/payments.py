@@ -4,11 +4,11 @@ from core.draws import Draws
 from core.topic import Field, Json, Topic, Version
 
 
-def payment(dice: Draws) -> dict[str, object]:
-    """A payment for an order of about the same number; an unmatched one is for an order that there never was."""
-    order = f"x{dice.number}" if dice.unmatched else f"o{max(0, dice.number - dice.below(20))}"
-    cents = dice.below(50_000) + 1
-    return {"payment_id": f"p{dice.number}", "order_id": order, "paid": f"{cents // 100}.{cents % 100:02d}"}
+def payment(draws: Draws) -> dict[str, object]:
+    """A payment for an order of about the same number; an unmatched one is for an order that does not exist."""
+    order = f"x{draws.number}" if draws.unmatched else f"o{max(0, draws.number - draws.below(20))}"
+    cents = draws.below(50_000) + 1
+    return {"payment_id": f"p{draws.number}", "order_id": order, "paid": f"{cents // 100}.{cents % 100:02d}"}
 
 
 TOPIC = Topic(
@@ -18,8 +18,8 @@ TOPIC = Topic(
     event_time="event_time",
     format=Json(versions=(Version(1, names=("payment_id", "order_id", "paid", "event_time")),)),
     fields=(
-        Field("payment_id", comment="Name of the payment"),
-        Field("order_id", comment="Order that it is for"),
+        Field("payment_id", comment="Id of the payment"),
+        Field("order_id", comment="Id of the order that is paid"),
         Field("paid", "decimal(10,2)", minimum="0.01", comment="Dollars paid"),
         Field("event_time", "timestamp", comment="When it was paid; epoch milliseconds in the record"),
     ),

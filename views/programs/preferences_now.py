@@ -5,12 +5,17 @@ from core.view import Key, Rollup
 
 VIEW = Rollup(
     "preferences_now",
-    comment="What each user prefers now; users whose last record deletes are not there",
+    comment="What each user prefers now; without users whose last record is a delete",
     sources=("preferences",),
-    keys=(Key("user_id", "user_id", comment="Name of the user"),),
+    keys=(Key("user_id", "user_id", comment="Id of the user"),),
     measures=(
-        Latest("theme", "theme", comment="How the site looks"),
-        Latest("is_deleted", "deleted", type="boolean", comment="Whether the last record deletes: never, if shown"),
+        Latest("theme", "theme", comment="Theme of the site"),
+        Latest(
+            "is_deleted",
+            "deleted",
+            type="boolean",
+            comment="Whether the last record is a delete; false where shown",
+        ),
     ),
     only="NOT is_deleted",
 )

@@ -4,9 +4,9 @@ from core.view import Check, Key, Keyed, Result
 
 VIEW = Keyed(
     "profile_changes",
-    comment="Changes of profiles, with what was before; records that change nothing are left out",
+    comment="Changes of profiles with the values before; without records that change nothing",
     sources=("profiles",),
-    keys=(Key("user_id", "user_id", comment="Name of the user"),),
+    keys=(Key("user_id", "user_id", comment="Id of the user"),),
     query="""
         SELECT * FROM (
             SELECT user_id, event_time AS changed_at, deleted AS is_deleted, city, level,
@@ -19,13 +19,13 @@ VIEW = Keyed(
         WHERE was_there = is_deleted OR city <> city_before OR level <> level_before
     """,
     results=(
-        Result("changed_at", "timestamp", comment="When"),
+        Result("changed_at", "timestamp", comment="Time of the change"),
         Result("is_deleted", "boolean", comment="Whether the profile was deleted"),
         Result("city", comment="Where the user lives from then on"),
         Result("level", "bigint", comment="Level of membership from then on"),
         Result("was_there", "boolean", comment="Whether there was a profile before"),
-        Result("city_before", comment="Where the user lived before; absent without a profile"),
-        Result("level_before", "bigint", comment="Level before; absent without a profile"),
+        Result("city_before", comment="Where the user lived before; null without a profile"),
+        Result("level_before", "bigint", comment="Level before; null without a profile"),
     ),
     checks=(Check("real", "was_there or not is_deleted"),),
 )

@@ -5,9 +5,9 @@ from core.view import Key, Rollup
 
 VIEW = Rollup(
     "profiles_now",
-    comment="The latest profile of every user; users whose latest record deletes are not there",
+    comment="The latest profile of every user; without users whose latest record is a delete",
     sources=("profiles",),
-    keys=(Key("user_id", "user_id", comment="Name of the user"),),
+    keys=(Key("user_id", "user_id", comment="Id of the user"),),
     measures=(
         Latest("city", "city", comment="Where the user lives"),
         Latest("level", "level", type="bigint", comment="Level of membership"),
@@ -15,7 +15,7 @@ VIEW = Rollup(
             "is_deleted",
             "deleted",
             type="boolean",
-            comment="Whether the latest record deletes: never, of what is shown",
+            comment="Whether the latest record is a delete; false where shown",
         ),
     ),
     only="NOT is_deleted",

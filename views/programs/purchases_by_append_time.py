@@ -5,9 +5,9 @@ from core.view import APPEND_TIME, Key, Rollup, Total, Window
 
 VIEW = Rollup(
     "purchases_by_append_time",
-    comment="Purchases per minute of log-append time, when they came into the log",
+    comment="Purchases per minute of log-append time, when Kafka appended them",
     sources=("purchases",),
-    keys=(Key("item", "item", comment="What was bought"),),
+    keys=(Key("item", "item", comment="Item that was bought"),),
     window=Window("minute", size=60_000, over=APPEND_TIME, comment="Start of the minute"),
     measures=(Count("reports", comment="Reports of purchases"),),
     checks=(Total("reports_by_event_time", "sum(reports)", "purchases_by_event_time", "sum(reports)"),),

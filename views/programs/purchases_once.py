@@ -1,4 +1,4 @@
-"""Deduplication: reports of purchases without those that repeat one of the hour before."""
+"""Deduplication: reports of purchases without repetitions within an hour."""
 
 from core.view import Check, Key, Keyed, Reach, Result
 
@@ -6,9 +6,9 @@ HOUR = 3_600_000
 
 VIEW = Keyed(
     "purchases_once",
-    comment="Reports of purchases, but for those within one hour after another of the same id",
+    comment="Reports of purchases, without those within one hour after another of the same id",
     sources=("purchases",),
-    keys=(Key("purchase_id", "purchase_id", comment="Name of the purchase"),),
+    keys=(Key("purchase_id", "purchase_id", comment="Id of the purchase"),),
     query="""
         SELECT * FROM (
             SELECT purchase_id, item, event_time AS reported_at,
@@ -20,7 +20,7 @@ VIEW = Keyed(
         WHERE before IS NULL OR reported_at - before > INTERVAL 1 HOUR
     """,
     results=(
-        Result("item", comment="What was bought"),
+        Result("item", comment="Item that was bought"),
         Result("reported_at", "timestamp", comment="When it was reported"),
     ),
     reach=Reach("reported_at", before=HOUR, after=0, segment=HOUR),

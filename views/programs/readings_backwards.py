@@ -1,12 +1,12 @@
-"""Monitoring a key: events of one entity that a consumer sees after later ones."""
+"""Monitoring a key: events that a consumer reads after later events of the same key."""
 
 from core.view import Check, Key, Keyed, Result
 
 VIEW = Keyed(
     "readings_backwards",
-    comment="Readings that stand in the log behind a reading of the same sensor with a later event time",
+    comment="Readings that follow, in the log, a reading of the same sensor with a later event time",
     sources=("readings",),
-    keys=(Key("device", "device", comment="Name of the sensor"),),
+    keys=(Key("device", "device", comment="Id of the sensor"),),
     query="""
         SELECT * FROM (
             SELECT device, event_time AS measured_at, _partition AS log_partition, _offset AS log_offset,
@@ -25,5 +25,5 @@ VIEW = Keyed(
         Result("seen", "timestamp", comment="Latest event time before it in the partition"),
     ),
     checks=(Check("backwards", "measured_at < seen"),),
-    allow_empty=True,  # where nothing is wrong
+    allow_empty=True,  # no rows mean that nothing is wrong
 )

@@ -7,7 +7,7 @@ VIEW = Rollup(
     "readings_by_hour",
     comment="Readings per sensor and UTC hour, however late they come",
     sources=("readings",),
-    keys=(Key("device", "device", comment="Name of the sensor"),),
+    keys=(Key("device", "device", comment="Id of the sensor"),),
     window=Window("hour", size=3_600_000, comment="Start of the hour"),
     measures=(
         Count("readings", comment="Readings, also those that were sent twice"),

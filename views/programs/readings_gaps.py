@@ -4,9 +4,9 @@ from core.view import Check, Key, Keyed, Result
 
 VIEW = Keyed(
     "readings_gaps",
-    comment="Sequence numbers of a sensor before which some are missing, or which came more than once",
+    comment="Sequence numbers of a sensor that follow a gap or came more than once",
     sources=("readings",),
-    keys=(Key("device", "device", comment="Name of the sensor"),),
+    keys=(Key("device", "device", comment="Id of the sensor"),),
     query="""
         SELECT * FROM (
             SELECT device, seq, seq - lag(seq) OVER (PARTITION BY device ORDER BY seq) - 1 AS missing, copies
@@ -16,9 +16,9 @@ VIEW = Keyed(
     """,
     results=(
         Result("seq", "bigint", comment="Sequence number of a reading"),
-        Result("missing", "bigint", comment="Numbers right before it that never came; absent for the first"),
+        Result("missing", "bigint", comment="Missing numbers right before it; null for the first"),
         Result("copies", "bigint", comment="How often it came"),
     ),
     checks=(Check("wrong", "missing > 0 or copies > 1"),),
-    allow_empty=True,  # where nothing is wrong
+    allow_empty=True,  # no rows mean that nothing is wrong
 )

@@ -4,7 +4,7 @@ from core.view import Check, Key, Keyed, Result, Shown, Total
 
 VIEW = Keyed(
     "sessions",
-    comment="Visits: requests of one client, none more than 30 minutes after the one before",
+    comment="Visits: requests of one client, each at most 30 minutes after the one before",
     sources=("access_log",),
     keys=(Key("client", "client", comment="Address of the client"),),
     query="""
@@ -24,7 +24,7 @@ VIEW = Keyed(
         Result("started_at", "timestamp", comment="First request"),
         Result("ended_at", "timestamp", comment="Last request"),
         Result("requests", "bigint", comment="Requests"),
-        Result("bytes", "bigint", comment="Bytes sent; a request without a size counts as none"),
+        Result("bytes", "bigint", comment="Bytes sent; a request without a size counts as 0"),
     ),
     shown=(
         Shown("seconds", "date_diff('second', started_at, ended_at)", comment="From the first to the last request"),

@@ -5,7 +5,7 @@ from core.view import Check, Key, Rollup, Shown, Total, Window
 
 VIEW = Rollup(
     "top_ten",
-    comment="The ten stocks with the most shares traded in an hour; of equal volumes the first ticker comes first",
+    comment="The ten stocks with the most shares traded in an hour; ties are ordered by ticker",
     sources=("trades",),
     keys=(Key("ticker", "ticker", comment="Symbol of the stock"),),
     window=Window("hour", size=3_600_000, comment="Start of the hour, UTC"),

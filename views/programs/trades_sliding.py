@@ -1,4 +1,4 @@
-"""Sliding window: every trade with what its ticker did in the five seconds up to it."""
+"""Sliding window: every trade with the trades of its ticker in the five seconds up to it."""
 
 from core.view import Check, Key, Keyed, Reach, Result, Shown
 

@@ -21,7 +21,7 @@ VIEW = Rollup(
         Shown(
             "price_avg_week",
             f"cast(sum(price_sum) {_WEEK} as decimal(38,6)) / sum(trades) {_WEEK}",
-            comment="Average price of the trades of seven days, six decimals; days without trades count as none",
+            comment="Average price of the trades of seven days, six decimals; days without trades do not count",
         ),
     ),
     checks=(Check("in_order", "price_low <= price_high"),),

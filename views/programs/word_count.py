@@ -10,6 +10,6 @@ VIEW = Rollup(
     explode=Explode("word", r"split(lower(line), '[^\\p{L}]+')"),
     where="word <> '' and word <> 'the'",
     keys=(Key("word", "word", comment="The word"),),
-    measures=(Count("times", comment="How often"),),
+    measures=(Count("times", comment="Number of occurrences"),),
     checks=(Check("some", "times > 0"),),
 )
