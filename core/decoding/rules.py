@@ -55,7 +55,7 @@ def deletes() -> Column:
 
 def content_rules(topic: Topic) -> list[DecodeRule]:
     """Rules for a record whose bytes were checked: the first broken byte rule, then all rules for its content."""
-    return [DecodeRule("", fn.col(BYTES_ERROR).isNotNull(), fn.lit(True)), *_content_checks(topic)]
+    return [DecodeRule("", fn.col(BYTES_ERROR).isNotNull(), fn.lit(True)), *_rules_after_bytes(topic)]
 
 
 def all_rules(topic: Topic) -> list[DecodeRule]:
@@ -63,7 +63,7 @@ def all_rules(topic: Topic) -> list[DecodeRule]:
     return [_copy_rule(), *content_rules(topic)]
 
 
-def _content_checks(topic: Topic) -> list[DecodeRule]:
+def _rules_after_bytes(topic: Topic) -> list[DecodeRule]:
     has_value = ~deletes() if topic.changelog else fn.lit(True)  # a delete cannot break rules for the value
     readable = value_readable() & fn.col("_readable")
     versioned = readable & fn.col("_version").isNotNull()
@@ -86,8 +86,8 @@ def _content_checks(topic: Topic) -> list[DecodeRule]:
     rules.append(DecodeRule(f"field_{EVENT_TIME}", timeless, _time_rule_applies(topic, versioned, wrong)))
     for rule in topic.rules:
         broken = has_value & ~fn.coalesce(fn.expr(rule.sql), fn.lit(False))
-        inputs_wrong = [wrong[name] for name in wrong if _names(rule.sql, name)]
-        inputs_wrong += [timeless] if _names(rule.sql, EVENT_TIME) else []
+        inputs_wrong = [wrong[name] for name in wrong if _mentions(rule.sql, name)]
+        inputs_wrong += [timeless] if _mentions(rule.sql, EVENT_TIME) else []
         rules.append(DecodeRule(f"rule_{rule.name}", broken, versioned & ~reduce(or_, inputs_wrong, fn.lit(False))))
     return rules
 
@@ -100,7 +100,7 @@ def first_broken(rules: Iterable[DecodeRule]) -> Column:
 
 def broken_rules(topic: Topic) -> Column:
     """The names of all rules that a record breaks, between commas. It is costly: use it for bad records only."""
-    rules = [_copy_rule(), *byte_rules(topic), *_content_checks(topic)]
+    rules = [_copy_rule(), *byte_rules(topic), *_rules_after_bytes(topic)]
     return fn.concat_ws(",", *(fn.when(rule.applies & rule.broken, rule.name) for rule in rules))
 
 
@@ -125,5 +125,5 @@ def _time_rule_applies(topic: Topic, versioned: Column, wrong: dict[str, Column]
     return deletes() | field_is_right if topic.changelog else field_is_right
 
 
-def _names(sql: str, name: str) -> bool:
+def _mentions(sql: str, name: str) -> bool:
     return re.search(rf"\b{name}\b", sql) is not None
