@@ -7,7 +7,6 @@ import logging
 import signal
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +59,7 @@ RENAMED = {
     renamed=RENAMED,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": WIDTH},
 )
-@click.version_option(version("lambda-kappa"), prog_name="lk", message="%(prog)s %(version)s")
+@click.version_option(package_name="lambda-kappa", prog_name="lk", message="%(prog)s %(version)s")
 @click.option("-c", "--config", type=click.Path(path_type=Path), help="Settings file (else LK_CONFIG, else ./lk.toml).")
 def lk(config: Path | None) -> None:
     """One log, one definition per view, two ways to compute it.

@@ -22,6 +22,7 @@ def test_lk_runs_outside_the_clone(wheel: Installed) -> None:
     assert "Usage: lk [OPTIONS] COMMAND [ARGS]..." in wheel.lk("--help").ok().out
     assert {"trade_stats", "traffic_by_path"} <= set(wheel.lk("views", "--json").ok().json["views"])
     wheel.lk("views", "check").ok()
+    assert wheel.lk("--version").ok().out == "lk 0.1.0\n"
 
 
 def test_the_code_is_the_wheels_and_every_file_that_it_needs_is_there(wheel: Installed) -> None:
@@ -42,3 +43,18 @@ print(json.dumps([str(path) for path in (
     paths = [Path(path) for path in json.loads(done.stdout)]
     assert len(paths) == 7
     assert [path for path in paths if not path.is_file() or ROOT in path.parents] == []
+
+
+def test_lk_runs_without_package_metadata_as_in_the_jobs_image(wheel: Installed) -> None:
+    program = """
+import importlib.metadata
+
+def version(name):
+    raise importlib.metadata.PackageNotFoundError(name)
+
+importlib.metadata.version = version
+from cli.root import run
+raise SystemExit(run(["views", "--json"]))
+"""
+    done = subprocess.run([wheel.python, "-c", program], cwd=wheel.folder, env=environment(), capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
