@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from batch.counts import TopicCounts, archives, count_topic, counts_of_view
-from batch.range_rebuild import base_rows, prove
+from batch.range_rebuild import base_rows, require_same_outside
 from core.catalog import Catalog
 from core.compute.keyed_rows import result_rows, source_rows
 from core.compute.range_rows import rebuilt
@@ -71,7 +71,7 @@ def build(
     ``incremental`` adds the log since the last build where that is exact, else builds in full and notes why.
     What was built is not judged: nothing of it can be published before its gate has passed.
     """
-    check_definitions(catalog, claim)
+    require_same_views(catalog, claim)
     wanted = [name for name in claim.views if views is None or name in views]
     with locks.hold(settings, "batch") as lease, bar("building", len(wanted), "") as done:
         landed = archives(settings, catalog, claim, catalog.sources(claim.views))
@@ -86,7 +86,7 @@ def build(
     return [built[name] for name in wanted]
 
 
-def check_definitions(catalog: Catalog, claim: Claim) -> None:
+def require_same_views(catalog: Catalog, claim: Claim) -> None:
     """Raises Refused when the views are defined otherwise now than when the build was claimed."""
     others = changed_definitions(catalog, claim.views)
     if others:
@@ -166,7 +166,10 @@ def _proved(work: _Work, plan: _Plan, path: str) -> _Plan:
     if work.claim.rebuild is None or not isinstance(plan.view, Rollup):
         return plan
     base = base_rows(work.spark, work.settings, plan.view, work.claim.rebuild)
-    return replace(plan, note=prove(plan.view, work.claim.rebuild, base, parquet_scan.read_table(work.spark, path)))
+    return replace(
+        plan,
+        note=require_same_outside(plan.view, work.claim.rebuild, base, parquet_scan.read_table(work.spark, path)),
+    )
 
 
 def _sources(work: _Work, view: Keyed) -> dict[str, DataFrame]:

@@ -47,7 +47,7 @@ def claim(settings: Settings, catalog: Catalog, run: Name | None = None) -> Clai
     return known or wanted
 
 
-def claim_anew(settings: Settings, catalog: Catalog, run: Name) -> Claim:
+def claim_new_build(settings: Settings, catalog: Catalog, run: Name) -> Claim:
     """Claims the same, always for a build of its own: one that is to check another must not be that other."""
     with locks.hold(settings, "control") as lease:
         wanted = _wanted(settings, catalog, run)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from batch import evaluate
-from batch.build import check_definitions
+from batch.build import require_same_views
 from core.catalog import Catalog
 from core.errors import Refused, TryAgain
 from core.identifiers import Name
@@ -44,7 +44,7 @@ def gate(spark: SparkSession, settings: Settings, catalog: Catalog, claim: Claim
     Raises Refused when one was not built.
     """
     began = time.monotonic()
-    check_definitions(catalog, claim)
+    require_same_views(catalog, claim)
     with locks.hold(settings, "batch") as lease:
         built = _built(settings, claim)
         if any(one.passed is None for one in built):

@@ -79,7 +79,7 @@ def base_rows(spark: SparkSession, settings: Settings, view: Rollup, rebuild: Ra
     return parquet_scan.read_table(spark, path)
 
 
-def prove(view: Rollup, rebuild: RangeRebuild, base: DataFrame, written: DataFrame) -> str:
+def require_same_outside(view: Rollup, rebuild: RangeRebuild, base: DataFrame, written: DataFrame) -> str:
     """What a range rebuild changed, in words. Raises Refused when any row outside of the range is not as it was."""
     assert view.window is not None
     found = differences(view, base, written).persist()

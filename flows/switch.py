@@ -22,7 +22,7 @@ from infra.settings import Settings
 from serving import change_mode, recover
 from serving.compare import compare
 from serving.publish import changed_since
-from speed import replay_state as replaying
+from speed import replay_state
 from speed.process import epoch_pacing, lifecycle
 
 
@@ -52,7 +52,7 @@ def to_kappa(
     """
     began = time.monotonic()
     serving = run if run and _serves(settings, catalog, run) else _kappa_run(settings, catalog)
-    if serving and (run == serving or (run is None and replaying.open_replay(settings, catalog) is None)):
+    if serving and (run == serving or (run is None and replay_state.open_replay(settings, catalog) is None)):
         last = recover.last_done(settings)
         assert last is not None
         return SwitchResult(last, serving, (), time.monotonic() - began, already=True)

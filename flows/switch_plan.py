@@ -16,8 +16,8 @@ from infra.lake import delta, files, table_paths
 from infra.settings import Settings
 from serving import recover
 from serving.publish import changed_since, in_kappa, kappa_views
-from speed import replay_state as replaying
-from speed.replay_state import TopicLog
+from speed import replay_state
+from speed.replay_state import PartitionLog
 
 _READERS = "the old answer of a view until its SQL is replaced, then the new one; never an error, never a mix; "
 
@@ -30,7 +30,7 @@ class KappaPlan:
     """
 
     mode: str
-    logs: tuple[TopicLog, ...]
+    logs: tuple[PartitionLog, ...]
     records: int
     run: Name | None
     measured: tuple[Name, float] | None
@@ -49,7 +49,7 @@ class LambdaPlan:
     """
 
     mode: str
-    logs: tuple[TopicLog, ...]
+    logs: tuple[PartitionLog, ...]
     records: int
     to_land: int
     run: Name | None
@@ -63,10 +63,10 @@ class LambdaPlan:
 
 def to_kappa(settings: Settings, catalog: Catalog, run: Name | None = None, *, from_archive: bool = False) -> KappaPlan:
     """The plan of a switch to Kappa. Raises Refused if the switch would be refused."""
-    logs = replaying.look(settings, catalog)
-    replaying.head_of(logs, from_archive=from_archive)
-    replay = runs.read_run(settings, run) if run else replaying.open_replay(settings, catalog)
-    records, measured = sum(log.end for log in logs), replaying.measured(settings)
+    logs = replay_state.partition_logs(settings, catalog)
+    replay_state.prefix_from_archive(logs, from_archive=from_archive)
+    replay = runs.read_run(settings, run) if run else replay_state.open_replay(settings, catalog)
+    records, measured = sum(log.end for log in logs), replay_state.last_measured_rate(settings)
     committed = _committed_records(settings, replay.id) if replay else 0
     serving = run_roles.current_run(settings)
     return KappaPlan(
@@ -88,7 +88,7 @@ def to_lambda(settings: Settings, catalog: Catalog) -> LambdaPlan:
     """The plan of a switch to Lambda. Raises Refused if the switch would be refused."""
     refuse_changed(settings, catalog)
     refuse_mixed(settings, catalog)
-    logs = replaying.look(settings, catalog)
+    logs = replay_state.partition_logs(settings, catalog)
     records = sum(log.end for log in logs)
     last = _last_build(settings)
     scale = records / max(1, last[0].cut.size) if last else 0.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from batch.build import build
-from batch.claim import claim_anew
+from batch.claim import claim_new_build
 from batch.land import land
 from core.catalog import Catalog
 from core.errors import Refused
@@ -36,7 +36,7 @@ def verify_served(settings: Settings, catalog: Catalog) -> tuple[Comparison, ...
     with batch_session(settings) as spark:
         for run in [run.id for run in runs.read_runs(settings) if run.id in serving]:
             run_pins = {view: pin for view, pin in pins.items() if pin.run == run}
-            claimed = claim_anew(settings, catalog, run)
+            claimed = claim_new_build(settings, catalog, run)
             land(spark, settings, catalog, claimed.cut)
             build(spark, settings, catalog, claimed, views=list(run_pins))
             comparisons += compare(spark, settings, catalog, claimed, run_pins)

@@ -1,4 +1,4 @@
-"""The speed job: one Structured Streaming query drives one run, until it is told to stop."""
+"""The speed job: one Structured Streaming query drives one run until it is stopped."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from speed.tables.maintenance import Maintenance
 
 CONF = {
     "spark.sql.adaptive.enabled": "false",
-    # A side that was broadcast would stay what it was when the plan was first run; plans are run again and again.
+    # A prepared plan runs many times, and would keep a broadcast side as it was at the first run.
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.driver.maxResultSize": "256m",
     "spark.sql.streaming.numRecentProgressUpdates": "5",
@@ -44,18 +44,18 @@ CONF = {
     "spark.ui.retainedTasks": "200",
     "spark.sql.ui.retainedExecutions": "10",
 }
-# On a local disk Spark's usual one starts twenty processes an epoch (chmod, readlink): a quarter of an epoch's time.
-# This one does not exclude a second writer; the run's lease does, and what a late one wrote is refused.
+# On a local disk Spark's default manager starts twenty processes per epoch (chmod, readlink): a quarter of its time.
+# This one does not exclude a second writer; the run's lease does.
 _LOCAL_CHECKPOINT = {
     "spark.sql.streaming.checkpointFileManagerClass": (
         f"{spark_versions.installed_spark().checkpoints}.FileSystemBasedCheckpointFileManager"
     ),
 }
-_LOOK = 1.0  # seconds between two looks at who serves, at the limit and at the query; a signal is heeded at once
-_MORE_TASKS = 2  # of a replay: beside a live run each task counts when the machine divides its time
+_POLL_SECONDS = 1.0  # between two checks of the run that serves, the rate limit and the query; a signal acts at once
+_MORE_TASKS = 2  # of a replay: beside a live run, more tasks get it a larger share of the CPU
 _NEW = "start a new run: `lk speed start --new`"
-# What Spark says when the broker, not the data, is the reason.
-_PASSING = (
+# Words of Spark errors whose cause is the broker and not the data.
+_BROKER_ERRORS = (
     "TimeoutException",
     "DisconnectException",
     "NetworkException",
@@ -85,14 +85,14 @@ def _drive(settings: Settings, catalog: Catalog, run: Name, stop: threading.Even
         while True:
             sink.pacing.serving = serving.is_serving()
             if sink.pacing.rate_limit_changed():
-                query = _resized(spark, settings, query, sink)
-            if not query.isActive or stop.wait(_LOOK):
+                query = _restarted(spark, settings, query, sink)
+            if not query.isActive or stop.wait(_POLL_SECONDS):
                 break
         finish(query, sink)
 
 
-def _resized(spark: SparkSession, settings: Settings, query: StreamingQuery, sink: EpochSink) -> StreamingQuery:
-    """The same query on the same checkpoint, with epochs of the size that the new limit asks for."""
+def _restarted(spark: SparkSession, settings: Settings, query: StreamingQuery, sink: EpochSink) -> StreamingQuery:
+    """Restarts the query on its checkpoint, with the epoch size of the new rate limit."""
     finish(query, sink)
     sink.pacing.stopping.clear()
     return _start(spark, settings, sink)
@@ -106,18 +106,19 @@ def _app(run: Name) -> str:
 def driving(
     spark: SparkSession, settings: Settings, catalog: Catalog, run: Run
 ) -> Iterator[tuple[StreamingQuery, EpochSink]]:
-    """The started query of a run, under the run's lease; leaving the block stops it at once."""
+    """The started query of a run, under the run's lease; the end of the block stops it at once."""
     table_paths.open_lake(settings)
     _check(settings, catalog, run)
     with leases.hold(settings, f"run_{run.id}") as lease:
         schemas.create(settings, catalog, run)
         for path in schemas.paths(settings, catalog, run):
             leases.fence(lease, path)
-        _check_checkpoint(settings, run)
+        _require_same_history(settings, run)
         keep_history(spark, settings, catalog, run, lease)
         replay_prefix(spark, settings, catalog, run, lease)
         maintenance = Maintenance(spark, settings, catalog, run, lease)
-        sink = EpochSink(settings, catalog, run, lease, EpochComputer(spark, settings, catalog, run), maintenance.after)
+        computer = EpochComputer(spark, settings, catalog, run)
+        sink = EpochSink(settings, catalog, run, lease, computer, maintenance.start_due)
         query = _start(spark, settings, sink)
         try:
             yield query, sink
@@ -130,7 +131,7 @@ def driving(
 
 
 def finish(query: StreamingQuery, sink: EpochSink) -> None:
-    """Stops the query between two epochs. Raises what stopped it before, if something did."""
+    """Stops the query between two epochs. Raises the error that ended it before, if there is one."""
     sink.pacing.stopping.set()
     sink.idle.wait()
     query.stop()
@@ -141,7 +142,7 @@ def finish(query: StreamingQuery, sink: EpochSink) -> None:
 
 
 def raise_reason(sink: EpochSink, error: Any) -> None:
-    """Raises why a query ended, in words; nothing when it was told to stop."""
+    """Raises an error that names why a query ended; returns when it was told to stop."""
     failure = sink.failure
     if isinstance(failure, StopRequested):
         return
@@ -150,12 +151,12 @@ def raise_reason(sink: EpochSink, error: Any) -> None:
     text = str(failure or error)
     try:
         require_same_topics(sink.settings, sink.run)
-        _check_begins(sink.settings, sink.run)
+        _require_unread_records(sink.settings, sink.run)
     except TryAgain:
         raise TryAgain(
             f"Kafka stopped answering: {first_line(text)}", fix="start Kafka, then `lk speed start`"
         ) from None
-    if any(word in text for word in _PASSING):
+    if any(word in text for word in _BROKER_ERRORS):
         raise TryAgain(f"Kafka did not answer: {first_line(text)}", fix="run `lk speed start`")
     raise Refused(
         f"the run cannot go on: {first_line(text)}",
@@ -180,7 +181,7 @@ def _start(spark: SparkSession, settings: Settings, sink: EpochSink) -> Streamin
 
 
 def _starting(settings: Settings, run: Run) -> dict[str, dict[str, int]]:
-    """An explicit offset for every partition; "earliest" would hide a head that is gone."""
+    """An explicit offset for every partition; "earliest" would hide that a prefix was removed."""
     counts = kafka_admin.partitions(settings, run.topics)
     return {str(topic): {str(p): run.origin.end(topic, p) for p in range(count)} for topic, count in counts.items()}
 
@@ -188,11 +189,11 @@ def _starting(settings: Settings, run: Run) -> dict[str, dict[str, int]]:
 def _check(settings: Settings, catalog: Catalog, run: Run) -> None:
     lifecycle.require_same_definitions(catalog, run)
     require_same_topics(settings, run)
-    _check_begins(settings, run)
+    _require_unread_records(settings, run)
 
 
-def _check_begins(settings: Settings, run: Run) -> None:
-    """Every offset that the run still has to read must be there."""
+def _require_unread_records(settings: Settings, run: Run) -> None:
+    """Raises Refused when Kafka removed records that the run has not read."""
     last = last_epoch(settings, run.id)
     position = last.end if last else run.origin
     fix = f"{log_checks.KEEP_RECORDS}; then {_NEW}"
@@ -200,13 +201,13 @@ def _check_begins(settings: Settings, run: Run) -> None:
     log_checks.require_unread_records(settings, run.topics, position, where=where, fix=fix)
 
 
-def _check_checkpoint(settings: Settings, run: Run) -> None:
-    """Checkpoint and manifest must be of one history: only the newest epoch may be in one and not the other."""
-    committed, done = _last(settings, run.id), offset_log.last_entry(settings, run.id, "commits")
-    offered = offset_log.last_entry(settings, run.id, "offsets")
-    if done > committed or offered < committed:
+def _require_same_history(settings: Settings, run: Run) -> None:
+    """Raises Refused when checkpoint and manifest differ by more than the last epoch."""
+    committed, finished = _last(settings, run.id), offset_log.last_entry(settings, run.id, "commits")
+    planned = offset_log.last_entry(settings, run.id, "offsets")
+    if finished > committed or planned < committed:
         raise Refused(
-            f"the checkpoint is at epoch {max(done, offered)}, the manifest at epoch {committed}",
+            f"the checkpoint is at epoch {max(finished, planned)}, the manifest at epoch {committed}",
             where=table_paths.checkpoint(settings, run.id),
             fix="one of them was deleted or restored; " + _NEW,
         )

@@ -26,12 +26,12 @@ from infra.settings import Settings
 from speed.process import epoch_pacing, lifecycle
 from speed.process.lifecycle import RunState
 
-CLOSE = 3  # epochs in a row that must be small before a replay counts as caught up
+CAUGHT_UP_EPOCHS = 3  # epochs in a row that must be small before a replay counts as caught up
 
 
 @dataclass(frozen=True)
-class TopicLog:
-    """One partition as a replay finds it: what Kafka holds, and how far the archive could stand in."""
+class PartitionLog:
+    """One partition before a replay: the offsets that Kafka holds, and up to where the archive holds them."""
 
     topic: Name
     partition: int
@@ -46,7 +46,7 @@ class TopicLog:
 
     @property
     def replaceable(self) -> bool:
-        """Whether the archive holds what the log has lost."""
+        """Whether the archive holds every record that the log lacks."""
         return self.archived >= self.begin
 
 
@@ -64,7 +64,7 @@ class ReplayProgress:
     head: Cut
 
 
-def look(settings: Settings, catalog: Catalog) -> tuple[TopicLog, ...]:
+def partition_logs(settings: Settings, catalog: Catalog) -> tuple[PartitionLog, ...]:
     """Every partition that the catalog's views read."""
     topics = catalog.sources(catalog.views)
     counts, begins, ends = (
@@ -72,73 +72,75 @@ def look(settings: Settings, catalog: Catalog) -> tuple[TopicLog, ...]:
         kafka_admin.start_offsets(settings, topics),
         kafka_admin.end_offsets(settings, topics),
     )
-    held = {topic: archive.generation(settings, topic, catalog.decoder(topic)).ends for topic in topics}
+    archived = {topic: archive.generation(settings, topic, catalog.decoder(topic)).ends for topic in topics}
     return tuple(
-        TopicLog(topic, p, begins.end(topic, p), ends.end(topic, p), held[topic].end(topic, p))
+        PartitionLog(topic, p, begins.end(topic, p), ends.end(topic, p), archived[topic].end(topic, p))
         for topic in topics
         for p in range(counts[topic])
     )
 
 
-def head_of(logs: Sequence[TopicLog], *, from_archive: bool) -> Cut:
-    """How far the archive stands in for the log: nothing for a complete log, else up to the archive's own ends.
+def prefix_from_archive(logs: Sequence[PartitionLog], *, from_archive: bool) -> Cut:
+    """The offsets up to which the archive replaces the log: none for a complete log, else the archive's ends.
 
     Raises Refused naming topic, partition and range where a partition no longer begins at 0.
     """
-    gone = [log for log in logs if not log.complete]
-    if not gone:
+    truncated = [log for log in logs if not log.complete]
+    if not truncated:
         return Cut()
-    lost = [log for log in gone if not log.replaceable] if from_archive else gone
+    lost = [log for log in truncated if not log.replaceable] if from_archive else truncated
     if lost:
         spans = [Span(log.topic, log.partition, 0, log.begin) for log in lost]
-        held = all(log.replaceable for log in gone)
-        fix = "`--prefix-from-archive` replays them from the archive, which holds them" if held else "restore the log"
+        archived = all(log.replaceable for log in truncated)
+        fix = (
+            "`--prefix-from-archive` replays them from the archive, which holds them" if archived else "restore the log"
+        )
         raise log_checks.records_removed(spans, where="Kafka, from which a replay reads offset 0 on", fix=fix)
     return Cut(tuple(sorted((log.topic, log.partition, log.archived) for log in logs if log.archived)))
 
 
 def open_replay(settings: Settings, catalog: Catalog) -> Run | None:
-    """The replay that was begun and has neither served nor ended.
+    """The replay in progress: it has neither served nor ended.
 
-    Raises Refused when it is not of exactly these views, or definitions changed since.
+    Raises Refused when it computes other views than these, or a definition changed.
     """
-    its = run_roles.roles(settings)
-    found = [run for run in runs.read_runs(settings) if its[run.id] == "replay"]
-    if not found:
+    roles = run_roles.roles(settings)
+    replays = [run for run in runs.read_runs(settings) if roles[run.id] == "replay"]
+    if not replays:
         return None
-    run = found[-1]
+    run = replays[-1]
     if run.views.keys() != catalog.views.keys():
         raise Refused(
             f"replay {run.id} computes other views: {', '.join(sorted(run.views))}",
             where=f"run {run.id}",
             fix=f"finish it: `lk switch kappa --run {run.id}`; or give it up: `lk replay abandon --run {run.id}`",
         )
-    others = changed_definitions(catalog, run.views, run.decoders)
-    if others:
+    changed = changed_definitions(catalog, run.views, run.decoders)
+    if changed:
         first = f"give the replay up (`lk replay abandon --run {run.id}`) and "
-        raise definition_refusal(others, "the replay was declared", where=f"run {run.id}", first=first)
+        raise definition_refusal(changed, "the replay was declared", where=f"run {run.id}", first=first)
     return run
 
 
 def declare(settings: Settings, catalog: Catalog, *, id: Name | None = None, from_archive: bool = False) -> Run:
-    """A new run from offset 0; it does not run yet. Raises Refused when the log lacks its head."""
-    head = head_of(look(settings, catalog), from_archive=from_archive)
+    """Declares a run from offset 0; it is not started. Raises Refused when the log lacks a prefix."""
+    head = prefix_from_archive(partition_logs(settings, catalog), from_archive=from_archive)
     return lifecycle.declare(settings, catalog, id=id, kind="replay", head=head, note="lk replay")
 
 
 def progress(settings: Settings, run: Run) -> ReplayProgress:
-    """What a replay does, from its manifest."""
+    """How far a replay is, by its manifest."""
     state = lifecycle.status(settings, run.id)
     epochs = read_epochs(settings, run.id)
     end = epochs[-1].end if epochs else run.start
     behind = state.behind
-    done = end.size
+    read = end.size
     rate = _rate(epochs)
     return ReplayProgress(
         state=state,
         limit=epoch_pacing.read_rate_limit(settings, run.id),
-        done=done,
-        total=done + (behind or 0),
+        done=read,
+        total=read + (behind or 0),
         rate=rate,
         left=behind / rate if rate and behind is not None else None,
         caught_up=behind is not None and _caught_up(settings, epochs, behind),
@@ -146,8 +148,8 @@ def progress(settings: Settings, run: Run) -> ReplayProgress:
     )
 
 
-def measured(settings: Settings) -> tuple[Name, float] | None:
-    """The newest replay with a measured rate, in records a second."""
+def last_measured_rate(settings: Settings) -> tuple[Name, float] | None:
+    """The last replay with a measured rate, and this rate in records a second."""
     for run in reversed(runs.read_runs(settings)):
         rate = _rate(read_epochs(settings, run.id)[:50]) if run.kind == "replay" else None
         if rate:
@@ -165,7 +167,7 @@ def _rate(epochs: Sequence[Epoch]) -> float | None:
 
 
 def _caught_up(settings: Settings, epochs: Sequence[Epoch], behind: int) -> bool:
-    """Nothing is left, or less than a trigger's records is, and was in the last epochs."""
+    """No record is left, or fewer than one trigger reads now and in each of the last epochs."""
     small = settings.max_offsets_per_trigger
-    sizes = [epoch.end.size_since(epoch.start) for epoch in epochs[-CLOSE:]]
-    return behind == 0 or (behind < small and len(sizes) == CLOSE and max(sizes) < small)
+    sizes = [epoch.end.size_since(epoch.start) for epoch in epochs[-CAUGHT_UP_EPOCHS:]]
+    return behind == 0 or (behind < small and len(sizes) == CAUGHT_UP_EPOCHS and max(sizes) < small)

@@ -18,7 +18,7 @@ from infra.settings import Settings
 
 @dataclass(frozen=True)
 class PlannedEpoch:
-    """An epoch as the offset log plans it; a retry finds the same."""
+    """An epoch as the offset log plans it; a retry has the same plan."""
 
     number: int
     start: Cut
@@ -37,12 +37,12 @@ class PlannedEpoch:
 
 
 def planned_epoch(settings: Settings, run: Run, number: int) -> PlannedEpoch:
-    """Epoch ``number``, from the checkpoint. Raises Refused when an offset went back."""
+    """Epoch ``number``, from the checkpoint. Raises Refused when an offset decreased."""
     end, batch_time_ms = _logged(settings, run.id, number)
     start = _logged(settings, run.id, number - 1)[0] if number else run.origin
     if not start <= end:
         raise Refused(
-            f"epoch {number} goes back: {end.behind(start)}",
+            f"epoch {number} ends before it starts: {end.behind(start)}",
             where=table_paths.checkpoint(settings, run.id),
             fix="the topic was replaced or the checkpoint is damaged: `lk speed start --new`",
         )
@@ -50,7 +50,7 @@ def planned_epoch(settings: Settings, run: Run, number: int) -> PlannedEpoch:
 
 
 def last_entry(settings: Settings, run: Name, log: str) -> int:
-    """The newest number in one of Spark's logs, ``offsets`` or ``commits``; -1 when there is none."""
+    """The last epoch in one of Spark's logs, ``offsets`` or ``commits``; -1 for an empty log."""
     files, root = filesystem(table_paths.checkpoint(settings, run))
     selector = fs.FileSelector(f"{root}/{log}", allow_not_found=True)
     names = (info.base_name for info in files.get_file_info(selector))

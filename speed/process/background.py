@@ -1,4 +1,4 @@
-"""The process that drives a run in the background: started once, told to stop between two epochs, found again."""
+"""Starts, stops and looks up the background process that drives a run."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ GRACE = 60.0
 
 
 def start(settings: Settings, run: Name, *words: str) -> bool:
-    """Starts `lk WORDS` as the process of a run and waits until that says that it runs; True when it did before.
+    """Starts `lk WORDS` as the process of a run and waits until its state is running; True when it already ran.
 
-    Where the settings name an application of EMR it is a job run there. Raises the reason when it does not start.
+    With an EMR application in the settings it is a job run there. Raises the reason when it does not start.
     """
     already = alive(settings, run) is not None or remote_owner(settings, run) is not None
     if not already and settings.emr_application:
@@ -42,7 +42,7 @@ def start(settings: Settings, run: Name, *words: str) -> bool:
 
 
 def stop(settings: Settings, run: Name) -> None:
-    """Stops it between two epochs; killed only when it has not ended after a minute, or where it is a job run."""
+    """Stops it between two epochs. A process that has not ended after a minute is killed, a job run is cancelled."""
     local_processes.stop(settings, name(run), grace=GRACE)
     if settings.emr_application:
         emr_job.stop(settings, run)
@@ -54,12 +54,12 @@ def alive(settings: Settings, run: Name) -> Process | None:
 
 
 def remote_owner(settings: Settings, run: Name) -> ProcessIdentity | None:
-    """Who drives the run, by its lease, if that is not the process of this machine that ``start`` starts."""
+    """The process that holds the run's lease, if it is not the one that ``start`` started on this machine."""
     return None if alive(settings, run) else leases.holder(settings, f"run_{run}")
 
 
 def log_file(settings: Settings, run: Name) -> Path:
-    """Where it says what it says."""
+    """The log of a run's process."""
     return local_processes.log_file(settings, name(run))
 
 
@@ -69,11 +69,11 @@ def name(run: Name) -> str:
 
 
 def _is_running(settings: Settings, run: Name) -> bool:
-    found = alive(settings, run)
+    process = alive(settings, run)
     state = state_file.read_state(settings, run)
-    if found is None:
+    if process is None:
         raise _died(settings, run, state)
-    return state.get("phase") == "running" and state.get("pid") == found.pid
+    return state.get("phase") == "running" and state.get("pid") == process.pid
 
 
 def _died(settings: Settings, run: Name, state: Mapping[str, object]) -> LkError:

@@ -1,4 +1,4 @@
-"""A run whose process is a job run of EMR Serverless: started, waited for by its lease, cancelled."""
+"""Starts and cancels a run whose process is a job run of EMR Serverless."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from infra.lake import leases
 from infra.retry import wait_until
 from infra.settings import Settings
 
-DEADLINE = 900.0  # a driver and executors that are asked for take minutes
-_LOOK = 2.0
+DEADLINE = 900.0  # EMR needs minutes to start a driver and executors
+_POLL_SECONDS = 2.0
 
 
 def start(settings: Settings, run: Name, words: Sequence[str]) -> None:
-    """Starts `lk WORDS`, or finds it started, and returns when the run's lease is held. Raises why it is not."""
+    """Starts `lk WORDS` unless it is started, and returns when the run's lease is held. Raises if it fails."""
     values = settings.model_dump(mode="json")
     with _usage_errors():
         job = emr.find(values, words) or emr.start(values, words, stays=True)
     late = TryAgain(
         f"{run} did not start within {DEADLINE:.0f} s", where=f"job run {job}", fix="the same command waits again"
     )
-    wait_until(lambda: _is_running(settings, run, job), DEADLINE, every=_LOOK, error=lambda: late)
+    wait_until(lambda: _is_running(settings, run, job), DEADLINE, every=_POLL_SECONDS, error=lambda: late)
 
 
 def stop(settings: Settings, run: Name) -> None:
-    """Cancels the run's job run, if it goes: an epoch that was cut off is done again by who goes on."""
+    """Cancels the run's job run, if there is one; the next process of the run repeats an unfinished epoch."""
     values = settings.model_dump(mode="json")
     with _usage_errors():
         for kind in ("speed", "route"):
@@ -46,11 +46,11 @@ def _usage_errors() -> Iterator[None]:
 
 
 def _is_running(settings: Settings, run: Name, job: str) -> bool:
-    now, why = emr.state(settings.model_dump(mode="json"), job)
-    if now in emr.ENDED:
+    state, reason = emr.state(settings.model_dump(mode="json"), job)
+    if state in emr.ENDED:
         raise Refused(
-            f"{run} did not start: its job run ended as {now.lower()}",
-            where=f"job run {job}: {why or 'EMR says no reason'}",
+            f"{run} did not start: its job run ended as {state.lower()}",
+            where=f"job run {job}: {reason or 'EMR gave no reason'}",
             fix="read the log of the job run",
         )
     return leases.holder(settings, f"run_{run}") is not None

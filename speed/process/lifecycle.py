@@ -26,9 +26,9 @@ ZERO = Cut()
 
 @dataclass(frozen=True)
 class RunState:
-    """What a run does; ``host`` is where its process is, if not here.
+    """The state of a run; ``host`` is the machine of its process, if it is another.
 
-    ``lag`` is records not yet committed, per ``topic/partition``; None when Kafka is silent.
+    ``lag`` is records not yet committed, per ``topic/partition``; None when Kafka does not answer.
     """
 
     run: Name | None
@@ -45,7 +45,7 @@ class RunState:
 
     @property
     def behind(self) -> int | None:
-        """Records not yet committed, in all."""
+        """Records not yet committed, over all partitions."""
         return None if self.lag is None else sum(self.lag.values())
 
     @property
@@ -71,7 +71,7 @@ def declare(
     head: Cut = ZERO,
     note: str = "",
 ) -> Run:
-    """A new run over every view of the catalog, from ``start``; it does not run yet."""
+    """Declares a run over every view of the catalog, from ``start``; it is not started."""
     table_paths.open_lake(settings)
     sources = catalog.sources(catalog.views)
     if not sources:
@@ -92,23 +92,23 @@ def declare(
 
 
 def require_same_definitions(catalog: Catalog, run: Run) -> None:
-    """Raises Refused when a view or a decoder of the run is defined otherwise now: its partials would not add up."""
+    """Raises Refused when a view or a decoder of the run changed: its partial rows could not be combined."""
     others = changed_definitions(catalog, run.views, run.decoders)
     if others:
         raise definition_refusal(others, "the run was declared", where=f"run {run.id}")
 
 
 def start(settings: Settings, run: Name) -> RunState:
-    """Starts the process of a declared run, where it goes on from its checkpoint.
+    """Starts the process of a declared run, which resumes from its checkpoint.
 
-    Returns when the query runs; a run that runs already is left alone. Raises the reason when it does not start.
+    Returns when the query runs, or when the run ran already. Raises the reason when it does not start.
     """
     already = background.start(settings, run, "speed", "run", run)
     return replace(status(settings, run), already=already)
 
 
 def stop(settings: Settings, run: Name | None = None) -> RunState:
-    """Stops the current run, or ``run``, between two epochs; killed only when it has not ended after a minute."""
+    """Stops the current run, or ``run``, between two epochs; kills it when it has not ended after a minute."""
     chosen = run or run_roles.current_run(settings)
     if chosen is not None:
         background.stop(settings, chosen)
@@ -116,7 +116,7 @@ def stop(settings: Settings, run: Name | None = None) -> RunState:
 
 
 def status(settings: Settings, run: Name | None = None) -> RunState:
-    """What the current run, or ``run``, does."""
+    """The state of the current run, or of ``run``."""
     chosen = run or run_roles.current_run(settings)
     if chosen is None:
         return RunState(None, alive=False, phase="none", epoch=-1)

@@ -1,4 +1,4 @@
-"""A run driven by this process: until it is told to stop, with what it does in its state file."""
+"""Drives a run in this process until a signal stops it, and keeps its state file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from speed.process import state_file
 def run_until_stopped(
     settings: Settings, run: Name, app: str, *, epoch: Callable[[], int]
 ) -> Iterator[threading.Event]:
-    """An event that SIGTERM and Ctrl-C set, for a block that drives a run; the state says how the block ended.
+    """The block drives a run; SIGTERM and Ctrl-C set the event, and the state file records how the block ended.
 
     Spark's errors become TryAgain, which names the log of the session ``app``.
     """
@@ -32,23 +32,23 @@ def run_until_stopped(
     try:
         yield stop
     except LkError as e:
-        _say_failed(settings, run, e)
+        _write_failure(settings, run, e)
         raise
     except (PySparkException, Py4JError, OSError) as e:
-        lost = TryAgain(
+        error = TryAgain(
             f"Spark ended: {first_line(str(e))}", where=str(driver_log(settings, app)), fix="run `lk speed start`"
         )
-        _say_failed(settings, run, lost)
-        raise lost from None
+        _write_failure(settings, run, error)
+        raise error from None
     state_file.write_state(settings, run, "stopped", epoch=epoch())
 
 
 def first_line(text: str) -> str:
-    """The first line that says something, of a long error."""
+    """The first line of an error that is not empty, at most 300 characters."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[0][:300] if lines else "no reason given"
 
 
-def _say_failed(settings: Settings, run: Name, e: LkError) -> None:
+def _write_failure(settings: Settings, run: Name, e: LkError) -> None:
     reason = {"what": e.what, "where": e.where, "fix": e.fix, "exit": e.exit_code}
     state_file.write_state(settings, run, "failed", reason=reason)

@@ -33,7 +33,7 @@ class EpochRange:
     last: int
 
 
-def due(newest: int, behind: int, boundaries: Iterable[int], size: int) -> list[EpochRange]:
+def due_ranges(newest: int, behind: int, boundaries: Iterable[int], size: int) -> list[EpochRange]:
     """The ranges of a level that may be folded when ``newest`` is the newest epoch, oldest first.
 
     A block of ``size`` epochs is cut into the pieces that lie between boundaries.
@@ -52,7 +52,7 @@ def fold(
     pairs = set(zip(tags["first_epoch"].to_pylist(), tags["last_epoch"].to_pylist(), strict=True))
     marks = list(boundaries)
     for level in LEVELS:
-        for piece in due(newest, settings.fold_behind, marks, level * settings.fold_epochs):
+        for piece in due_ranges(newest, settings.fold_behind, marks, level * settings.fold_epochs):
             inside = [pair for pair in pairs if piece.first <= pair[0] and pair[1] <= piece.last]
             if len(inside) > 1:
                 return _fold(spark, path, view, run, piece, lease)

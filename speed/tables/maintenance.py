@@ -35,7 +35,7 @@ Task = Callable[[], object]
 
 
 class Maintenance:
-    """The tasks of one run. One thread runs them; ``after`` is called with every committed epoch."""
+    """The tasks of one run. One thread runs them; ``start_due`` is called with every committed epoch."""
 
     def __init__(self, spark: SparkSession, settings: Settings, catalog: Catalog, run: Run, lease: Lease) -> None:
         self.spark = spark
@@ -49,7 +49,7 @@ class Maintenance:
         self._running: Future[object] | None = None
         self._closed = threading.Event()
 
-    def after(self, epoch: int) -> None:
+    def start_due(self, epoch: int) -> None:
         """Queues what is due after an epoch, and starts the next task when none runs. Raises what a task raised."""
         self._enqueue(epoch)
         if self._running is not None:

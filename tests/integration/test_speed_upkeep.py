@@ -43,10 +43,10 @@ def test_folding_keeps_the_answer_and_the_boundaries(
 
 
 def test_ranges_lie_between_boundaries_and_behind_the_newest() -> None:
-    spans = [(r.first, r.last) for r in fold.due(newest=260, behind=100, boundaries=[70, 99], size=50)]
+    spans = [(r.first, r.last) for r in fold.due_ranges(newest=260, behind=100, boundaries=[70, 99], size=50)]
     assert spans == [(0, 49), (50, 70), (71, 99), (100, 149)]
-    assert fold.due(newest=148, behind=100, boundaries=[], size=50) == []
-    assert [(r.first, r.last) for r in fold.due(1_150, 100, [500], 1_000)] == [(0, 500), (501, 999)]
+    assert fold.due_ranges(newest=148, behind=100, boundaries=[], size=50) == []
+    assert [(r.first, r.last) for r in fold.due_ranges(1_150, 100, [500], 1_000)] == [(0, 500), (501, 999)]
 
 
 def test_maintenance_bounds_files_and_changes_nothing(stack: Settings, spark: SparkSession) -> None:
@@ -56,7 +56,7 @@ def test_maintenance_bounds_files_and_changes_nothing(stack: Settings, spark: Sp
     catch_up(settings, spark, catalog, run)
     with leases.hold(settings, f"run_{run.id}") as lease:
         tasks = Maintenance(spark, settings, catalog, run, lease)
-        tasks.after(600)
+        tasks.start_due(600)
         tasks.drain()
         tasks.close()
     for view in run.views:

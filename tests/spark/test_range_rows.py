@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
-from batch.range_rebuild import prove
+from batch.range_rebuild import require_same_outside
 from core.compute.range_rows import rebuilt, starts_around
 from core.compute.rollup import partial
 from core.decoding.decode import decode
@@ -81,7 +81,7 @@ def test_a_range_is_computed_again_exactly(
     assert by_key(view, base) != wanted(view)
     made = stored(spark, rebuilt(view, said, base, [events]))
     assert by_key(view, made) == wanted(view)
-    assert "keys changed" in prove(view, said, base, made)
+    assert "keys changed" in require_same_outside(view, said, base, made)
 
 
 def test_what_is_outside_is_copied_and_not_computed(spark: SparkSession, events: DataFrame) -> None:
@@ -93,7 +93,9 @@ def test_what_is_outside_is_copied_and_not_computed(spark: SparkSession, events:
     again = {("A", first), ("A", first + SECOND)}
     assert {key for key in before if before[key] != after[key]} == again
     assert {key: after[key] for key in again} == {key: wanted(STATS)[key] for key in again}
-    assert prove(STATS, said, base, made).endswith(f"2 of 2 keys changed; {len(before) - 2} are as in b000001")
+    assert require_same_outside(STATS, said, base, made).endswith(
+        f"2 of 2 keys changed; {len(before) - 2} are as in b000001"
+    )
 
 
 @pytest.mark.parametrize("what", ["cell", "dropped", "added", "twice"])
@@ -109,7 +111,7 @@ def test_a_planted_difference_outside_is_found(spark: SparkSession, events: Data
         "twice": base.unionByName(row),
     }[what]
     with pytest.raises(Refused, match="changes 1 keys of trade_stats outside") as refused:
-        prove(STATS, said, base, made)
+        require_same_outside(STATS, said, base, made)
     assert "2026-03-14T00:00:00" in refused.value.what
 
 
