@@ -51,7 +51,7 @@ def claim() -> None:
 
 
 @click.command()
-@click.option("--build", help="The claimed build (default: the last claim).")
+@click.option("--build", metavar="BUILD", help="The claimed build (default: the last claim).")
 @json_option
 def land(build: str | None) -> None:
     """Copy the log up to the claimed cut into the archive."""
@@ -62,7 +62,7 @@ def land(build: str | None) -> None:
 
 
 @click.command()
-@click.option("--build", "name", help="The claimed build (default: the last claim).")
+@click.option("--build", "name", metavar="BUILD", help="The claimed build (default: the last claim).")
 @_INCREMENTAL
 @views_option("With --from and --to: compute a time range of these views (a,b) again.")
 @click.option("--from", "start", type=moment, metavar="TIME", help="Start of the range, inclusive, UTC.")
@@ -89,7 +89,7 @@ def build(
 
 
 @click.command()
-@click.option("--build", help="The build to serve (default: the last claim).")
+@click.option("--build", metavar="BUILD", help="The build to serve (default: the last claim).")
 @click.option("--why", default="lk publish", help="Recorded with the publication.")
 @json_option
 def publish(build: str | None, why: str) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--build", help="The build to check (default: the last claim).")
+@click.option("--build", metavar="BUILD", help="The build to check (default: the last claim).")
 @json_option
 def gate(build: str | None) -> int:
     """Run the data-quality checks on a build; exit 1 if one fails.
@@ -33,7 +33,7 @@ def gate(build: str | None) -> int:
 
 
 @click.command()
-@click.option("--build", help="The build (default: the last one that was checked).")
+@click.option("--build", metavar="BUILD", help="The build (default: the last one that was checked).")
 @json_option
 def quality(build: str | None) -> None:
     """Show the results of a build's data-quality checks."""

@@ -38,7 +38,7 @@ def quarantine_list(topic: Name | None, limit: int) -> None:
 
 
 @quarantine.command("digest")
-@click.option("--since", type=Name, help="Only records after the cut of this build.")
+@click.option("--since", type=Name, metavar="BUILD", help="Only records after the cut of this build.")
 @json_option
 def quarantine_digest(since: Name | None) -> None:
     """Count quarantined records by topic and rule."""
