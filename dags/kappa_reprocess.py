@@ -109,7 +109,7 @@ with DAG(
         words=["replay", "abandon", "--run={{ (ti.xcom_pull(task_ids='start') or {}).get('run', '') }}"],
         trigger_rule="one_failed",
     )
-    asked = ask()
-    chain(plan, start, wait, compare, gate, asked, approval, switch)
-    asked >> switch
-    [plan, start, wait, compare, gate, asked, approval, switch] >> give_up
+    approval_or_switch = ask()
+    chain(plan, start, wait, compare, gate, approval_or_switch, approval, switch)
+    approval_or_switch >> switch
+    [plan, start, wait, compare, gate, approval_or_switch, approval, switch] >> give_up

@@ -154,7 +154,7 @@ def _committed_records(settings: Settings, run: Name) -> int:
 def _unswitched(settings: Settings, catalog: Catalog, run: Run | None) -> dict[Name, str]:
     last = recover.last_done(settings)
     served = last.pins if last else {}
-    gone = {view: "its definition was removed" for view in served if view not in catalog.views}
-    never = "it counts by processing time, which a replay cannot repeat"
-    other = {v: f"run {run.id} does not compute it" for v in catalog.views if v not in run.views} if run else {}
-    return gone | other | {view: never for view in catalog.views if view not in catalog.reproducible}
+    removed = {view: "its definition was removed" for view in served if view not in catalog.views}
+    reason = "it counts by processing time, which a replay cannot repeat"
+    not_computed = {v: f"run {run.id} does not compute it" for v in catalog.views if v not in run.views} if run else {}
+    return removed | not_computed | {view: reason for view in catalog.views if view not in catalog.reproducible}
