@@ -38,7 +38,7 @@ _FILE_ROWS = 500_000
 
 @dataclass(frozen=True)
 class _Plan:
-    """How one view is computed: in full, by adding what lies between two cuts to an earlier build, or a range of it."""
+    """How one view is computed: in full, by adding the log since an earlier build, or a range of windows again."""
 
     view: View
     how: How
@@ -66,31 +66,31 @@ def build(
     views: Sequence[Name] | None = None,
     incremental: bool = False,
 ) -> list[Built]:
-    """Builds the claim's views that were not built yet, or that the gate refuses, and gives the row of each.
+    """Builds the claim's views that were not built yet or that the gate refused; returns the row of each.
 
     ``incremental`` adds the log since the last build where that is exact, else builds in full and notes why.
-    What was built is not judged: nothing of it can be published before its gate has passed.
+    The rows have no verdict yet: nothing can be published before the gate has passed.
     """
     require_same_views(catalog, claim)
-    wanted = [name for name in claim.views if views is None or name in views]
-    with locks.hold(settings, "batch") as lease, bar("building", len(wanted), "") as done:
+    views_to_build = [name for name in claim.views if views is None or name in views]
+    with locks.hold(settings, "batch") as lease, bar("building", len(views_to_build), "") as show_progress:
         landed = archives(settings, catalog, claim, catalog.sources(claim.views))
         work = _Work(spark, settings, catalog, claim, landed, lease)
-        known = {b.view: b for b in read_builds(settings) if b.build == claim.build and b.passed is not False}
-        plans = [_plan(work, catalog.views[name], incremental) for name in wanted if name not in known]
+        built_before = {b.view: b for b in read_builds(settings) if b.build == claim.build and b.passed is not False}
+        plans = [_plan(work, catalog.views[name], incremental) for name in views_to_build if name not in built_before]
         counts = _counts(work, plans)
-        built = dict(known)
+        built = dict(built_before)
         for number, plan in enumerate(plans):
             built[Name(plan.view.name)] = _build(work, plan, counts[plan.start])
-            done(number + 1)
-    return [built[name] for name in wanted]
+            show_progress(number + 1)
+    return [built[name] for name in views_to_build]
 
 
 def require_same_views(catalog: Catalog, claim: Claim) -> None:
-    """Raises Refused when the views are defined otherwise now than when the build was claimed."""
-    others = changed_definitions(catalog, claim.views)
-    if others:
-        raise definition_refusal(others, "the build was claimed", where=f"build {claim.build}")
+    """Raises Refused when the definition of a view changed since the build was claimed."""
+    changed = changed_definitions(catalog, claim.views)
+    if changed:
+        raise definition_refusal(changed, "the build was claimed", where=f"build {claim.build}")
 
 
 def _plan(work: _Work, view: View, incremental: bool) -> _Plan:
@@ -141,10 +141,10 @@ def _build(work: _Work, plan: _Plan, counts: Mapping[Name, TopicCounts]) -> Buil
     faults.reach("batch.2_in_build")
     rows = _write(plan.view, _rows(work, plan), path)
     faults.reach("batch.2_before_built")
-    plan = _proved(work, plan, path)
-    mine = [counts[Name(source)] for source in plan.view.sources]
-    used = _used(work, plan.view) if isinstance(plan.view, Keyed) else None
-    counted = counts_of_view(name, mine, used, plan.base.counts if plan.base else None, plan.note)
+    plan = _with_changes(work, plan, path)
+    topic_counts = [counts[Name(source)] for source in plan.view.sources]
+    used = _count_used(work, plan.view) if isinstance(plan.view, Keyed) else None
+    counted = counts_of_view(name, topic_counts, used, plan.base.counts if plan.base else None, plan.note)
     built = _row(work, plan, path, rows, counted, time.monotonic() - began)
     add_built(work.settings, work.lease, built)
     faults.reach("batch.2_after_built")
@@ -158,11 +158,11 @@ def _rows(work: _Work, plan: _Plan) -> DataFrame:
         base = base_rows(work.spark, work.settings, plan.view, work.claim.rebuild)
         events = [_events(work, source, Cut()) for source in plan.view.sources]
         return rebuilt(plan.view, work.claim.rebuild, base, events)
-    return _added_up(work, plan, plan.view)
+    return _combined_rows(work, plan, plan.view)
 
 
-def _proved(work: _Work, plan: _Plan, path: str) -> _Plan:
-    """With what a range rebuild changed as its note; it is refused when that is more than the range."""
+def _with_changes(work: _Work, plan: _Plan, path: str) -> _Plan:
+    """The plan with a note of what a range rebuild changed. Raises Refused when it changed more than the range."""
     if work.claim.rebuild is None or not isinstance(plan.view, Rollup):
         return plan
     base = base_rows(work.spark, work.settings, plan.view, work.claim.rebuild)
@@ -173,7 +173,7 @@ def _proved(work: _Work, plan: _Plan, path: str) -> _Plan:
 
 
 def _sources(work: _Work, view: Keyed) -> dict[str, DataFrame]:
-    """The events that a keyed view is a query over."""
+    """The events that a keyed view queries, by source."""
     topics = {source: work.catalog.topic(source) for source in view.sources}
     return {name: source_rows(view, topic, _events(work, name, Cut())) for name, topic in topics.items()}
 
@@ -182,8 +182,8 @@ def _events(work: _Work, source: str, start: Cut) -> DataFrame:
     return rows_below(work.spark, work.archives[Name(source)], work.claim.cut, start)
 
 
-def _added_up(work: _Work, plan: _Plan, view: Rollup) -> DataFrame:
-    """Partial results of every source, and of the earlier build, made one."""
+def _combined_rows(work: _Work, plan: _Plan, view: Rollup) -> DataFrame:
+    """Partial rows of every source and of the earlier build, combined."""
     parts = [partial(view, _events(work, source, plan.start)) for source in view.sources]
     if plan.base:
         base = table_paths.batch(work.settings, plan.base.view, plan.base.build)
@@ -195,15 +195,15 @@ def _added_up(work: _Work, plan: _Plan, view: Rollup) -> DataFrame:
     return combine(view, union)
 
 
-def _used(work: _Work, view: Keyed) -> int:
-    """How many events the query had; they are counted event by event too, and the gate asks whether both agree."""
+def _count_used(work: _Work, view: Keyed) -> int:
+    """How many events the query read; the gate compares it with the count event by event."""
     return sum(rows.count() for rows in _sources(work, view).values())
 
 
 def _write(view: View, rows: DataFrame, path: str) -> int:
-    """Each task sorts what it has by the keys and cuts it into files, of which a query of some keys reads few.
+    """Writes the rows, sorted by key within each file so that a query of some keys reads few files.
 
-    Gives how many rows the writers counted.
+    Returns how many rows the writers counted.
     """
     keys = [column.name for column in (view.unit_columns if isinstance(view, Keyed) else view.key_columns)]
     writer = rows.sortWithinPartitions(*keys).write.format("delta").option("maxRecordsPerFile", _FILE_ROWS)

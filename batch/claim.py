@@ -1,4 +1,4 @@
-"""Claims a cut: where the log is divided between the next build and the partials that add to it."""
+"""Claims a cut: the end offsets of the next build, after which a run's partial rows add to it."""
 
 from __future__ import annotations
 
@@ -32,67 +32,67 @@ class _Pair:
 
 
 def claim(settings: Settings, catalog: Catalog, run: Name | None = None) -> Claim:
-    """Claims the end of the newest epoch of ``run`` (else of the run serving now, else of the last one).
+    """Claims the end of the last epoch of ``run``; by default of the run that serves, or of the last one.
 
-    Of ``run`` only the views are claimed that it computes. Without any run, the end of the log is claimed. The same
-    cut, run and definitions give the claim that there is. The claim is written before landing starts, so that no fold
-    crosses it. Raises TryAgain when one just did.
+    With ``run``, claims only the views that it computes. Without any run, claims the end of the log. Returns the
+    existing claim for the same cut, run and definitions. The claim is written before landing starts, so that no fold
+    crosses it. Raises TryAgain when a fold may have crossed it meanwhile.
     """
     table_paths.open_lake(settings)
     with locks.hold(settings, "control") as lease:
-        wanted = _wanted(settings, catalog, run)
-        known = next((c for c in read_claims(settings) if _same(c, wanted)), None)
-        if known is None:
-            _add(settings, lease, wanted)
-    return known or wanted
+        new = _next_claim(settings, catalog, run)
+        existing = next((c for c in read_claims(settings) if _same(c, new)), None)
+        if existing is None:
+            _add(settings, lease, new)
+    return existing or new
 
 
 def claim_new_build(settings: Settings, catalog: Catalog, run: Name) -> Claim:
-    """Claims the same, always for a build of its own: one that is to check another must not be that other."""
+    """Claims the same for a new build, even if a claim exists: a build that verifies another must be computed anew."""
     with locks.hold(settings, "control") as lease:
-        wanted = _wanted(settings, catalog, run)
-        _add(settings, lease, wanted)
-    return wanted
+        new = _next_claim(settings, catalog, run)
+        _add(settings, lease, new)
+    return new
 
 
-def _wanted(settings: Settings, catalog: Catalog, run: Name | None) -> Claim:
+def _next_claim(settings: Settings, catalog: Catalog, run: Name | None) -> Claim:
     faults.reach("batch.0_before_claim")
-    pair = _pair(settings, catalog, run or _partner(settings, catalog))
+    pair = _pair(settings, catalog, run or _run_to_claim(settings, catalog))
     views = [view for view in catalog.reproducible if run is None or view in runs.read_run(settings, run).views]
     return _claim(settings, catalog, pair, views)
 
 
-def _add(settings: Settings, lease: Lease, wanted: Claim) -> None:
-    _refuse_going_back(settings, wanted)
-    add_claim(settings, lease, wanted)
+def _add(settings: Settings, lease: Lease, new: Claim) -> None:
+    _require_later_cut(settings, new)
+    add_claim(settings, lease, new)
     faults.reach("batch.0_after_claim")
-    _check_fold(settings, lease, wanted)
+    _require_no_fold(settings, lease, new)
 
 
-def _partner(settings: Settings, catalog: Catalog) -> Name | None:
+def _run_to_claim(settings: Settings, catalog: Catalog) -> Name | None:
     """The run serving now, else the last live one that computes any of the views."""
     declared = [run.id for run in runs.read_runs(settings) if run.views.keys() & catalog.views.keys()]
-    its = run_roles.roles(settings)
-    found = _served(settings, catalog)
-    added = {one.run for one in found if not one.is_kappa}
+    roles = run_roles.roles(settings)
+    served = _served(settings, catalog)
+    adding = {served_view.run for served_view in served if not served_view.is_kappa}
     # A run that serves alone needs no build, as long as another one adds to one.
-    wanted = added & set(declared) or {one.run for one in found}
-    live = [run for run in declared if its[run] in ("serving", "warm", "idle")]
-    fit = [run for run in declared if run in wanted] or live
-    return fit[-1] if fit else None
+    preferred = adding & set(declared) or {served_view.run for served_view in served}
+    live = [run for run in declared if roles[run] in ("serving", "warm", "idle")]
+    candidates = [run for run in declared if run in preferred] or live
+    return candidates[-1] if candidates else None
 
 
 def _served(settings: Settings, catalog: Catalog) -> list[served_views.Served]:
     try:
         return list(served_views.read_served(settings, catalog.reproducible).values())
     except TryAgain:
-        done = [p for p in read_publications(settings) if p.state == "done"]
-        pins = done[-1].pins.values() if done else []
+        publications = [p for p in read_publications(settings) if p.state == "done"]
+        pins = publications[-1].pins.values() if publications else []
         return [served_views.Served(pin.build, pin.run, pin.epoch, "", "") for pin in pins]
 
 
 def _pair(settings: Settings, catalog: Catalog, run: Name | None) -> _Pair:
-    """A cut and the epoch that ends there; topics that the run does not read are cut where the log ends."""
+    """A cut and the epoch that ends there; topics that the run does not read are cut at the end of the log."""
     if run is None:
         return _Pair(None, -1, kafka_admin.end_offsets(settings, _topics(settings, catalog)))
     declared = runs.read_run(settings, run)
@@ -100,14 +100,14 @@ def _pair(settings: Settings, catalog: Catalog, run: Name | None) -> _Pair:
     last = last_epoch(settings, run)
     cut, epoch = (last.end, last.number) if last else (declared.start, -1)
     others = [topic for topic in _topics(settings, catalog) if topic not in declared.topics]
-    beside = kafka_admin.end_offsets(settings, others) if others else Cut()
-    return _Pair(run, epoch, Cut(tuple(sorted(cut.only(declared.topics).ends + beside.ends))))
+    other_ends = kafka_admin.end_offsets(settings, others) if others else Cut()
+    return _Pair(run, epoch, Cut(tuple(sorted(cut.only(declared.topics).ends + other_ends.ends))))
 
 
 def _topics(settings: Settings, catalog: Catalog) -> list[Name]:
-    """Topics of the catalog that exist: one that nobody has written to yet is empty."""
-    there = kafka_admin.partition_counts(settings)
-    return [topic for topic in catalog.topics if topic in there]
+    """Topics of the catalog that exist in Kafka."""
+    existing = kafka_admin.partition_counts(settings)
+    return [topic for topic in catalog.topics if topic in existing]
 
 
 def _claim(settings: Settings, catalog: Catalog, pair: _Pair, views: Sequence[Name]) -> Claim:
@@ -124,30 +124,30 @@ def _claim(settings: Settings, catalog: Catalog, pair: _Pair, views: Sequence[Na
     )
 
 
-def _same(known: Claim, wanted: Claim) -> bool:
-    made = replace(known, build=wanted.build, epoch=wanted.epoch, at=wanted.at, who=wanted.who)
-    return made == wanted  # epochs without records end at the same cut
+def _same(existing: Claim, new: Claim) -> bool:
+    renamed = replace(existing, build=new.build, epoch=new.epoch, at=new.at, who=new.who)
+    return renamed == new  # epochs without records end at the same cut
 
 
-def _refuse_going_back(settings: Settings, wanted: Claim) -> None:
-    """A run that is behind what was claimed for it cannot be: its manifest only grows."""
-    for known in read_claims(settings):
-        before = known.cut.only(wanted.decoders)
-        if known.run == wanted.run and wanted.cut != before and wanted.cut <= before:
+def _require_later_cut(settings: Settings, new: Claim) -> None:
+    """Raises Refused when a run's last epoch ends before a claimed cut: a manifest only grows."""
+    for existing in read_claims(settings):
+        before = existing.cut.only(new.decoders)
+        if existing.run == new.run and new.cut != before and new.cut <= before:
             raise Refused(
-                f"the newest epoch ends before the cut of {known.build}",
-                where=f"{wanted.run or 'the log'}: {wanted.cut}, claimed before: {known.cut}",
-                fix="look at `lk speed status`; if the log was emptied, use `lk rebuild`",
+                f"the last epoch ends before the cut of {existing.build}",
+                where=f"{new.run or 'the log'}: {new.cut}, claimed before: {existing.cut}",
+                fix="look at `lk speed status`; if the log was deleted, use `lk rebuild`",
             )
 
 
-def _check_fold(settings: Settings, lease: Lease, done: Claim) -> None:
-    """A fold that read the claims before this one was written may have crossed it, if the run is far ahead by now."""
+def _require_no_fold(settings: Settings, lease: Lease, claim: Claim) -> None:
+    """Raises TryAgain when the run is so far ahead that a fold which did not see this claim may have crossed it."""
     lease.check()
-    last = last_epoch(settings, done.run) if done.run else None
-    if last and last.number - done.epoch >= settings.fold_behind:
+    last = last_epoch(settings, claim.run) if claim.run else None
+    if last and last.number - claim.epoch >= settings.fold_behind:
         raise TryAgain(
-            f"the run went on by {last.number - done.epoch} epochs while the cut was claimed",
-            where=f"run {done.run}, claim {done.build} at epoch {done.epoch}",
+            f"the run committed {last.number - claim.epoch} more epochs while the cut was claimed",
+            where=f"run {claim.run}, claim {claim.build} at epoch {claim.epoch}",
             fix="run the command again",
         )

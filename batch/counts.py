@@ -1,4 +1,4 @@
-"""What a build is made of: records and view rows, counted record by record, apart from any grouping."""
+"""Counts the records and view rows of a build record by record, without grouping."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class TopicCounts:
 
 def archives(settings: Settings, catalog: Catalog, claim: Claim, topics: Iterable[Name]) -> dict[Name, Archive]:
     """The archive of each topic, by the claim's decoder. Raises Refused when one ends before the cut."""
-    looked = {name: generation(settings, name, claim.decoders[name]) for name in sorted(topics)}
-    found = {name: replace(a, columns=decoded_ddl(catalog.topic(name))) for name, a in looked.items()}
-    for name, archive in found.items():
+    generations = {name: generation(settings, name, claim.decoders[name]) for name in sorted(topics)}
+    archives_by_topic = {name: replace(a, columns=decoded_ddl(catalog.topic(name))) for name, a in generations.items()}
+    for name, archive in archives_by_topic.items():
         short = archive.missing_below(claim.cut)
         if short:
             raise Refused(
@@ -47,11 +47,11 @@ def archives(settings: Settings, catalog: Catalog, claim: Claim, topics: Iterabl
                 where=f"topic {name}, partition {short[0].partition}: {short[0].start} of {short[0].end}",
                 fix="run `lk land` first",
             )
-    return found
+    return archives_by_topic
 
 
 def count_topic(spark: SparkSession, archive: Archive, views: Sequence[View], cut: Cut, start: Cut) -> TopicCounts:
-    """Counts one topic between two cuts, apart from any grouping, and compares with the offsets spanned."""
+    """Counts one topic between two cuts without grouping, and compares with the number of offsets."""
     rows = record_counts(views, rows_below(spark, archive, cut, start)).collect()
     partitions = {
         f"{archive.topic}/{row['_partition']}": RecordCounts(row["records"], row["decoded"], row["quarantined"])
@@ -73,7 +73,7 @@ def count_topic(spark: SparkSession, archive: Archive, views: Sequence[View], cu
 def counts_of_view(
     view: Name, topics: Sequence[TopicCounts], used: int | None, base: BuildCounts | None, note: str
 ) -> BuildCounts:
-    """What all topics of a view were counted to give; ``base`` is what the build that this one adds to was made of."""
+    """The counts of a view over all its topics; ``base`` has those of the build that an incremental one adds to."""
     before = base or BuildCounts()
     total = dict(before.partitions)
     for topic in topics:

@@ -1,4 +1,4 @@
-"""Judges what was built: makes a suite of each view and topic, has it asked, and writes what was found."""
+"""Evaluates a build: runs a suite of data-quality checks for each view and topic, and writes the results."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ _FIRST = 5  # rows that break a check are listed up to here; all are counted
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """A suite, what it gave, and how long that took."""
+class _SuiteResult:
+    """The outcomes of a suite's checks, and how many seconds they took."""
 
     suite: SuiteRun
     answers: tuple[CheckOutcome, ...]
@@ -63,50 +63,50 @@ class _Asked:
 def evaluate(
     spark: SparkSession, settings: Settings, catalog: Catalog, claim: Claim, built: Sequence[Built], lease: Lease
 ) -> None:
-    """Judges the views of a build that were not judged yet, and their topics.
+    """Checks the views of a build that were not checked yet, and their topics.
 
-    What was found is written in one commit, then which views passed.
+    Writes all results in one commit, then which views passed.
     """
     from infra.quality import expectations
 
-    paths: dict[str, str] = {one.view: table_paths.batch(settings, one.view, one.build) for one in built}
+    paths: dict[str, str] = {b.view: table_paths.batch(settings, b.view, b.build) for b in built}
     frames = {view: parquet_scan.read_table(spark, path) for view, path in paths.items()}
-    waiting = [one for one in built if one.passed is None]
-    suites = _topics(spark, settings, catalog, claim, waiting)
-    for one in waiting:
-        view = catalog.views[one.view]
-        questions = view_suite(view, _ledger(settings, view, one, claim), claim.views)
-        suites.append(expectations.SuiteRun(one.view, frames[one.view], questions))
-    asked = []
+    pending = [view_built for view_built in built if view_built.passed is None]
+    suites = _topics(spark, settings, catalog, claim, pending)
+    for view_built in pending:
+        view = catalog.views[view_built.view]
+        questions = view_suite(view, _build_facts(settings, view, view_built, claim), claim.views)
+        suites.append(expectations.SuiteRun(view_built.view, frames[view_built.view], questions))
+    suite_results = []
     with (
-        bar("judging", len(suites), "") as done,
+        bar("checking", len(suites), "") as show_progress,
         expectations.open_context(frames, settings.log_dir / "gate.log") as context,
     ):
         for suite in suites:
             lease.check()
-            asked.append(_ask(context, suite))
-            done(len(asked))
-        _insist_alive(spark, settings)
+            suite_results.append(_run_suite(context, suite))
+            show_progress(len(suite_results))
+        _require_spark(spark, settings)
     now = datetime.now(UTC)
-    rows = [row for one in asked for row in _rows(catalog, claim, one, now)]
-    results = {one.suite.name: one for one in asked}
+    rows = [row for result in suite_results for row in _rows(catalog, claim, result, now)]
+    by_suite = {result.suite.name: result for result in suite_results}
     faults.reach("batch.3_in_gate")
     check_results.add_results(settings, lease, rows)
     faults.reach("batch.3_before_passed")
-    verdicts = [_verdict(catalog.views[one.view], one, results, now) for one in waiting]
+    verdicts = [_verdict(catalog.views[view_built.view], view_built, by_suite, now) for view_built in pending]
     add_built(settings, lease, *verdicts)
 
 
 def _topics(
-    spark: SparkSession, settings: Settings, catalog: Catalog, claim: Claim, waiting: Sequence[Built]
+    spark: SparkSession, settings: Settings, catalog: Catalog, claim: Claim, pending: Sequence[Built]
 ) -> list[SuiteRun]:
-    """Each topic's archive up to the cut, as how many records have which text of broken rules."""
+    """A suite for each topic: how many records of its archive up to the cut break which rules."""
     from infra.quality.expectations import SuiteRun
 
     suites = []
-    sources = catalog.sources(one.view for one in waiting)
+    sources = catalog.sources(view_built.view for view_built in pending)
     for name, archive in archives(settings, catalog, claim, sources).items():
-        reader = next(one for one in waiting if name in catalog.views[one.view].sources)
+        reader = next(view_built for view_built in pending if name in catalog.views[view_built.view].sources)
         counts = reader.counts.of_topic(name)
         frame = rows_below(spark, archive, claim.cut).groupBy(ERROR).agg(fn.count(fn.lit(1)).alias(BROKEN))
         suites.append(
@@ -115,7 +115,7 @@ def _topics(
     return suites
 
 
-def _ledger(settings: Settings, view: View, built: Built, claim: Claim) -> BuildFacts:
+def _build_facts(settings: Settings, view: View, built: Built, claim: Claim) -> BuildFacts:
     counts = built.counts
     return BuildFacts(
         written=built.rows,
@@ -129,53 +129,53 @@ def _ledger(settings: Settings, view: View, built: Built, claim: Claim) -> Build
 
 
 def _before(settings: Settings, view: View, built: Built) -> int | None:
-    """Rows of the newest other build of the definition that passed and is not ahead of this one."""
-    same = [
-        one.rows
-        for one in read_builds(settings)
-        if (one.view, one.digest, one.passed) == (built.view, built.digest, True)
-        and one.build != built.build
-        and one.cut.only(view.sources) <= built.cut
+    """The row count of the last other build of this definition that passed and whose cut is not later."""
+    row_counts = [
+        earlier.rows
+        for earlier in read_builds(settings)
+        if (earlier.view, earlier.digest, earlier.passed) == (built.view, built.digest, True)
+        and earlier.build != built.build
+        and earlier.cut.only(view.sources) <= built.cut
     ]
-    return same[-1] if same else None
+    return row_counts[-1] if row_counts else None
 
 
-def _ask(context: Any, suite: SuiteRun) -> _Asked:
+def _run_suite(context: Any, suite: SuiteRun) -> _SuiteResult:
     from infra.quality.expectations import evaluate_suite, first_line
 
     began = time.monotonic()
     try:
         answers = evaluate_suite(suite, context)
-    except Exception as e:  # whatever it is: what could not be asked did not pass
+    except Exception as e:  # whatever it is: a check that could not run did not pass
         answers = [CheckOutcome(question.name, success=False, crash=first_line(e)) for question in suite.questions]
-    return _Asked(suite, tuple(answers), time.monotonic() - began)
+    return _SuiteResult(suite, tuple(answers), time.monotonic() - began)
 
 
-def _insist_alive(spark: SparkSession, settings: Settings) -> None:
-    """When Spark has ended, nothing was found out about the build."""
+def _require_spark(spark: SparkSession, settings: Settings) -> None:
+    """Raises TryAgain when Spark has ended: then a failed check says nothing about the build."""
     try:
         spark.range(1).count()
-    except Exception:  # of a JVM that is gone py4j raises several kinds
+    except Exception:  # py4j raises several kinds for a JVM that has ended
         log = str(driver_log(settings, "batch"))
-        raise TryAgain("Spark ended while the gate asked", where=log, fix="run the command again") from None
+        raise TryAgain("Spark ended while the gate ran checks", where=log, fix="run the command again") from None
 
 
-def _rows(catalog: Catalog, claim: Claim, asked: _Asked, now: datetime) -> list[CheckResult]:
-    answers = {answer.name: answer for answer in asked.answers}
+def _rows(catalog: Catalog, claim: Claim, result: _SuiteResult, now: datetime) -> list[CheckResult]:
+    answers = {answer.name: answer for answer in result.answers}
     missing = CheckOutcome("", success=False, crash="it gave no result")
     return [
-        _row(catalog, claim, asked, question, answers.get(question.name, missing), now)
-        for question in asked.suite.questions
+        _row(catalog, claim, result, question, answers.get(question.name, missing), now)
+        for question in result.suite.questions
     ]
 
 
 def _row(
-    catalog: Catalog, claim: Claim, asked: _Asked, question: GateCheck, answer: CheckOutcome, now: datetime
+    catalog: Catalog, claim: Claim, result: _SuiteResult, question: GateCheck, answer: CheckOutcome, now: datetime
 ) -> CheckResult:
     counts = (question.broken or question.keys) and answer.observed is not None
     return CheckResult(
         build=claim.build,
-        view=asked.suite.name,
+        view=result.suite.name,
         check=question.name,
         severity=question.severity,
         success=answer.success,
@@ -183,15 +183,15 @@ def _row(
         found=answer.observed,
         expected=answer.expected,
         exception=answer.crash or None,
-        first=json.dumps([] if answer.success or answer.crash else _first(catalog, asked.suite, question)),
+        first=json.dumps([] if answer.success or answer.crash else _examples(catalog, result.suite, question)),
         detail=question.description,
         at=now,
-        seconds=asked.seconds,
+        seconds=result.seconds,
         comparison=question.comparison,
     )
 
 
-def _first(catalog: Catalog, suite: SuiteRun, question: GateCheck) -> list[Any]:
+def _examples(catalog: Catalog, suite: SuiteRun, question: GateCheck) -> list[Any]:
     """The keys of some rows of a view that break a check; records that break a rule are in quarantine."""
     from infra.quality.expectations import repeated_keys
 
@@ -203,16 +203,16 @@ def _first(catalog: Catalog, suite: SuiteRun, question: GateCheck) -> list[Any]:
     try:
         return [json.loads(row["text"]) for row in wrong.select(text).limit(_FIRST).collect()]
     except PySparkException:
-        return []  # it was counted; that other rows cannot be read changes nothing
+        return []  # the rows are counted already; examples are optional
 
 
-def _verdict(view: View, built: Built, results: Mapping[str, _Asked], now: datetime) -> Built:
-    """The row of a view that was judged: it passed when its own suite did, and those of its topics."""
-    mine = results[built.view]
-    reasons = list(mine.refusals)
+def _verdict(view: View, built: Built, results: Mapping[str, _SuiteResult], now: datetime) -> Built:
+    """The row of a checked view: it passed if its own suite and those of its topics did."""
+    suite_result = results[built.view]
+    reasons = list(suite_result.refusals)
     for source in view.sources:
         reasons += [f"topic {source}: {reason}" for reason in results[TOPIC + source].refusals]
-    answers = {answer.name: answer for answer in mine.answers}
+    answers = {answer.name: answer for answer in suite_result.answers}
     total = answers.get(CONTROL_TOTAL)
     counts = built.counts
     if total and total.observed:
@@ -223,5 +223,5 @@ def _verdict(view: View, built: Built, results: Mapping[str, _Asked], now: datet
         counts=replace(counts, failures=tuple(reasons)),
         passed=not reasons,
         at=now,
-        seconds=built.seconds + mine.seconds,
+        seconds=built.seconds + suite_result.seconds,
     )

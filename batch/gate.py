@@ -1,4 +1,4 @@
-"""The gate: what must hold of a build before it may be published, asked of what was written. It fails closed."""
+"""The gate runs the data-quality checks on a build before it may be published. A check that cannot run fails."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class GateResult:
-    """What the gate found of a build; ``refused`` says why, view by view, and ``docs`` is the first of its pages."""
+    """The gate's results for a build; ``refused`` has the reasons by view, ``docs`` is the first of the Data Docs."""
 
     build: Name
     passed: bool
@@ -39,7 +39,7 @@ class GateResult:
 
 
 def gate(spark: SparkSession, settings: Settings, catalog: Catalog, claim: Claim) -> GateResult:
-    """Judges every view of a claim's build that was not judged yet, and says what was found of all of them.
+    """Checks every view of a claim's build that was not checked yet, and returns the results of all of them.
 
     Raises Refused when one was not built.
     """
@@ -47,9 +47,9 @@ def gate(spark: SparkSession, settings: Settings, catalog: Catalog, claim: Claim
     require_same_views(catalog, claim)
     with locks.hold(settings, "batch") as lease:
         built = _built(settings, claim)
-        if any(one.passed is None for one in built):
+        if any(view_built.passed is None for view_built in built):
             evaluate.evaluate(spark, settings, catalog, claim, built, lease)
-    _show(settings)
+    _register_results(settings)
     result = replace(result_of(settings, claim), seconds=time.monotonic() - began)
     write_docs(result)
     return result
@@ -61,20 +61,24 @@ def write_docs(result: GateResult) -> None:
 
 
 def result_of(settings: Settings, claim: Claim) -> GateResult:
-    """What the gate found of a build so far. Raises Refused when a view was not built."""
+    """The stored results of a build. Raises Refused when a view was not built."""
     built = _built(settings, claim)
-    refused = {one.view: one.counts.failures or ("not judged yet",) for one in built if not one.passed}
+    refused = {
+        view_built.view: view_built.counts.failures or ("not judged yet",)
+        for view_built in built
+        if not view_built.passed
+    }
     checks = tuple(check_results.of_build(settings, claim.build))
     return GateResult(claim.build, not refused, refused, checks, check_results.pages(settings, claim.build), 0.0)
 
 
 def is_evaluated(settings: Settings, claim: Claim) -> bool:
-    """Whether every view of a claim's build was judged."""
-    return all(one.passed is not None for one in _built(settings, claim))
+    """Whether every view of a claim's build was checked."""
+    return all(view_built.passed is not None for view_built in _built(settings, claim))
 
 
 def require_passed(gated: GateResult) -> GateResult:
-    """The same. Raises Refused, which names every critical check that failed, when it has not passed."""
+    """Returns the result if it passed. Raises Refused, which names every critical check that failed."""
     if not gated.passed:
         lines = [f"{view}: {reason}" for view, reasons in gated.refused.items() for reason in reasons]
         raise Refused(
@@ -87,19 +91,19 @@ def require_passed(gated: GateResult) -> GateResult:
 
 
 def _built(settings: Settings, claim: Claim) -> list[Built]:
-    known = {one.view: one for one in read_builds(settings) if one.build == claim.build}
-    missing = [view for view in claim.views if view not in known]
+    by_view = {view_built.view: view_built for view_built in read_builds(settings) if view_built.build == claim.build}
+    missing = [view for view in claim.views if view not in by_view]
     if missing:
         raise Refused(
             f"views were not built: {', '.join(missing)}",
             where=f"build {claim.build}, control.builds",
             fix=f"run `lk build --build {claim.build}` first",
         )
-    return [known[view] for view in claim.views]
+    return [by_view[view] for view in claim.views]
 
 
-def _show(settings: Settings) -> None:
-    """Trino shows what was found; where it is not there, publishing does it."""
+def _register_results(settings: Settings) -> None:
+    """Registers the results as a table in Trino; without Trino, publishing does it."""
     path = check_results.TABLE.path(settings)
     try:
         metastore.register(settings, "control", "quality", table_paths.relative(settings, path))

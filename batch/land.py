@@ -1,7 +1,7 @@
 """Copies the log up to a cut into the archive: every offset once, one atomic commit per topic.
 
-Where to start is read from the archive's own files. The commit's ``txn`` version follows the table version that was
-looked at, so of two landings of the same offsets only one can commit, whoever was paused in between.
+The archive's own files give the start offsets. The commit's ``txn`` version is one more than the table version that was
+read, so of two processes that land the same offsets only one can commit.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
     from infra.lake.leases import Lease
 
 APP = "land"
-_STATS = "_offset,_timestamp,event_time"  # read back by `look`, and by who reads a span; of others they only cost time
-_TASK_RECORDS = 250_000  # tasks of one file each, small enough that all cores end at about the same time
+_STATS = "_offset,_timestamp,event_time"  # read to find start offsets and spans; statistics of other columns cost time
+_TASK_RECORDS = 250_000  # each task writes one file; small tasks keep all cores busy to the end
 
 
 @dataclass(frozen=True)
 class Landed:
-    """What one topic's archive gained: from Kafka, and re-decoded from the archive of an older decoder."""
+    """The records that one topic's archive gained: from Kafka, and decoded again from an older decoder's archive."""
 
     topic: Name
     records: int
@@ -55,26 +55,26 @@ class Landed:
 
 
 def land(spark: SparkSession, settings: Settings, catalog: Catalog, cut: Cut) -> list[Landed]:
-    """Brings the archive of every topic in the cut up to it; topics that are there already gain nothing.
+    """Appends to the archive of every topic in the cut what it lacks up to the cut.
 
     Raises Refused when offsets below the cut are neither in Kafka nor in an archive, or the topic was created again.
     """
     table_paths.open_lake(settings)
     topics = [name for name in catalog.topics if cut.only([name]).ends]
-    with locks.hold(settings, "batch") as lease, bar("landing", cut.size, "") as done:
+    with locks.hold(settings, "batch") as lease, bar("landing", cut.size, "") as show_progress:
         faults.reach("batch.1_before_land")
         landed: list[Landed] = []
         for name in topics:
             landed.append(_land(spark, settings, catalog.topics[name], cut.only([name]), lease))
-            done(cut.only(topics[: len(landed)]).size)
+            show_progress(cut.only(topics[: len(landed)]).size)
         faults.reach("batch.1_after_land")
-    for one in landed:
-        register(settings, one.topic, one.path)
+    for archived in landed:
+        register(settings, archived.topic, archived.path)
     return landed
 
 
 def register(settings: Settings, topic: Name, path: str) -> bool:
-    """Shows the archive to Trino as archive.<topic>; False when Trino is not there, then publishing does it."""
+    """Registers the archive in Trino as archive.<topic>; False without Trino, then publishing does it."""
     try:
         metastore.register(settings, "archive", topic, table_paths.relative(settings, path))
     except TryAgain:
@@ -101,15 +101,15 @@ def _land(spark: SparkSession, settings: Settings, topic: Topic, cut: Cut, lease
 
 
 def _open(spark: SparkSession, settings: Settings, topic: Topic, topic_id: str) -> Archive:
-    """The archive of today's decoder, made empty if missing, with the id of the topic that it copies."""
+    """The archive of the current decoder, created empty if missing, with the id of the topic that it copies."""
     from delta.tables import DeltaTable
 
     name = Name(topic.name)
     archive = generation(settings, name, topic_digest(topic))
-    for known in [archive, *generations(settings, name)]:
-        if known.topic_id is not None:
+    for other in [archive, *generations(settings, name)]:
+        if other.topic_id is not None:
             log_checks.require_same_ids(
-                {name: known.topic_id}, {name: topic_id}, where=known.path, fix=log_checks.USE_NEW_LOG
+                {name: other.topic_id}, {name: topic_id}, where=other.path, fix=log_checks.USE_NEW_LOG
             )
     if not archive.exists:
         builder = DeltaTable.createIfNotExists(spark).location(archive.path).partitionedBy("_partition")
@@ -124,7 +124,7 @@ def _open(spark: SparkSession, settings: Settings, topic: Topic, topic_id: str) 
 def _redecode(
     spark: SparkSession, settings: Settings, topic: Topic, archive: Archive, cut: Cut, lease: Lease
 ) -> tuple[Archive, int]:
-    """Decodes again what an older decoder's archive holds beyond this one: it may no longer be in Kafka."""
+    """Decodes again the records that only an older decoder's archive holds: Kafka may have removed them."""
     older = [a for a in generations(settings, archive.topic) if a.decoder != archive.decoder]
     spans = _lower(cut, older[0].ends).since(archive.ends) if older else ()
     if not spans:
@@ -139,10 +139,10 @@ def _lower(a: Cut, b: Cut) -> Cut:
 
 
 def _append(archive: Archive, rows: DataFrame, spans: Sequence[Span], lease: Lease) -> Archive:
-    """One commit with exactly these offsets; what it did is read back, and undone when it is not that."""
+    """One commit with exactly these offsets; it is read back, and reverted when offsets are missing."""
     lease.check()
-    said = {"spans": [[s.partition, s.start, s.end] for s in spans], "lease": lease.generation}
-    options = {"txnAppId": APP, "txnVersion": str(archive.version + 1), "userMetadata": json.dumps(said)}
+    metadata = {"spans": [[s.partition, s.start, s.end] for s in spans], "lease": lease.generation}
+    options = {"txnAppId": APP, "txnVersion": str(archive.version + 1), "userMetadata": json.dumps(metadata)}
     faults.reach("batch.1_in_land")
     try:
         with delta.mutex(archive.path):
@@ -155,7 +155,7 @@ def _append(archive: Archive, rows: DataFrame, spans: Sequence[Span], lease: Lea
         delta.table(archive.path).restore(archive.version)
         raise Refused(
             f"Kafka holds fewer records than offsets: {e.what}",
-            where=f"{e.where}; the append was undone",
+            where=f"{e.where}; the append was reverted",
             fix="transactional topics cannot be archived, and compacted ones must be declared so",
         ) from None
     if after.ends != _ends(archive, spans) and not (after.gaps and after.ends <= _ends(archive, spans)):

@@ -1,7 +1,6 @@
-"""A range rebuild: windows that start in a range are computed again from the archive, every other row is copied.
+"""A range rebuild computes windows that start in a range again from the archive, and copies every other row.
 
-It is claimed at the very cut, run and epoch of the served build, so that the partials which are served fit it as they
-fit that.
+It is claimed at the cut, run and epoch of the served build, so the served partial rows add to it without change.
 """
 
 from __future__ import annotations
@@ -44,17 +43,17 @@ def claim_range(
     start: datetime,
     end: datetime,
 ) -> Claim:
-    """Claims the cut that some views serve once more, for windows that start in a range.
+    """Claims the served cut of some views again, for windows that start in a range.
 
-    The same range of the same served builds gives the claim that there is. No fold can have crossed its epoch, which is
-    pinned already. Raises Refused, with nothing changed, where the range or a view cannot be built so.
+    Returns the existing claim for the same range of the same builds. No fold can have crossed its epoch, which is
+    pinned. Raises Refused, with nothing changed, when the range or a view cannot be rebuilt.
     """
     for view in views:
         _check_range(view, _window(catalog, view), start, end)
-    pin = _pin(catalog, pins, views)
+    pin = _common_pin(catalog, pins, views)
     with locks.hold(settings, "control") as lease:
         claims = read_claims(settings)
-        wanted = Claim(
+        new = Claim(
             build=build_name(max((build_number(c.build) for c in claims), default=0) + 1),
             run=pin.run,
             epoch=pin.epoch,
@@ -65,45 +64,46 @@ def claim_range(
             decoders={topic: catalog.decoder(topic) for topic in catalog.sources(views)},
             rebuild=RangeRebuild(start, end, {view: _build(pins[view]) for view in sorted(views)}),
         )
-        known = next((c for c in claims if replace(wanted, build=c.build, at=c.at, who=c.who) == c), None)
-        if known is None:
-            add_claim(settings, lease, wanted)
+        existing = next((c for c in claims if replace(new, build=c.build, at=c.at, who=c.who) == c), None)
+        if existing is None:
+            add_claim(settings, lease, new)
             faults.reach("batch.0_after_claim")
-    return known or wanted
+    return existing or new
 
 
 def base_rows(spark: SparkSession, settings: Settings, view: Rollup, rebuild: RangeRebuild) -> DataFrame:
-    """The table that a range rebuild copies from. Raises Refused when it is not there any more."""
+    """The table that a range rebuild copies from. Raises Refused when it was deleted."""
     name = Name(view.name)
     path = table_paths.batch(settings, name, rebuild.bases[name])
     return parquet_scan.read_table(spark, path)
 
 
 def require_same_outside(view: Rollup, rebuild: RangeRebuild, base: DataFrame, written: DataFrame) -> str:
-    """What a range rebuild changed, in words. Raises Refused when any row outside of the range is not as it was."""
+    """A sentence on what a range rebuild changed. Raises Refused when a row outside the range changed."""
     assert view.window is not None
-    found = differences(view, base, written).persist()
+    compared = differences(view, base, written).persist()
     within, source = in_range(view.window, rebuild), rebuild.bases[Name(view.name)]
     try:
         counts = {"wrong": ~within & different(), "kept": ~within, "changed": within & different(), "again": within}
-        row: Any = found.agg(*(fn.count_if(which).alias(name) for name, which in counts.items())).first()
+        row: Any = compared.agg(*(fn.count_if(which).alias(name) for name, which in counts.items())).first()
         if row["wrong"]:
             raise Refused(
-                f"a rebuild of {_said(rebuild)} changes {row['wrong']} keys of {view.name} outside of it: "
-                + json.dumps(first_differences(view, found.where(~within)))[:300],
+                f"a rebuild of {_range_text(rebuild)} changes {row['wrong']} keys of {view.name} outside of it: "
+                + json.dumps(first_differences(view, compared.where(~within)))[:300],
                 where=f"build {source}, which is served and stays as it is",
                 fix="run the command again; `lk batch` computes every window",
             )
     finally:
-        found.unpersist()
-    return f"{_said(rebuild)} again: {row['changed']} of {row['again']} keys changed; {row['kept']} are as in {source}"
+        compared.unpersist()
+    changed = f"{row['changed']} of {row['again']} keys changed"
+    return f"{_range_text(rebuild)} again: {changed}; {row['kept']} are as in {source}"
 
 
 def _window(catalog: Catalog, name: Name) -> Window:
     view = catalog.view(name)
     window = view.window if isinstance(view, Rollup) else None
     if window is None:
-        raise _cannot(name, "it has no window of which to take a range")
+        raise _cannot(name, "it has no windows")
     if not window.by_event_time:
         raise _cannot(name, f"its windows are over {window.over}, not over event time")
     return window
@@ -119,19 +119,19 @@ def _check_range(view: Name, window: Window, start: datetime, end: datetime) -> 
             raise _cannot(view, f"none of its windows starts at {_short(bound)}; {near} starts of windows")
 
 
-def _pin(catalog: Catalog, pins: Mapping[Name, Pin], views: Sequence[Name]) -> Pin:
-    """What the views serve, which must be builds of one cut, made with today's definitions."""
+def _common_pin(catalog: Catalog, pins: Mapping[Name, Pin], views: Sequence[Name]) -> Pin:
+    """The pin of the views, which must serve builds of one cut, computed with the current definitions."""
     for view in views:
         if view not in pins or pins[view].build is None:
             raise _cannot(view, "it serves no build")
-    others = [f"view {view}" for view in views if pins[view].digest != catalog.digest(view)]
-    if others:
-        raise definition_refusal(others, "the served build was made", where="control.publications")
-    found = [pins[view] for view in views]
-    for view, pin in zip(views, found, strict=True):
-        if (pin.run, pin.epoch, pin.cut) != (found[0].run, found[0].epoch, found[0].cut):
-            raise _cannot(view, f"it serves {pin.build}, of another cut than that of {views[0]}: name them one by one")
-    return found[0]
+    changed = [f"view {view}" for view in views if pins[view].digest != catalog.digest(view)]
+    if changed:
+        raise definition_refusal(changed, "the served build was made", where="control.publications")
+    view_pins = [pins[view] for view in views]
+    for view, pin in zip(views, view_pins, strict=True):
+        if (pin.run, pin.epoch, pin.cut) != (view_pins[0].run, view_pins[0].epoch, view_pins[0].cut):
+            raise _cannot(view, f"it serves {pin.build}, whose cut is not that of {views[0]}: rebuild them one by one")
+    return view_pins[0]
 
 
 def _build(pin: Pin) -> Name:
@@ -139,7 +139,7 @@ def _build(pin: Pin) -> Name:
     return pin.build
 
 
-def _said(rebuild: RangeRebuild) -> str:
+def _range_text(rebuild: RangeRebuild) -> str:
     return f"{_short(rebuild.first)} to {_short(rebuild.end)}"
 
 
