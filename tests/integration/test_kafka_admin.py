@@ -40,8 +40,8 @@ def test_topics_are_created_once_and_other_partition_counts_are_refused(stack: S
 
 
 def test_a_topic_with_retention_is_refused(stack: Settings) -> None:
-    made = kafka_admin.admin_client(stack).create_topics([NewTopic("forgets", 1, config={"retention.ms": "1000"})])
-    made["forgets"].result(30)
+    futures = kafka_admin.admin_client(stack).create_topics([NewTopic("forgets", 1, config={"retention.ms": "1000"})])
+    futures["forgets"].result(30)
     with pytest.raises(Refused, match=r"does not keep every record: retention\.ms=1000"):
         topic_admin.create_topics(stack, catalog("forgets", 1))
 
@@ -97,7 +97,7 @@ def test_a_run_id_is_never_used_twice(stack: Settings) -> None:
     assert runs.read_run(stack, run.id) == run
     with pytest.raises(Refused, match="was used before"):
         runs.declare_run(stack, replace(run, note="second"))
-    assert [known for known in runs.read_runs(stack) if known.id == run.id] == [run]
+    assert [declared for declared in runs.read_runs(stack) if declared.id == run.id] == [run]
 
 
 def test_a_run_does_not_get_the_id_of_an_existing_group(stack: Settings) -> None:

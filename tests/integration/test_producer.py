@@ -58,27 +58,29 @@ def made_up(settings: Settings, topic: Topic, spec: SampleSpec, count: int, **op
 def read_back(settings: Settings, ended: Acknowledged) -> list[Message]:
     """The records at every acknowledged offset, partition by partition."""
     consumer = Consumer({"bootstrap.servers": settings.bootstrap_servers, "group.id": "none", "fetch.wait.max.ms": 5})
-    found: list[Message] = []
+    messages: list[Message] = []
     for written in ended.partitions:
         consumer.assign([TopicPartition(ended.topic, written.partition, written.first)])
-        while not found or found[-1].partition() != written.partition or found[-1].offset() != written.last:
+        while not messages or messages[-1].partition() != written.partition or messages[-1].offset() != written.last:
             message = consumer.poll(20.0)
             assert message is not None
             assert message.error() is None
-            found.append(message)
+            messages.append(message)
     consumer.close()
-    return found
+    return messages
 
 
 def test_generated_trades_arrive_once_keyed_by_ticker(stack: Settings) -> None:
     topic = trade_topic("made_up")
     ended = made_up(stack, topic, SPEC, 20_000).require_complete()
     assert (ended.sent, ended.count, ended.failed, ended.complete) == (20_000, 20_000, 0, True)
-    found = read_back(stack, ended)
-    assert Counter(m.partition() for m in found) == {w.partition: w.count for w in ended.partitions}
+    messages = read_back(stack, ended)
+    assert Counter(m.partition() for m in messages) == {w.partition: w.count for w in ended.partitions}
     assert all(w.last - w.first + 1 == w.count for w in ended.partitions)
-    assert sorted((m.key(), m.value()) for m in found) == sorted((t.key, t.value) for t in records(topic, SPEC, 20_000))
-    homes = Counter({(m.key(), m.partition()): 1 for m in found})
+    assert sorted((m.key(), m.value()) for m in messages) == sorted(
+        (t.key, t.value) for t in records(topic, SPEC, 20_000)
+    )
+    homes = Counter({(m.key(), m.partition()): 1 for m in messages})
     assert len(homes) == len({key for key, _ in homes})
 
 
@@ -117,7 +119,7 @@ def test_failures_are_named_and_do_not_stop_the_others(stack: Settings) -> None:
     assert sorted(failure.number for failure in ended.failures) == [2, 3]
     with pytest.raises(Refused, match=r"2 of 4 records were not acknowledged") as refused:
         ended.require_complete()
-    assert "record 2: its time is more than one hour in the future" in str(refused.value)
+    assert "record 2: its timestamp is more than one hour in the future" in str(refused.value)
     assert "record 3: it is larger than 3 MiB" in str(refused.value)
     assert [m.value() for m in read_back(stack, ended)] == [b"1", b"3"]
 
@@ -158,9 +160,9 @@ def test_ctrl_c_ends_the_endless_generator_with_its_counts_and_exit_code_130(sta
 
     eventually(stack, 60, some)
     running.signal(signal.SIGINT)
-    done = running.done(60)
-    assert done.code == 130, done.said
-    written = {one["partition"]: one["count"] for one in done.json["partitions"]}
+    command = running.done(60)
+    assert command.code == 130, command.said
+    written = {one["partition"]: one["count"] for one in command.json["partitions"]}
     assert written == {
         partition: end for _, partition, end in kafka_admin.end_offsets(stack, [Name("trades")]).ends if end
     }

@@ -80,10 +80,10 @@ def content(path: Path) -> bytes:
 def leaks(folder: Path, secret: str) -> list[str]:
     """Where a secret is, as it is or as a configuration would write it: files, and arguments of our processes."""
     forms = [form.encode() for form in (secret, secret.replace("\\", "\\\\").replace('"', '\\"'), "pass-word")]
-    found = [str(path) for path in sorted(folder.rglob("*")) if any(form in content(path) for form in forms)]
+    files = [str(path) for path in sorted(folder.rglob("*")) if any(form in content(path) for form in forms)]
     running = [p for p in psutil.process_iter(["cmdline"]) if str(folder) in " ".join(p.info["cmdline"] or [])]
-    told = [" ".join(process.info["cmdline"]) for process in running]
-    return found + [line for line in told if any(form.decode() in line for form in forms)]
+    command_lines = [" ".join(process.info["cmdline"]) for process in running]
+    return files + [line for line in command_lines if any(form.decode() in line for form in forms)]
 
 
 def test_records_go_from_produce_to_what_is_served(instance: Secured) -> None:
@@ -92,13 +92,13 @@ def test_records_go_from_produce_to_what_is_served(instance: Secured) -> None:
     instance.lk("produce", "trades", "--seed", "7", "--count", "500", "--start", "2026-03-14T12:00:00", "--json").ok()
     instance.lk("speed", "start", "--json").ok()
     log = Log(instance.settings, ["trades"])
-    wanted = view_oracle.expected("trades_by_day", log.read())
+    expected = view_oracle.expected("trades_by_day", log.read())
     assert len(log.records) == 500
 
     def served() -> None:
         rows = instance.lk("show", "trades_by_day", "--json").ok().json
         assert [(row["ticker"], row["trades"]) for row in rows] == [
-            (key[0], cells["trades"]) for key, cells in sorted(wanted.items())
+            (key[0], cells["trades"]) for key, cells in sorted(expected.items())
         ]
 
     eventually(instance.settings, 120, served)
@@ -133,10 +133,12 @@ def test_untrusted_credentials_are_refused_with_the_reason(
         file = tmp_path / key
         file.write_text(_another_ca(tmp_path) if key == "kafka_ca" else text, "utf-8")
         values[key] = str(file)
-    done = lk(write_config(tmp_path / "lk.toml", values), "produce", "trades", "--seed", "1", "--count", "1", "--json")
-    assert (done.code, says in done.json["error"]) == (1, True), done.said
-    assert "kafka_password_file" in done.json["fix"]
-    assert "pass-word" not in done.said
+    command = lk(
+        write_config(tmp_path / "lk.toml", values), "produce", "trades", "--seed", "1", "--count", "1", "--json"
+    )
+    assert (command.code, says in command.json["error"]) == (1, True), command.said
+    assert "kafka_password_file" in command.json["fix"]
+    assert "pass-word" not in command.said
 
 
 def _another_ca(folder: Path) -> str:
@@ -146,8 +148,8 @@ def _another_ca(folder: Path) -> str:
 def test_without_a_password_no_connection_is_tried(instance: Secured, tmp_path: Path) -> None:
     nowhere = {"kafka_password_file": str(tmp_path / "none")}
     values = {"bootstrap": instance.settings.bootstrap, "kafka_user": USER, "kafka_security": "sasl_ssl"}
-    done = lk(write_config(tmp_path / "a.toml", values | nowhere), "topics", "apply", "--json")
-    assert (done.code, "cannot be read" in done.json["error"]) == (1, True), done.said
-    done = lk(write_config(tmp_path / "b.toml", values), "topics", "apply", "--json")
-    assert (done.code, done.json["where"]) == (1, "LK_KAFKA_PASSWORD"), done.said
+    command = lk(write_config(tmp_path / "a.toml", values | nowhere), "topics", "apply", "--json")
+    assert (command.code, "cannot be read" in command.json["error"]) == (1, True), command.said
+    command = lk(write_config(tmp_path / "b.toml", values), "topics", "apply", "--json")
+    assert (command.code, command.json["where"]) == (1, "LK_KAFKA_PASSWORD"), command.said
     assert "LK_KAFKA_PASSWORD" not in os.environ

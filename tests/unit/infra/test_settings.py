@@ -27,12 +27,12 @@ def written(folder: Path, text: str, name: str = "lk.toml") -> Path:
 
 
 def test_defaults_are_one_local_instance(tmp_path: Path) -> None:
-    found = read_settings()
-    assert found.bootstrap_servers == "127.0.0.1:19092"
-    assert found.trino_url == "http://127.0.0.1:18080"
-    assert found.lake_root == str(tmp_path / ".data" / "lake")
-    assert found.checkpoint_root == str(tmp_path / ".data" / "checkpoints")
-    assert (found.manages_kafka, found.manages_trino, found.lake_is_local) == (True, True, True)
+    settings = read_settings()
+    assert settings.bootstrap_servers == "127.0.0.1:19092"
+    assert settings.trino_url == "http://127.0.0.1:18080"
+    assert settings.lake_root == str(tmp_path / ".data" / "lake")
+    assert settings.checkpoint_root == str(tmp_path / ".data" / "checkpoints")
+    assert (settings.manages_kafka, settings.manages_trino, settings.lake_is_local) == (True, True, True)
 
 
 def test_the_environment_overrides_the_file_and_the_file_the_defaults(
@@ -40,9 +40,9 @@ def test_the_environment_overrides_the_file_and_the_file_the_defaults(
 ) -> None:
     written(tmp_path, 'kafka_port = 1001\ntrino_port = 1002\nspark_conf = {"spark.x" = "1"}')
     monkeypatch.setenv("LK_TRINO_PORT", "1003")
-    found = read_settings()
-    assert (found.kafka_port, found.trino_port, found.kafka_controller_port) == (1001, 1003, 19093)
-    assert found.spark_conf == {"spark.x": "1"}
+    settings = read_settings()
+    assert (settings.kafka_port, settings.trino_port, settings.kafka_controller_port) == (1001, 1003, 19093)
+    assert settings.spark_conf == {"spark.x": "1"}
 
 
 def test_the_config_option_overrides_the_file_in_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,18 +56,18 @@ def test_the_config_option_overrides_the_file_in_the_folder(tmp_path: Path, monk
 def test_lists_and_tables_in_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LK_VIEWS", f"mine{os.pathsep}/theirs")
     monkeypatch.setenv("LK_SPARK_CONF", '{"spark.y": "2"}')
-    found = read_settings()
-    assert found.views == (tmp_path / "mine", Path("/theirs"))
-    assert found.spark_conf == {"spark.y": "2"}
+    settings = read_settings()
+    assert settings.views == (tmp_path / "mine", Path("/theirs"))
+    assert settings.spark_conf == {"spark.y": "2"}
 
 
 def test_a_settings_file_can_name_a_remote_cluster(tmp_path: Path) -> None:
     written(tmp_path, 'bootstrap = "k1:9092,k2:9092"\ntrino_host = "t"\nlake = "s3a://bucket/lake/"\n')
-    found = read_settings()
-    assert found.bootstrap_servers == "k1:9092,k2:9092"
-    assert found.trino_url == "http://t:18080"
-    assert found.lake_root == "s3a://bucket/lake"
-    assert (found.manages_kafka, found.manages_trino, found.lake_is_local) == (False, False, False)
+    settings = read_settings()
+    assert settings.bootstrap_servers == "k1:9092,k2:9092"
+    assert settings.trino_url == "http://t:18080"
+    assert settings.lake_root == "s3a://bucket/lake"
+    assert (settings.manages_kafka, settings.manages_trino, settings.lake_is_local) == (False, False, False)
 
 
 def test_a_file_uri_is_a_folder(tmp_path: Path) -> None:
@@ -82,11 +82,18 @@ def test_one_error_lists_every_invalid_setting_with_its_source(tmp_path: Path, m
         read_settings(path)
     lines = str(caught.value).splitlines()
     assert lines[0] == "6 settings are invalid:"
-    said = {line.split()[0].rstrip(":"): line for line in lines[1:7]}
-    assert sorted(said) == ["fold_behind", "kafka_port", "kafka_prot", "spark_conf", "spark_memory", "trino_port"]
-    assert str(path) in said["kafka_port"]
-    assert "(LK_TRINO_PORT)" in said["trino_port"]
-    assert "did you mean kafka_port?" in said["kafka_prot"]
+    lines_by_name = {line.split()[0].rstrip(":"): line for line in lines[1:7]}
+    assert sorted(lines_by_name) == [
+        "fold_behind",
+        "kafka_port",
+        "kafka_prot",
+        "spark_conf",
+        "spark_memory",
+        "trino_port",
+    ]
+    assert str(path) in lines_by_name["kafka_port"]
+    assert "(LK_TRINO_PORT)" in lines_by_name["trino_port"]
+    assert "did you mean kafka_port?" in lines_by_name["kafka_prot"]
 
 
 def test_ports_of_one_instance_must_differ() -> None:
