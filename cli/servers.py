@@ -68,7 +68,7 @@ def down() -> None:
     from infra.local import local_stack
 
     emit(
-        local_stack.down(load_settings()),
+        local_stack.stop_servers(load_settings()),
         lambda stopped: out().print(f"stopped: {', '.join(stopped) or 'nothing was running'}"),
     )
 

@@ -11,7 +11,7 @@ from serving.recover import repair
 
 def up(settings: Settings, catalog: Catalog, *extra: str) -> tuple[local_stack.ServerState, ...]:
     """Starts the servers and the ``extra`` ones, repairs the served views, then applies the topic files."""
-    states = local_stack.up(settings, *extra)
+    states = local_stack.start_servers(settings, *extra)
     repair(settings, catalog)
     if settings.manages_kafka:
         topic_admin.apply_topics(settings, catalog)

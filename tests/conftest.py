@@ -51,10 +51,10 @@ def fresh_settings(folder: Path) -> Settings:
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
     """Settings of an instance whose servers are up, and whose lake is open, for the whole run."""
     settings = fresh_settings(tmp_path_factory.mktemp("instance"))
-    local_stack.up(settings)
+    local_stack.start_servers(settings)
     table_paths.open_lake(settings)  # some tests write single tables, and may come first
     yield settings
-    local_stack.down(settings)
+    local_stack.stop_servers(settings)
 
 
 @pytest.fixture(scope="session")

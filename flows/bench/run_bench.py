@@ -141,7 +141,7 @@ def _instance(base: Settings, folder: Path, programs: Sequence[str] = ()) -> Ite
         servers.up(made.settings, definition_files.load(made.settings))
         yield made
     finally:
-        local_stack.down(made.settings)
+        local_stack.stop_servers(made.settings)
     instance.remove(folder)
 
 

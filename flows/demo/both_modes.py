@@ -159,7 +159,7 @@ def _mb(used: ResourceUsage, records: int) -> str:
 
 def _used(subject: Live) -> ResourceUsage:
     """What the process of the run has used so far."""
-    found = local_processes.alive(subject.settings, process_of(subject.run))
+    found = local_processes.running_process(subject.settings, process_of(subject.run))
     return resource_usage.usage_of(found.pid) if found else ResourceUsage()
 
 

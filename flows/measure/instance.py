@@ -69,7 +69,7 @@ def remove(folder: Path) -> bool:
         )
     data = folder / "data"
     if data.exists():
-        local_stack.down(Settings(data=data))
+        local_stack.stop_servers(Settings(data=data))
         shutil.rmtree(data)
     shutil.rmtree(folder)  # last, so that a deletion that was cut short is taken up by the next run
     return True

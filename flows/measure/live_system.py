@@ -169,7 +169,7 @@ def _samples(live: Live, child: subprocess.Popen[bytes]) -> Iterator[int]:
 def _kill(live: Live) -> None:
     names = [name for name in local_processes.recorded_names(live.settings) if name not in ("kafka", "trino")]
     for name in names:
-        found = local_processes.alive(live.settings, name)
+        found = local_processes.running_process(live.settings, name)
         if found:
             victim = psutil.Process(found.pid)
             os.killpg(found.pid, signal.SIGKILL)

@@ -124,6 +124,6 @@ def caught_up(settings: Settings, run: Name, seconds: float = 300.0) -> float:
 
 def memory(settings: Settings, *more: int) -> int:
     """Bytes that the instance's processes and ``more`` hold, shared pages counted once (PSS)."""
-    found = (local_processes.alive(settings, name) for name in local_processes.recorded_names(settings))
+    found = (local_processes.running_process(settings, name) for name in local_processes.recorded_names(settings))
     pids = {one.pid for one in found if one} | set(more)
     return local_processes.memory_bytes(*pids)

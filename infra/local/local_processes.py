@@ -29,7 +29,7 @@ _children: dict[int, subprocess.Popen[bytes]] = {}
 
 @dataclass(frozen=True)
 class Process:
-    """A process as its state file records it. ``alive`` checks whether it still runs."""
+    """A process as its state file records it. ``running_process`` checks whether it still runs."""
 
     name: str
     pid: int
@@ -52,7 +52,7 @@ def log_file(settings: Settings, name: str) -> Path:
     return settings.log_dir / f"{name}.log"
 
 
-def start(
+def start_process(
     settings: Settings,
     name: str,
     argv: Sequence[str],
@@ -65,7 +65,7 @@ def start(
 
     Raises Refused when it is already running or a port is in use.
     """
-    if alive(settings, name):
+    if running_process(settings, name):
         raise Refused(f"{name} is already running", where=str(state_file(settings, name)), fix="stop it first")
     for setting, port in (ports or {}).items():
         require_free(name, setting, port)
@@ -110,7 +110,7 @@ def recorded_names(settings: Settings) -> list[str]:
     return [name for name in stems if recorded(settings, name)]
 
 
-def alive(settings: Settings, name: str) -> Process | None:
+def running_process(settings: Settings, name: str) -> Process | None:
     """The process if it runs. The creation time must match too, as the OS reuses process ids."""
     process = recorded(settings, name)
     if process is None:
@@ -120,12 +120,12 @@ def alive(settings: Settings, name: str) -> Process | None:
     return process if same else None
 
 
-def stop(settings: Settings, name: str, *, grace: float = _GRACE) -> bool:
+def stop_process(settings: Settings, name: str, *, grace: float = _GRACE) -> bool:
     """Stops a process: SIGTERM, then SIGKILL for the rest of its session. Returns whether anything was stopped."""
     process = recorded(settings, name)
     if process is None:
         return False
-    running = alive(settings, name)
+    running = running_process(settings, name)
     if running:
         with contextlib.suppress(ProcessLookupError):
             os.kill(process.pid, signal.SIGTERM)
@@ -190,7 +190,7 @@ def _created(pid: int) -> float | None:
 def _wait_until_gone(settings: Settings, name: str, seconds: float) -> None:
     """Waits until the process is gone or a zombie: its parent may not wait for it."""
     with contextlib.suppress(TimeoutError):
-        wait_until(lambda: alive(settings, name) is None, seconds, every=0.05, error=TimeoutError)
+        wait_until(lambda: running_process(settings, name) is None, seconds, every=0.05, error=TimeoutError)
 
 
 def _reap(pid: int) -> None:

@@ -44,7 +44,7 @@ class ServerState:
     memory: int = 0
 
 
-def up(settings: Settings, *extra: str, deadline: float = DEADLINE) -> tuple[ServerState, ...]:
+def start_servers(settings: Settings, *extra: str, deadline: float = DEADLINE) -> tuple[ServerState, ...]:
     """Starts the servers that do not run and returns when all answer. Running servers are left alone.
 
     ``extra`` names optional servers to start; one that ran and died is started again without being named. Raises
@@ -62,26 +62,26 @@ def up(settings: Settings, *extra: str, deadline: float = DEADLINE) -> tuple[Ser
             for server in pending:
                 server.prepare()
                 ports = server.ports
-                local_processes.start(
+                local_processes.start_process(
                     settings, server.name, server.argv, env=server.env, ports=ports, cwd=settings.log_dir
                 )
             _wait_until_up(settings, pending, began, deadline)
         finally:
             for server in pending:
-                local_processes.stop(settings, server.name, grace=5)
+                local_processes.stop_process(settings, server.name, grace=5)
     return server_states(settings)
 
 
-def down(settings: Settings) -> tuple[str, ...]:
+def stop_servers(settings: Settings) -> tuple[str, ...]:
     """Stops every process of the instance, servers last. Returns the names of the stopped processes."""
     with _exclusive(settings), console().status("Stopping"):
         with suppress(Refused):  # without its password there is no client to close
             kafka_admin.close_client(settings)
         # Airflow first, as it starts other processes.
-        airflow = [airflow_server.NAME] if local_processes.stop(settings, airflow_server.NAME) else []
+        airflow = [airflow_server.NAME] if local_processes.stop_process(settings, airflow_server.NAME) else []
         servers = [name for name, _, _ in SERVERS]
         others = [name for name in local_processes.recorded_names(settings) if name not in servers]
-        return (*airflow, *(name for name in [*others, *servers] if local_processes.stop(settings, name)))
+        return (*airflow, *(name for name in [*others, *servers] if local_processes.stop_process(settings, name)))
 
 
 def server_states(settings: Settings) -> tuple[ServerState, ...]:
@@ -107,12 +107,12 @@ def log_lines(settings: Settings, name: str, lines: int = 40, follow: bool = Fal
 
 def _is_up(settings: Settings, server: Server) -> bool:
     """Whether the server runs. Prints so, or that it died since its last start."""
-    if running := local_processes.alive(settings, server.name):
+    if running := local_processes.running_process(settings, server.name):
         console().print(f"{server.name} is already up at {running.address}", highlight=False)
         return True
     if dead := local_processes.recorded(settings, server.name):
         console().print(f"{server.name} died (process {dead.pid}); starting it again", highlight=False)
-        local_processes.stop(settings, server.name)
+        local_processes.stop_process(settings, server.name)
     return False
 
 
@@ -123,7 +123,7 @@ def _wait_until_up(settings: Settings, pending: list[Server], began: float, dead
         def all_up() -> bool:
             status.update(f"Starting {' and '.join(server.name for server in pending)}")
             for server in list(pending):
-                if not local_processes.alive(settings, server.name):
+                if not local_processes.running_process(settings, server.name):
                     raise _failed(settings, server, "died while starting")
                 if _answers(server):
                     pending.remove(server)
@@ -158,7 +158,7 @@ def _state(settings: Settings, name: str, server: Callable[[Settings], Server] |
     process = local_processes.recorded(settings, name)
     if process is None:
         return ServerState(name, "down", log=log)
-    if not local_processes.alive(settings, name):
+    if not local_processes.running_process(settings, name):
         return ServerState(name, "died", process.pid, process.address, log)
     status = "up" if server is None or _answers(server(settings)) else "not answering"
     return ServerState(name, status, process.pid, process.address, log, local_processes.memory_bytes(process.pid))

@@ -31,9 +31,9 @@ def start(settings: Settings, run: Name, *words: str) -> bool:
         emr_job.start(settings, run, words)
         return False
     if not already:
-        local_processes.stop(settings, name(run))
+        local_processes.stop_process(settings, name(run))
         state_file.state_path(settings, run).unlink(missing_ok=True)
-        local_processes.start(
+        local_processes.start_process(
             settings, name(run), [sys.executable, "-m", "cli", *words], env=child_environment(settings)
         )
     if alive(settings, run) is not None or not already:
@@ -43,14 +43,14 @@ def start(settings: Settings, run: Name, *words: str) -> bool:
 
 def stop(settings: Settings, run: Name) -> None:
     """Stops it between two epochs. A process that has not ended after a minute is killed, a job run is cancelled."""
-    local_processes.stop(settings, name(run), grace=GRACE)
+    local_processes.stop_process(settings, name(run), grace=GRACE)
     if settings.emr_application:
         emr_job.stop(settings, run)
 
 
 def alive(settings: Settings, run: Name) -> Process | None:
     """The process of a run, if it runs on this machine."""
-    return local_processes.alive(settings, name(run))
+    return local_processes.running_process(settings, name(run))
 
 
 def remote_owner(settings: Settings, run: Name) -> ProcessIdentity | None:

@@ -28,9 +28,9 @@ from tests.support.killing import kill
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
     """An instance that these tests may break; every test leaves it up."""
     settings = fresh_settings(tmp_path_factory.mktemp("own"))
-    local_stack.up(settings)
+    local_stack.start_servers(settings)
     yield settings
-    local_stack.down(settings)
+    local_stack.stop_servers(settings)
 
 
 def pids(settings: Settings) -> dict[str, int | None]:
@@ -91,7 +91,7 @@ def test_up_is_probed_on_loopback_and_does_nothing_the_second_time(own: Settings
     for pid in before.values():
         assert pid
         assert listeners(pid) <= {"127.0.0.1", "::ffff:127.0.0.1"}
-    local_stack.up(own)
+    local_stack.start_servers(own)
     assert pids(own) == before
 
 
@@ -118,7 +118,7 @@ def test_up_restarts_only_a_killed_server_with_its_data(own: Settings) -> None:
     kill(before["kafka"])
     assert_status(own, "kafka", "died")
     assert statuses(own)["trino"] == "up"
-    local_stack.up(own)
+    local_stack.start_servers(own)
     assert pids(own)["trino"] == before["trino"]
     assert pids(own)["kafka"] != before["kafka"]
     assert read_all(own, "kept") == [b"one", b"two"]
@@ -146,42 +146,42 @@ def test_down_leaves_no_process_and_data_survives_new_ports(own: Settings) -> No
     trino_rows(own, "CREATE SCHEMA IF NOT EXISTS lake.kept WITH (location = 'local:///kept')")
     trino_rows(own, "CREATE OR REPLACE VIEW lake.kept.v AS SELECT 42 AS answer")
     assert len(processes_of(own)) == 2
-    assert sorted(local_stack.down(own)) == ["kafka", "trino"]
+    assert sorted(local_stack.stop_servers(own)) == ["kafka", "trino"]
     assert processes_of(own) == []
-    assert local_stack.down(own) == ()
+    assert local_stack.stop_servers(own) == ()
     assert statuses(own) == {"kafka": "down", "trino": "down"}
     broker, controller = free_ports(2)
     moved = own.model_copy(update={"kafka_port": broker, "kafka_controller_port": controller})
-    local_stack.up(moved)
+    local_stack.start_servers(moved)
     assert read_all(moved, "kept") == [b"one", b"two"]
     assert trino_rows(moved, "SELECT answer FROM lake.kept.v") == [[42]]
-    local_processes.stop(moved, "kafka")
-    local_stack.up(own)
+    local_processes.stop_process(moved, "kafka")
+    local_stack.start_servers(own)
 
 
 def test_a_port_in_use_is_refused_and_no_server_stays_half_started(own: Settings) -> None:
-    local_processes.stop(own, "kafka")
+    local_processes.stop_process(own, "kafka")
     with socket.socket() as taken:
         taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         taken.bind(("127.0.0.1", own.kafka_port))
         taken.listen()
         with pytest.raises(Refused, match=f"port {own.kafka_port} of kafka is in use"):
-            local_stack.up(own)
+            local_stack.start_servers(own)
         assert statuses(own) == {"kafka": "down", "trino": "up"}
-    local_stack.up(own)
+    local_stack.start_servers(own)
 
 
 def test_a_server_that_dies_while_starting_is_reported_with_its_log(own: Settings) -> None:
-    local_processes.stop(own, "kafka")
+    local_processes.stop_process(own, "kafka")
     (own.data / "kafka" / "meta.properties").rename(own.data / "kafka" / "aside")
     (own.data / "kafka" / "meta.properties").write_text("version=1\ncluster.id=another\nnode.id=7\n", "utf-8")
     with pytest.raises(Refused, match="kafka died while starting; its last lines") as caught:
-        local_stack.up(own)
+        local_stack.start_servers(own)
     assert "node.id" in caught.value.what.lower() or "node id" in caught.value.what.lower()
     assert caught.value.where == str(local_processes.log_file(own, "kafka"))
     assert statuses(own)["kafka"] == "down"
     (own.data / "kafka" / "aside").replace(own.data / "kafka" / "meta.properties")
-    local_stack.up(own)
+    local_stack.start_servers(own)
 
 
 def test_a_server_that_never_answers_is_stopped_at_the_deadline(own: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,15 +193,15 @@ def test_a_server_that_never_answers_is_stopped_at_the_deadline(own: Settings, m
 
     monkeypatch.setattr(local_stack, "SERVERS", (("silent", silent, lambda _: True),))
     with pytest.raises(Refused, match="silent did not answer within 1 s"):
-        local_stack.up(own, deadline=1)
+        local_stack.start_servers(own, deadline=1)
     assert local_processes.recorded(own, "silent") is None
 
 
 def test_a_stale_state_file_is_ignored(own: Settings) -> None:
-    local_processes.stop(own, "kafka")
+    local_processes.stop_process(own, "kafka")
     path = local_processes.state_file(own, "kafka")
     path.write_text(f'{{"name": "kafka", "pid": {os.getpid()}, "created": 1.0, "ports": {{}}}}', "utf-8")
     assert statuses(own)["kafka"] == "died"
-    local_stack.up(own)
+    local_stack.start_servers(own)
     assert statuses(own)["kafka"] == "up"
     kafka_broker.server("kafka", own).probe()

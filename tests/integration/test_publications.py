@@ -174,7 +174,7 @@ def test_a_trino_killed_in_the_middle_of_a_publication(two: Two, monkeypatch: py
         publish(two.settings, two.catalog, two.newer.build, why="interrupted")
     monkeypatch.undo()
     assert any("Trino does not answer" in reason for reason in served_status(two.settings, two.catalog).unhealthy)
-    local_stack.up(two.settings)
+    local_stack.start_servers(two.settings)
     done = publish(two.settings, two.catalog, two.newer.build, why="again")
     assert (done.state, done.why) == ("done", "interrupted")
     two.check(two.newer)

@@ -62,11 +62,11 @@ def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
                 "spark_conf": json.dumps(EVENTS | {"spark.eventLog.dir": f"file://{folder}/data/logs"}),
             },
         )
-        local_stack.up(read_settings(config))
+        local_stack.start_servers(read_settings(config))
         yield Secured(read_settings(config), broker, config)
     finally:
-        local_stack.down(Settings(data=folder / "data"))
-        local_stack.down(broker)
+        local_stack.stop_servers(Settings(data=folder / "data"))
+        local_stack.stop_servers(broker)
 
 
 def content(path: Path) -> bytes:

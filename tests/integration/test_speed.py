@@ -124,10 +124,10 @@ def test_kafka_killed_under_a_running_job_loses_nothing(stack: Settings, spark: 
     with running(stack, spark, catalog, run) as (query, _):
         send(stack, catalog, 200)
         query.processAllAvailable()
-        kafka = local_processes.alive(stack, "kafka")
+        kafka = local_processes.running_process(stack, "kafka")
         assert kafka
         kill(kafka.pid)
-        local_stack.up(stack)
+        local_stack.start_servers(stack)
         send(stack, catalog, 200, 200)
         query.processAllAvailable()
     check(stack, catalog, run, "restart")

@@ -35,10 +35,10 @@ def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
     changed = {**peers, "kafka_brokers": 3, "kafka_memory": "320m", "trino_host": LOOPBACK}
     settings = fresh_settings(tmp_path_factory.mktemp("brokers") / "data").model_copy(update=changed)
     try:
-        local_stack.up(settings)
+        local_stack.start_servers(settings)
         yield settings
     finally:
-        local_stack.down(settings)
+        local_stack.stop_servers(settings)
 
 
 def check(settings: Settings, catalog: Catalog, run: Name, log: Log) -> None:
@@ -57,14 +57,14 @@ def test_a_broker_killed_under_a_running_job_stops_nothing(brokers: Settings, sp
         query.processAllAvailable()
         check(brokers, catalog, run.id, log)
         leader = kafka_admin.admin_client(brokers).list_topics(timeout=10).topics["trades"].partitions[0].leader
-        victim = local_processes.alive(brokers, f"kafka-{leader}")
+        victim = local_processes.running_process(brokers, f"kafka-{leader}")
         assert victim
         kill(victim.pid)
         send(brokers, trades[100:200])
         query.processAllAvailable()
         check(brokers, catalog, run.id, log)
-        assert local_processes.alive(brokers, f"kafka-{leader}") is None
-        local_stack.up(brokers)
+        assert local_processes.running_process(brokers, f"kafka-{leader}") is None
+        local_stack.start_servers(brokers)
         send(brokers, trades[200:])
         query.processAllAvailable()
     check(brokers, catalog, run.id, log)

@@ -128,7 +128,7 @@ def start(world: World) -> Cockpit:
         for name, value in _ENVIRONMENT.items():
             patch.setenv(name, value)
         patch.setenv("AIRFLOW__DAG_PROCESSOR__DAG_BUNDLE_CONFIG_LIST", json.dumps(listed))
-        local_stack.up(world.settings, airflow_server.NAME)
+        local_stack.start_servers(world.settings, airflow_server.NAME)
     seconds = time.monotonic() - began
     real = airflow_server.launcher(world.settings)
     real.rename(real.with_name("lk.real"))

@@ -178,7 +178,7 @@ def opened(folder: Path) -> Iterator[Split]:
     names = ("kafka_port", "kafka_controller_port", "trino_port", "trino_host", "lease_seconds")
     values: dict[str, Any] = {name: getattr(settings, name) for name in names}
     config = write_config(folder / "lk.toml", values | {"data": str(settings.data), "views": [str(files)]})
-    local_stack.up(settings)
+    local_stack.start_servers(settings)
     (settings.data / MARKER).touch()
     try:
         made = Split(settings, config, definition_files.load(settings), Log(settings, SOURCES), files)
@@ -186,4 +186,4 @@ def opened(folder: Path) -> Iterator[Split]:
         made.send(300)
         yield made
     finally:
-        local_stack.down(settings)
+        local_stack.stop_servers(settings)

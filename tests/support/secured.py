@@ -43,7 +43,7 @@ def start(settings: Settings, port: int, user: str, password: str) -> Path:
         f"{_LISTENER}.ssl.keystore.location": keys,
     }
     more = [word for key, value in changed.items() for word in ("--override", f"{key}={value}")]
-    local_processes.start(settings, "kafka", [*server.argv, *more], ports=server.ports)
+    local_processes.start_process(settings, "kafka", [*server.argv, *more], ports=server.ports)
 
     def answers() -> None:
         try:

@@ -151,7 +151,7 @@ def opened(folder: Path) -> Iterator[Shop]:
     ports = {name: getattr(settings, name) for name in ("kafka_port", "kafka_controller_port", "trino_port")}
     more = {"views": [str(views)], "lease_seconds": LEASE_SECONDS}
     config = write_config(folder / "lk.toml", {"data": str(settings.data), **more, **ports})
-    local_stack.up(settings)
+    local_stack.start_servers(settings)
     (settings.data / MARKER).touch()
     try:
         shop = Shop(settings, config, views)
@@ -161,4 +161,4 @@ def opened(folder: Path) -> Iterator[Shop]:
         shop.here("batch").ok()
         yield shop
     finally:
-        local_stack.down(settings)
+        local_stack.stop_servers(settings)

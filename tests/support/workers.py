@@ -83,7 +83,7 @@ class Workers:
             "SPARK_LOCAL_DIRS": str(self.folder(name)),
             "SPARK_DAEMON_MEMORY": "256m",
         }
-        local_processes.start(self.settings, name, argv, env=env)
+        local_processes.start_process(self.settings, name, argv, env=env)
 
 
 def _finished(log: Path) -> int:

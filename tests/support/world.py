@@ -113,7 +113,9 @@ class World:
         name = background.name(self.run)
 
         def gone() -> None:
-            assert local_processes.alive(self.settings, name) is None, f"{name} still runs, {point} was not reached"
+            assert local_processes.running_process(self.settings, name) is None, (
+                f"{name} still runs, {point} was not reached"
+            )
 
         eventually(self.settings, seconds, gone)
         assert self.take_proof(point).startswith(f"kill {pid} ")
@@ -222,7 +224,7 @@ def make(settings: Settings, folder: Path) -> World:
     settings = settings.model_copy(update=changed)
     values = settings.model_dump(mode="json", exclude_defaults=True) | {"spark_conf": json.dumps(conf)}
     config = write_config(folder / "lk.toml", values)
-    local_stack.up(settings)
+    local_stack.start_servers(settings)
     (settings.data / MARKER).touch()
     catalog = definition_files.load(settings)
     return World(settings, config, catalog, Log(settings, TOPICS))

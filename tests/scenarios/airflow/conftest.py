@@ -30,7 +30,7 @@ def cockpit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cockpit]:
         world.settle()
         yield made
     finally:
-        local_stack.down(world.settings)
+        local_stack.stop_servers(world.settings)
 
 
 @pytest.fixture

@@ -45,4 +45,4 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         world.start_speed()
         yield Cluster(world, workers)
     finally:
-        local_stack.down(settings)
+        local_stack.stop_servers(settings)

@@ -49,7 +49,7 @@ def asks_as_controller(settings: Settings, node: int) -> None:
 
 def pids(settings: Settings) -> dict[str, int]:
     """The brokers that run."""
-    found = {broker.name: local_processes.alive(settings, broker.name) for broker in settings.brokers}
+    found = {broker.name: local_processes.running_process(settings, broker.name) for broker in settings.brokers}
     return {name: one.pid for name, one in found.items() if one}
 
 

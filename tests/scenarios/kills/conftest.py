@@ -24,4 +24,4 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         made.settle()
         yield made
     finally:
-        local_stack.down(made.settings)
+        local_stack.stop_servers(made.settings)

@@ -19,11 +19,11 @@ from tests.support.world import World
 
 def kill(world: World, server: str) -> int:
     """Kills a server; gives the pid that it had."""
-    running = local_processes.alive(world.settings, server)
+    running = local_processes.running_process(world.settings, server)
     assert running
     os.kill(running.pid, signal.SIGKILL)
     world.gone(running.pid)
-    assert local_processes.alive(world.settings, server) is None
+    assert local_processes.running_process(world.settings, server) is None
     return running.pid
 
 
@@ -31,7 +31,7 @@ def test_kafka_killed_under_a_running_speed_job_loses_nothing_and_stops_nothing(
     pid = world.running()
     world.send(mixed(seed=90, count=60))
     killed = kill(world, "kafka")
-    states = {state.name: state.pid for state in local_stack.up(world.settings)}
+    states = {state.name: state.pid for state in local_stack.start_servers(world.settings)}
     assert states["kafka"] != killed
     world.send(mixed(seed=91, count=60))
     world.settle()
@@ -55,7 +55,7 @@ def test_trino_killed_in_the_middle_of_a_publish_serves_one_build_or_the_other(
     assert (ended.code, "Trino does not answer" in ended.json["error"]) == (75, True), ended.said
     assert "Traceback" not in ended.err
     assert read_publications(world.settings)[-1].state == "intent"
-    local_stack.up(world.settings)
+    local_stack.start_servers(world.settings)
     world.check(healthy=False)
     assert {one.build for one in world.pieces.served().values()} != {build}
     world.here("up", "--json").ok()

@@ -35,4 +35,4 @@ def world(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wo
         world.start_speed()
         yield world
     finally:
-        local_stack.down(world.settings)
+        local_stack.stop_servers(world.settings)

@@ -46,11 +46,11 @@ def shop(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Itera
     values: dict[str, Any] = {n: getattr(settings, n) for n in ("kafka_port", "kafka_controller_port", "trino_port")}
     values |= {"data": str(settings.data), "views": [str(VIEWS / "programs")], "fold_behind": 2}
     config = write_config(folder / "lk.toml", values)
-    local_stack.up(settings)
+    local_stack.start_servers(settings)
     try:
         yield Shop(settings, config, definition_files.load(settings), Log(settings, TOPICS))
     finally:
-        local_stack.down(settings)
+        local_stack.stop_servers(settings)
 
 
 def test_from_speed_alone_every_program_shows_what_the_oracle_says(shop: Shop) -> None:

@@ -39,7 +39,7 @@ def short(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iter
         made.here("batch", "--json").ok()
         yield made
     finally:
-        local_stack.down(made.settings)
+        local_stack.stop_servers(made.settings)
 
 
 @pytest.fixture(scope="module")

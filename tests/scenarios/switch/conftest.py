@@ -28,7 +28,7 @@ def world(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iter
         made.here("batch", "--json").ok()
         yield made
     finally:
-        local_stack.down(made.settings)
+        local_stack.stop_servers(made.settings)
 
 
 @pytest.fixture(autouse=True)

@@ -27,7 +27,7 @@ def test_airflow_without_its_packages_is_refused_before_anything_starts(
 ) -> None:
     monkeypatch.setitem(sys.modules, "airflow", None)
     with pytest.raises(Refused) as refused:
-        local_stack.up(settings, airflow_server.NAME)
+        local_stack.start_servers(settings, airflow_server.NAME)
     assert refused.value.what == "the Python package airflow is not installed"
     assert refused.value.where == sys.prefix
     assert refused.value.fix == "make setup EXTRAS=airflow, or: pip install 'lambda-kappa[airflow]'"

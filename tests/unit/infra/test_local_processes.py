@@ -25,7 +25,7 @@ def settings(tmp_path: Path) -> Iterator[Settings]:
     settings = Settings(data=tmp_path / "data")
     yield settings
     for name in local_processes.recorded_names(settings):
-        local_processes.stop(settings, name, grace=0.1)
+        local_processes.stop_process(settings, name, grace=0.1)
 
 
 def python(text: str) -> list[str]:
@@ -53,62 +53,62 @@ def first_line(settings: Settings, name: str) -> str:
 
 def assert_dead(settings: Settings, name: str) -> None:
     def dead() -> None:
-        assert local_processes.alive(settings, name) is None
+        assert local_processes.running_process(settings, name) is None
 
     retry_on(AssertionError, dead, 10, every=0.02)
 
 
 def test_a_process_is_started_found_and_stopped(settings: Settings) -> None:
-    started = local_processes.start(settings, "x", FOREVER, env={"LK_X": "1"})
+    started = local_processes.start_process(settings, "x", FOREVER, env={"LK_X": "1"})
     assert first_line(settings, "x") == "ready"
-    assert local_processes.alive(settings, "x") == started
+    assert local_processes.running_process(settings, "x") == started
     assert local_processes.recorded_names(settings) == ["x"]
     assert os.getsid(started.pid) == started.pid
-    assert local_processes.stop(settings, "x") is True
+    assert local_processes.stop_process(settings, "x") is True
     assert not psutil.pid_exists(started.pid)
     assert local_processes.recorded_names(settings) == []
-    assert local_processes.stop(settings, "x") is False
+    assert local_processes.stop_process(settings, "x") is False
 
 
 def test_a_second_start_is_refused(settings: Settings) -> None:
-    started = local_processes.start(settings, "x", FOREVER)
+    started = local_processes.start_process(settings, "x", FOREVER)
     with pytest.raises(Refused, match="x is already running"):
-        local_processes.start(settings, "x", FOREVER)
-    assert local_processes.alive(settings, "x") == started
+        local_processes.start_process(settings, "x", FOREVER)
+    assert local_processes.running_process(settings, "x") == started
 
 
 def test_stop_kills_a_process_that_ignores_sigterm_and_its_children(settings: Settings) -> None:
-    started = local_processes.start(settings, "x", STUBBORN)
+    started = local_processes.start_process(settings, "x", STUBBORN)
     child = int(first_line(settings, "x"))
-    assert local_processes.stop(settings, "x", grace=0.2) is True
+    assert local_processes.stop_process(settings, "x", grace=0.2) is True
     assert not psutil.pid_exists(started.pid)
     assert not psutil.pid_exists(child)
 
 
 def test_children_that_outlive_their_parent_are_stopped(settings: Settings) -> None:
-    local_processes.start(settings, "x", QUICK_PARENT)
+    local_processes.start_process(settings, "x", QUICK_PARENT)
     child = int(first_line(settings, "x"))
     assert_dead(settings, "x")
     assert psutil.pid_exists(child)
-    assert local_processes.stop(settings, "x") is True
+    assert local_processes.stop_process(settings, "x") is True
     assert not psutil.pid_exists(child)
 
 
 def test_a_killed_process_is_recorded_but_not_alive_and_can_start_again(settings: Settings) -> None:
-    started = local_processes.start(settings, "x", FOREVER)
+    started = local_processes.start_process(settings, "x", FOREVER)
     os.kill(started.pid, signal.SIGKILL)
     assert_dead(settings, "x")
     assert local_processes.recorded(settings, "x") == started
-    assert local_processes.start(settings, "x", FOREVER).pid != started.pid
+    assert local_processes.start_process(settings, "x", FOREVER).pid != started.pid
 
 
 def test_a_reused_pid_is_neither_alive_nor_killed(settings: Settings) -> None:
-    other = local_processes.start(settings, "other", FOREVER)
+    other = local_processes.start_process(settings, "other", FOREVER)
     state = {"name": "x", "pid": other.pid, "created": other.created - 3600, "ports": {}}
     local_processes.state_file(settings, "x").write_text(json.dumps(state), "utf-8")
-    assert local_processes.alive(settings, "x") is None
-    assert local_processes.stop(settings, "x") is False
-    assert local_processes.alive(settings, "other") == other
+    assert local_processes.running_process(settings, "x") is None
+    assert local_processes.stop_process(settings, "x") is False
+    assert local_processes.running_process(settings, "other") == other
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"pid": 1}', '{"pid": "a", "created": 1, "ports": {}}'])
@@ -125,7 +125,7 @@ def test_a_port_in_use_is_refused_with_port_owner_and_setting(settings: Settings
         taken.listen()
         port = taken.getsockname()[1]
         with pytest.raises(Refused) as caught:
-            local_processes.start(settings, "x", FOREVER, ports={"kafka_port": port})
+            local_processes.start_process(settings, "x", FOREVER, ports={"kafka_port": port})
     assert str(port) in caught.value.what
     assert f"process {os.getpid()}" in caught.value.where
     assert "kafka_port (LK_KAFKA_PORT)" in caught.value.fix
@@ -134,7 +134,7 @@ def test_a_port_in_use_is_refused_with_port_owner_and_setting(settings: Settings
 
 def test_the_log_of_the_previous_start_is_kept(settings: Settings) -> None:
     for text in ("one", "two"):
-        local_processes.start(settings, "x", python(f"print('{text}')"))
+        local_processes.start_process(settings, "x", python(f"print('{text}')"))
         assert first_line(settings, "x") == text
         assert_dead(settings, "x")
     log = local_processes.log_file(settings, "x")
