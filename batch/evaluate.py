@@ -57,7 +57,7 @@ class _SuiteResult:
 
     @property
     def refusals(self) -> tuple[str, ...]:
-        return refusals(self.suite.questions, self.answers)
+        return refusals(self.suite.checks, self.answers)
 
 
 def evaluate(
@@ -147,7 +147,7 @@ def _run_suite(context: Any, suite: SuiteRun) -> _SuiteResult:
     try:
         answers = evaluate_suite(suite, context)
     except Exception as e:  # whatever it is: a check that could not run did not pass
-        answers = [CheckOutcome(question.name, success=False, crash=first_line(e)) for question in suite.questions]
+        answers = [CheckOutcome(question.name, success=False, crash=first_line(e)) for question in suite.checks]
     return _SuiteResult(suite, tuple(answers), time.monotonic() - began)
 
 
@@ -165,7 +165,7 @@ def _rows(catalog: Catalog, claim: Claim, result: _SuiteResult, now: datetime) -
     missing = CheckOutcome("", success=False, crash="it gave no result")
     return [
         _row(catalog, claim, result, question, answers.get(question.name, missing), now)
-        for question in result.suite.questions
+        for question in result.suite.checks
     ]
 
 

@@ -41,14 +41,14 @@ class SuiteRun:
 
     name: str
     frame: DataFrame
-    questions: tuple[GateCheck, ...]
+    checks: tuple[GateCheck, ...]
 
 
 def evaluate_suite(suite: SuiteRun, context: Any) -> list[CheckOutcome]:
     """The answer of every check of a suite; one that cannot be evaluated gives the reason."""
     source = context.data_sources.add_or_update_spark(name=suite.name, persist=False)
     batch = source.add_dataframe_asset(name=suite.name).add_batch_definition_whole_dataframe("whole")
-    expectations = gx.ExpectationSuite(name=suite.name, expectations=list(map(_expectation, suite.questions)))
+    expectations = gx.ExpectationSuite(name=suite.name, expectations=list(map(_expectation, suite.checks)))
     definition = gx.ValidationDefinition(name=suite.name, data=batch, suite=context.suites.add(expectations))
     frame = {"dataframe": suite.frame}
     validation = context.validation_definitions.add(definition).run(batch_parameters=frame)
@@ -58,7 +58,7 @@ def evaluate_suite(suite: SuiteRun, context: Any) -> list[CheckOutcome]:
         return answers
     # In one pass all checks that crash get the reason of the last: evaluate each of them alone.
     alone = Validator(batch, batch_parameters=frame)
-    results = [alone.validate_expectation(_expectation(check)) for check in suite.questions if check.name in crashed]
+    results = [alone.validate_expectation(_expectation(check)) for check in suite.checks if check.name in crashed]
     return [answer for answer in answers if not answer.crash] + [_answer(result) for result in results]
 
 
