@@ -5,7 +5,6 @@ It is claimed at the cut, run and epoch of the served build, so the served parti
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -89,7 +88,7 @@ def require_same_outside(view: Rollup, rebuild: RangeRebuild, base: DataFrame, w
         if row["wrong"]:
             raise Refused(
                 f"a rebuild of {_range_text(rebuild)} changes {row['wrong']} keys of {view.name} outside of it: "
-                + json.dumps(first_differences(view, compared.where(~within)))[:300],
+                + str(first_differences(view, compared.where(~within))[0])[:300],
                 where=f"build {source}, which is served and stays as it is",
                 fix="run the command again; `lk batch` computes every window",
             )

@@ -8,11 +8,13 @@ import click
 
 from cli.options import json_option, load_catalog, load_settings, run_option
 from cli.output import emit, line, table
+from cli.row_table import Side, print_differing_rows
 from core.errors import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from core.compute.row_pairs import Row
     from core.identifiers import Name
     from infra.control.comparisons import Comparison
 
@@ -54,8 +56,21 @@ def print_comparisons(comparisons: Sequence[Comparison]) -> None:
     if first.head.ends:
         line(f"the prefix up to {first.head} was read from the archive, not from the log")
     for comparison in comparisons:
-        if not comparison.equal:
-            line(f"{comparison.view}: first differences: {comparison.first}")
+        if comparison.first:
+            _print_first_differences(comparison)
+        elif not comparison.equal:
+            line(f"{comparison.view}: equal in Spark, but Trino's count or hash differs")
+
+
+def _print_first_differences(comparison: Comparison) -> None:
+    def side(name: str, key: Row, cells: Row | None, count: int) -> Side:
+        return Side(name, None if cells is None else {**key, **cells}, count)
+
+    pairs = [
+        (side("build", row.key, row.build, row.n_build), side("run", row.key, row.run, row.n_run))
+        for row in comparison.first
+    ]
+    print_differing_rows(f"{comparison.view}, the first rows that differ", list(comparison.first[0].key), pairs)
 
 
 COMMANDS = [compare]

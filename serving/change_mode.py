@@ -174,7 +174,8 @@ def _difference(comparison: Comparison) -> str:
     parts += [f"{comparison.only_run} keys only in the run"] if comparison.only_run else []
     parts += [f"{comparison.repeated} keys twice"] if comparison.repeated else []
     parts += [] if comparison.trino else ["Trino's hash differs"]
-    return f"{comparison.view}: {', '.join(parts)}; first: {comparison.first[:300]}"
+    first = f"; first: {comparison.first[0]}"[:300] if comparison.first else ""
+    return f"{comparison.view}: {', '.join(parts)}{first}"
 
 
 def _pin(catalog: Catalog, run: Run, view: Name) -> Pin:

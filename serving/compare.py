@@ -1,8 +1,7 @@
-"""Compares what a run holds with a build at equal offsets: every key, every stored column, in Spark and in Trino."""
+"""Compares a run with a build at equal offsets: every key and every stored column, in Spark and in Trino."""
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -37,37 +36,41 @@ if TYPE_CHECKING:
 
 
 def compare(spark: SparkSession, settings: Settings, catalog: Catalog, claim: Claim) -> list[Comparison]:
-    """Compares the build of a claim with the run that it was claimed for, alone, up to the claimed epoch.
+    """Compares the build of a claim with the run of the claim alone, up to the claimed epoch.
 
-    The result is written to control.comparisons, whatever it says. Raises Refused when there is nothing to compare.
+    Writes every result to control.comparisons. Raises Refused if the claim has no run.
     """
     if claim.run is None:
-        raise Refused("the cut was claimed without a run", where=f"build {claim.build}", fix="name a run")
+        raise Refused(
+            "the claim has no run to compare with",
+            where=f"build {claim.build}",
+            fix="specify a run: `lk compare --run`",
+        )
     run = runs.read_run(settings, claim.run)
     views = [view for view, digest in run.views.items() if claim.views.get(view) == digest]
     pins = {view: _alone(catalog.view(view), run) for view in views}
-    found = []
-    with locks.hold(settings, "batch") as lease, bar("comparing", len(views), "") as done:
-        for one in _each(spark, settings, catalog, claim, pins):
-            comparisons.add_comparison(settings, lease, one)
-            found.append(one)
-            done(len(found))
-    return found
+    results = []
+    with locks.hold(settings, "batch") as lease, bar("comparing", len(views), "") as advance:
+        for comparison in _each(spark, settings, catalog, claim, pins):
+            comparisons.add_comparison(settings, lease, comparison)
+            results.append(comparison)
+            advance(len(results))
+    return results
 
 
 def compare_served(
     spark: SparkSession, settings: Settings, catalog: Catalog, claim: Claim, pins: Mapping[Name, Pin]
 ) -> list[Comparison]:
-    """Compares the build of a claim with what these pins serve, build and partials, up to the claimed epoch.
+    """Compares the build of a claim with what the pins serve, build and partial rows, up to the claimed epoch.
 
-    It proves nothing about the run alone, so it is no evidence for a switch, and is not written.
+    The result says nothing about the run alone, so it is no evidence for a switch and is not written.
     """
-    found = []
-    with locks.hold(settings, "batch"), bar("comparing", len(pins), "") as done:
-        for one in _each(spark, settings, catalog, claim, pins):
-            found.append(one)
-            done(len(found))
-    return found
+    results = []
+    with locks.hold(settings, "batch"), bar("comparing", len(pins), "") as advance:
+        for comparison in _each(spark, settings, catalog, claim, pins):
+            results.append(comparison)
+            advance(len(results))
+    return results
 
 
 def _alone(view: View, run: Run) -> Pin:
@@ -77,7 +80,7 @@ def _alone(view: View, run: Run) -> Pin:
 def _each(
     spark: SparkSession, settings: Settings, catalog: Catalog, claim: Claim, pins: Mapping[Name, Pin]
 ) -> Iterator[Comparison]:
-    """Each view's build against what its pin names; all pins are of the claim's run."""
+    """Compares the build of each view with the rows of its pin; all pins have the run of the claim."""
     assert claim.run is not None
     run = runs.read_run(settings, claim.run)
     for view in pins:
@@ -91,19 +94,16 @@ def _each(
 def _compare(
     spark: SparkSession, settings: Settings, view: View, claim: Claim, run: Run, pin: Pin, *, gaps: bool
 ) -> Comparison:
-    began, name = time.monotonic(), Name(view.name)
+    started, name = time.monotonic(), Name(view.name)
     build = parquet_scan.read_table(spark, table_paths.batch(settings, name, claim.build))
-    whole = merge_partials(view, _pinned(spark, settings, view, claim, pin))
-    found = differences(view, comparable(view, build, gaps=gaps), comparable(view, whole, gaps=gaps)).persist()
+    merged = merge_partials(view, _pinned(spark, settings, view, claim, pin))
+    compared = differences(view, comparable(view, build, gaps=gaps), comparable(view, merged, gaps=gaps)).persist()
     try:
-        counts = count_differences(found)
-        shown = (
-            first_differences(view, found)
-            if any(counts[n] for n in ("only_build", "only_run", "repeated", "cells"))
-            else []
-        )
+        counts = count_differences(compared)
+        are_equal = not any(counts[name] for name in ("only_build", "only_run", "repeated", "cells"))
+        first = () if are_equal else first_differences(view, compared)
     finally:
-        found.unpersist()
+        compared.unpersist()
     return Comparison(
         run=run.id,
         build=claim.build,
@@ -113,15 +113,15 @@ def _compare(
         view=name,
         digest=claim.views[name],
         **counts,
-        first=json.dumps(shown),
+        first=first,
         trino=_trino_agrees(settings, view, claim, pin, gaps=gaps),
         at=datetime.now(UTC),
-        seconds=time.monotonic() - began,
+        seconds=time.monotonic() - started,
     )
 
 
 def _pinned(spark: SparkSession, settings: Settings, view: View, claim: Claim, pin: Pin) -> DataFrame:
-    """The rows that a pin names up to the claimed epoch; those of its build come before every epoch."""
+    """The rows of a pin up to the claimed epoch; the rows of its build count as older than every epoch."""
     assert pin.run is not None
     name, columns = Name(view.name), [*(column.name for column in view.stored_columns), "last_epoch"]
     parts = spark.read.format("delta").load(table_paths.speed(settings, pin.run, name))
@@ -139,12 +139,12 @@ def _refuse_crossing(parts: DataFrame, claim: Claim, view: Name) -> None:
         raise Refused(
             f"{crossing} partial rows of view {view} were folded across epoch {claim.epoch}",
             where=f"run {claim.run}, build {claim.build}",
-            fix="compare again: a newer cut is claimed first",
+            fix="run the comparison again: it claims a newer cut first",
         )
 
 
 def _trino_agrees(settings: Settings, view: View, claim: Claim, pin: Pin, *, gaps: bool) -> bool:
-    """The merge that Trino would run gives as many rows as the build, with the same hash over all stored columns."""
+    """Whether Trino's merge has the row count of the build, and the same hash over all stored columns."""
     digest = claim.views[Name(view.name)]
     build = Pin(claim.build, None, ARCHIVE_EPOCH, claim.cut, digest, "batch", view_sql.shape_digest(view))
     sides = [view_sql.view_parts(view, build), view_sql.view_parts(view, pin, newest=claim.epoch)]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
+from typing import Any
 
 import pyarrow as pa
 
+from core.compute.row_pairs import Row, differing_columns
 from core.cut import Cut
 from core.identifiers import Name
 from infra.control.store import TEXT, TIME, ControlTable, as_row
@@ -25,11 +28,39 @@ TABLE = ControlTable(
 
 
 @dataclass(frozen=True)
+class RowDifference:
+    """A key whose rows differ: how many rows each side has, and the other columns of one of them, None without a row.
+
+    Values are those of JSON; decimals and times are text.
+    """
+
+    key: Row
+    n_build: int
+    n_run: int
+    build: Row | None
+    run: Row | None
+
+    @property
+    def differing(self) -> tuple[str, ...]:
+        """The columns whose cells differ; none where a side has no row."""
+        return differing_columns(self.build, self.run)
+
+    def __str__(self) -> str:
+        key = ", ".join(f"{name} {value}" for name, value in self.key.items())
+        if self.build is None or self.run is None:
+            return f"{key}: only in the {'run' if self.build is None else 'build'}"
+        if max(self.n_build, self.n_run) > 1:
+            return f"{key}: rows in build and run are {self.n_build} and {self.n_run}"
+        cells = [f"{name} is {self.build.get(name)} and {self.run.get(name)}" for name in self.differing]
+        return f"{key}: {', '.join(cells)} in build and run"
+
+
+@dataclass(frozen=True)
 class Comparison:
     """One view: the merged partial rows of a run up to an epoch, against the build at the end of that epoch.
 
     ``keys`` counts the keys on both sides, ``repeated`` the keys that a side has more than once, ``cells`` the stored
-    columns that differ, over all keys. ``first`` is JSON for people: the first keys that differ, with both rows.
+    columns that differ, over all keys. ``first`` are the first keys that differ, with both rows, stored as JSON.
     ``trino`` says whether Trino computes the same count and hash of both sides. ``head`` is the cut up to which the run
     read the archive instead of Kafka.
     """
@@ -46,7 +77,7 @@ class Comparison:
     only_run: int
     repeated: int
     cells: int
-    first: str
+    first: tuple[RowDifference, ...]
     trino: bool
     at: datetime
     seconds: float
@@ -64,7 +95,7 @@ class Comparison:
 
 def add_comparison(settings: Settings, lease: Lease, comparison: Comparison) -> None:
     """Writes the comparison of a view, under the lease "batch"."""
-    TABLE.append(settings, lease, as_row(comparison))
+    TABLE.append(settings, lease, as_row(comparison, first=json.dumps([asdict(row) for row in comparison.first])))
 
 
 def latest_by_view(settings: Settings, run: Name) -> Mapping[Name, Comparison]:
@@ -74,7 +105,8 @@ def latest_by_view(settings: Settings, run: Name) -> Mapping[Name, Comparison]:
     return {comparison.view: comparison for comparison in by_time}
 
 
-def _comparison(row: Mapping[str, object]) -> Comparison:
+def _comparison(row: Mapping[str, Any]) -> Comparison:
     names = {name: Name(str(row[name])) for name in ("run", "build", "view", "digest")}
     cuts = {name: Cut.parse(str(row[name])) for name in ("cut", "head")}
-    return Comparison(**{**row, **names, **cuts})  # type: ignore[arg-type]
+    first = tuple(RowDifference(**{"build": None, "run": None} | item) for item in json.loads(row["first"]))
+    return Comparison(**{**row, **names, **cuts, "first": first})

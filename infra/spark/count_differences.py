@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
 from core.compute.compare_rows import different
-from core.view import View
+from core.compute.row_pairs import Row, pair_rows
+from core.view import Keyed, View
+from infra.control.comparisons import RowDifference
 
 LISTED = 10  # keys that differ are listed up to here; all are counted
 
@@ -29,9 +32,33 @@ def count_differences(compared: DataFrame) -> dict[str, int]:
     return {name: int(value) for name, value in row.asDict().items()}
 
 
-def first_differences(view: View, compared: DataFrame) -> list[Any]:
-    """The first ``LISTED`` keys that differ, with the rows of both sides, as parsed JSON; one Spark job."""
+def first_differences(view: View, compared: DataFrame) -> tuple[RowDifference, ...]:
+    """The first ``LISTED`` keys that differ, with the rows of both sides; one Spark job.
+
+    All columns of a keyed view identify a row, so a row of one side is paired with the most similar one of the other.
+    """
     keys = [column.name for column in view.key_columns]
-    text = fn.to_json(fn.struct(fn.struct(*keys).alias("key"), "n_build", "n_run", "build", "run"))
+    text = fn.to_json(
+        fn.struct(fn.struct(*keys).alias("key"), "n_build", "n_run", "build", "run"), {"ignoreNullFields": "false"}
+    )
     ordered = compared.where(different()).orderBy(*keys).limit(LISTED)
-    return [json.loads(row["text"]) for row in ordered.select(text.alias("text")).collect()]
+    rows = [json.loads(row["text"], parse_float=str) for row in ordered.select(text.alias("text")).collect()]
+    listed = [RowDifference(**row) for row in rows]
+    return tuple(_paired(view, listed)) if isinstance(view, Keyed) else tuple(listed)
+
+
+def _paired(view: Keyed, listed: Sequence[RowDifference]) -> list[RowDifference]:
+    build = [{**item.key, **item.build} for item in listed if item.build is not None]
+    run = [{**item.key, **item.run} for item in listed if item.run is not None]
+    key = [column.name for column in view.keys]
+    return [_difference(key, *pair) for pair in pair_rows(key, build, run)]
+
+
+def _difference(key: Sequence[str], build: Row | None, run: Row | None) -> RowDifference:
+    def cells(row: Row | None) -> Row | None:
+        return None if row is None else {name: value for name, value in row.items() if name not in key}
+
+    names = build or run or {}
+    return RowDifference(
+        {name: names[name] for name in key}, int(build is not None), int(run is not None), cells(build), cells(run)
+    )

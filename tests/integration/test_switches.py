@@ -153,7 +153,7 @@ def test_a_planted_difference_refuses_the_switch_and_is_named(stack: Settings, s
     assert modes(stack, catalog) == before == {("lambda", next(iter(before))[1], live.id)}
     found = comparisons.latest_by_view(stack, replay.id)[view]
     assert (found.equal, found.cells, found.only_build, found.only_run, found.repeated) == (False, 1, 1, 1, 0)
-    assert [(one["key"]["ticker"], one["key"]["day"][:10]) for one in json.loads(found.first)] == planted
+    assert [(row.key["ticker"], row.key["day"][:10]) for row in found.first] == planted
     check(stack, catalog, "swplant", kafka_admin.end_offsets(stack, catalog.topics))
 
 

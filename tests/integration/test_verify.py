@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -100,7 +99,7 @@ def test_a_planted_difference_is_found_and_named(served: Served, planted: str) -
     stats, days = verify_served(served.settings, served.catalog)
     assert stats.equal
     assert (days.equal, days.cells, days.trino) == (False, 1, False)
-    assert [one["key"]["ticker"] for one in json.loads(days.first)] == [planted]
+    assert [(row.key["ticker"], row.differing) for row in days.first] == [(planted, ("trades",))]
 
 
 def test_without_a_run_there_is_nothing_to_compare(served: Served) -> None:

@@ -136,7 +136,7 @@ def test_a_planted_difference_is_found_named_and_refused(world: World) -> None:
     ]
     wrong = found[VIEW]
     assert (wrong.cells, wrong.only_build, wrong.only_run, wrong.repeated, wrong.trino) == (1, 1, 1, 0, False)
-    assert [key(one["key"]) for one in json.loads(wrong.first)] == wanted
+    assert [key(dict(row.key)) for row in wrong.first] == wanted
     sql = "SELECT count(*), sum(cells), sum(only_build), sum(only_run) FROM lake.control.comparisons WHERE cells > 0"
     assert list(metastore.query(world.settings, sql).rows) == [(1, 1, 1, 1)]
     world.here("replay", "abandon", "--json").ok()
