@@ -1,4 +1,4 @@
-"""The verbs of view definitions: views, views check."""
+"""The verbs of view definitions: views, views check, views test."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cli import candidates
 from cli.options import json_option, load_catalog, load_settings
 from cli.output import emit, line, table
+from cli.row_table import Side, print_differing_rows
 from cli.verb_group import VerbGroup
 
 if TYPE_CHECKING:
     from core.catalog import Catalog
     from core.view import View
+    from flows.view_examples import ExampleResult
     from infra.definitions.definition_files import DefinitionProblem
 
 
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
 @json_option
 @click.pass_context
 def views(ctx: click.Context) -> None:
-    """List the views; `lk views check` checks the definitions."""
+    """List the views; `lk views check` and `lk views test` check them."""
     if ctx.invoked_subcommand is None:
         emit(load_catalog(load_settings()), _print_views)
 
@@ -38,6 +41,35 @@ def views_check() -> int:
     problems = check(load_settings())
     emit(problems, _print_problems)
     return 1 if problems else 0
+
+
+@views.command("test")
+@click.argument("names", metavar="[VIEW]...", nargs=-1, shell_complete=candidates.views)
+@json_option
+def views_test(names: tuple[str, ...]) -> int:
+    """Run the examples in view files; exit 1 if one fails.
+
+    Decodes the records of each example, computes the view, and compares the rows. Needs Spark on this machine, no
+    server. Presentation columns are not computed: they are SQL of Trino.
+    """
+    from flows.view_examples import run_examples
+
+    settings = load_settings()
+    results = run_examples(settings, load_catalog(settings), names)
+    emit(results, print_examples)
+    return 1 if any(result.result == "failed" for result in results) else 0
+
+
+def print_examples(results: Sequence[ExampleResult]) -> None:
+    """Every view with its result, then the rows of those that failed."""
+    table("", ["view", "example", "rows"], [(result.view, result.result, result.rows) for result in results])
+    for result in results:
+        if result.error:
+            line(f"{result.file}: EXAMPLE: {result.error}")
+        if result.differences:
+            pairs = [(Side("expected", row.expected), Side("computed", row.computed)) for row in result.differences]
+            title = f"{result.view}, computed in {result.differences[0].computed_from}"
+            print_differing_rows(title, result.key, pairs)
 
 
 def _print_views(catalog: Catalog) -> None:

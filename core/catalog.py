@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from core.digest import route_digest, topic_digest, view_digest
 from core.errors import Usage
+from core.example import Example
 from core.identifiers import Name
 from core.route import Route
 from core.topic import Topic
@@ -18,12 +19,16 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Catalog:
-    """Topics, views and routes by name, sorted by name; ``files`` maps (kind, name) to the file that defines it."""
+    """Topics, views and routes by name, sorted by name.
+
+    ``files`` maps (kind, name) to the file that defines it, ``examples`` a view to the example in its file.
+    """
 
     topics: Mapping[Name, Topic]
     views: Mapping[Name, View]
     files: Mapping[tuple[str, str], str] = field(default_factory=dict, compare=False)
     routes: Mapping[Name, Route] = field(default_factory=dict)
+    examples: Mapping[Name, Example] = field(default_factory=dict, compare=False)
 
     def topic(self, name: str) -> Topic:
         """The topic of that name. Raises Usage if there is none."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from core.catalog import Catalog
 from core.errors import Refused
+from core.example import Example
 from core.identifiers import Name
 from core.route import Route
 from core.topic import Topic
@@ -49,6 +50,7 @@ class DefinitionProblem:
 class _Located:
     path: Path
     definition: Definition
+    example: Example | None = None
 
 
 def load(settings: Settings) -> Catalog:
@@ -117,7 +119,8 @@ def _read(settings: Settings) -> tuple[Catalog, list[DefinitionProblem]]:
     if problems:
         return Catalog({}, {}), sorted(set(problems))
     files = {key: str(item.path) for key, item in first.items()}
-    return Catalog(_named(topics), _named(views), files, _named(routes)), []
+    examples = {item.definition.name: item.example for item in first.values() if item.example is not None}
+    return Catalog(_named(topics), _named(views), files, _named(routes), _named(examples)), []
 
 
 def _read_folders(settings: Settings) -> tuple[list[_Located], list[DefinitionProblem]]:
@@ -157,13 +160,21 @@ def _read_file(path: Path, located: list[_Located], problems: list[DefinitionPro
     if not constants:
         text = "defines neither TOPIC nor VIEW nor ROUTE; a helper's name begins with _"
         problems.append(DefinitionProblem(str(path), 1, text))
+    if hasattr(module, "VIEW") and not isinstance(getattr(module, "EXAMPLE", None), Example | None):
+        problems.append(DefinitionProblem(str(path), _line(path, "", "EXAMPLE"), "EXAMPLE must be an Example"))
     for name, kind in constants:
         value = getattr(module, name)
         if isinstance(value, kind) and isinstance(value.name, str):
-            located.append(_Located(path, value))
+            located.append(_Located(path, value, _example(module) if kind is View else None))
         else:
             text = f"{name} must be a {_KINDS[name]} with a name"
             problems.append(DefinitionProblem(str(path), _line(path, "", name), text))
+
+
+def _example(module: ModuleType) -> Example | None:
+    """The example that `lk views test` runs; a value of another type is reported as a mistake."""
+    value = getattr(module, "EXAMPLE", None)
+    return value if isinstance(value, Example) else None
 
 
 def _module(path: Path) -> ModuleType:

@@ -52,7 +52,7 @@ class InputFile:
         if self.loop < 1:
             raise Usage(f"--loop is {self.loop}", fix="specify --loop 1 or more")
         self._size = _file_size(self.path)
-        self._key, self._time = _key(self.topic, self.key), _time(self.topic, self.time)
+        self._key, self._time = key_extractor(self.topic, self.key), _time(self.topic, self.time)
 
     def records(self) -> Iterator[OutgoingRecord]:
         """One record per line, without the line ending. A line without the key or time field has no key or timestamp.
@@ -105,7 +105,8 @@ def _decompressed(raw: BinaryIO) -> AbstractContextManager[Iterator[bytes]]:
     return gzip.GzipFile(fileobj=raw) if magic == GZIP_MAGIC else raw
 
 
-def _key(topic: Topic, field: str | None) -> Extract | None:
+def key_extractor(topic: Topic, field: str | None = None) -> Extract | None:
+    """Returns the record key of a line: the text of ``field``, by default of the topic's key field."""
     name = field or topic.key
     return _field(topic, name) if name else None
 

@@ -1,5 +1,6 @@
 """Stream-stream join: orders with their payments of the next ten minutes."""
 
+from core.example import Example
 from core.view import Check, Key, Keyed, Reach, Result
 
 TEN_MINUTES = 600_000
@@ -33,4 +34,23 @@ VIEW = Keyed(
         Check("some_side", "side = 'both' or (side = 'order') = (paid is null)"),
         Check("in_time", "paid_at is null or ordered_at is null or paid_at >= ordered_at"),
     ),
+)
+
+EXAMPLE = Example(  # o1 is paid in time, o2 is paid a second too late
+    records={
+        "orders": (
+            '{"order_id":"o1","customer":"c1","country":"NO","amount":"2.00","event_time":ms(2026-01-01T10:00:00Z)}',
+            '{"order_id":"o2","customer":"c2","country":"DE","amount":"5.00","event_time":ms(2026-01-01T10:00:00Z)}',
+        ),
+        "payments": (
+            '{"payment_id":"p2","order_id":"o2","paid":"5.00","event_time":ms(2026-01-01T10:10:01Z)}',
+            '{"payment_id":"p1","order_id":"o1","paid":"2.00","event_time":ms(2026-01-01T10:10:00Z)}',
+        ),
+    },
+    rows="""
+    order_id | ordered_at           | paid_at              | happened_at          | amount | payment_id | paid | side
+    o1       | 2026-01-01T10:00:00Z | 2026-01-01T10:10:00Z | 2026-01-01T10:00:00Z | 2.00   | p1         | 2.00 | both
+    o2       | 2026-01-01T10:00:00Z | null                 | 2026-01-01T10:00:00Z | 5.00   | null       | null | order
+    o2       | null                 | 2026-01-01T10:10:01Z | 2026-01-01T10:10:01Z | null   | p2         | 5.00 | payment
+    """,
 )

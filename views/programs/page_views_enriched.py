@@ -1,5 +1,6 @@
 """Click-stream enrichment: page views with the user's profile at that time and with searches around them."""
 
+from core.example import Example, ExampleRecord
 from core.view import Check, Key, Keyed, Result
 
 VIEW = Keyed(
@@ -32,4 +33,26 @@ VIEW = Keyed(
         Result("searched_at", "timestamp", comment="Time of that search"),
     ),
     checks=(Check("has_view", "view_id is not null and (term is null) = (searched_at is null)"),),
+)
+
+EXAMPLE = Example(  # the profile that was valid at the time of the view, and one of two searches
+    records={
+        "profiles": (
+            ExampleRecord('{"user_id":"u1","city":"Oslo","level":1}', at="2026-01-01T09:00:00Z"),
+            ExampleRecord('{"user_id":"u1","city":"Rome","level":2}', at="2026-01-01T11:00:00Z"),
+        ),
+        "page_views": (
+            '{"view_id":"v1","user_id":"u1","page":"/home","event_time":ms(2026-01-01T10:00:00Z)}',
+            '{"view_id":"v2","user_id":"u2","page":"/shop","event_time":ms(2026-01-01T10:00:00Z)}',
+        ),
+        "searches": (
+            '{"user_id":"u1","term":"tea","event_time":ms(2026-01-01T10:00:01Z)}',
+            '{"user_id":"u1","term":"trains","event_time":ms(2026-01-01T10:00:02Z)}',
+        ),
+    },
+    rows="""
+        user_id | view_id | viewed_at            | page  | city | level | term | searched_at
+        u1      | v1      | 2026-01-01T10:00:00Z | /home | Oslo | 1     | tea  | 2026-01-01T10:00:01Z
+        u2      | v2      | 2026-01-01T10:00:00Z | /shop | null | null  | null | null
+    """,
 )

@@ -1,5 +1,6 @@
 """Profile table of a compacted changelog: what each user prefers now."""
 
+from core.example import Example, ExampleRecord
 from core.measures import Latest
 from core.view import Key, Rollup
 
@@ -18,4 +19,20 @@ VIEW = Rollup(
         ),
     ),
     only="NOT is_deleted",
+)
+
+EXAMPLE = Example(  # the row of u2, whose last record is a delete, is stored; `only` hides it from readers
+    records={
+        "preferences": (
+            ExampleRecord('{"user_id":"u1","theme":"dark"}', at="2026-01-01T00:00:01Z"),
+            ExampleRecord('{"user_id":"u2","theme":"dark"}', at="2026-01-01T00:00:02Z"),
+            ExampleRecord('{"user_id":"u1","theme":"light"}', at="2026-01-01T00:00:03Z"),
+            ExampleRecord(None, key="u2", at="2026-01-01T00:00:04Z"),
+        ),
+    },
+    rows="""
+        user_id | theme | is_deleted
+        u1      | light | false
+        u2      | null  | true
+    """,
 )

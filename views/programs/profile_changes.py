@@ -1,5 +1,6 @@
 """A table's changelog as a stream again: what each record of a profile changed."""
 
+from core.example import Example, ExampleRecord
 from core.view import Check, Key, Keyed, Result
 
 VIEW = Keyed(
@@ -28,4 +29,21 @@ VIEW = Keyed(
         Result("level_before", "bigint", comment="Level before; null without a profile"),
     ),
     checks=(Check("real", "was_there or not is_deleted"),),
+)
+
+EXAMPLE = Example(  # the second record changes nothing
+    records={
+        "profiles": (
+            ExampleRecord('{"user_id":"u1","city":"Oslo","level":1}', at="2026-01-01T00:00:01Z"),
+            ExampleRecord('{"user_id":"u1","city":"Oslo","level":1}', at="2026-01-01T00:00:02Z"),
+            ExampleRecord('{"user_id":"u1","city":"Rome","level":1}', at="2026-01-01T00:00:03Z"),
+            ExampleRecord(None, key="u1", at="2026-01-01T00:00:04Z"),
+        ),
+    },
+    rows="""
+        user_id | changed_at           | is_deleted | city | level | was_there | city_before | level_before
+        u1      | 2026-01-01T00:00:01Z | false      | Oslo | 1     | false     | null        | null
+        u1      | 2026-01-01T00:00:03Z | false      | Rome | 1     | true      | Oslo        | 1
+        u1      | 2026-01-01T00:00:04Z | true       | null | null  | true      | Rome        | 1
+    """,
 )

@@ -1,5 +1,6 @@
 """Deduplication: reports of purchases without repetitions within an hour."""
 
+from core.example import Example
 from core.view import Check, Key, Keyed, Reach, Result
 
 HOUR = 3_600_000
@@ -25,4 +26,19 @@ VIEW = Keyed(
     ),
     reach=Reach("reported_at", before=HOUR, after=0, segment=HOUR),
     checks=(Check("has_time", "reported_at is not null"),),
+)
+
+EXAMPLE = Example(  # the second report repeats the first; the third comes more than an hour after the second
+    records={
+        "purchases": (
+            '{"purchase_id":"b1","item":"tea","event_time":ms(2026-01-01T10:00:00Z)}',
+            '{"purchase_id":"b1","item":"tea","event_time":ms(2026-01-01T11:00:00Z)}',
+            '{"purchase_id":"b1","item":"tea","event_time":ms(2026-01-01T12:00:01Z)}',
+        ),
+    },
+    rows="""
+        purchase_id | item | reported_at
+        b1          | tea  | 2026-01-01T10:00:00Z
+        b1          | tea  | 2026-01-01T12:00:01Z
+    """,
 )

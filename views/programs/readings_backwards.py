@@ -1,5 +1,6 @@
 """Monitoring a key: events that a consumer reads after later events of the same key."""
 
+from core.example import Example, ExampleRecord
 from core.view import Check, Key, Keyed, Result
 
 VIEW = Keyed(
@@ -26,4 +27,20 @@ VIEW = Keyed(
     ),
     checks=(Check("backwards", "measured_at < seen"),),
     allow_empty=True,  # no rows mean that nothing is wrong
+)
+
+EXAMPLE = Example(  # the reading in partition 1 is in order
+    records={
+        "readings": (
+            '{"device":"d1","seq":1,"celsius":"20.00","event_time":ms(2026-01-01T00:00:02Z)}',
+            '{"device":"d1","seq":0,"celsius":"19.50","event_time":ms(2026-01-01T00:00:01Z)}',
+            ExampleRecord(
+                '{"device":"d2","seq":0,"celsius":"-3.00","event_time":ms(2026-01-01T00:00:00Z)}', partition=1
+            ),
+        ),
+    },
+    rows="""
+        device | measured_at          | log_partition | log_offset | seen
+        d1     | 2026-01-01T00:00:01Z | 0             | 1          | 2026-01-01T00:00:02Z
+    """,
 )

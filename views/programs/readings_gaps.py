@@ -1,5 +1,6 @@
 """Gaps and duplicates: where the numbers of a sensor's readings skip or repeat."""
 
+from core.example import Example
 from core.view import Check, Key, Keyed, Result
 
 VIEW = Keyed(
@@ -21,4 +22,20 @@ VIEW = Keyed(
     ),
     checks=(Check("wrong", "missing > 0 or copies > 1"),),
     allow_empty=True,  # no rows mean that nothing is wrong
+)
+
+EXAMPLE = Example(  # numbers 2 and 3 are missing, number 5 occurs twice
+    records={
+        "readings": (
+            '{"device":"d1","seq":1,"celsius":"20.00","event_time":ms(2026-01-01T00:00:01Z)}',
+            '{"device":"d1","seq":4,"celsius":"20.00","event_time":ms(2026-01-01T00:00:04Z)}',
+            '{"device":"d1","seq":5,"celsius":"20.00","event_time":ms(2026-01-01T00:00:05Z)}',
+            '{"device":"d1","seq":5,"celsius":"20.00","event_time":ms(2026-01-01T00:00:05Z)}',
+        ),
+    },
+    rows="""
+        device | seq | missing | copies
+        d1     | 4   | 2       | 1
+        d1     | 5   | 0       | 2
+    """,
 )

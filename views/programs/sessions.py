@@ -1,5 +1,6 @@
 """Sessions: visits of a web site, with a gap of half an hour."""
 
+from core.example import Example
 from core.view import Check, Key, Keyed, Result, Shown, Total
 
 VIEW = Keyed(
@@ -34,4 +35,19 @@ VIEW = Keyed(
         Check("short", "ended_at - started_at <= interval 1 day", severity="warning"),
         Total("all_requests", "sum(requests)", "traffic_by_path", "sum(requests)"),
     ),
+)
+
+EXAMPLE = Example(  # a gap of 30 minutes stays in one visit, a second more starts the next one
+    records={
+        "access_log": (
+            '10.0.0.1 - - [01/Jan/2026:10:00:00 +0000] "GET /a HTTP/1.1" 200 500 "-" "curl"',
+            '10.0.0.1 - - [01/Jan/2026:10:30:00 +0000] "GET /b HTTP/1.1" 200 - "-" "curl"',
+            '10.0.0.1 - - [01/Jan/2026:11:00:01 +0000] "GET /c HTTP/1.1" 200 20 "-" "curl"',
+        ),
+    },
+    rows="""
+        client   | started_at           | ended_at             | requests | bytes
+        10.0.0.1 | 2026-01-01T10:00:00Z | 2026-01-01T10:30:00Z | 2        | 500
+        10.0.0.1 | 2026-01-01T11:00:01Z | 2026-01-01T11:00:01Z | 1        | 20
+    """,
 )

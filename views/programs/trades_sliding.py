@@ -1,5 +1,6 @@
 """Sliding window: every trade with the trades of its ticker in the five seconds up to it."""
 
+from core.example import Example
 from core.view import Check, Key, Keyed, Reach, Result, Shown
 
 VIEW = Keyed(
@@ -26,4 +27,20 @@ VIEW = Keyed(
     shown=(Shown("price_avg", "cast(price_sum as decimal(38,6)) / trades", comment="Average price, six decimals"),),
     reach=Reach("traded_at", before=4_999, after=0, segment=60_000),
     checks=(Check("includes_itself", "trades > 0 and price_sum >= price"),),
+)
+
+EXAMPLE = Example(  # the window of a trade reaches 4.999 seconds back: the third does not see the first
+    records={
+        "trades": (
+            '{"type":"trade","ticker":"ACME","price":10.00,"size":3,"event_time":ms(2026-01-01T10:00:00Z),"id":"1"}',
+            '{"type":"trade","ticker":"ACME","price":12.50,"size":2,"event_time":ms(2026-01-01T10:00:04Z),"id":"2"}',
+            '{"type":"trade","ticker":"ACME","price":9.00,"size":1,"event_time":ms(2026-01-01T10:00:05Z),"id":"3"}',
+        ),
+    },
+    rows="""
+        ticker | traded_at            | log_partition | log_offset | price | trades | price_sum
+        ACME   | 2026-01-01T10:00:00Z | 0             | 0          | 10.00 | 1      | 10.00
+        ACME   | 2026-01-01T10:00:04Z | 0             | 1          | 12.50 | 2      | 22.50
+        ACME   | 2026-01-01T10:00:05Z | 0             | 2          | 9.00  | 2      | 21.50
+    """,
 )

@@ -1,5 +1,6 @@
 """Daily low and high, and the moving average of a week."""
 
+from core.example import Example
 from core.measures import Count, Max, Min, Sum
 from core.view import Check, Key, Rollup, Shown, Window
 
@@ -25,4 +26,19 @@ VIEW = Rollup(
         ),
     ),
     checks=(Check("in_order", "price_low <= price_high"),),
+)
+
+EXAMPLE = Example(
+    records={
+        "trades": (
+            '{"type":"trade","ticker":"ACME","price":10.00,"size":3,"event_time":ms(2026-01-01T10:00:00Z),"id":"1"}',
+            '{"type":"trade","ticker":"ACME","price":12.50,"size":2,"event_time":ms(2026-01-01T10:00:04Z),"id":"2"}',
+            '{"type":"trade","ticker":"ACME","price":9.00,"size":1,"event_time":ms(2026-01-02T10:00:00Z),"id":"3"}',
+        ),
+    },
+    rows="""
+        ticker | day                  | trades | price_sum | price_low | price_high
+        ACME   | 2026-01-01T00:00:00Z | 2      | 22.50     | 10.00     | 12.50
+        ACME   | 2026-01-02T00:00:00Z | 1      | 9.00      | 9.00      | 9.00
+    """,
 )

@@ -1,0 +1,221 @@
+"""Runs the examples of views: decodes the records, computes the rows in two ways, compares both with the table.
+
+No server is needed. One Spark job per topic decodes the records of all examples, and one more computes all views.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import reduce
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.errors import PySparkException
+from pyspark.sql import functions as fn
+
+from core.catalog import Catalog
+from core.compute.example_rows import Way, rows_of, ways_of
+from core.compute.row_pairs import Row, differing_columns, pair_rows
+from core.decoding.decode import decode
+from core.errors import Refused
+from core.example import (
+    Cells,
+    Example,
+    ExampleRecord,
+    canonical_time,
+    epoch_millis,
+    example_columns,
+    example_records,
+    expected_rows,
+)
+from core.identifiers import Name
+from core.topic import Topic
+from core.view import ROWS, Keyed, View
+from infra.kafka.input_files import key_extractor
+from infra.settings import Settings
+from infra.spark.session import temporary_session
+from speed.epoch.topic_results import Rows, in_window
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+_KAFKA = pa.schema(
+    {"key": pa.binary(), "value": pa.binary(), "topic": pa.string(), "partition": pa.int32(), "offset": pa.int64()}
+    | {"timestamp": pa.timestamp("us", tz="UTC"), "timestampType": pa.int32()}
+)
+_STRIDE = 1_000  # the records of example n are decoded in partitions from n times this number
+
+
+@dataclass(frozen=True)
+class ExampleDifference:
+    """A row of the example and the row that was computed instead of it; None where one of them is missing."""
+
+    computed_from: Way
+    expected: Row | None
+    computed: Row | None
+
+    @property
+    def differing(self) -> tuple[str, ...]:
+        """The columns whose cells differ; none where a row is missing."""
+        return differing_columns(self.expected, self.computed)
+
+
+@dataclass(frozen=True)
+class ExampleResult:
+    """The result of the example of one view; "no example" if its file has none. ``rows`` is how many it expects."""
+
+    view: Name
+    file: str
+    result: Literal["ok", "failed", "no example"]
+    rows: int = 0
+    error: str = ""
+    differences: tuple[ExampleDifference, ...] = ()
+    key: tuple[str, ...] = field(default=(), repr=False)
+
+
+def run_examples(settings: Settings, catalog: Catalog, views: Iterable[str] = ()) -> tuple[ExampleResult, ...]:
+    """Runs the examples of the named views, or of all, in Spark on this machine. Raises Usage for an unknown view."""
+    chosen = [catalog.view(view) for view in dict.fromkeys(views)] or list(catalog.views.values())
+    results = {view.name: ExampleResult(Name(view.name), _file(catalog, view), "no example") for view in chosen}
+    tasks = []
+    for number, view in enumerate(chosen):
+        example = catalog.examples.get(Name(view.name))
+        try:
+            if example is not None:
+                tasks.append(_Task(number, view, example, example_records(view, example), expected_rows(view, example)))
+        except ValueError as e:
+            results[view.name] = replace(results[view.name], result="failed", error=str(e))
+    if tasks:
+        local = settings.model_copy(update={"spark_master": "local[*]"})
+        with temporary_session(local, "views-test", {"spark.sql.shuffle.partitions": "1"}) as spark:
+            try:
+                computed = _compute(spark, catalog, tasks)
+            except PySparkException as e:
+                raise _not_computed(e, [task.view.name for task in tasks]) from None
+        results |= {task.view.name: _compare(catalog, task, computed) for task in tasks}
+    return tuple(results.values())
+
+
+def _not_computed(error: PySparkException, views: Sequence[str]) -> Refused:
+    message = (error.getMessage() or str(error)).splitlines()[0][:300]
+    fix = "run `lk views check`; `lk views test VIEW` shows which view it is"
+    return Refused(f"Spark cannot compute the examples: {message}", where=f"views {', '.join(views)}"[:200], fix=fix)
+
+
+@dataclass(frozen=True)
+class _Task:
+    number: int
+    view: View
+    example: Example
+    records: Mapping[str, Sequence[ExampleRecord]]
+    expected: Sequence[Cells]
+
+
+def _compute(spark: SparkSession, catalog: Catalog, tasks: Sequence[_Task]) -> Mapping[tuple[str, Way], list[Cells]]:
+    """Computed rows as texts, by view and way."""
+    decoded = _decode(spark, catalog, tasks)
+    frames = []
+    for task in tasks:
+        slices = {topic: _slices(spark, task, decoded[topic]) for topic in task.view.sources}
+        topics = {topic: catalog.topic(topic) for topic in task.view.sources}
+        frames += [_as_texts(task, way, rows_of(task.view, topics, slices, way)) for way in ways_of(task.view)]
+    views = {task.view.name: task.view for task in tasks}
+    rows: dict[tuple[str, Way], list[Cells]] = defaultdict(list)
+    for row in reduce(lambda a, b: a.unionAll(b), frames).collect():
+        columns = example_columns(views[row["view"]])
+        cells = [
+            canonical_time(cell) if cell and column.type == "timestamp" else cell
+            for column, cell in zip(columns, row["cells"], strict=True)
+        ]
+        rows[row["view"], row["way"]] += [tuple(cells)] * row["copies"]
+    return rows
+
+
+def _decode(spark: SparkSession, catalog: Catalog, tasks: Sequence[_Task]) -> Mapping[str, pa.Table]:
+    """The decoded records of all examples, by topic: one job for each topic."""
+    topics = {topic for task in tasks for topic in task.view.sources}
+
+    def decoded(name: str) -> pa.Table:
+        topic = catalog.topic(name)
+        records = [row for task in tasks for row in _kafka_rows(task, topic)]
+        frame = spark.createDataFrame(pa.Table.from_pylist(records, _KAFKA)).coalesce(1)
+        return decode(topic, frame).toArrow()
+
+    with ThreadPoolExecutor() as pool:
+        return dict(zip(topics, pool.map(decoded, topics), strict=True))
+
+
+def _kafka_rows(task: _Task, topic: Topic) -> Iterable[dict[str, Any]]:
+    """Rows as Spark's Kafka source gives them; keys are those that `lk produce` would give."""
+    key_of = key_extractor(topic)
+    offsets: Counter[int] = Counter()
+    for record in task.records.get(topic.name, ()):
+        value = record.value.encode() if record.value is not None else None
+        key = record.key if record.key is not None or not key_of or value is None else key_of(value)
+        yield {
+            "key": key.encode() if key is not None else None,
+            "value": value,
+            "topic": topic.name,
+            "partition": task.number * _STRIDE + record.partition,
+            "offset": offsets[record.partition],
+            "timestamp": datetime.fromtimestamp(epoch_millis(record.at) / 1_000, UTC),
+            "timestampType": 1 if topic.append_time else 0,
+        }
+        offsets[record.partition] += 1
+
+
+def _slices(spark: SparkSession, task: _Task, decoded: pa.Table) -> list[DataFrame]:
+    """The events of one example in three parts, each in memory, with the partitions of the example."""
+    partitions = pc.subtract(decoded["_partition"], task.number * _STRIDE)
+    own = decoded.set_column(decoded.schema.get_field_index("_partition"), "_partition", partitions.cast(pa.int32()))
+    own = own.filter(pc.and_(pc.greater_equal(partitions, 0), pc.less(partitions, _STRIDE)))
+    bounds = [0, own.num_rows // 3, 2 * own.num_rows // 3, own.num_rows]
+    parts = [own.take(pa.array(range(start, end), pa.int64())) for start, end in pairwise(bounds)]
+    return [spark.createDataFrame(part).coalesce(1) for part in parts]
+
+
+def _as_texts(task: _Task, way: Way, rows: DataFrame) -> DataFrame:
+    """The rows in a shape that all views share, so that one job computes them: view, way, cells as texts, copies."""
+    view = task.view
+    in_windows = in_window(view, Rows(frame=rows), epoch_millis(task.example.processed_at)).frame
+    assert in_windows is not None
+    return in_windows.where(fn.col(ROWS) > 0).select(
+        fn.lit(view.name).alias("view"),
+        fn.lit(way).alias("way"),
+        fn.array(*(_text(column.name, column.type) for column in example_columns(view))).alias("cells"),
+        (fn.col(ROWS) if isinstance(view, Keyed) else fn.lit(1)).cast("int").alias("copies"),
+    )
+
+
+def _text(name: str, kind: str) -> Column:
+    return (
+        fn.date_format(name, "yyyy-MM-dd'T'HH:mm:ss.SSSSSS'Z'") if kind == "timestamp" else fn.col(name).cast("string")
+    )
+
+
+def _compare(catalog: Catalog, task: _Task, computed: Mapping[tuple[str, Way], list[Cells]]) -> ExampleResult:
+    view, names = task.view, [column.name for column in example_columns(task.view)]
+    key = tuple(column.name for column in (view.keys if isinstance(view, Keyed) else view.key_columns))
+    differences: list[ExampleDifference] = []
+    for way in ways_of(view):
+        expected, rows = Counter(task.expected), Counter(computed.get((view.name, way), ()))
+        missing, extra = (
+            [dict(zip(names, row, strict=True)) for row in sorted(side.elements(), key=str)]
+            for side in (expected - rows, rows - expected)
+        )
+        differences += [ExampleDifference(way, *pair) for pair in pair_rows(key, missing, extra)]
+        if differences:
+            break  # the other way usually differs in the same rows
+    result: Literal["ok", "failed"] = "failed" if differences else "ok"
+    file = _file(catalog, view)
+    return ExampleResult(Name(view.name), file, result, len(task.expected), "", tuple(differences), key)
+
+
+def _file(catalog: Catalog, view: View) -> str:
+    return catalog.files.get(("view", view.name), "")
