@@ -1,4 +1,4 @@
-"""Parts of a view become one, as DataFrames: what merge.py says in SQL, for both kinds of view."""
+"""Merges partial rows of a view as DataFrames; ``merge_sql`` does the same in SQL."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from core.view import ROWS, Keyed, View
 
 
 def merge_partials(view: View, parts: DataFrame) -> DataFrame:
-    """Rows of a run's epochs, which have ``last_epoch``, as stored columns: added up, or of each unit the newest."""
+    """Merges rows that have ``last_epoch``: adds up those of a rollup, and keeps the newest epoch of each unit."""
     if isinstance(view, Keyed):
         return newest_rows(view, parts).select(*(column.name for column in view.stored_columns))
     return combine(view, parts)
 
 
 def comparable(view: View, rows: DataFrame, *, gaps: bool = False) -> DataFrame:
-    """One row per ``key_columns``: of a keyed view equal rows are counted, tombstones left out.
+    """One row per ``key_columns``: equal rows of a keyed view become one with their count, without tombstones.
 
-    With ``gaps`` in its source, how many records a row was made of depends on when they were read: it is no matter.
+    With ``gaps`` in a compacted source, the number of records of a row depends on when it was read: it becomes 0.
     """
     if not isinstance(view, Keyed):
         return rows.withColumn(ROWS, fn.lit(0).cast("bigint")) if gaps else rows
-    same = [column.name for column in view.stored_columns if column.name != ROWS]
-    return rows.where(fn.col(ROWS) > 0).groupBy(*same).agg(fn.sum(ROWS).alias(ROWS))
+    columns = [column.name for column in view.stored_columns if column.name != ROWS]
+    return rows.where(fn.col(ROWS) > 0).groupBy(*columns).agg(fn.sum(ROWS).alias(ROWS))

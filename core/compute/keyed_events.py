@@ -1,4 +1,4 @@
-"""Events of keyed views as they are kept by a run: found by key and time, each packed into one text."""
+"""The events of keyed views as a run stores them: each packed into one text, filtered by key hash and time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PACKED_COLUMNS = (Column(SOURCE, "string"), Column(HASH, "bigint"), Column(TIME,
 
 
 def pack(view: Keyed, topic: Topic, events: DataFrame) -> DataFrame:
-    """The view's source rows of decoded events, in ``PACKED``: topic, hash of the key, milliseconds, JSON."""
+    """The source rows of decoded events in ``PACKED_COLUMNS``: topic, hash of the key, epoch milliseconds, JSON."""
     rows = source_rows(view, topic, events)
     values = [_plain(column) for column in source_columns(view, topic)]
     return rows.select(
@@ -30,19 +30,19 @@ def pack(view: Keyed, topic: Topic, events: DataFrame) -> DataFrame:
 
 
 def unpack(view: Keyed, topic: Topic, events: DataFrame) -> DataFrame:
-    """Source rows again, from rows that hold ``EVENT``; other columns are lost."""
+    """The source rows of packed events; only the column ``EVENT`` is read."""
     columns = source_columns(view, topic)
     parsed = events.select(fn.from_json(EVENT, f"struct<{_ddl(columns)}>").alias("_is"))
     return parsed.select("_is.*").select(*map(_typed, columns))
 
 
 def inlined(view: Keyed, topic: Topic, texts: DataFrame) -> DataFrame:
-    """Source rows, from one column ``content``: a JSON array of packed events of one topic."""
+    """The source rows of a column ``content`` of JSON arrays, each of packed events of one topic."""
     return _inlined(source_columns(view, topic), texts)
 
 
 def timed(view: Keyed, texts: DataFrame) -> DataFrame:
-    """Keys and event times, from one column ``content``: a JSON array of packed events of all topics."""
+    """Keys and event times of a column ``content`` of JSON arrays, each of packed events of all topics."""
     keys = [Column(key.name, key.type) for key in view.keys]
     return _inlined([*keys, Column(EVENT_TIME, "timestamp")], texts)
 

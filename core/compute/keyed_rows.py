@@ -1,4 +1,4 @@
-"""What the events of some units give: the rows of a keyed view, the same for every layer."""
+"""Computes the rows of a keyed view from the events of its units; batch, speed and replay share this code."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ PLACE = ("_topic", "_partition", "_offset")
 
 
 def source_columns(view: Keyed, topic: Topic) -> tuple[Column, ...]:
-    """What a view keeps of a topic's events: place, time, what its query names, and the keys.
+    """The columns of a topic's events that a view needs: position, time, the keys and the columns that its query names.
 
-    A column counts as named when its name is anywhere in the query; that may be too many, never too few.
+    A column counts as named if its name occurs anywhere in the query: that may be one too many, never one too few.
     """
     keys = {key.name: key.type for key in view.keys}
     always = {*PLACE, EVENT_TIME}
@@ -35,36 +35,36 @@ def source_columns(view: Keyed, topic: Topic) -> tuple[Column, ...]:
 
 
 def source_rows(view: Keyed, topic: Topic, events: DataFrame) -> DataFrame:
-    """The good events of one topic that have a key, in ``source_columns``."""
+    """The valid events of one topic that have a key, in ``source_columns``."""
     keys = {key.name: fn.expr(key.expr).cast(key.type) for key in view.keys}
     columns = [keys.get(column.name, fn.col(column.name)).alias(column.name) for column in source_columns(view, topic)]
     return events.where(fn.col(ERROR).isNull()).select(*columns).where(_has_key(view))
 
 
 def result_rows(view: Keyed, rows: Mapping[str, DataFrame]) -> DataFrame:
-    """The query's answer over the rows of every source, as stored columns; each row says which segment owns it."""
+    """The result of the query over the rows of every source, as stored columns, with the segment that owns each row."""
     session = next(iter(rows.values())).sparkSession
-    found = session.sql(view.query, None, **rows)
+    results = session.sql(view.query, None, **rows)
     columns = [fn.col(column.name).cast(column.type).alias(column.name) for column in view.key_columns]
-    return found.select(*columns).withColumns({SEGMENT: _owner(view), ROWS: fn.lit(1).cast("bigint")})
+    return results.select(*columns).withColumns({SEGMENT: _owner(view), ROWS: fn.lit(1).cast("bigint")})
 
 
 def touched_units(view: Keyed, rows: Sequence[DataFrame]) -> DataFrame:
-    """The units whose rows may be others because of these events; each once."""
+    """The units whose rows these events may change, each once."""
     keys = [key.name for key in view.keys]
-    found = [frame.select(*keys, fn.explode(segments(view)).alias(SEGMENT)) for frame in rows]
-    return reduce(DataFrame.unionAll, found).distinct()
+    units = [frame.select(*keys, fn.explode(segments(view)).alias(SEGMENT)) for frame in rows]
+    return reduce(DataFrame.unionAll, units).distinct()
 
 
-def events_of_units(view: Keyed, units: DataFrame, found: DataFrame) -> DataFrame:
-    """Of an answer, the rows of these units; a unit that has none is one row of count 0."""
+def events_of_units(view: Keyed, units: DataFrame, results: DataFrame) -> DataFrame:
+    """The result rows of these units; a unit without rows becomes one row with the count 0."""
     names = [column.name for column in view.unit_columns]
-    joined = units.join(found, names, "left").withColumn(ROWS, fn.coalesce(ROWS, fn.lit(0).cast("bigint")))
+    joined = units.join(results, names, "left").withColumn(ROWS, fn.coalesce(ROWS, fn.lit(0).cast("bigint")))
     return joined.select(*(column.name for column in view.stored_columns))
 
 
 def segments(view: Keyed) -> Expression:
-    """Array of the segments that an event reaches: of all anchors that it may matter to."""
+    """The segments that an event may influence, as an array: those of all anchors within its reach."""
     if view.reach is None:
         return fn.array(fn.lit(0).cast("bigint"))
     at, size = fn.unix_millis(EVENT_TIME), view.reach.segment
@@ -73,7 +73,7 @@ def segments(view: Keyed) -> Expression:
 
 
 def newest_rows(view: Keyed, parts: DataFrame) -> DataFrame:
-    """Of each unit what its newest epoch gave; ``parts`` have ``last_epoch``, and keep their columns."""
+    """The rows of the newest epoch of each unit, with all columns; ``parts`` have ``last_epoch``."""
     unit = Window.partitionBy(*(column.name for column in view.unit_columns))
     ranked = parts.withColumn("_newest", fn.max("last_epoch").over(unit))
     return ranked.where(fn.col("last_epoch") == fn.col("_newest")).drop("_newest")
@@ -83,8 +83,10 @@ def _owner(view: Keyed) -> Expression:
     if view.reach is None:
         return fn.lit(0).cast("bigint")
     anchor = fn.unix_millis(view.reach.anchor)
-    wrong = fn.raise_error(fn.lit(f"a row of {view.name} has no {view.reach.anchor}, which is its anchor"))
-    return fn.coalesce(pane_start(anchor, view.reach.segment), wrong.cast("bigint"))
+    no_anchor = fn.raise_error(
+        fn.lit(f"a row of {view.name} has a null {view.reach.anchor}, which is the anchor of its reach")
+    )
+    return fn.coalesce(pane_start(anchor, view.reach.segment), no_anchor.cast("bigint"))
 
 
 def _has_key(view: Keyed) -> Expression:

@@ -1,4 +1,4 @@
-"""Trino SQL that merges parts of a view: generated from its definition, never written by hand."""
+"""Generates the Trino SQL that merges the build and the partial rows of a view."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from collections.abc import Mapping
 from core.identifiers import Name
 from core.view import ROWS, Keyed, Rollup, View
 
-_EPOCH = "_epoch"  # of a row of a keyed view: which of the parts is newer
+_EPOCH = "_epoch"  # orders the rows of a unit of a keyed view by age
 _BUILT = "BIGINT '-2'"  # a build is older than every epoch; the head from the archive is epoch -1
 
 
 def batch_part(view: View, table: str) -> str:
-    """What a build holds of a view; ``table`` is SQL text made from Names."""
+    """Selects the rows of a build; ``table`` is SQL text made from Names."""
     return _part(view, table, _BUILT)
 
 
 def speed_part(view: View, table: str, after: int, until: int | None = None) -> str:
-    """What a run's epochs after one, up to another, gave; ``table`` is SQL text made from Names."""
+    """Selects the rows of a run's epochs after ``after`` up to ``until``; ``table`` is SQL text made from Names."""
     where = f"first_epoch > {after:d}" + (f" AND last_epoch <= {until:d}" if until is not None else "")
     return _part(view, table, "last_epoch", where)
 
 
 def merge_sql(view: View, parts: list[str]) -> str:
-    """All stored columns, hidden ones too: one row per key, or of a keyed view each unit's rows by the newest part."""
+    """Merges parts into all stored columns: adds up the rows of a rollup, keeps the newest rows of each unit."""
     return _newest(view, parts) if isinstance(view, Keyed) else _combined(view, parts)
 
 
 def serving_sql(view: View, parts: list[str]) -> str:
-    """What people see: keys, window, measures and presentation, without hidden columns."""
+    """Selects what people see: keys, window, measures and presentation columns, without hidden columns."""
     stored = [_column(column.name) for column in view.stored_columns if not column.name.startswith("_")]
     shown = [f"{shown.sql} AS {_column(shown.name)}" for shown in view.shown]
     whole = _select(stored + shown, f"({merge_sql(view, parts)})")
@@ -36,13 +36,13 @@ def serving_sql(view: View, parts: list[str]) -> str:
 
 
 def ledger_sql(parts: Mapping[Name, list[str]]) -> str:
-    """One row per view: its name, and how many view rows its parts are made of."""
+    """Selects one row per view: its name, and the number of view rows in its parts."""
     rows = f"coalesce(sum({ROWS}), 0)"
-    return " UNION ALL ".join(_select([f"'{view}'", rows], _union(found)) for view, found in parts.items())
+    return " UNION ALL ".join(_select([f"'{view}'", rows], _union(sources)) for view, sources in parts.items())
 
 
 def comments(view: View) -> dict[str, str]:
-    """Column -> comment, for the columns that ``serving_sql`` shows."""
+    """Maps each column of ``serving_sql`` to its comment."""
     keys = {key.name: key.comment for key in view.keys}
     shown = {shown.name: shown.comment for shown in view.shown}
     if isinstance(view, Keyed):
@@ -74,7 +74,7 @@ def _newest(view: Keyed, parts: list[str]) -> str:
 
 def _union(parts: list[str]) -> str:
     if not parts:
-        raise ValueError("a view is merged from at least one part")
+        raise ValueError("a merge needs at least one part")
     return f"({' UNION ALL '.join(parts)})"
 
 

@@ -1,4 +1,4 @@
-"""The windows of a view that start in a range, and the events that they hold."""
+"""Recomputes the windows of a view that start in a time range."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ def in_range(window: Window, rebuild: RangeRebuild) -> Column:
 
 
 def rebuilt(view: Rollup, rebuild: RangeRebuild, base: DataFrame, events: Sequence[DataFrame]) -> DataFrame:
-    """The base's rows outside the range, and inside it what decoded rows of each source give."""
+    """The rows of ``base`` outside the range, and inside it rows computed from the decoded rows of each source."""
     window = view.window
     assert window is not None
     within = in_range(window, rebuild)
-    reach = timedelta(milliseconds=window.size - window.pane)  # of the last window, which begins a pane before the end
+    reach = timedelta(milliseconds=window.size - window.pane)  # its last window starts one pane before the range's end
     wide = (fn.col(EVENT_TIME) >= _at(rebuild.first)) & (fn.col(EVENT_TIME) < _at(rebuild.end + reach))
     parts = [partial(view, frame.where(wide)).where(within) for frame in events]
-    anew = parts[0] if len(parts) == 1 else combine(view, reduce(DataFrame.unionByName, parts))
+    recomputed = parts[0] if len(parts) == 1 else combine(view, reduce(DataFrame.unionByName, parts))
     columns = [column.name for column in view.stored_columns]
-    return base.where(~within).select(*columns).unionByName(anew.select(*columns))
+    return base.where(~within).select(*columns).unionByName(recomputed.select(*columns))
 
 
 def starts_around(window: Window, at: datetime) -> tuple[datetime, datetime]:
-    """The last start of a window that is not after a time, and the first that is not before it."""
+    """The last window start at or before a time, and the first one at or after it."""
     pane = timedelta(milliseconds=window.pane)
     below = at - (at - _EPOCH) % pane
     return below, below if below == at else below + pane

@@ -1,4 +1,4 @@
-"""What some events add to a view, and how such parts combine: the same for every layer."""
+"""Computes partial rows of a rollup view and combines them; batch, speed and replay share this code."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from core.measures import BLOCK, ORDER
 from core.topic import EVENT_TIME
 from core.view import PROCESSING_TIME, ROWS, Keyed, Rollup, View, Window
 
-_ELEMENT = "_element"  # which element of its event a row is
+_ELEMENT = "_element"  # position of the exploded element in its event
 PANE = "_pane"  # start of the pane in epoch milliseconds, until it becomes the window's column
 
 
 def view_rows(view: Rollup, events: DataFrame) -> DataFrame:
-    """The view's rows of decoded events of one topic, exploded, then filtered; what is no event has no time."""
+    """The view rows of decoded records of one topic: exploded, then filtered; invalid records have no event time."""
     frame = events.where(fn.col(EVENT_TIME).isNotNull())
     if view.explode is not None:
         frame = frame.select("*", fn.posexplode(fn.expr(view.explode.expr)).alias(_ELEMENT, view.explode.name))
@@ -25,7 +25,7 @@ def view_rows(view: Rollup, events: DataFrame) -> DataFrame:
 
 
 def partial(view: Rollup, events: DataFrame) -> DataFrame:
-    """Decoded rows of one topic, aggregated to ``view.stored_columns``: panes and blocks first, then windows."""
+    """Aggregates decoded rows of one topic to ``view.stored_columns``: first per pane and block, then per window."""
     frame = with_order(view, view_rows(view, events))
     keys = [fn.expr(key.expr).cast(key.type).alias(key.name) for key in view.keys]
     if view.window is not None:
@@ -38,14 +38,14 @@ def partial(view: Rollup, events: DataFrame) -> DataFrame:
 
 
 def in_windows(view: Rollup, panes: DataFrame) -> DataFrame:
-    """Aggregated panes as stored columns, each in every window that it is a piece of."""
+    """Aggregated panes as stored columns, one row for each window that contains the pane."""
     frame = panes if view.window is None else _windows(view.window, panes)
     finish = {name: sql for measure in view.measures for name, sql in measure.finish.items()}
     return _declared(view, frame.withColumns({name: fn.expr(sql) for name, sql in finish.items()}))
 
 
 def combine(view: Rollup, parts: DataFrame) -> DataFrame:
-    """Partial rows of the view, merged per key."""
+    """Merges partial rows of the view per key."""
     keys = [fn.col(column.name) for column in view.key_columns]
     merged = {name: sql for measure in view.measures for name, sql in measure.combine.items()}
     return _declared(view, parts.groupBy(*keys).agg(*as_columns({**merged, ROWS: f"sum({ROWS})"})))
@@ -54,7 +54,7 @@ def combine(view: Rollup, parts: DataFrame) -> DataFrame:
 def record_counts(views: Iterable[View], events: DataFrame) -> DataFrame:
     """Records, decoded, quarantined, first and last offset per partition, and ``rows_<view>`` for each view.
 
-    The view rows are counted event by event, without the grouping that they are to be compared with; of a keyed view
+    View rows are counted per event, without the grouping of the view, so that the counts check it. For a keyed view
     they are the events that have a key.
     """
     counted = [fn.coalesce(fn.sum(_copies(view)), fn.lit(0)).alias(f"rows_{view.name}") for view in views]
@@ -69,7 +69,7 @@ def record_counts(views: Iterable[View], events: DataFrame) -> DataFrame:
 
 
 def _copies(view: View) -> Column:
-    """How many rows of the view one decoded row gives."""
+    """The number of view rows that one decoded row gives."""
     return fn.expr(_keyed(view) if isinstance(view, Keyed) else _rolled_up(view))
 
 
@@ -89,31 +89,31 @@ def _rolled_up(view: Rollup) -> str:
 
 
 def _pane(window: Window) -> Column:
-    """The pane of a row; of processing time, which rows do not tell, the first one until the epoch is known."""
+    """The pane of a row. For processing time it is 0 until the epoch sets it."""
     if window.over == PROCESSING_TIME:
         return fn.lit(0).cast("bigint")
     return pane_start(fn.unix_millis(window.over), window.pane)
 
 
 def pane_start(millis: Column, size: int) -> Column:
-    """The largest multiple of ``size`` that is not after; right before 1970 too."""
+    """The largest multiple of ``size`` at or before ``millis``, also for times before 1970."""
     return millis - fn.pmod(millis, fn.lit(size).cast("bigint"))
 
 
 def with_order(view: Rollup, frame: DataFrame) -> DataFrame:
-    """Rows with their order inside a block: ``_nth``, and ``_order`` that tells the elements of one event apart."""
+    """Adds the order of rows in a block: ``_nth``, and ``_order``, which also orders the elements of one event."""
     frame = frame.withColumns({name: fn.expr(sql) for name, sql in ORDER.items()})
     nth = fn.col("_nth")
     return frame.withColumn("_order", fn.struct(nth, _ELEMENT) if view.explode else nth)
 
 
 def as_columns(columns: dict[str, str]) -> list[Column]:
-    """Column -> SQL, as columns."""
+    """Columns from a map of name to SQL."""
     return [fn.expr(sql).alias(name) for name, sql in columns.items()]
 
 
 def _windows(window: Window, frame: DataFrame) -> DataFrame:
-    """Each pane in every window that it is a piece of."""
+    """One row for each window that contains the pane."""
     if window.copies > 1:
         frame = frame.withColumn("_hop", fn.explode(fn.sequence(fn.lit(0), fn.lit(window.copies - 1))))
         frame = frame.withColumn(PANE, fn.col(PANE) - fn.col("_hop") * fn.lit(window.pane))

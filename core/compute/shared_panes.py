@@ -1,7 +1,7 @@
-"""One aggregation for several views: events grouped once, at the finest pane, instead of once for each view.
+"""Computes several rollup views with one aggregation: events are grouped once, by the smallest pane of the views.
 
-Partial results add up however events are split, so every view's partial follows from the grains. The idea of panes
-shared between aggregates: Krishnamurthy, Wu, Franklin, "On-the-fly sharing for streamed aggregation", 2006.
+Partial results add up however events are split, so the panes give the partial rows of every view. The idea of
+shared panes: Krishnamurthy, Wu, Franklin, "On-the-fly sharing for streamed aggregation", 2006.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from core.topic import EVENT_TIME
 from core.view import ROWS, Rollup
 
 _PLACE = ("_topic", "_partition")
-_BAD = "_bad"  # the whole record, of a bad one
+_BAD = "_bad"  # the whole record if it is invalid, else null
 _FIRST, _LAST = "_first_offset", "_last_offset"
 
 
 def can_share(views: Sequence[Rollup]) -> bool:
-    """Whether grains hold all of these views: the same keys, nothing left out or exploded, panes that nest."""
+    """Whether the views can share panes: equal keys, no filter, no explode, and panes that nest."""
     keys = {tuple((key.expr, key.type) for key in view.keys) for view in views}
-    plain = all(view.where is None and view.explode is None for view in views)
-    plain &= all(view.window is None or view.window.over == EVENT_TIME for view in views)
+    unfiltered = all(view.where is None and view.explode is None for view in views)
+    by_event_time = all(view.window is None or view.window.over == EVENT_TIME for view in views)
     sizes = [view.window.pane for view in views if view.window]
-    return len(keys) == 1 and plain and all(size % min(sizes) == 0 for size in sizes)
+    return len(keys) == 1 and unfiltered and by_event_time and all(size % min(sizes) == 0 for size in sizes)
 
 
 def pane_rows(views: Sequence[Rollup], events: DataFrame) -> DataFrame:
-    """Decoded rows of one topic, aggregated per partition, key and smallest pane; a bad record stays a row, whole.
+    """Decoded rows of one topic, aggregated per partition, key and smallest pane; an invalid record stays a whole row.
 
-    ``views`` must ``share``.
+    The views must satisfy ``can_share``.
     """
     keys = [fn.expr(key.expr).cast(key.type).alias(f"_key{n}") for n, key in enumerate(views[0].keys)]
     sizes = [view.window.pane for view in views if view.window]
@@ -50,40 +50,40 @@ def pane_rows(views: Sequence[Rollup], events: DataFrame) -> DataFrame:
     return frame.agg(*as_columns(values), fn.count(fn.lit(1)).alias(ROWS), *offsets)
 
 
-def partial_from_panes(view: Rollup, found: DataFrame) -> DataFrame:
-    """What ``core.compute.rollup.partial`` gives for the events that the grains were made of."""
+def partial_from_panes(view: Rollup, panes: DataFrame) -> DataFrame:
+    """The partial rows that ``core.compute.rollup.partial`` computes from the events of the panes."""
     names = [name for measure in view.measures for name in measure.aggregate]
-    blocks = [name for name in BLOCK if name in found.columns]
-    good = found.where(fn.col(ERROR).isNull()).select(
+    blocks = [name for name in BLOCK if name in panes.columns]
+    valid = panes.where(fn.col(ERROR).isNull()).select(
         *(fn.col(f"_key{n}").alias(key.name) for n, key in enumerate(view.keys)),
         *([pane_start(fn.col(PANE), view.window.pane).alias(PANE)] if view.window else []),
         *blocks,
         *(fn.col(f"{view.name}__{name}").alias(name) for name in names),
         ROWS,
     )
-    return combine(view, in_windows(view, good))
+    return combine(view, in_windows(view, valid))
 
 
-def counts_from_panes(views: Sequence[Rollup], found: DataFrame) -> DataFrame:
-    """What ``core.compute.rollup.ledger`` gives for those events: every view's rows are counted before it is regrouped.
+def counts_from_panes(views: Sequence[Rollup], panes: DataFrame) -> DataFrame:
+    """The counts that ``core.compute.rollup.record_counts`` computes from the events of the panes.
 
-    Besides, ``bytes_<view>`` is how many bytes the view's partial has at most.
+    Also gives ``bytes_<view>``, an upper bound for the size of the partial rows of a view.
     """
-    records, good = fn.col(ROWS), fn.col(ERROR).isNull()
-    return found.groupBy(*_PLACE).agg(
+    records, is_valid = fn.col(ROWS), fn.col(ERROR).isNull()
+    return panes.groupBy(*_PLACE).agg(
         fn.sum(records).alias("records"),
-        _total(good, records).alias("decoded"),
-        _total(~good, records).alias("quarantined"),
+        _total(is_valid, records).alias("decoded"),
+        _total(~is_valid, records).alias("quarantined"),
         fn.min(_FIRST).alias("first_offset"),
         fn.max(_LAST).alias("last_offset"),
-        *(_total(good, records * fn.lit(_copies(view))).alias(f"rows_{view.name}") for view in views),
-        *((fn.count_if(good) * _width(view, found)).alias(f"bytes_{view.name}") for view in views),
+        *(_total(is_valid, records * fn.lit(_copies(view))).alias(f"rows_{view.name}") for view in views),
+        *((fn.count_if(is_valid) * _width(view, panes)).alias(f"bytes_{view.name}") for view in views),
     )
 
 
-def bad_records(found: DataFrame) -> DataFrame:
-    """The records that could not be decoded, as they came, with the rule."""
-    bad = found.where(fn.col(ERROR).isNotNull())
+def bad_records(panes: DataFrame) -> DataFrame:
+    """The invalid records as Kafka delivered them, with the names of the broken rules."""
+    bad = panes.where(fn.col(ERROR).isNotNull())
     return bad.select(*(fn.col(_BAD)[name].alias(name) for name in RAW_COLUMNS), ERROR)
 
 
@@ -91,15 +91,15 @@ def _copies(view: Rollup) -> int:
     return view.window.copies if view.window else 1
 
 
-def _width(view: Rollup, found: DataFrame) -> Column:
-    """Bytes of a grain's rows in a view: sixteen a column, and the longest text of each column of texts."""
-    mine = [f"_key{n}" for n in range(len(view.keys))]
-    mine += [f"{view.name}__{name}" for measure in view.measures for name in measure.aggregate]
-    texts = [name for name, kind in found.dtypes if name in mine and kind in ("string", "binary")]
-    wide = [fn.coalesce(fn.max(fn.octet_length(name)), fn.lit(0)) for name in texts]
+def _width(view: Rollup, panes: DataFrame) -> Column:
+    """The bytes of a pane's rows in a view: 16 per column, plus the longest value of each text column."""
+    columns = [f"_key{n}" for n in range(len(view.keys))]
+    columns += [f"{view.name}__{name}" for measure in view.measures for name in measure.aggregate]
+    texts = [name for name, kind in panes.dtypes if name in columns and kind in ("string", "binary")]
+    lengths = [fn.coalesce(fn.max(fn.octet_length(name)), fn.lit(0)) for name in texts]
     fixed = fn.lit(16 * len(view.stored_columns)).cast("bigint")
-    return fn.lit(_copies(view)) * reduce(Column.__add__, wide, fixed)
+    return fn.lit(_copies(view)) * reduce(Column.__add__, lengths, fixed)
 
 
-def _total(where: Column, what: Column) -> Column:
-    return fn.coalesce(fn.sum(fn.when(where, what)), fn.lit(0))
+def _total(condition: Column, value: Column) -> Column:
+    return fn.coalesce(fn.sum(fn.when(condition, value)), fn.lit(0))
