@@ -1,4 +1,4 @@
-"""The comparison: every kind of difference is found, counted and named, and equal sides give none."""
+"""Comparing two tables of a view: every kind of difference is counted, and equal sides have none."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from core.compute.combine import comparable
 from core.compute.compare_rows import differences
 from core.measures import Count, Sum
-from core.view import Key, Rollup
+from core.view import Key, Keyed, Result, Rollup
+from infra.control.comparisons import RowDifference
+from infra.spark.count_differences import first_differences
 
 VIEW = Rollup(
     name="sales",
@@ -18,31 +21,38 @@ VIEW = Rollup(
     keys=(Key("shop", "shop"), Key("day", "day", "bigint")),
     measures=(Count("n"), Sum("volume", "size")),
 )
+KEYED = Keyed(
+    "prices",
+    sources=("trades",),
+    keys=(Key("shop", "shop"),),
+    results=(Result("at", "bigint"), Result("price", "decimal(10,2)")),
+    query="SELECT shop, at, price FROM {trades}",
+)
 COLUMNS = "shop string, day bigint, n bigint, volume decimal(38,0), _rows bigint"
 Row = tuple[str | None, int, int, int | None, int]
 BUILD: list[Row] = [("a", 1, 3, 30, 3), ("a", 2, 1, None, 1), ("b", 1, 2, 7, 2), (None, 1, 5, 50, 5)]
 
 
 def frame(spark: SparkSession, rows: list[Row]) -> DataFrame:
-    made = [(shop, day, n, None if volume is None else Decimal(volume), m) for shop, day, n, volume, m in rows]
-    return spark.createDataFrame(made, COLUMNS)
+    typed = [(shop, day, n, None if volume is None else Decimal(volume), m) for shop, day, n, volume, m in rows]
+    return spark.createDataFrame(typed, COLUMNS)
 
 
-def found(spark: SparkSession, build: list[Row], run: list[Row]) -> dict[tuple[Any, ...], tuple[int, int, int]]:
-    """Key -> how often in the build, how often in the run, cells that differ; keys that are equal are left out."""
+def differing(spark: SparkSession, build: list[Row], run: list[Row]) -> dict[tuple[Any, ...], tuple[int, int, int]]:
+    """Rows in the build, rows in the run and differing cells of each key, without the keys that are equal."""
     rows = differences(VIEW, frame(spark, build), frame(spark, run)).collect()
-    listed = [((r["shop"], r["day"]), (r["n_build"], r["n_run"], r["n_cells"])) for r in rows]
-    assert len(listed) == len(dict(listed))
-    return {key: counts for key, counts in listed if counts != (1, 1, 0)}
+    counts = [((r["shop"], r["day"]), (r["n_build"], r["n_run"], r["n_cells"])) for r in rows]
+    assert len(counts) == len(dict(counts))
+    return {key: of_key for key, of_key in counts if of_key != (1, 1, 0)}
 
 
 def test_equal_sides_have_no_difference_in_any_order(spark: SparkSession) -> None:
-    assert found(spark, BUILD, BUILD[::-1]) == {}
-    assert found(spark, [], []) == {}
+    assert differing(spark, BUILD, BUILD[::-1]) == {}
+    assert differing(spark, [], []) == {}
 
 
 @pytest.mark.parametrize(
-    ("run", "wanted"),
+    ("run", "expected"),
     [
         ([("a", 1, 4, 30, 3), *BUILD[1:]], {("a", 1): (1, 1, 1)}),
         ([("a", 1, 4, 31, 4), *BUILD[1:]], {("a", 1): (1, 1, 3)}),
@@ -65,8 +75,41 @@ def test_equal_sides_have_no_difference_in_any_order(spark: SparkSession) -> Non
     ],
 )
 def test_a_planted_difference_is_found(
-    spark: SparkSession, run: list[Row], wanted: dict[tuple[Any, ...], tuple[int, int, int]]
+    spark: SparkSession, run: list[Row], expected: dict[tuple[Any, ...], tuple[int, int, int]]
 ) -> None:
-    assert found(spark, BUILD, run) == wanted
-    swapped = {key: (b, a, cells) for key, (a, b, cells) in wanted.items()}
-    assert found(spark, run, BUILD) == swapped
+    assert differing(spark, BUILD, run) == expected
+    swapped = {key: (b, a, cells) for key, (a, b, cells) in expected.items()}
+    assert differing(spark, run, BUILD) == swapped
+
+
+def test_the_first_differences_have_both_rows_and_their_nulls(spark: SparkSession) -> None:
+    run: list[Row] = [("a", 1, 3, 31, 3), *BUILD[2:], ("c", 1, 1, None, 1)]
+    compared = differences(VIEW, frame(spark, BUILD), frame(spark, run))
+    assert first_differences(VIEW, compared) == (
+        RowDifference(
+            {"shop": "a", "day": 1}, 1, 1, {"n": 3, "volume": 30, "_rows": 3}, {"n": 3, "volume": 31, "_rows": 3}
+        ),
+        RowDifference({"shop": "a", "day": 2}, 1, 0, {"n": 1, "volume": None, "_rows": 1}, None),
+        RowDifference({"shop": "c", "day": 1}, 0, 1, None, {"n": 1, "volume": None, "_rows": 1}),
+    )
+
+
+def test_rows_of_a_keyed_view_are_paired_with_the_most_similar_row_of_their_key(spark: SparkSession) -> None:
+    columns = "shop string, at bigint, price decimal(10,2), _segment bigint, _rows bigint"
+    build = spark.createDataFrame([("a", 1, Decimal("1.50"), 0, 1), ("b", 1, Decimal("9.00"), 0, 1)], columns)
+    run = spark.createDataFrame([("a", 1, Decimal("2.50"), 0, 1), ("b", 1, Decimal("9.00"), 0, 2)], columns)
+    first = first_differences(KEYED, differences(KEYED, comparable(KEYED, build), comparable(KEYED, run)))
+    assert [(row.key, row.build, row.run, row.differing) for row in first] == [
+        (
+            {"shop": "a"},
+            {"at": 1, "price": "1.50", "_segment": 0, "_rows": 1},
+            {"at": 1, "price": "2.50", "_segment": 0, "_rows": 1},
+            ("price",),
+        ),
+        (
+            {"shop": "b"},
+            {"at": 1, "price": "9.00", "_segment": 0, "_rows": 1},
+            {"at": 1, "price": "9.00", "_segment": 0, "_rows": 2},
+            ("_rows",),
+        ),
+    ]
