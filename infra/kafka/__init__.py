@@ -1,1 +1,1 @@
-"""Topics, offsets, producers and transactions of Kafka."""
+"""Kafka clients: topics, offsets, consumer groups, producers, transactions, and checks of the log."""

@@ -1,1 +1,1 @@
-"""The real servers on this machine, as values that are started, probed and stopped alike."""
+"""The local servers and background processes of an instance: started, probed, measured and stopped."""

@@ -1,1 +1,1 @@
-"""What must be on the machine: Java, jars, Trino, and the Spark versions that are supported."""
+"""What must be installed on the machine: Java, jars, Trino, and the supported Spark versions."""

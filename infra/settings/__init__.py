@@ -1,4 +1,4 @@
-"""Every setting in one typed place: defaults < a TOML file < the environment (``LK_*``)."""
+"""All settings with their types. The environment (``LK_*``) overrides a TOML file, which overrides the defaults."""
 
 from infra.settings.model import LOOPBACK as LOOPBACK
 from infra.settings.model import PREFIX as PREFIX

@@ -1,4 +1,4 @@
-"""Three brokers on this machine, of which one may die. With Spark workers beside them: scenarios/cluster."""
+"""Three brokers on this machine, one of which dies. With Spark workers: scenarios/cluster."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ VIEW = Name("trades_by_day")
 @pytest.fixture(scope="module")
 def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
     """An instance of three brokers and nothing else."""
-    one, two, three, four = free_ports(4)
-    peers = {"kafka_peer_ports": (one, two), "kafka_peer_controller_ports": (three, four)}
+    ports = free_ports(4)
+    peers = {"kafka_peer_ports": tuple(ports[:2]), "kafka_peer_controller_ports": tuple(ports[2:])}
     changed = {**peers, "kafka_brokers": 3, "kafka_memory": "320m", "trino_host": LOOPBACK}
     settings = fresh_settings(tmp_path_factory.mktemp("brokers") / "data").model_copy(update=changed)
     try:
@@ -42,16 +42,16 @@ def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
 
 
 def check(settings: Settings, catalog: Catalog, run: Name, log: Log) -> None:
-    """The run's partials, added up, are what the oracle makes of the whole log."""
+    """The run's combined partial rows equal the oracle's result over the whole log."""
     view = catalog.view(VIEW)
-    got = Pieces(settings, catalog).speed(view, run, -1)
-    same(VIEW, got, expected(view, log.read(), measured(view)))
+    served = Pieces(settings, catalog).speed(view, run, -1)
+    same(VIEW, served, expected(view, log.read(), measured(view)))
 
 
 def test_a_broker_killed_under_a_running_job_stops_nothing(brokers: Settings, spark: SparkSession) -> None:
     catalog = definition_files.load(brokers).only([VIEW])
     run, log = lifecycle.declare(brokers, catalog), Log(brokers, ["trades"])
-    trades = [one for one in mixed(seed=1, count=400) if one.topic == "trades"]
+    trades = [record for record in mixed(seed=1, count=400) if record.topic == "trades"]
     with running(brokers, spark, catalog, run) as (query, _):
         send(brokers, trades[:100])
         query.processAllAvailable()
