@@ -32,6 +32,7 @@ from cli import (
 )
 from cli.output import INTERRUPTED
 from cli.verb_group import WIDTH, VerbGroup
+from cli.version import VERSION
 from core.errors import LkError, Usage
 
 SECTIONS: dict[str, Sequence[click.Command]] = {
@@ -59,7 +60,7 @@ RENAMED = {
     renamed=RENAMED,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": WIDTH},
 )
-@click.version_option(package_name="lambda-kappa", prog_name="lk", message="%(prog)s %(version)s")
+@click.version_option(VERSION, prog_name="lk", message="%(prog)s %(version)s")
 @click.option("-c", "--config", type=click.Path(path_type=Path), help="Settings file (else LK_CONFIG, else ./lk.toml).")
 def lk(config: Path | None) -> None:
     """One log, one definition per view, two ways to compute it.

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterator
-from importlib.metadata import version
 from pathlib import Path
 
 import click
 import pytest
 
 from cli.root import SECTIONS, lk
+from infra.project_files import ROOT
 from tests.support.command import Done, here, write_config
 
 GROUPS = ["Servers", "Data", "Speed", "Batch", "Kappa", "Serving", "Quality", "Upkeep", "Evidence"]
@@ -104,4 +105,5 @@ def test_a_switch_in_place_is_refused_where_nobody_can_confirm_it(config: Path) 
 
 
 def test_version_is_that_of_the_package(config: Path) -> None:
-    assert here(config, "--version").ok() == Done("--version", 0, f"lk {version('lambda-kappa')}\n", "")
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+    assert here(config, "--version").ok() == Done("--version", 0, f"lk {version}\n", "")
