@@ -1,7 +1,7 @@
-"""What an instance costs a month, by named price assumptions: writes the tables of docs/deploy/cloud.md.
+"""Writes the tables of docs/deploy/cloud.md: what an instance costs per month, by assumed prices.
 
-`--check` only compares. A price is an assumed list price of us-east-1 at the date that the page gives: check yours. A
-month has 730 hours. Quantities are those of envs/dev.tfvars and envs/prod.tfvars, at the load that the page names.
+`--check` only compares. Prices are assumed list prices of us-east-1 at the date on the page: check your own. A month
+has 730 hours. Quantities are those of envs/dev.tfvars and envs/prod.tfvars, at the load that the page names.
 Taxes, support, discounts and traffic to other networks are not included.
 """
 
@@ -19,7 +19,7 @@ BEGIN, END = "<!-- costs: written by terraform/costs.py -->", "<!-- /costs -->"
 HOURS = 730  # of a month
 DAYS = Decimal(HOURS) / 24
 ZONES = 3
-WATCHING = 2  # cores of the job that prints status lines
+STATUS_CORES = 2  # cores of the job that prints status lines
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ LOADS = {
     "prod": Load(events=10_000, bytes_each=200, speed_cores=8, batch_cores=8, batch_hours=Decimal(6)),
 }
 
-# Name: US dollars per unit. Assumed list prices, us-east-1, 2026-11-23.
+# item -> (unit, US dollars per unit). Assumed list prices, us-east-1, 2026-11-23.
 PRICES = {
     "kafka.m7g.large": ("broker-hour", "0.204"),
     "kafka.m7g.xlarge": ("broker-hour", "0.408"),
@@ -69,35 +69,36 @@ PRICES = {
 
 
 def variables(name: str) -> dict[str, str]:
-    """What an environment sets, else the root's defaults."""
+    """The variables of an environment, with the root's defaults."""
     defaults = {}
     text = (HERE / "variables.tf").read_text("utf-8")
     for block in re.findall(r'variable "(\w+)" \{(.*?)\n\}', text, re.S):
-        found = re.search(r"default\s+= (.+)", block[1])
-        defaults[block[0]] = found[1].strip('"') if found else ""
+        default = re.search(r"default\s+= (.+)", block[1])
+        defaults[block[0]] = default[1].strip('"') if default else ""
     text = (HERE / "envs" / f"{name}.tfvars").read_text("utf-8")
     return defaults | {key: value.strip('"') for key, value in re.findall(r'^(\w+)\s+= ("[^"]*"|[^ #\n]+)', text, re.M)}
 
 
 def quantities(name: str) -> list[tuple[str, str, Decimal]]:
-    """(item, how it comes about, units a month)."""
-    said, load = variables(name), LOADS[name]
-    brokers, tasks = int(said["brokers"]), int(said["trino_workers"]) + 1
-    cores, memory = Decimal(said["trino_cpu"]) / 1024, Decimal(said["trino_memory"]) / 1024
+    """(item, calculation, units per month)."""
+    values, load = variables(name), LOADS[name]
+    disk = values["broker_volume_gib"]
+    brokers, tasks = int(values["brokers"]), int(values["trino_workers"]) + 1
+    cores, memory = Decimal(values["trino_cpu"]) / 1024, Decimal(values["trino_memory"]) / 1024
     batch = load.batch_cores * load.batch_hours * DAYS
-    spark = (load.speed_cores + WATCHING) * HOURS + batch
+    spark = (load.speed_cores + STATUS_CORES) * HOURS + batch
     names = _default("network", "endpoints") + _default("network", "airflow_endpoints")
     endpoints = len(re.findall(r'"[a-z.-]+"', names))
     keys = len(re.findall(r"^    \w+\s+=", _default("keys", "purposes"), re.M))
     stored = load.gb_a_month * 12
     epochs = Decimal(HOURS * 3600)  # at most one a second
     return [
-        (said["broker_type"], f"{brokers} × {HOURS} h", Decimal(brokers * HOURS)),
-        ("broker disk", f"{brokers} × {said['broker_volume_gib']} GiB", brokers * Decimal(said["broker_volume_gib"])),
+        (values["broker_type"], f"{brokers} × {HOURS} h", Decimal(brokers * HOURS)),
+        ("broker disk", f"{brokers} × {disk} GiB", brokers * Decimal(disk)),
         ("tiered storage", f"12 months of {load.gb_a_month:,.0f} GB", stored),
         (
             "EMR Serverless core",
-            f"speed {load.speed_cores} and status {WATCHING} × {HOURS} h, "
+            f"speed {load.speed_cores} and status {STATUS_CORES} × {HOURS} h, "
             f"batch {load.batch_cores} × {load.batch_hours} h a day",
             spark,
         ),
@@ -106,7 +107,7 @@ def quantities(name: str) -> list[tuple[str, str, Decimal]]:
         ("Fargate memory", f"{tasks} × {memory:.0f} GB × {HOURS} h", tasks * memory * HOURS),
         ("load balancer", f"{HOURS} h", Decimal(HOURS)),
         ("load balancer capacity", f"1 × {HOURS} h", Decimal(HOURS)),
-        (said["airflow_class"], f"{HOURS} h", Decimal(HOURS)),
+        (values["airflow_class"], f"{HOURS} h", Decimal(HOURS)),
         ("interface endpoint", f"{endpoints} × {ZONES} zones × {HOURS} h", Decimal(endpoints * ZONES * HOURS)),
         ("S3 storage", "archive and views: as much as the log of 12 months", stored),
         ("S3 writes", "10 per epoch, an epoch each second", epochs * 10 / 1000),
@@ -119,7 +120,7 @@ def quantities(name: str) -> list[tuple[str, str, Decimal]]:
 
 
 def table(name: str) -> tuple[list[str], Decimal]:
-    """Lines, and their sum, of products rounded to a dollar."""
+    """The lines of an environment's table, and the sum of its costs, each rounded to a dollar."""
     load = LOADS[name]
     lines = [
         f"**{name}** (`envs/{name}.tfvars`): {load.events:,} events/s of {load.bytes_each} bytes.",
@@ -137,7 +138,7 @@ def table(name: str) -> tuple[list[str], Decimal]:
 
 
 def tables() -> str:
-    """What stands between the two marks."""
+    """The text between the two marks."""
     lines: list[str] = [""]
     for name in LOADS:
         lines += table(name)[0]
@@ -145,7 +146,7 @@ def tables() -> str:
 
 
 def current() -> str:
-    """The page with its tables made anew."""
+    """The page with current tables."""
     text = PAGE.read_text("utf-8")
     before, rest = text.split(BEGIN)
     return f"{before}{BEGIN}\n{tables()}{END}{rest.split(END)[1]}"
@@ -157,9 +158,9 @@ def _default(module: str, variable: str) -> str:
 
 
 if __name__ == "__main__":
-    made = current()
-    old = made != PAGE.read_text("utf-8")
-    if old and "--check" not in sys.argv:
-        PAGE.write_text(made, "utf-8")
-    print("the costs are current" if not old else "the costs were not current; `make cloud-docs` writes them")
-    sys.exit(old and "--check" in sys.argv)
+    page = current()
+    outdated = page != PAGE.read_text("utf-8")
+    if outdated and "--check" not in sys.argv:
+        PAGE.write_text(page, "utf-8")
+    print("the costs are current" if not outdated else "the costs were not current; `make cloud-docs` writes them")
+    sys.exit(outdated and "--check" in sys.argv)

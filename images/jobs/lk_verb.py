@@ -1,8 +1,8 @@
-"""One verb in a driver that spark-submit started: ``spark-submit lk_verb.py [OPTIONS] WORDS…``, as `lk WORDS`.
+"""Runs one verb in a driver that spark-submit started: ``spark-submit lk_verb.py [OPTIONS] WORDS…``, like `lk WORDS`.
 
-``--settings URI``  the settings file, brought to this machine first
-``--secret ARN``    of Kafka's user and password: the password is brought to the settings' kafka_password_file
-``--result URI``    where to keep what the verb printed and its exit code: ``{"exit": 0, "out": "…"}``
+``--settings URI``  the settings file, which is downloaded
+``--secret ARN``    of Kafka's user and password: the password is written to the settings' kafka_password_file
+``--result URI``    where to write the output and the exit code of the verb: ``{"exit": 0, "out": "…"}``
 """
 
 from __future__ import annotations
@@ -30,32 +30,32 @@ def main(arguments: list[str]) -> int:
     for option in ("--settings", "--secret", "--result"):
         parser.add_argument(option)
     parser.add_argument("words", nargs=argparse.REMAINDER)
-    given = parser.parse_args(arguments)
-    if given.settings:
-        _bring_settings(given.settings)
-    if given.secret:
-        _bring_password(given.secret)
-    if not given.result:
-        return run(given.words)
+    options = parser.parse_args(arguments)
+    if options.settings:
+        _download_settings(options.settings)
+    if options.secret:
+        _write_password(options.secret)
+    if not options.result:
+        return run(options.words)
     out = io.StringIO()
     with redirect_stdout(out):
-        code = run(given.words)
+        code = run(options.words)
     print(out.getvalue(), end="")
-    files, path = _place(given.result)
+    files, path = _filesystem(options.result)
     with files.open_output_stream(path) as stream:
         stream.write(json.dumps({"exit": code, "out": out.getvalue()}).encode())
     return code
 
 
-def _bring_settings(uri: str) -> None:
-    files, path = _place(uri)
-    here = Path(tempfile.mkdtemp(prefix="lk-")) / "lk.toml"
+def _download_settings(uri: str) -> None:
+    files, path = _filesystem(uri)
+    local = Path(tempfile.mkdtemp(prefix="lk-")) / "lk.toml"
     with files.open_input_stream(path) as stream:
-        here.write_bytes(stream.read())
-    os.environ["LK_CONFIG"] = str(here)
+        local.write_bytes(stream.read())
+    os.environ["LK_CONFIG"] = str(local)
 
 
-def _bring_password(arn: str) -> None:
+def _write_password(arn: str) -> None:
     import boto3
 
     secret = boto3.client("secretsmanager", region_name=arn.split(":")[3]).get_secret_value(SecretId=arn)
@@ -65,7 +65,7 @@ def _bring_password(arn: str) -> None:
         out.write(json.loads(secret["SecretString"])["password"])
 
 
-def _place(uri: str) -> tuple[fs.FileSystem, str]:
+def _filesystem(uri: str) -> tuple[fs.FileSystem, str]:
     files, path = fs.FileSystem.from_uri(uri.replace("s3a:", "s3:", 1))
     return files, path
 
