@@ -83,7 +83,7 @@ BAD: list[tuple[str, str | bytes | None]] = [
     ("field_type,field_size", but(type="sell", size=0)),
     ("field_ticker,field_venue", NEWER.replace("XNAS", "nasdaq").replace("MSFT", "msft")),
     ("field_price,field_event_time", but(price=-5, event_time=5)),
-    ("field_size", but(size=10**9 + 1, price=99_999_999.99)),  # of a size that is none, no rule is asked
+    ("field_size", but(size=10**9 + 1, price=99_999_999.99)),  # no rule is evaluated over a size that is wrong
     ("field_event_time,rule_affordable", but(price=99_999_999.99, size=1_000, event_time=0)),
     ("field_type", but(type="sell")),
     ("field_type", but(type="bid\n")),
@@ -161,7 +161,7 @@ def trades(*values: str | bytes | None, key: bytes | None = b"AAPL") -> list[Rec
 
 @pytest.fixture(scope="module")
 def decoded(spark: SparkSession) -> list[dict[str, Any]]:
-    """All of it in one job: one bad record must not touch its neighbours."""
+    """All records in one job: a bad record must not change its neighbours."""
     records = trades(*(value for _, value in BAD), *(value for value, _ in FINE))
     rows = dicts(decode(TRADES, from_kafka(spark, records)))
     assert [row["_offset"] for row in rows] == list(range(len(BAD) + len(FINE)))
@@ -184,23 +184,23 @@ def test_a_bad_record_names_every_rule_that_it_breaks(decoded: list[dict[str, An
         "venue": None,
     }
     [record] = trades(value)
-    assert decode_record("trades", record) == rule, "the oracle thinks otherwise"
+    assert decode_record("trades", record) == rule, "the oracle finds another error"
 
 
 @pytest.mark.parametrize("number", range(len(FINE)), ids=lambda n: FINE[n][0][:60])
 def test_a_good_record_is_read_exactly(decoded: list[dict[str, Any]], number: int) -> None:
-    value, wanted = FINE[number]
+    value, expected = FINE[number]
     row = decoded[len(BAD) + number]
     assert row["_error"] is None
-    assert {name: row[name] for name in wanted} == wanted
+    assert {name: row[name] for name in expected} == expected
     [record] = trades(value)
-    judged = decode_record("trades", record)
-    assert isinstance(judged, dict)
+    event = decode_record("trades", record)
+    assert isinstance(event, dict)
     names = ("type", "ticker", "price", "size", "event_time", "id", "venue")
-    assert {name: row[name] for name in names} == {name: judged[name] for name in names}
+    assert {name: row[name] for name in names} == {name: event[name] for name in names}
 
 
-def test_a_topic_with_a_key_refuses_records_without_one(spark: SparkSession) -> None:
+def test_a_topic_with_a_key_quarantines_records_without_one(spark: SparkSession) -> None:
     [row] = dicts(decode(TRADES, from_kafka(spark, trades(GOOD, key=None))))
     assert (row["_error"], row["_key"]) == ("null_key", None)
     more = [None, "nope", but(type="sell")]
@@ -229,15 +229,15 @@ def test_a_topic_with_a_key_refuses_records_without_one(spark: SparkSession) -> 
         (None, b"nope", "null_key,not_json", "null_key,not_json"),
     ],
 )
-def test_a_changelog_is_asked_what_makes_sense(
+def test_a_changelog_reports_only_rules_that_apply_to_its_record(
     spark: SparkSession, key: bytes | None, value: bytes | None, profiles: str | None, preferences: str | None
 ) -> None:
-    for topic, wanted in ((PROFILES, profiles), (PREFERENCES, preferences)):
+    for topic, expected in ((PROFILES, profiles), (PREFERENCES, preferences)):
         [row] = dicts(decode(topic, from_kafka(spark, [Record(topic.name, 0, 0, T0, key, value)])))
-        assert row["_error"] == wanted
+        assert row["_error"] == expected
 
 
-def test_the_columns_and_the_position(spark: SparkSession) -> None:
+def test_decoded_rows_have_the_declared_columns_and_their_coordinates(spark: SparkSession) -> None:
     frame = decode(TRADES, from_kafka(spark, [Record("trades", 3, 17, T0 + 5, b"k", GOOD.encode())]))
     assert dict(frame.dtypes) == decoded_columns(TRADES)
     assert tuple(frame.columns[:8]) == RAW_COLUMNS
@@ -251,13 +251,13 @@ def test_archived_rows_decode_again_to_themselves(spark: SparkSession) -> None:
     assert dicts(decode(TRADES, raw(first))) == dicts(first)
 
 
-def test_a_source_without_headers(spark: SparkSession) -> None:
+def test_a_source_without_headers_gives_null_headers(spark: SparkSession) -> None:
     frame = from_kafka(spark, trades(GOOD)).drop("headers")
     assert dicts(decode(TRADES, frame))[0]["_headers"] is None
 
 
 def test_the_filter_for_good_events_does_not_parse_twice(spark: SparkSession) -> None:
-    for read, times in ((decode_originals, 1), (decode, 2)):  # of a redriven copy its original is parsed, too
+    for read, times in ((decode_originals, 1), (decode, 2)):  # the original of a redriven copy is parsed too
         frame = read(TRADES, from_kafka(spark, trades(GOOD))).where("_error is null")
         plan = frame._jdf.queryExecution().optimizedPlan().toString()
         assert sum("parseJson" in line for line in plan.splitlines()) == times

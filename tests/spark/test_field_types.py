@@ -36,7 +36,7 @@ def kinds(frame: SparkSession, **values: Any) -> dict[str, Any]:
     return row
 
 
-def test_types_that_trades_do_not_have(spark: SparkSession) -> None:
+def test_every_type_is_converted_exactly(spark: SparkSession) -> None:
     row = kinds(spark, day="2025-11-21 08:00:00.123999", money="12345678901234567890.123456789012345678", whole="0.999")
     assert row["_error"] is None
     assert (row["flag"], row["day"]) == (True, moment(T0 + 123))
@@ -59,7 +59,9 @@ def test_types_that_trades_do_not_have(spark: SparkSession) -> None:
         ({"note": ""}, None),
     ],
 )
-def test_other_types_refuse_too(spark: SparkSession, values: dict[str, Any], rule: str | None) -> None:
+def test_a_text_that_does_not_fit_its_type_is_reported(
+    spark: SparkSession, values: dict[str, Any], rule: str | None
+) -> None:
     assert kinds(spark, **values)["_error"] == rule
 
 

@@ -83,19 +83,19 @@ def records(*values: str) -> list[Record]:
     return [Record("trades", 0, offset, T0, b"AAPL", value.encode()) for offset, value in enumerate(values)]
 
 
-def test_what_has_the_declared_shape(spark: SparkSession) -> None:
+def test_only_records_of_the_declared_shape_match_the_pattern(spark: SparkSession) -> None:
     assert isinstance(TRADES.format, Json)
-    found = json_shape.matched_members(TRADES, TRADES.format, json_names(TRADES.format))
+    parts = json_shape.matched_members(TRADES, TRADES.format, json_names(TRADES.format))
     frame = from_kafka(spark, records(*(text for text, _ in SHAPED))).select(
         fn.col("value").cast("string").alias("_text")
     )
-    rows = frame.select("_text", fn.coalesce(json_shape.matched(found), fn.lit(False)).alias("matched")).collect()
+    rows = frame.select("_text", fn.coalesce(json_shape.matched(parts), fn.lit(False)).alias("matched")).collect()
     assert [(row["_text"], row["matched"]) for row in rows] == SHAPED
 
 
 @settings(max_examples=5, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(texts(), min_size=200, max_size=200))
-def test_shape_and_parser_read_the_same(spark: SparkSession, some: list[str]) -> None:
+def test_the_pattern_and_the_parser_read_the_same(spark: SparkSession, some: list[str]) -> None:
     """A space before a record has no meaning in JSON, but keeps the pattern from matching."""
     rows = dicts(decode(TRADES, from_kafka(spark, records(*some, *(f" {text}" for text in some)))))
     shaped, parsed = rows[: len(some)], rows[len(some) :]

@@ -1,4 +1,4 @@
-"""A repaired copy is an event as long as its original is none; where that decodes, the copy is dropped by name."""
+"""A redriven copy is an event while its original does not decode; then it is dropped and the rule is named."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def copy(original: bytes | None, key: bytes | None = b"k") -> Headers:
     ],
     ids=["field", "null key", "null value", "lines", "changelog", "delete"],
 )
-def test_a_copy_is_an_event_while_its_original_is_none(
+def test_a_copy_is_an_event_while_its_original_does_not_decode(
     spark: SparkSession, topic: Topic, good: bytes | None, bad: bytes | None, key: bytes | None
 ) -> None:
     rows = frame(
@@ -64,7 +64,7 @@ def test_a_copy_is_an_event_while_its_original_is_none(
     assert [row["_error"] for row in dicts(decode_originals(topic, rows))] == quick
 
 
-def test_a_dropped_copy_keeps_its_bytes_and_gives_no_fields(spark: SparkSession) -> None:
+def test_a_dropped_copy_keeps_its_bytes_and_has_no_fields(spark: SparkSession) -> None:
     [row] = dicts(decode(TRADES, frame(spark, record(GOOD.encode(), copy(GOOD.encode())))))
     assert (row["_value"], row["event_time"], row["price"]) == (GOOD.encode(), None, None)
     told = [(header["key"], header["value"]) for header in row["_headers"]]
@@ -73,7 +73,7 @@ def test_a_dropped_copy_keeps_its_bytes_and_gives_no_fields(spark: SparkSession)
     assert origin_of(told[:2]) is None
 
 
-def test_a_wider_rule_drops_the_copies_of_what_it_lets_in(spark: SparkSession) -> None:
+def test_a_wider_rule_drops_the_copies_of_the_records_that_it_accepts(spark: SparkSession) -> None:
     """The same record, decoded by an older and by a newer definition: once an event, once not."""
     old = but(size=0).encode()
     row = record(GOOD.encode(), copy(old))
@@ -83,6 +83,6 @@ def test_a_wider_rule_drops_the_copies_of_what_it_lets_in(spark: SparkSession) -
     assert (original["_error"], copied["_error"]) == (None, "redriven_original_decodes")
 
 
-def test_what_a_copy_breaks_itself_is_named_too(spark: SparkSession) -> None:
+def test_the_rules_that_a_dropped_copy_itself_breaks_are_reported_too(spark: SparkSession) -> None:
     [row] = dicts(decode(TRADES, frame(spark, record(but(size=0).encode(), copy(GOOD.encode())))))
     assert row["_error"] == "redriven_original_decodes,field_size"

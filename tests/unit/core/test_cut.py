@@ -12,7 +12,7 @@ cuts = st.dictionaries(
 
 
 @given(cuts)
-def test_a_cut_reads_its_own_text(cut: Cut) -> None:
+def test_a_cut_is_parsed_from_its_own_text(cut: Cut) -> None:
     assert Cut.parse(str(cut)) == cut
 
 
@@ -26,12 +26,12 @@ def test_cuts_are_partially_ordered(a: Cut, b: Cut, c: Cut) -> None:
 
 
 @given(cuts, cuts)
-def test_behind_is_empty_exactly_when_not_behind(a: Cut, b: Cut) -> None:
+def test_a_cut_is_behind_nowhere_exactly_when_it_is_at_or_after_the_other(a: Cut, b: Cut) -> None:
     assert (a.behind(b) == ()) == (b <= a)
 
 
 @given(cuts, cuts)
-def test_a_later_cut_is_as_large_as_the_offsets_between(a: Cut, b: Cut) -> None:
+def test_the_size_since_an_earlier_cut_is_the_number_of_offsets_between(a: Cut, b: Cut) -> None:
     if a <= b:
         total = sum(end for _, _, end in b.ends) - sum(end for _, _, end in a.ends)
         assert b.size_since(a) == total
@@ -50,15 +50,15 @@ def test_a_partition_added_later_starts_at_zero() -> None:
     assert after.since(before) == (Span(Name("t"), 1, 0, 3),)
 
 
-def test_a_partition_that_ends_at_zero_is_as_one_that_is_not_there() -> None:
+def test_a_partition_that_ends_at_zero_equals_a_partition_that_is_not_listed() -> None:
     assert Cut.of({"t": {0: 0}}) == Cut()
 
 
-def test_sparks_offset_log_is_read() -> None:
+def test_the_format_of_sparks_offset_log_is_parsed() -> None:
     assert Cut.parse('{"trades":{"1":7,"0":12}}').ends == (("trades", 0, 12), ("trades", 1, 7))
 
 
-def test_only_some_topics() -> None:
+def test_a_cut_can_be_restricted_to_some_topics() -> None:
     assert Cut.of({"a": {0: 1}, "b": {0: 2}}).only(["b"]) == Cut.of({"b": {0: 2}})
 
 
@@ -66,9 +66,9 @@ lengths = st.tuples(st.integers(0, 9), st.integers(1, 9))
 
 
 @given(lengths, lengths)
-def test_spans_meet_when_an_offset_is_in_both(a: tuple[int, int], b: tuple[int, int]) -> None:
-    one, two = (Span(Name("t"), 0, start, start + size) for start, size in (a, b))
-    assert one.meets(two) == bool(set(range(one.start, one.end)) & set(range(two.start, two.end)))
+def test_spans_meet_when_they_overlap(a: tuple[int, int], b: tuple[int, int]) -> None:
+    left, right = (Span(Name("t"), 0, start, start + size) for start, size in (a, b))
+    assert left.meets(right) == bool(set(range(left.start, left.end)) & set(range(right.start, right.end)))
 
 
 def test_spans_of_other_partitions_or_topics_never_meet() -> None:

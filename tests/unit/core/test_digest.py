@@ -30,7 +30,7 @@ def view_of(view: View, topic: Topic = TOPIC) -> str:
         replace(VIEW, allow_empty=True),
     ],
 )
-def test_words_presentation_and_checks_do_not_change_it(other: View) -> None:
+def test_comments_presentation_and_checks_do_not_change_a_views_digest(other: View) -> None:
     assert view_of(other) == view_of(VIEW)
 
 
@@ -47,7 +47,7 @@ def test_words_presentation_and_checks_do_not_change_it(other: View) -> None:
         replace(VIEW, explode=Explode("e", "array(a)")),
     ],
 )
-def test_what_is_computed_changes_it(other: View) -> None:
+def test_a_change_of_the_computation_changes_a_views_digest(other: View) -> None:
     assert view_of(other) != view_of(VIEW)
 
 
@@ -64,18 +64,18 @@ def test_what_is_computed_changes_it(other: View) -> None:
         replace(TOPIC, compacted=True),
     ],
 )
-def test_a_decoder_changes_its_topic_and_every_view_of_it(other: Topic) -> None:
+def test_a_change_of_decoding_changes_the_digests_of_the_topic_and_its_views(other: Topic) -> None:
     assert topic_digest(other) != topic_digest(TOPIC)
     assert view_of(VIEW, other) != view_of(VIEW)
 
 
-def test_partitions_and_words_do_not_change_a_decoder() -> None:
+def test_partitions_and_comments_do_not_change_a_topics_digest() -> None:
     same = replace(TOPIC, partitions=9, comment="words", fields=(Field("a", "bigint", comment="words"),))
     assert topic_digest(same) == topic_digest(TOPIC)
 
 
-def test_a_digest_is_a_name_that_stays() -> None:
-    # Pinned: another value here means that every archive and build out there is of another decoder.
+def test_digests_stay_the_same_across_releases() -> None:
+    # Pinned: with another value, every existing archive and build would have another decoder.
     assert topic_digest(TOPIC) == "d37947c949263"
     assert view_of(VIEW) == "d9e26f4d27f12"
 
@@ -87,9 +87,11 @@ def route_of(route: Route) -> str:
     return route_digest(route, {Name("t"): TOPIC})
 
 
-def test_what_a_route_copies_where_is_its_digest() -> None:
-    silent = replace(SPLIT, comment="another", outputs=(replace(SPLIT.outputs[0], comment=""), SPLIT.outputs[1]))
-    assert route_of(silent) == route_of(SPLIT)
+def test_a_routes_digest_is_what_it_copies_where() -> None:
+    other_comments = replace(
+        SPLIT, comment="another", outputs=(replace(SPLIT.outputs[0], comment=""), SPLIT.outputs[1])
+    )
+    assert route_of(other_comments) == route_of(SPLIT)
     other = replace(SPLIT, outputs=(Output("many", (When("t", "a > 6"),)), SPLIT.outputs[1]))
-    turned = replace(SPLIT, outputs=SPLIT.outputs[::-1])
-    assert len({route_of(SPLIT), route_of(other), route_of(turned)}) == 3
+    reordered = replace(SPLIT, outputs=SPLIT.outputs[::-1])
+    assert len({route_of(SPLIT), route_of(other), route_of(reordered)}) == 3

@@ -1,4 +1,4 @@
-"""Lookups: a table that becomes part of a view's SQL, and so of its digest."""
+"""Lookup tables are part of a view's SQL and so of its digest."""
 
 from dataclasses import replace
 
@@ -16,19 +16,19 @@ TABLE = "code,valid_from,value\nTR,1971-01-01,Turkey\nTR,2022-06-01,Türkiye\nNO
 TOPIC = Topic("t", Lines("(.*)"), (Field("code"),))
 
 
-def test_each_code_has_its_values_in_the_order_of_time() -> None:
+def test_the_rows_of_a_lookup_have_their_validity_times() -> None:
     rows = (("TR", 31_536_000_000, "Turkey"), ("TR", 1_654_041_600_000, "Türkiye"), ("NO", 31_536_000_000, "Norway"))
     assert parse(TABLE).rows == rows
 
 
-def test_its_content_is_in_the_digest_of_the_view() -> None:
+def test_the_rows_of_a_lookup_are_in_the_digest_of_the_view() -> None:
     view = Rollup("v", ("t",), keys=(Key("name", parse(TABLE).of("code")),), measures=(Count("n"),))
     other = replace(view, keys=(Key("name", parse(TABLE.replace("Norway", "Norge")).of("code")),))
     assert view_digest(view, {Name("t"): TOPIC}) != view_digest(other, {Name("t"): TOPIC})
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "has the columns"),
         ("a,b\n", "has the columns"),
@@ -38,6 +38,6 @@ def test_its_content_is_in_the_digest_of_the_view() -> None:
         ("code,valid_from,value\nNO,1971-01-01,a\nNO,1971-01-01,b\n", "two values"),
     ],
 )
-def test_a_table_that_is_none_is_refused(text: str, said: str) -> None:
-    with pytest.raises(Usage, match=said):
+def test_an_invalid_lookup_is_refused(text: str, message: str) -> None:
+    with pytest.raises(Usage, match=message):
         parse(text)

@@ -1,4 +1,4 @@
-"""Mistakes in keyed views, routes and compacted topics, each with its file and line."""
+"""Mistakes in keyed views, routes, compacted topics and checks are reported with file and line."""
 
 from pathlib import Path
 
@@ -51,14 +51,14 @@ ROUTE = Route(
 """
 
 
-def found(folder: Path, **files: str) -> list[tuple[str, int, str]]:
+def problems_of(folder: Path, **files: str) -> list[tuple[str, int, str]]:
     for name, text in files.items():
         (folder / f"{name}.py").write_text(text)
     return [(Path(p.file).name, p.line, p.text) for p in problems(Settings(views=(folder,)))]
 
 
-def test_without_mistakes_all_are_there(tmp_path: Path) -> None:
-    assert found(tmp_path, users=TOPIC, now=LATEST, twice=KEYED, split=ROUTE) == []
+def test_definitions_without_mistakes_are_loaded(tmp_path: Path) -> None:
+    assert problems_of(tmp_path, users=TOPIC, now=LATEST, twice=KEYED, split=ROUTE) == []
     catalog = load(Settings(views=(tmp_path,)))
     assert (catalog.view("now").name, catalog.view("twice").name, catalog.route("split").name) == (
         "now",
@@ -81,10 +81,12 @@ def test_without_mistakes_all_are_there(tmp_path: Path) -> None:
         ('sources=("users",)', 'sources=("user",)', 4, "there is no topic 'user'"),
     ],
 )
-def test_mistakes_of_a_keyed_view(tmp_path: Path, old: str, new: str, line: int, text: str) -> None:
+def test_a_mistake_in_a_keyed_view_is_reported_with_its_line(
+    tmp_path: Path, old: str, new: str, line: int, text: str
+) -> None:
     assert old in KEYED
-    said = found(tmp_path, users=TOPIC, twice=KEYED.replace(old, new))
-    assert [(file, at) for file, at, what in said if text in what] == [("twice.py", line)], said
+    reported = problems_of(tmp_path, users=TOPIC, twice=KEYED.replace(old, new))
+    assert [(file, at) for file, at, message in reported if text in message] == [("twice.py", line)], reported
 
 
 @pytest.mark.parametrize(
@@ -99,17 +101,19 @@ def test_mistakes_of_a_keyed_view(tmp_path: Path, old: str, new: str, line: int,
         ('when=(When("users", "theme = \'dark\'"),)', "when=()", 8, "only the last output"),
     ],
 )
-def test_mistakes_of_a_route(tmp_path: Path, old: str, new: str, line: int, text: str) -> None:
+def test_a_mistake_in_a_route_is_reported_with_its_line(
+    tmp_path: Path, old: str, new: str, line: int, text: str
+) -> None:
     assert old in ROUTE
-    said = found(tmp_path, users=TOPIC, split=ROUTE.replace(old, new))
-    assert [(file, at) for file, at, what in said if text in what] == [("split.py", line)], said
+    reported = problems_of(tmp_path, users=TOPIC, split=ROUTE.replace(old, new))
+    assert [(file, at) for file, at, message in reported if text in message] == [("split.py", line)], reported
 
 
 COMPACTED = TOPIC.replace("append_time=True", "append_time=True, compacted=True")
 
 
-def test_a_compacted_topic_has_the_latest_of_its_key_alone(tmp_path: Path) -> None:
-    assert found(tmp_path, users=COMPACTED, now=LATEST) == []
+def test_a_view_of_a_compacted_topic_may_have_latest_measures_per_key(tmp_path: Path) -> None:
+    assert problems_of(tmp_path, users=COMPACTED, now=LATEST) == []
 
 
 @pytest.mark.parametrize(
@@ -123,18 +127,18 @@ def test_a_compacted_topic_has_the_latest_of_its_key_alone(tmp_path: Path) -> No
 )
 def test_other_views_of_a_compacted_topic_are_refused(tmp_path: Path, old: str, new: str) -> None:
     assert old in LATEST
-    ((file, line, text),) = found(tmp_path, users=COMPACTED, now=LATEST.replace(old, new))
+    ((file, line, text),) = problems_of(tmp_path, users=COMPACTED, now=LATEST.replace(old, new))
     assert (file, line) == ("now.py", 5)
     assert "topic 'users' is compacted" in text
 
 
 def test_keyed_views_and_routes_of_a_compacted_topic_are_refused(tmp_path: Path) -> None:
-    said = found(tmp_path, users=COMPACTED, twice=KEYED, split=ROUTE)
-    assert [(file, "is compacted" in text) for file, _, text in said] == [("split.py", True), ("twice.py", True)]
+    reported = problems_of(tmp_path, users=COMPACTED, twice=KEYED, split=ROUTE)
+    assert [(file, "is compacted" in text) for file, _, text in reported] == [("split.py", True), ("twice.py", True)]
 
 
 def test_a_compacted_topic_is_a_changelog_with_append_times(tmp_path: Path) -> None:
-    ((_, line, text),) = found(tmp_path, users=COMPACTED.replace("append_time=True, ", ""))
+    ((_, line, text),) = problems_of(tmp_path, users=COMPACTED.replace("append_time=True, ", ""))
     assert (line, "must be a changelog with append_time" in text) == (4, True)
 
 
@@ -167,6 +171,8 @@ VIEW = Rollup(
         ('"new"', '"same"', 13, "check 'same' is defined twice"),
     ],
 )
-def test_mistakes_in_checks(tmp_path: Path, old: str, new: str, line: int, text: str) -> None:
-    assert found(tmp_path, checked=CHECKED) == []
-    assert found(tmp_path, checked=CHECKED.replace(old, new)) == [("checked.py", line, text)]
+def test_a_mistake_in_a_check_is_reported_with_its_line(
+    tmp_path: Path, old: str, new: str, line: int, text: str
+) -> None:
+    assert problems_of(tmp_path, checked=CHECKED) == []
+    assert problems_of(tmp_path, checked=CHECKED.replace(old, new)) == [("checked.py", line, text)]
