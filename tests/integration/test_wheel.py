@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from infra.project_files import ROOT
+from infra.project_files import ACCESS_LOG, ROOT
 from tests.support.command import environment
 from tests.support.wheel import Installed, installed
+
+PACKAGES = ("cli", "core", "infra", "batch", "speed", "serving", "flows", "views")
 
 
 @pytest.fixture(scope="module")
@@ -25,24 +27,27 @@ def test_lk_runs_outside_the_clone(wheel: Installed) -> None:
     assert wheel.lk("--version").ok().out == "lk 0.1.0\n"
 
 
-def test_the_code_is_the_wheels_and_every_file_that_it_needs_is_there(wheel: Installed) -> None:
+def test_every_file_of_the_project_is_installed_and_found_there(wheel: Installed) -> None:
     program = """
 import json
 from infra import project_files
-from infra.runtime import jars_lock
-from infra.spark import log_store
-from infra.local import airflow_server
-print(json.dumps([str(path) for path in (
-    project_files.VIEWS / "programs" / "countries.csv", project_files.DAGS / ".airflowignore",
-    project_files.DAGS / "lambda_batch.py", project_files.ACCESS_LOG, jars_lock.LOCK, log_store._SOURCE,
-    airflow_server._RUN)]))
+print(json.dumps([str(path) for path in (project_files.ROOT, project_files.DAGS, project_files.ACCESS_LOG)]))
 """
     done = subprocess.run(
         [wheel.python, "-c", program], cwd=wheel.folder, env=environment(), capture_output=True, text=True, check=True
     )
-    paths = [Path(path) for path in json.loads(done.stdout)]
-    assert len(paths) == 7
-    assert [path for path in paths if not path.is_file() or ROOT in path.parents] == []
+    root, dags, log = map(Path, json.loads(done.stdout))
+    assert root == wheel.packages
+    for folder in PACKAGES:
+        assert files(ROOT / folder) <= files(root / folder)
+    assert files(dags) == files(ROOT / "dags")
+    assert (log.read_bytes(), log.parent) == (ACCESS_LOG.read_bytes(), root / "infra" / "bundled" / "data")
+
+
+def files(folder: Path) -> set[str]:
+    """What is below a folder, without what Python compiled."""
+    there = {path.relative_to(folder) for path in folder.rglob("*") if path.is_file()}
+    return {str(path) for path in there if "__pycache__" not in path.parts}
 
 
 def test_lk_runs_without_package_metadata_as_in_the_jobs_image(wheel: Installed) -> None:

@@ -14,9 +14,10 @@ from tests.support.command import Done, environment
 
 @dataclass(frozen=True)
 class Installed:
-    """An environment with the wheel, and the empty folder in which it is run."""
+    """The Python of an environment with the wheel, its site-packages, and the empty folder in which it is run."""
 
     python: Path
+    packages: Path
     folder: Path
 
     def lk(self, *words: str, seconds: float = 300.0) -> Done:
@@ -49,4 +50,4 @@ def installed(folder: Path) -> Installed:
     packages = folder / "venv" / "lib" / version / "site-packages"
     (packages / "locked.pth").write_text(sysconfig.get_path("purelib"), "utf-8")
     (folder / "empty").mkdir()
-    return Installed(python, folder / "empty")
+    return Installed(python, packages, folder / "empty")
