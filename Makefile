@@ -100,11 +100,14 @@ down: ## stop the servers of the default instance
 clean: down ## remove the environment and the tools; data folders and downloads stay
 	@rm -rf $(VENV) $(EMR) .venv-cloud $(TOOLS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info
 
+# Of what uv prints, errors and the lines Prepared and Installed pass: the list of packages would hide them.
 # Pyspark comes as source: what builds it is pinned in requirements-tools.lock too.
 # The project itself is installed as a link to this folder; hatchling is among the locked packages, so no network.
 define INSTALL
 @[ -x $(BIN)/python ] || $(UV) venv --quiet --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" $(VENV)
-@VIRTUAL_ENV=$(VENV) $(UV) pip $(1) --compile-bytecode --require-hashes --build-constraints requirements-tools.lock $(2)
+@echo "Installing $$(grep -c '==' $(lastword $(2))) Python packages (1 to 2 GB on disk)" >&2
+@VIRTUAL_ENV=$(VENV) $(UV) pip $(1) --compile-bytecode --require-hashes --build-constraints requirements-tools.lock $(2) \
+  2>&1 | sed -E '/^ [-+~] |^(Resolved|Bytecode|Audited|Uninstalled) /d' >&2
 @VIRTUAL_ENV=$(VENV) $(UV) pip install --quiet --offline --no-deps --no-build-isolation --editable .
 endef
 
@@ -139,7 +142,7 @@ $(UV): requirements-tools.lock
 	  echo "$(PYTHON) is $$($(PYTHON) --version 2>&1); 3.11, 3.12 or 3.13 is needed, name one: make PYTHON=python3.12" >&2; exit 1; }
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
 	  echo "$(PYTHON) has no venv module: install it (Debian and Ubuntu: apt install python3-venv)" >&2; exit 1; }
-	@echo "Installing uv" >&2
+	@echo "Installing uv (25 MB)" >&2
 	@$(PYTHON) -m venv --clear $(TOOLS)
 	@$(TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements-tools.lock
 	@touch $@

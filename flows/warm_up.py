@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from infra.definitions import definition_files
-from infra.progress_bar import bar
+from infra.progress_bar import bar, console
 from infra.runtime.java import archive_file, class_archive
 from infra.settings import Settings
 from infra.spark.session import stop_jvm, temporary_session
@@ -23,6 +23,7 @@ def warm_up(settings: Settings) -> bool:
     """
     if not class_archive("spark") or archive_file("spark").is_file():
         return False
+    console().print("Preparing Spark: its class archive, once (about 20 s)", highlight=False)
     with tempfile.TemporaryDirectory() as folder, bar("preparing Spark"):
         # Without the user's own views: a mistake in one of them must not fail the set-up.
         scratch = settings.model_copy(update={"data": Path(folder), "spark_master": "local[2]", "views": ()})

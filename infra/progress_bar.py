@@ -18,6 +18,7 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
+_HALF_LINE_BYTES = 100_000_000  # from this size on, half of a download is a line where no bar is drawn
 _quiet = False
 
 
@@ -43,9 +44,18 @@ def _columns(total: float | None, unit: str) -> list[ProgressColumn]:
 def bar(label: str, total: float | None = None, unit: str = "") -> Iterator[Callable[[float], None]]:
     """Draws a bar (a spinner when ``total`` is None) and yields a function that sets the completed amount.
 
-    ``unit`` "bytes" prints sizes with units.
+    ``unit`` "bytes" prints sizes with units. Without a terminal, a large download prints a line when half is there.
     """
     shown = sys.stderr.isatty() and not _quiet
     with Progress(*_columns(total, unit), console=console(), transient=True, disable=not shown) as progress:
         task = progress.add_task(label, total=total)
-        yield lambda completed: progress.update(task, completed=completed)
+        half = total / 2 if total and unit == "bytes" and total >= _HALF_LINE_BYTES and not shown else None
+
+        def update(completed: float) -> None:
+            nonlocal half
+            progress.update(task, completed=completed)
+            if half is not None and completed >= half:
+                half = None
+                console().print(f"{label}: {completed / 1e6:.0f} of {(total or 0) / 1e6:.0f} MB", highlight=False)
+
+        yield update

@@ -52,7 +52,8 @@ def ensure_jars(
             _download(settings, artifacts, folder, fetch, wait)
             archives = [folder / a.file_name for a in artifacts if a.ext == "tar.gz"]
             for archive in archives:
-                _unpack(archive, folder, TRINO_PARTS)
+                with bar(f"Unpacking {archive.name}"):
+                    _unpack(archive, folder, TRINO_PARTS)
             (folder / _COMPLETE).touch()
             for archive in archives:
                 archive.unlink()
@@ -67,7 +68,7 @@ def _exclusive(cache: Path, name: str) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            console().print(f"Waiting for another process that downloads the {name} files")
+            console().print(f"Waiting for another process that downloads {name.capitalize()}")
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
@@ -100,9 +101,10 @@ def _download(settings: Settings, artifacts: Sequence[Artifact], folder: Path, f
 
 def _fetch_into(settings: Settings, missing: Sequence[Artifact], folder: Path, staging: Path, fetch: Fetch) -> None:
     staging.mkdir(exist_ok=True)
-    label = f"Downloading the {missing[0].set} files"
+    label = f"Downloading {missing[0].set.capitalize()}"
     size = sum(a.size for a in missing)
-    console().print(f"{label} ({len(missing)}, {size / 1e6:.0f} MB)", highlight=False)
+    files = "1 file" if len(missing) == 1 else f"{len(missing)} files"
+    console().print(f"{label} ({files}, {size / 1e6:.0f} MB)", highlight=False)
     with bar(label, size, "bytes") as report:
         downloaded = fetch(settings, missing, staging, report)
     tampered = [a.file_name for a, path in downloaded.items() if not jars_lock.is_intact(a, path)]
@@ -120,7 +122,6 @@ def _unpack(archive: Path, folder: Path, parts: Sequence[str]) -> None:
     """Extracts only ``parts`` below the archive's top folder, following hard links out of them."""
     staging = folder / ".unpack"
     shutil.rmtree(staging, ignore_errors=True)
-    console().print(f"Unpacking {archive.name}", highlight=False)
     with tarfile.open(archive) as tar:
         members = tar.getmembers()
         top = members[0].name.split("/")[0]
