@@ -107,7 +107,7 @@ define INSTALL
 @[ -x $(BIN)/python ] || $(UV) venv --quiet --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" $(VENV)
 @echo "Installing $$(grep -c '==' $(lastword $(2))) Python packages (1 to 2 GB on disk)" >&2
 @VIRTUAL_ENV=$(VENV) $(UV) pip $(1) --compile-bytecode --require-hashes --build-constraints requirements-tools.lock $(2) \
-  2>&1 | sed -E '/^ [-+~] |^(Resolved|Bytecode|Audited|Uninstalled) /d' >&2
+  2>&1 | sed -E '/^ *([-+~]|Resolved|Bytecode|Audited|Uninstalled|Using|Building|Built) /d' >&2
 @VIRTUAL_ENV=$(VENV) $(UV) pip install --quiet --offline --no-deps --no-build-isolation --editable .
 endef
 

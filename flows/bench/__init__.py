@@ -1,1 +1,1 @@
-"""`lk bench`: every promised figure, measured on fresh instances."""
+"""`lk bench`: every benchmark figure, measured on fresh instances."""

@@ -1,4 +1,4 @@
-"""Does a query grow slower with the number of epochs? The same log, read by two runs in few and in many epochs."""
+"""Query time by number of epochs: two runs read the same log, one in few and one in many epochs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from core.catalog import Catalog
 from flows.measure import load
 from flows.measure.figures import Figure
 from flows.measure.freshness import percentile
-from flows.measure.live_system import fixed_range, timed
+from flows.measure.live_system import fixed_range, query_seconds
 from infra.control.epochs import read_epochs
 from infra.settings import Settings
 from serving.promote import serve_run
@@ -22,7 +22,7 @@ _EACH = 60
 
 @dataclass(frozen=True)
 class EpochsLog:
-    """An instance without a run, with TRADES trades in its log."""
+    """An instance without a run, with TRADES trades in Kafka."""
 
     settings: Settings
     catalog: Catalog
@@ -30,20 +30,20 @@ class EpochsLog:
 
 
 def fill(settings: Settings, catalog: Catalog, config: Path) -> EpochsLog:
-    """Sends the trades that both runs will read."""
-    load.load(settings, catalog, 1, TRADES)
+    """Sends the trades that both runs read."""
+    load.send_count(settings, catalog, 1, TRADES)
     return EpochsLog(settings, catalog, config)
 
 
 def epochs(log: EpochsLog, repeat: int) -> list[Figure]:
-    """The p50 of one merged query, served from few epochs and from many."""
-    few, few_epochs = _served_in(log, FEW, repeat)
-    many, many_epochs = _served_in(log, MANY, repeat)
+    """The p50 of one merged query that reads few epochs or many."""
+    few, few_epochs = _medians(log, FEW, repeat)
+    many, many_epochs = _medians(log, MANY, repeat)
     ratio = tuple(b / a for a, b in zip(few, many, strict=True))
     how = (
-        f"{TRADES:,} trades are sent before; the speed job reads them with max_offsets_per_trigger set so low that it "
-        f"makes {few_epochs:,} and {many_epochs:,} epochs, with its usual maintenance; then the same query of one "
-        f"ticker's windows, {_EACH} answers per repetition; nothing else runs"
+        f"{TRADES:,} trades; the speed job reads them with a small max_offsets_per_trigger, in {few_epochs:,} or in "
+        f"{many_epochs:,} epochs, with its usual maintenance; then the same query of one ticker's windows, "
+        f"{_EACH} times per repetition; nothing else runs"
     )
     what = f"p50 of a query with the same data in {few_epochs:,} and in {many_epochs:,} epochs"
     return [
@@ -53,18 +53,18 @@ def epochs(log: EpochsLog, repeat: int) -> list[Figure]:
     ]
 
 
-def _served_in(log: EpochsLog, wanted: int, repeat: int) -> tuple[tuple[float, ...], int]:
-    """Medians, and how many epochs there were."""
-    changed = {"max_offsets_per_trigger": TRADES // wanted, "trigger": "0 milliseconds"}
-    settings = log.settings.model_copy(update=changed)
-    run = lifecycle.declare(settings, log.catalog, note=f"bench: {wanted} epochs").id
+def _medians(log: EpochsLog, count: int, repeat: int) -> tuple[tuple[float, ...], int]:
+    """Reads the log in about ``count`` epochs; returns the median query times and the number of epochs."""
+    changes = {"max_offsets_per_trigger": TRADES // count, "trigger": "0 milliseconds"}
+    settings = log.settings.model_copy(update=changes)
+    run = lifecycle.declare(settings, log.catalog, note=f"bench: {count} epochs").id
     lifecycle.start(settings, run)
-    load.caught_up(settings, run, 1_800)
+    load.wait_for_lag_zero(settings, run, 1_800)
     serve_run(settings, log.catalog, run, "bench")
     lifecycle.stop(settings, run)
     sql = fixed_range(settings)
-    timed(settings, sql)
-    found = []
+    query_seconds(settings, sql)
+    medians = []
     for _ in range(repeat):
-        found.append(percentile(sorted(timed(settings, sql) for _ in range(_EACH)), 50))
-    return tuple(found), len(read_epochs(settings, run))
+        medians.append(percentile(sorted(query_seconds(settings, sql) for _ in range(_EACH)), 50))
+    return tuple(medians), len(read_epochs(settings, run))

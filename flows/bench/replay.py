@@ -1,4 +1,4 @@
-"""Figures of a replay beside a living system: its rate, its share of the raw consumer's, and what it costs readers."""
+"""Figures of a replay beside a live system: its rate, its share of a raw consumer's rate, its effect on freshness."""
 
 from __future__ import annotations
 
@@ -10,51 +10,51 @@ from flows.bench.bulk import BulkInstance
 from flows.measure import live_system, load, raw_consumer, run_verb
 from flows.measure.figures import Figure
 from flows.measure.freshness import Freshness
-from flows.measure.live_system import RATE, Live
+from flows.measure.live_system import RATE, LiveInstance
 from infra.control import runs
 from infra.control.epochs import last_epoch
 from infra.settings import Settings
 
-_WINDOW = 10.0  # seconds of one measurement, at least; it ends with an epoch
-_WARM = 3  # epochs before the first measurement: Java compiles meanwhile
+_WINDOW = 10.0  # minimum seconds of a measurement, which ends with an epoch
+_WARM = 3  # epochs before the first measurement, while the JVM compiles
 _WARM_THROTTLED = 8  # the same for smaller epochs
-_SHARE = 0.4  # of its full rate, for the replay that is throttled
+_SHARE = 0.4  # of the full rate, for the throttled replay
 
 
-def replaying(bulk: BulkInstance, repeat: int) -> list[Figure]:
-    """A replay at full rate, then throttled, while the live run follows 1,000 trades a second."""
+def replays_beside_live(bulk: BulkInstance, repeat: int) -> list[Figure]:
+    """A replay at full rate, then a throttled one, while the live run reads 1,000 trades a second."""
     raw = raw_consumer.rate(bulk.settings, load.TRADES)
     run_verb.run(bulk.settings, bulk.config, "batch")
     speed.start(bulk.settings, bulk.catalog)
-    live = Live(bulk.settings, bulk.catalog, bulk.config, runs.read_runs(bulk.settings)[-1].id)
+    live = LiveInstance(bulk.settings, bulk.catalog, bulk.config, runs.read_runs(bulk.settings)[-1].id)
     live_system.warm_up(live)
     alone = live_system.sample(live, _WINDOW, repeat)
     state = replays.start(bulk.settings, bulk.catalog)
     assert state.run
-    replayed = Live(bulk.settings, bulk.catalog, bulk.config, state.run)
+    replayed = LiveInstance(bulk.settings, bulk.catalog, bulk.config, state.run)
     with load.flowing(bulk.settings, bulk.catalog, next(live_system.SEEDS), RATE):
         load.wait_for(lambda: _epochs(replayed) >= _WARM, "the replay's first epochs", every=1.0)
         rates = [_rate(replayed) for _ in range(repeat)]
     replays.abandon(bulk.settings, state.run)
-    throttled = _beside_a_throttled(bulk, live, int(_SHARE * sorted(rates)[len(rates) // 2]), repeat)
+    throttled = _freshness_beside_throttled(bulk, live, int(_SHARE * sorted(rates)[len(rates) // 2]), repeat)
     return [*_rates(bulk.settings, rates, raw), _ratio(alone, throttled)]
 
 
-def _beside_a_throttled(bulk: BulkInstance, live: Live, rate: int, repeat: int) -> list[Freshness]:
-    """The live run's freshness beside a replay that is held to a rate, and that has records left at the end."""
+def _freshness_beside_throttled(bulk: BulkInstance, live: LiveInstance, rate: int, repeat: int) -> list[Freshness]:
+    """Freshness of the live run beside a throttled replay. Raises Refused if the replay catches up meanwhile."""
     state = replays.start(bulk.settings, bulk.catalog, rate=rate)
     assert state.run
-    replayed = Live(bulk.settings, bulk.catalog, bulk.config, state.run)
+    replayed = LiveInstance(bulk.settings, bulk.catalog, bulk.config, state.run)
     load.wait_for(lambda: _epochs(replayed) >= _WARM_THROTTLED, "the throttled replay's first epochs", every=1.0)
-    found = live_system.sample(live, _WINDOW, repeat)
+    samples = live_system.sample(live, _WINDOW, repeat)
     if replays.status(bulk.settings, state.run).caught_up:
-        raise Refused("the throttled replay had nothing left to read", fix="repeat fewer times")
+        raise Refused("the throttled replay caught up during the measurement", fix="use a smaller --repeat")
     replays.abandon(bulk.settings, state.run)
-    return found
+    return samples
 
 
-def _rate(replayed: Live) -> float:
-    """Records a second between the commits of two epochs that are a window apart."""
+def _rate(replayed: LiveInstance) -> float:
+    """Records a second between the commits of two epochs, at least _WINDOW seconds apart."""
     first = last_epoch(replayed.settings, replayed.run)
     assert first
     until = time.time() + _WINDOW
@@ -64,12 +64,12 @@ def _rate(replayed: Live) -> float:
     return last.end.size_since(first.end) / (last.committed_at - first.committed_at).total_seconds()
 
 
-def _committed(replayed: Live) -> float:
+def _committed(replayed: LiveInstance) -> float:
     last = last_epoch(replayed.settings, replayed.run)
     return last.committed_at.timestamp() if last else 0.0
 
 
-def _epochs(replayed: Live) -> int:
+def _epochs(replayed: LiveInstance) -> int:
     last = last_epoch(replayed.settings, replayed.run)
     return last.number + 1 if last else 0
 
@@ -77,17 +77,17 @@ def _epochs(replayed: Live) -> int:
 def _rates(settings: Settings, rates: list[float], raw: float) -> list[Figure]:
     how = (
         f"all views, epochs of {settings.replay_offsets_per_trigger:,}, {len(rates)} × {_WINDOW:.0f} s or more, "
-        f"after the first {_WARM} epochs, while the live run follows {RATE:,.0f} trades a second"
+        f"after the first {_WARM} epochs, while the live run reads {RATE:,.0f} trades a second"
     )
-    share = f"the same, divided by what a raw Python consumer reads on the same log, alone: {raw:,.0f} records/s"
+    share = f"the same, divided by the rate of a raw Python consumer alone on the same topic: {raw:,.0f} records/s"
     return [
-        Figure("replay", "records replayed from offset zero", "records/s", tuple(rates), least=250_000, how=how),
+        Figure("replay", "records replayed from offset 0", "records/s", tuple(rates), least=250_000, how=how),
         Figure("replay share", "of the raw consumer's rate", "", tuple(rate / raw for rate in rates), how=share),
     ]
 
 
 def _ratio(alone: list[Freshness], throttled: list[Freshness]) -> Figure:
-    without = sorted(one.p99 for one in alone)[len(alone) // 2]
+    without = sorted(sample.p99 for sample in alone)[len(alone) // 2]
     how = f"p99 while a replay is throttled to {_SHARE:.0%} of its full rate, divided by {without:.2f} s without one"
-    values = tuple(one.p99 / without for one in throttled)
+    values = tuple(sample.p99 / without for sample in throttled)
     return Figure("replay freshness", "live p99 beside a throttled replay, ratio", "×", values, most=2.0, how=how)

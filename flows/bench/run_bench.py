@@ -1,4 +1,4 @@
-"""`lk bench`: every promised figure, measured on fresh instances, with its spread."""
+"""`lk bench`: measures every benchmark figure on fresh instances."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from rich.table import Table
 
 from core.catalog import Catalog
 from core.errors import Usage
-from flows import speed
-from flows import stack as servers
+from flows import speed, stack
 from flows.bench import bulk, gate_time, many_epochs, replay, rollback_time, stream_programs
 from flows.bench.bulk import BulkInstance
 from flows.bench.gate_time import BuiltInstance
@@ -25,7 +24,7 @@ from flows.bench.stream_programs import ProgramsInstance
 from flows.measure import instance, live_system
 from flows.measure.console import note, waiting
 from flows.measure.figures import Figure, Report, markdown, number, report
-from flows.measure.live_system import Live
+from flows.measure.live_system import LiveInstance
 from infra.control import runs
 from infra.definitions import definition_files
 from infra.local import local_stack
@@ -35,7 +34,7 @@ from infra.settings import Settings
 Subject = TypeVar("Subject")
 FOLDER = Path(".bench")
 REPEAT = 3
-LIVE: dict[str, Callable[[Live, int], list[Figure]]] = {
+LIVE: dict[str, Callable[[LiveInstance, int], list[Figure]]] = {
     "freshness": live_system.freshness,
     "query": live_system.queries,
     "recovery": live_system.recovery,
@@ -50,39 +49,39 @@ BULK: dict[str, Callable[[BulkInstance, int], list[Figure]]] = {
     "produce": bulk.producing,
     "consume": bulk.consuming,
     "layers": bulk.layers,
-    "replay": replay.replaying,
+    "replay": replay.replays_beside_live,
 }
 
 
 def bench(
     base: Settings, names: Sequence[str] = (), *, repeat: int = REPEAT, folder: Path = FOLDER, write: Path | None = None
 ) -> Report:
-    """Measures the named groups of figures (default: all), each ``repeat`` times; the instances are removed.
+    """Measures the named groups of figures (default: all) ``repeat`` times each, then removes the instances.
 
-    ``write`` also writes them as a Markdown page. Raises Usage for an unknown name.
+    ``write`` is a Markdown page to write, if any. Raises Usage for an unknown name.
     """
-    known = [*LIVE, *LOG, *PROGRAMS, *GATE, *BULK]
-    unknown = [name for name in names if name not in known]
+    groups = [*LIVE, *LOG, *PROGRAMS, *GATE, *BULK]
+    unknown = [name for name in names if name not in groups]
     if unknown or repeat < 1:
-        what = f"there is no figure {', '.join(unknown)}" if unknown else "nothing would be repeated"
-        raise Usage(what, fix=f"choose among {', '.join(known)}, and repeat at least once")
-    began, wanted = time.monotonic(), list(names) or known
-    found = [
-        *_group(wanted, LIVE, lambda: _live(base, folder), repeat),
-        *_group(wanted, LOG, lambda: _filled(base, folder, many_epochs.fill, many_epochs.TRADES), repeat),
-        *_group(wanted, PROGRAMS, lambda: _shop(base, folder), repeat),
-        *_group(wanted, GATE, lambda: _filled(base, folder, gate_time.fill, gate_time.COUNT), repeat),
-        *_group(wanted, BULK, lambda: _filled(base, folder, bulk.fill, bulk.COUNT), repeat),
+        what = f"there is no figure {', '.join(unknown)}" if unknown else "--repeat must be 1 or more"
+        raise Usage(what, fix=f"choose from {', '.join(groups)}; repeat at least once")
+    began, chosen = time.monotonic(), list(names) or groups
+    figures = [
+        *_measure_group(chosen, LIVE, lambda: _live(base, folder), repeat),
+        *_measure_group(chosen, LOG, lambda: _filled(base, folder, many_epochs.fill, many_epochs.TRADES), repeat),
+        *_measure_group(chosen, PROGRAMS, lambda: _shop(base, folder), repeat),
+        *_measure_group(chosen, GATE, lambda: _filled(base, folder, gate_time.fill, gate_time.COUNT), repeat),
+        *_measure_group(chosen, BULK, lambda: _filled(base, folder, bulk.fill, bulk.COUNT), repeat),
     ]
-    done = report(found, time.monotonic() - began)
+    measured = report(figures, time.monotonic() - began)
     if write:
         write.parent.mkdir(parents=True, exist_ok=True)
-        write.write_text(markdown(done), "utf-8")
-    return done
+        write.write_text(markdown(measured), "utf-8")
+    return measured
 
 
-def show(found: Report) -> None:
-    """Prints the figures."""
+def show(measured: Report) -> None:
+    """Prints the figures as a table."""
     out = Console(width=None if sys.stdout.isatty() else 140, highlight=False)
     table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
     for column, justify in (("figure", "left"), ("what", "left"), ("must be", "right"), ("median", "right")):
@@ -90,21 +89,25 @@ def show(found: Report) -> None:
     table.add_column("smallest – largest", justify="right")
     table.add_column("unit")
     table.add_column("")
-    for one in found.figures:
-        mark = "[green]✓[/]" if one.ok else "[bold red]✗ missed[/]"
-        table.add_row(one.name, one.what, one.bound, number(one.median), one.spread, one.unit, mark)
+    for figure in measured.figures:
+        mark = "[green]✓[/]" if figure.ok else "[bold red]✗ missed[/]"
+        median = number(figure.median)
+        table.add_row(figure.name, figure.what, figure.bound, median, figure.spread, figure.unit, mark)
     out.print(table)
-    out.print(f"\n{found.machine}; {found.versions}\n{found.at}, {found.seconds:.0f} s: {found.command}", style="dim")
+    out.print(
+        f"\n{measured.machine}; {measured.versions}\n{measured.at}, {measured.seconds:.0f} s: {measured.command}",
+        style="dim",
+    )
 
 
 @contextmanager
-def _live(base: Settings, folder: Path) -> Iterator[Live]:
-    with _instance(base, folder) as made:
-        catalog = definition_files.load(made.settings)
+def _live(base: Settings, folder: Path) -> Iterator[LiveInstance]:
+    with _instance(base, folder) as created:
+        catalog = definition_files.load(created.settings)
         with waiting("starting the speed layer"):
-            speed.start(made.settings, catalog)
-        run = runs.read_runs(made.settings)[-1].id
-        live = Live(made.settings, catalog, made.config, run)
+            speed.start(created.settings, catalog)
+        run = runs.read_runs(created.settings)[-1].id
+        live = LiveInstance(created.settings, catalog, created.config, run)
         with waiting("warming up"):
             live_system.warm_up(live)
         yield live
@@ -114,52 +117,52 @@ def _live(base: Settings, folder: Path) -> Iterator[Live]:
 def _filled(
     base: Settings, folder: Path, fill: Callable[[Settings, Catalog, Path], Subject], count: int
 ) -> Iterator[Subject]:
-    with _instance(base, folder) as made:
+    with _instance(base, folder) as created:
         with waiting(f"sending {count:,} trades"):
-            subject = fill(made.settings, definition_files.load(made.settings), made.config)
+            subject = fill(created.settings, definition_files.load(created.settings), created.config)
         yield subject
 
 
 @contextmanager
 def _shop(base: Settings, folder: Path) -> Iterator[ProgramsInstance]:
     views = folder.absolute() / "views"
-    with _instance(base.model_copy(update={"views": (views,)}), folder, stream_programs.FILES) as made:
-        yield stream_programs.opened(made.settings, definition_files.load(made.settings), made.config)
+    with _instance(base.model_copy(update={"views": (views,)}), folder, stream_programs.FILES) as created:
+        yield stream_programs.open_instance(created.settings, definition_files.load(created.settings), created.config)
 
 
 @contextmanager
 def _instance(base: Settings, folder: Path, programs: Sequence[str] = ()) -> Iterator[instance.Instance]:
-    """A fresh instance that is removed when the block ends well; after a failure it is only stopped.
+    """A fresh instance, removed after the block; if the block fails, it is only stopped.
 
-    ``programs`` are the only ones of that folder that it knows.
+    ``programs`` are the files of views/programs that it has.
     """
-    made = instance.fresh(base, folder)
+    created = instance.create(base, folder)
     try:
         for name in programs:
-            (made.folder / "views").mkdir(exist_ok=True)
-            shutil.copy(VIEWS / "programs" / f"{name}.py", made.folder / "views")
-        servers.up(made.settings, definition_files.load(made.settings))
-        yield made
+            (created.folder / "views").mkdir(exist_ok=True)
+            shutil.copy(VIEWS / "programs" / f"{name}.py", created.folder / "views")
+        stack.up(created.settings, definition_files.load(created.settings))
+        yield created
     finally:
-        local_stack.stop_servers(made.settings)
+        local_stack.stop_servers(created.settings)
     instance.remove(folder)
 
 
-def _group(
-    wanted: Sequence[str],
+def _measure_group(
+    names: Sequence[str],
     measures: Mapping[str, Callable[[Subject, int], list[Figure]]],
-    opened: Callable[[], AbstractContextManager[Subject]],
+    open_subject: Callable[[], AbstractContextManager[Subject]],
     repeat: int,
 ) -> list[Figure]:
-    """The wanted figures of one kind of instance; none is made when none is wanted."""
-    chosen = [name for name in measures if name in wanted]
-    found: list[Figure] = []
+    """The named figures of one kind of instance. Creates no instance without a figure to measure."""
+    chosen = [name for name in measures if name in names]
+    measured: list[Figure] = []
     if chosen:
-        with opened() as subject:
+        with open_subject() as subject:
             for name in chosen:
                 with waiting(f"measuring {name}"):
                     figures = measures[name](subject, repeat)
-                for one in figures:
-                    note(f"{one.name}: {number(one.median)} {one.unit}, {one.spread}")
-                found += figures
-    return found
+                for figure in figures:
+                    note(f"{figure.name}: {number(figure.median)} {figure.unit}, {figure.spread}")
+                measured += figures
+    return measured

@@ -1,4 +1,4 @@
-"""`make demo-airflow`: Airflow runs the batch layer on its schedule, then a whole reprocess, on real data."""
+"""`lk demo --airflow`: Airflow runs the batch layer on its schedule, then a whole reprocess, on real data."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from core.catalog import Catalog
 from core.errors import Refused
 from core.sample_data.records import records
 from core.sample_spec import SampleSpec
-from flows import speed, switch_plan
-from flows import stack as servers
+from flows import speed, stack, switch_plan
 from flows.demo import compare_numbers
 from flows.measure import demo_queries, instance, load
 from flows.measure.console import note, waiting
@@ -38,7 +37,7 @@ _PATIENCE = 600.0
 
 @dataclass(frozen=True)
 class TaskTime:
-    """One task of a DAG run: how it ended, and after how many tries and seconds."""
+    """One task of a DAG run: its final state, its tries and its seconds."""
 
     name: str
     state: str
@@ -59,7 +58,7 @@ class DagRunTimes:
 
 @dataclass(frozen=True)
 class DemoAirflow:
-    """All that the demo did and found; ``problems`` is empty when every number is right."""
+    """What the demo did and measured. ``problems`` is empty if every number is right."""
 
     config: Path
     url: str
@@ -74,46 +73,46 @@ class DemoAirflow:
 
     @property
     def problems(self) -> tuple[NumberCheck, ...]:
-        """What is off."""
+        """The numbers that differ."""
         return tuple(check for check in self.checks if not check.ok)
 
 
 def demo_airflow(base: Settings, folder: Path = FOLDER) -> DemoAirflow:
-    """Runs the demo in ``folder``; servers, Airflow and the runs stay up. An earlier one there is replaced.
+    """Runs the demo in ``folder`` and leaves its servers, Airflow and runs up. It replaces an earlier demo there.
 
-    Raises Refused or TryAgain when a step fails; wrong numbers are in the result's ``problems``.
+    Raises Refused or TryAgain if a step fails; wrong numbers are in the result's ``problems``.
     """
     airflow_server.require_installed()
     began = time.monotonic()
     if instance.remove(folder):
-        note("the earlier demo was stopped and removed")
-    made = instance.fresh(base, folder)
-    settings, catalog, tally = made.settings, definition_files.load(made.settings), Tally()
-    servers.up(settings, catalog)
+        note("stopped and removed the earlier demo")
+    created = instance.create(base, folder)
+    settings, catalog, tally = created.settings, definition_files.load(created.settings), Tally()
+    stack.up(settings, catalog)
     starting = time.monotonic()
-    servers.up(settings, catalog, "airflow")
+    stack.up(settings, catalog, "airflow")
     healthy = time.monotonic() - starting
     with waiting("starting the speed layer, sending real requests and 330,000 trades"):
         speed.start(settings, catalog)
         sent = _send(settings, catalog, tally)
         load.wait_for(lambda: demo_queries.total(settings, catalog, BY_DAY) >= COUNT, "the trades", _PATIENCE)
-    note(f"{sum(one.count for one in sent):,} records can be queried")
+    note(f"queries count {sum(topic.count for topic in sent):,} records")
     api = AirflowApi(settings)
     flights = (_scheduled(api), _reprocess(api))
-    with waiting("reading everything back and comparing it"):
+    with waiting("reading every view and comparing it with plain Python"):
         run = run_roles.current_run(settings)
         assert run is not None
-        load.caught_up(settings, run)
-        events = tuple(sorted(f"{one['extra']['kind']}: {one['uri']}" for one in api.events()))
+        load.wait_for_lag_zero(settings, run)
+        events = tuple(sorted(f"{event['extra']['kind']}: {event['uri']}" for event in api.events()))
         checks = _checks(settings, catalog, tally, sent, events)
     return DemoAirflow(
-        config=made.config,
+        config=created.config,
         url=airflow_api.url(settings),
         password_file=airflow_api.password_file(settings),
         seconds=time.monotonic() - began,
         healthy=healthy,
         sent=sent,
-        memory=next(one.memory for one in local_stack.server_states(settings) if one.name == "airflow"),
+        memory=next(server.memory for server in local_stack.server_states(settings) if server.name == "airflow"),
         flights=flights,
         events=events,
         checks=checks,
@@ -132,47 +131,47 @@ def _send(settings: Settings, catalog: Catalog, tally: Tally) -> tuple[Acknowled
 
 
 def _scheduled(api: AirflowApi) -> DagRunTimes:
-    """The batch layer on its schedule: the hour that has just ended is run at once."""
+    """Turns on the schedule of the batch layer: Airflow runs the last full hour at once."""
     api.unpause("lambda_batch")
     load.wait_for(lambda: bool(api.runs("lambda_batch")), "the schedule", _PATIENCE)
-    found = _followed(api, "lambda_batch", str(api.runs("lambda_batch")[0]["dag_run_id"]))
-    note(f"lambda_batch, on its schedule, has published after {found.seconds:.0f} s")
-    return found
+    dag_run = _wait_for_dag_run(api, "lambda_batch", str(api.runs("lambda_batch")[0]["dag_run_id"]))
+    note(f"lambda_batch published after {dag_run.seconds:.0f} s, on its schedule")
+    return dag_run
 
 
 def _reprocess(api: AirflowApi) -> DagRunTimes:
-    """The whole reprocess; the demo is the person who approves."""
+    """Triggers the reprocess, and approves it."""
     run = api.trigger("kappa_reprocess")
 
     def answer() -> None:
         if api.awaits_input("kappa_reprocess", run, "approval"):
             api.respond("kappa_reprocess", run, "approval", "Approve")
 
-    found = _followed(api, "kappa_reprocess", run, answer)
+    dag_run = _wait_for_dag_run(api, "kappa_reprocess", run, answer)
     note("kappa_reprocess asked whether to serve what it has proven equal; approved")
-    note(f"kappa_reprocess serves the replayed run after {found.seconds:.0f} s")
-    return found
+    note(f"kappa_reprocess serves the replayed run after {dag_run.seconds:.0f} s")
+    return dag_run
 
 
-def _followed(api: AirflowApi, dag: str, run: str, look: Callable[[], None] = lambda: None) -> DagRunTimes:
-    """Waits until a DAG run has ended. Raises Refused with the log of the task that failed."""
+def _wait_for_dag_run(api: AirflowApi, dag: str, run: str, poll: Callable[[], None] = lambda: None) -> DagRunTimes:
+    """Waits until a DAG run has ended. Raises Refused with the log of a failed task."""
 
-    def over() -> bool:
-        look()
+    def has_ended() -> bool:
+        poll()
         return api.state(dag, run) in ("success", "failed")
 
     with waiting(f"{dag} runs; watch it at {api.page_url(dag, run)}"):
-        load.wait_for(over, dag, _PATIENCE, every=1.0)
+        load.wait_for(has_ended, dag, _PATIENCE, every=1.0)
     tasks = api.tasks(dag, run)
     for name, task in tasks.items():
         if task["state"] == "failed":
-            said = api.log(dag, run, name, task["try_number"]).strip()[-1_500:]
-            raise Refused(f"task {name} of {dag} failed:\n{said}", where=api.page_url(dag, run), fix="read its log")
-    told = api.get("dags", dag, "dagRuns", run)
-    ended = sorted(tasks.values(), key=lambda task: str(task["end_date"]))
-    listed = tuple(TaskTime(one["task_id"], one["state"], one["try_number"], one["duration"] or 0.0) for one in ended)
-    seconds = (_moment(told["end_date"]) - _moment(told["start_date"])).total_seconds()
-    return DagRunTimes(dag, run, told["run_type"], seconds, listed)
+            log = api.log(dag, run, name, task["try_number"]).strip()[-1_500:]
+            raise Refused(f"task {name} of {dag} failed:\n{log}", where=api.page_url(dag, run), fix="read its log")
+    dag_run = api.get("dags", dag, "dagRuns", run)
+    by_end = sorted(tasks.values(), key=lambda task: str(task["end_date"]))
+    times = tuple(TaskTime(t["task_id"], t["state"], t["try_number"], t["duration"] or 0.0) for t in by_end)
+    seconds = (_moment(dag_run["end_date"]) - _moment(dag_run["start_date"])).total_seconds()
+    return DagRunTimes(dag, run, dag_run["run_type"], seconds, times)
 
 
 def _checks(
@@ -182,10 +181,10 @@ def _checks(
     return (
         *compare_numbers.traffic(settings, ACCESS_LOG),
         *compare_numbers.trades(settings, tally, sent[1]),
-        same("requests of the log", REQUESTS, demo_queries.total(settings, catalog, BY_HOUR)),
-        same("views that a publish told of", views, sum(one.startswith("build: ") for one in events)),
-        same("views that a switch told of", views, sum(one.startswith("kappa: ") for one in events)),
-        NumberCheck("what every view serves in the end", "kappa", switch_plan.mode(settings)),
+        same("requests in Kafka", REQUESTS, demo_queries.total(settings, catalog, BY_HOUR)),
+        same("asset events of the publish", views, sum(event.startswith("build: ") for event in events)),
+        same("asset events of the switch", views, sum(event.startswith("kappa: ") for event in events)),
+        NumberCheck("mode of every view at the end", "kappa", switch_plan.mode(settings)),
         compare_numbers.health(status(settings, catalog)),
     )
 

@@ -1,7 +1,7 @@
-"""Readers that ask the same question all the time, and the account of what they were told.
+"""Readers that query the same count all the time, and checks of every answer.
 
-The question is how many trades are counted. Every epoch of a run ends at an exact count, told by its manifest; so an
-answer that is no such count is the state of no single moment: a mix of two, or something lost or counted twice.
+The count is the number of trades. The manifest has the exact count at the end of each epoch. So any other answer is
+wrong: it mixes two states, or a record was lost or counted twice.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from infra.control.epochs import read_epochs
 from infra.settings import Settings
 from infra.trino.metastore import literal, query
 
-SLOW, QUICK = 2.0, 10.0  # questions a second: always, and around a change of what is served
+SLOW, QUICK = 2.0, 10.0  # queries a second: normally, and around a change of what is served
 _THREADS = 8
 
 
 @dataclass(frozen=True)
 class ReaderAnswer:
-    """One answer: when it was due to be asked and when it had arrived (``time.monotonic``), and what it said.
+    """One answer: when the query was due and when the answer arrived (``time.monotonic``), and its values.
 
-    ``mode`` is what serving.status said in the same query.
+    ``mode`` is from ``serving.status``, read in the same query.
     """
 
     asked: float
@@ -41,8 +41,8 @@ class ReaderAnswer:
 
 
 @dataclass(frozen=True)
-class Stretch:
-    """A time in which no answer may be smaller than one before it, nor come from another mode, if one is named."""
+class Period:
+    """A period in which no count may go back, and in which every answer has the mode, unless that is None."""
 
     began: float = -inf
     ended: float = inf
@@ -51,9 +51,9 @@ class Stretch:
 
 @dataclass(frozen=True)
 class ReaderAccount:
-    """What the readers were told. ``errors`` are questions that failed and answers that must not have been given.
+    """All answers in numbers. ``errors`` has a text for each failed query and for each wrong answer.
 
-    ``pause`` is the longest time without an answer; ``p50`` and ``slowest`` are seconds that an answer took.
+    ``pause`` is the longest time without an answer; ``p50`` and ``slowest`` are query times. All in seconds.
     """
 
     answers: int
@@ -66,7 +66,7 @@ class ReaderAccount:
 
 @dataclass
 class Readers:
-    """Asks at a steady rate, however long answers take; ``ask`` gives the mode and the count."""
+    """Queries at a steady rate, however long answers take; ``ask`` returns the mode and the count."""
 
     ask: Callable[[], tuple[str, int]]
     answers: list[ReaderAnswer] = field(default_factory=list)
@@ -74,28 +74,28 @@ class Readers:
     quick_until: float = 0.0
 
     def hurry(self, seconds: float) -> None:
-        """Asks QUICK questions a second for some time from now."""
+        """Queries QUICK times a second for some seconds from now."""
         self.quick_until = max(self.quick_until, time.monotonic() + seconds)
 
     def run(self, stop: threading.Event) -> None:
-        """Asks until told to stop, and waits for what is under way."""
+        """Queries until ``stop`` is set, then waits for the queries in progress."""
         due = time.monotonic()
         with ThreadPoolExecutor(_THREADS, "reader") as pool:
             while not stop.wait(max(0.0, due - time.monotonic())):
-                pool.submit(self._one, due)
+                pool.submit(self._ask, due)
                 due += 1 / (QUICK if due < self.quick_until else SLOW)
 
-    def _one(self, due: float) -> None:
+    def _ask(self, due: float) -> None:
         try:
             mode, count = self.ask()
-        except Exception as e:  # whatever it is, a reader saw it
+        except Exception as e:  # any error is one that a reader saw
             self.failures.append(f"{type(e).__name__}: {e}")
         else:
             self.answers.append(ReaderAnswer(due, time.monotonic(), mode, count))
 
 
 def question(settings: Settings, catalog: Catalog, view: Name) -> Callable[[], tuple[str, int]]:
-    """Asks Trino, in one query, for the count of a view and for the mode that serving.status tells of it."""
+    """A function that queries the count of a view, and its mode in ``serving.status``, in one Trino query."""
     status = quoted(Name("lake"), Name("serving"), Name("status"))
     sql = f'SELECT mode, ({count_sql(catalog.views[view])}) FROM {status} WHERE "view" = {literal(view)}'  # noqa: S608
 
@@ -106,43 +106,43 @@ def question(settings: Settings, catalog: Catalog, view: Name) -> Callable[[], t
     return ask
 
 
-def truths(settings: Settings, topic: Name, its_runs: Iterable[Name]) -> frozenset[int]:
-    """Events of a topic that runs from offset 0 had counted at the end of each of their epochs."""
-    return frozenset(count for run in its_runs for count in _counts(settings, topic, run))
+def epoch_counts(settings: Settings, topic: Name, runs: Iterable[Name]) -> frozenset[int]:
+    """The events of a topic at the end of each epoch of the runs, which start at offset 0."""
+    return frozenset(count for run in runs for count in _counts(settings, topic, run))
 
 
 def account(
-    answers: Sequence[ReaderAnswer], failures: Sequence[str], known: frozenset[int], stretches: Sequence[Stretch]
+    answers: Sequence[ReaderAnswer], failures: Sequence[str], counts: frozenset[int], periods: Sequence[Period]
 ) -> ReaderAccount:
-    """Judges every answer; ``known`` are the counts that were true at some moment."""
-    took = sorted(answer.arrived - answer.asked for answer in answers)
+    """Checks every answer; ``counts`` are the possible ones: those at the end of an epoch."""
+    times = sorted(answer.arrived - answer.asked for answer in answers)
     arrived = sorted(answer.arrived for answer in answers)
-    untrue = (f"{one.count:,} is the count of no single moment" for one in answers if one.count not in known)
-    broken = (error for stretch in stretches for error in _broken(answers, stretch))
+    impossible = (f"no epoch ends at the count {a.count:,}" for a in answers if a.count not in counts)
+    broken_rules = (error for period in periods for error in _broken_rules(answers, period))
     return ReaderAccount(
         answers=len(answers),
         modes=dict(sorted(Counter(answer.mode for answer in answers).items())),
-        errors=(*failures, *untrue, *broken),
+        errors=(*failures, *impossible, *broken_rules),
         pause=max((later - earlier for earlier, later in pairwise(arrived)), default=0.0),
-        p50=percentile(took, 50) if took else 0.0,
-        slowest=max(took, default=0.0),
+        p50=percentile(times, 50) if times else 0.0,
+        slowest=max(times, default=0.0),
     )
 
 
-def _broken(answers: Sequence[ReaderAnswer], stretch: Stretch) -> Iterator[str]:
-    """Answers that lie wholly inside a stretch and break what holds in it."""
-    inside = [one for one in answers if stretch.began <= one.asked and one.arrived <= stretch.ended]
-    for one in inside:
-        most = max((other.count for other in inside if other.arrived <= one.asked), default=0)
-        if one.count < most:
-            yield f"{one.count:,} was answered after {most:,}"
-        if stretch.mode not in (None, one.mode):
-            yield f"{one.mode} answered while {stretch.mode} served"
+def _broken_rules(answers: Sequence[ReaderAnswer], period: Period) -> Iterator[str]:
+    """Errors of the answers that were asked and arrived inside a period."""
+    inside = [answer for answer in answers if period.began <= answer.asked and answer.arrived <= period.ended]
+    for answer in inside:
+        highest = max((earlier.count for earlier in inside if earlier.arrived <= answer.asked), default=0)
+        if answer.count < highest:
+            yield f"the count went back from {highest:,} to {answer.count:,}"
+        if period.mode not in (None, answer.mode):
+            yield f"{answer.mode} answered while {period.mode} served"
 
 
 def _counts(settings: Settings, topic: Name, run: Name) -> Iterator[int]:
     added = (
-        sum(row.decoded for place, row in epoch.counted.items() if place.partition("/")[0] == topic)
+        sum(row.decoded for partition, row in epoch.counted.items() if partition.partition("/")[0] == topic)
         for epoch in read_epochs(settings, run)
     )
     return accumulate(added, initial=0)

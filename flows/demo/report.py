@@ -1,4 +1,4 @@
-"""The demo's results as a person enjoys reading them."""
+"""The tables that `lk demo` prints."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TOP = "select ticker, sum(volume) from trades_by_day group by 1 order by 2 desc
 
 
 def show(demo: Demo, console: Console | None = None) -> None:
-    """Prints everything, the most telling parts last; wide enough when nobody's terminal is there."""
+    """Prints all results; 120 columns wide without a terminal."""
     out = console or Console(width=None if sys.stdout.isatty() else 120, highlight=False)
     for title, part in _parts(demo):
         out.print()
@@ -37,57 +37,58 @@ def show(demo: Demo, console: Console | None = None) -> None:
 
 def _parts(demo: Demo) -> Iterable[tuple[str, RenderableType]]:
     yield "What was sent", _sent(demo)
-    yield "The ledger: every record, counted where it went", _ledger(demo)
+    yield "Record accounting: decoded + quarantined = total, in both layers", _accounts(demo)
     yield "The ten most traded tickers", _tickers(demo.split[:10])
-    yield "Traffic of the web server, by hour", _hours(demo.hours)
-    yield "One view, three ways: trades_by_day, all days together", _split(demo.split[:5], len(demo.split))
-    yield "Freshness: from sending an event until a Trino query has counted it", _freshness(demo)
+    yield "Requests of the web server, by hour (UTC)", _hours(demo.hours)
+    yield "One view by layer: trades_by_day, sums of all days", _split(demo.split[:5], len(demo.split))
+    yield "Freshness: time from sending an event until a Trino query counts it", _freshness(demo)
     yield from report_switch.parts(demo.switched)
-    yield "Compared with a count in plain Python", _checks(demo)
+    yield "Every number, counted in plain Python and by Trino", _checks(demo)
 
 
 def _sent(demo: Demo) -> RenderableType:
     table = bare("topic", "sent", "acknowledged", "by partition", "")
     for sent in (demo.access_log, demo.history, demo.trades):
         table.add_row(sent.topic, f"{sent.sent:,}", f"{sent.count:,}", _per_partition(sent), mark(sent.complete))
-    told = (
-        f"access_log: real lines of a web server, May 2015; trades: made up, {HISTORY // 60} minutes of them at once,\n"
-        f"then half a minute at 1,000 a second; {demo.late:,} are late by up to an hour, {demo.out_of_order:,} out of "
-        "order by up to 3 seconds"
+    text = (
+        f"access_log: lines of a real web server, May 2015; trades: generated, {HISTORY // 60} minutes at once,\n"
+        f"then half a minute at 1,000 a second; {demo.late:,} are up to an hour late, {demo.out_of_order:,} are up to "
+        "3 seconds out of order"
     )
-    return Group(table, Text(told, style="dim"))
+    return Group(table, Text(text, style="dim"))
 
 
 def _per_partition(sent: Acknowledged) -> str:
     return " + ".join(f"{written.count:,}" for written in sent.partitions)
 
 
-def _ledger(demo: Demo) -> RenderableType:
-    table = bare("topic", "log", "speed: decoded", "+ quarantined", "batch: decoded", "+ quarantined", "up to", "")
+def _accounts(demo: Demo) -> RenderableType:
+    table = bare("topic", "layer", "decoded", "+ quarantined", "= total", "expected", "", left=2)
     for row in demo.ledger:
-        table.add_row(
-            row.topic,
-            f"{row.log:,}",
-            *(f"{row.speed_decoded:,}", f"{row.speed_quarantined:,}"),
-            *(f"{row.batch_decoded:,}", f"{row.batch_quarantined:,}", f"{row.cut:,}"),
-            mark(row.ok),
-        )
-    return table
+        for layer, decoded, quarantined, expected in (
+            ("speed", row.speed_decoded, row.speed_quarantined, row.log),
+            ("batch", row.batch_decoded, row.batch_quarantined, row.cut),
+        ):
+            total = decoded + quarantined
+            numbers = (f"{number:,}" for number in (decoded, quarantined, total, expected))
+            table.add_row(row.topic if layer == "speed" else "", layer, *numbers, mark(total == expected))
+    text = "expected: for speed the records in Kafka, for batch the records up to the cut of the published build"
+    return Group(table, Text(text, style="dim"))
 
 
 def _tickers(rows: Sequence[TickerByLayer]) -> RenderableType:
     table = bare("ticker", "", "trades", "shares", "low", "high", left=2)
     most = max(row.merged.trades for row in rows)
     for row in rows:
-        found = row.merged
-        bar = Text("█" * max(1, round(_BAR * found.trades / most)), style="cyan")
-        table.add_row(found.ticker, bar, f"{found.trades:,}", f"{found.volume:,}", f"{found.low}", f"{found.high}")
+        ticker = row.merged
+        bar = Text("█" * max(1, round(_BAR * ticker.trades / most)), style="cyan")
+        table.add_row(ticker.ticker, bar, f"{ticker.trades:,}", f"{ticker.volume:,}", f"{ticker.low}", f"{ticker.high}")
     return table
 
 
 def _hours(rows: Sequence[Hour]) -> RenderableType:
     most = max(row.requests for row in rows)
-    table = bare("day", "requests in each hour with traffic", "requests", "errors", "MB", left=2)
+    table = bare("day", "requests in each hour", "requests", "errors", "MB", left=2)
     for day in sorted({row.hour.date() for row in rows}):
         of_day = [row for row in rows if row.hour.date() == day]
         by_hour = {row.hour.hour: row.requests for row in of_day}
@@ -106,7 +107,7 @@ def _split(rows: Sequence[TickerByLayer], count: int) -> RenderableType:
             batch, speed = (_cell(part, name) for part in (row.batch, row.speed))
             ticker = row.merged.ticker if name == "trades" else ""
             table.add_row(ticker, name, batch, f"{sign} {speed}", f"= {_cell(row.merged, name)}", mark(row.adds_up))
-    more = Text(f"and so on for all {count} tickers; `lk show trades_by_day` is the merged one", style="dim")
+    more = Text(f"the first 5 of {count} tickers; `lk show trades_by_day` prints the merged rows", style="dim")
     return Group(table, more)
 
 
@@ -115,15 +116,15 @@ def _cell(part: Ticker | None, name: str) -> str:
 
 
 def _freshness(demo: Demo) -> RenderableType:
-    found = demo.freshness
-    table = bare("p50", "p95", "p99", "slowest", "events measured", "queries asked", left=0)
-    seconds = (f"{value:.2f} s" for value in (found.p50, found.p95, found.p99, found.worst))
-    table.add_row(*seconds, f"{found.samples:,}", f"{found.polls:,}")
-    told = (
-        f"at 1,000 events a second, with `lk batch` running for {demo.batch.seconds:.0f} s of it on the same "
-        "machine; `lk bench freshness` measures it undisturbed"
+    freshness = demo.freshness
+    table = bare("p50", "p95", "p99", "slowest", "events", "queries", left=0)
+    seconds = (f"{value:.2f} s" for value in (freshness.p50, freshness.p95, freshness.p99, freshness.worst))
+    table.add_row(*seconds, f"{freshness.samples:,}", f"{freshness.polls:,}")
+    text = (
+        f"at 1,000 events a second; `lk batch` ran for {demo.batch.seconds:.0f} s meanwhile on the same machine. "
+        "`lk bench freshness` measures without a batch"
     )
-    return Group(table, Text(told, style="dim"))
+    return Group(table, Text(text, style="dim"))
 
 
 def _checks(demo: Demo) -> RenderableType:
@@ -134,40 +135,43 @@ def _checks(demo: Demo) -> RenderableType:
 
 
 def _verdict(demo: Demo) -> RenderableType:
-    wrong = len(demo.problems)
-    found = f"[bold red]{wrong} of {len(demo.checks)} numbers are off" if wrong else "[bold green]Every number is exact"
-    return Panel(f"{found}[/] · the whole demo took {demo.seconds:.0f} s", expand=False)
+    verdict = verdict_text(len(demo.problems), len(demo.checks))
+    return Panel(f"{verdict} · the demo took {demo.seconds:.0f} s", expand=False)
 
 
 def _next(demo: Demo) -> Text:
-    """Commands to copy; each on a line of its own, however long."""
+    """Commands to copy, one on each line."""
     lk = f"{command()} -c {short(demo.config)}"
-    tries = (
-        ("ask anything", f'{lk} query "{_TOP}"'),
-        ("what is served, how far it is, the ledger", f"{lk} status"),
-        ("the line that could not be decoded, and why", f"{lk} quarantine list"),
-        ("more trades, for a minute", f"{lk} produce trades --seed 8 --rate 1000 --seconds 60 --late 0.05"),
-        ("publish a new build from the old one and the log since", f"{lk} batch --incremental"),
-        ("as it was when the batch layer published", f"{lk} show traffic_by_hour --publish 2"),
-        ("every run: the one that serves, the one that a rollback would serve", f"{lk} runs"),
-        ("Kappa again, at once; the same command then goes back to Lambda", f"{lk} rollback"),
-        ("stop the servers and the speed layer; `up` and `speed start` go on with the data", f"{lk} down"),
+    steps = (
+        ("query with SQL", f'{lk} query "{_TOP}"'),
+        ("what is served, its lag, the record accounting", f"{lk} status"),
+        ("the record that could not be decoded, and why", f"{lk} quarantine list"),
+        ("send trades for a minute", f"{lk} produce trades --seed 8 --rate 1000 --seconds 60 --late 0.05"),
+        ("publish a new build from the last one and the records since", f"{lk} batch --incremental"),
+        ("a view as of a publication", f"{lk} show traffic_by_hour --publish 2"),
+        ("all runs: which one serves, which one a rollback would serve", f"{lk} runs"),
+        ("back to Kappa at once; the same command again goes back to Lambda", f"{lk} rollback"),
+        ("stop the servers and the speed layer; `up` and `speed start` start them again", f"{lk} down"),
     )
-    where = f"The servers are up: Trino at {demo.trino_url}, catalog lake, schema serving. What to try next:\n"
-    text = Text(f"{where}")
-    for what, words in tries:
-        text.append(f"\n  # {what}\n", style="dim").append(f"  {words}\n")
+    text = Text(f"The servers are up: Trino at {demo.trino_url}, catalog lake, schema serving. Next steps:\n")
+    for comment, command_line in steps:
+        text.append(f"\n  # {comment}\n", style="dim").append(f"  {command_line}\n")
     if demo.unset:
-        text.append(f"\nUnset {', '.join(demo.unset)} first: the environment wins over the settings file.\n", "yellow")
+        text.append(f"\nUnset {', '.join(demo.unset)} first: the environment overrides the settings file.\n", "yellow")
     return text
 
 
+def verdict_text(wrong: int, total: int) -> str:
+    """The result of all checks, with rich's markup."""
+    return f"[bold red]{wrong} of {total} numbers are wrong[/]" if wrong else "[bold green]Every number is exact[/]"
+
+
 def command() -> str:
-    """How this person can call `lk` from here."""
+    """The command for `lk`: its name if it is on the PATH, else its path."""
     return "lk" if shutil.which("lk") else short(Path(sys.executable).parent / "lk")
 
 
 def short(path: Path) -> str:
-    """A path as this person would write it."""
-    here = Path.cwd()
-    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+    """A path, relative to the working directory if it is below that."""
+    folder = Path.cwd()
+    return str(path.relative_to(folder)) if path.is_relative_to(folder) else str(path)

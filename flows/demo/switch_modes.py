@@ -1,4 +1,4 @@
-"""The demo's second half: to Kappa by a replay while events flow and readers read, proven equal, and back again."""
+"""The demo's second half: a replay while events flow and readers query, its proof, the switch to Kappa, a rollback."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from core.identifiers import Name
 from flows import replays, switch_plan
 from flows.demo import both_modes
 from flows.demo.both_modes import ModeFigures, RebuildTimes
-from flows.demo.readers import ReaderAccount, Readers, Stretch, account, question, truths
+from flows.demo.readers import Period, ReaderAccount, Readers, account, epoch_counts, question
 from flows.measure import demo_queries, load, raw_consumer, run_verb
 from flows.measure.console import note, waiting
 from flows.measure.demo_queries import BY_DAY, BY_HOUR
 from flows.measure.expected import REQUESTS, NumberCheck, same
 from flows.measure.instance import Instance
-from flows.measure.live_system import RATE, SEEDS, Live
+from flows.measure.live_system import RATE, SEEDS, LiveInstance
 from flows.measure.load import TRADES
 from infra.control import comparisons, run_roles
 from infra.control.comparisons import Comparison
@@ -32,13 +32,13 @@ from infra.settings import Settings
 from serving.recover import last_done
 from speed.process import background
 
-_AROUND = 5.0  # seconds in which readers ask more often, before and after a change
+_AROUND = 5.0  # seconds around a change in which readers query more often
 _PATIENCE = 300.0
 
 
 @dataclass(frozen=True)
 class ReplayFigures:
-    """The replay: its run (also its consumer group), what it took, and its rate while it read big epochs."""
+    """The replay: its run (also its consumer group), what it used, and the rate of its big epochs in records/s."""
 
     run: Name
     rebuilt: RebuildTimes
@@ -47,9 +47,9 @@ class ReplayFigures:
 
 @dataclass(frozen=True)
 class DemoSwitches:
-    """To Kappa and back. ``raw`` is the raw consumer's rate; seconds are those of the proof and of each change.
+    """To Kappa and back. ``raw`` is the raw consumer's rate in records/s.
 
-    ``behind`` is how many records the run that a rollback goes back to still had to read.
+    ``behind`` is how many records the run of Lambda had still to read at the rollback.
     """
 
     replay: ReplayFigures
@@ -66,144 +66,144 @@ class DemoSwitches:
 
 @dataclass(frozen=True)
 class _Change:
-    """A verb that changed what is served: when it began and ended (``time.monotonic``), and what it published."""
+    """A verb that changed what is served: its begin and end (``time.monotonic``), and its publication."""
 
     at: datetime
     began: float
     ended: float
-    published: Publication
+    publication: Publication
 
 
-def there_and_back(made: Instance, catalog: Catalog, batch: RebuildTimes) -> DemoSwitches:
-    """Switches to Kappa, measures it, rolls back and measures Lambda; ``batch`` is how Lambda was built before.
+def there_and_back(created: Instance, catalog: Catalog, batch: RebuildTimes) -> DemoSwitches:
+    """Switches to Kappa, measures it, rolls back and measures Lambda; ``batch`` is what Lambda's build used.
 
-    Raises Refused or TryAgain when a step fails; what is wrong with counts and answers is in ``checks``.
+    Raises Refused or TryAgain if a step fails; wrong counts and answers are in the result's ``checks``.
     """
-    settings, first = made.settings, _serving(made.settings)
+    settings, lambda_run = created.settings, _current_run(created.settings)
     readers = Readers(question(settings, catalog, BY_DAY))
     with load.in_background(readers.run):
         with load.flowing(settings, catalog, next(SEEDS), RATE):
             raw = raw_consumer.rate(settings, TRADES)
-            replayed = _replay(made)
-            there = _to_kappa(made, catalog, replayed.run, readers)
-        kappa = _measured(Live(settings, catalog, made.config, replayed.run), there, replayed.rebuilt)
-        checks = _counted(settings, catalog, replayed.run, "kappa")
+            replay = _replay(created)
+            there = _to_kappa(created, catalog, replay.run, readers)
+        kappa = _measured(LiveInstance(settings, catalog, created.config, replay.run), there, replay.rebuilt)
+        checks = _count_checks(settings, catalog, replay.run, "kappa")
         with load.flowing(settings, catalog, next(SEEDS), RATE):
-            back = _rollback(made, readers)
-        lambda_ = _measured(Live(settings, catalog, made.config, first), back, batch)
-        checks += _counted(settings, catalog, first, "lambda")
-    known = truths(settings, TRADES, (first, replayed.run))
-    told = account(readers.answers, readers.failures, known, _stretches(there, back))
-    found = tuple(comparisons.latest_by_view(settings, replayed.run).values())
-    proven = max(one.at for one in found)
+            back = _rollback(created, readers)
+        lambda_ = _measured(LiveInstance(settings, catalog, created.config, lambda_run), back, batch)
+        checks += _count_checks(settings, catalog, lambda_run, "lambda")
+    counts = epoch_counts(settings, TRADES, (lambda_run, replay.run))
+    reader_account = account(readers.answers, readers.failures, counts, _periods(there, back))
+    proof = tuple(comparisons.latest_by_view(settings, replay.run).values())
+    proven_at = max(comparison.at for comparison in proof)
     return DemoSwitches(
-        replay=replayed,
+        replay=replay,
         raw=raw,
-        proof=found,
-        proof_seconds=(proven - there.at).total_seconds(),
-        promotion_seconds=(there.published.at - proven).total_seconds(),
+        proof=proof,
+        proof_seconds=(proven_at - there.at).total_seconds(),
+        promotion_seconds=(there.publication.at - proven_at).total_seconds(),
         rollback_seconds=back.ended - back.began,
-        behind=int(back.published.evidence_values["behind"]),
-        readers=told,
+        behind=int(back.publication.evidence_values["behind"]),
+        readers=reader_account,
         modes=(lambda_, kappa),
-        checks=(_equal(found), _well_read(told), *checks),
+        checks=(_proof_check(proof), _reader_check(reader_account), *checks),
     )
 
 
-def _replay(made: Instance) -> ReplayFigures:
+def _replay(created: Instance) -> ReplayFigures:
     """Starts a replay and waits until it has caught up."""
-    settings, began = made.settings, time.monotonic()
+    settings, began = created.settings, time.monotonic()
     with waiting("starting a replay"):
-        run = Name(run_verb.run(settings, made.config, "replay", "start")["run"])
-    done = replays.wait(settings, run, patience=_PATIENCE).done
-    seconds, known = time.monotonic() - began, background.alive(settings, run)
-    used = resource_usage.usage_of(known.pid) if known else ResourceUsage()
-    found = ReplayFigures(run, RebuildTimes(seconds, done, used), _rate(settings, run))
-    note(f"run {run} has replayed {done:,} records from offset zero in {seconds:.0f} s")
-    return found
+        run = Name(run_verb.run(settings, created.config, "replay", "start")["run"])
+    records = replays.wait(settings, run, patience=_PATIENCE).done
+    seconds, process = time.monotonic() - began, background.alive(settings, run)
+    usage = resource_usage.usage_of(process.pid) if process else ResourceUsage()
+    note(f"run {run} replayed {records:,} records from offset 0 in {seconds:.0f} s")
+    return ReplayFigures(run, RebuildTimes(seconds, records, usage), _rate(settings, run))
 
 
 def _rate(settings: Settings, run: Name) -> float:
-    """Records a second of a replay's big epochs: from the planning of the first to the commit of the last."""
+    """Records a second of a replay's big epochs, from the planning of the first to the commit of the last."""
     epochs = read_epochs(settings, run)
-    size = [epoch.end.size_since(epoch.start) for epoch in epochs]
-    big = [epoch for epoch, records in zip(epochs, size, strict=True) if records * 2 >= max(size)]
+    sizes = [epoch.end.size_since(epoch.start) for epoch in epochs]
+    big = [epoch for epoch, records in zip(epochs, sizes, strict=True) if records * 2 >= max(sizes)]
     return big[-1].end.size_since(big[0].start) / (big[-1].committed_at.timestamp() - big[0].batch_time_ms / 1_000)
 
 
-def _to_kappa(made: Instance, catalog: Catalog, run: Name, readers: Readers) -> _Change:
+def _to_kappa(created: Instance, catalog: Catalog, run: Name, readers: Readers) -> _Change:
     """`lk switch kappa`: proves the replay equal to a full build, then serves it."""
-    at, verb = datetime.now(UTC), run_verb.start(made.settings, made.config, "switch", "kappa")
+    at, verb = datetime.now(UTC), run_verb.start(created.settings, created.config, "switch", "kappa")
 
-    def look() -> bool:
-        if catalog.views.keys() <= comparisons.latest_by_view(made.settings, run).keys():
+    def is_switched() -> bool:
+        if catalog.views.keys() <= comparisons.latest_by_view(created.settings, run).keys():
             readers.hurry(_AROUND)
         return run_verb.ended(verb)
 
-    with waiting("building every view at an epoch's end of the replay, comparing both, serving the replay"):
-        load.wait_for(look, "the switch", _PATIENCE, every=0.5)
-    note(f"Kappa serves: run {run} alone, proven equal cell by cell")
-    return _change(made.settings, at, verb.began)
+    with waiting("building every view, comparing it with the replay, serving the replay"):
+        load.wait_for(is_switched, "the switch", _PATIENCE, every=0.5)
+    note(f"Kappa serves run {run} alone; every cell equals the build")
+    return _change(created.settings, at, verb.began)
 
 
-def _rollback(made: Instance, readers: Readers) -> _Change:
+def _rollback(created: Instance, readers: Readers) -> _Change:
     """`lk rollback`: serves again what was served before."""
     readers.hurry(_AROUND)
     at, began = datetime.now(UTC), time.monotonic()
     with waiting("rolling back"):
-        run_verb.run(made.settings, made.config, "rollback")
+        run_verb.run(created.settings, created.config, "rollback")
     note("rolled back: Lambda serves")
-    return _change(made.settings, at, began)
+    return _change(created.settings, at, began)
 
 
 def _change(settings: Settings, at: datetime, began: float) -> _Change:
-    published = last_done(settings)
-    if published is None:
-        raise Refused("nothing is served", fix="look at `lk status`")
-    return _Change(at, began, time.monotonic(), published)
+    publication = last_done(settings)
+    if publication is None:
+        raise Refused("nothing is served", fix="run `lk status`")
+    return _Change(at, began, time.monotonic(), publication)
 
 
-def _serving(settings: Settings) -> Name:
+def _current_run(settings: Settings) -> Name:
     run = run_roles.current_run(settings)
     if run is None:
-        raise Refused("no run serves", fix="look at `lk status`")
+        raise Refused("no run serves", fix="run `lk status`")
     return run
 
 
-def _measured(subject: Live, change: _Change, rebuilt: RebuildTimes) -> ModeFigures:
-    with waiting(f"measuring {'Kappa' if change.published.kind == 'kappa' else 'Lambda'}"):
-        return both_modes.measured(subject, change.published, rebuilt)
+def _measured(live: LiveInstance, change: _Change, rebuilt: RebuildTimes) -> ModeFigures:
+    with waiting(f"measuring {'Kappa' if change.publication.kind == 'kappa' else 'Lambda'}"):
+        return both_modes.measure_mode(live, change.publication, rebuilt)
 
 
-def _counted(settings: Settings, catalog: Catalog, run: Name, mode: str) -> tuple[NumberCheck, ...]:
-    """What is served counts the whole log, once its run has read that."""
-    load.caught_up(settings, run)
-    log = kafka_admin.end_offsets(settings, [TRADES]).size
+def _count_checks(settings: Settings, catalog: Catalog, run: Name, mode: str) -> tuple[NumberCheck, ...]:
+    """Compares the served counts with the whole log, once the run has read it."""
+    load.wait_for_lag_zero(settings, run)
+    log_records = kafka_admin.end_offsets(settings, [TRADES]).size
     return (
-        NumberCheck(f"what every view serves after the change to {mode}", mode, switch_plan.mode(settings)),
-        same(f"trades of the log, counted in {mode}", log, demo_queries.total(settings, catalog, BY_DAY)),
-        same(f"requests of the log, counted in {mode}", REQUESTS, demo_queries.total(settings, catalog, BY_HOUR)),
+        NumberCheck(f"mode of every view after the change to {mode}", mode, switch_plan.mode(settings)),
+        same(f"trades in Kafka, counted in {mode}", log_records, demo_queries.total(settings, catalog, BY_DAY)),
+        same(f"requests in Kafka, counted in {mode}", REQUESTS, demo_queries.total(settings, catalog, BY_HOUR)),
     )
 
 
-def _stretches(there: _Change, back: _Change) -> tuple[Stretch, ...]:
-    """What must hold when: nothing goes back until the rollback, and a change is seen by the next query."""
+def _periods(there: _Change, back: _Change) -> tuple[Period, ...]:
+    """The rules for answers: no count goes back before the rollback, and the query after a change sees it."""
     return (
-        Stretch(ended=back.began),
-        Stretch(ended=there.began, mode="lambda"),
-        Stretch(began=there.ended, ended=back.began, mode="kappa"),
-        Stretch(began=back.ended, mode="lambda"),
+        Period(ended=back.began),
+        Period(ended=there.began, mode="lambda"),
+        Period(began=there.ended, ended=back.began, mode="kappa"),
+        Period(began=back.ended, mode="lambda"),
     )
 
 
-def _equal(found: Sequence[Comparison]) -> NumberCheck:
-    equal, differences = sum(one.equal for one in found), sum(one.differences for one in found)
-    wanted = f"{len(found)} views, 0 differences"
+def _proof_check(proof: Sequence[Comparison]) -> NumberCheck:
+    equal, differences = sum(view.equal for view in proof), sum(view.differences for view in proof)
     return NumberCheck(
-        "the replay against the build at its offsets", wanted, f"{equal} views, {differences:,} differences"
+        what="the replay compared with a build at the same offsets",
+        expected=f"{len(proof)} equal views, 0 differences",
+        found=f"{equal} equal views, {differences:,} differences",
     )
 
 
-def _well_read(told: ReaderAccount) -> NumberCheck:
-    found = f"{len(told.errors):,}; first: {told.errors[0]}" if told.errors else "0"
-    return NumberCheck("answers to readers that were wrong or failed", "0", found)
+def _reader_check(readers: ReaderAccount) -> NumberCheck:
+    errors = f"{len(readers.errors):,}; first: {readers.errors[0]}" if readers.errors else "0"
+    return NumberCheck("wrong or failed answers to readers", "0", errors)

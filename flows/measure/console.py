@@ -1,4 +1,4 @@
-"""What a person watches while the demo runs: finished steps as lines, running ones as spinners and bars."""
+"""Progress of the demo: finished steps as lines, running steps as spinners and bars."""
 
 from __future__ import annotations
 
@@ -13,41 +13,41 @@ from infra.progress_bar import bar, console
 
 @dataclass(frozen=True)
 class ProgressLines:
-    """Three lanes side by side: what was sent, what can be queried, what the batch layer does."""
+    """Three bars: what was sent, what queries count, what the batch layer does."""
 
     progress: Progress
 
     def expect(self, count: int) -> None:
-        """How many events there will be."""
-        for lane in (0, 1):
-            self.progress.update(self.progress.task_ids[lane], total=count)
+        """Sets the number of events that will be sent."""
+        for bar_number in (0, 1):
+            self.progress.update(self.progress.task_ids[bar_number], total=count)
 
     def update(self, sent: int, visible: int, batch: str) -> None:
-        """How far each lane is."""
-        lanes = self.progress.task_ids
-        self.progress.update(lanes[0], completed=sent)
-        self.progress.update(lanes[1], completed=visible)
-        self.progress.update(lanes[2], description=f"lk batch: {batch}")
+        """Sets the state of each bar."""
+        bars = self.progress.task_ids
+        self.progress.update(bars[0], completed=sent)
+        self.progress.update(bars[1], completed=visible)
+        self.progress.update(bars[2], description=f"lk batch: {batch}")
 
 
 @contextmanager
 def progress_lines() -> Iterator[ProgressLines]:
-    """Draws the lanes until the block ends."""
+    """Draws the bars until the block ends."""
     columns = (SpinnerColumn(), TextColumn("{task.description:<42}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeElapsedColumn(), console=console(), transient=True) as progress:
         progress.add_task("trades sent to Kafka", total=None)
-        progress.add_task("trades that a Trino query sees", total=None)
+        progress.add_task("trades that a Trino query counts", total=None)
         progress.add_task("lk batch", total=None)
         yield ProgressLines(progress)
 
 
 @contextmanager
-def waiting(what: str) -> Iterator[None]:
-    """A spinner with a clock."""
-    with bar(what):
+def waiting(label: str) -> Iterator[None]:
+    """Draws a spinner with the elapsed time."""
+    with bar(label):
         yield
 
 
 def note(text: str) -> None:
-    """A step that is done."""
+    """Prints a finished step as a line."""
     console().print(f"[green]✓[/] {text}", highlight=False)

@@ -1,4 +1,4 @@
-"""What the demo asks Trino once everything has arrived."""
+"""The demo's queries to Trino."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Hour:
 
 @dataclass(frozen=True)
 class TickerByLayer:
-    """A ticker as the batch table has it, as the speed table adds to it, and as the served view merges them."""
+    """A ticker in the batch table, in the speed table, and in the served view that merges them."""
 
     batch: Ticker | None
     speed: Ticker | None
@@ -59,7 +59,7 @@ class TickerByLayer:
 
     @property
     def adds_up(self) -> bool:
-        """Whether counts and sums add, and extremes are the extremes of both."""
+        """Whether the merged counts, sums and extremes are those of both layers."""
         parts = [part for part in (self.batch, self.speed) if part]
         return self.merged == Ticker(
             self.merged.ticker,
@@ -72,9 +72,9 @@ class TickerByLayer:
 
 @dataclass(frozen=True)
 class TopicAccount:
-    """One topic: records in the log, and what each layer counted while decoding them.
+    """One topic: its records in Kafka, and the records that each layer counted.
 
-    ``log`` is Kafka's answer, ``cut`` how much of it the published build covers.
+    ``log`` is the number of records in Kafka, ``cut`` the number up to the cut of the published build.
     """
 
     topic: str
@@ -94,24 +94,28 @@ class TopicAccount:
 
 
 def pin_of(settings: Settings, view: Name) -> Pin:
-    """What a view is served from now. Raises Refused when it is not served."""
-    done = [publication for publication in read_publications(settings) if publication.state == "done"]
-    pin = done[-1].pins.get(view) if done else None
+    """The pin that a view serves. Raises Refused if it is not served."""
+    complete = [publication for publication in read_publications(settings) if publication.state == "done"]
+    pin = complete[-1].pins.get(view) if complete else None
     if pin is None:
-        raise Refused(f"view {view} is not served", fix="look at `lk status`")
+        raise Refused(f"view {view} is not served", fix="run `lk status`")
     return pin
 
 
-def ledger(settings: Settings) -> list[TopicAccount]:
-    """The account of every topic: Kafka's offsets, the run's manifest, the archive's rows."""
+def topic_accounts(settings: Settings) -> list[TopicAccount]:
+    """The record accounting of every topic: Kafka's offsets, the run's manifest, the archive's rows."""
     pin = pin_of(settings, BY_DAY)
     log = kafka_admin.end_offsets(settings, list(_VIEW_OF))
-    counted = read_epochs(settings, pin.run) if pin.run else []
-    return [_ledger(settings, name, log, counted, pin_of(settings, view).cut) for name, view in _VIEW_OF.items()]
+    epochs = read_epochs(settings, pin.run) if pin.run else []
+    return [
+        _topic_account(settings, topic, log, epochs, pin_of(settings, view).cut) for topic, view in _VIEW_OF.items()
+    ]
 
 
-def _ledger(settings: Settings, topic: Name, log: Cut, epochs: Sequence[Epoch], cut: Cut) -> TopicAccount:
-    counted = [row for epoch in epochs for place, row in epoch.counted.items() if place.partition("/")[0] == topic]
+def _topic_account(settings: Settings, topic: Name, log: Cut, epochs: Sequence[Epoch], cut: Cut) -> TopicAccount:
+    counted = [
+        row for epoch in epochs for partition, row in epoch.counted.items() if partition.partition("/")[0] == topic
+    ]
     archive = quoted(Name("lake"), Name("archive"), topic)
     sql = f"SELECT count_if(_error IS NULL), count_if(_error IS NOT NULL) FROM {archive}"  # noqa: S608
     decoded, quarantined = query(settings, sql).rows[0]
@@ -127,35 +131,35 @@ def _ledger(settings: Settings, topic: Name, log: Cut, epochs: Sequence[Epoch], 
 
 
 def count_sql(view: View) -> str:
-    """A cheap query for how many events a served view counts: its plain count over all rows, less window copies."""
-    plain = [m.name for m in view.measures if isinstance(m, Count) and not m.of] if isinstance(view, Rollup) else []
-    if not isinstance(view, Rollup) or not plain:
-        raise Refused(f"view {view.name} has no plain count", fix="measure another view")
+    """SQL for the number of events in a served view: the sum of its plain count, divided by the copies per window."""
+    counts = [m.name for m in view.measures if isinstance(m, Count) and not m.of] if isinstance(view, Rollup) else []
+    if not isinstance(view, Rollup) or not counts:
+        raise Refused(f"view {view.name} has no plain count", fix="use a view with a plain count")
     copies = view.window.copies if view.window else 1
-    return f"SELECT coalesce(sum({quoted(Name(plain[0]))}), 0) / {copies} FROM {served(Name(view.name))}"  # noqa: S608
+    return f"SELECT coalesce(sum({quoted(Name(counts[0]))}), 0) / {copies} FROM {served(Name(view.name))}"  # noqa: S608
 
 
 def total(settings: Settings, catalog: Catalog, view: Name) -> int:
-    """Events that the served view counts now."""
+    """The number of events in the served view now."""
     return int(query(settings, count_sql(catalog.views[view])).rows[0][0])
 
 
 def served(view: Name) -> str:
-    """The served view's full name."""
+    """The full name of the served view, quoted."""
     return quoted(Name("lake"), Name("serving"), view)
 
 
 def tickers(settings: Settings, table: str, where: str = "") -> dict[str, Ticker]:
-    """Every ticker over all days, from a batch table, a speed table or the served view."""
+    """Every ticker over all days, from a batch table, a speed table or a served view."""
     sql = f"SELECT {_SUMS} FROM {table} {where} GROUP BY ticker"  # noqa: S608 - names are quoted Names
     return {row[0]: Ticker(*row) for row in query(settings, sql).rows}
 
 
 def split(settings: Settings) -> list[TickerByLayer]:
-    """All tickers three ways, the most traded first, at what is published now."""
+    """All tickers by layer and merged, the most traded first."""
     pin = pin_of(settings, BY_DAY)
     if pin.build is None or pin.run is None:
-        raise Refused(f"{BY_DAY} is not served from a build and a run", fix="look at `lk status`")
+        raise Refused(f"{BY_DAY} is not served from a build and a run", fix="run `lk status`")
     batch = tickers(settings, quoted(Name("lake"), Name("batch"), joined(BY_DAY, pin.build)))
     speed_table = quoted(Name("lake"), Name("speed"), joined(BY_DAY, pin.run))
     speed = tickers(settings, speed_table, f"WHERE first_epoch > {int(pin.epoch)}")
@@ -173,13 +177,13 @@ def hours(settings: Settings) -> list[Hour]:
 
 
 def table(settings: Settings, view: Name, keys: str, values: str) -> Table:
-    """A served view's rows by key. Raises Refused when a key comes twice."""
+    """A served view's rows by key. Raises Refused if a key is repeated."""
     rows = query(settings, f"SELECT {keys}, {values} FROM {served(view)}").rows  # noqa: S608
     width = keys.count(",") + 1
-    found = {tuple(map(_plain, row[:width])): tuple(map(_plain, row[width:])) for row in rows}
-    if len(found) != len(rows):
-        raise Refused(f"view {view} answers some keys more than once", fix="this must not happen: report it")
-    return found
+    by_key = {tuple(map(_plain, row[:width])): tuple(map(_plain, row[width:])) for row in rows}
+    if len(by_key) != len(rows):
+        raise Refused(f"view {view} has repeated keys", fix="report this as a bug")
+    return by_key
 
 
 def totals(settings: Settings, view: Name, *measures: str) -> tuple[Any, ...]:
@@ -189,7 +193,7 @@ def totals(settings: Settings, view: Name, *measures: str) -> tuple[Any, ...]:
 
 
 def _plain(value: Any) -> Any:
-    """Times as Python's UTC, dates as midnight, whole decimals as int: what plain Python counts with."""
+    """Converts to the types of the plain Python counts: UTC times, dates as midnight, whole decimals as int."""
     if isinstance(value, datetime):
         return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
     if isinstance(value, date):

@@ -1,4 +1,4 @@
-"""What the demo's answers must be: counted in plain Python while sending, without Kafka, Spark, Delta or Trino."""
+"""The expected answers of the demo, counted in plain Python while sending, without Kafka, Spark, Delta or Trino."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Table = dict[Row, Row]
 
 @dataclass(frozen=True)
 class NumberCheck:
-    """One number, or all rows of a view, as counted here and as answered."""
+    """One number, or all rows of a view: the expected and the found text."""
 
     what: str
     expected: str
@@ -35,13 +35,13 @@ class NumberCheck:
 
     @property
     def ok(self) -> bool:
-        """Whether they are the same."""
+        """Whether both are equal."""
         return self.expected == self.found
 
 
 @dataclass
 class TickerSums:
-    """Of some trades: how many, shares, cents, lowest, highest, and the last by event time and order of sending."""
+    """Sums of some trades: count, shares, cents, lowest, highest, and the last by event time and sending order."""
 
     count: int = 0
     size: int = 0
@@ -61,7 +61,7 @@ class TickerSums:
 
 @dataclass
 class Tally:
-    """Counts trades as they are handed to the producer, from the bytes that are sent."""
+    """Counts trades from the bytes that the producer sends."""
 
     count: int = 0
     late: int = 0
@@ -70,7 +70,7 @@ class Tally:
     windows: dict[tuple[str, int], TickerSums] = field(default_factory=lambda: defaultdict(TickerSums))
 
     def watch(self, trades: Iterable[SampleRecord], spec: SampleSpec) -> Iterator[SampleRecord]:
-        """Passes the trades on and counts them; the first has the number 0 of the spec, and none is bad."""
+        """Counts trades and passes them on. The first has number 0 of the spec; all are valid."""
         for number, record in enumerate(trades):
             trade = json.loads(record.value or b"", parse_float=_cents)
             behind = spec.due(number) - trade["event_time"]
@@ -83,8 +83,8 @@ class Tally:
     def _add(self, trade: dict[str, Any], number: int) -> None:
         ticker, at = trade["ticker"], trade["event_time"]
         self.days[ticker, at - at % _DAY_MS].add(trade["price"], trade["size"], at, number)
-        newest = at - at % _HOP_MS
-        for start in range(newest, newest - _SIZE_MS, -_HOP_MS):
+        last_start = at - at % _HOP_MS
+        for start in range(last_start, last_start - _SIZE_MS, -_HOP_MS):
             self.windows[ticker, start].add(trade["price"], trade["size"], at, number)
 
     def by_day(self) -> Table:
@@ -103,7 +103,7 @@ class Tally:
 
 
 def traffic_by_hour(path: Path) -> Table:
-    """(hour, status class) -> requests, bytes, from the lines of the access log that have its form."""
+    """(hour, status class) -> requests, bytes, from the valid lines of the access log."""
     requests: Counter[Row] = Counter()
     sizes: Counter[Row] = Counter()
     with gzip.open(path, "rt", encoding="utf-8") as lines:
@@ -118,35 +118,35 @@ def traffic_by_hour(path: Path) -> Table:
 
 
 def same_rows(what: str, expected: Mapping[Row, Row], found: Mapping[Row, Row]) -> NumberCheck:
-    """All rows of a view in one check; what differs is shown."""
+    """Compares all rows of a view; the texts show the first difference."""
     if expected == found:
         return NumberCheck(what, f"{len(expected):,} rows", f"{len(found):,} rows")
-    wrong = [key for key in expected.keys() | found.keys() if expected.get(key) != found.get(key)]
-    key = min(wrong, key=str)
+    different = [key for key in expected.keys() | found.keys() if expected.get(key) != found.get(key)]
+    key = min(different, key=str)
     return NumberCheck(
         what,
         f"{len(expected):,} rows; at {_text(key)}: {_text(expected.get(key))}",
-        f"{len(found):,} rows, {len(wrong):,} differ; at {_text(key)}: {_text(found.get(key))}",
+        f"{len(found):,} rows, {len(different):,} differ; at {_text(key)}: {_text(found.get(key))}",
     )
 
 
 def same(what: str, expected: int, found: object) -> NumberCheck:
-    """One whole number."""
+    """Compares one whole number."""
     return NumberCheck(what, f"{expected:,}", f"{found:,}" if isinstance(found, int | Decimal) else str(found))
 
 
 def money(cents: int) -> Decimal:
-    """Cents as the decimal that the views show."""
+    """Cents as the decimal of the views."""
     return Decimal(cents).scaleb(-2)
 
 
 def moment(milliseconds: int) -> datetime:
-    """Epoch milliseconds as the time that Trino answers."""
+    """Epoch milliseconds as a UTC time, as Trino returns it."""
     return datetime.fromtimestamp(milliseconds // 1_000, UTC)
 
 
 def _cents(price: str) -> int:
-    """The cents of a price that is written with two decimals."""
+    """The cents of a price with two decimals."""
     return int(price.replace(".", ""))
 
 

@@ -1,4 +1,4 @@
-"""A figure: what was measured, how often, how much it spread, and what it must reach."""
+"""Benchmark figures: what was measured, every repetition, and the target."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import psutil
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure with every repetition. ``most`` or ``least`` is what its median must keep, if anything."""
+    """One figure with every repetition. ``most`` or ``least`` bounds its median, if there is a target."""
 
     name: str
     what: str
@@ -28,30 +28,30 @@ class Figure:
 
     @property
     def median(self) -> float:
-        """The middle repetition."""
+        """The median of the repetitions."""
         return statistics.median(self.values)
 
     @property
     def ok(self) -> bool:
-        """Whether the median keeps the bound."""
+        """Whether the median meets the target."""
         return (self.most is None or self.median <= self.most) and (self.least is None or self.median >= self.least)
 
     @property
     def bound(self) -> str:
-        """The bound as text."""
+        """The target as text."""
         if self.most is not None:
             return f"≤ {number(self.most)}"
         return f"≥ {number(self.least)}" if self.least is not None else ""
 
     @property
     def spread(self) -> str:
-        """Smallest and largest repetition, and how many there were."""
+        """The smallest and the largest repetition, and their number."""
         return f"{number(min(self.values))} – {number(max(self.values))} ({len(self.values)}×)"
 
 
 @dataclass(frozen=True)
 class Report:
-    """All figures of one call, with the machine, the day and the command that would measure them again."""
+    """All figures of one call, with the machine, the time and the command."""
 
     at: str
     machine: str
@@ -62,12 +62,12 @@ class Report:
 
     @property
     def missed(self) -> tuple[Figure, ...]:
-        """Figures that do not keep their bound."""
+        """Figures that miss their target."""
         return tuple(figure for figure in self.figures if not figure.ok)
 
 
 def report(figures: Sequence[Figure], seconds: float) -> Report:
-    """The figures with where and when they were measured."""
+    """The figures with the machine and the time at which they were measured."""
     command = " ".join(["lk", *sys.argv[1:]])
     now = datetime.now(UTC).isoformat(sep=" ", timespec="minutes").replace("+00:00", " UTC")
     return Report(now, _machine(), _versions(), command, seconds, tuple(figures))
@@ -80,21 +80,21 @@ def number(value: float) -> str:
     return f"{value:.3g}" if abs(value) < 100 else f"{value:.0f}"
 
 
-def markdown(found: Report) -> str:
-    """The page of figures."""
+def markdown(measured: Report) -> str:
+    """The page of figures, as Markdown."""
     lines = [
         "# Figures",
         "",
-        f"Measured by `{found.command}` on {found.at} in {found.seconds / 60:.0f} minutes.",
+        f"Measured by `{measured.command}` on {measured.at} in {measured.seconds / 60:.0f} minutes.",
         "",
-        f"Machine: {found.machine}. {found.versions}.",
+        f"Machine: {measured.machine}. {measured.versions}.",
         "",
         "| figure | what | target | median | smallest – largest (repetitions) | unit | |",
         "|---|---|---|---|---|---|---|",
     ]
-    rows = ((f.name, f.what, f.bound, number(f.median), f.spread, f.unit, _verdict(f)) for f in found.figures)
+    rows = ((f.name, f.what, f.bound, number(f.median), f.spread, f.unit, _verdict(f)) for f in measured.figures)
     lines += [f"| {' | '.join(row)} |" for row in rows]
-    hows = [f"- **{f.name}**: {f.how}" for f in found.figures if f.how]
+    hows = [f"- **{f.name}**: {f.how}" for f in measured.figures if f.how]
     return "\n".join([*lines, "", "## How each figure is measured", "", *hows, ""])
 
 

@@ -1,10 +1,9 @@
-"""Freshness: from the moment an event is due to be sent until a Trino query that counts it has answered.
+"""Freshness: time from the moment at which an event is due to be sent until a Trino query has counted it.
 
-Method. One thread asks the served view for its total count, again and again. Event k of n counts as visible when the
-first answer that is at least k above the count before the measurement has fully arrived; so every event gives a sample,
-none is left out, and the time of the query itself is included. Events are taken to become visible in the order in
-which they were due: where partitions overtake each other inside one epoch, two samples swap, but their sum stays.
-The clock is the schedule, not the send: a producer that stalls makes the figure worse, never better.
+Method. One thread queries the total count of the served view all the time. Event k of n is visible once an answer that
+is at least k above the first count has arrived. So every event is a sample, and the query time is included. Events
+become visible in the order in which they are due; if partitions overtake each other inside an epoch, two samples swap
+and their sum stays. A sample starts when the event is due, so a slow producer makes the figure worse, never better.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ _GAP = 0.1
 
 @dataclass(frozen=True)
 class Freshness:
-    """Seconds from due to visible, over every event; ``polls`` answers were counted, ``poll`` is their median length.
+    """Seconds from due to visible, over every event. ``polls`` is the number of queries, ``poll`` their median seconds.
 
-    ``went_back`` counts answers smaller than one before them: 0 unless something is wrong.
+    ``went_back`` is the number of answers below an earlier one: 0 unless something is wrong.
     """
 
     samples: int
@@ -43,7 +42,7 @@ class Freshness:
 
 @dataclass(frozen=True)
 class CountSeen:
-    """One answer: when it was asked for, when it had arrived, and the count."""
+    """One answer: when the query began, when the answer arrived, and the count."""
 
     asked: float
     arrived: float
@@ -60,42 +59,42 @@ class Meter:
     failure: Exception | None = None
 
     def on_send(self, _number: int, due: float) -> None:
-        """To be called as each event is sent, with its due time on ``time.monotonic``."""
+        """Records the due time (``time.monotonic``) of an event; to be called as it is sent."""
         self.due.append(due)
 
     @property
     def visible(self) -> int:
-        """Events visible so far. Raises what ended the questions, if anything did."""
+        """The number of visible events. Raises the error that ended the queries, if any."""
         if self.failure:
             raise self.failure
         return self.answers[-1].count - self.answers[0].count if self.answers else 0
 
     def result(self, deadline: float = 60.0) -> Freshness:
-        """Waits until every event sent is visible. Raises TryAgain when that takes longer than ``deadline`` seconds."""
-        wait_until(self._settled, deadline, every=_GAP, error=lambda: self._late(deadline))
+        """Waits until every sent event is visible. Raises TryAgain after ``deadline`` seconds."""
+        wait_until(self._all_visible, deadline, every=_GAP, error=lambda: self._timeout(deadline))
         return summary(self.due, self.answers)
 
-    def _settled(self) -> bool:
+    def _all_visible(self) -> bool:
         return self.visible >= len(self.due)
 
-    def _late(self, deadline: float) -> TryAgain:
+    def _timeout(self, deadline: float) -> TryAgain:
         return TryAgain(
             f"{len(self.due) - self.visible:,} of {len(self.due):,} events are not visible after {deadline:.0f} s",
-            fix="look at `lk status`",
+            fix="run `lk status`",
         )
 
     def poll(self, stop: threading.Event) -> None:
-        """Asks until told to stop; an error ends it and comes out of ``result``."""
+        """Queries until ``stop`` is set; an error ends it, and ``result`` raises it."""
         while not stop.is_set():
             try:
                 self.ask()
-            except Exception as e:  # whatever it is, the caller's thread must hear of it
+            except Exception as e:  # ``visible`` raises it in the caller's thread
                 self.failure = e
                 return
             stop.wait(_GAP)
 
     def ask(self) -> None:
-        """One question, one answer."""
+        """Queries the count once."""
         asked = time.monotonic()
         count = self.count()
         self.answers.append(CountSeen(asked, time.monotonic(), count))
@@ -103,7 +102,7 @@ class Meter:
 
 @contextmanager
 def measuring(count: Callable[[], int]) -> Iterator[Meter]:
-    """A meter whose questions run beside the caller; ``count`` gives the served view's total."""
+    """Yields a meter that queries in a thread; ``count`` returns the total of the served view."""
     meter, stop = Meter(count), threading.Event()
     meter.ask()
     poller = threading.Thread(target=meter.poll, args=(stop,), name="freshness", daemon=True)
@@ -116,13 +115,13 @@ def measuring(count: Callable[[], int]) -> Iterator[Meter]:
 
 
 def delays(due: Sequence[float], answers: Sequence[CountSeen]) -> list[float]:
-    """Seconds from due to visible, one per event, in the order of sending; the first answer is the count before."""
-    reached = list(accumulate((answer.count - answers[0].count for answer in answers), max))
-    return [answers[bisect_left(reached, number)].arrived - at for number, at in enumerate(due, 1)]
+    """Seconds from due to visible of every event, in sending order. The first answer is the count before them."""
+    highest = list(accumulate((answer.count - answers[0].count for answer in answers), max))
+    return [answers[bisect_left(highest, number)].arrived - at for number, at in enumerate(due, 1)]
 
 
 def summary(due: Sequence[float], answers: Sequence[CountSeen]) -> Freshness:
-    """The distribution of the delays, by nearest rank."""
+    """The distribution of the delays (nearest rank)."""
     sorted_delays = sorted(delays(due, answers))
     counts = [answer.count for answer in answers]
     highest = accumulate(counts, max)
@@ -134,7 +133,7 @@ def summary(due: Sequence[float], answers: Sequence[CountSeen]) -> Freshness:
         worst=sorted_delays[-1],
         polls=len(answers),
         poll=percentile(sorted(answer.arrived - answer.asked for answer in answers), 50),
-        went_back=sum(count < most for count, most in zip(counts, highest, strict=True)),
+        went_back=sum(count < high for count, high in zip(counts, highest, strict=True)),
     )
 
 

@@ -1,4 +1,4 @@
-"""A fresh instance in a folder of its own: free ports, its own settings file, nothing shared but the downloads."""
+"""A fresh instance in its own folder, with free ports and its own settings file. It shares only the downloads."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _MARK = "# Made by lk: the next run replaces this folder.\n"
 _CLUSTER = ("bootstrap", "kafka_brokers", "kafka_peer_ports", "kafka_peer_controller_ports", "kafka_replication")
 _SECURITY = ("kafka_tiered_hours", "kafka_security", "kafka_user", "kafka_password_file", "kafka_ca")
 _CLOUD = ("trino_host", "trino_tls", *(name for name in Settings.model_fields if name.startswith("emr_")))
-_NOT_TAKEN_OVER = (*_OWN, *_CLUSTER, *_SECURITY, *_CLOUD, "lake", "checkpoints")
+_NOT_COPIED = (*_OWN, *_CLUSTER, *_SECURITY, *_CLOUD, "lake", "checkpoints")
 
 
 @dataclass(frozen=True)
 class Instance:
-    """Where an instance lives: its settings, and the file that says the same to later commands.
+    """The folder of an instance, its settings, and their file for later commands.
 
-    ``unset`` names variables that the caller's environment has and that would win over the file.
+    ``unset`` names variables of the caller's environment that would override the file.
     """
 
     folder: Path
@@ -36,42 +36,42 @@ class Instance:
     unset: tuple[str, ...] = ()
 
 
-def fresh(base: Settings, folder: Path) -> Instance:
-    """A new instance in ``folder``, with what ``base`` says about memory, views and downloads; nothing is started.
+def create(base: Settings, folder: Path) -> Instance:
+    """Creates an instance in ``folder`` with the memory, views and downloads of ``base``; starts nothing.
 
-    An instance that an earlier call made there is stopped and removed. The environment of this process is changed so
-    that its children use the new instance. Raises Refused when the folder holds anything else.
+    Removes an instance that an earlier call created there. Changes the environment of this process so that child
+    processes use the new instance. Raises Refused if the folder holds anything else.
     """
     remove(folder)
     folder = folder.absolute()
     folder.mkdir(parents=True)
-    kept = base.model_dump(mode="json", exclude_defaults=True, exclude=set(_NOT_TAKEN_OVER))
+    kept = base.model_dump(mode="json", exclude_defaults=True, exclude=set(_NOT_COPIED))
     values = kept | {"data": str(folder / "data")} | dict(zip(_OWN[1:], free_ports(len(_OWN) - 1), strict=True))
     config = folder / "lk.toml"
     config.write_text(_MARK + "".join(f"{key} = {_toml(value)}\n" for key, value in values.items()), "utf-8")
-    unset = tuple(PREFIX + name.upper() for name in _NOT_TAKEN_OVER if os.environ.get(PREFIX + name.upper()))
-    for name in {*values, *_NOT_TAKEN_OVER}:
+    unset = tuple(PREFIX + name.upper() for name in _NOT_COPIED if os.environ.get(PREFIX + name.upper()))
+    for name in {*values, *_NOT_COPIED}:
         os.environ.pop(PREFIX + name.upper(), None)
     os.environ[f"{PREFIX}CONFIG"] = str(config)
     return Instance(folder, config, read_settings(config), unset)
 
 
 def remove(folder: Path) -> bool:
-    """Stops and deletes the instance in ``folder``; whether there was one."""
+    """Stops and deletes the instance in ``folder``; returns whether there was one."""
     if not folder.exists():
         return False
     config = folder / "lk.toml"
     if not config.is_file() or not config.read_text("utf-8").startswith(_MARK):
         raise Refused(
-            "the folder was not made by an earlier run, so it is left alone",
+            "the folder was not created by an earlier run",
             where=str(folder.absolute()),
-            fix="move it away, or call from another folder",
+            fix="move it away, or run the command in another folder",
         )
     data = folder / "data"
     if data.exists():
         local_stack.stop_servers(Settings(data=data))
         shutil.rmtree(data)
-    shutil.rmtree(folder)  # last, so that a deletion that was cut short is taken up by the next run
+    shutil.rmtree(folder)  # last: after an interrupted deletion the next run finds the settings file
     return True
 
 

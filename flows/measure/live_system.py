@@ -1,4 +1,4 @@
-"""Figures of a living system: events flow, the speed run follows, people query."""
+"""Figures of a live system: events flow, the speed layer reads them, readers query."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from infra.settings import Settings
 from infra.trino.metastore import query
 
 RATE = 1_000.0
-_WARM = 120.0  # seconds of flow before the first figure: Java compiles what is hot for minutes
+_WARM = 120.0  # seconds of flow before the first figure: the JVM compiles hot code for minutes
 SEEDS = count(1_000)
 
 
 @dataclass(frozen=True)
-class Live:
+class LiveInstance:
     """An instance with a speed run."""
 
     settings: Settings
@@ -40,109 +40,109 @@ class Live:
     run: Name
 
 
-def warm_up(live: Live) -> None:
-    """Brings everything to its working temperature: the access log, some trades, one batch, some answers."""
-    load.access_log(live.settings, live.catalog)
+def warm_up(live: LiveInstance) -> None:
+    """Warms up every process: the access log, some trades, one batch, some queries."""
+    load.send_access_log(live.settings, live.catalog)
     with load.flowing(live.settings, live.catalog, next(SEEDS), RATE):
-        run_verb.finished(run_verb.start(live.settings, live.config, "batch"))
+        run_verb.wait_until_ended(run_verb.start(live.settings, live.config, "batch"))
     _fresh(live, _WARM)
 
 
-def freshness(live: Live, repeat: int, seconds: float = 20.0) -> list[Figure]:
+def freshness(live: LiveInstance, repeat: int, seconds: float = 20.0) -> list[Figure]:
     """Freshness with all views and no batch running."""
-    found = sample(live, seconds, repeat)
+    samples = sample(live, seconds, repeat)
     how = (
         f"{repeat} × {seconds:.0f} s of {RATE:,.0f} trades a second, after {_WARM:.0f} s of the same to warm up; "
         "5 % late, 10 % out of order; every event is a sample; "
-        f"asked: the count of {BY_DAY}, median answer {max(one.poll for one in found):.2f} s"
+        f"query: the count of {BY_DAY}, median time {max(s.poll for s in samples):.2f} s"
     )
-    return _freshness("freshness", "event sent to visible in Trino, no batch running", found, how, (0.8, 2.0))
+    return _freshness("freshness", "event sent to visible in Trino, no batch running", samples, how, (0.8, 2.0))
 
 
-def sample(live: Live, seconds: float, repeat: int) -> list[Freshness]:
-    """Freshness of what flows for some seconds, again and again."""
+def sample(live: LiveInstance, seconds: float, repeat: int) -> list[Freshness]:
+    """Freshness of events that flow for some seconds, ``repeat`` times."""
     return [_fresh(live, seconds) for _ in range(repeat)]
 
 
-def freshness_batch(live: Live, repeat: int, seconds: float = 20.0) -> list[Figure]:
-    """Freshness while `lk batch` runs, again and again."""
-    found = []
+def freshness_batch(live: LiveInstance, repeat: int, seconds: float = 20.0) -> list[Figure]:
+    """Freshness while `lk batch` runs."""
+    samples = []
     for _ in range(repeat):
         with load.batches(live.settings, live.config):
-            found.append(_fresh(live, seconds))
-    how = f"the same while `lk batch` runs without a pause, one after another, {repeat} × {seconds:.0f} s"
-    return _freshness("freshness-batch", "the same while `lk batch` runs", found, how, (None, None))
+            samples.append(_fresh(live, seconds))
+    how = f"the same while one `lk batch` runs after another, {repeat} × {seconds:.0f} s"
+    return _freshness("freshness-batch", "the same while `lk batch` runs", samples, how, (None, None))
 
 
-def queries(live: Live, repeat: int, each: int = 60) -> list[Figure]:
-    """A merged query over a fixed key range while events flow."""
+def queries(live: LiveInstance, repeat: int, each: int = 60) -> list[Figure]:
+    """Time of a merged query over a fixed key range while events flow."""
     sql = fixed_range(live.settings)
     medians = []
     with load.flowing(live.settings, live.catalog, next(SEEDS), RATE):
         for _ in range(repeat):
-            times = sorted(timed(live.settings, sql) for _ in range(each))
+            times = sorted(query_seconds(live.settings, sql) for _ in range(each))
             medians.append(percentile(times, 50))
     what = "merged query over a fixed key range while events flow, p50"
-    how = f"{repeat} × {each} answers, one after another, to: `{sql}`"
+    how = f"{repeat} × {each} queries, one after another: `{sql}`"
     return [Figure("query", what, "s", tuple(medians), most=0.3, how=how)]
 
 
-def recovery(live: Live, repeat: int) -> list[Figure]:
-    """From kill -9 of the speed process under load until lag 0."""
-    taken = []
+def recovery(live: LiveInstance, repeat: int) -> list[Figure]:
+    """Time from kill -9 of the speed process under load until lag 0."""
+    times = []
     for _ in range(repeat):
         with load.flowing(live.settings, live.catalog, next(SEEDS), RATE):
-            load.wait_for(lambda: _age(live) < 2, "a running speed layer")
+            load.wait_for(lambda: _epoch_age(live) < 2, "a running speed layer")
             began = time.monotonic()
             _kill(live)
             speed.start(live.settings, live.catalog)
-        load.caught_up(live.settings, live.run)
-        taken.append(time.monotonic() - began)
+        load.wait_for_lag_zero(live.settings, live.run)
+        times.append(time.monotonic() - began)
     how = (
-        f"{RATE:,.0f} trades a second flow; SIGKILL, `lk speed start`, the flow ends when that has returned; "
-        "time from the kill until the newest epoch's end is the end of the log"
+        f"{RATE:,.0f} trades a second flow; SIGKILL, then `lk speed start`; the flow ends when that returns; "
+        "time from the kill until the last epoch ends at the end of the log"
     )
-    return [Figure("recovery", "back to lag 0 after kill -9 of the speed process", "s", tuple(taken), most=20, how=how)]
+    return [Figure("recovery", "back to lag 0 after kill -9 of the speed process", "s", tuple(times), most=20, how=how)]
 
 
-def memory(live: Live, repeat: int) -> list[Figure]:
-    """The largest sum of all processes while a batch runs."""
+def memory(live: LiveInstance, repeat: int) -> list[Figure]:
+    """The highest memory of all processes together while a batch runs."""
     peaks = []
     with load.flowing(live.settings, live.catalog, next(SEEDS), RATE):
         for _ in range(repeat):
             batch = run_verb.start(live.settings, live.config, "batch")
-            peaks.append(max(_samples(live, batch.child)) / 2**30)
-            run_verb.finished(batch)
-    what = "Kafka, Trino, the speed run and one batch together, PSS, at its highest"
-    how = f"{repeat} batches while {RATE:,.0f} trades a second flow; all process trees, sampled 5 times a second"
+            peaks.append(max(_memory_samples(live, batch.child)) / 2**30)
+            run_verb.wait_until_ended(batch)
+    what = "Kafka, Trino, the speed run and one batch together, highest PSS"
+    how = f"{repeat} batches while {RATE:,.0f} trades a second flow; all process trees, 5 samples a second"
     return [Figure("memory", what, "GiB", tuple(peaks), most=6, how=how)]
 
 
 def fixed_range(settings: Settings) -> str:
-    """A query of one ticker's windows in the five minutes before the newest, as of now."""
+    """SQL for one ticker's windows in the five minutes before the last window."""
     view = demo_queries.served(BY_WINDOW)
-    newest = query(settings, f"SELECT to_iso8601(max(window_start)) FROM {view}").rows[0][0]  # noqa: S608
-    end = f"from_iso8601_timestamp('{newest}')"
+    last = query(settings, f"SELECT to_iso8601(max(window_start)) FROM {view}").rows[0][0]  # noqa: S608
+    end = f"from_iso8601_timestamp('{last}')"
     span = f"window_start BETWEEN {end} - INTERVAL '5' MINUTE AND {end}"
     return f"SELECT * FROM {view} WHERE ticker = 'AAPL' AND {span} ORDER BY window_start"  # noqa: S608
 
 
-def timed(settings: Settings, sql: str) -> float:
-    """Seconds from asking to the last row."""
+def query_seconds(settings: Settings, sql: str) -> float:
+    """Seconds from the query to its last row."""
     began = time.monotonic()
     query(settings, sql)
     return time.monotonic() - began
 
 
-def _fresh(live: Live, seconds: float) -> Freshness:
-    load.caught_up(live.settings, live.run)
+def _fresh(live: LiveInstance, seconds: float) -> Freshness:
+    load.wait_for_lag_zero(live.settings, live.run)
     with measuring(lambda: demo_queries.total(live.settings, live.catalog, BY_DAY)) as meter:
-        load.flow_for(live.settings, live.catalog, next(SEEDS), seconds, RATE, meter.on_send)
+        load.send_for(live.settings, live.catalog, next(SEEDS), seconds, RATE, meter.on_send)
         return meter.result()
 
 
 def _freshness(
-    name: str, what: str, found: list[Freshness], how: str, most: tuple[float | None, float | None]
+    name: str, what: str, samples: list[Freshness], how: str, most: tuple[float | None, float | None]
 ) -> list[Figure]:
     parts: tuple[tuple[str, Callable[[Freshness], float], float | None], ...] = (
         ("p50", lambda run: run.p50, most[0]),
@@ -150,12 +150,12 @@ def _freshness(
         ("p99", lambda run: run.p99, most[1]),
     )
     return [
-        Figure(f"{name} {part}", what, "s", tuple(map(value, found)), most=bound, how=how if part == "p50" else "")
+        Figure(f"{name} {part}", what, "s", tuple(map(value, samples)), most=bound, how=how if part == "p50" else "")
         for part, value, bound in parts
     ]
 
 
-def _samples(live: Live, child: subprocess.Popen[bytes]) -> Iterator[int]:
+def _memory_samples(live: LiveInstance, child: subprocess.Popen[bytes]) -> Iterator[int]:
     yield load.memory(live.settings, child.pid)
     while True:
         try:
@@ -166,17 +166,17 @@ def _samples(live: Live, child: subprocess.Popen[bytes]) -> Iterator[int]:
             return
 
 
-def _kill(live: Live) -> None:
+def _kill(live: LiveInstance) -> None:
     names = [name for name in local_processes.recorded_names(live.settings) if name not in ("kafka", "trino")]
     for name in names:
-        found = local_processes.running_process(live.settings, name)
-        if found:
-            victim = psutil.Process(found.pid)
-            os.killpg(found.pid, signal.SIGKILL)
+        process = local_processes.running_process(live.settings, name)
+        if process:
+            victim = psutil.Process(process.pid)
+            os.killpg(process.pid, signal.SIGKILL)
             victim.wait()
 
 
-def _age(live: Live) -> float:
-    """Seconds since the newest epoch was committed."""
-    newest = last_epoch(live.settings, live.run)
-    return time.time() - newest.committed_at.timestamp() if newest else float("inf")
+def _epoch_age(live: LiveInstance) -> float:
+    """Seconds since the last epoch was committed."""
+    epoch = last_epoch(live.settings, live.run)
+    return time.time() - epoch.committed_at.timestamp() if epoch else float("inf")

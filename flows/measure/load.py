@@ -1,4 +1,4 @@
-"""What demo and benchmarks share: what is sent, trades flowing in the background, waiting for lag 0, memory."""
+"""Load for the demo and the benchmarks: sends records, in the background too, and waits for lag 0."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LATE, OUT_OF_ORDER, LATE_BY_MS = 0.05, 0.10, 3_600_000
 
 
 def spec(seed: int, rate: float = 1_000.0) -> SampleSpec:
-    """Trades that begin now, some late by up to an hour, some out of order."""
+    """Trades from now on, some up to an hour late, some out of order."""
     return SampleSpec(seed, time.time_ns() // 1_000_000, rate, LATE, LATE_BY_MS, OUT_OF_ORDER)
 
 
@@ -45,23 +45,23 @@ def send_trades(
     rate: float | None = None,
     on_send: OnSend | None = None,
 ) -> Acknowledged:
-    """Sends generated trades: on schedule with a rate, else as fast as possible."""
+    """Sends generated trades: on schedule with a ``rate``, else as fast as possible."""
     topic = catalog.topic(TRADES)
     return produce(settings, topic, outgoing(topic, samples), rate=rate, on_send=on_send, draw=False).require_complete()
 
 
-def load(settings: Settings, catalog: Catalog, seed: int, count: int) -> float:
-    """Sends ``count`` trades as fast as possible; gives the seconds."""
+def send_count(settings: Settings, catalog: Catalog, seed: int, count: int) -> float:
+    """Sends ``count`` trades as fast as possible; returns the seconds."""
     return send_trades(settings, catalog, records(catalog.topic(TRADES), spec(seed), count)).seconds
 
 
-def access_log(settings: Settings, catalog: Catalog) -> None:
+def send_access_log(settings: Settings, catalog: Catalog) -> None:
     """Sends the committed access log."""
     source = InputFile(ACCESS_LOG, catalog.topic("access_log"))
     produce(settings, source.topic, source.records(), draw=False).require_complete()
 
 
-def flow_for(settings: Settings, catalog: Catalog, seed: int, seconds: float, rate: float, on_send: OnSend) -> None:
+def send_for(settings: Settings, catalog: Catalog, seed: int, seconds: float, rate: float, on_send: OnSend) -> None:
     """Sends trades on schedule for some seconds."""
     samples = records(catalog.topic(TRADES), spec(seed, rate), int(rate * seconds))
     send_trades(settings, catalog, samples, rate=rate, on_send=on_send)
@@ -70,7 +70,7 @@ def flow_for(settings: Settings, catalog: Catalog, seed: int, seconds: float, ra
 def flowing(
     settings: Settings, catalog: Catalog, seed: int, rate: float = 1_000.0
 ) -> AbstractContextManager[threading.Event]:
-    """Trades flow beside the block and stop at its end."""
+    """Sends trades in the background until the block ends."""
 
     def work(stop: threading.Event) -> None:
         samples = records(catalog.topic(TRADES), spec(seed, rate), None)
@@ -80,18 +80,18 @@ def flowing(
 
 
 def batches(settings: Settings, config: Path) -> AbstractContextManager[threading.Event]:
-    """`lk batch` runs beside the block, restarted as often as it ends."""
+    """Runs one `lk batch` after another in the background until the block ends."""
 
     def work(stop: threading.Event) -> None:
         while not stop.is_set():
-            run_verb.finished(run_verb.start(settings, config, "batch"))
+            run_verb.wait_until_ended(run_verb.start(settings, config, "batch"))
 
     return in_background(work)
 
 
 @contextmanager
 def in_background(work: Callable[[threading.Event], None]) -> Iterator[threading.Event]:
-    """Runs ``work`` in a thread until the block ends; its failure is raised there."""
+    """Runs ``work`` in a thread until the block ends, then raises its error, if any."""
     stop = threading.Event()
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(work, stop)
@@ -103,27 +103,27 @@ def in_background(work: Callable[[threading.Event], None]) -> Iterator[threading
 
 
 def lag(settings: Settings, run: Name) -> int:
-    """Records of the log that the run has not committed."""
+    """The number of records after the run's last epoch."""
     declared = runs.read_run(settings, run)
-    done = last_epoch(settings, run)
-    return kafka_admin.end_offsets(settings, declared.topics).size_since(done.end if done else Cut())
+    epoch = last_epoch(settings, run)
+    return kafka_admin.end_offsets(settings, declared.topics).size_since(epoch.end if epoch else Cut())
 
 
-def wait_for(done: Callable[[], bool], what: str, seconds: float = 300.0, *, every: float = 0.25) -> float:
-    """Polls until it is so; gives the seconds it took. Raises TryAgain after the deadline."""
+def wait_for(condition: Callable[[], bool], what: str, seconds: float = 300.0, *, every: float = 0.25) -> float:
+    """Polls a condition; returns the seconds until it is true. Raises TryAgain after ``seconds``."""
     began = time.monotonic()
-    late = TryAgain(f"{what} took longer than {seconds:.0f} s", fix="look at `lk status`")
-    wait_until(done, seconds, every=every, error=lambda: late)
+    timeout = TryAgain(f"{what} took longer than {seconds:.0f} s", fix="run `lk status`")
+    wait_until(condition, seconds, every=every, error=lambda: timeout)
     return time.monotonic() - began
 
 
-def caught_up(settings: Settings, run: Name, seconds: float = 300.0) -> float:
-    """Waits for lag 0; gives the seconds."""
+def wait_for_lag_zero(settings: Settings, run: Name, seconds: float = 300.0) -> float:
+    """Waits until the run has lag 0; returns the seconds."""
     return wait_for(lambda: lag(settings, run) == 0, "catching up", seconds)
 
 
 def memory(settings: Settings, *more: int) -> int:
-    """Bytes that the instance's processes and ``more`` hold, shared pages counted once (PSS)."""
-    found = (local_processes.running_process(settings, name) for name in local_processes.recorded_names(settings))
-    pids = {one.pid for one in found if one} | set(more)
+    """Memory of the instance's processes and of ``more`` in bytes (PSS: shared pages count once)."""
+    processes = (local_processes.running_process(settings, name) for name in local_processes.recorded_names(settings))
+    pids = {process.pid for process in processes if process} | set(more)
     return local_processes.memory_bytes(*pids)

@@ -1,4 +1,4 @@
-"""Verbs as processes of their own, as an operator or a scheduler would run them."""
+"""Runs verbs as processes, as an operator or a scheduler does."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from infra.settings import Settings
 
 @dataclass(frozen=True)
 class RunningVerb:
-    """A verb that was started: its words, its process, where it says what it says, and when on ``time.monotonic``."""
+    """A started verb: its arguments, its process, its log, and its start on ``time.monotonic``."""
 
     words: tuple[str, ...]
     child: subprocess.Popen[bytes]
@@ -26,7 +26,7 @@ class RunningVerb:
 
 
 def start(settings: Settings, config: Path, *words: str) -> RunningVerb:
-    """Starts a verb; what it says is kept in the instance's logs."""
+    """Starts a verb; its output goes to a log of the instance."""
     log = settings.log_dir / f"{words[0]}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("wb") as out:
@@ -36,25 +36,25 @@ def start(settings: Settings, config: Path, *words: str) -> RunningVerb:
 
 
 def ended(verb: RunningVerb) -> bool:
-    """Whether it is done. Raises Refused with its last lines when it failed."""
+    """Whether it has ended. Raises Refused with its last lines if it failed."""
     code = verb.child.poll()
     if code:
-        said = "\n    ".join(local_processes.last_lines(verb.log, 6))
-        raise Refused(f"`lk {' '.join(verb.words)}` failed:\n    {said}", where=str(verb.log), fix="read the log")
+        lines = "\n    ".join(local_processes.last_lines(verb.log, 6))
+        raise Refused(f"`lk {' '.join(verb.words)}` failed:\n    {lines}", where=str(verb.log), fix="read the log")
     return code is not None
 
 
-def finished(verb: RunningVerb) -> None:
-    """Waits for it. Raises Refused with its last lines when it failed."""
+def wait_until_ended(verb: RunningVerb) -> None:
+    """Waits until it has ended. Raises Refused with its last lines if it failed."""
     verb.child.wait(900)
     ended(verb)
 
 
 def run(settings: Settings, config: Path, *words: str) -> Any:
-    """Runs a verb with --json; gives what it printed. Raises Refused with that when it failed."""
+    """Runs a verb with --json and returns the parsed output. Raises Refused with the output if it failed."""
     argv = [sys.executable, "-m", "cli", "-c", str(config), *words, "--json"]
-    done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-    if done.returncode:
-        said = (done.stdout + done.stderr).strip()[-2_000:]
-        raise Refused(f"`lk {' '.join(words)}` failed: {said}", where=str(settings.log_dir), fix="read the logs")
-    return json.loads(done.stdout)
+    process = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if process.returncode:
+        output = (process.stdout + process.stderr).strip()[-2_000:]
+        raise Refused(f"`lk {' '.join(words)}` failed: {output}", where=str(settings.log_dir), fix="read the logs")
+    return json.loads(process.stdout)

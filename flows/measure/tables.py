@@ -1,4 +1,4 @@
-"""How the demo's tables look."""
+"""Tables of the demo."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from rich.text import Text
 
 
 def bare(*columns: str, left: int = 1) -> Table:
-    """A table without lines; the first columns are set to the left."""
-    drawn = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 3, 0, 0))
+    """A table without lines; the first ``left`` columns are left-aligned."""
+    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 3, 0, 0))
     for number, column in enumerate(columns):
-        drawn.add_column(column, justify="left" if number < left else "right", no_wrap=True)
-    return drawn
+        table.add_column(column, justify="left" if number < left else "right", no_wrap=True)
+    return table
 
 
-def told(*columns: str, left: int = 1) -> Table:
-    """The same, with words in the last column."""
-    drawn = bare(*columns, left=left)
-    last = drawn.columns[-1]
-    last.justify, last.no_wrap, last.style = "left", False, "dim"
-    return drawn
+def with_text(*columns: str, left: int = 1) -> Table:
+    """The same, with text in the last column."""
+    table = bare(*columns, left=left)
+    text = table.columns[-1]
+    text.justify, text.no_wrap, text.style = "left", False, "dim"
+    return table
 
 
 def mark(ok: bool) -> Text:
-    """Right or off."""
-    return Text("✓", style="green") if ok else Text("✗ off", style="bold red")
+    """A green or a red mark."""
+    return Text("✓", style="green") if ok else Text("✗ wrong", style="bold red")

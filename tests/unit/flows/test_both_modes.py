@@ -12,11 +12,12 @@ LAMBDA = ModeFigures(
     freshness=FRESH,
     query=0.236,
     rebuilt=RebuildTimes(61.4, 500_000, ResourceUsage(80.0, 100_000_000)),
+    uptime=340.2,
     live=ResourceUsage(9.0, 4_000_000),
     live_records=8_000,
     disk=123_456_789,
     processes=("kafka", "trino", "speed-r000001"),
-    steps=("claim", "land"),
+    jobs=("claim", "land"),
     tables=("batch", "speed"),
 )
 KAPPA = ModeFigures(
@@ -24,20 +25,22 @@ KAPPA = ModeFigures(
     freshness=FRESH,
     query=0.2,
     rebuilt=RebuildTimes(30.0, 600_000, ResourceUsage(30.0)),
+    uptime=95.0,
     live=ResourceUsage(),
     live_records=0,
     disk=1_000_000,
     processes=("kafka", "trino", "speed-r000002"),
-    steps=(),
+    jobs=(),
     tables=("speed",),
 )
 
 
 def test_every_row_shows_both_modes() -> None:
-    found = {row.what: (row.first, row.second) for row in rows(LAMBDA, KAPPA)}
-    assert found == {
+    texts = {row.what: (row.first, row.second) for row in rows(LAMBDA, KAPPA)}
+    assert texts == {
         "freshness, p50": ("0.81 s", "0.81 s"),
         "freshness, p99": ("1.50 s", "1.50 s"),
+        "speed process running for": ("340 s", "95 s"),
         "query time, p50": ("0.24 s", "0.20 s"),
         "rebuild: time": ("61 s", "30 s"),
         "rebuild: CPU s per million": ("160", "50"),
@@ -46,13 +49,13 @@ def test_every_row_shows_both_modes() -> None:
         "live: MB per million": ("500", "–"),
         "disk used": ("123 MB", "1 MB"),
         "processes that must run": ("3", "3"),
-        "steps to be scheduled": ("2", "0"),
-        "parts of an answer": ("2", "1"),
+        "jobs to schedule": ("2", "0"),
+        "tables read by a query": ("2", "1"),
     }
 
 
-def test_what_was_counted_is_told_in_words() -> None:
-    found = {row.what: row.how for row in rows(LAMBDA, KAPPA)}
-    assert found["steps to be scheduled"] == "lambda: claim, land; kappa: none"
-    assert "500,000 records" in found["rebuild: time"]
-    assert "600,000" in found["rebuild: time"]
+def test_the_last_column_names_what_was_counted() -> None:
+    texts = {row.what: row.how for row in rows(LAMBDA, KAPPA)}
+    assert texts["jobs to schedule"] == "lambda: claim, land; kappa: none"
+    assert "500,000 records" in texts["rebuild: time"]
+    assert "600,000" in texts["rebuild: time"]

@@ -1,12 +1,12 @@
-"""The readers' record: every answer must be the truth of one moment, and every question is accounted for."""
+"""Readers' answers: each must be the count at the end of an epoch, and every query is accounted for."""
 
 from __future__ import annotations
 
 import threading
 
-from flows.demo.readers import ReaderAccount, ReaderAnswer, Readers, Stretch, account
+from flows.demo.readers import Period, ReaderAccount, ReaderAnswer, Readers, account
 
-TRUTHS = frozenset({0, 10, 25, 40})
+COUNTS = frozenset({0, 10, 25, 40})
 ANSWERS = [
     ReaderAnswer(0.0, 0.2, "lambda", 10),
     ReaderAnswer(0.5, 0.9, "lambda", 10),
@@ -15,38 +15,38 @@ ANSWERS = [
 ]
 
 
-def test_an_account_tells_answers_by_mode_times_and_the_longest_pause() -> None:
-    found = account(ANSWERS, [], TRUTHS, [Stretch()])
+def test_an_account_has_answers_by_mode_query_times_and_the_longest_pause() -> None:
+    found = account(ANSWERS, [], COUNTS, [Period()])
     assert (found.answers, found.modes, found.errors) == (4, {"kappa": 1, "lambda": 3}, ())
     assert (round(found.pause, 3), round(found.p50, 3), round(found.slowest, 3)) == (1.9, 0.2, 1.5)
 
 
-def test_without_answers_there_is_nothing_to_tell() -> None:
-    assert account([], ["no route"], TRUTHS, [Stretch()]) == ReaderAccount(0, {}, ("no route",), 0.0, 0.0, 0.0)
+def test_an_account_without_answers_has_only_the_failures() -> None:
+    assert account([], ["no route"], COUNTS, [Period()]) == ReaderAccount(0, {}, ("no route",), 0.0, 0.0, 0.0)
 
 
-def test_a_count_that_no_epoch_ended_at_is_an_error() -> None:
-    found = account([*ANSWERS, ReaderAnswer(3.0, 3.1, "kappa", 41)], [], TRUTHS, [])
-    assert found.errors == ("41 is the count of no single moment",)
+def test_a_count_at_which_no_epoch_ends_is_an_error() -> None:
+    found = account([*ANSWERS, ReaderAnswer(3.0, 3.1, "kappa", 41)], [], COUNTS, [])
+    assert found.errors == ("no epoch ends at the count 41",)
 
 
-def test_an_answer_smaller_than_one_that_came_before_it_is_an_error_within_a_stretch() -> None:
+def test_a_count_that_goes_back_within_a_period_is_an_error() -> None:
     answers = [*ANSWERS, ReaderAnswer(3.1, 3.2, "kappa", 25)]
-    assert account(answers, [], TRUTHS, [Stretch()]).errors == ("25 was answered after 40",)
-    assert account(answers, [], TRUTHS, [Stretch(ended=3.0), Stretch(began=3.1)]).errors == ()
+    assert account(answers, [], COUNTS, [Period()]).errors == ("the count went back from 40 to 25",)
+    assert account(answers, [], COUNTS, [Period(ended=3.0), Period(began=3.1)]).errors == ()
 
 
-def test_questions_that_were_under_way_together_may_be_answered_in_any_order() -> None:
+def test_concurrent_queries_may_be_answered_in_any_order() -> None:
     answers = [ReaderAnswer(0.0, 0.9, "lambda", 25), ReaderAnswer(0.5, 1.0, "lambda", 10)]
-    assert account(answers, [], TRUTHS, [Stretch()]).errors == ()
+    assert account(answers, [], COUNTS, [Period()]).errors == ()
 
 
-def test_an_answer_of_the_mode_before_a_change_is_an_error_once_the_change_was_done() -> None:
+def test_an_answer_with_the_mode_before_a_change_is_an_error_after_the_change() -> None:
     answers = [*ANSWERS, ReaderAnswer(3.1, 3.2, "lambda", 40)]
-    assert account(answers, [], TRUTHS, [Stretch(began=3.0, mode="kappa")]).errors == (
+    assert account(answers, [], COUNTS, [Period(began=3.0, mode="kappa")]).errors == (
         "lambda answered while kappa served",
     )
-    assert account(answers, [], TRUTHS, [Stretch(began=3.15, mode="kappa")]).errors == ()
+    assert account(answers, [], COUNTS, [Period(began=3.15, mode="kappa")]).errors == ()
 
 
 def test_readers_ask_until_they_are_stopped_and_keep_failures_apart() -> None:

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from core.errors import Refused
+from infra import progress_bar
+from infra.progress_bar import bar
 from infra.runtime import ivy, jars, jars_lock
 from infra.runtime.jars_lock import Artifact
 from infra.settings import Settings
@@ -70,6 +72,26 @@ def test_a_set_is_downloaded_once(settings: Settings, lock: Path) -> None:
     assert sorted(path.name for path in folder.glob("*.jar")) == ["one-1.0.jar", "two-1.0.jar"]
     assert ensure(settings, lock, repository) == folder
     assert repository.requests == [["one", "two"]]
+
+
+@pytest.fixture
+def printed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
+    monkeypatch.setattr(progress_bar, "_quiet", False)
+    return lambda: capsys.readouterr().err.splitlines()
+
+
+def test_a_download_prints_one_line_with_its_size(
+    settings: Settings, lock: Path, printed: Callable[[], list[str]]
+) -> None:
+    ensure(settings, lock, Repository(one=[GOOD["one"]], two=[GOOD["two"]]))
+    assert printed() == ["Downloading Spark (2 files, 0 MB)"]
+
+
+def test_a_large_download_without_a_terminal_prints_when_half_is_there(printed: Callable[[], list[str]]) -> None:
+    with bar("Downloading Trino", 800_000_000, "bytes") as report:
+        for completed in (100_000_000, 390_000_000, 410_000_000, 700_000_000, 800_000_000):
+            report(completed)
+    assert printed() == ["Downloading Trino: 410 of 800 MB"]
 
 
 def test_only_a_tampered_file_is_downloaded_again(settings: Settings, lock: Path) -> None:
