@@ -1,4 +1,4 @@
-"""Great Expectations asks the gate's questions: each kind of bad candidate is found, and what crashes refuses."""
+"""Great Expectations evaluates the gate's checks: each kind of bad build fails, and a check that crashes refuses."""
 
 from __future__ import annotations
 

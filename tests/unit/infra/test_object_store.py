@@ -1,4 +1,4 @@
-"""What each of those that read and write an object store is told of it, and that none is told a credential."""
+"""The configuration of each client of an object store; none of them holds a credential."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from infra.settings import Settings
 ENDPOINT = "http://127.0.0.1:9000"
 
 
-def on(tmp_path: Path, **changed: str) -> Settings:
+def settings_on_s3(tmp_path: Path, **changed: str) -> Settings:
     return Settings(data=tmp_path, lake="s3://bucket/lake", **changed)  # type: ignore[arg-type]
 
 
 def s3a(settings: Settings) -> dict[str, str]:
-    found = object_store.spark_conf(settings)
-    return {name.removeprefix("spark.hadoop.fs.s3a."): value for name, value in found.items()}
+    conf = object_store.spark_conf(settings)
+    return {name.removeprefix("spark.hadoop.fs.s3a."): value for name, value in conf.items()}
 
 
 def test_a_place_on_s3_has_one_name(tmp_path: Path) -> None:
-    settings = on(tmp_path, checkpoints="s3n://bucket/cp/")
+    settings = settings_on_s3(tmp_path, checkpoints="s3n://bucket/cp/")
     assert (settings.lake_root, settings.checkpoint_root) == ("s3a://bucket/lake", "s3a://bucket/cp")
     assert object_store.uri(settings.lake_root) == "s3://bucket/lake"
 
 
-def test_on_a_disk_nobody_is_told_anything(tmp_path: Path) -> None:
+def test_a_lake_on_a_disk_configures_no_store(tmp_path: Path) -> None:
     settings = Settings(data=tmp_path)
     assert not object_store.is_used(settings)
     assert object_store.spark_conf(settings) == {}
@@ -36,21 +36,21 @@ def test_on_a_disk_nobody_is_told_anything(tmp_path: Path) -> None:
     assert trino_server._catalog(settings)["local.location"] == str(tmp_path / "lake")
 
 
-def test_only_the_checkpoints_on_s3_are_told_to_spark_too(tmp_path: Path) -> None:
+def test_checkpoints_alone_on_s3_use_the_store(tmp_path: Path) -> None:
     assert object_store.is_used(Settings(data=tmp_path, checkpoints="s3a://bucket/cp"))
 
 
 def test_without_an_endpoint_it_is_aws(tmp_path: Path) -> None:
-    settings = on(tmp_path)
+    settings = settings_on_s3(tmp_path)
     assert {"endpoint", "endpoint.region", "path.style.access"} & s3a(settings).keys() == set()
     assert s3a(settings)["connection.ssl.enabled"] == "true"
     assert {"s3.endpoint", "s3.region"} & trino_server._catalog(settings).keys() == set()
-    assert s3a(on(tmp_path, s3_region="eu-central-1"))["endpoint.region"] == "eu-central-1"
+    assert s3a(settings_on_s3(tmp_path, s3_region="eu-central-1"))["endpoint.region"] == "eu-central-1"
 
 
-def test_an_endpoint_is_told_to_each_in_its_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endpoint_is_in_the_configuration_of_each_client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(object_store, "_check", lambda *_: None)
-    settings = on(tmp_path, s3_endpoint=ENDPOINT)
+    settings = settings_on_s3(tmp_path, s3_endpoint=ENDPOINT)
     object_store.register_stores(settings)
     assert s3a(settings) == {
         "aws.credentials.provider": "software.amazon.awssdk.auth.credentials.DefaultCredentialsProvider",
@@ -84,4 +84,4 @@ def test_an_endpoint_is_told_to_each_in_its_words(tmp_path: Path, monkeypatch: p
 @pytest.mark.parametrize("url", ["store:9000", "ftp://store", "http://user:password@store"])
 def test_an_endpoint_is_a_url_without_a_password(tmp_path: Path, url: str) -> None:
     with pytest.raises(ValueError, match="s3_endpoint"):
-        on(tmp_path, s3_endpoint=url)
+        settings_on_s3(tmp_path, s3_endpoint=url)
