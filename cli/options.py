@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from core.catalog import Catalog
     from infra.settings import Settings
 
+OLD_PREFIX_OPTION = "--head-from-archive"
+PREFIX_OPTION = "--prefix-from-archive"
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
@@ -35,9 +37,9 @@ def json_option(function: Any) -> Any:
 
 def archive_option(function: Any) -> Any:
     """Adds --prefix-from-archive to a verb that reads the log from its start."""
-    renamed = click.option("--head-from-archive", is_flag=True, expose_value=False, hidden=True, callback=_renamed)
+    renamed = click.option(OLD_PREFIX_OPTION, is_flag=True, expose_value=False, hidden=True, callback=_renamed)
     return click.option(
-        "--prefix-from-archive",
+        PREFIX_OPTION,
         "from_archive",
         is_flag=True,
         help="Read from the archive the first records, which Kafka has deleted.",
@@ -46,7 +48,7 @@ def archive_option(function: Any) -> Any:
 
 def _renamed(_ctx: click.Context, option: click.Parameter, value: bool) -> None:
     if value:
-        raise click.UsageError(f"`{option.opts[0]}` is now `--prefix-from-archive`")
+        raise click.UsageError(f"`{option.opts[0]}` is now `{PREFIX_OPTION}`")
 
 
 def run_option(text: str = "The run (default: the replay in progress).") -> Decorator:
