@@ -1,8 +1,8 @@
-"""What a run takes from the archive before Kafka's first epoch.
+"""What a run reads from the archive before its first epoch from Kafka.
 
-A replay of a log whose head was deleted takes that head, as one epoch: views first, the manifest row last, each once,
-under app ids of its own. A live run that starts at a build's cut takes the events of its keyed views up to there: what
-they gave is in the build, but units that later events reach need them.
+A replay of a log without its first records computes this prefix as one epoch: views first, the manifest row last, each
+committed once under app ids of its own. A live run that starts at a build's cut keeps the events of its keyed views up
+to there: their results are in the build, but units that later events touch need them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from speed.tables import schemas
 
 
 def replay_prefix(spark: SparkSession, settings: Settings, catalog: Catalog, run: Run, lease: Lease) -> None:
-    """Computes every view of the run from the archive up to ``run.head``; nothing when that was done, or is not asked.
+    """Computes every view from the archive up to ``run.head``, unless this was committed or the run has no prefix.
 
     Raises Refused when the archive of the run's decoders does not reach there.
     """
@@ -52,7 +52,7 @@ def replay_prefix(spark: SparkSession, settings: Settings, catalog: Catalog, run
             counted[place] = RecordCounts(row["records"], row["decoded"], row["quarantined"])
             for view in reading:
                 rows[Name(view.name)] += row[f"rows_{view.name}"]
-    _refuse_gaps(run, counted)
+    _require_complete(run, counted)
     faults.reach("replay.1_before_prefix")
     versions = {view: _write(settings, catalog, run, view, events, lease) for view in sorted(run.views)}
     _quarantine(settings, run, events, lease)
@@ -62,7 +62,7 @@ def replay_prefix(spark: SparkSession, settings: Settings, catalog: Catalog, run
 
 
 def keep_history(spark: SparkSession, settings: Settings, catalog: Catalog, run: Run, lease: Lease) -> None:
-    """Keeps the events of keyed views below ``run.start``; nothing when that was done. Raises as ``replay_head``."""
+    """Keeps the events of keyed views below ``run.start``, unless they are kept. Raises as ``replay_prefix``."""
     keyed = [view for name in sorted(run.views) if isinstance(view := catalog.view(name), Keyed)]
     if not run.start.ends or not keyed:
         return
@@ -73,24 +73,24 @@ def keep_history(spark: SparkSession, settings: Settings, catalog: Catalog, run:
 
 
 def _events(spark: SparkSession, settings: Settings, catalog: Catalog, run: Run, topic: Name, cut: Cut) -> DataFrame:
-    found = archive.generation(settings, topic, run.decoders[topic])
-    held = replace(found, columns=decoded_ddl(catalog.topic(topic)))
-    short = held.missing_below(cut)
-    if short:
+    generation = archive.generation(settings, topic, run.decoders[topic])
+    archived = replace(generation, columns=decoded_ddl(catalog.topic(topic)))
+    missing = archived.missing_below(cut)
+    if missing:
         raise Refused(
-            f"the archive ends at offset {short[0].start}, the run needs it up to {short[0].end}",
-            where=f"topic {topic}, partition {short[0].partition}, {held.path}",
+            f"the archive ends at offset {missing[0].start}, the run needs it up to {missing[0].end}",
+            where=f"topic {topic}, partition {missing[0].partition}, {archived.path}",
             fix="run `lk batch`, then start a new run, or replay",
         )
-    return archive.rows_below(spark, held, cut, Cut())
+    return archive.rows_below(spark, archived, cut, Cut())
 
 
-def _refuse_gaps(run: Run, counted: dict[str, RecordCounts]) -> None:
+def _require_complete(run: Run, counted: dict[str, RecordCounts]) -> None:
     for topic, partition, end in run.head.ends:
-        found = counted.get(f"{topic}/{partition}", RecordCounts(0, 0, 0)).records
-        if found != end:
+        records = counted.get(f"{topic}/{partition}", RecordCounts(0, 0, 0)).records
+        if records != end:
             raise Refused(
-                f"the archive holds {found} records of {end} offsets",
+                f"the archive holds {records} records of {end} offsets",
                 where=f"topic {topic}, partition {partition}",
                 fix="the archive is damaged: restore it, or restore the log",
             )
@@ -105,7 +105,7 @@ def _write(
         sources = {s: source_rows(definition, catalog.topic(s), events[Name(s)]) for s in definition.sources}
         rows = result_rows(definition, sources)
     else:
-        rows = _added_up(definition, events)
+        rows = _partial_rows(definition, events)
     schema = schemas.partial_schema(definition)
     _append(
         path,
@@ -119,7 +119,7 @@ def _write(
     return delta.version(path)
 
 
-def _added_up(view: Rollup, events: dict[Name, DataFrame]) -> DataFrame:
+def _partial_rows(view: Rollup, events: dict[Name, DataFrame]) -> DataFrame:
     parts = [partial(view, events[Name(source)]) for source in view.sources if Name(source) in events]
     return reduce(DataFrame.unionByName, parts)
 
@@ -134,7 +134,7 @@ def _keep(
 
 
 def _append(path: str, rows: DataFrame, names: list[str], app: str, lease: Lease, **tags: int) -> None:
-    """Once per app."""
+    """Appends the rows, unless ``app`` has appended to this table."""
     if delta.txn_version(path, app) is not None:
         return
     lease.check()

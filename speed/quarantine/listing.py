@@ -1,4 +1,4 @@
-"""Quarantined records: where they are, which rules they broke, what they hold."""
+"""Lists quarantined records: their coordinates, the rules that they broke, and their bytes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from infra.definitions import definition_files
 from infra.lake import delta, table_paths
 from infra.settings import Settings
 
-SHOWN = 80  # bytes of a record that are listed
+SHOWN_BYTES = 80  # of a record in a list
 _PLACE = ["_topic", "_partition", "_offset", "_timestamp", ERROR]
 
 
@@ -38,7 +38,7 @@ class QuarantineEntry:
 
 @dataclass(frozen=True)
 class QuarantinedRecord:
-    """All that was kept of a record that could not be decoded."""
+    """A record that could not be decoded, with everything that Kafka had of it."""
 
     topic: Name
     partition: int
@@ -75,50 +75,50 @@ class RuleCount:
 def list_quarantined(
     settings: Settings, *, catalog: Catalog | None = None, topic: Name | None = None, limit: int | None = None
 ) -> list[QuarantineEntry]:
-    """Every record that today's decoders refuse, once, by coordinates; at most ``limit``.
+    """Every record that the current decoders refuse, once, by coordinates; at most ``limit``.
 
-    They are in the quarantine of the runs, and beyond what runs have read, in the archive.
+    They are in the quarantine of the runs and, for offsets that no run has read, in the archive.
     """
-    found = _each(settings, catalog or definition_files.load(settings), topic, ["_value"])
+    rows = _by_coordinates(settings, catalog or definition_files.load(settings), topic, ["_value"])
     sent = redrives.sent_origins(settings)
-    ordered = [found[key] for key in sorted(found)]
-    return [_one(row, sent) for row in (ordered if limit is None else ordered[:limit])]
+    in_order = [rows[key] for key in sorted(rows)]
+    return [_entry(row, sent) for row in (in_order if limit is None else in_order[:limit])]
 
 
 def quarantined_records(settings: Settings, catalog: Catalog, topic: Name | None = None) -> list[QuarantinedRecord]:
-    """The same records, with all that was kept of them."""
-    found = _each(settings, catalog, topic, ["_key", "_value", "_headers"])
-    return [_held(found[key]) for key in sorted(found)]
+    """The same records, with key, value and headers."""
+    rows = _by_coordinates(settings, catalog, topic, ["_key", "_value", "_headers"])
+    return [_record(rows[key]) for key in sorted(rows)]
 
 
 def count_by_rule(settings: Settings, catalog: Catalog, since: Cut) -> list[RuleCount]:
     """The same records from a cut on, counted by topic and rule."""
     sent = redrives.sent_origins(settings)
     groups: dict[tuple[Name, str], list[Mapping[str, Any]]] = {}
-    for (topic, partition, offset), row in _each(settings, catalog, None, []).items():
+    for (topic, partition, offset), row in _by_coordinates(settings, catalog, None, []).items():
         if offset >= since.end(topic, partition):
             for rule in row[ERROR].split(","):
                 groups.setdefault((topic, rule), []).append(row)
-    return [_broken(group, rows, sent) for group, rows in sorted(groups.items())]
+    return [_rule_count(group, rows, sent) for group, rows in sorted(groups.items())]
 
 
 def safe(value: bytes | None) -> str:
-    """The first bytes as text that cannot do anything to a terminal."""
+    """The first bytes as text without control characters."""
     if value is None:
         return "(no value)"
-    text = value[:SHOWN].decode("utf-8", "backslashreplace")
+    text = value[:SHOWN_BYTES].decode("utf-8", "backslashreplace")
     shown = "".join(letter if letter.isprintable() else f"\\x{ord(letter):02x}" for letter in text)
-    return shown + ("…" if len(value) > SHOWN else "")
+    return shown + ("…" if len(value) > SHOWN_BYTES else "")
 
 
-def _each(
+def _by_coordinates(
     settings: Settings, catalog: Catalog, topic: Name | None, columns: Sequence[str]
 ) -> dict[tuple[Name, int, int], Mapping[str, Any]]:
-    """The rows of each record once, by its coordinates."""
-    found: dict[tuple[Name, int, int], Mapping[str, Any]] = {}
+    """One row per record, by its coordinates."""
+    rows: dict[tuple[Name, int, int], Mapping[str, Any]] = {}
     for row in _rows(settings, catalog, topic, [*_PLACE, *columns]):
-        found.setdefault((Name(row["_topic"]), row["_partition"], row["_offset"]), row)
-    return found
+        rows.setdefault((Name(row["_topic"]), row["_partition"], row["_offset"]), row)
+    return rows
 
 
 def _rows(
@@ -137,7 +137,7 @@ def _read(path: str, where: pc.Expression, columns: Sequence[str]) -> list[dict[
     return rows
 
 
-def _one(row: Mapping[str, Any], sent: Mapping[str, str]) -> QuarantineEntry:
+def _entry(row: Mapping[str, Any], sent: Mapping[str, str]) -> QuarantineEntry:
     value: bytes | None = row["_value"]
     return QuarantineEntry(
         topic=Name(row["_topic"]),
@@ -151,7 +151,7 @@ def _one(row: Mapping[str, Any], sent: Mapping[str, str]) -> QuarantineEntry:
     )
 
 
-def _held(row: Mapping[str, Any]) -> QuarantinedRecord:
+def _record(row: Mapping[str, Any]) -> QuarantinedRecord:
     return QuarantinedRecord(
         topic=Name(row["_topic"]),
         partition=row["_partition"],
@@ -164,7 +164,7 @@ def _held(row: Mapping[str, Any]) -> QuarantinedRecord:
     )
 
 
-def _broken(group: tuple[Name, str], rows: Sequence[Mapping[str, Any]], sent: Mapping[str, str]) -> RuleCount:
+def _rule_count(group: tuple[Name, str], rows: Sequence[Mapping[str, Any]], sent: Mapping[str, str]) -> RuleCount:
     first, *_, last = sorted([*rows, *rows], key=lambda row: (row["_timestamp"], row["_partition"], row["_offset"]))
     redriven = sum(_place(row) in sent for row in rows)
     ends = (_place(first), first["_timestamp"], _place(last), last["_timestamp"])

@@ -45,7 +45,7 @@ _COLUMNS = f"key binary, value binary, topic string, partition int, offset long,
 
 @dataclass(frozen=True)
 class Redriven:
-    """What a redrive did: records sent now, and records of the file that were in the log already."""
+    """The result of a redrive: records sent now, and records of the file that were already in the log."""
 
     file: Path
     sent: int
@@ -54,31 +54,31 @@ class Redriven:
 
 
 def redrive(spark: SparkSession, settings: Settings, catalog: Catalog, file: Path) -> Redriven:
-    """Sends the repaired records of a file, once each, however often it is called and wherever it broke off.
+    """Sends the repaired records of a file, each once, however often it is called or interrupted.
 
-    Raises Refused, with nothing sent, for a line that is no repair of a quarantined record: not in quarantine, a copy
-    itself, still not decodable, or sent before with other bytes.
+    Raises Refused, with nothing sent, for a line whose record is not in quarantine, is a copy itself, still cannot be
+    decoded, or was sent before with other bytes.
     """
-    found = repair_file.read(file)
-    topics = tuple(sorted({one.topic for one in found}))
-    known = [
-        one
+    repairs = repair_file.read(file)
+    topics = tuple(sorted({repair.topic for repair in repairs}))
+    quarantined = [
+        record
         for topic in topics
         if topic in catalog.topics
-        for one in listing.quarantined_records(settings, catalog, topic)
+        for record in listing.quarantined_records(settings, catalog, topic)
     ]
-    originals = repair_file.checked(file, found, known)
+    originals = repair_file.originals_of(file, repairs, quarantined)
     for topic in topics:
         _check_topic(catalog.topic(topic), file)
-        mine = [one for one in found if one.topic == topic]
-        _check_decodes(spark, catalog.topic(topic), file, mine, originals)
+        of_topic = [repair for repair in repairs if repair.topic == topic]
+        _check_decodes(spark, catalog.topic(topic), file, of_topic, originals)
     with locks.hold(settings, "redrives") as lease:
-        sent = _settled(settings, lease, topics)
-        new = [one for one in found if one.place not in sent]
-        _check_same(file, found, sent)
-        if new:
-            _send(settings, catalog, lease, new, originals)
-    return Redriven(file, len(new), len(found) - len(new), topics)
+        sent = _sent_before(settings, lease, topics)
+        unsent = [repair for repair in repairs if repair.place not in sent]
+        _check_same(file, repairs, sent)
+        if unsent:
+            _send(settings, catalog, lease, unsent, originals)
+    return Redriven(file, len(unsent), len(repairs) - len(unsent), topics)
 
 
 def _check_topic(topic: Topic, file: Path) -> None:
@@ -86,52 +86,56 @@ def _check_topic(topic: Topic, file: Path) -> None:
         raise Refused(
             f"records of {topic.name} have the time at which the log takes them: a copy would come too late",
             where=str(file),
-            fix="send what holds now as a new record: `lk produce`; nothing was sent",
+            fix="send a new record with `lk produce`; nothing was sent",
         )
 
 
 def _check_decodes(
-    spark: SparkSession, topic: Topic, file: Path, found: Sequence[Repaired], originals: Mapping[str, QuarantinedRecord]
+    spark: SparkSession,
+    topic: Topic,
+    file: Path,
+    repairs: Sequence[Repaired],
+    originals: Mapping[str, QuarantinedRecord],
 ) -> None:
-    rows = [_row(topic, one, originals[one.place]) for one in found]
+    rows = [_row(topic, repair, originals[repair.place]) for repair in repairs]
     bad = decode(topic, spark.createDataFrame(rows, _COLUMNS)).where(f"{ERROR} is not null")
     for row in sorted(bad.select("_offset", ERROR).collect()):
         raise bad_line(file, row["_offset"], f"the record would break {row[ERROR].replace(',', ', ')}")
 
 
-def _row(topic: Topic, one: Repaired, original: QuarantinedRecord) -> tuple[Any, ...]:
-    """The copy as a reader would get it; the line stands for the offset."""
+def _row(topic: Topic, repair: Repaired, original: QuarantinedRecord) -> tuple[Any, ...]:
+    """The copy as Kafka's source would return it, with the line number as its offset."""
     at = original.timestamp if topic.event_time is None else datetime.now(UTC)
-    return one.key, one.value, topic.name, 0, one.line, at, _headers(original)
+    return repair.key, repair.value, topic.name, 0, repair.line, at, _headers(original)
 
 
 def _headers(original: QuarantinedRecord) -> list[tuple[str, bytes | None]]:
     return headers(original.place, original.key, original.value, original.headers)
 
 
-def _check_same(file: Path, found: Sequence[Repaired], sent: Mapping[str, str]) -> None:
-    for one in found:
-        if one.place in sent and sent[one.place] != fingerprint(one.key, one.value):
-            raise bad_line(file, one.line, f"{one.place} was redriven before, with another key or value")
+def _check_same(file: Path, repairs: Sequence[Repaired], sent: Mapping[str, str]) -> None:
+    for repair in repairs:
+        if repair.place in sent and sent[repair.place] != fingerprint(repair.key, repair.value):
+            raise bad_line(file, repair.line, f"{repair.place} was redriven before, with another key or value")
 
 
-def _settled(settings: Settings, lease: Lease, topics: Sequence[Name]) -> dict[str, str]:
-    """The origins of all copies in the log; what a redrive left open is looked up there, and closed.
+def _sent_before(settings: Settings, lease: Lease, topics: Sequence[Name]) -> dict[str, str]:
+    """The originals of all copies in the log. An interrupted redrive is looked up there, and gets its done row.
 
-    A topic that no redrive is known of is read from its start, once: control tables can be lost, the log not.
+    A topic without a known redrive is read from its start, once: control tables can be lost, the log cannot.
     """
-    known = redrives.read_redrives(settings)
-    for one in known:
-        if one.state == "intent":
-            seen = read_copies(settings, one.topics, one.ends)
-            arrived = {origin: seen[origin] for origin in one.origins if origin in seen}
-            redrives.add_redrive(settings, lease, replace(one, state="done", origins=arrived, at=datetime.now(UTC)))
-    new = [topic for topic in topics if not any(topic in one.topics for one in known)]
-    if new:
-        ends = kafka_admin.end_offsets(settings, new)
-        found = read_copies(settings, new, Cut())
-        seq = max((one.seq for one in known), default=0) + 1
-        redrives.add_redrive(settings, lease, Redrive(seq, "done", ends, found, datetime.now(UTC), current_user()))
+    all_previous = redrives.read_redrives(settings)
+    for previous in all_previous:
+        if previous.state == "intent":
+            copies = read_copies(settings, previous.topics, previous.ends)
+            sent = {origin: copies[origin] for origin in previous.origins if origin in copies}
+            redrives.add_redrive(settings, lease, replace(previous, state="done", origins=sent, at=datetime.now(UTC)))
+    new_topics = [topic for topic in topics if not any(topic in previous.topics for previous in all_previous)]
+    if new_topics:
+        ends = kafka_admin.end_offsets(settings, new_topics)
+        copies = read_copies(settings, new_topics, Cut())
+        seq = max((previous.seq for previous in all_previous), default=0) + 1
+        redrives.add_redrive(settings, lease, Redrive(seq, "done", ends, copies, datetime.now(UTC), current_user()))
     return redrives.sent_origins(settings)
 
 
@@ -139,12 +143,12 @@ def _send(
     settings: Settings,
     catalog: Catalog,
     lease: Lease,
-    found: Sequence[Repaired],
+    repairs: Sequence[Repaired],
     originals: Mapping[str, QuarantinedRecord],
 ) -> None:
-    topics = sorted({one.topic for one in found})
-    seq = max((one.seq for one in redrives.read_redrives(settings)), default=0) + 1
-    origins = {one.place: fingerprint(one.key, one.value) for one in found}
+    topics = sorted({repair.topic for repair in repairs})
+    seq = max((repair.seq for repair in redrives.read_redrives(settings)), default=0) + 1
+    origins = {repair.place: fingerprint(repair.key, repair.value) for repair in repairs}
     intent = Redrive(
         seq, "intent", kafka_admin.end_offsets(settings, topics), origins, datetime.now(UTC), current_user()
     )
@@ -152,12 +156,14 @@ def _send(
     redrives.add_redrive(settings, lease, intent)
     for topic in topics:
         lease.check()
-        mine = [one for one in found if one.topic == topic]
-        done = produce(settings, catalog.topic(topic), _records(catalog.topic(topic), mine, originals), total=len(mine))
-        if not done.complete or done.sent != len(mine):
+        of_topic = [repair for repair in repairs if repair.topic == topic]
+        report = produce(
+            settings, catalog.topic(topic), _records(catalog.topic(topic), of_topic, originals), total=len(of_topic)
+        )
+        if not report.complete or report.sent != len(of_topic):
             raise TryAgain(
-                f"{len(mine) - done.count} of {len(mine)} records of {topic} were not acknowledged",
-                where=", ".join(failure.reason for failure in done.failures[:1]),
+                f"{len(of_topic) - report.count} of {len(of_topic)} records of {topic} were not acknowledged",
+                where=", ".join(failure.reason for failure in report.failures[:1]),
                 fix="run the command again: it finds what arrived, and sends the rest",
             )
     faults.reach("redrive.2_before_done")
@@ -165,10 +171,10 @@ def _send(
 
 
 def _records(
-    topic: Topic, found: Sequence[Repaired], originals: Mapping[str, QuarantinedRecord]
+    topic: Topic, repairs: Sequence[Repaired], originals: Mapping[str, QuarantinedRecord]
 ) -> Iterator[OutgoingRecord]:
-    for one in found:
+    for repair in repairs:
         faults.reach("redrive.1_in_send")
-        original = originals[one.place]
+        original = originals[repair.place]
         at = int(original.timestamp.timestamp() * 1000) if topic.event_time is None else None
-        yield OutgoingRecord(one.key, one.value, at, tuple(_headers(original)))
+        yield OutgoingRecord(repair.key, repair.value, at, tuple(_headers(original)))

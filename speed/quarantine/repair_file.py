@@ -1,4 +1,4 @@
-"""Quarantined records as a file that a person repairs: one JSON object per line, bytes that are no text as base64."""
+"""The file in which a person repairs quarantined records: a JSON object per line, bytes that are not text as base64."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from infra.control import redrives
 from infra.settings import Settings
 from speed.quarantine.listing import QuarantinedRecord
 
-_TODO = "see docs/runbooks/quarantine-growing.md; nothing was sent"
+_FIX = "see docs/runbooks/quarantine-growing.md; nothing was sent"
 
 
 @dataclass(frozen=True)
 class Exported:
-    """A file for repairs: how many records are in it, and how many were left out, as there is nothing to repair."""
+    """An exported file: how many records it has, and how many were left out as redriven, or as copies."""
 
     file: Path
     records: int
@@ -31,7 +31,7 @@ class Exported:
 
 @dataclass(frozen=True)
 class Repaired:
-    """A line of the file: where the record is, and what its copy is to hold."""
+    """A line of the file: the coordinates of the original, and the key and value of its copy."""
 
     line: int
     topic: Name
@@ -46,50 +46,50 @@ class Repaired:
         return f"{self.topic}/{self.partition}/{self.offset}"
 
 
-def export(settings: Settings, found: Iterable[QuarantinedRecord], file: Path, rule: str | None = None) -> Exported:
-    """Writes the records that can be repaired, those of one ``rule`` or all; those that were redriven are left out.
+def export(settings: Settings, records: Iterable[QuarantinedRecord], file: Path, rule: str | None = None) -> Exported:
+    """Writes the records that can be repaired, of one ``rule`` or all; leaves out those that were redriven.
 
-    Raises Refused when the file is there: it may hold repairs.
+    Raises Refused when the file exists: it may have repairs.
     """
     if file.exists():
-        raise Refused("the file is there already, and may hold repairs", where=str(file), fix="name another file")
-    wanted = [one for one in found if rule is None or rule in one.rules]
-    originals = [one for one in wanted if origin_of(one.headers) is None]
+        raise Refused("the file exists, and may have repairs", where=str(file), fix="name another file")
+    matching = [record for record in records if rule is None or rule in record.rules]
+    originals = [record for record in matching if origin_of(record.headers) is None]
     sent = redrives.sent_origins(settings)
-    left = [one for one in originals if one.place not in sent]
-    text = "".join(json.dumps(_line(one), ensure_ascii=False) + "\n" for one in left)
+    repairable = [record for record in originals if record.place not in sent]
+    text = "".join(json.dumps(_line(record), ensure_ascii=False) + "\n" for record in repairable)
     try:
         with file.open("x", encoding="utf-8") as out:
             out.write(text)
     except OSError as e:
         raise Refused(f"the file cannot be written: {e.strerror}", where=str(file), fix="name another file") from None
-    return Exported(file, len(left), len(originals) - len(left), len(wanted) - len(originals))
+    return Exported(file, len(repairable), len(originals) - len(repairable), len(matching) - len(originals))
 
 
 def read(file: Path) -> list[Repaired]:
-    """The repairs in a file. Raises Refused naming the first line that is none."""
+    """The repairs in a file. Raises Refused, which names the first bad line."""
     try:
-        lines = file.read_text("utf-8").split("\n")  # text may hold other ends of lines
+        lines = file.read_text("utf-8").split("\n")  # splitlines would split at other line ends inside a text
     except (OSError, UnicodeDecodeError) as e:
-        raise Refused(f"the file cannot be read: {e}", where=str(file), fix=_TODO) from None
-    found = [_repaired(file, number, text) for number, text in enumerate(lines, 1) if text.strip()]
+        raise Refused(f"the file cannot be read: {e}", where=str(file), fix=_FIX) from None
+    repairs = [_repaired(file, number, text) for number, text in enumerate(lines, 1) if text.strip()]
     seen: dict[str, int] = {}
-    for one in found:
-        if seen.setdefault(one.place, one.line) != one.line:
-            raise bad_line(file, one.line, f"{one.place} is in line {seen[one.place]} already")
-    return found
+    for repair in repairs:
+        if seen.setdefault(repair.place, repair.line) != repair.line:
+            raise bad_line(file, repair.line, f"{repair.place} is in line {seen[repair.place]} already")
+    return repairs
 
 
 def bad_line(file: Path, line: int, why: str) -> Refused:
     """The refusal of a file for one of its lines."""
-    return Refused(f"line {line}: {why}", where=str(file), fix=_TODO)
+    return Refused(f"line {line}: {why}", where=str(file), fix=_FIX)
 
 
-def _line(one: QuarantinedRecord) -> dict[str, Any]:
-    place = {"topic": one.topic, "partition": one.partition, "offset": one.offset}
-    told = [{"name": name, **_named("value", value)} for name, value in one.headers]
-    said = {"rules": list(one.rules), "timestamp": one.timestamp.isoformat(), "headers": told}
-    return {**place, **_named("key", one.key), **_named("value", one.value), **said}
+def _line(record: QuarantinedRecord) -> dict[str, Any]:
+    place = {"topic": record.topic, "partition": record.partition, "offset": record.offset}
+    headers = [{"name": name, **_named("value", value)} for name, value in record.headers]
+    details = {"rules": list(record.rules), "timestamp": record.timestamp.isoformat(), "headers": headers}
+    return {**place, **_named("key", record.key), **_named("value", record.value), **details}
 
 
 def _named(name: str, value: bytes | None) -> dict[str, str | None]:
@@ -101,33 +101,33 @@ def _named(name: str, value: bytes | None) -> dict[str, str | None]:
 
 def _repaired(file: Path, number: int, text: str) -> Repaired:
     try:
-        told = json.loads(text)
-        place = (Name(told["topic"]), int(told["partition"]), int(told["offset"]))
-        return Repaired(number, *place, _bytes(told, "key"), _bytes(told, "value"))
+        fields = json.loads(text)
+        place = (Name(fields["topic"]), int(fields["partition"]), int(fields["offset"]))
+        return Repaired(number, *place, _bytes(fields, "key"), _bytes(fields, "value"))
     except KeyError as e:
-        raise bad_line(file, number, f"it lacks {e}") from None
+        raise bad_line(file, number, f"{e} is missing") from None
     except (ValueError, TypeError, AttributeError, Usage) as e:
-        raise bad_line(file, number, f"it is no record of `lk quarantine export`: {e}") from None
+        raise bad_line(file, number, f"it is not a record of `lk quarantine export`: {e}") from None
 
 
-def _bytes(told: dict[str, Any], name: str) -> bytes | None:
-    """Text, or base64 where there is no text; both at once would be two values."""
-    if f"{name}_base64" not in told:
-        text: str | None = told[name]
+def _bytes(fields: dict[str, Any], name: str) -> bytes | None:
+    """The bytes of text or of base64. Raises ValueError when both are there."""
+    if f"{name}_base64" not in fields:
+        text: str | None = fields[name]
         return None if text is None else text.encode("utf-8")
-    if name in told:
+    if name in fields:
         raise ValueError(f"it has both {name} and {name}_base64")
-    return base64.b64decode(told[f"{name}_base64"], validate=True)
+    return base64.b64decode(fields[f"{name}_base64"], validate=True)
 
 
-def checked(
+def originals_of(
     file: Path, repairs: Iterable[Repaired], originals: Iterable[QuarantinedRecord]
 ) -> dict[str, QuarantinedRecord]:
-    """The original of every repair. Raises Refused where a record is not in quarantine, or is a copy itself."""
-    known = {one.place: one for one in originals}
-    for one in repairs:
-        if one.place not in known:
-            raise bad_line(file, one.line, f"{one.place} is not in quarantine")
-        if (origin := origin_of(known[one.place].headers)) is not None:
-            raise bad_line(file, one.line, f"{one.place} is a copy of {origin}, by its header {ORIGIN}")
-    return known
+    """The originals by coordinates. Raises Refused if a repair's original is not in quarantine, or is a copy."""
+    by_place = {original.place: original for original in originals}
+    for repair in repairs:
+        if repair.place not in by_place:
+            raise bad_line(file, repair.line, f"{repair.place} is not in quarantine")
+        if (origin := origin_of(by_place[repair.place].headers)) is not None:
+            raise bad_line(file, repair.line, f"{repair.place} is a copy of {origin}, by its header {ORIGIN}")
+    return by_place

@@ -1,4 +1,4 @@
-"""What an executor does for one partition of a route: it copies records in one transaction with their position."""
+"""Copies the records of one partition, and commits their position in the same transaction; runs in an executor."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Outcome = Literal["copied", "moved", "failed"]
 
 @dataclass(frozen=True)
 class CopyTask:
-    """One transaction of a run (``group``): what it copies, in which tenure that was planned, and to which topics.
+    """One transaction of a run (``group``): the records to copy, the ownership of its plan, and the output topics.
 
     ``topics`` are by output, with ``partitions`` each; ``start`` is where the run began in this partition.
     """
@@ -54,7 +54,7 @@ def copier(tasks: Mapping[tuple[str, int], CopyTask]) -> Any:
 
 
 def copy(task: CopyTask, batches: Iterable[pa.RecordBatch]) -> Outcome:
-    """Copies the records; ``moved``, with nothing copied, when the group is elsewhere or its tenure is over."""
+    """Copies the records. ``moved``, with nothing copied, when the position changed or the ownership has ended."""
     faults.arm(task.settings)
     span = task.piece.span
     with transaction(task.settings, task.group, span.topic, span.partition, start=task.start) as open_:
@@ -71,7 +71,7 @@ def copy(task: CopyTask, batches: Iterable[pa.RecordBatch]) -> Outcome:
 
 
 def _outcome(task: CopyTask, batches: Iterable[pa.RecordBatch]) -> tuple[Outcome, str | None]:
-    """An error is an outcome, too: it reaches the driver as it is, and disturbs no other partition."""
+    """Returns an error as an outcome, so that it reaches the driver unchanged and other partitions go on."""
     try:
         return copy(task, batches), None
     except LkError as e:
@@ -92,7 +92,7 @@ def _send(task: CopyTask, open_: Transaction, batch: pa.RecordBatch) -> Counter[
     times = batch["_timestamp"].cast(pa.timestamp("ms", "UTC")).cast(pa.int64()).to_pylist()
     for offset, key, value, headers, output, at in zip(*columns.values(), times, strict=True):
         if output is not None:
-            told = [(header["key"], header["value"]) for header in headers or ()]
-            told.append((ORIGIN, f"{where}{offset}".encode()))
-            open_.send(task.topics[output], to, {"key": key, "value": value, "headers": told, "timestamp": at})
+            copy_headers = [(header["key"], header["value"]) for header in headers or ()]
+            copy_headers.append((ORIGIN, f"{where}{offset}".encode()))
+            open_.send(task.topics[output], to, {"key": key, "value": value, "headers": copy_headers, "timestamp": at})
     return Counter(output or "" for output in columns["_output"])

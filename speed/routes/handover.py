@@ -24,43 +24,43 @@ from infra.settings import Settings
 
 
 def hand_over(settings: Settings, route: Name, to: Name) -> RouteHistory:
-    """Makes a run the owner of the route's topics from where the owner before it stopped; nothing if it is already.
+    """Makes a run the owner of the route's topics, from where the previous owner stopped; no change if it is the owner.
 
     Raises Refused while the topics are being handed over to another run.
     """
     with locks.hold(settings, "routes") as lease:
-        known = route_runs.read_history(settings, route)
-        if known.handover not in (None, to):
+        history = route_runs.read_history(settings, route)
+        if history.handover not in (None, to):
             raise Refused(
-                f"the topics of route {route} are being handed over to run {known.handover}",
+                f"the topics of route {route} are being handed over to run {history.handover}",
                 where="control.routes",
-                fix=f"`lk route switch {route} --run {known.handover}` finishes it",
+                fix=f"`lk route switch {route} --run {history.handover}` finishes it",
             )
-        if known.handover is None and known.owner == to:
-            return known
+        if history.handover is None and history.owner == to:
+            return history
         faults.reach("handover.0_before_handover")
-        if known.handover is None:
-            route_runs.add_step(settings, lease, "handover", known.runs[to])
-        cut = _closed(settings, known) if known.owner else Cut()
+        if history.handover is None:
+            route_runs.add_step(settings, lease, "handover", history.runs[to])
+        cut = _end_ownership(settings, history) if history.owner else Cut()
         faults.reach("handover.2_before_owner")
         lease.check()
-        route_runs.add_step(settings, lease, "owner", known.runs[to], cut)
+        route_runs.add_step(settings, lease, "owner", history.runs[to], cut)
     faults.reach("handover.2_after_owner")
     return route_runs.read_history(settings, route)
 
 
-def _closed(settings: Settings, known: RouteHistory) -> Cut:
-    """Ends the owner's tenure in every partition, and says where."""
-    assert known.owner
-    old: RouteRun = known.runs[known.owner]
-    found: dict[str, dict[int, int]] = {}
+def _end_ownership(settings: Settings, history: RouteHistory) -> Cut:
+    """Ends the ownership in every partition; returns the positions at which it ended."""
+    assert history.owner
+    old: RouteRun = history.runs[history.owner]
+    positions: dict[str, dict[int, int]] = {}
     places = [(topic, p) for topic, n in kafka_admin.partitions(settings, old.topics).items() for p in range(n)]
-    with bar(f"closing {old.id}", len(places), "partitions") as done:
+    with bar(f"closing {old.id}", len(places), "partitions") as show_progress:
         for number, (topic, partition) in enumerate(places, 1):
             faults.reach("handover.1_in_handover")
-            start = known.start(old).end(topic, partition)
+            start = history.start(old).end(topic, partition)
             with transaction(settings, old.id, topic, partition, start=start) as open_:
-                open_.commit(replace(open_.position, tenure=len(known.ownerships) + 1))
-                found.setdefault(topic, {})[partition] = open_.position.offset
-            done(number)
-    return Cut.of(found)
+                open_.commit(replace(open_.position, tenure=len(history.ownerships) + 1))
+                positions.setdefault(topic, {})[partition] = open_.position.offset
+            show_progress(number)
+    return Cut.of(positions)

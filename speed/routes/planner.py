@@ -1,4 +1,4 @@
-"""What a route's run copies next: one transaction for each partition that has records."""
+"""Plans the next transactions of a route's run: one for each partition with new records."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ from infra.settings import Settings
 from speed.routes.copy_task import CopyTask
 
 Where = tuple[str, int]
-_MOST = 100_000  # records of one transaction; the broker ends one that takes minutes
+_MAX_RECORDS = 100_000  # of one transaction; the broker aborts one that takes minutes
 
 
 def tasks(settings: Settings, catalog: Catalog, run: RouteRun) -> dict[Where, CopyTask]:
-    """The next transactions by topic and partition; none when all is copied, or a handover is open.
+    """The next transactions by topic and partition; empty when all is copied, or during a handover.
 
-    A run that does not own the route's topics never gets ahead of the one that does, so that it can take over at any
-    time. Raises Refused when records that are still to be copied are gone.
+    A run that does not own the route's topics never gets ahead of the owner, so that it can take over at any time.
+    Raises Refused when Kafka removed records that are not copied yet.
     """
-    route, known = catalog.route(run.route), route_runs.read_history(settings, run.route)
-    if known.handover is not None:
+    route, history = catalog.route(run.route), route_runs.read_history(settings, run.route)
+    if history.handover is not None:
         return {}
-    at = reached(settings, known, run)
-    require_all_there(settings, run, at)
-    made: dict[Where, CopyTask] = {}
-    for (topic, partition), span in _due(settings, known, run, at).items():
-        part = next_slice(known.ownerships, run.id, span)
-        outputs = names(route, run.id, live=part.live)
-        start = known.start(run).end(topic, partition)
+    positions = reached(settings, history, run)
+    require_all_there(settings, run, positions)
+    planned: dict[Where, CopyTask] = {}
+    for (topic, partition), span in _due(settings, history, run, positions).items():
+        next_part = next_slice(history.ownerships, run.id, span)
+        outputs = names(route, run.id, live=next_part.live)
+        start = history.start(run).end(topic, partition)
         counts = topic_admin.ensure_topics(settings, outputs.values(), _width(settings, route))
-        made[topic, partition] = CopyTask(
-            settings, run.id, part, start, len(known.ownerships), outputs, min(counts.values())
+        planned[topic, partition] = CopyTask(
+            settings, run.id, next_part, start, len(history.ownerships), outputs, min(counts.values())
         )
-    return made
+    return planned
 
 
-def reached(settings: Settings, known: RouteHistory, run: RouteRun) -> dict[Where, Position]:
-    """How far a run is in every partition."""
-    start = known.start(run)
+def reached(settings: Settings, history: RouteHistory, run: RouteRun) -> dict[Where, Position]:
+    """The position of a run in every partition."""
+    start = history.start(run)
     return positions(settings, run.id, run.topics, {(topic, p): end for topic, p, end in start.ends})
 
 
@@ -56,7 +56,7 @@ def names(route: Route, run: Name, *, live: bool) -> dict[str, str]:
 
 
 def require_same_definition(catalog: Catalog, run: RouteRun) -> None:
-    """Raises Refused when the route is defined otherwise now than when its run was declared."""
+    """Raises Refused when the route changed since its run was declared."""
     if run.route not in catalog.routes or catalog.route_digest(run.route) != run.digest:
         raise route_refusal(run.route, run.id)
 
@@ -67,22 +67,22 @@ def require_same_topics(settings: Settings, run: RouteRun) -> None:
     log_checks.require_same_topics(settings, run.topics, where=f"run {run.id} of route {run.route}", fix=fix)
 
 
-def require_all_there(settings: Settings, run: RouteRun, at: Mapping[Where, Position]) -> None:
+def require_all_there(settings: Settings, run: RouteRun, positions: Mapping[Where, Position]) -> None:
     """Raises Refused when Kafka removed records that the run has not copied yet."""
-    position = Cut(tuple((Name(topic), partition, reached.offset) for (topic, partition), reached in at.items()))
+    position = Cut(tuple((Name(topic), partition, reached.offset) for (topic, partition), reached in positions.items()))
     where = f"run {run.id} of route {run.route}, which has not copied them"
     fix = f"{log_checks.KEEP_RECORDS}; a route copies from the log alone"
     log_checks.require_unread_records(settings, run.topics, position, where=where, fix=fix)
 
 
-def _due(settings: Settings, known: RouteHistory, run: RouteRun, at: Mapping[Where, Position]) -> dict[Where, Span]:
+def _due(settings: Settings, history: RouteHistory, run: RouteRun, at: Mapping[Where, Position]) -> dict[Where, Span]:
     ends = kafka_admin.end_offsets(settings, run.topics)
-    if known.owner is not None and known.owner != run.id:
-        owner = reached(settings, known, known.runs[known.owner])
+    if history.owner is not None and history.owner != run.id:
+        owner = reached(settings, history, history.runs[history.owner])
         ends = Cut(
-            tuple((t, p, max(owner[t, p].offset, known.ownerships[-1].since.end(t, p))) for t, p, _ in ends.ends)
+            tuple((t, p, max(owner[t, p].offset, history.ownerships[-1].since.end(t, p))) for t, p, _ in ends.ends)
         )
-    spans = {(t, p): Span(t, p, at[t, p].offset, min(end, at[t, p].offset + _MOST)) for t, p, end in ends.ends}
+    spans = {(t, p): Span(t, p, at[t, p].offset, min(end, at[t, p].offset + _MAX_RECORDS)) for t, p, end in ends.ends}
     return {where: span for where, span in spans.items() if span.size > 0}
 
 

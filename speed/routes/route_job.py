@@ -28,7 +28,7 @@ from speed.routes.copy_task import COLUMNS, OUTCOME, CopyTask, copier
 from speed.routes.planner import Where, reached, require_all_there, require_same_definition, require_same_topics, tasks
 
 _CONF = {"spark.sql.adaptive.enabled": "false", "spark.ui.retainedJobs": "20", "spark.ui.retainedStages": "20"}
-_LOOK = 0.2  # seconds between two looks at a log that has nothing new
+_POLL_SECONDS = 0.2  # between two checks of a log without new records
 _KINDS: dict[int, type[LkError]] = {kind.exit_code: kind for kind in (Refused, Usage, TryAgain)}
 
 
@@ -45,9 +45,9 @@ def run_forever(settings: Settings, catalog: Catalog, id: Name) -> None:
 
 
 def epoch(spark: SparkSession, settings: Settings, catalog: Catalog, run: RouteRun) -> int:
-    """Copies what there is, up to a limit; how many partitions had something.
+    """Copies new records, up to a limit; returns how many partitions had any.
 
-    What another process copied meanwhile is left alone. Raises the first error once all partitions have ended.
+    Records that another process copied meanwhile are skipped. Raises the first error after all partitions have ended.
     """
     faults.reach("route.0_before_epoch")
     planned = tasks(settings, catalog, run)
@@ -71,7 +71,7 @@ def _drive(
     while not stop.is_set():
         lease.check()
         if not epoch(spark, settings, catalog, run):
-            stop.wait(_LOOK)
+            stop.wait(_POLL_SECONDS)
 
 
 def _records(
@@ -96,5 +96,7 @@ def _check(settings: Settings, catalog: Catalog, run: RouteRun) -> None:
     require_all_there(settings, run, reached(settings, route_runs.read_history(settings, run.route), run))
 
 
-def _error(told: Mapping[str, Any]) -> LkError:
-    return _KINDS.get(int(told["exit"]), Refused)(str(told["what"]), where=str(told["where"]), fix=str(told["fix"]))
+def _error(fields: Mapping[str, Any]) -> LkError:
+    return _KINDS.get(int(fields["exit"]), Refused)(
+        str(fields["what"]), where=str(fields["where"]), fix=str(fields["fix"])
+    )

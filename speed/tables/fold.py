@@ -1,7 +1,7 @@
-"""Fold: the rows of many epochs become one row per key, tagged with the first and last epoch that it is made of.
+"""Fold (compaction): combines the partial rows of a range of epochs into one row per key.
 
-Only whole ranges are folded, in levels, so that rows stay bounded and no fold is long. A row never spans a boundary:
-an epoch whose end is a cut that somebody claimed or serves.
+A folded row is tagged with the first and last epoch of its range. Ranges grow in levels, so that the number of rows
+stays bounded and each fold is short. No row spans a boundary: the end of an epoch whose cut is claimed or served.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class EpochRange:
 
 
 def due_ranges(newest: int, behind: int, boundaries: Iterable[int], size: int) -> list[EpochRange]:
-    """The ranges of a level that may be folded when ``newest`` is the newest epoch, oldest first.
+    """The ranges of a level that may be folded when ``newest`` is the last epoch, oldest first.
 
-    A block of ``size`` epochs is cut into the pieces that lie between boundaries.
+    A block of ``size`` epochs is divided at boundaries.
     """
     blocks = max(0, (newest - behind + 1) // size)
     ends = sorted(set(boundaries))
@@ -46,7 +46,7 @@ def due_ranges(newest: int, behind: int, boundaries: Iterable[int], size: int) -
 def fold(
     spark: SparkSession, settings: Settings, run: Name, view: View, newest: int, boundaries: Iterable[int], lease: Lease
 ) -> int:
-    """Folds the oldest range that is due in a view's table; returns how many rows are fewer, 0 when nothing was due."""
+    """Folds the oldest range that is due in a view's table; returns by how many rows it shrank, 0 without one."""
     path = table_paths.speed(settings, run, Name(view.name))
     tags = delta.read(path, columns=["first_epoch", "last_epoch"])
     pairs = set(zip(tags["first_epoch"].to_pylist(), tags["last_epoch"].to_pylist(), strict=True))
@@ -62,8 +62,8 @@ def fold(
 def _fold(spark: SparkSession, path: str, view: View, run: Name, piece: EpochRange, lease: Lease) -> int:
     inside = (pc.field("first_epoch") >= piece.first) & (pc.field("last_epoch") <= piece.last)
     rows = delta.read(path, filters=inside)
-    found = merge_partials(view, spark.createDataFrame(rows).coalesce(1)).toArrow()
-    folded = schemas.tagged(found, schemas.partial_schema(view), first_epoch=piece.first, last_epoch=piece.last)
+    merged = merge_partials(view, spark.createDataFrame(rows).coalesce(1)).toArrow()
+    folded = schemas.tagged(merged, schemas.partial_schema(view), first_epoch=piece.first, last_epoch=piece.last)
     faults.reach("speed.6_in_fold")
     app = runs.txn_app(run, f"{view.name}/fold")
     version = (delta.txn_version(path, app) or 0) + 1

@@ -1,7 +1,7 @@
-"""Keeps the run's tables quick to open and to query, one small task at a time, beside the epochs.
+"""Maintains the run's tables beside the epochs, one small task at a time, so that queries stay fast.
 
-Small files are merged, rows folded, the log summed up, what is an hour old deleted. A task that fails fails the run at
-its next epoch; a lock per table keeps tasks and appends apart.
+Tasks compact small files, fold partial rows, write Delta checkpoints and vacuum files that are an hour old. A task that
+fails makes the run fail at its next epoch. A lock per table keeps tasks and appends apart.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from infra.settings import Settings
 from speed.tables import schemas
 from speed.tables.fold import fold
 
-TIDY = 20  # epochs: readers open every small file, and parse every commit since the log was summed up
-VACUUM = 600
+COMPACT_EPOCHS = 20  # readers open every small file, and parse every commit since the last Delta checkpoint
+VACUUM_EPOCHS = 600
 _SMALL_FILE = 1024 * 1024
 _LARGE_FILE = 16 * _SMALL_FILE
 
@@ -61,7 +61,7 @@ class Maintenance:
             self._running = self._pool.submit(self._queue.popleft())
 
     def drain(self) -> None:
-        """Runs everything that is queued, and returns when it is done."""
+        """Runs all queued tasks to their end."""
         while self._queue or self._running is not None:
             if self._running is not None:
                 self._running.result()
@@ -70,31 +70,31 @@ class Maintenance:
                 self._queue.popleft()()
 
     def close(self) -> None:
-        """Waits for the task that runs, and drops the rest."""
+        """Waits for the running task, and drops the queued ones."""
         self._closed.set()
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def _enqueue(self, epoch: int) -> None:
         if not epoch:
             return
-        if epoch % TIDY == 0:
-            size = _LARGE_FILE if epoch // TIDY % 10 == 0 else _SMALL_FILE
+        if epoch % COMPACT_EPOCHS == 0:
+            size = _LARGE_FILE if epoch // COMPACT_EPOCHS % 10 == 0 else _SMALL_FILE
             for path in self.paths:
-                self._queue.append(partial(self._tidy, path, size))
+                self._queue.append(partial(self._compact, path, size))
         often = self.settings.fold_epochs
         if epoch % often == 0 and epoch >= self.settings.fold_behind + often:
             for view in self.views:
                 self._queue.append(partial(self._fold, view, epoch))
-        if epoch % VACUUM == 0:
+        if epoch % VACUUM_EPOCHS == 0:
             for path in self.paths:
                 self._queue.append(partial(delta.vacuum, path))
 
-    def _tidy(self, path: str, size: int) -> None:
+    def _compact(self, path: str, size: int) -> None:
         delta.compact(path, size, lease=self.lease)
         delta.checkpoint(path)
 
     def _fold(self, view: View, epoch: int) -> None:
-        """One range; when there is more to fold, it is done in the next turn."""
+        """Folds one range, and queues itself again while there may be more."""
         marks = boundaries(self.settings, self.run.id)
         if fold(self.spark, self.settings, self.run.id, view, epoch, marks, self.lease):
             self._queue.append(partial(self._fold, view, epoch))

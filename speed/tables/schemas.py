@@ -1,4 +1,4 @@
-"""The tables of a run: partials per view, the manifest and the quarantine, all made before epoch 0."""
+"""The tables of a run and their schemas: partial rows per view, kept events, quarantine and manifest."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ QUARANTINED = (*(Column(*column) for column in SOURCE_COLUMNS.values()), Column(
 
 
 def partial_schema(view: View) -> pa.Schema:
-    """What a view's speed table holds: its stored columns, and the epochs that a row is made of."""
+    """A view's speed table: its stored columns, and the range of epochs of a row."""
     return arrow_schema([*view.stored_columns, FIRST, LAST])
 
 
 def quarantine_schema() -> pa.Schema:
-    """Everything Kafka gave for a record, the rule it broke, and the epoch that read it."""
+    """The quarantine: every column of a Kafka record, the rules that it broke, and its epoch."""
     return arrow_schema([*QUARANTINED, EPOCH])
 
 
 def events_schema() -> pa.Schema:
-    """What a run keeps of the events of a keyed view, and the epoch that read each."""
+    """The events of a keyed view that a run keeps, each with its epoch."""
     return arrow_schema([*PACKED_COLUMNS, EPOCH])
 
 
 def create(settings: Settings, catalog: Catalog, run: Run) -> None:
-    """Makes every table of the run that is missing, with declared types."""
+    """Creates every missing table of the run."""
     for path, schema in _tables(settings, catalog, run):
         delta.create(path, schema, log_retention=delta.HOUR)
 

@@ -199,7 +199,7 @@ def test_a_line_that_is_no_repair_refuses_the_file(bench: Bench) -> None:
         ({**good, "topic": "qred_none"}, "qred_none/.* is not in quarantine"),
         ({**good, **place, "value": json.dumps(TRADE | {"size": 7})}, "was redriven before, with another key or value"),
         ({**other, "value_base64": "e30="}, "it has both value and value_base64"),
-        ({"topic": bench.topic}, "it lacks 'partition'"),
+        ({"topic": bench.topic}, "'partition' is missing"),
     ]
     before, rows = kafka_admin.end_offsets(bench.settings, [bench.topic]), len(redrives.read_redrives(bench.settings))
     for n, (line, why) in enumerate(cases):

@@ -45,8 +45,8 @@ def test_what_is_exported_is_read_again(tmp_path: Path) -> None:
     [
         ("nope", "line 2: it is no record"),
         ("[]", "line 2: it is no record"),
-        ('{"topic":"trades","partition":0}', "line 2: it lacks 'offset'"),
-        ('{"topic":"trades","partition":0,"offset":1,"key":null}', "line 2: it lacks 'value'"),
+        ('{"topic":"trades","partition":0}', "line 2: 'offset' is missing"),
+        ('{"topic":"trades","partition":0,"offset":1,"key":null}', "line 2: 'value' is missing"),
         ('{"topic":"trades","partition":0,"offset":1,"key":null,"value":5}', "line 2: it is no record"),
         ('{"topic":"trades","partition":0,"offset":1,"key":null,"value_base64":"?"}', "line 2: it is no record"),
         ('{"topic":"Trades","partition":0,"offset":1,"key":null,"value":""}', "line 2: it is no record"),
