@@ -43,13 +43,13 @@ def test_what_is_exported_is_read_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("nope", "line 2: it is no record"),
-        ("[]", "line 2: it is no record"),
+        ("nope", "line 2: it is not a record"),
+        ("[]", "line 2: it is not a record"),
         ('{"topic":"trades","partition":0}', "line 2: 'offset' is missing"),
         ('{"topic":"trades","partition":0,"offset":1,"key":null}', "line 2: 'value' is missing"),
-        ('{"topic":"trades","partition":0,"offset":1,"key":null,"value":5}', "line 2: it is no record"),
-        ('{"topic":"trades","partition":0,"offset":1,"key":null,"value_base64":"?"}', "line 2: it is no record"),
-        ('{"topic":"Trades","partition":0,"offset":1,"key":null,"value":""}', "line 2: it is no record"),
+        ('{"topic":"trades","partition":0,"offset":1,"key":null,"value":5}', "line 2: it is not a record"),
+        ('{"topic":"trades","partition":0,"offset":1,"key":null,"value_base64":"?"}', "line 2: it is not a record"),
+        ('{"topic":"Trades","partition":0,"offset":1,"key":null,"value":""}', "line 2: it is not a record"),
         ('{"topic":"trades","partition":1,"offset":1,"key":null,"value":"other"}', "line 2: trades/1/1 is in line 1"),
     ],
 )
