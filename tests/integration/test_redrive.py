@@ -209,7 +209,7 @@ def test_a_line_that_is_no_repair_refuses_the_file(bench: Bench) -> None:
             bench.redrive(file)
         assert refused.value.where == str(file)
     (bench.folder / "text.jsonl").write_text("nope\n")
-    with pytest.raises(Refused, match="line 1: it is no record"):
+    with pytest.raises(Refused, match="line 1: it is not a record"):
         bench.redrive(bench.folder / "text.jsonl")
     assert kafka_admin.end_offsets(bench.settings, [bench.topic]) == before
     assert len(redrives.read_redrives(bench.settings)) == rows
