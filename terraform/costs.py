@@ -34,7 +34,7 @@ class Load:
 
     @property
     def gb_a_month(self) -> Decimal:
-        """Of new records in the log, one copy."""
+        """Gigabytes of new records in the log per month, without replicas."""
         return Decimal(self.events * self.bytes_each * 3600 * HOURS) / 10**9
 
 

@@ -1,6 +1,6 @@
 """Stock trades as JSON, in two versions that may be interleaved in the log."""
 
-from core.sample_data.trades import EXAMPLE
+from core.sample_data.trades import GENERATOR
 from core.topic import Field, Json, Rule, Topic, Version
 
 TOPIC = Topic(
@@ -31,5 +31,5 @@ TOPIC = Topic(
         Field("venue", required=False, pattern="[A-Z]{4}", comment="Market of the trade; null in version 1"),
     ),
     rules=(Rule("affordable", "price * size <= 10000000000"),),
-    example=EXAMPLE,
+    example=GENERATOR,
 )

@@ -1,1 +1,1 @@
-"""Bytes of a record become a typed event, or name the rules they break."""
+"""Decoding: Kafka records become typed events, or quarantined records with the rules that they break."""

@@ -31,4 +31,4 @@ def trades(spec: SampleSpec, numbers: Sequence[int]) -> Iterator[SampleRecord]:
         yield SampleRecord(TICKERS[ticker].encode(), value.encode(), at)
 
 
-EXAMPLE = BlockExample(trades)
+GENERATOR = BlockExample(trades)

@@ -15,7 +15,7 @@ from confluent_kafka import Consumer, Message, TopicPartition
 from core.errors import Refused, TryAgain
 from core.identifiers import Name
 from core.sample_data.records import records
-from core.sample_data.trades import EXAMPLE
+from core.sample_data.trades import GENERATOR
 from core.sample_spec import SampleSpec
 from core.topic import Field, Json, Lines, Topic, Version
 from infra.kafka import kafka_admin
@@ -37,7 +37,7 @@ def trade_topic(name: str) -> Topic:
         tuple(Field(each) for each in names),
         partitions=3,
         key="ticker",
-        example=EXAMPLE,
+        example=GENERATOR,
     )
 
 

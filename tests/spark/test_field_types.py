@@ -73,10 +73,10 @@ def lines(spark: SparkSession, *values: bytes) -> DataFrame:
 
 
 def test_lines_match_as_a_whole(spark: SparkSession) -> None:
-    found = [
+    rows = [
         (r["_error"], r["word"], r["n"]) for r in dicts(lines(spark, b"a 5", b"a", b"a 5\n", b"a 5 b", b"", b"a\x01"))
     ]
-    assert found == [
+    assert rows == [
         (None, "a", 5),
         (None, "a", None),
         ("no_match", None, None),

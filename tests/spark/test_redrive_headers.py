@@ -23,15 +23,17 @@ LINE = b'10.0.0.1 - - [14/Mar/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 5 "-" "c
 PROFILE = b'{"user_id":"u","city":"Oslo","level":1}'
 
 
-def record(value: bytes | None, told: Headers | None = None, key: bytes | None = b"k") -> dict[str, Any]:
-    given = None if told is None else [{"key": name, "value": text} for name, text in told]
+def record(value: bytes | None, own: Headers | None = None, key: bytes | None = b"k") -> dict[str, Any]:
+    listed = None if own is None else [{"key": name, "value": text} for name, text in own]
     at = T0 * 1000
-    return {"key": key, "value": value, "topic": "t", "partition": 0, "offset": 0, "timestamp": at} | {"headers": given}
+    return {"key": key, "value": value, "topic": "t", "partition": 0, "offset": 0, "timestamp": at} | {
+        "headers": listed
+    }
 
 
 def frame(spark: SparkSession, *rows: dict[str, Any]) -> DataFrame:
-    made = [{**row, "offset": n, "timestampType": 0} for n, row in enumerate(rows)]
-    return spark.createDataFrame(pa.Table.from_pylist(made, KAFKA)).coalesce(1)
+    numbered = [{**row, "offset": n, "timestampType": 0} for n, row in enumerate(rows)]
+    return spark.createDataFrame(pa.Table.from_pylist(numbered, KAFKA)).coalesce(1)
 
 
 def copy(original: bytes | None, key: bytes | None = b"k") -> Headers:
@@ -58,8 +60,8 @@ def test_a_copy_is_an_event_while_its_original_does_not_decode(
     )
     [alone] = dicts(decode(topic, frame(spark, record(bad, None, key))))
     assert alone["_error"]
-    wanted = [None, None, "redriven_original_decodes", alone["_error"]]
-    assert [row["_error"] for row in dicts(decode(topic, rows))] == wanted
+    expected = [None, None, "redriven_original_decodes", alone["_error"]]
+    assert [row["_error"] for row in dicts(decode(topic, rows))] == expected
     quick = [None, None, None, alone["_error"]]
     assert [row["_error"] for row in dicts(decode_originals(topic, rows))] == quick
 
@@ -67,10 +69,10 @@ def test_a_copy_is_an_event_while_its_original_does_not_decode(
 def test_a_dropped_copy_keeps_its_bytes_and_has_no_fields(spark: SparkSession) -> None:
     [row] = dicts(decode(TRADES, frame(spark, record(GOOD.encode(), copy(GOOD.encode())))))
     assert (row["_value"], row["event_time"], row["price"]) == (GOOD.encode(), None, None)
-    told = [(header["key"], header["value"]) for header in row["_headers"]]
-    assert told == list(copy(GOOD.encode()))
-    assert origin_of(told) == "t/0/7"
-    assert origin_of(told[:2]) is None
+    kept = [(header["key"], header["value"]) for header in row["_headers"]]
+    assert kept == list(copy(GOOD.encode()))
+    assert origin_of(kept) == "t/0/7"
+    assert origin_of(kept[:2]) is None
 
 
 def test_a_wider_rule_drops_the_copies_of_the_records_that_it_accepts(spark: SparkSession) -> None:

@@ -84,9 +84,9 @@ def test_the_page_of_a_passed_build_shows_each_check_with_its_bound(tmp_path: Pa
 
 
 def test_the_page_of_a_failed_build_says_why(tmp_path: Path) -> None:
-    index, page = pages(tmp_path, WRITTEN, FEW, WARNED, CRASHED, refused=("few: about few: 2, wanted 0",))
+    index, page = pages(tmp_path, WRITTEN, FEW, WARNED, CRASHED, refused=("few: about few: 2, expected 0",))
     assert "The gate refused this build." in index
-    assert "<li>sales: few: about few: 2, wanted 0</li>" in index
+    assert "<li>sales: few: about few: 2, expected 0</li>" in index
     assert _Reader(index).rows[1:] == [["sales", "failed", "4", "few, fresh", "small", "2026-03-01 09:05:01 UTC"]]
     assert _Reader(page).rows[2:] == [
         ["few", "failed", "critical", "2", "0", 'about few first: [{"shop": "a"}, {"shop": null}]'],
