@@ -23,14 +23,14 @@ from tests.support.layers import back_in_lambda
 from tests.support.oracle import program_oracle
 from tests.support.oracle.program_events import events
 from tests.support.pieces import in_order
-from tests.support.programs_stack import TOPICS, Shop
+from tests.support.programs_stack import TOPICS, ProgramsStack
 from tests.support.speed_runs import catch_up, running
 
 # A join, sessions, deduplication, and a rollup with a lookup table.
 PROGRAMS = ("order_payments", "orders_by_country", "purchases_once", "sessions")
 
 
-def check(shop: Shop, catalog: Catalog) -> None:
+def check(shop: ProgramsStack, catalog: Catalog) -> None:
     """Each program shows what the oracle makes of the whole log."""
     whole = events(shop.log.read())
     for name in map(Name, PROGRAMS):
@@ -43,7 +43,7 @@ def test_a_live_run_a_build_and_a_replay_show_what_the_oracle_says(
 ) -> None:
     settings = stack.model_copy(update={"views": (VIEWS / "programs",)})
     whole = definition_files.load(settings)
-    catalog, shop = whole.only(PROGRAMS), Shop(settings, tmp_path, whole, Log(settings, TOPICS))
+    catalog, shop = whole.only(PROGRAMS), ProgramsStack(settings, tmp_path, whole, Log(settings, TOPICS))
     shop.send(400)
     live = lifecycle.declare(settings, catalog)
     catch_up(settings, spark, catalog, live)

@@ -16,7 +16,7 @@ from serving.served_status import served_status
 from tests.support.kafka_log import Ends, Log
 from tests.support.oracle import view_oracle
 from tests.support.oracle.view_oracle import Record
-from tests.support.pieces import Pieces, Quarantined, Row, in_order, measured, shown
+from tests.support.pieces import Pieces, QuarantineRow, Row, in_order, measured, position, shown
 
 COPIES = {"trade_stats": 5}  # windows that one event is in
 
@@ -110,19 +110,19 @@ def expected(view: View, records: Sequence[Record], columns: Sequence[str]) -> l
     return in_order(rows)
 
 
-def bad(log: Log, records: Sequence[Record]) -> list[Quarantined]:
-    """What must be in quarantine of these records: place, bytes, headers and rule."""
-    found = []
+def bad(log: Log, records: Sequence[Record]) -> list[QuarantineRow]:
+    """The expected quarantine rows of these records."""
+    rows = []
     for r in records:
         rule = view_oracle.decode_record(r.topic, r)
         if isinstance(rule, str):
             headers = log.headers[r.topic, r.partition, r.offset]
-            found.append(Quarantined(r.topic, r.partition, r.offset, r.key, r.value, headers, rule))
-    return sorted(found, key=lambda one: (one.topic, one.partition, one.offset))
+            rows.append(QuarantineRow(r.topic, r.partition, r.offset, r.key, r.value, headers, rule))
+    return sorted(rows, key=position)
 
 
 def same(what: str, got: Sequence[Any], wanted: Sequence[Any]) -> None:
-    """Fails with the first rows that differ, and how many there are."""
+    """Fails with the first different rows and the number of rows."""
     if list(got) == list(wanted):
         return
     pairs = [(g, w) for g, w in zip(got, wanted, strict=False) if g != w]

@@ -26,8 +26,8 @@ Row = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
-class Quarantined:
-    """A bad record with all that was kept of it."""
+class QuarantineRow:
+    """A row of a quarantine: the record's position, its bytes, and the rule that it broke."""
 
     topic: str
     partition: int
@@ -46,13 +46,13 @@ class Pieces:
     catalog: Catalog
 
     def served(self) -> dict[Name, Served]:
-        """What each view's text pins."""
-        found = served_views.read_served(self.settings, self.catalog.views)
-        assert not [view for view, one in found.items() if one.broken], found
-        return found
+        """What each view's SQL pins."""
+        served = served_views.read_served(self.settings, self.catalog.views)
+        assert not [view for view, state in served.items() if state.broken], served
+        return served
 
     def merged(self, view: View) -> list[Row]:
-        """What every reader sees: keys, window, measures, presentation."""
+        """The rows that readers see: keys, window, measures, presentation."""
         return self._rows(f"SELECT {_listed(shown(view))} FROM {quoted('lake', 'serving', view.name)}")
 
     def batch(self, view: View, build: Name) -> list[Row]:
@@ -77,16 +77,16 @@ class Pieces:
         found = delta.read(path, ["_partition", "_offset", "_key", "_value"])
         return sorted(zip(*(found[name].to_pylist() for name in found.column_names), strict=True), key=lambda r: r[:2])
 
-    def quarantined_by_speed(self, run: Name) -> list[Quarantined]:
+    def quarantined_by_speed(self, run: Name) -> list[QuarantineRow]:
         """What a run put aside."""
         return _quarantined(table_paths.quarantine(self.settings, run), None)
 
-    def quarantined_by_batch(self) -> list[Quarantined]:
+    def quarantined_by_batch(self) -> list[QuarantineRow]:
         """What the archives hold with an error."""
         paths = [table_paths.archive(self.settings, t, self.catalog.decoder(t)) for t in self.catalog.topics]
         bad = pc.field("_error").is_valid()
-        found = [one for path in paths if delta.exists(path) for one in _quarantined(path, bad)]
-        return sorted(found, key=_place)
+        rows = [row for path in paths if delta.exists(path) for row in _quarantined(path, bad)]
+        return sorted(rows, key=position)
 
     def folded(self, run: Name) -> list[tuple[str, int, int]]:
         """The rows of a run that are made of several epochs: view, first and last epoch."""
@@ -138,22 +138,25 @@ def measured(view: View) -> list[str]:
 
 
 def in_order(rows: Iterable[Row]) -> list[Row]:
-    """Sorted by all cells, whatever their types; a row that is there twice stays there twice."""
+    """Rows sorted by the text of their cells; keeps repeated rows."""
     return sorted(rows, key=lambda row: [str(cell) for cell in row])
 
 
-def _quarantined(path: str, where: pc.Expression | None) -> list[Quarantined]:
+def _quarantined(path: str, where: pc.Expression | None) -> list[QuarantineRow]:
     columns = ["_topic", "_partition", "_offset", "_key", "_value", "_headers", "_error"]
-    found = []
+    rows = []
     for row in delta.read(path, columns, where).to_pylist():
         headers = tuple((h["key"], h["value"]) for h in row["_headers"] or ())
-        place = (row["_topic"], row["_partition"], row["_offset"])
-        found.append(Quarantined(*place, row["_key"], row["_value"], headers, row["_error"]))
-    return sorted(found, key=_place)
+        rows.append(
+            QuarantineRow(
+                row["_topic"], row["_partition"], row["_offset"], row["_key"], row["_value"], headers, row["_error"]
+            )
+        )
+    return sorted(rows, key=position)
 
 
-def _place(one: Quarantined) -> tuple[str, int, int]:
-    return one.topic, one.partition, one.offset
+def position(row: QuarantineRow) -> tuple[str, int, int]:
+    return row.topic, row.partition, row.offset
 
 
 def _listed(columns: Sequence[str]) -> str:

@@ -29,13 +29,23 @@ from tests.support.pieces import in_order
 from tests.support.waiting import eventually
 
 START = 1_763_683_200_000
-MADE = ("lines", "orders", "page_views", "payments", "preferences", "profiles", "purchases", "readings", "searches")
-TOPICS = (*MADE, "trades", "access_log")
+SAMPLES = (
+    "lines",
+    "orders",
+    "page_views",
+    "payments",
+    "preferences",
+    "profiles",
+    "purchases",
+    "readings",
+    "searches",
+)
+TOPICS = (*SAMPLES, "trades", "access_log")
 
 
 @dataclass
-class Shop:
-    """An instance that serves the programs, with its log."""
+class ProgramsStack:
+    """An instance that serves the stream programs, and the log that was sent to it."""
 
     settings: Settings
     config: Path
@@ -44,11 +54,11 @@ class Shop:
     sent: int = 0
 
     def send(self, count: int) -> None:
-        """The next ``count`` records of every topic: late ones, repeated, bad and without partner among them."""
-        for topic in map(self.catalog.topic, MADE):
+        """Sends the next ``count`` records of every topic: some late, repeated, bad or without a match."""
+        for topic in map(self.catalog.topic, SAMPLES):
             spec = SampleSpec(7, START, 2.0, 0.1, 7_200_000, 0.1, duplicate=0.05, unmatched=0.1, bad=0.02)
-            made = (Sent(one.key, one.value, one.at) for one in records(topic, spec, count, self.sent))
-            produce(self.settings, topic, made, draw=False).require_complete()
+            outgoing = (Sent(r.key, r.value, r.at) for r in records(topic, spec, count, self.sent))
+            produce(self.settings, topic, outgoing, draw=False).require_complete()
         spec, topic = SampleSpec(7, START, 2.0, 0.1, 7_200_000, 0.1), self.catalog.topic("trades")
         trades = (Sent(sample.key, sample.value) for sample in records(topic, spec, count, self.sent))
         produce(self.settings, topic, trades, draw=False).require_complete()

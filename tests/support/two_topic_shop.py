@@ -59,8 +59,8 @@ VIEW = Rollup(
 
 
 @dataclass
-class Shop:
-    """The instance, the folder of its definitions, and every order that was sent: customer and cents."""
+class TwoTopicShop:
+    """An instance, the folder of its definitions, and every sent order: customer and cents."""
 
     settings: Settings
     config: Path
@@ -70,7 +70,7 @@ class Shop:
     most: int = 9_999
 
     def lk(self, *words: str, fault: str | None = None) -> Done:
-        """Runs a verb in a process of its own."""
+        """Runs a verb in its own process."""
         return lk(self.config, *words, fault=fault)
 
     def here(self, *words: str) -> Done:
@@ -141,7 +141,7 @@ class Shop:
 
 
 @contextmanager
-def opened(folder: Path) -> Iterator[Shop]:
+def opened(folder: Path) -> Iterator[TwoTopicShop]:
     """Servers up, a run that serves with a build, and some orders; stopped at the end of the block."""
     views = folder / "views"
     views.mkdir()
@@ -154,7 +154,7 @@ def opened(folder: Path) -> Iterator[Shop]:
     local_stack.start_servers(settings)
     (settings.data / MARKER).touch()
     try:
-        shop = Shop(settings, config, views)
+        shop = TwoTopicShop(settings, config, views)
         shop.here("speed", "start").ok()
         shop.order(200)
         shop.settle()

@@ -14,19 +14,19 @@ from infra.control import run_roles, runs
 from infra.control.builds import read_builds
 from infra.project_files import ROOT
 from tests.support.command import Done
-from tests.support.two_topic_shop import Shop, opened
+from tests.support.two_topic_shop import TwoTopicShop, opened
 
 PAGE = (ROOT / "docs" / "runbooks" / "change-a-view.md").read_text("utf-8")
 
 
 @pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[Shop]:
+def shop(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[TwoTopicShop]:
     """One instance; each test begins and ends with every rule served as it is defined."""
     with opened(tmp_path_factory.mktemp("shop")) as made:
         yield made
 
 
-def follow(shop: Shop, section: str) -> list[Done]:
+def follow(shop: TwoTopicShop, section: str) -> list[Done]:
     """Runs every command of a section of the page, as it stands there."""
     (text,) = re.findall(rf"^## {re.escape(section)}$(.*?)(?=^## |\Z)", PAGE, re.M | re.S)
     lines = [line for block in re.findall(r"^```sh\n(.*?)^```", text, re.M | re.S) for line in block.splitlines()]
@@ -34,7 +34,7 @@ def follow(shop: Shop, section: str) -> list[Done]:
     return [shop.here(*shlex.split(line.removeprefix("lk "))).ok() for line in lines]
 
 
-def test_a_changed_view_is_refused_and_lambda_serves_it(shop: Shop) -> None:
+def test_a_changed_view_is_refused_and_lambda_serves_it(shop: TwoTopicShop) -> None:
     shop.check()
     before, pinned = shop.shown(), shop.pinned()
     shop.at_least(3_000)
@@ -54,7 +54,7 @@ def test_a_changed_view_is_refused_and_lambda_serves_it(shop: Shop) -> None:
     shop.check()
 
 
-def test_a_changed_decoder_is_refused_and_kappa_serves_it(shop: Shop) -> None:
+def test_a_changed_decoder_is_refused_and_kappa_serves_it(shop: TwoTopicShop) -> None:
     pinned = shop.pinned()
     shop.at_most(8_000)
     refused = shop.here("speed", "start", "--json")
@@ -66,7 +66,7 @@ def test_a_changed_decoder_is_refused_and_kappa_serves_it(shop: Shop) -> None:
     shop.check()
 
 
-def test_a_replay_of_another_definition_has_to_be_given_up(shop: Shop) -> None:
+def test_a_replay_of_another_definition_has_to_be_given_up(shop: TwoTopicShop) -> None:
     shop.at_least(2_000)
     replay = shop.here("replay", "start", "--json").ok().json["run"]
     shop.at_least(3_000)
@@ -76,7 +76,7 @@ def test_a_replay_of_another_definition_has_to_be_given_up(shop: Shop) -> None:
     shop.check()
 
 
-def test_kappa_serves_a_second_change_by_lambda(shop: Shop) -> None:
+def test_kappa_serves_a_second_change_by_lambda(shop: TwoTopicShop) -> None:
     assert shop.pinned().build is None
     shop.at_least(1_000)
     assert shop.here("switch", "lambda").code == 1
@@ -85,7 +85,7 @@ def test_kappa_serves_a_second_change_by_lambda(shop: Shop) -> None:
     shop.check()
 
 
-def test_a_switch_in_place_reads_the_log_again_and_prints_the_outage(shop: Shop) -> None:
+def test_a_switch_in_place_reads_the_log_again_and_prints_the_outage(shop: TwoTopicShop) -> None:
     before, pinned = shop.shown(), shop.pinned()
     assert pinned.run
     shop.at_least(500)
@@ -104,14 +104,14 @@ def test_a_switch_in_place_reads_the_log_again_and_prints_the_outage(shop: Shop)
     assert run_roles.roles(shop.settings)[pinned.run] == "warm"
 
 
-def test_a_change_that_is_undone_is_rolled_back(shop: Shop) -> None:
+def test_a_change_that_is_undone_is_rolled_back(shop: TwoTopicShop) -> None:
     shop.at_least(1_000)
     shop.order(50)
     follow(shop, "Go back")
     shop.check()
 
 
-def test_a_replay_that_has_served_is_not_taken_up_by_another(shop: Shop) -> None:
+def test_a_replay_that_has_served_is_not_taken_up_by_another(shop: TwoTopicShop) -> None:
     """Its role is no longer that of a replay; else a switch would serve what it read long ago."""
     replays = [run.id for run in runs.read_runs(shop.settings) if run.kind == "replay"]
     assert sorted({run_roles.roles(shop.settings)[run] for run in replays}) == ["abandoned", "idle", "warm"]

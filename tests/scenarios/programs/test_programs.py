@@ -33,14 +33,14 @@ from tests.support.kafka_log import Log
 from tests.support.oracle import program_oracle
 from tests.support.oracle.program_events import events
 from tests.support.pieces import in_order
-from tests.support.programs_stack import TOPICS, Shop
+from tests.support.programs_stack import TOPICS, ProgramsStack
 from tests.support.waiting import eventually
 
 NEVER_AGAIN = "purchases_by_processing_time"
 
 
 @pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[Shop]:
+def shop(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[ProgramsStack]:
     folder = tmp_path_factory.mktemp("programs")
     settings = fresh_settings(folder / "data").model_copy(update={"views": (VIEWS / "programs",), "fold_behind": 2})
     values: dict[str, Any] = {n: getattr(settings, n) for n in ("kafka_port", "kafka_controller_port", "trino_port")}
@@ -48,19 +48,19 @@ def shop(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Itera
     config = write_config(folder / "lk.toml", values)
     local_stack.start_servers(settings)
     try:
-        yield Shop(settings, config, definition_files.load(settings), Log(settings, TOPICS))
+        yield ProgramsStack(settings, config, definition_files.load(settings), Log(settings, TOPICS))
     finally:
         local_stack.stop_servers(settings)
 
 
-def test_from_speed_alone_every_program_shows_what_the_oracle_says(shop: Shop) -> None:
+def test_from_speed_alone_every_program_shows_what_the_oracle_says(shop: ProgramsStack) -> None:
     shop.send(400)
     speed.start(shop.settings, shop.catalog)
     shop.settle()
     shop.check()
 
 
-def test_in_lambda_at_several_cuts_every_program_shows_what_the_oracle_says(shop: Shop) -> None:
+def test_in_lambda_at_several_cuts_every_program_shows_what_the_oracle_says(shop: ProgramsStack) -> None:
     """Events that join, sessions and deletes lie on both sides of each cut, as they come late.
 
     The second cut is where a new run begins, which must know what came before.
@@ -78,7 +78,7 @@ def test_in_lambda_at_several_cuts_every_program_shows_what_the_oracle_says(shop
     assert shop.run != before
 
 
-def compact(shop: Shop) -> None:
+def compact(shop: ProgramsStack) -> None:
     """Makes the broker compact what is there of the preferences, and waits until it has."""
     settings = {"segment.ms": "1000", "min.cleanable.dirty.ratio": "0.001", "max.compaction.lag.ms": "1000"}
     entries = [ConfigEntry(n, v, incremental_operation=AlterConfigOpType.SET) for n, v in settings.items()]
@@ -106,7 +106,7 @@ def _first(settings: Settings, topic: str) -> int:
         consumer.close()
 
 
-def test_a_compacted_topic_feeds_the_latest_of_each_key(shop: Shop) -> None:
+def test_a_compacted_topic_feeds_the_latest_of_each_key(shop: ProgramsStack) -> None:
     """Read before it was compacted, and read afterwards by a replay: the next test proves them equal."""
     compact(shop)
     shop.settle()
@@ -114,7 +114,7 @@ def test_a_compacted_topic_feeds_the_latest_of_each_key(shop: Shop) -> None:
     assert shop.here("status", "--json").json["unhealthy"] == []
 
 
-def test_in_kappa_every_program_shows_what_the_oracle_says(shop: Shop) -> None:
+def test_in_kappa_every_program_shows_what_the_oracle_says(shop: ProgramsStack) -> None:
     plan = shop.here("switch", "kappa", "--plan", "--json").ok().json
     assert list(plan["unswitched"]) == [NEVER_AGAIN]
     done = shop.here("switch", "kappa", "--json").ok().json
@@ -127,7 +127,7 @@ def test_in_kappa_every_program_shows_what_the_oracle_says(shop: Shop) -> None:
     assert shop.here("status", "--json").json["unhealthy"] == []
 
 
-def test_one_key_is_answered(shop: Shop) -> None:
+def test_one_key_is_answered(shop: ProgramsStack) -> None:
     """`lk get` gives the rows of one key, of both kinds of view."""
     whole = events(shop.log.records)
     for name, key in (("order_payments", "o7"), ("readings_by_hour", "d3")):
@@ -142,7 +142,7 @@ def test_one_key_is_answered(shop: Shop) -> None:
     assert (refused.code, "0 values for the keys of order_payments" in refused.err) == (2, True)
 
 
-def test_presentation_of_the_programs(shop: Shop) -> None:
+def test_presentation_of_the_programs(shop: ProgramsStack) -> None:
     """Averages are of exact sums, and places are given from the largest volume on."""
     found = metastore.query(shop.settings, "SELECT ticker, day, price_avg_week FROM lake.serving.trades_week").rows
     days = program_oracle.rows("trades_week", events(shop.log.records))
@@ -162,7 +162,7 @@ def test_presentation_of_the_programs(shop: Shop) -> None:
             assert (-before[3], before[2]) < (-after[3], after[2])
 
 
-def test_time_of_processing_is_not_switched(shop: Shop) -> None:
+def test_time_of_processing_is_not_switched(shop: ProgramsStack) -> None:
     pins = read_publications(shop.settings)[-1].pins
     assert pins[Name(NEVER_AGAIN)].mode == "speed"
     assert {pin.mode for view, pin in pins.items() if view != NEVER_AGAIN} == {"kappa"}
@@ -170,7 +170,7 @@ def test_time_of_processing_is_not_switched(shop: Shop) -> None:
     assert total == len([e for e in events(shop.log.records) if e["topic"] == "purchases"])
 
 
-def test_back_in_lambda_what_no_replay_gives_is_still_served(shop: Shop) -> None:
+def test_back_in_lambda_what_no_replay_gives_is_still_served(shop: ProgramsStack) -> None:
     """Its run is not retired before that, and is named with the view that it serves."""
     before = read_publications(shop.settings)[-1].pins[Name(NEVER_AGAIN)]
     assert before.run
