@@ -36,7 +36,7 @@ def run(settings: Settings) -> Name:
 def test_its_state_and_its_host_are_told_until_it_lets_go(
     settings: Settings, run: Name, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ProcessIdentity, "here", staticmethod(lambda: ProcessIdentity("worker-7", 42, 0.0, "jobs")))
+    monkeypatch.setattr(ProcessIdentity, "current", staticmethod(lambda: ProcessIdentity("worker-7", 42, 0.0, "jobs")))
     with leases.hold(settings, f"run_{run}"):
         seen = lifecycle.status(settings, run)
         assert (seen.alive, seen.phase, seen.pid, seen.host) == (True, "running", 42, "worker-7")
@@ -46,7 +46,7 @@ def test_its_state_and_its_host_are_told_until_it_lets_go(
 
 
 def test_it_is_not_started_a_second_time(settings: Settings, run: Name, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ProcessIdentity, "here", staticmethod(lambda: ProcessIdentity("worker-7", 42, 0.0, "jobs")))
+    monkeypatch.setattr(ProcessIdentity, "current", staticmethod(lambda: ProcessIdentity("worker-7", 42, 0.0, "jobs")))
     with leases.hold(settings, f"run_{run}"):
         assert background.start(settings, run, "speed", "run", run) is True
     assert background.alive(settings, run) is None

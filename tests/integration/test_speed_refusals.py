@@ -98,4 +98,4 @@ def test_a_start_that_fails_says_why(stack: Settings) -> None:
         lifecycle.start(stack, run.id)
     state = lifecycle.status(stack, run.id)
     assert (state.alive, state.phase) == (False, "failed")
-    assert "other definitions" in state.line
+    assert "definitions changed since the run was declared" in state.line

@@ -200,7 +200,7 @@ def test_a_changed_rule_is_refused_and_served_by_a_new_run(stack: Settings, spar
     topic = catalog.topic("swrule_trades")
     stricter = replace(topic, rules=(*topic.rules, Rule("small", "size < 100")))
     changed = Catalog({Name(topic.name): stricter}, catalog.views)
-    with pytest.raises(Refused, match="other definitions"):
+    with pytest.raises(Refused, match="definitions changed since the run was declared"):
         job.driving(spark, stack, changed, live).__enter__()
     with pytest.raises(Refused, match=f"definitions changed since the run was declared: view {view}"):
         run_batch(stack, changed)
