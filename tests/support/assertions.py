@@ -121,17 +121,17 @@ def bad(log: Log, records: Sequence[Record]) -> list[QuarantineRow]:
     return sorted(rows, key=position)
 
 
-def same(what: str, got: Sequence[Any], wanted: Sequence[Any]) -> None:
+def same(what: str, actual: Sequence[Any], expected: Sequence[Any]) -> None:
     """Fails with the first different rows and the number of rows."""
-    if list(got) == list(wanted):
+    if list(actual) == list(expected):
         return
-    pairs = [(g, w) for g, w in zip(got, wanted, strict=False) if g != w]
-    first = "\n".join(f"  got    {str(g)[:400]}\n  wanted {str(w)[:400]}" for g, w in pairs[:3])
-    raise AssertionError(f"{what}: {len(got)} rows, wanted {len(wanted)}\n{first}")
+    pairs = [(a, e) for a, e in zip(actual, expected, strict=False) if a != e]
+    first = "\n".join(f"  actual   {str(a)[:400]}\n  expected {str(e)[:400]}" for a, e in pairs[:3])
+    raise AssertionError(f"{what}: {len(actual)} rows, expected {len(expected)}\n{first}")
 
 
 def ends(cut: Cut) -> Ends:
-    """A cut as the log has it."""
+    """A cut as the end offset of each (topic, partition)."""
     return {(str(topic), partition): end for topic, partition, end in cut.ends}
 
 
