@@ -50,9 +50,9 @@ def results(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> di
     folder = tmp_path_factory.mktemp("views")
     (folder / "songs.py").write_text(SONGS)
     (folder / "plays.py").write_text(PLAYS)
-    (folder / "plays_broken.py").write_text(PLAYS.replace('"plays",', '"plays_broken",').replace("| 5", "| 6"))
-    (folder / "plays_alone.py").write_text(PLAYS.replace('"plays",', '"plays_alone",').partition("EXAMPLE")[0])
-    (folder / "plays_odd.py").write_text(PLAYS.replace('"plays",', '"plays_odd",').replace("| 5", "| many"))
+    (folder / "plays_broken.py").write_text(PLAYS.replace('"plays",', '"plays_broken",', 1).replace("| 5", "| 6"))
+    (folder / "plays_alone.py").write_text(PLAYS.replace('"plays",', '"plays_alone",', 1).partition("EXAMPLE")[0])
+    (folder / "plays_odd.py").write_text(PLAYS.replace('"plays",', '"plays_odd",', 1).replace("| 5", "| many"))
     for name, text in re.findall(r"```python file=(\S+)\n(.*?)```", PAGE, re.DOTALL):
         (folder / f"docs_{name}").write_text(text.replace('"songs"', '"docs_songs"').replace("{songs}", "{docs_songs}"))
     defect = (folder / "docs_plays_in_a_row.py").read_text().replace("| Blue\n", "| Green\n")
