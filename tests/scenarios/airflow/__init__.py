@@ -1,1 +1,1 @@
-"""Every DAG run by a real Airflow, on real servers: killed in its tasks, asked, answered, and looked at."""
+"""Every DAG runs in a real Airflow on real servers. The tests kill its tasks and answer its approvals."""

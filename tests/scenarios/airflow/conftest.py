@@ -1,4 +1,4 @@
-"""The one instance of the Airflow tests, with its Airflow; its log and its history grow from test to test."""
+"""One instance and one Airflow for all Airflow tests. The log and the history grow from test to test."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from infra.local import local_stack
 from tests.conftest import fresh_settings
-from tests.support import airflow_runs as cockpits
+from tests.support import airflow_runs
 from tests.support import world as worlds
 from tests.support.airflow_runs import Cockpit
 from tests.support.load import mixed
@@ -19,21 +19,21 @@ DAGS = frozenset({"lambda_batch", "kappa_reprocess", "rollback", "range_rebuild"
 
 @pytest.fixture(scope="package")
 def cockpit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cockpit]:
-    """Servers and Airflow up, a run that was started once, some records committed; stopped after the last test."""
+    """Servers, Airflow, a started run and some committed records. Stops the servers after the last test."""
     folder = tmp_path_factory.mktemp("airflow")
     world = worlds.make(fresh_settings(folder / "data"), folder)
     try:
-        made = cockpits.start(world)
+        airflow = airflow_runs.start(world)
         world.start_speed()
         world.send(mixed(seed=1, count=200))
-        cockpits.wait_for_dags(made, DAGS)
+        airflow_runs.wait_for_dags(airflow, DAGS)
         world.settle()
-        yield made
+        yield airflow
     finally:
         local_stack.stop_servers(world.settings)
 
 
 @pytest.fixture
 def world(cockpit: Cockpit) -> World:
-    """The world that Airflow works on."""
+    """The instance that Airflow works on."""
     return cockpit.world

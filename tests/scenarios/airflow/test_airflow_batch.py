@@ -1,4 +1,4 @@
-"""The batch layer run by Airflow: killed in each step, and run again when there is nothing new."""
+"""Airflow runs the batch layer: a kill in each task, a batch without new records, and a refused build."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.airflow_runs import Cockpit
 from tests.support.load import mixed
 from tests.support.world import World
 
-# A task of each verb is killed here; of several topics or views, at the second.
+# Where each verb's task is killed. `:2` is the second topic or view.
 KILLS = {
     "claim": ("batch.0_after_claim",),
     "land": ("batch.1_in_land:2",),
@@ -24,14 +24,14 @@ KILLS = {
 }
 
 
-def done(world: World) -> list[Publication]:
-    return [one for one in read_publications(world.settings) if one.state == "done"]
+def done_publications(world: World) -> list[Publication]:
+    return [publication for publication in read_publications(world.settings) if publication.state == "done"]
 
 
 def test_a_scheduled_batch_killed_in_every_task_publishes_once_and_exactly(cockpit: Cockpit, world: World) -> None:
     world.send(mixed(seed=2, count=120))
     world.settle()
-    before = len(done(world))
+    publications_before = len(done_publications(world))
     for verb, faults in KILLS.items():
         cockpit.arm(verb, *(f"{fault}:pause" for fault in faults))
     cockpit.api.unpause("lambda_batch")
@@ -45,35 +45,35 @@ def test_a_scheduled_batch_killed_in_every_task_publishes_once_and_exactly(cockp
     assert cockpit.api.get("dags", "lambda_batch", "dagRuns", run)["run_type"] == "scheduled"
     tries = cockpit.tries("lambda_batch", run)
     assert {task: tries[task] for task in KILLS} == {task: 1 + len(faults) for task, faults in KILLS.items()}
-    assert len(done(world)) == before + 1
+    assert len(done_publications(world)) == publications_before + 1
     published = world.publication
     assert (published.kind, published.why) == ("build", f"lambda_batch {run}")
     world.settle()
     world.check()
-    events = [one for one in cockpit.api.events() if one["extra"]["publication"] == published.seq]
-    assert sorted(one["uri"] for one in events) == [f"lk://serving/{view}" for view in sorted(world.catalog.views)]
-    assert {one["extra"]["kind"] for one in events} == {"build"}
-    told = cockpit.first_run("consumer")
-    assert cockpit.over("consumer", told) == {"": "success", "told": "success"}
-    (extra,) = cockpit.api.return_value("consumer", told, "told")
+    events = [event for event in cockpit.api.events() if event["extra"]["publication"] == published.seq]
+    assert sorted(event["uri"] for event in events) == [f"lk://serving/{view}" for view in sorted(world.catalog.views)]
+    assert {event["extra"]["kind"] for event in events} == {"build"}
+    consumer_run = cockpit.first_run("consumer")
+    assert cockpit.over("consumer", consumer_run) == {"": "success", "told": "success"}
+    (extra,) = cockpit.api.return_value("consumer", consumer_run, "told")
     assert extra["publication"] == published.seq
 
 
 def test_a_batch_without_anything_new_is_a_skip_and_emits_nothing(cockpit: Cockpit, world: World) -> None:
-    before, events = done(world), len(cockpit.api.events())
+    publications_before, events_before = done_publications(world), len(cockpit.api.events())
     run = cockpit.api.trigger("lambda_batch")
     cockpit.api.unpause("lambda_batch")
     states = cockpit.over("lambda_batch", run)
     cockpit.api.unpause("lambda_batch", paused=True)
     assert (states[""], states["publish"]) == ("success", "skipped")
     assert "served this already" in cockpit.api.log("lambda_batch", run, "publish")
-    assert (done(world), len(cockpit.api.events())) == (before, events)
+    assert (done_publications(world), len(cockpit.api.events())) == (publications_before, events_before)
 
 
 def test_what_the_gate_refuses_leaves_readers_alone(cockpit: Cockpit, world: World) -> None:
     world.send(mixed(seed=3, count=40))
     world.settle()
-    served, before = world.pieces.served(), done(world)
+    served_before, publications_before = world.pieces.served(), done_publications(world)
     cockpit.arm("build", "batch.2_after_built:pause")
     run = cockpit.api.trigger("lambda_batch")
     cockpit.api.unpause("lambda_batch")
@@ -86,8 +86,8 @@ def test_what_the_gate_refuses_leaves_readers_alone(cockpit: Cockpit, world: Wor
     cockpit.api.unpause("lambda_batch", paused=True)
     assert (states[""], states["gate"], states["publish"]) == ("failed", "failed", "upstream_failed")
     assert cockpit.tries("lambda_batch", run)["gate"] == 1
-    said = cockpit.api.log("lambda_batch", run, "gate")
-    assert "ended with 1" in said
-    assert built.view in said
-    assert (world.pieces.served(), done(world)) == (served, before)
+    log = cockpit.api.log("lambda_batch", run, "gate")
+    assert "ended with 1" in log
+    assert built.view in log
+    assert (world.pieces.served(), done_publications(world)) == (served_before, publications_before)
     world.check(healthy=False)

@@ -1,4 +1,4 @@
-"""Airflow as a server of the stack: soon there, small, on loopback, behind a password, and gone as a whole."""
+"""Airflow as a server of the stack: start time, memory, loopback only, password, secrets and typed parameters."""
 
 from __future__ import annotations
 
@@ -18,23 +18,27 @@ from tests.support.world import World
 
 
 def processes(world: World) -> list[psutil.Process]:
-    known = local_processes.recorded(world.settings, "airflow")
-    assert known
-    return local_processes.process_tree(known.pid)
+    recorded = local_processes.recorded(world.settings, "airflow")
+    assert recorded
+    return local_processes.process_tree(recorded.pid)
 
 
-def listening(one: psutil.Process) -> list[tuple[str, int]]:
-    """Where a process listens; nowhere when it has ended meanwhile."""
+def listening(process: psutil.Process) -> list[tuple[str, int]]:
+    """The addresses that a process listens on; empty when it has ended."""
     try:
-        return [(c.laddr.ip, c.laddr.port) for c in one.net_connections("tcp") if c.status == psutil.CONN_LISTEN]
+        return [
+            (connection.laddr.ip, connection.laddr.port)
+            for connection in process.net_connections("tcp")
+            if connection.status == psutil.CONN_LISTEN
+        ]
     except psutil.NoSuchProcess:
         return []
 
 
 def secrets(world: World) -> list[str]:
     home = airflow_api.home(world.settings)
-    found = [json.loads((home / name).read_text("utf-8")) for name in ("secrets.json", "passwords.json")]
-    return [value for one in found for value in one.values()]
+    files = [json.loads((home / name).read_text("utf-8")) for name in ("secrets.json", "passwords.json")]
+    return [value for values in files for value in values.values()]
 
 
 def status(url: str, headers: dict[str, str] | None = None) -> int:
@@ -45,22 +49,24 @@ def status(url: str, headers: dict[str, str] | None = None) -> int:
         return e.code
 
 
-def test_it_is_healthy_soon_and_small(cockpit: Cockpit, capsys: pytest.CaptureFixture[str]) -> None:
-    (state,) = [one for one in local_stack.server_states(cockpit.world.settings) if one.name == "airflow"]
+def test_airflow_starts_within_two_minutes_and_takes_little_memory(
+    cockpit: Cockpit, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (state,) = [server for server in local_stack.server_states(cockpit.world.settings) if server.name == "airflow"]
     with capsys.disabled():
         print(f"\nAirflow was healthy after {cockpit.seconds:.1f} s and takes {state.memory / 2**20:.0f} MiB")
     assert state.status == "up"
     assert state.address == f"127.0.0.1:{cockpit.world.settings.airflow_port}"
-    assert cockpit.seconds <= 120  # beside another test process; the demo tells it undisturbed
+    assert cockpit.seconds <= 120  # another test process may run beside it; the demo measures it alone
     assert state.memory <= 1.5 * 2**30
 
 
 def test_it_listens_on_loopback_only(world: World) -> None:
-    found = {where for one in processes(world) for where in listening(one)}
-    assert found == {("127.0.0.1", world.settings.airflow_port)}
+    addresses = {address for process in processes(world) for address in listening(process)}
+    assert addresses == {("127.0.0.1", world.settings.airflow_port)}
 
 
-def test_without_a_password_nothing_is_told(world: World) -> None:
+def test_without_a_password_every_request_is_refused(world: World) -> None:
     url = airflow_api.url(world.settings)
     for path in ("dags", "dags/rollback/dagRuns", "pools", "config", "assets/events", "variables"):
         assert status(f"{url}/api/v2/{path}") == 401, path
@@ -76,16 +82,16 @@ def test_secrets_are_in_files_of_their_owner_and_nowhere_else(world: World) -> N
     assert [path.stat().st_mode & 0o777 for path in private] == [0o600] * 3
     assert launcher(world.settings).with_name("lk.real").stat().st_mode & 0o777 == 0o700
     assert home.stat().st_mode & 0o777 == 0o700
-    told = ["\0".join(one.cmdline()) for one in processes(world)]
-    told += [text for one in processes(world) if (text := environment(one))]
-    told += [path.read_text("utf-8", "replace") for path in logs(world)]
-    assert len(told) > 10
-    assert [secret[:3] for secret in secrets(world) if any(secret in text for text in told)] == []
+    texts = ["\0".join(process.cmdline()) for process in processes(world)]
+    texts += [text for process in processes(world) if (text := environment(process))]
+    texts += [path.read_text("utf-8", "replace") for path in logs(world)]
+    assert len(texts) > 10
+    assert [secret[:3] for secret in secrets(world) if any(secret in text for text in texts)] == []
 
 
-def environment(one: psutil.Process) -> str:
+def environment(process: psutil.Process) -> str:
     try:
-        return "\0".join(one.environ().values())
+        return "\0".join(process.environ().values())
     except psutil.Error:
         return ""
 
@@ -100,7 +106,7 @@ def test_the_pool_of_publications_has_one_slot(cockpit: Cockpit) -> None:
 
 
 def test_parameters_are_typed_and_bounded(cockpit: Cockpit) -> None:
-    wrong: list[tuple[str, dict[str, object]]] = [
+    invalid: list[tuple[str, dict[str, object]]] = [
         ("kappa_reprocess", {"run": "r1; rm -rf /"}),
         ("kappa_reprocess", {"run": "../x"}),
         ("kappa_reprocess", {"rate": 0}),
@@ -115,8 +121,8 @@ def test_parameters_are_typed_and_bounded(cockpit: Cockpit) -> None:
         ("range_rebuild", {"views": ["a", "a"]}),
         ("lambda_batch", {"incremental": 1}),
     ]
-    before = {dag: len(cockpit.api.runs(dag)) for dag, _ in wrong}
-    for dag, conf in wrong:
+    runs_before = {dag: len(cockpit.api.runs(dag)) for dag, _ in invalid}
+    for dag, conf in invalid:
         with pytest.raises(Exception, match="400"):
             cockpit.api.trigger(dag, conf)
-    assert {dag: len(cockpit.api.runs(dag)) for dag in before} == before
+    assert {dag: len(cockpit.api.runs(dag)) for dag in runs_before} == runs_before

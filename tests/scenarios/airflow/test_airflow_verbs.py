@@ -1,4 +1,4 @@
-"""A verb's exit code decides: real codes of real verbs, in tasks of a real Airflow."""
+"""The exit code of a verb decides the state of its task in a real Airflow."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_verb_that_takes_too_long_ends_with_its_task(cockpit: Cockpit, world: 
     assert cockpit.over("endless", run) == {"": "failed", "endless": "failed"}
     assert "timed out" in cockpit.api.log("endless", run, "endless").lower()
     words = ["produce", "trades", "--seed=1", "--rate=1", "--json"]
-    running = psutil.process_iter(["cmdline"])  # a zombie has no words
-    assert [one.pid for one in running if (one.info["cmdline"] or [])[-5:] == words] == []
+    running = psutil.process_iter(["cmdline"])  # a zombie has no command line
+    assert [process.pid for process in running if (process.info["cmdline"] or [])[-5:] == words] == []
     assert len(world.log.read()) > 200
     world.marks.append(dict(world.log.ends))

@@ -1,4 +1,4 @@
-"""The one instance of the cluster tests: three brokers, Trino, and a Spark cluster of two workers."""
+"""One instance for all cluster tests: three brokers, Trino, and a Spark cluster with two workers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.world import World
 
 @dataclass(frozen=True)
 class Cluster:
-    """A world on more than one broker and worker."""
+    """An instance with three brokers and its two Spark workers."""
 
     world: World
     workers: Workers
@@ -25,20 +25,20 @@ class Cluster:
 
 @pytest.fixture(scope="package")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """Everything up and a run that was started; stopped and gone after the last test."""
+    """Everything is up and a run is started. Stops the servers after the last test."""
     folder = tmp_path_factory.mktemp("cluster")
-    one, two, three, four, port, pages = free_ports(6)
+    peer_1, peer_2, controller_1, controller_2, spark_port, ui_port = free_ports(6)
     settings = fresh_settings(folder / "data").model_copy(
         update={
             "kafka_brokers": 3,
-            "kafka_peer_ports": (one, two),
-            "kafka_peer_controller_ports": (three, four),
+            "kafka_peer_ports": (peer_1, peer_2),
+            "kafka_peer_controller_ports": (controller_1, controller_2),
             "kafka_memory": "320m",
-            "spark_master": f"spark://127.0.0.1:{port}",
+            "spark_master": f"spark://127.0.0.1:{spark_port}",
             "spark_conf": CONF,
         }
     )
-    workers = Workers(settings, port, pages)
+    workers = Workers(settings, spark_port, ui_port)
     try:
         world = worlds.make(settings, folder)
         workers.start()

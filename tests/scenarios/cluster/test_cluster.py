@@ -1,4 +1,4 @@
-"""From Lambda to Kappa on two workers, and a broker of three that is killed on the way: every answer stays exact."""
+"""From Lambda to Kappa on two workers, with one of three brokers killed on the way: every answer stays exact."""
 
 from __future__ import annotations
 
@@ -27,63 +27,69 @@ Leaders = dict[tuple[str, int], int]
 
 
 def leaders(settings: Settings) -> Leaders:
-    """The broker that leads each partition of our topics; -1 where none does."""
-    found = kafka_admin.admin_client(settings).list_topics(timeout=10).topics
-    return {(name, number): part.leader for name in TOPICS for number, part in found[name].partitions.items()}
+    """The broker that leads each partition of our topics; -1 for a partition without a leader."""
+    topics = kafka_admin.admin_client(settings).list_topics(timeout=10).topics
+    return {
+        (name, number): partition.leader for name in TOPICS for number, partition in topics[name].partitions.items()
+    }
 
 
 def in_sync(settings: Settings) -> list[int]:
-    """How many replicas of each partition are in sync."""
-    found = kafka_admin.admin_client(settings).list_topics(timeout=10).topics
-    return [len(part.isrs) for name in TOPICS for part in found[name].partitions.values()]
+    """The number of in-sync replicas of each partition."""
+    topics = kafka_admin.admin_client(settings).list_topics(timeout=10).topics
+    return [len(partition.isrs) for name in TOPICS for partition in topics[name].partitions.values()]
 
 
-def asks_as_controller(settings: Settings, node: int) -> None:
-    """Has our admin client take this broker for the controller: brokers name any one that lives, another each time."""
+def wait_for_controller(settings: Settings, node: int) -> None:
+    """Waits until our admin client takes this broker for the controller. Brokers name any living broker, at random."""
 
-    def named() -> None:
+    def node_is_controller() -> None:
         assert kafka_admin.admin_client(settings).list_topics(timeout=10).controller_id == node
 
-    eventually(settings, 30, named)
+    eventually(settings, 30, node_is_controller)
 
 
 def pids(settings: Settings) -> dict[str, int]:
-    """The brokers that run."""
-    found = {broker.name: local_processes.running_process(settings, broker.name) for broker in settings.brokers}
-    return {name: one.pid for name, one in found.items() if one}
+    """The process ids of the running brokers, by name."""
+    processes = {broker.name: local_processes.running_process(settings, broker.name) for broker in settings.brokers}
+    return {name: process.pid for name, process in processes.items() if process}
 
 
-def test_every_topic_has_three_replicas_of_which_two_must_have_a_record(cluster: Cluster) -> None:
+def test_every_topic_has_three_replicas_and_two_must_be_in_sync(cluster: Cluster) -> None:
     settings = cluster.world.settings
     admin = kafka_admin.admin_client(settings)
     cluster.world.send(mixed(seed=1, count=40))
     cluster.world.settle()
-    found = admin.list_topics(timeout=10).topics
-    ours = [*TOPICS, "__consumer_offsets"]
-    assert [{len(part.replicas) for part in found[name].partitions.values()} for name in ours] == [{3}, {3}, {3}]
-    for name in ours:
+    topics = admin.list_topics(timeout=10).topics
+    topic_names = [*TOPICS, "__consumer_offsets"]
+    assert [{len(partition.replicas) for partition in topics[name].partitions.values()} for name in topic_names] == [
+        {3},
+        {3},
+        {3},
+    ]
+    for name in topic_names:
         resource = ConfigResource(ResourceType.TOPIC, name)
         assert admin.describe_configs([resource])[resource].result(10)["min.insync.replicas"].value == "2"
 
 
-def test_up_keeps_the_brokers_that_there_are(cluster: Cluster) -> None:
-    world, before = cluster.world, pids(cluster.world.settings)
-    assert sorted(before) == ["kafka-1", "kafka-2", "kafka-3"]
+def test_up_keeps_the_running_brokers(cluster: Cluster) -> None:
+    world, pids_before = cluster.world, pids(cluster.world.settings)
+    assert sorted(pids_before) == ["kafka-1", "kafka-2", "kafka-3"]
     world.here("up", "--brokers", "3", "--json").ok()
     refused = world.here("up", "--brokers", "1", "--json")
     assert (refused.code, "is on 3 brokers, not on 1" in refused.json["error"]) == (1, True), refused.said
-    assert pids(world.settings) == before
+    assert pids(world.settings) == pids_before
     applied = world.here("topics", "apply", "--json").ok().json
-    assert [(one["topic"], one["action"]) for one in applied] == [(name, "unchanged") for name in TOPICS]
+    assert [(diff["topic"], diff["action"]) for diff in applied] == [(name, "unchanged") for name in TOPICS]
 
 
-def test_a_topic_can_be_used_as_soon_as_it_was_made(cluster: Cluster) -> None:
-    settings, made = cluster.world.settings, [f"made{n}" for n in range(20)]
-    for name in made:  # one by one: each is asked for while the brokers still tell each other of it
-        topic_admin.ensure_topics(settings, [name], 3)
-        assert len(kafka_admin.topic_ids(settings, [name])) == 1
-        assert kafka_admin.end_offsets(settings, [name]) == Cut.of({name: {0: 0, 1: 0, 2: 0}})
-    topic_admin.delete_topics(settings, made)
+def test_a_new_topic_can_be_used_at_once(cluster: Cluster) -> None:
+    settings, topics = cluster.world.settings, [f"made{n}" for n in range(20)]
+    for topic in topics:  # one by one, so that the client looks each up before all brokers know it
+        topic_admin.ensure_topics(settings, [topic], 3)
+        assert len(kafka_admin.topic_ids(settings, [topic])) == 1
+        assert kafka_admin.end_offsets(settings, [topic]) == Cut.of({topic: {0: 0, 1: 0, 2: 0}})
+    topic_admin.delete_topics(settings, topics)
 
 
 def test_the_speed_layer_on_two_workers_is_exact(cluster: Cluster) -> None:
@@ -95,14 +101,14 @@ def test_the_speed_layer_on_two_workers_is_exact(cluster: Cluster) -> None:
 
 
 def test_a_broker_killed_under_a_running_job_and_before_a_batch_stops_nothing(cluster: Cluster) -> None:
-    world, before = cluster.world, pids(cluster.world.settings)
-    led = leaders(world.settings)
-    node = led["trades", 0]
+    world, pids_before = cluster.world, pids(cluster.world.settings)
+    leaders_before = leaders(world.settings)
+    node = leaders_before["trades", 0]
     victim = f"kafka-{node}"
-    epoch, run = world.epoch, world.running()
-    asks_as_controller(world.settings, node)
-    os.kill(before[victim], signal.SIGKILL)
-    world.gone(before[victim])
+    epoch_before, pid_of_run = world.epoch, world.running()
+    wait_for_controller(world.settings, node)
+    os.kill(pids_before[victim], signal.SIGKILL)
+    world.gone(pids_before[victim])
 
     def described() -> None:
         try:
@@ -120,18 +126,18 @@ def test_a_broker_killed_under_a_running_job_and_before_a_batch_stops_nothing(cl
     eventually(world.settings, 60, moved)
     world.send(mixed(seed=4, count=100))
     world.settle()
-    assert pids(world.settings) == {name: pid for name, pid in before.items() if name != victim}
+    assert pids(world.settings) == {name: pid for name, pid in pids_before.items() if name != victim}
     assert max(in_sync(world.settings)) == 2
-    assert world.epoch > epoch
+    assert world.epoch > epoch_before
     batch = world.lk("batch", "--json").ok().json
     assert batch["claim"]["build"] == str(world.publication.pins[VIEW].build)
     assert min(cluster.workers.finished("batch").values()) > 0
     world.check(healthy=False)
     assert f"{victim} is died" in world.here("status").out
     world.here("up", "--json").ok()
-    after = pids(world.settings)
-    assert after[victim] != before[victim]
-    assert {**after, victim: before[victim]} == before
+    pids_after = pids(world.settings)
+    assert pids_after[victim] != pids_before[victim]
+    assert {**pids_after, victim: pids_before[victim]} == pids_before
 
     def whole() -> None:
         assert min(in_sync(world.settings)) == 3
@@ -139,17 +145,19 @@ def test_a_broker_killed_under_a_running_job_and_before_a_batch_stops_nothing(cl
     eventually(world.settings, 60, whole)
     world.send(mixed(seed=5, count=100))
     world.settle()
-    assert world.running() == run
+    assert world.running() == pid_of_run
     world.check()
 
 
 def test_a_replay_on_two_workers_is_proven_equal_and_served(cluster: Cluster) -> None:
     world = cluster.world
-    done = world.lk("switch", "kappa", "--json").ok().json
+    switched = world.lk("switch", "kappa", "--json").ok().json
     run = runs.read_runs(world.settings)[-1].id
-    assert (done["run"], run) == (str(run), world.run)
-    found = comparisons.latest_by_view(world.settings, run)
-    assert sorted((one.view, one.equal) for one in found.values()) == [(v, True) for v in sorted(world.catalog.views)]
+    assert (switched["run"], run) == (str(run), world.run)
+    comparison_by_view = comparisons.latest_by_view(world.settings, run)
+    assert sorted((comparison.view, comparison.equal) for comparison in comparison_by_view.values()) == [
+        (v, True) for v in sorted(world.catalog.views)
+    ]
     world.settle_all()
     world.check()
     assert min(cluster.workers.finished(f"speed-{run}").values()) > 0
@@ -160,9 +168,9 @@ def test_the_checks_find_what_is_planted(cluster: Cluster) -> None:
     assert cluster.workers.finished("speed-of-nobody") == {"workers-1": 0, "workers-2": 0}
     world.stop_speed()
     table = DeltaTable(table_paths.speed(world.settings, world.run, VIEW))
-    row, before = delta.rows_of(table).slice(0, 1).to_pylist()[0], table.version()
+    row, version_before = delta.rows_of(table).slice(0, 1).to_pylist()[0], table.version()
     table.update({"volume": "volume + 1"}, predicate=f"ticker = '{row['ticker']}' AND day = '{row['day'].isoformat()}'")
     with pytest.raises(AssertionError, match=r"serving\.trades_by_day: \d+ rows"):
         world.check(healthy=False)
-    table.restore(before)
+    table.restore(version_before)
     world.check(healthy=False)

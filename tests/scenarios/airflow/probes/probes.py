@@ -1,4 +1,4 @@
-"""DAGs that only tests have: one that waits for a view, one task for each exit code, one that never ends by itself."""
+"""Test DAGs: one waits for a view, one has a task for each exit code, one never ends by itself."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ with DAG("consumer", schedule=[DAY], start_date=START, is_paused_upon_creation=F
 
     @task
     def told(**context: Any) -> list[Any]:
-        """What the events said."""
+        """The extras of the triggering asset events."""
         return [event.extra for event in context["triggering_asset_events"][DAY]]
 
     told()
