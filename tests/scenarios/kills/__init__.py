@@ -1,1 +1,1 @@
-"""Faults that really happen to real servers: what is served stays what the log says."""
+"""Real processes and real servers are killed. What is served stays exact."""

@@ -1,4 +1,4 @@
-"""The one instance of the fault tests; its log and its history grow from test to test."""
+"""One instance for all kill tests. Its log and its history grow from test to test."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tests.support.world import World
 
 @pytest.fixture(scope="package")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """Servers up, a run that was started once, and some records committed; stopped and gone after the last test."""
+    """Servers, a started run and some committed records. Stops the servers after the last test."""
     folder = tmp_path_factory.mktemp("faults")
-    made = worlds.make(fresh_settings(folder / "data"), folder)
+    instance = worlds.make(fresh_settings(folder / "data"), folder)
     try:
-        made.start_speed()
-        made.send(mixed(seed=1, count=200))
-        made.settle()
-        yield made
+        instance.start_speed()
+        instance.send(mixed(seed=1, count=200))
+        instance.settle()
+        yield instance
     finally:
-        local_stack.stop_servers(made.settings)
+        local_stack.stop_servers(instance.settings)

@@ -1,4 +1,4 @@
-"""The batch process, killed at every step of claim, land, build, gate and publish, started twice, and overtaken."""
+"""A batch is killed at each step, two batches start at once, and a slow batch meets a newer one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from infra.control.publications import Publication, read_publications
 from tests.support.load import mixed
 from tests.support.world import World
 
-# Of several topics or views, the second: the first is done by then.
+# `:2` is the second topic or view. The first is finished then.
 COMPUTING = (
     "batch.0_before_claim",
     "batch.0_after_claim",
@@ -33,57 +33,57 @@ PUBLISHING = (
 )
 
 
-def done(world: World) -> list[Publication]:
-    return [p for p in read_publications(world.settings) if p.state == "done"]
+def done_publications(world: World) -> list[Publication]:
+    return [publication for publication in read_publications(world.settings) if publication.state == "done"]
 
 
-def killed(world: World, verb: str, fault: str) -> None:
+def kill_verb(world: World, verb: str, fault: str) -> None:
     ended = world.lk(verb, "--json", fault=f"{fault}:kill")
     assert ended.code == -signal.SIGKILL, ended.said
-    hit = fault.partition(":")[2] or "1"
+    expected_hit = fault.partition(":")[2] or "1"
     proof = world.take_proof(fault.partition(":")[0])
-    assert (proof.split()[0], proof.split(maxsplit=2)[2]) == ("kill", f"hit {hit}")
+    assert (proof.split()[0], proof.split(maxsplit=2)[2]) == ("kill", f"hit {expected_hit}")
 
 
 def test_a_batch_killed_at_every_step_is_finished_by_the_next_one(world: World) -> None:
     world.running()
     world.send(mixed(seed=40, count=120))
     world.settle()
-    before, served = len(done(world)), world.pieces.served()
+    publications_before, served_before = len(done_publications(world)), world.pieces.served()
     for fault in COMPUTING:
-        killed(world, "batch", fault)
-        assert world.pieces.served() == served, f"{fault} changed what is served"
-    claims = read_claims(world.settings)
+        kill_verb(world, "batch", fault)
+        assert world.pieces.served() == served_before, f"{fault} changed what is served"
+    claims_before = read_claims(world.settings)
     world.send(mixed(seed=41, count=40))
     world.settle()
     world.here("build", "--json").ok()
     world.here("gate", "--json").ok()
-    assert read_claims(world.settings) == claims
+    assert read_claims(world.settings) == claims_before
     for fault in PUBLISHING:
-        killed(world, "publish", fault)
+        kill_verb(world, "publish", fault)
         world.check(healthy=False)
-        begun = fault.startswith(("serving.1", "serving.2", "serving.3"))
-        said = world.here("status", "--json")
-        assert said.code == begun, said.said
-        assert any("was begun and not finished" in reason for reason in said.json["unhealthy"]) == begun
-    last = done(world)[-1]
-    assert len(done(world)) == before + 1
+        unfinished = fault.startswith(("serving.1", "serving.2", "serving.3"))
+        status = world.here("status", "--json")
+        assert status.code == unfinished, status.said
+        assert any("was begun and not finished" in reason for reason in status.json["unhealthy"]) == unfinished
+    last = done_publications(world)[-1]
+    assert len(done_publications(world)) == publications_before + 1
     assert world.here("publish", "--json").ok().json["seq"] == last.seq
-    assert {pin.build for pin in last.pins.values()} == {claims[-1].build}
+    assert {pin.build for pin in last.pins.values()} == {claims_before[-1].build}
     world.check()
 
 
-def test_of_two_batches_started_at_once_each_ends_done_or_told_to_try_again(world: World) -> None:
+def test_of_two_batches_at_once_each_ends_with_0_or_75(world: World) -> None:
     world.running()
     world.send(mixed(seed=42, count=80))
     world.settle()
-    before = len(done(world))
-    both = [world.spawn("batch", "--json") for _ in range(2)]
-    ended = [one.done() for one in both]
-    codes = sorted(one.code for one in ended)
-    assert codes in ([0, 0], [0, 75]), "\n".join(one.said for one in ended)
-    assert all("fix" in one.json for one in ended if one.code == 75)
-    assert len(done(world)) == before + 1
+    publications_before = len(done_publications(world))
+    batches = [world.spawn("batch", "--json") for _ in range(2)]
+    ended = [batch.done() for batch in batches]
+    codes = sorted(result.code for result in ended)
+    assert codes in ([0, 0], [0, 75]), "\n".join(result.said for result in ended)
+    assert all("fix" in result.json for result in ended if result.code == 75)
+    assert len(done_publications(world)) == publications_before + 1
     world.check()
 
 
@@ -91,24 +91,24 @@ def test_a_slow_batch_does_not_publish_behind_a_newer_one(world: World, spark: S
     world.running()
     world.send(mixed(seed=43, count=60))
     world.settle()
-    slow = world.build(spark)
+    older_build = world.build(spark)
     world.send(mixed(seed=44, count=60))
     world.settle()
-    newer = world.build(spark)
-    assert newer != slow
-    world.here("publish", "--build", newer, "--json").ok()
-    served = world.pieces.served()
-    late = world.here("publish", "--build", slow, "--json")
-    assert (late.code, "would go back" in late.json["error"]) == (1, True), late.said
-    assert world.pieces.served() == served
+    newer_build = world.build(spark)
+    assert newer_build != older_build
+    world.here("publish", "--build", newer_build, "--json").ok()
+    served_before = world.pieces.served()
+    refused = world.here("publish", "--build", older_build, "--json")
+    assert (refused.code, "would go back" in refused.json["error"]) == (1, True), refused.said
+    assert world.pieces.served() == served_before
     world.check()
 
 
 def test_a_batch_without_new_records_publishes_nothing_new(world: World, spark: SparkSession) -> None:
     world.running()
     world.settle()
-    first = world.build(spark)
+    build = world.build(spark)
     seq = world.here("publish", "--json").ok().json["seq"]
-    assert world.build(spark) == first
+    assert world.build(spark) == build
     assert world.here("publish", "--json").ok().json["seq"] == seq
     world.check()

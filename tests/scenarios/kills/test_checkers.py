@@ -1,4 +1,4 @@
-"""The checkers, checked: each planted defect is found, by the comparison and, where rows are counted, by the ledger."""
+"""The checkers themselves: the comparison finds each planted defect, and `lk status` finds those that change counts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ VIEW = Name("trades_by_day")
 
 @pytest.fixture(scope="module")
 def still(world: World, spark: SparkSession) -> World:
-    """A world in which batch and speed both hold something and nothing moves: only the ledger's own reasons count."""
+    """An instance at rest with rows in the build and in the speed layer."""
     world.running()
     world.send(trades(70))
     world.settle()
@@ -38,8 +38,8 @@ def still(world: World, spark: SparkSession) -> World:
 
 
 def trades(seed: int) -> list[Sent]:
-    """Trades only, so that every epoch adds to the view that is tampered with."""
-    return [one for one in mixed(seed, 80) if one.topic == "trades"]
+    """Trades only, so that every epoch adds rows to the view with the defect."""
+    return [record for record in mixed(seed, 80) if record.topic == "trades"]
 
 
 def _drop(table: DeltaTable, epoch: int) -> None:
@@ -67,25 +67,25 @@ def _row(table: DeltaTable, epoch: int) -> str:
 
 @contextmanager
 def planted(world: World, defect: Callable[[DeltaTable, int], None]) -> Iterator[None]:
-    """A defect in the partials of one view, taken away again."""
+    """Plants a defect in the partial rows of one view and restores the table."""
     pin = world.pieces.served()[VIEW]
     assert pin.run
     table = DeltaTable(table_paths.speed(world.settings, pin.run, VIEW))
-    before = table.version()
+    version_before = table.version()
     defect(table, pin.epoch)
-    assert table.version() == before + 1
+    assert table.version() == version_before + 1
     try:
         yield
     finally:
-        table.restore(before)
+        table.restore(version_before)
     world.check(healthy=False)
 
 
 def ledger_reasons(world: World) -> list[str]:
-    """What `lk status` says about rows; that the run is stopped is not one of them."""
-    said = world.here("status", "--json")
-    assert said.code == 1, said.said
-    return [reason for reason in said.json["unhealthy"] if "rows" in reason]
+    """The reasons of `lk status` about row counts; without the reason that the run is stopped."""
+    status = world.here("status", "--json")
+    assert status.code == 1, status.said
+    return [reason for reason in status.json["unhealthy"] if "rows" in reason]
 
 
 @pytest.mark.parametrize(("defect", "counted"), [(_drop, True), (_double, True), (_hidden, True), (_cell, False)])
@@ -101,14 +101,14 @@ def test_a_defect_in_one_partial_row_is_found(
 @pytest.mark.parametrize("step", [-1, 1])
 def test_a_pin_that_is_off_by_one_epoch_is_found(still: World, step: int) -> None:
     pin = still.pieces.served()[VIEW]
-    wrong = pin.text.replace(f"> {pin.epoch})", f"> {pin.epoch + step})")
-    assert wrong != pin.text
-    metastore.replace_view(still.settings, PINNED, pin.inner, wrong)
+    wrong_sql = pin.text.replace(f"> {pin.epoch})", f"> {pin.epoch + step})")
+    assert wrong_sql != pin.text
+    metastore.replace_view(still.settings, PINNED, pin.inner, wrong_sql)
     try:
         with pytest.raises(AssertionError, match=rf"serving\.{VIEW}"):
             assertions.check(still.pieces, still.log)
-        said = still.here("status", "--json")
-        assert any(f"view {VIEW} does not serve what was published" in reason for reason in said.json["unhealthy"])
+        status = still.here("status", "--json")
+        assert any(f"view {VIEW} does not serve what was published" in reason for reason in status.json["unhealthy"])
     finally:
         metastore.replace_view(still.settings, PINNED, pin.inner, pin.text)
     still.check(healthy=False)
@@ -117,14 +117,14 @@ def test_a_pin_that_is_off_by_one_epoch_is_found(still: World, step: int) -> Non
 def test_a_quarantined_record_that_is_missing_or_there_twice_is_found(still: World) -> None:
     path = table_paths.quarantine(still.settings, still.run)
     table = DeltaTable(path)
-    before = table.version()
+    version_before = table.version()
     rows = delta.rows_of(table).slice(0, 1)
     write_deltalake(table, rows, mode="append")
     with pytest.raises(AssertionError, match="quarantine"):
         assertions.check_quarantine(still.pieces, still.log)
-    table.restore(before)
+    table.restore(version_before)
     table.delete(f"_partition = {rows['_partition'][0]} AND _offset = {rows['_offset'][0]}")
     with pytest.raises(AssertionError, match="quarantine"):
         assertions.check_quarantine(still.pieces, still.log)
-    table.restore(before)
+    table.restore(version_before)
     assertions.check_quarantine(still.pieces, still.log)

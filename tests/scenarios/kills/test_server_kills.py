@@ -1,4 +1,4 @@
-"""Kafka and Trino, killed and started again, and a log that changes its shape."""
+"""Kafka and Trino killed and started again, a broken stored view, and an added partition."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.world import World
 
 
 def kill(world: World, server: str) -> int:
-    """Kills a server; gives the pid that it had."""
+    """Kills a server and returns its pid."""
     running = local_processes.running_process(world.settings, server)
     assert running
     os.kill(running.pid, signal.SIGKILL)
@@ -30,9 +30,9 @@ def kill(world: World, server: str) -> int:
 def test_kafka_killed_under_a_running_speed_job_loses_nothing_and_stops_nothing(world: World) -> None:
     pid = world.running()
     world.send(mixed(seed=90, count=60))
-    killed = kill(world, "kafka")
+    killed_pid = kill(world, "kafka")
     states = {state.name: state.pid for state in local_stack.start_servers(world.settings)}
-    assert states["kafka"] != killed
+    assert states["kafka"] != killed_pid
     world.send(mixed(seed=91, count=60))
     world.settle()
     assert world.running() == pid
@@ -57,24 +57,24 @@ def test_trino_killed_in_the_middle_of_a_publish_serves_one_build_or_the_other(
     assert read_publications(world.settings)[-1].state == "intent"
     local_stack.start_servers(world.settings)
     world.check(healthy=False)
-    assert {one.build for one in world.pieces.served().values()} != {build}
+    assert {pin.build for pin in world.pieces.served().values()} != {build}
     world.here("up", "--json").ok()
     assert read_publications(world.settings)[-1].state == "done"
-    assert {one.build for one in world.pieces.served().values()} == {build}
+    assert {pin.build for pin in world.pieces.served().values()} == {build}
     world.check()
 
 
-def test_a_view_whose_stored_text_is_broken_is_made_again_by_up(world: World) -> None:
+def test_up_repairs_a_view_whose_stored_file_is_broken(world: World) -> None:
     world.running()
     world.settle()
-    seq = read_publications(world.settings)[-1].seq
-    stored = sorted((world.settings.data / "lake" / metastore.METASTORE / "pinned").glob("*/.trinoSchema"))
-    assert len(stored) == len(world.catalog.views)
-    stored[0].write_bytes(stored[0].read_bytes()[:20])
-    said = world.here("status", "--json")
-    assert said.code == 1, said.said
+    seq_before = read_publications(world.settings)[-1].seq
+    schema_files = sorted((world.settings.data / "lake" / metastore.METASTORE / "pinned").glob("*/.trinoSchema"))
+    assert len(schema_files) == len(world.catalog.views)
+    schema_files[0].write_bytes(schema_files[0].read_bytes()[:20])
+    status = world.here("status", "--json")
+    assert status.code == 1, status.said
     world.here("up", "--json").ok()
-    assert read_publications(world.settings)[-1].seq == seq
+    assert read_publications(world.settings)[-1].seq == seq_before
     world.check()
 
 
@@ -84,12 +84,12 @@ def test_a_partition_added_while_running_is_read_from_its_first_record(world: Wo
     admin = AdminClient({"bootstrap.servers": world.settings.bootstrap_servers})
     for future in admin.create_partitions([NewPartitions("trades", 5)]).values():
         future.result(timeout=20)
-    fifth = [one._replace(partition=4) for one in mixed(seed=93, count=40) if one.topic == "trades"]
+    fifth = [record._replace(partition=4) for record in mixed(seed=93, count=40) if record.topic == "trades"]
 
-    def there() -> None:
+    def partition_is_listed() -> None:
         assert len(admin.list_topics("trades", timeout=10).topics["trades"].partitions) == 5
 
-    eventually(world.settings, 20, there)
+    eventually(world.settings, 20, partition_is_listed)
     world.send([*fifth, *mixed(seed=94, count=40)])
     world.settle()
     assert world.log.ends["trades", 4] >= len(fifth)

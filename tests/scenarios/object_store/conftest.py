@@ -1,4 +1,4 @@
-"""An S3 server, and an instance whose lake and checkpoints are in it."""
+"""An S3 server, and an instance with its lake and checkpoints on it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from tests.support.world import World
 
 @pytest.fixture(scope="package")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    """The server; processes that start meanwhile get its credentials from the environment."""
+    """The S3 server. Processes get its credentials from the environment."""
     settings = Settings()
-    jars.ensure_jars(settings, "aws")  # on a fresh machine the download takes longer than a run's deadline to start
+    jars.ensure_jars(settings, "aws")  # a first download takes longer than the start timeout of a run
     log_store.jar(settings)
     with s3_store.s3_server(tmp_path_factory.mktemp("store")) as store:
         yield store
@@ -28,7 +28,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 @pytest.fixture(scope="package")
 def world(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """Servers up and a run that serves; tests of the cycle come first, one after another."""
+    """Servers and a run that serves. The tests of test_cycle.py run in order, before the others."""
     folder = tmp_path_factory.mktemp("objects")
     world = worlds.make(settings_on(store, folder / "data", "cycle"), folder)
     try:

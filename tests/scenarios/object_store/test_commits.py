@@ -1,4 +1,4 @@
-"""Spark and delta-rs commit with conditional puts, so each version is committed once, by any number of writers."""
+"""Spark and delta-rs commit with conditional puts. Many writers commit each version once."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def settings(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Settings
 def writers(settings: Settings) -> Iterator[dict[str, Writer]]:
     """Two Spark writers and three delta-rs writers, all ready."""
     with ExitStack() as running:
-        started = {name: running.enter_context(writer(settings, name)) for name in COMMITS}
-        assert [child.answer() for child in started.values()] == ["ready"] * len(COMMITS)
-        yield started
+        writer_by_name = {name: running.enter_context(writer(settings, name)) for name in COMMITS}
+        assert [child.answer() for child in writer_by_name.values()] == ["ready"] * len(COMMITS)
+        yield writer_by_name
 
 
-def test_of_puts_at_once_one_is_done(store: Store) -> None:
-    """A property of the test's server, seen by a client that is not ours."""
+def test_of_concurrent_conditional_puts_one_succeeds(store: Store) -> None:
+    """Checks the test's S3 server with boto3."""
 
     def put(number: int) -> int:
         try:
@@ -49,7 +49,7 @@ def test_of_puts_at_once_one_is_done(store: Store) -> None:
         assert sorted(threads.map(put, range(24))) == [200] + [412] * 23
 
 
-def test_a_commit_whose_answer_is_lost_is_not_done_twice(
+def test_a_commit_whose_response_is_lost_is_not_repeated(
     store: Store, settings: Settings, writers: dict[str, Writer]
 ) -> None:
     path = f"{settings.lake_root}/{LOST}/table"
@@ -85,9 +85,7 @@ def test_after_a_checkpoint_each_reads_what_all_wrote(settings: Settings, writer
         assert int(writers[name].answer()) == 2 * sum(range(1, 5)) + 3 * sum(range(1, 16)) + 200
 
 
-def test_the_check_finds_a_commit_that_another_replaced(
-    store: Store, settings: Settings, writers: dict[str, Writer]
-) -> None:
+def test_the_check_finds_an_overwritten_commit(store: Store, settings: Settings, writers: dict[str, Writer]) -> None:
     """This is what a store without conditional puts would do."""
     path = create_table(settings, "replaced")
     writers["rust-1"].send("append", path, 1, 3)

@@ -1,4 +1,4 @@
-"""The whole life of the system with lake and checkpoints in an object store: exact, as it is on a disk."""
+"""A full cycle (speed, Lambda, Kappa, Lambda, rollback) with the lake and the checkpoints in an object store."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.support.world import World
 
 
 def modes(world: World) -> set[str]:
-    """The mode of every view, as `lk status` tells it."""
+    """The modes of the views in `lk status`."""
     return {view["mode"] for view in json.loads(world.here("status", "--json").out)["views"]}
 
 
@@ -38,10 +38,10 @@ def test_from_speed_alone_to_lambda_with_late_and_broken_records(world: World) -
 
 
 def test_a_replay_is_proven_equal_and_serves_alone(world: World) -> None:
-    before = run_roles.current_run(world.settings)
-    done = world.lk("switch", "kappa", "--json").ok().json
-    assert [one["equal"] for one in done["comparisons"]] == [True] * len(world.catalog.views)
-    assert done["run"] == run_roles.current_run(world.settings) != before
+    run_before = run_roles.current_run(world.settings)
+    switched = world.lk("switch", "kappa", "--json").ok().json
+    assert [comparison["equal"] for comparison in switched["comparisons"]] == [True] * len(world.catalog.views)
+    assert switched["run"] == run_roles.current_run(world.settings) != run_before
     world.send(mixed(seed=3, count=200))
     world.settle()
     world.check()
@@ -49,37 +49,37 @@ def test_a_replay_is_proven_equal_and_serves_alone(world: World) -> None:
 
 
 def test_back_in_lambda_the_build_is_what_a_local_lake_gives(world: World, spark: SparkSession, tmp_path: Path) -> None:
-    """The same log is landed and built again on a disk, by a session that knows no object store."""
+    """Lands and builds the same log again on a local disk, with a session without S3."""
     world.lk("switch", "lambda", "--json").ok()
     world.check()
     assert modes(world) == {"lambda"}
     settings = fresh_settings(tmp_path).model_copy(update={"bootstrap": world.settings.bootstrap_servers})
-    claimed = claim(settings, world.catalog)
-    land(spark, settings, world.catalog, claimed.cut)
-    build(spark, settings, world.catalog, claimed)
-    local = Pieces(settings, world.catalog)
+    local_claim = claim(settings, world.catalog)
+    land(spark, settings, world.catalog, local_claim.cut)
+    build(spark, settings, world.catalog, local_claim)
+    local_lake = Pieces(settings, world.catalog)
     for name, pin in world.publication.pins.items():
         assert pin.build
-        assert claim_of(world.settings, pin.build).cut == claimed.cut
+        assert claim_of(world.settings, pin.build).cut == local_claim.cut
         view = world.catalog.view(name)
-        assertions.same(str(name), world.pieces.batch(view, pin.build), local.batch(view, claimed.build))
+        assertions.same(str(name), world.pieces.batch(view, pin.build), local_lake.batch(view, local_claim.build))
 
 
 def test_a_rollback_and_a_retired_run_leave_what_is_served_exact(world: World) -> None:
     world.here("rollback", "--json").ok()
     assert modes(world) == {"kappa"}
-    (first,) = [run for run, role in run_roles.roles(world.settings).items() if role == "idle"]
-    places = [table_paths.run(world.settings, first), table_paths.checkpoint(world.settings, first)]
-    assert min(map(files.size, places)) > 0
-    world.here("retire", first, "--json").ok()
-    assert list(map(files.size, places)) == [0, 0]
+    (idle_run,) = [run for run, role in run_roles.roles(world.settings).items() if role == "idle"]
+    paths = [table_paths.run(world.settings, idle_run), table_paths.checkpoint(world.settings, idle_run)]
+    assert min(map(files.size, paths)) > 0
+    world.here("retire", idle_run, "--json").ok()
+    assert list(map(files.size, paths)) == [0, 0]
     world.here("cleanup", "--json").ok()
     world.check()
 
 
-def test_nothing_of_it_was_on_the_disk(world: World, store: Store) -> None:
-    tops = {key.split("/")[2] for key in store.keys("cycle/lake/")}
-    assert {"FORMAT", "_metastore", "archive", "batch", "control", "speed"} <= tops
+def test_the_local_disk_holds_no_lake_and_no_checkpoints(world: World, store: Store) -> None:
+    stored_folders = {key.split("/")[2] for key in store.keys("cycle/lake/")}
+    assert {"FORMAT", "_metastore", "archive", "batch", "control", "speed"} <= stored_folders
     assert [key for key in store.keys("cycle/checkpoints/") if "/offsets/" in key] != []
-    here = {path.name for path in world.settings.data.iterdir()}
-    assert here & {"lake", "checkpoints"} == set()
+    local_names = {path.name for path in world.settings.data.iterdir()}
+    assert local_names & {"lake", "checkpoints"} == set()
