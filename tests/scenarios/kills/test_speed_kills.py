@@ -7,7 +7,7 @@ from tests.support.load import mixed
 from tests.support.waiting import eventually
 from tests.support.world import World
 
-# Each kill up to the manifest repeats the same epoch. The value is `world.whole()` after the kill.
+# Each kill up to the manifest repeats the same epoch. The values: which mark each view shows after the kill.
 KILLS_BEFORE_MANIFEST = {
     "speed.0_before_epoch": [0, 0, 0, 0],
     "speed.1_after_compute": [0, 0, 0, 0],
@@ -30,9 +30,9 @@ def test_a_speed_process_killed_at_every_step_of_one_epoch_commits_that_epoch_on
     epoch_before = world.epoch
     world.marks = [dict(world.log.ends)]
     world.send(mixed(seed=2, count=150))
-    for fault, rows_per_view in KILLS_BEFORE_MANIFEST.items():
+    for fault, mark_of_each_view in KILLS_BEFORE_MANIFEST.items():
         world.died(world.start_speed(fault=f"{fault}:kill"), fault.split(":")[0])
-        assert world.whole() == rows_per_view, fault
+        assert world.whole() == mark_of_each_view, fault
         assert world.epoch == epoch_before + (fault == "speed.4_after_manifest")
         world.send(mixed(seed=len(world.log.records), count=30))
     for number, point in enumerate(KILLS_AFTER_MANIFEST, start=2):

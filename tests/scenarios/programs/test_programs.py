@@ -1,4 +1,4 @@
-"""Every program on real servers: speed alone, Lambda at several cuts, batch alone and Kappa, as the oracle says."""
+"""Every program on real servers equals the oracle: speed alone, Lambda at several cuts, batch alone and Kappa."""
 
 from __future__ import annotations
 
@@ -36,16 +36,18 @@ from tests.support.pieces import in_order
 from tests.support.programs_stack import TOPICS, ProgramsStack
 from tests.support.waiting import eventually
 
-NEVER_AGAIN = "purchases_by_processing_time"
+NOT_REPRODUCIBLE = "purchases_by_processing_time"
 
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[ProgramsStack]:
     folder = tmp_path_factory.mktemp("programs")
     settings = fresh_settings(folder / "data").model_copy(update={"views": (VIEWS / "programs",), "fold_behind": 2})
-    values: dict[str, Any] = {n: getattr(settings, n) for n in ("kafka_port", "kafka_controller_port", "trino_port")}
-    values |= {"data": str(settings.data), "views": [str(VIEWS / "programs")], "fold_behind": 2}
-    config = write_config(folder / "lk.toml", values)
+    config_values: dict[str, Any] = {
+        n: getattr(settings, n) for n in ("kafka_port", "kafka_controller_port", "trino_port")
+    }
+    config_values |= {"data": str(settings.data), "views": [str(VIEWS / "programs")], "fold_behind": 2}
+    config = write_config(folder / "lk.toml", config_values)
     local_stack.start_servers(settings)
     try:
         yield ProgramsStack(settings, config, definition_files.load(settings), Log(settings, TOPICS))
@@ -61,39 +63,39 @@ def test_from_speed_alone_every_program_shows_what_the_oracle_says(shop: Program
 
 
 def test_in_lambda_at_several_cuts_every_program_shows_what_the_oracle_says(shop: ProgramsStack) -> None:
-    """Events that join, sessions and deletes lie on both sides of each cut, as they come late.
+    """Joined events, sessions and deletes lie on both sides of each cut.
 
-    The second cut is where a new run begins, which must know what came before.
+    A new run begins at the second cut. It must know the events before it.
     """
-    before = shop.run
-    for words in ((), ("speed", "start", "--new", "--json")):
+    run_before = shop.run
+    for new_run_words in ((), ("speed", "start", "--new", "--json")):
         shop.here("batch", "--json").ok()
         shop.check_build()
-        if words:
-            shop.here(*words).ok()
+        if new_run_words:
+            shop.here(*new_run_words).ok()
         shop.send(200)
         shop.settle()
         shop.check()
         assert crossing(events(shop.log.records), shop.below()) == {"join", "session", "delete"}
-    assert shop.run != before
+    assert shop.run != run_before
 
 
 def compact(shop: ProgramsStack) -> None:
-    """Makes the broker compact what is there of the preferences, and waits until it has."""
-    settings = {"segment.ms": "1000", "min.cleanable.dirty.ratio": "0.001", "max.compaction.lag.ms": "1000"}
-    entries = [ConfigEntry(n, v, incremental_operation=AlterConfigOpType.SET) for n, v in settings.items()]
+    """Makes the broker compact the topic `preferences` and waits for it."""
+    topic_config = {"segment.ms": "1000", "min.cleanable.dirty.ratio": "0.001", "max.compaction.lag.ms": "1000"}
+    entries = [ConfigEntry(n, v, incremental_operation=AlterConfigOpType.SET) for n, v in topic_config.items()]
     resource = ConfigResource(ResourceType.TOPIC, "preferences", incremental_configs=entries)
     kafka_admin.admin_client(shop.settings).incremental_alter_configs([resource])[resource].result(30)
-    shop.send(20)  # the segments before end with these
+    shop.send(20)  # these records close the older segments
 
-    def gaps() -> None:
-        assert _first(shop.settings, "preferences") > 0
+    def old_segments_are_gone() -> None:
+        assert _first_offset(shop.settings, "preferences") > 0
 
-    eventually(shop.settings, 120, gaps)
+    eventually(shop.settings, 120, old_segments_are_gone)
 
 
-def _first(settings: Settings, topic: str) -> int:
-    """The offset of the first record that a consumer of partition 0 still gets."""
+def _first_offset(settings: Settings, topic: str) -> int:
+    """The offset of the oldest record in partition 0."""
     consumer = Consumer({"bootstrap.servers": settings.bootstrap_servers, "group.id": "first", "log_level": 0})
     try:
         consumer.assign([TopicPartition(topic, 0, 0)])
@@ -107,7 +109,7 @@ def _first(settings: Settings, topic: str) -> int:
 
 
 def test_a_compacted_topic_feeds_the_latest_of_each_key(shop: ProgramsStack) -> None:
-    """Read before it was compacted, and read afterwards by a replay: the next test proves them equal."""
+    """The run read it before the compaction. The next test replays it and compares."""
     compact(shop)
     shop.settle()
     shop.check()
@@ -116,10 +118,10 @@ def test_a_compacted_topic_feeds_the_latest_of_each_key(shop: ProgramsStack) -> 
 
 def test_in_kappa_every_program_shows_what_the_oracle_says(shop: ProgramsStack) -> None:
     plan = shop.here("switch", "kappa", "--plan", "--json").ok().json
-    assert list(plan["unswitched"]) == [NEVER_AGAIN]
-    done = shop.here("switch", "kappa", "--json").ok().json
-    assert sorted(one["view"] for one in done["comparisons"]) == sorted(shop.catalog.reproducible)
-    assert {one["equal"] for one in done["comparisons"]} == {True}
+    assert list(plan["unswitched"]) == [NOT_REPRODUCIBLE]
+    switched = shop.here("switch", "kappa", "--json").ok().json
+    assert sorted(comparison["view"] for comparison in switched["comparisons"]) == sorted(shop.catalog.reproducible)
+    assert {comparison["equal"] for comparison in switched["comparisons"]} == {True}
     shop.check()
     shop.send(200)
     shop.settle()
@@ -127,58 +129,58 @@ def test_in_kappa_every_program_shows_what_the_oracle_says(shop: ProgramsStack) 
     assert shop.here("status", "--json").json["unhealthy"] == []
 
 
-def test_one_key_is_answered(shop: ProgramsStack) -> None:
-    """`lk get` gives the rows of one key, of both kinds of view."""
-    whole = events(shop.log.records)
+def test_get_returns_the_rows_of_one_key(shop: ProgramsStack) -> None:
+    """`lk get` returns the rows of one key, for a keyed and a windowed view."""
+    all_events = events(shop.log.records)
     for name, key in (("order_payments", "o7"), ("readings_by_hour", "d3")):
         view = shop.catalog.view(name)
         columns = [c.name for c in view.stored_columns if not c.name.startswith("_")]
-        found = shop.here("get", name, key, "--json").ok().json
-        wanted = [row for row in program_oracle.rows(name, whole) if row[0] == key]
-        assert wanted
-        assert len(found) == len(wanted)
-        assert {row[columns[0]] for row in found} == {key}
+        rows = shop.here("get", name, key, "--json").ok().json
+        expected_rows = [row for row in program_oracle.rows(name, all_events) if row[0] == key]
+        assert expected_rows
+        assert len(rows) == len(expected_rows)
+        assert {row[columns[0]] for row in rows} == {key}
     refused = shop.here("get", "order_payments")
     assert (refused.code, "0 values for the keys of order_payments" in refused.err) == (2, True)
 
 
-def test_presentation_of_the_programs(shop: ProgramsStack) -> None:
-    """Averages are of exact sums, and places are given from the largest volume on."""
-    found = metastore.query(shop.settings, "SELECT ticker, day, price_avg_week FROM lake.serving.trades_week").rows
+def test_served_averages_and_rankings_equal_the_oracle(shop: ProgramsStack) -> None:
+    """Averages come from exact sums. Place 1 is the largest volume."""
+    actual = metastore.query(shop.settings, "SELECT ticker, day, price_avg_week FROM lake.serving.trades_week").rows
     days = program_oracle.rows("trades_week", events(shop.log.records))
-    wanted = []
+    expected = []
     for ticker, day, *_ in days:
         week = [row for row in days if row[0] == ticker and 0 <= (day - row[1]).days <= 6]
-        mean = sum((row[3] for row in week), Decimal(0)) / sum(row[2] for row in week)
-        wanted.append((ticker, day, mean.quantize(Decimal("0.000001"), ROUND_HALF_UP)))
-    assert in_order(found) == in_order(wanted)
-    places = metastore.query(
+        average = sum((row[3] for row in week), Decimal(0)) / sum(row[2] for row in week)
+        expected.append((ticker, day, average.quantize(Decimal("0.000001"), ROUND_HALF_UP)))
+    assert in_order(actual) == in_order(expected)
+    ranking = metastore.query(
         shop.settings, "SELECT hour, place, ticker, volume FROM lake.serving.top_ten ORDER BY 1, 2"
     ).rows
-    assert places
-    for before, after in pairwise(places):
-        if before[0] == after[0]:
-            assert after[1] == before[1] + 1
-            assert (-before[3], before[2]) < (-after[3], after[2])
+    assert ranking
+    for higher, lower in pairwise(ranking):
+        if higher[0] == lower[0]:
+            assert lower[1] == higher[1] + 1
+            assert (-higher[3], higher[2]) < (-lower[3], lower[2])
 
 
-def test_time_of_processing_is_not_switched(shop: ProgramsStack) -> None:
+def test_a_view_of_processing_time_is_not_switched(shop: ProgramsStack) -> None:
     pins = read_publications(shop.settings)[-1].pins
-    assert pins[Name(NEVER_AGAIN)].mode == "speed"
-    assert {pin.mode for view, pin in pins.items() if view != NEVER_AGAIN} == {"kappa"}
-    (total,) = metastore.query(shop.settings, f"SELECT sum(reports) FROM lake.serving.{NEVER_AGAIN}").rows[0]
+    assert pins[Name(NOT_REPRODUCIBLE)].mode == "speed"
+    assert {pin.mode for view, pin in pins.items() if view != NOT_REPRODUCIBLE} == {"kappa"}
+    (total,) = metastore.query(shop.settings, f"SELECT sum(reports) FROM lake.serving.{NOT_REPRODUCIBLE}").rows[0]
     assert total == len([e for e in events(shop.log.records) if e["topic"] == "purchases"])
 
 
-def test_back_in_lambda_what_no_replay_gives_is_still_served(shop: ProgramsStack) -> None:
-    """Its run is not retired before that, and is named with the view that it serves."""
-    before = read_publications(shop.settings)[-1].pins[Name(NEVER_AGAIN)]
-    assert before.run
-    refused = shop.here("retire", before.run, "--final", "--json")
-    assert (refused.code, NEVER_AGAIN in refused.json["error"]) == (1, True), refused.said
+def test_back_in_lambda_a_view_that_is_not_reproducible_is_still_served(shop: ProgramsStack) -> None:
+    """Its run cannot be retired. The error names the view."""
+    pin_before = read_publications(shop.settings)[-1].pins[Name(NOT_REPRODUCIBLE)]
+    assert pin_before.run
+    refused = shop.here("retire", pin_before.run, "--final", "--json")
+    assert (refused.code, NOT_REPRODUCIBLE in refused.json["error"]) == (1, True), refused.said
     shop.here("switch", "lambda", "--json").ok()
     pins = dict(read_publications(shop.settings)[-1].pins)
-    assert pins.pop(Name(NEVER_AGAIN)) == before
+    assert pins.pop(Name(NOT_REPRODUCIBLE)) == pin_before
     assert {pin.mode for pin in pins.values()} == {"lambda"}
     shop.send(100)
     shop.settle()

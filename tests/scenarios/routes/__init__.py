@@ -1,1 +1,1 @@
-"""Routes on a real broker, killed, paused and handed over."""
+"""Routes on a real broker: kills, pauses and handovers."""

@@ -1,4 +1,4 @@
-"""The one instance of the switch tests; its log and its history grow from test to test."""
+"""One instance for all switch tests. Its log and its history grow from test to test."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from tests.support.world import World
 
 @pytest.fixture(scope="package")
 def world(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[World]:
-    """Servers up, a run that serves with a build, and some records; stopped and gone after the last test."""
+    """Servers, some records, and a run that serves with a build. Stops the servers after the last test."""
     folder = tmp_path_factory.mktemp("switch")
     settings = fresh_settings(folder / "data").model_copy(update={"fold_epochs": 4})
-    made = worlds.make(settings, folder)
+    instance = worlds.make(settings, folder)
     try:
-        made.start_speed()
-        made.send(mixed(seed=1, count=300))
-        made.settle()
-        made.here("batch", "--json").ok()
-        yield made
+        instance.start_speed()
+        instance.send(mixed(seed=1, count=300))
+        instance.settle()
+        instance.here("batch", "--json").ok()
+        yield instance
     finally:
-        local_stack.stop_servers(made.settings)
+        local_stack.stop_servers(instance.settings)
 
 
 @pytest.fixture(autouse=True)
 def _idle_runs_end(world: World) -> Iterator[None]:
-    """Runs that neither serve nor would are retired after each test: each is a process that follows the log."""
+    """Retires idle runs after each test, because each is a process that reads the log."""
     yield
     for run, role in run_roles.roles(world.settings).items():
         if role == "idle":

@@ -1,4 +1,4 @@
-"""Some views are switched to Kappa, the others stay in Lambda: each goes on exactly as what it is."""
+"""Some views are switched to Kappa, the others stay in Lambda. All answers stay exact."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ SOME = ("trade_stats", "traffic_by_hour")
 
 @pytest.fixture
 def run(world: World) -> Name:
-    """A run that computes two of the four views, and serves them."""
+    """A run that computes and serves two of the four views."""
     world.serve_lambda()
-    before = [pin for view, pin in world.publication.pins.items() if view in SOME]
-    if before and {pin.mode for pin in before} != {"kappa"}:
+    pins_before = [pin for view, pin in world.publication.pins.items() if view in SOME]
+    if pins_before and {pin.mode for pin in pins_before} != {"kappa"}:
         world.here("replay", "start", "--views", ",".join(SOME), "--json").ok()
-        made = runs.read_runs(world.settings)[-1]
-        assert sorted(made.views) == sorted(SOME)
+        replay = runs.read_runs(world.settings)[-1]
+        assert sorted(replay.views) == sorted(SOME)
         refused = world.here("switch", "kappa", "--json")
-        assert (refused.code, f"replay {made.id} computes other views" in refused.json["error"]) == (1, True)
-        done = world.here("switch", "kappa", "--run", made.id, "--json").ok().json
-        assert sorted(one["view"] for one in done["comparisons"]) == sorted(SOME)
-        assert not done["already"]
+        assert (refused.code, f"replay {replay.id} computes other views" in refused.json["error"]) == (1, True)
+        switched = world.here("switch", "kappa", "--run", replay.id, "--json").ok().json
+        assert sorted(comparison["view"] for comparison in switched["comparisons"]) == sorted(SOME)
+        assert not switched["already"]
     return runs.read_runs(world.settings)[-1].id
 
 
@@ -39,26 +39,28 @@ def modes(world: World) -> dict[str, str]:
 
 
 def test_only_these_views_are_switched_and_the_others_are_published_as_before(world: World, run: Name) -> None:
-    wanted = {str(view): "kappa" if view in SOME else "lambda" for view in world.catalog.views}
-    assert modes(world) == wanted
+    expected_modes = {str(view): "kappa" if view in SOME else "lambda" for view in world.catalog.views}
+    assert modes(world) == expected_modes
     assert world.here("switch", "kappa", "--run", run, "--json").ok().json["already"]
-    before = world.publication.pins
+    pins_before = world.publication.pins
     world.send(mixed(seed=31, count=60))
     world.settle_all()
     world.check()
-    done = world.here("batch", "--json").ok().json
-    assert done["publication"] is not None
-    after = world.publication.pins
-    assert {view for view in after if after[view] != before[view]} == {v for v in world.catalog.views if v not in SOME}
-    assert modes(world) == wanted
+    batch = world.here("batch", "--json").ok().json
+    assert batch["publication"] is not None
+    pins_after = world.publication.pins
+    assert {view for view in pins_after if pins_after[view] != pins_before[view]} == {
+        v for v in world.catalog.views if v not in SOME
+    }
+    assert modes(world) == expected_modes
     world.settle_all()
     world.check()
-    assert [one["equal"] for one in world.here("compare", "--served", "--json").ok().json] == [True] * 4
-    claims = read_claims(world.settings)
+    assert [comparison["equal"] for comparison in world.here("compare", "--served", "--json").ok().json] == [True] * 4
+    claims_before = read_claims(world.settings)
     refused = world.here("switch", "lambda", "--json")
     assert (refused.code, "only some views are in Kappa" in refused.json["error"]) == (1, True)
     assert "lk speed start --new" in refused.json["fix"]
-    assert read_claims(world.settings) == claims
+    assert read_claims(world.settings) == claims_before
     world.here("speed", "start", "--new", "--json").ok()
     assert set(modes(world).values()) == {"lambda"}
     assert len({pin.run for pin in world.publication.pins.values()}) == 1

@@ -19,7 +19,7 @@ from infra.settings import LOOPBACK
 
 @pytest.fixture(scope="module")
 def aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """URL of moto's server, with what it lacks."""
+    """URL of moto's server with our additions (tests/support/aws_emulator.py)."""
     port = free_ports(1)[0]
     log = tmp_path_factory.mktemp("moto") / "log"
     with log.open("w") as out:

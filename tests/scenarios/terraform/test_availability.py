@@ -1,4 +1,4 @@
-"""Where terraform is missing it is said, and a provider is found by its place."""
+"""A missing terraform is reported. A provider is found by its folder."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from infra.project_files import ROOT
 from tests.support.terraform_availability import PROVIDER, plugins, version
 
 
-def test_what_is_not_run_is_said(tmp_path: Path) -> None:
-    done = subprocess.run(
+def test_tests_that_are_not_run_are_reported(tmp_path: Path) -> None:
+    process = subprocess.run(
         [sys.executable, "-m", "tests.support.terraform_availability"],
         cwd=ROOT,
         env={**os.environ, "PATH": str(tmp_path)},
@@ -23,7 +23,8 @@ def test_what_is_not_run_is_said(tmp_path: Path) -> None:
         check=True,
     )
     assert (
-        done.stdout == "NOT RUN: tests/scenarios/terraform (terraform was not found in PATH: install 1.11 or newer)\n"
+        process.stdout
+        == "NOT RUN: tests/scenarios/terraform (terraform was not found in PATH: install 1.11 or newer)\n"
     )
 
 

@@ -1,4 +1,4 @@
-"""Checkov over terraform/, offline: nothing fails, each skip has its reason, and what is planted is named."""
+"""Checkov over terraform/, offline: no check fails, each skip has a reason, and planted violations are named."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from tests.support.terraform_availability import CLOUD, TERRAFORM, missing_checkov
 from tests.support.terraform_tree import copied
 
-PLANTED = {  # check: where, what is there, what is planted, and in which resource it is named
+PLANTED = {  # check: file, old text, planted text, resource in the report
     "CKV_AWS_81": ("modules/msk/main.tf", '"TLS"', '"TLS_PLAINTEXT"', "aws_msk_cluster.this"),
     "CKV_AWS_54": (
         "modules/lake/main.tf",
@@ -40,9 +40,9 @@ PLANTED = {  # check: where, what is there, what is planted, and in which resour
 checkov_is_here = pytest.mark.skipif(missing_checkov() is not None, reason=f"not run: {missing_checkov()}")
 
 
-def checked(folder: Path) -> tuple[int, dict[str, Any]]:
-    """The exit code, and what checkov says."""
-    done = subprocess.run(
+def run_checkov(folder: Path) -> tuple[int, dict[str, Any]]:
+    """Runs checkov. Returns its exit code and its JSON report."""
+    process = subprocess.run(
         [
             *(CLOUD / "python", CLOUD / "checkov", "-d", folder, "--framework", "terraform"),
             *("--skip-download", "--quiet", "--compact", "-o", "json"),
@@ -53,24 +53,25 @@ def checked(folder: Path) -> tuple[int, dict[str, Any]]:
         timeout=300,
         check=False,
     )
-    return done.returncode, json.loads(done.stdout)
+    return process.returncode, json.loads(process.stdout)
 
 
-def names(said: dict[str, Any], kind: str) -> set[tuple[str, str]]:
-    """(check, resource without its module and key) of all that ``kind`` checks found."""
-    found = said["results"][kind]
+def check_resources(report: dict[str, Any], kind: str) -> set[tuple[str, str]]:
+    """(check, resource without module and key) of each result of this kind, e.g. ``failed_checks``."""
+    results = report["results"][kind]
     return {
-        (one["check_id"], re.sub(r"\[.*?\]$", "", re.sub(r"^(module\.\w+\.)+", "", one["resource"]))) for one in found
+        (result["check_id"], re.sub(r"\[.*?\]$", "", re.sub(r"^(module\.\w+\.)+", "", result["resource"])))
+        for result in results
     }
 
 
 @checkov_is_here
-def test_nothing_fails() -> None:
-    code, said = checked(TERRAFORM)
-    assert names(said, "failed_checks") == set()
+def test_no_check_fails() -> None:
+    code, report = run_checkov(TERRAFORM)
+    assert check_resources(report, "failed_checks") == set()
     assert code == 0
-    assert said["summary"]["passed"] > 300
-    assert said["summary"]["parsing_errors"] == 0
+    assert report["summary"]["passed"] > 300
+    assert report["summary"]["parsing_errors"] == 0
 
 
 @checkov_is_here
@@ -78,9 +79,11 @@ def test_planted_violations_are_named(tmp_path: Path) -> None:
     tree = copied(tmp_path)
     for file, old, new, _ in PLANTED.values():
         tree.plant(file, old, new)
-    code, said = checked(tree.root)
+    code, report = run_checkov(tree.root)
     assert code == 1
-    assert names(said, "failed_checks") >= {(check, resource) for check, (_, _, _, resource) in PLANTED.items()}
+    assert check_resources(report, "failed_checks") >= {
+        (check, resource) for check, (_, _, _, resource) in PLANTED.items()
+    }
 
 
 def test_every_skip_has_a_reason() -> None:
@@ -91,7 +94,7 @@ def test_every_skip_has_a_reason() -> None:
         if "checkov:skip" in line
     ]
     assert len(skips) > 5
-    assert [one for one in skips if not re.fullmatch(r"#checkov:skip=CKV2?_AWS_\d+:.{8,}", one[1])] == []
+    assert [skip for skip in skips if not re.fullmatch(r"#checkov:skip=CKV2?_AWS_\d+:.{8,}", skip[1])] == []
 
 
 def test_every_star_of_a_policy_has_a_reason_beside_it() -> None:

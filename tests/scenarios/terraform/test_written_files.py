@@ -1,4 +1,4 @@
-"""What is written into documents by a program is current: tables of inputs and outputs, and costs."""
+"""Generated parts of documents are current: tables of inputs and outputs, and costs."""
 
 from __future__ import annotations
 
@@ -18,25 +18,27 @@ from tests.support.terraform_availability import CLOUD, TERRAFORM, missing_check
 def test_the_tables_of_inputs_and_outputs_are_current() -> None:
     readmes = [TERRAFORM / "README.md", *sorted(TERRAFORM.glob("modules/*/README.md"))]
     assert len(readmes) == 9
-    done = subprocess.run([CLOUD / "python", TERRAFORM / "readme_tables.py", "--check"], capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
+    process = subprocess.run(
+        [CLOUD / "python", TERRAFORM / "readme_tables.py", "--check"], capture_output=True, text=True
+    )
+    assert process.returncode == 0, process.stdout + process.stderr
     assert "| `brokers` |" in (TERRAFORM / "modules" / "msk" / "README.md").read_text("utf-8")
 
 
 def test_the_costs_are_current() -> None:
-    done = subprocess.run([sys.executable, TERRAFORM / "costs.py", "--check"], capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
+    process = subprocess.run([sys.executable, TERRAFORM / "costs.py", "--check"], capture_output=True, text=True)
+    assert process.returncode == 0, process.stdout + process.stderr
 
 
-def test_every_product_is_price_times_quantity_and_every_sum_a_sum() -> None:
-    """Computed again from what the page says, with what it rounds allowed for."""
+def test_every_cost_is_price_times_quantity_and_every_sum_adds_up() -> None:
+    """Computes the numbers of the page again and allows for its rounding."""
     page = (ROOT / "docs" / "deploy" / "cloud.md").read_text("utf-8")
     tables = re.findall(r"\n\*\*(dev|prod)\*\*.*?\n\n(.*?)\| \*\*sum\*\* .*?\*\*([\d,]+)\*\*", page, re.S)
     assert [name for name, _, _ in tables] == ["dev", "prod"]
-    for _, rows, total in tables:
-        found = re.findall(r"^\| .+? \| .+? \| ([\d.]+) \| .+? \| ([\d,]+) \| ([\d,]+) \|$", rows, re.M)
-        assert len(found) == 18
-        cells = [tuple(Decimal(cell.replace(",", "")) for cell in row) for row in found]
+    for _, table_rows, total in tables:
+        matches = re.findall(r"^\| .+? \| .+? \| ([\d.]+) \| .+? \| ([\d,]+) \| ([\d,]+) \|$", table_rows, re.M)
+        assert len(matches) == 18
+        cells = [tuple(Decimal(cell.replace(",", "")) for cell in row) for row in matches]
         assert [row for row in cells if abs(row[0] * row[1] - row[2]) > Decimal("0.5") + row[0] / 2] == []
         assert sum(row[2] for row in cells) == Decimal(total.replace(",", ""))
 

@@ -8,8 +8,8 @@ import pytest
 
 from tests.support.wheel import installed
 
-# Of fifteen lines, `make setup` prints up to ten: two of uv's, one for uv, one for the packages, one for each of three
-# downloads and for half of the largest, one for Spark's class archive, one when all is ready.
+# `make demo` may print fifteen lines. `make setup` prints up to ten of them: two by uv, one for uv, one for the
+# packages, three for downloads, one for half of the largest download, one for Spark's class archive, one at the end.
 LINES_BEFORE_THE_FIRST_RESULT = 15 - 10
 
 
