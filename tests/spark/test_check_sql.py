@@ -1,4 +1,4 @@
-"""Mistakes in the SQL of topics and views: found before any data is, with file and line."""
+"""Mistakes in the SQL of topics and views are reported with file and line, without data."""
 
 from __future__ import annotations
 
@@ -55,18 +55,18 @@ VIEW = Rollup(
 """
 
 
-def found(spark: SparkSession, folder: Path, topic: str = TOPIC, view: str = VIEW) -> list[tuple[str, int, str]]:
+def problems_of(spark: SparkSession, folder: Path, topic: str = TOPIC, view: str = VIEW) -> list[tuple[str, int, str]]:
     (folder / "songs.py").write_text(topic)
     (folder / "plays.py").write_text(view)
-    everything = load(Settings(views=(folder,)))
-    topic_, view_ = everything.topic("songs"), everything.view("plays")
-    mine = Catalog({Name("songs"): topic_}, {Name("plays"): view_}, everything.files)
-    problems = spark_problems(spark, mine)
-    return [(Path(p.file).name, p.line, p.text) for p in problems]
+    catalog = load(Settings(views=(folder,)))
+    own_topic, own_view = catalog.topic("songs"), catalog.view("plays")
+    own = Catalog({Name("songs"): own_topic}, {Name("plays"): own_view}, catalog.files)
+    problems = spark_problems(spark, own)
+    return [(Path(problem.file).name, problem.line, problem.text) for problem in problems]
 
 
 def test_no_mistakes(spark: SparkSession, tmp_path: Path) -> None:
-    assert found(spark, tmp_path) == []
+    assert problems_of(spark, tmp_path) == []
 
 
 @pytest.mark.parametrize(
@@ -86,8 +86,10 @@ def test_no_mistakes(spark: SparkSession, tmp_path: Path) -> None:
 )
 def test_mistakes_of_a_topic(spark: SparkSession, tmp_path: Path, old: str, new: str, line: int, text: str) -> None:
     assert old in TOPIC
-    said = found(spark, tmp_path, topic=TOPIC.replace(old, new))
-    assert [at for at in said if at[2].startswith(text)] == [("songs.py", line, said[0][2])], said
+    problems = problems_of(spark, tmp_path, topic=TOPIC.replace(old, new))
+    assert [problem for problem in problems if problem[2].startswith(text)] == [("songs.py", line, problems[0][2])], (
+        problems
+    )
 
 
 @pytest.mark.parametrize(
@@ -116,8 +118,10 @@ def test_mistakes_of_a_topic(spark: SparkSession, tmp_path: Path, old: str, new:
 )
 def test_mistakes_of_a_view(spark: SparkSession, tmp_path: Path, old: str, new: str, line: int, text: str) -> None:
     assert old in VIEW
-    said = found(spark, tmp_path, view=VIEW.replace(old, new))
-    assert [at for at in said if at[2].startswith(text)] == [("plays.py", line, said[0][2])], said
+    problems = problems_of(spark, tmp_path, view=VIEW.replace(old, new))
+    assert [problem for problem in problems if problem[2].startswith(text)] == [("plays.py", line, problems[0][2])], (
+        problems
+    )
 
 
 @pytest.mark.parametrize(
@@ -133,17 +137,17 @@ def test_mistakes_of_a_view(spark: SparkSession, tmp_path: Path, old: str, new: 
     ],
 )
 def test_mistakes_of_totals_and_freshness(spark: SparkSession, check: Total | Fresh, text: str) -> None:
-    known = load(Settings())
-    view = replace(known.view("traffic_by_path"), checks=(check,))
-    said = [one.text for one in sql_mistakes(spark, view, known)]
-    assert [one.startswith(text) for one in said] == ([True] if text else []), said
+    catalog = load(Settings())
+    view = replace(catalog.view("traffic_by_path"), checks=(check,))
+    texts = [mistake.text for mistake in sql_mistakes(spark, view, catalog)]
+    assert [mistake_text.startswith(text) for mistake_text in texts] == ([True] if text else []), texts
 
 
 def test_this_projects_own_sql_has_no_mistakes(spark: SparkSession) -> None:
     assert spark_problems(spark, load(Settings())) == []
 
 
-def test_what_trino_is_asked_about_presentation() -> None:
+def test_trino_validates_the_sql_of_shown_columns() -> None:
     view = load(Settings()).view("traffic_by_hour")
     assert shown_sql(view) == {
         "bytes_mean": "EXPLAIN (TYPE VALIDATE) SELECT cast(bytes as decimal(38,2)) / nullif(sized, 0) FROM "
@@ -157,7 +161,7 @@ def test_the_examples_of_the_documentation_have_no_mistakes(spark: SparkSession,
     page = (ROOT / "docs" / "add-a-view.md").read_text()
     for name, text in re.findall(r"```python file=(\S+)\n(.*?)```", page, re.DOTALL):
         (tmp_path / name).write_text(text)
-    everything = load(Settings(views=(tmp_path,)))
-    topic, view = everything.topic("songs"), everything.view("plays_by_word")
-    mine = Catalog({Name("songs"): topic}, {Name("plays_by_word"): view}, everything.files)
-    assert spark_problems(spark, mine) == []
+    catalog = load(Settings(views=(tmp_path,)))
+    topic, view = catalog.topic("songs"), catalog.view("plays_by_word")
+    documented = Catalog({Name("songs"): topic}, {Name("plays_by_word"): view}, catalog.files)
+    assert spark_problems(spark, documented) == []

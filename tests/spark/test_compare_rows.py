@@ -1,4 +1,4 @@
-"""Comparing two tables of a view: every kind of difference is counted, and equal sides have none."""
+"""Comparing two tables of a view counts every kind of difference. Equal tables have none."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def frame(spark: SparkSession, rows: list[Row]) -> DataFrame:
 
 
 def differing(spark: SparkSession, build: list[Row], run: list[Row]) -> dict[tuple[Any, ...], tuple[int, int, int]]:
-    """Rows in the build, rows in the run and differing cells of each key, without the keys that are equal."""
+    """Key -> (rows in the build, rows in the run, differing cells), for the keys that differ."""
     rows = differences(VIEW, frame(spark, build), frame(spark, run)).collect()
     counts = [((r["shop"], r["day"]), (r["n_build"], r["n_run"], r["n_cells"])) for r in rows]
     assert len(counts) == len(dict(counts))
-    return {key: of_key for key, of_key in counts if of_key != (1, 1, 0)}
+    return {key: counts_of_key for key, counts_of_key in counts if counts_of_key != (1, 1, 0)}
 
 
 def test_equal_sides_have_no_difference_in_any_order(spark: SparkSession) -> None:

@@ -1,4 +1,4 @@
-"""Every kind of poison becomes a row that names its rule; nothing throws, nothing is lost."""
+"""Every bad record becomes a row that names its rules. Decoding never throws and loses no record."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BAD_USER = b'{"user_id":"u1","city":"Oslo","level":-1,"theme":"x"}'
 
 
 def but(**changes: Any) -> str:
-    """The good trade with other values; None leaves the name out."""
+    """The good trade with other values. None removes the field."""
     return json.dumps({k: v for k, v in (EVENT | changes).items() if v is not None})
 
 
@@ -83,7 +83,7 @@ BAD: list[tuple[str, str | bytes | None]] = [
     ("field_type,field_size", but(type="sell", size=0)),
     ("field_ticker,field_venue", NEWER.replace("XNAS", "nasdaq").replace("MSFT", "msft")),
     ("field_price,field_event_time", but(price=-5, event_time=5)),
-    ("field_size", but(size=10**9 + 1, price=99_999_999.99)),  # no rule is evaluated over a size that is wrong
+    ("field_size", but(size=10**9 + 1, price=99_999_999.99)),  # rules over an invalid size are not evaluated
     ("field_event_time,rule_affordable", but(price=99_999_999.99, size=1_000, event_time=0)),
     ("field_type", but(type="sell")),
     ("field_type", but(type="bid\n")),
@@ -246,7 +246,7 @@ def test_decoded_rows_have_the_declared_columns_and_their_coordinates(spark: Spa
     assert (row["_timestamp"], row["_key"], row["_value"]) == (moment(T0 + 5), b"k", GOOD.encode())
 
 
-def test_archived_rows_decode_again_to_themselves(spark: SparkSession) -> None:
+def test_decoding_archived_rows_again_changes_nothing(spark: SparkSession) -> None:
     first = decode(TRADES, from_kafka(spark, trades(GOOD, NEWER, None, "nope")))
     assert dicts(decode(TRADES, raw(first))) == dicts(first)
 
@@ -256,7 +256,7 @@ def test_a_source_without_headers_gives_null_headers(spark: SparkSession) -> Non
     assert dicts(decode(TRADES, frame))[0]["_headers"] is None
 
 
-def test_the_filter_for_good_events_does_not_parse_twice(spark: SparkSession) -> None:
+def test_filtering_good_events_parses_each_record_once(spark: SparkSession) -> None:
     for read, times in ((decode_originals, 1), (decode, 2)):  # the original of a redriven copy is parsed too
         frame = read(TRADES, from_kafka(spark, trades(GOOD))).where("_error is null")
         plan = frame._jdf.queryExecution().optimizedPlan().toString()

@@ -1,4 +1,4 @@
-"""Great Expectations evaluates the gate's checks: each kind of bad build fails, and a check that crashes refuses."""
+"""Great Expectations evaluates the gate's checks. Each kind of bad build and each check that crashes is refused."""
 
 from __future__ import annotations
 
@@ -39,34 +39,36 @@ LEDGER = BuildFacts(written=4, expected=11, used=None, good={"trades": 11}, prob
 
 
 def frame(spark: SparkSession, rows: list[Row]) -> DataFrame:
-    made = [(shop, day, n, None if volume is None else Decimal(volume), m) for shop, day, n, volume, m in rows]
-    return spark.createDataFrame(made, COLUMNS)
+    typed = [(shop, day, n, None if volume is None else Decimal(volume), m) for shop, day, n, volume, m in rows]
+    return spark.createDataFrame(typed, COLUMNS)
 
 
-def asked(
+def outcomes_of(
     folder: Path, name: str, rows: DataFrame, suite: tuple[GateCheck, ...], **views: DataFrame
 ) -> list[CheckOutcome]:
     with open_context(views, folder / "gate.log") as context:
         return evaluate_suite(SuiteRun(name, rows, suite), context)
 
 
-def verdict(
+def refused_by(
     spark: SparkSession, folder: Path, view: View = SALES, rows: list[Row] = ROWS, ledger: BuildFacts = LEDGER
 ) -> list[str]:
-    """The checks for which a build is refused."""
+    """The names of the checks that refuse the build."""
     suite = view_suite(view, ledger, [view.name])
-    found = asked(folder, view.name, frame(spark, rows), suite)
-    return [reason.split(":")[0] for reason in refusals(suite, found)]
+    outcomes = outcomes_of(folder, view.name, frame(spark, rows), suite)
+    return [reason.split(":")[0] for reason in refusals(suite, outcomes)]
 
 
 def with_checks(*checks: AnyCheck) -> Rollup:
     return replace(SALES, checks=checks)
 
 
-def test_a_good_candidate_passes_with_an_answer_to_every_question(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_good_candidate_passes_every_check(spark: SparkSession, tmp_path: Path) -> None:
     suite = view_suite(SALES, LEDGER, ["sales"])
-    found = asked(tmp_path, "sales", frame(spark, ROWS), suite)
-    assert sorted((a.name, a.success, a.observed, a.expected, a.crash) for a in found) == [
+    outcomes = outcomes_of(tmp_path, "sales", frame(spark, ROWS), suite)
+    assert sorted(
+        (outcome.name, outcome.success, outcome.observed, outcome.expected, outcome.crash) for outcome in outcomes
+    ) == [
         ("complete", True, "0", "0", ""),
         ("control_total", True, "11", "11", ""),
         ("not_empty", True, "4", "1", ""),
@@ -77,11 +79,11 @@ def test_a_good_candidate_passes_with_an_answer_to_every_question(spark: SparkSe
         ("well_formed", True, "0", "0", ""),
         ("written", True, "4", "4", ""),
     ]
-    assert refusals(suite, found) == ()
+    assert refusals(suite, outcomes) == ()
 
 
 @pytest.mark.parametrize(
-    ("rows", "ledger", "wanted"),
+    ("rows", "ledger", "expected"),
     [
         ([*ROWS[:3], (None, 1, 0, 50, 5)], LEDGER, ["some"]),
         ([*ROWS[:3], (None, 1, 5, None, 5)], LEDGER, []),
@@ -112,12 +114,14 @@ def test_a_good_candidate_passes_with_an_answer_to_every_question(spark: SparkSe
     ],
 )
 def test_each_bad_candidate_is_refused_by_name(
-    spark: SparkSession, tmp_path: Path, rows: list[Row], ledger: BuildFacts, wanted: list[str]
+    spark: SparkSession, tmp_path: Path, rows: list[Row], ledger: BuildFacts, expected: list[str]
 ) -> None:
-    assert verdict(spark, tmp_path, rows=rows, ledger=ledger) == wanted
+    assert refused_by(spark, tmp_path, rows=rows, ledger=ledger) == expected
 
 
-def test_checks_that_crash_refuse_warnings_too_and_the_others_are_known(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_check_that_crashes_refuses_even_as_a_warning_and_the_other_outcomes_are_kept(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     view = with_checks(
         Check("crash", "1 / (n - n) > 0"),
         Check("gone", "nothing > 0", "warning"),
@@ -125,18 +129,18 @@ def test_checks_that_crash_refuse_warnings_too_and_the_others_are_known(spark: S
         Check("fine", "n > 0"),
     )
     suite = view_suite(view, LEDGER, ["sales"])
-    found = {a.name: a for a in asked(tmp_path, "sales", frame(spark, ROWS), suite)}
-    assert "DIVIDE_BY_ZERO" in found["crash"].crash
-    assert "UNRESOLVED_COLUMN" in found["gone"].crash
-    assert (found["few"].observed, found["few"].crash) == ("2", "")
-    assert (found["fine"].success, found["control_total"].success) == (True, True)
-    reasons = [reason.split(":")[0] for reason in refusals(suite, list(found.values()))]
+    outcomes = {outcome.name: outcome for outcome in outcomes_of(tmp_path, "sales", frame(spark, ROWS), suite)}
+    assert "DIVIDE_BY_ZERO" in outcomes["crash"].crash
+    assert "UNRESOLVED_COLUMN" in outcomes["gone"].crash
+    assert (outcomes["few"].observed, outcomes["few"].crash) == ("2", "")
+    assert (outcomes["fine"].success, outcomes["control_total"].success) == (True, True)
+    reasons = [reason.split(":")[0] for reason in refusals(suite, list(outcomes.values()))]
     assert reasons == ["crash (critical)", "gone (warning)", "few"]
     assert "Traceback" in (tmp_path / "gate.log").read_text("utf-8")
 
 
 @pytest.mark.parametrize(
-    ("check", "wanted"),
+    ("check", "expected"),
     [
         (Total("same", "sum(n)", "others", "sum(times) div 2"), []),
         (Total("same", "sum(volume)", "others", "cast(sum(times) * 4 as decimal(38,2))"), []),
@@ -165,50 +169,50 @@ def test_checks_that_crash_refuse_warnings_too_and_the_others_are_known(spark: S
     ],
 )
 def test_totals_across_views_and_freshness(
-    spark: SparkSession, tmp_path: Path, check: AnyCheck, wanted: list[str]
+    spark: SparkSession, tmp_path: Path, check: AnyCheck, expected: list[str]
 ) -> None:
     others = spark.createDataFrame([(10,), (12,)], "times bigint")
     suite = view_suite(with_checks(check), LEDGER, ["sales", "others"])
-    found = asked(tmp_path, "sales", frame(spark, ROWS), suite, others=others)
-    assert [reason.split(":")[0] for reason in refusals(suite, found)] == wanted
+    outcomes = outcomes_of(tmp_path, "sales", frame(spark, ROWS), suite, others=others)
+    assert [reason.split(":")[0] for reason in refusals(suite, outcomes)] == expected
 
 
-def test_a_keyed_view_promises_a_key_in_every_row_and_one_count_for_each(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_keyed_view_needs_a_key_in_every_row_and_one_count_per_row(spark: SparkSession, tmp_path: Path) -> None:
     view = Keyed("gaps", ("trades",), keys=(Key("shop", "shop"),), results=(Result("n", "bigint"),), query="{trades}")
     ledger = replace(LEDGER, expected=9, used=9)
     columns = "shop string, n bigint, _segment bigint, _rows bigint"
-    good: list[Any] = [("a", 1, 0, 1), ("a", 1, 0, 1), ("b", 2, 0, 1), ("b", 3, 0, 1)]
+    good_rows: list[Any] = [("a", 1, 0, 1), ("a", 1, 0, 1), ("b", 2, 0, 1), ("b", 3, 0, 1)]
 
-    def found(rows: list[Any], ledger: BuildFacts = ledger) -> list[str]:
+    def refused_checks(rows: list[Any], ledger: BuildFacts = ledger) -> list[str]:
         suite = view_suite(view, ledger, ["gaps"])
-        answers = asked(tmp_path, "gaps", spark.createDataFrame(rows, columns), suite)
-        return [reason.split(":")[0] for reason in refusals(suite, answers)]
+        outcomes = outcomes_of(tmp_path, "gaps", spark.createDataFrame(rows, columns), suite)
+        return [reason.split(":")[0] for reason in refusals(suite, outcomes)]
 
-    assert found(good) == []
-    assert found([*good[:3], (None, 3, 0, 1)]) == ["well_formed"]
-    assert found([*good[:3], ("b", 3, 0, 2)]) == ["well_formed"]
-    assert found(good, replace(ledger, used=8)) == ["control_total"]
-    assert found(good[:3]) == ["written"]
+    assert refused_checks(good_rows) == []
+    assert refused_checks([*good_rows[:3], (None, 3, 0, 1)]) == ["well_formed"]
+    assert refused_checks([*good_rows[:3], ("b", 3, 0, 2)]) == ["well_formed"]
+    assert refused_checks(good_rows, replace(ledger, used=8)) == ["control_total"]
+    assert refused_checks(good_rows[:3]) == ["written"]
 
 
-def test_broken_records_are_told_per_rule_and_refuse_nothing(spark: SparkSession, tmp_path: Path) -> None:
+def test_broken_records_are_counted_per_rule_and_refuse_nothing(spark: SparkSession, tmp_path: Path) -> None:
     rows = spark.createDataFrame(
         [(None, 90), ("null_key", 4), ("field_a,field_b", 2), ("field_b", 1)], "_error string, records bigint"
     )
     suite = topic_suite(TOPIC, records=97, quarantined=7)
-    found = {a.name: a for a in asked(tmp_path, "topic:trades", rows, suite)}
-    assert {name: a.observed for name, a in found.items() if a.observed != "0"} == {
+    outcomes = {outcome.name: outcome for outcome in outcomes_of(tmp_path, "topic:trades", rows, suite)}
+    assert {name: outcome.observed for name, outcome in outcomes.items() if outcome.observed != "0"} == {
         "control_total": "97",
         "quarantined": "7",
         "null_key": "4",
         "field_a": "2",
         "field_b": "3",
     }
-    assert refusals(suite, list(found.values())) == ()
-    wrong = topic_suite(TOPIC, records=98, quarantined=6)
-    more = rows.union(spark.createDataFrame([("field_a,field_q", 1)], rows.schema))
-    answers = asked(tmp_path, "topic:trades", more, wrong)
-    assert [reason.split(":")[0] for reason in refusals(wrong, answers)] == ["quarantined", "known_rules"]
+    assert refusals(suite, list(outcomes.values())) == ()
+    wrong_suite = topic_suite(TOPIC, records=98, quarantined=6)
+    more_rows = rows.union(spark.createDataFrame([("field_a,field_q", 1)], rows.schema))
+    wrong_outcomes = outcomes_of(tmp_path, "topic:trades", more_rows, wrong_suite)
+    assert [reason.split(":")[0] for reason in refusals(wrong_suite, wrong_outcomes)] == ["quarantined", "known_rules"]
 
 
 def test_great_expectations_leaves_and_prints_nothing(
@@ -217,19 +221,19 @@ def test_great_expectations_leaves_and_prints_nothing(
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
     rows = frame(spark, ROWS)
-    before: Mapping[str, Any] = {t.name: t for t in spark.catalog.listTables()}
+    tables_before: Mapping[str, Any] = {table.name: table for table in spark.catalog.listTables()}
     suite = view_suite(with_checks(Check("few", "n < 3")), LEDGER, ["sales"])
     with open_context({"sales": rows}, tmp_path / "gate.log") as context:
-        answers = evaluate_suite(SuiteRun("sales", rows, suite), context)
-    assert {answer.name for answer in answers if not answer.success} == {"few"}
-    assert {t.name for t in spark.catalog.listTables()} == set(before)
+        outcomes = evaluate_suite(SuiteRun("sales", rows, suite), context)
+    assert {outcome.name for outcome in outcomes if not outcome.success} == {"few"}
+    assert {table.name for table in spark.catalog.listTables()} == set(tables_before)
     assert list(tmp_path.iterdir()) == []
     assert capfd.readouterr() == ("", "")
 
 
-def test_keys_that_come_twice_are_named(spark: SparkSession) -> None:
-    found = repeated_keys(frame(spark, [*ROWS, ROWS[3], ROWS[0]]), ["shop", "day"]).collect()
-    assert sorted((row["shop"] or "", row["day"]) for row in found) == [("", 1), ("a", 1)]
+def test_repeated_keys_are_named(spark: SparkSession) -> None:
+    repeated = repeated_keys(frame(spark, [*ROWS, ROWS[3], ROWS[0]]), ["shop", "day"]).collect()
+    assert sorted((row["shop"] or "", row["day"]) for row in repeated) == [("", 1), ("a", 1)]
 
 
 def test_every_rule_that_the_decoder_names_is_one_of_the_topics(spark: SparkSession) -> None:

@@ -1,4 +1,4 @@
-"""Field types and lines that the shipped topics do not have."""
+"""Field types and line formats that no shipped topic uses."""
 
 from __future__ import annotations
 

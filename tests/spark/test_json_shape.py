@@ -1,4 +1,4 @@
-"""A pattern reads records of the declared shape; whatever it reads, the parser would have read the same."""
+"""A pattern reads records of the declared shape. It reads the same values as the JSON parser."""
 
 from __future__ import annotations
 
@@ -66,10 +66,10 @@ value = st.one_of(plain, escaped, raw, number, odd)
 
 @st.composite
 def texts(draw: st.DrawFn) -> str:
-    """A trade of either version, most often good, in the declared order, with one or two values of another kind."""
+    """A trade of either version in the declared order, with up to two replaced values."""
     members: dict[str, str] = {}
-    for part in draw(st.sampled_from([ONE, TWO]))[1:-1].split(","):
-        name, text = part.split(":", 1)
+    for member in draw(st.sampled_from([ONE, TWO]))[1:-1].split(","):
+        name, text = member.split(":", 1)
         members[name] = text
     for name in draw(st.lists(st.sampled_from(sorted(members)), max_size=2)):
         members[name] = draw(value)
@@ -95,11 +95,11 @@ def test_only_records_of_the_declared_shape_match_the_pattern(spark: SparkSessio
 
 @settings(max_examples=5, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(texts(), min_size=200, max_size=200))
-def test_the_pattern_and_the_parser_read_the_same(spark: SparkSession, some: list[str]) -> None:
-    """A space before a record has no meaning in JSON, but keeps the pattern from matching."""
-    rows = dicts(decode(TRADES, from_kafka(spark, records(*some, *(f" {text}" for text in some)))))
-    shaped, parsed = rows[: len(some)], rows[len(some) :]
-    for text, a, b in zip(some, shaped, parsed, strict=True):
+def test_the_pattern_and_the_parser_read_the_same(spark: SparkSession, values: list[str]) -> None:
+    """A leading space means nothing in JSON, but the pattern does not match it."""
+    rows = dicts(decode(TRADES, from_kafka(spark, records(*values, *(f" {text}" for text in values)))))
+    shaped, parsed = rows[: len(values)], rows[len(values) :]
+    for text, a, b in zip(values, shaped, parsed, strict=True):
         assert _read(a) == _read(b), text
 
 

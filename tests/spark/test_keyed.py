@@ -1,4 +1,4 @@
-"""Keyed views: what a run holds after each epoch is what the oracle says, however the log is divided into epochs."""
+"""Keyed views: the rows of a run equal the oracle after each epoch, for any split of the log into epochs."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ few = settings(
 
 @pytest.fixture(scope="module")
 def job(spark: SparkSession) -> SparkSession:
-    """A session with the settings of the speed job, whose plans are run again and again."""
-    own = spark.newSession()
+    """A session with the settings of the speed job, which runs cached plans repeatedly."""
+    session = spark.newSession()
     for name in ("spark.sql.adaptive.enabled", "spark.sql.autoBroadcastJoinThreshold"):
-        own.conf.set(name, CONF[name])
-    return own
+        session.conf.set(name, CONF[name])
+    return session
 
 
 def view_of(name: str) -> Keyed:
@@ -61,10 +61,10 @@ def view_of(name: str) -> Keyed:
 
 
 def decoded(spark: SparkSession, topic: str, events: Sequence[Event]) -> DataFrame:
-    return decode(CATALOG.topic(topic), from_kafka(spark, map(record, of(topic, events))))
+    return decode(CATALOG.topic(topic), from_kafka(spark, map(record, events_of(topic, events))))
 
 
-def of(topic: str, events: Sequence[Event]) -> list[Event]:
+def events_of(topic: str, events: Sequence[Event]) -> list[Event]:
     """The events of one topic."""
     return [event for event in events if event["topic"] == topic]
 
@@ -75,14 +75,14 @@ def places(events: Sequence[Event]) -> list[tuple[int, int]]:
 
 
 def rows_of(view: Keyed, frame: DataFrame) -> list[program_oracle.Row]:
-    """Rows as often as they are there."""
+    """The rows of a keyed view, each as many times as ``_rows`` says."""
     names = [column.name for column in view.key_columns]
-    found = dicts(comparable(view, frame))
-    return [tuple(row[name] for name in names) for row in found for _ in range(row["_rows"])]
+    rows = dicts(comparable(view, frame))
+    return [tuple(row[name] for name in names) for row in rows for _ in range(row["_rows"])]
 
 
-def same(got: list[program_oracle.Row], wanted: list[program_oracle.Row]) -> None:
-    assert sorted(got, key=repr) == sorted(wanted, key=repr)
+def same(actual: list[program_oracle.Row], expected: list[program_oracle.Row]) -> None:
+    assert sorted(actual, key=repr) == sorted(expected, key=repr)
 
 
 def test_every_keyed_view_has_an_oracle() -> None:
@@ -99,8 +99,8 @@ def test_a_keyed_view_is_what_the_oracle_says(spark: SparkSession, name: str, da
     same(rows_of(view, result_rows(view, rows)), program_oracle.rows(name, log))
 
 
-class OneRun:
-    """A run of one keyed view whose epochs are written step by step."""
+class KeyedRun:
+    """A run of one keyed view. The test writes its epochs."""
 
     def __init__(self, spark: SparkSession, folder: Path, view: Keyed, log: Sequence[Event]) -> None:
         self.spark, self.view, self.name = spark, view, Name(view.name)
@@ -113,16 +113,16 @@ class OneRun:
 
     def epoch(self, number: int, events: Sequence[Event], *, small: bool) -> None:
         new = pa.concat_tables(
-            pack(self.view, CATALOG.topic(s), at(self.decoded[s], places(of(s, events)))).toArrow()
+            pack(self.view, CATALOG.topic(s), at(self.decoded[s], places(events_of(s, events)))).toArrow()
             for s in self.view.sources
         )
         if not new.num_rows:
             return
-        kept = table_paths.events(self.settings, self.run.id, self.name)
-        delta.append_once(kept, schemas.tagged(new, schemas.events_schema(), epoch=number), "events", number)
-        found = self.units.results(self.name, number, new if small else None)
-        assert isinstance(found, pa.Table) == small
-        rows = found if isinstance(found, pa.Table) else found.toArrow()
+        events_path = table_paths.events(self.settings, self.run.id, self.name)
+        delta.append_once(events_path, schemas.tagged(new, schemas.events_schema(), epoch=number), "events", number)
+        results = self.units.results(self.name, number, new if small else None)
+        assert isinstance(results, pa.Table) == small
+        rows = results if isinstance(results, pa.Table) else results.toArrow()
         tagged = schemas.tagged(rows, schemas.partial_schema(self.view), first_epoch=number, last_epoch=number)
         delta.append_once(table_paths.speed(self.settings, self.run.id, self.name), tagged, "rows", number)
 
@@ -137,11 +137,11 @@ class OneRun:
 def test_any_split_into_epochs_gives_the_same(
     job: SparkSession, tmp_path_factory: pytest.TempPathFactory, name: str, data: st.DataObject, seed: int
 ) -> None:
-    """Small epochs and big ones in any order; after each, the run holds what the oracle makes of the log so far."""
-    view, dice = view_of(name), random.Random(seed)
+    """Small and big epochs in any order. After each, the rows equal the oracle over the log so far."""
+    view, rng = view_of(name), random.Random(seed)
     log = data.draw(logs(*view.sources))
-    ends = sorted(dice.sample(range(1, len(log)), 2))
-    run = OneRun(job, tmp_path_factory.mktemp("units"), view, log)
+    ends = sorted(rng.sample(range(1, len(log)), 2))
+    run = KeyedRun(job, tmp_path_factory.mktemp("units"), view, log)
     for number, (start, end) in enumerate(zip([0, *ends], [*ends, len(log)], strict=True)):
-        run.epoch(number, log[start:end], small=dice.random() < 0.7)
+        run.epoch(number, log[start:end], small=rng.random() < 0.7)
         same(run.rows(), program_oracle.rows(name, log[:end]))

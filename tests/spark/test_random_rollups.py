@@ -1,4 +1,4 @@
-"""The rollups among the programs: parts of any split, added up, are what the oracle says."""
+"""The rollups among the programs: the merged partial rows of any split equal the oracle."""
 
 from __future__ import annotations
 
@@ -26,8 +26,10 @@ def rows_of(view: Rollup, frame: DataFrame) -> list[program_oracle.Row]:
 
 
 def test_every_rollup_among_the_programs_has_an_oracle() -> None:
-    own = {name for name, view in CATALOG.views.items() if isinstance(view, Rollup) and "programs" in file_of(name)}
-    assert own == {*ROLLUPS, "purchases_by_processing_time"}
+    program_rollups = {
+        name for name, view in CATALOG.views.items() if isinstance(view, Rollup) and "programs" in file_of(name)
+    }
+    assert program_rollups == {*ROLLUPS, "purchases_by_processing_time"}
 
 
 def file_of(name: str) -> str:
@@ -37,14 +39,16 @@ def file_of(name: str) -> str:
 @pytest.mark.parametrize("name", ROLLUPS)
 @few
 @given(data=st.data(), seed=st.integers(0, 2**32))
-def test_a_program_is_what_the_oracle_says(spark: SparkSession, name: str, data: st.DataObject, seed: int) -> None:
+def test_a_rollup_of_the_programs_equals_the_oracle(
+    spark: SparkSession, name: str, data: st.DataObject, seed: int
+) -> None:
     view = CATALOG.view(name)
     assert isinstance(view, Rollup)
     (source,) = view.sources
-    log, dice = data.draw(logs(source)), random.Random(seed)
+    log, rng = data.draw(logs(source)), random.Random(seed)
     epochs: list[list[program_oracle.Event]] = [[], [], []]
     for event in log:
-        dice.choice(epochs).append(event)
-    whole = stored(spark, decoded(spark, source, log))
-    parts = [stored(spark, partial(view, at(whole, places(epoch)))) for epoch in epochs]
-    same(rows_of(view, merge_partials(view, reduce(DataFrame.unionAll, parts))), program_oracle.rows(name, log))
+        rng.choice(epochs).append(event)
+    all_events = stored(spark, decoded(spark, source, log))
+    partials = [stored(spark, partial(view, at(all_events, places(epoch)))) for epoch in epochs]
+    same(rows_of(view, merge_partials(view, reduce(DataFrame.unionAll, partials))), program_oracle.rows(name, log))

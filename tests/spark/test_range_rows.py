@@ -1,4 +1,4 @@
-"""A rebuild of a range: what is in it comes from the events, all else from the base, and a difference is found."""
+"""A range rebuild takes its range from the events and everything else from the base. It finds differences outside."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from views.trades_by_day import VIEW as TRADES_BY_DAY
 STATS, DAYS = rollup(TRADE_STATS), rollup(TRADES_BY_DAY)
 MIDNIGHT = datetime(2026, 3, 14, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
-# From four seconds before midnight on, two in a second.
+# Two records per second, from four seconds before midnight.
 RECORDS = [
     Record(
         "trades", n % 4, n // 4, 0, b"A", b'{"type":"bid","ticker":"A","price":%d,"size":1,"event_time":%d}' % (n, at)
@@ -44,23 +44,23 @@ def rebuild(view: Rollup, first: datetime, end: datetime) -> RangeRebuild:
     return RangeRebuild(first, end, {Name(view.name): Name("b000001")})
 
 
-def full(spark: SparkSession, view: Rollup, events: DataFrame) -> DataFrame:
+def full_build(spark: SparkSession, view: Rollup, events: DataFrame) -> DataFrame:
     return stored(spark, partial(view, events))
 
 
-def wrong_in(view: Rollup, table: DataFrame, first: datetime, end: datetime) -> DataFrame:
-    """The table with other counts in a range of windows, and its last window there gone."""
+def with_defects(view: Rollup, table: DataFrame, first: datetime, end: datetime) -> DataFrame:
+    """The table with wrong counts in a range of windows and without the last window of the range."""
     assert view.window
     start = fn.col(view.window.name)
-    inside = (start >= fn.lit(first)) & (start < fn.lit(end))
+    is_inside = (start >= fn.lit(first)) & (start < fn.lit(end))
     measure = view.measures[0].name
-    last = fn.lit(end - timedelta(milliseconds=view.window.pane))
-    return table.where(start != last).withColumn(
-        measure, fn.when(inside, fn.col(measure) + 7).otherwise(fn.col(measure))
+    last_window = fn.lit(end - timedelta(milliseconds=view.window.pane))
+    return table.where(start != last_window).withColumn(
+        measure, fn.when(is_inside, fn.col(measure) + 7).otherwise(fn.col(measure))
     )
 
 
-def wanted(view: Rollup) -> Rows:
+def expected_rows(view: Rollup) -> Rows:
     return stored_only(view, expected(view.name, RECORDS))
 
 
@@ -76,42 +76,42 @@ def wanted(view: Rollup) -> Rows:
 def test_a_range_is_computed_again_exactly(
     spark: SparkSession, events: DataFrame, view: Rollup, first: datetime, end: datetime
 ) -> None:
-    said, good = rebuild(view, first, end), full(spark, view, events)
-    base = stored(spark, wrong_in(view, good, first, end))
-    assert by_key(view, base) != wanted(view)
-    made = stored(spark, rebuilt(view, said, base, [events]))
-    assert by_key(view, made) == wanted(view)
-    assert "keys changed" in require_same_outside(view, said, base, made)
+    rebuild_range, correct = rebuild(view, first, end), full_build(spark, view, events)
+    base = stored(spark, with_defects(view, correct, first, end))
+    assert by_key(view, base) != expected_rows(view)
+    rebuilt_rows = stored(spark, rebuilt(view, rebuild_range, base, [events]))
+    assert by_key(view, rebuilt_rows) == expected_rows(view)
+    assert "keys changed" in require_same_outside(view, rebuild_range, base, rebuilt_rows)
 
 
 def test_what_is_outside_is_copied_and_not_computed(spark: SparkSession, events: DataFrame) -> None:
     first, end = MIDNIGHT + SECOND, MIDNIGHT + 3 * SECOND
-    said = rebuild(STATS, first, end)
-    base = stored(spark, full(spark, STATS, events).withColumn("trades", fn.col("trades") + 7))
-    made = stored(spark, rebuilt(STATS, said, base, [events]))
-    before, after = by_key(STATS, base), by_key(STATS, made)
-    again = {("A", first), ("A", first + SECOND)}
-    assert {key for key in before if before[key] != after[key]} == again
-    assert {key: after[key] for key in again} == {key: wanted(STATS)[key] for key in again}
-    assert require_same_outside(STATS, said, base, made).endswith(
+    rebuild_range = rebuild(STATS, first, end)
+    base = stored(spark, full_build(spark, STATS, events).withColumn("trades", fn.col("trades") + 7))
+    rebuilt_rows = stored(spark, rebuilt(STATS, rebuild_range, base, [events]))
+    before, after = by_key(STATS, base), by_key(STATS, rebuilt_rows)
+    recomputed = {("A", first), ("A", first + SECOND)}
+    assert {key for key in before if before[key] != after[key]} == recomputed
+    assert {key: after[key] for key in recomputed} == {key: expected_rows(STATS)[key] for key in recomputed}
+    assert require_same_outside(STATS, rebuild_range, base, rebuilt_rows).endswith(
         f"2 of 2 keys changed; {len(before) - 2} are as in b000001"
     )
 
 
 @pytest.mark.parametrize("what", ["cell", "dropped", "added", "twice"])
 def test_a_planted_difference_outside_is_found(spark: SparkSession, events: DataFrame, what: str) -> None:
-    said = rebuild(STATS, MIDNIGHT + SECOND, MIDNIGHT + 3 * SECOND)
-    base = full(spark, STATS, events)
-    there = fn.col("window_start") == fn.lit(MIDNIGHT)
-    row = base.where(there)
-    made = {
-        "cell": base.withColumn("price_max", fn.when(there, fn.lit(1)).otherwise(fn.col("price_max"))),
-        "dropped": base.where(~there),
+    rebuild_range = rebuild(STATS, MIDNIGHT + SECOND, MIDNIGHT + 3 * SECOND)
+    base = full_build(spark, STATS, events)
+    is_first_window = fn.col("window_start") == fn.lit(MIDNIGHT)
+    row = base.where(is_first_window)
+    changed_rows = {
+        "cell": base.withColumn("price_max", fn.when(is_first_window, fn.lit(1)).otherwise(fn.col("price_max"))),
+        "dropped": base.where(~is_first_window),
         "added": base.unionByName(row.withColumn("ticker", fn.lit("B"))),
         "twice": base.unionByName(row),
     }[what]
     with pytest.raises(Refused, match="changes 1 keys of trade_stats outside") as refused:
-        require_same_outside(STATS, said, base, made)
+        require_same_outside(STATS, rebuild_range, base, changed_rows)
     assert "2026-03-14T00:00:00" in refused.value.what
 
 

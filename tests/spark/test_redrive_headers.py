@@ -1,4 +1,4 @@
-"""A redriven copy is an event while its original does not decode; then it is dropped and the rule is named."""
+"""A redriven copy is an event while its original does not decode. Later it is dropped with a rule."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ LINE = b'10.0.0.1 - - [14/Mar/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 5 "-" "c
 PROFILE = b'{"user_id":"u","city":"Oslo","level":1}'
 
 
-def record(value: bytes | None, own: Headers | None = None, key: bytes | None = b"k") -> dict[str, Any]:
-    listed = None if own is None else [{"key": name, "value": text} for name, text in own]
+def record(value: bytes | None, record_headers: Headers | None = None, key: bytes | None = b"k") -> dict[str, Any]:
+    kafka_headers = None if record_headers is None else [{"key": name, "value": text} for name, text in record_headers]
     at = T0 * 1000
     return {"key": key, "value": value, "topic": "t", "partition": 0, "offset": 0, "timestamp": at} | {
-        "headers": listed
+        "headers": kafka_headers
     }
 
 
@@ -76,7 +76,7 @@ def test_a_dropped_copy_keeps_its_bytes_and_has_no_fields(spark: SparkSession) -
 
 
 def test_a_wider_rule_drops_the_copies_of_the_records_that_it_accepts(spark: SparkSession) -> None:
-    """The same record, decoded by an older and by a newer definition: once an event, once not."""
+    """The older definition decodes the copy, the newer one decodes the original."""
     old = but(size=0).encode()
     row = record(GOOD.encode(), copy(old))
     wider = replace(TRADES, fields=tuple(replace(f, minimum="0") if f.name == "size" else f for f in TRADES.fields))

@@ -1,4 +1,4 @@
-"""What views can do and the project's own four do not: filter, explode, First, several sources, absent keys."""
+"""Features of views that the shipped four do not use: filter, explode, First, several sources, null keys."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_filter_and_explode(spark: SparkSession) -> None:
 
 
 def test_several_sources_and_ties(spark: SparkSession) -> None:
-    """Equal event times are ordered by topic, partition and offset; absent keys are a key; absent values count."""
+    """Equal event times are ordered by topic, partition and offset. A null key is a key; null values count."""
     posts = [
         record("posts", 1, 0, 500, who="x", n=1),
         record("posts", 0, 10, 500, who="x", n=2, tags="t"),
@@ -103,7 +103,7 @@ def test_several_sources_and_ties(spark: SparkSession) -> None:
 
 
 def test_the_last_event_is_found_across_blocks_of_offsets(spark: SparkSession) -> None:
-    """Events of one time are ordered by offset, also where its lower bits alone would say otherwise."""
+    """Events of one time are ordered by the whole offset, not by its lower bits."""
     last = Rollup(
         "last", ("posts",), keys=(), measures=(First("first", "n", type="bigint"), Latest("last", "n", type="bigint"))
     )
@@ -116,8 +116,8 @@ def test_the_last_event_is_found_across_blocks_of_offsets(spark: SparkSession) -
     assert row["_last_at"]["event_time"] == moment(T0 + 500)
 
 
-def test_rows_of_one_event_are_told_apart_by_their_place_in_it(spark: SparkSession) -> None:
-    """Nothing depends on the order in which Spark reads: the last element is the latest, the first the first."""
+def test_rows_of_one_event_are_ordered_by_their_position_in_it(spark: SparkSession) -> None:
+    """First and Latest take the first and the last element of an exploded event, in any order that Spark reads."""
     words = Rollup(
         "words",
         ("posts",),

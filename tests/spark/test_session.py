@@ -1,4 +1,4 @@
-"""The session of a process belongs to whoever started it."""
+"""A Spark session is stopped by the code that started it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from infra.spark.session import temporary_session
 from tests.conftest import fresh_settings
 
 
-def test_a_session_that_was_there_is_borrowed_and_goes_on(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_existing_session_is_reused_and_not_stopped(spark: SparkSession, tmp_path: Path) -> None:
     with temporary_session(fresh_settings(tmp_path), "another") as same:
         assert same.sparkContext is spark.sparkContext
     assert spark.range(3).count() == 3

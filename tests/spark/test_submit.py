@@ -1,4 +1,4 @@
-"""A verb in a driver that spark-submit started: with its master, its Java and its jars, and our options."""
+"""A verb in a driver of spark-submit runs with the master, the Java and the jars of spark-submit."""
 
 from __future__ import annotations
 
@@ -34,10 +34,12 @@ def settings(tmp_path: Path) -> Settings:
 
 
 def submit(settings: Settings, folder: Path, *words: str, **values: Any) -> subprocess.CompletedProcess[str]:
-    """The entry point in a real spark-submit, in a folder that has the settings file and nothing else of ours."""
+    """Runs the entry point with spark-submit, in a folder that holds only the settings file."""
     home = Path(pyspark.__file__).parent
-    found = sorted(str(jar) for jar in jars.ensure_jars(settings, spark_versions.installed_spark().jars).glob("*.jar"))
-    # Another master than the launcher's, which nobody could reach: a session that took it would not start.
+    jar_files = sorted(
+        str(jar) for jar in jars.ensure_jars(settings, spark_versions.installed_spark().jars).glob("*.jar")
+    )
+    # An unreachable master in the settings: a session that used it would not start.
     ports = {name: getattr(settings, name) for name in ("kafka_port", "kafka_controller_port", "trino_port")}
     write_config(
         folder / "lk.toml", {"data": str(settings.data), "spark_master": "spark://127.0.0.1:1"} | ports | values
@@ -46,7 +48,7 @@ def submit(settings: Settings, folder: Path, *words: str, **values: Any) -> subp
         [
             *(str(home / "bin" / "spark-submit"), "--master", "local[2]", "--conf", "spark.ui.enabled=false"),
             *("--conf", "spark.driver.host=127.0.0.1", "--conf", "spark.driver.bindAddress=127.0.0.1"),
-            *("--driver-class-path", os.pathsep.join(found), str(ENTRY), *words),
+            *("--driver-class-path", os.pathsep.join(jar_files), str(ENTRY), *words),
         ],
         cwd=folder,
         env=environment()
@@ -68,20 +70,20 @@ def with_view(folder: Path, sql: str) -> str:
     return str(folder / "views")
 
 
-def test_a_verb_runs_in_the_session_that_spark_submit_began(settings: Settings, tmp_path: Path) -> None:
+def test_a_verb_runs_in_the_session_of_spark_submit(settings: Settings, tmp_path: Path) -> None:
     result = tmp_path / "result.json"
     views = with_view(tmp_path, "no_such_function(ticker)")
-    done = submit(settings, tmp_path, "--result", result.as_uri(), "views", "check", "--json", views=[views])
-    assert done.returncode == 1, done.stderr
-    kept = json.loads(result.read_text("utf-8"))
-    assert kept["exit"] == 1
-    assert done.stdout.endswith(kept["out"])  # spark-submit mixes in what Python says on stderr
-    [problem] = json.loads(kept["out"])
+    process = submit(settings, tmp_path, "--result", result.as_uri(), "views", "check", "--json", views=[views])
+    assert process.returncode == 1, process.stderr
+    stored = json.loads(result.read_text("utf-8"))
+    assert stored["exit"] == 1
+    assert process.stdout.endswith(stored["out"])  # spark-submit adds the stderr of Python
+    [problem] = json.loads(stored["out"])
     assert problem["file"] == f"{views}/per_ticker.py"
-    assert "no_such_function" in problem["text"]  # only a session knows which functions there are
+    assert "no_such_function" in problem["text"]  # only a session knows the functions
 
 
-def test_a_refused_verb_ends_with_1_and_a_wrong_one_with_2(settings: Settings, tmp_path: Path) -> None:
+def test_a_refused_verb_exits_with_1_and_an_unknown_one_with_2(settings: Settings, tmp_path: Path) -> None:
     refused = submit(settings, tmp_path, "gate", "--json")
     assert (refused.returncode, json.loads(refused.stdout)["exit"]) == (1, 1), refused.stderr
     assert submit(settings, tmp_path, "no-such-verb").returncode == 2

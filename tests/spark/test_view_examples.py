@@ -1,4 +1,4 @@
-"""`lk views test`: the examples beside the definitions hold, and one that does not is shown row by row."""
+"""`lk views test` runs the examples beside the definitions and prints the rows of a failed one."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ EXAMPLE = Example(
 
 @pytest.fixture(scope="module")
 def results(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, ExampleResult]:
-    """All shipped views and a user's folder in one run; ``plays_broken`` and a sliding window have planted defects."""
+    """All shipped views and a user's folder. ``plays_broken`` and ``plays_in_a_row_broken`` have planted defects."""
     folder = tmp_path_factory.mktemp("views")
     (folder / "songs.py").write_text(SONGS)
     (folder / "plays.py").write_text(PLAYS)

@@ -1,4 +1,4 @@
-"""Every view computes what the oracle computes, however the events are split: partial results add up."""
+"""Every view equals the oracle, for any split of the events: partial results add up."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _times = st.builds(
 
 @st.composite
 def _values(draw: st.DrawFn) -> bytes:
-    """Trades of both versions, with equal times and prices often, and now and then one that is none."""
+    """Trades of both versions, often with equal times and prices. One in twenty is invalid."""
     if draw(st.integers(0, 19)) == 0:
         return draw(st.sampled_from([b"", b"{}", b"\xff", b'{"version":9}']))
     ticker, at = draw(st.sampled_from(["A", "BB"])), draw(_times)
@@ -74,7 +74,7 @@ def rows_of(view: str, frame: DataFrame) -> Rows:
     return by_key(CATALOG.view(view), frame)
 
 
-def wanted(view: str, log: list[Record]) -> Rows:
+def expected_rows(view: str, log: list[Record]) -> Rows:
     return stored_only(CATALOG.view(view), expected(view, log))
 
 
@@ -82,7 +82,7 @@ def wanted(view: str, log: list[Record]) -> Rows:
 @few
 @given(log=_logs())
 def test_a_view_is_what_the_oracle_says(spark: SparkSession, view: str, log: list[Record]) -> None:
-    assert rows_of(view, partial(rollup(CATALOG.view(view)), trades(spark, log))) == wanted(view, log)
+    assert rows_of(view, partial(rollup(CATALOG.view(view)), trades(spark, log))) == expected_rows(view, log)
 
 
 @pytest.mark.parametrize("view", ["trade_stats", "trades_by_day"])
@@ -90,20 +90,20 @@ def test_a_view_is_what_the_oracle_says(spark: SparkSession, view: str, log: lis
 @given(log=_logs(), seed=st.integers(0, 2**32))
 def test_partial_results_add_up(spark: SparkSession, view: str, log: list[Record], seed: int) -> None:
     """Any split into epochs, combined in any order and any nesting, gives the same."""
-    dice = random.Random(seed)
+    rng = random.Random(seed)
     definition = rollup(CATALOG.view(view))
     epochs: list[list[Record]] = [[], [], []]
     for record in log:
-        dice.choice(epochs).append(record)
+        rng.choice(epochs).append(record)
     decoded = stored(spark, trades(spark, log))
     slices = [at(decoded, [(record.partition, record.offset) for record in epoch]) for epoch in epochs if epoch]
-    parts = [stored(spark, partial(definition, events)) for events in slices]
-    dice.shuffle(parts)
-    nested = functools.reduce(lambda a, b: combine(definition, a.unionAll(b)), parts)
-    flat = combine(definition, functools.reduce(DataFrame.unionAll, reversed(parts)))
-    whole = wanted(view, log)
-    assert rows_of(view, nested) == whole
-    assert rows_of(view, flat) == whole
+    partials = [stored(spark, partial(definition, events)) for events in slices]
+    rng.shuffle(partials)
+    nested = functools.reduce(lambda a, b: combine(definition, a.unionAll(b)), partials)
+    flat = combine(definition, functools.reduce(DataFrame.unionAll, reversed(partials)))
+    complete = expected_rows(view, log)
+    assert rows_of(view, nested) == complete
+    assert rows_of(view, flat) == complete
 
 
 @few
@@ -112,23 +112,23 @@ def test_the_ledger_counts_what_the_views_hold(spark: SparkSession, log: list[Re
     views = rollups(CATALOG.reading("trades"))
     frame = trades(spark, log)
     counted = {row.pop("_partition"): row for row in dicts(record_counts(views, frame))}
-    good, bad = events(log), quarantined(log)
+    good_events, bad_records = events(log), quarantined(log)
     for partition in {record.partition for record in log}:
-        mine = [record for record in log if record.partition == partition]
-        decoded = sum(1 for event in good if event["_partition"] == partition)
+        own_records = [record for record in log if record.partition == partition]
+        decoded = sum(1 for event in good_events if event["_partition"] == partition)
         assert counted[partition] == {
             "_topic": "trades",
-            "records": len(mine),
+            "records": len(own_records),
             "decoded": decoded,
-            "quarantined": sum(1 for at, _, _ in bad if at == partition),
+            "quarantined": sum(1 for at, _, _ in bad_records if at == partition),
             "first_offset": 0,
-            "last_offset": len(mine) - 1,
+            "last_offset": len(own_records) - 1,
             "rows_trade_stats": decoded * 5,
             "rows_trades_by_day": decoded,
         }
     for view in views:
-        held = sum(row["_rows"] for row in dicts(partial(view, frame)))
-        assert held == sum(row[f"rows_{view.name}"] for row in counted.values())
+        row_count = sum(row["_rows"] for row in dicts(partial(view, frame)))
+        assert row_count == sum(row[f"rows_{view.name}"] for row in counted.values())
 
 
 def test_no_events_give_no_rows(spark: SparkSession) -> None:
@@ -165,4 +165,4 @@ def test_of_the_real_file_exactly_one_line_is_quarantined(web: tuple[list[Record
 @pytest.mark.parametrize("view", ["traffic_by_hour", "traffic_by_path"])
 def test_the_real_file_gives_what_the_oracle_says(web: tuple[list[Record], DataFrame], view: str) -> None:
     log, frame = web
-    assert rows_of(view, partial(rollup(CATALOG.view(view)), frame)) == wanted(view, log)
+    assert rows_of(view, partial(rollup(CATALOG.view(view)), frame)) == expected_rows(view, log)
