@@ -1,4 +1,4 @@
-"""What the code imports is declared, and each set of locked packages has the versions of the largest one."""
+"""Every imported package is declared, and all lock files agree with the largest one."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ PACKAGES = ("cli", "core", "infra", "batch", "speed", "serving", "flows", "views
 LOCKS = ("requirements.lock", "requirements-airflow.lock", "requirements-aws.lock")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-# Each is pinned by a package that we declare: pyspark, pydantic, boto3, apache-airflow.
-BROUGHT = {"py4j", "pydantic_core", "botocore", "airflow"}
+# A declared package pins each: pyspark, pydantic, boto3, apache-airflow.
+TRANSITIVE = {"py4j", "pydantic_core", "botocore", "airflow"}
 
 
 def names(requirements: list[str]) -> set[str]:
-    """The normalized names of their distributions."""
+    """The normalized distribution names of requirements."""
     return {normalized(re.split(r"[\[=<>~ ]", text, maxsplit=1)[0]) for text in requirements}
 
 
 def normalized(name: str) -> str:
-    """A distribution's name as locks write it."""
+    """A distribution name as lock files spell it."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def imported() -> set[str]:
-    """Every module of others that our code imports."""
+    """Every third-party module that our code imports."""
     trees = [ast.parse(path.read_text("utf-8")) for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
     nodes = [node for tree in trees for node in ast.walk(tree)]
     modules = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
@@ -45,7 +45,9 @@ def test_what_the_code_imports_is_declared() -> None:
     declared = names([*PROJECT["dependencies"], *EXTRAS["airflow"], *EXTRAS["aws"]])
     owners = packages_distributions()
     assert len(imported()) >= 15
-    assert [name for name in imported() - BROUGHT if not declared & {normalized(owner) for owner in owners[name]}] == []
+    assert [
+        name for name in imported() - TRANSITIVE if not declared & {normalized(owner) for owner in owners[name]}
+    ] == []
 
 
 def pins(lock: str) -> set[str]:
@@ -54,12 +56,12 @@ def pins(lock: str) -> set[str]:
 
 
 @pytest.mark.parametrize("lock", LOCKS)
-def test_every_set_has_the_versions_of_the_largest_one(lock: str) -> None:
+def test_every_lock_has_the_versions_of_the_largest_lock(lock: str) -> None:
     assert len(pins(lock)) > 50
     assert pins(lock) <= pins("requirements-dev.lock")
 
 
-def test_what_running_needs_has_no_airflow_no_aws_client_and_no_test_tool() -> None:
+def test_the_runtime_lock_has_no_airflow_no_aws_client_and_no_test_tool() -> None:
     run = {pin.partition("==")[0] for pin in pins("requirements.lock")}
     assert (
         run & {"apache-airflow", "apache-airflow-core", "boto3", "botocore", "moto", "mypy", "pytest", "ruff"} == set()

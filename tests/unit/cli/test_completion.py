@@ -30,7 +30,7 @@ Complete = Callable[..., list[str]]
 
 @pytest.fixture
 def complete(tmp_path: Path) -> Complete:
-    """What is offered for the last word of a command line, in an instance with runs r000001 and r000002."""
+    """The completions of the last word of a command line, in an instance with runs r000001 and r000002."""
     settings = Settings(data=tmp_path / "data", views=(ROOT / "views" / "programs",))
     places = {"data": str(settings.data), "views": [str(folder) for folder in settings.views]}
     config = write_config(tmp_path / "lk.toml", places)

@@ -1,4 +1,4 @@
-"""`lk --help` groups the verbs; every line is whole at 80 columns; every verb answers --json and --help."""
+"""`lk --help` groups the verbs. No line is cut at 80 columns. Every verb has --json and --help."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ GROUPS = ["Servers", "Data", "Speed", "Batch", "Kappa", "Serving", "Quality", "U
 
 
 def commands(group: click.Group, *words: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    """Every verb, groups too, with the words that are typed for it."""
+    """Every verb and group, by the words that a user types."""
     for name, command in group.commands.items():
         yield (*words, name), command
         if isinstance(command, click.Group):
@@ -50,7 +50,7 @@ def test_every_verb_is_in_one_group() -> None:
 
 
 @pytest.mark.parametrize("words", [(), *VERBS], ids=" ".join)
-def test_help_is_whole_at_80_columns(config: Path, words: tuple[str, ...]) -> None:
+def test_help_is_not_cut_at_80_columns(config: Path, words: tuple[str, ...]) -> None:
     lines = here(config, *words, "--help").ok().out.splitlines()
     assert [line for line in lines if len(line) > 80] == []
     assert [line for line in lines if "..." in line and not line.startswith("Usage: ")] == []
@@ -99,11 +99,11 @@ def test_a_wrong_call_is_a_usage_error(config: Path, words: tuple[str, ...]) -> 
     assert here(config, *words).code == 2
 
 
-def test_a_switch_in_place_is_refused_where_nobody_can_confirm_it(config: Path) -> None:
+def test_a_switch_in_place_is_refused_without_a_terminal_or_yes(config: Path) -> None:
     refused = here(config, "switch", "kappa", "--in-place", "--json")
     assert (refused.code, "--yes" in refused.json["fix"]) == (1, True)
 
 
-def test_version_is_that_of_the_package(config: Path) -> None:
+def test_version_prints_the_version_of_the_package(config: Path) -> None:
     version = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
     assert here(config, "--version").ok() == Done("--version", 0, f"lk {version}\n", "")

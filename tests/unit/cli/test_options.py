@@ -1,4 +1,4 @@
-"""What stands on a command line: names between commas, times in UTC, and a range that is whole or refused."""
+"""Values on the command line: names separated by commas, times in UTC, and ranges with both ends."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,7 +10,7 @@ from core.errors import Usage
 from tests.support.command import here, write_config
 
 
-def test_names_stand_between_commas() -> None:
+def test_names_are_separated_by_commas() -> None:
     assert names("b, a,b") == ("b", "a")
     with pytest.raises(Usage, match="is not a name"):
         names("a,,b")
@@ -39,6 +39,6 @@ def test_a_time_without_a_zone_is_utc(text: str, expected: datetime) -> None:
         ("--views", "A b", "--from", "2026-03-14", "--to", "2026-03-15"),
     ],
 )
-def test_half_a_range_is_wrong_usage(tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_a_range_without_both_ends_is_a_usage_error(tmp_path: Path, words: tuple[str, ...]) -> None:
     config = write_config(tmp_path / "lk.toml", {"data": str(tmp_path / "data")})
     assert here(config, "build", *words).code == 2

@@ -1,4 +1,4 @@
-"""What people read: counts with thousands separators, ids and offsets without, times with their zone."""
+"""Output for people: counts with thousands separators, ids and offsets without, times with a zone."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from core.cut import Cut
 
 
 def printed(capsys: pytest.CaptureFixture[str], value: object, *, ids: tuple[str, ...] = ()) -> str:
-    """The one cell of a table, without its frame."""
+    """The only cell of a table, without its frame."""
     table("", ["column"], [(value,)], ids=ids)
     return capsys.readouterr().out.splitlines()[3].strip("│ ")
 

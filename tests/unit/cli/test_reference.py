@@ -1,4 +1,4 @@
-"""The references of verbs and settings are what the code says, whole."""
+"""The references of verbs and settings are generated from the code and complete."""
 
 from __future__ import annotations
 

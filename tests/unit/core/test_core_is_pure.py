@@ -1,4 +1,4 @@
-"""core computes and does nothing else: it runs no Spark job, does no I/O, and reads no clock and no environment."""
+"""core is pure: it runs no Spark job, does no I/O, and reads no clock and no environment."""
 
 import ast
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ READS_OR_WRITES = {"open", "read_text", "read_bytes", "write_text", "write_bytes
 
 
 def calls(tree: ast.AST) -> Iterator[str]:
-    """Names of the functions and methods that a module calls, but for those of ``pyspark.sql.functions``."""
+    """Names of the functions and methods that a module calls, except those of ``pyspark.sql.functions``."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             yield node.func.id
@@ -30,7 +30,7 @@ def calls(tree: ast.AST) -> Iterator[str]:
 
 
 def methods(tree: ast.AST) -> set[str]:
-    """The same with and without their parentheses."""
+    """The call names with and without parentheses."""
     called = set(calls(tree))
     return called | {name.removesuffix("()") for name in called}
 

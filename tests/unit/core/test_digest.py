@@ -1,4 +1,4 @@
-"""What changes a digest, and what does not."""
+"""Changes that change a digest, and changes that do not."""
 
 from dataclasses import replace
 
@@ -75,7 +75,7 @@ def test_partitions_and_comments_do_not_change_a_topics_digest() -> None:
 
 
 def test_digests_stay_the_same_across_releases() -> None:
-    # Pinned: with another value, every existing archive and build would have another decoder.
+    # Pinned: another value would invalidate every existing archive and build.
     assert topic_digest(TOPIC) == "d37947c949263"
     assert view_of(VIEW) == "d9e26f4d27f12"
 

@@ -1,4 +1,4 @@
-"""Examples of views: what a person writes, and what it stands for."""
+"""Examples of views: how their tables and records are parsed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A value of the wrong type in a definition is named with its field, what it should be and what it is."""
+"""A value of the wrong type is reported with its field, the expected type and the actual type."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""The gate's checks: those of every view, those of its own file, and when a suite refuses a build."""
+"""The gate's checks: the built-in ones, those of a view's file, and when a suite refuses a build."""
 
 from __future__ import annotations
 

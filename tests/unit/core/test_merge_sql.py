@@ -1,4 +1,4 @@
-"""The merge SQL, word by word."""
+"""The exact text of the merge SQL."""
 
 import pytest
 
@@ -48,12 +48,12 @@ def test_comments_are_of_the_shown_columns() -> None:
     assert comments(VIEW) == {"k": "a key", "w": "a start", "n": "", "s": "", "last": "newest", "mean": "a mean"}
 
 
-def test_a_merge_of_nothing_is_a_mistake() -> None:
+def test_a_merge_without_parts_is_an_error() -> None:
     with pytest.raises(ValueError, match="at least one part"):
         merge_sql(VIEW, [])
 
 
-def test_a_column_that_is_no_name_never_reaches_sql() -> None:
+def test_an_invalid_column_name_never_reaches_sql() -> None:
     with pytest.raises(Usage):
         batch_part(Rollup("v", ("t",), keys=(Key('k" --', "a"),), measures=(Count("n"),)), "T")
 
@@ -69,7 +69,7 @@ KEYED = Keyed(
 )
 
 
-def test_of_a_keyed_view_the_newest_part_of_a_unit_wins() -> None:
+def test_the_newest_rows_of_a_unit_of_a_keyed_view_win() -> None:
     stored = '"who", "n", "_segment", "_rows"'
     build, run = batch_part(KEYED, "B"), speed_part(KEYED, "S", 17, 20)
     assert build == f"SELECT {stored}, BIGINT '-2' AS \"_epoch\" FROM B"
@@ -80,6 +80,6 @@ def test_of_a_keyed_view_the_newest_part_of_a_unit_wins() -> None:
     )
 
 
-def test_people_see_only_what_a_view_keeps_for_them() -> None:
-    whole = f'SELECT "who", "n", 2 * n AS "twice" FROM ({merge_sql(KEYED, ["A"])})'
-    assert serving_sql(KEYED, ["A"]) == f"SELECT * FROM ({whole}) WHERE n > 1"
+def test_the_served_view_applies_the_filter_of_a_view() -> None:
+    unfiltered = f'SELECT "who", "n", 2 * n AS "twice" FROM ({merge_sql(KEYED, ["A"])})'
+    assert serving_sql(KEYED, ["A"]) == f"SELECT * FROM ({unfiltered}) WHERE n > 1"

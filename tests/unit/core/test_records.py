@@ -1,4 +1,4 @@
-"""Generated records are the same for the same seed, in the shares that the spec states, for every topic."""
+"""The same seed generates the same records of every topic. Their shares follow the spec."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def test_every_topic_but_the_access_log_has_a_generator() -> None:
 @pytest.mark.parametrize("topic", TOPICS)
 def test_any_part_can_be_generated_again(topic: str) -> None:
     spec = SampleSpec(3, PLAIN.start, 10.0, 0.1, 1_000, 0.1, 0.1, 0.1, 0.1)
-    whole = generated(topic, spec, 300)
-    assert generated(topic, spec, 100, 150) == whole[150:250]
+    all_records = generated(topic, spec, 300)
+    assert generated(topic, spec, 100, 150) == all_records[150:250]
     assert generated(topic, SampleSpec(4, PLAIN.start, 10.0), 300) != generated(topic, PLAIN, 300)
 
 

@@ -1,4 +1,4 @@
-"""Rows that differ stand beside the row of the other side that is most like them."""
+"""Each differing row is paired with the most similar row of the other side."""
 
 from core.compute.row_pairs import differing_columns, pair_rows
 

@@ -1,4 +1,4 @@
-"""Generated trades are a pure function of seed and number, and their disorder is the one that the spec states."""
+"""Generated trades are a pure function of seed and number. Their disorder follows the spec."""
 
 import hashlib
 import json
@@ -24,7 +24,7 @@ def generated(spec: SampleSpec, count: int, first: int = 0) -> list[SampleRecord
 
 
 def event(record: SampleRecord) -> dict[str, Any]:
-    """The fields of a trade; the price is its text."""
+    """The fields of a trade. The price is text."""
     assert record.value is not None
     fields: dict[str, Any] = json.loads(record.value, parse_float=str)
     return fields
@@ -45,9 +45,9 @@ def test_the_same_seed_gives_the_same_bytes_for_ever() -> None:
 
 
 def test_any_part_can_be_generated_alone() -> None:
-    whole = generated(MIXED, 10_000)
-    assert generated(MIXED, 5_000, first=4_321) == whole[4_321:9_321]
-    assert list(trades(MIXED, [9_999, 0, 4_096, 4_095])) == [whole[n] for n in (9_999, 0, 4_096, 4_095)]
+    all_trades = generated(MIXED, 10_000)
+    assert generated(MIXED, 5_000, first=4_321) == all_trades[4_321:9_321]
+    assert list(trades(MIXED, [9_999, 0, 4_096, 4_095])) == [all_trades[n] for n in (9_999, 0, 4_096, 4_095)]
 
 
 def test_other_seeds_give_other_trades() -> None:

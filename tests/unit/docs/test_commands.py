@@ -17,12 +17,12 @@ FOLDERS = (*PACKAGES, "dags", "terraform", "images", "tests", "docs")
 
 
 def commands(page: Path) -> list[str]:
-    """Every `lk …` in a text and in a block of commands."""
+    """Every `lk …` command in the text and in the code blocks of a page."""
     text = page.read_text("utf-8")
     blocks = re.findall(r"^```(?:sh)?\n(.*?)^```", text, re.M | re.S)
     lines = [line.strip().removeprefix("$ ") for block in blocks for line in block.splitlines()]
-    found = [line for line in lines if line.startswith("lk ")] + re.findall(r"`(lk [^`]+)`", text)
-    return [re.split(r" [#;>\\]| && ", line)[0] for line in found]
+    command_lines = [line for line in lines if line.startswith("lk ")] + re.findall(r"`(lk [^`]+)`", text)
+    return [re.split(r" [#;>\\]| && ", line)[0] for line in command_lines]
 
 
 def unknown(command: str) -> str | None:
@@ -43,7 +43,7 @@ def test_every_command_on_a_page_exists() -> None:
     assert [f"{page.name}: {command}: {word}" for page, command in named if (word := unknown(command))] == []
 
 
-def test_a_command_that_does_not_exist_is_found() -> None:
+def test_an_unknown_command_is_reported() -> None:
     assert [
         unknown(command) for command in ("lk nothing", "lk speed nothing", "lk batch --nothing", "lk up airflow")
     ] == [

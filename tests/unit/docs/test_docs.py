@@ -1,4 +1,4 @@
-"""What the documents say must be there: links, decisions, and a test for every promise."""
+"""The documents are consistent: links, decisions, glossary, and a test for every promise."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def functions(path: Path) -> list[str]:
     return [node.name for node in nodes if isinstance(node, ast.FunctionDef)]
 
 
-def test_every_link_in_the_documents_leads_somewhere() -> None:
+def test_every_link_in_the_documents_names_a_file_that_exists() -> None:
     links = [(page, link) for page in PAGES for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text("utf-8"))]
     assert len(links) > 10
     assert [f"{page.name}: {link}" for page, link in links if not (page.parent / link).exists()] == []
@@ -37,7 +37,7 @@ def test_decisions_are_numbered_without_gaps_and_all_indexed() -> None:
 
 
 def promises() -> list[tuple[str, str, str]]:
-    """Promise, fast test and full test of each row; a full test that is the fast one is empty."""
+    """Promise, fast test and full test of each row. The full test is empty where it is the fast one."""
     page = (ROOT / "docs" / "promises.md").read_text("utf-8")
     rows = re.findall(r"^\| (.+?) \| `(tests/[^`]+)` \| (?:`(tests/[^`]+)`|\(the same\)) \|$", page, re.M)
     assert len(rows) == len([line for line in page.splitlines() if line.startswith("| ")]) - 1
@@ -51,7 +51,7 @@ def test_every_promise_names_tests_that_exist() -> None:
 
 
 def test_every_promise_has_a_fast_test_and_the_folder_says_which_it_is() -> None:
-    """`make test` runs tests/unit, tests/spark and tests/integration; tests/scenarios are the full ones."""
+    """`make test` runs tests/unit, tests/spark and tests/integration; tests/scenarios holds the full tests."""
     fast_folders = ("tests/unit/", "tests/spark/", "tests/integration/")
     (listed,) = re.findall(r"^FAST := (.+)$", (ROOT / "Makefile").read_text("utf-8"), re.M)
     assert tuple(f"{folder}/" for folder in listed.split()) == fast_folders
@@ -65,7 +65,7 @@ def test_the_readme_names_every_folder_of_code_once() -> None:
 
 
 def test_the_index_lists_every_page_of_docs() -> None:
-    """Once each; decisions have an index of their own."""
+    """Each page once. Decisions have their own index."""
     folder = ROOT / "docs"
     listed = re.findall(r"^- \[[^]]+\]\(([^)]+)\)", (folder / "index.md").read_text("utf-8"), re.M)
     pages = {str(page.relative_to(folder)) for page in folder.rglob("*.md")} - {"index.md"}

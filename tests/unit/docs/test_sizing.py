@@ -21,21 +21,21 @@ def rows(text: str) -> dict[str, list[str]]:
 
 
 def number(text: str) -> Fraction:
-    found = re.match(r"[\d.,]+", text)
-    assert found, text
-    return Fraction(found[0].replace(",", ""))
+    digits = re.match(r"[\d.,]+", text)
+    assert digits, text
+    return Fraction(digits[0].replace(",", ""))
 
 
 def sized(measured: dict[str, Fraction], assumed: dict[str, Fraction]) -> Sized:
-    """What the loads need; the formulas are those of the page."""
+    """The resources that each load needs, by the formulas of the page."""
     cores = assumed["cores measured on"]
     per_core = {name: value / cores for name, value in measured.items()}
     plan = per_core["replay"] / assumed["headroom"]
     queries = (assumed["queries small"], assumed["queries middle"], assumed["queries large"])
-    found: Sized = {}
+    table: Sized = {}
 
     def row(name: str, *values: Fraction | int) -> None:
-        found[name] = [f"{ceil(value):,}" for value in values]
+        table[name] = [f"{ceil(value):,}" for value in values]
 
     speed = [ceil(n / plan) for n in LOADS]
     batch = [ceil(n * 3600 / assumed["landing takes"] / per_core["land"]) for n in LOADS]
@@ -52,12 +52,12 @@ def sized(measured: dict[str, Fraction], assumed: dict[str, Fraction]) -> Sized:
     row("cores that replay 30 days in one", *(m / per_core["replay"] / 86_400 for m in month))
     row("GB written a day", *(w * 86_400 / 10**9 for w in written))
     row("brokers", *(max(Fraction(3), w / (assumed["MB/s of a broker"] * 10**6)) for w in written))
-    each = assumed["cores of a worker"] * assumed["load of a worker"]
-    row("Trino workers", *(max(Fraction(2), q * busy / each) for q in queries))
-    return found
+    busy_cores_of_worker = assumed["cores of a worker"] * assumed["load of a worker"]
+    row("Trino workers", *(max(Fraction(2), q * busy / busy_cores_of_worker) for q in queries))
+    return table
 
 
-def test_every_number_of_the_table_follows() -> None:
+def test_every_number_of_the_table_follows_from_figures_and_assumptions() -> None:
     page = rows((ROOT / "docs" / "deploy" / "sizing.md").read_text("utf-8"))
     figures = rows((ROOT / "docs" / "figures.md").read_text("utf-8"))
     used = ("replay", "land", "build trade_stats", "query")

@@ -1,4 +1,4 @@
-"""The side-by-side table says what was measured, and nothing else."""
+"""The table of both modes shows exactly the measured values."""
 
 from __future__ import annotations
 

@@ -16,9 +16,13 @@ ANSWERS = [
 
 
 def test_an_account_has_answers_by_mode_query_times_and_the_longest_pause() -> None:
-    found = account(ANSWERS, [], COUNTS, [Period()])
-    assert (found.answers, found.modes, found.errors) == (4, {"kappa": 1, "lambda": 3}, ())
-    assert (round(found.pause, 3), round(found.p50, 3), round(found.slowest, 3)) == (1.9, 0.2, 1.5)
+    reader_account = account(ANSWERS, [], COUNTS, [Period()])
+    assert (reader_account.answers, reader_account.modes, reader_account.errors) == (4, {"kappa": 1, "lambda": 3}, ())
+    assert (round(reader_account.pause, 3), round(reader_account.p50, 3), round(reader_account.slowest, 3)) == (
+        1.9,
+        0.2,
+        1.5,
+    )
 
 
 def test_an_account_without_answers_has_only_the_failures() -> None:
@@ -26,8 +30,8 @@ def test_an_account_without_answers_has_only_the_failures() -> None:
 
 
 def test_a_count_at_which_no_epoch_ends_is_an_error() -> None:
-    found = account([*ANSWERS, ReaderAnswer(3.0, 3.1, "kappa", 41)], [], COUNTS, [])
-    assert found.errors == ("no epoch ends at the count 41",)
+    reader_account = account([*ANSWERS, ReaderAnswer(3.0, 3.1, "kappa", 41)], [], COUNTS, [])
+    assert reader_account.errors == ("no epoch ends at the count 41",)
 
 
 def test_a_count_that_goes_back_within_a_period_is_an_error() -> None:
@@ -49,19 +53,19 @@ def test_an_answer_with_the_mode_before_a_change_is_an_error_after_the_change() 
     assert account(answers, [], COUNTS, [Period(began=3.15, mode="kappa")]).errors == ()
 
 
-def test_readers_ask_until_they_are_stopped_and_keep_failures_apart() -> None:
-    stop, asked = threading.Event(), iter(range(1_000))
+def test_readers_query_until_they_are_stopped_and_record_failures_separately() -> None:
+    stop, numbers = threading.Event(), iter(range(1_000))
 
-    def ask() -> tuple[str, int]:
-        number = next(asked)
+    def query() -> tuple[str, int]:
+        number = next(numbers)
         if number == 1:
             raise ValueError("no answer")
         if number == 2:
             stop.set()
         return "lambda", number
 
-    readers = Readers(ask)
+    readers = Readers(query)
     readers.hurry(60)
     readers.run(stop)
     assert readers.failures == ["ValueError: no answer"]
-    assert [(one.mode, one.count) for one in readers.answers][:2] == [("lambda", 0), ("lambda", 2)]
+    assert [(answer.mode, answer.count) for answer in readers.answers][:2] == [("lambda", 0), ("lambda", 2)]

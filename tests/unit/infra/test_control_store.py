@@ -67,10 +67,10 @@ def test_the_newest_state_of_a_redrive_counts(settings: Settings) -> None:
     with locks.hold(settings, "redrives") as lease:
         redrives.add_redrive(settings, lease, intent)
         assert (redrives.read_redrives(settings), redrives.sent_origins(settings)) == ([intent], {})
-        done = replace(intent, state="done", origins={"trades/0/2": "f2"})
-        redrives.add_redrive(settings, lease, done)
-    assert (redrives.read_redrives(settings), redrives.sent_origins(settings)) == ([done], {"trades/0/2": "f2"})
-    assert done.topics == (Name("trades"),)
+        sent = replace(intent, state="done", origins={"trades/0/2": "f2"})
+        redrives.add_redrive(settings, lease, sent)
+    assert (redrives.read_redrives(settings), redrives.sent_origins(settings)) == ([sent], {"trades/0/2": "f2"})
+    assert sent.topics == (Name("trades"),)
 
 
 def test_a_build_that_passes_later_counts(settings: Settings) -> None:
@@ -82,15 +82,15 @@ def test_a_build_that_passes_later_counts(settings: Settings) -> None:
 
 
 def test_the_newest_state_of_a_publication_counts(settings: Settings) -> None:
-    done = replace(PUBLICATION, state="done", at=AT.replace(hour=4))
+    published = replace(PUBLICATION, state="done", at=AT.replace(hour=4))
     with locks.hold(settings, "control") as lease:
         add_publication(settings, lease, PUBLICATION)
         assert read_publications(settings) == [PUBLICATION]
-        add_publication(settings, lease, done)
-    assert read_publications(settings) == [done]
+        add_publication(settings, lease, published)
+    assert read_publications(settings) == [published]
 
 
-def test_an_empty_lake_has_none_of_them(settings: Settings) -> None:
+def test_an_empty_lake_has_no_claims_builds_or_publications(settings: Settings) -> None:
     assert (read_claims(settings), read_builds(settings), read_publications(settings)) == ([], [], [])
 
 
@@ -107,7 +107,7 @@ UNION ALL    SELECT "ticker"
    WHERE (first_epoch > 17)
 ))
 """
-    found = parse_pins("trade_stats__s1", text)
-    assert (found.build, found.run, found.epoch) == (Name("b000003"), Name("r000012"), 17)
-    negative = parse_pins("x", 'FROM "lake"."speed"."v__r000001" WHERE ("first_epoch" > -1)')
-    assert (negative.build, negative.run, negative.epoch) == (None, Name("r000001"), -1)
+    pin = parse_pins("trade_stats__s1", text)
+    assert (pin.build, pin.run, pin.epoch) == (Name("b000003"), Name("r000012"), 17)
+    pin_of_no_epoch = parse_pins("x", 'FROM "lake"."speed"."v__r000001" WHERE ("first_epoch" > -1)')
+    assert (pin_of_no_epoch.build, pin_of_no_epoch.run, pin_of_no_epoch.epoch) == (None, Name("r000001"), -1)

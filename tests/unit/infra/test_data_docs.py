@@ -1,4 +1,4 @@
-"""The Data Docs of a build: what an index and a page show, with nothing from the web, and hostile text as text."""
+"""The Data Docs of a build: the index and the pages load nothing from the web and escape hostile text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from infra.control.check_results import CheckResult
 from infra.quality.data_docs import write_pages
 
 BUILD = Name("b000007")
-# 09:05:01 UTC, as a process in another zone would have it.
+# 09:05:01 UTC, written by a process in another zone.
 EVALUATED = datetime(2026, 3, 1, 11, 5, 1, tzinfo=timezone(timedelta(hours=2)))
 
 
@@ -36,7 +36,7 @@ TOPIC = result("control_total", view="topic:trades", found="97", expected="97")
 
 
 class _Reader(HTMLParser):
-    """The rows of the tables of a page, cell by cell, and everything that a browser would load or run."""
+    """Parses a page: the cells of its table rows, and the tags that a browser would load or run."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -60,7 +60,7 @@ class _Reader(HTMLParser):
 
 
 def pages(folder: Path, *results: CheckResult, refused: tuple[str, ...] = ()) -> tuple[str, str]:
-    """The index, and the page of the view."""
+    """The texts of the index and of the page of the view."""
     index = folder / "quality" / BUILD / "index.html"
     write_pages(index, BUILD, results, {Name("sales"): refused} if refused else {})
     return index.read_text("utf-8"), (index.parent / "views" / "sales.html").read_text("utf-8")
@@ -111,7 +111,7 @@ def test_hostile_text_is_shown_as_text(tmp_path: Path, field: str) -> None:
     assert (_Reader(index).active, _Reader(page).active) == ([], [])
 
 
-def test_pages_load_nothing_from_the_web_and_old_pages_go(tmp_path: Path) -> None:
+def test_pages_load_nothing_from_the_web_and_old_pages_are_removed(tmp_path: Path) -> None:
     folder = tmp_path / "quality" / BUILD
     (folder / "validations").mkdir(parents=True)
     (folder / "validations" / "old.html").write_text("old", "utf-8")

@@ -46,12 +46,14 @@ VIEW = Rollup(
 
 @pytest.fixture
 def check(tmp_path: Path) -> Check:
-    def found(**files: str) -> list[tuple[str, int, str]]:
+    def mistakes_of(**files: str) -> list[tuple[str, int, str]]:
         for name, text in files.items():
             (tmp_path / f"{name}.py").write_text(text)
-        return [(Path(p.file).name, p.line, p.text) for p in problems(Settings(views=(tmp_path,)))]
+        return [
+            (Path(mistake.file).name, mistake.line, mistake.text) for mistake in problems(Settings(views=(tmp_path,)))
+        ]
 
-    return found
+    return mistakes_of
 
 
 def test_this_projects_own_definitions_have_no_mistakes() -> None:
@@ -108,8 +110,8 @@ def test_two_folders_may_have_files_of_one_name(tmp_path: Path) -> None:
 )
 def test_mistakes_of_a_topic(check: Check, old: str, new: str, line: int, text: str) -> None:
     assert old in TOPIC
-    found = check(songs=TOPIC.replace(old, new))
-    assert [(file, at) for file, at, said in found if text in said] == [("songs.py", line)], found
+    mistakes = check(songs=TOPIC.replace(old, new))
+    assert [(file, at) for file, at, message in mistakes if text in message] == [("songs.py", line)], mistakes
 
 
 @pytest.mark.parametrize(
@@ -136,8 +138,8 @@ def test_mistakes_of_a_topic(check: Check, old: str, new: str, line: int, text: 
 )
 def test_mistakes_of_a_view(check: Check, old: str, new: str, line: int, text: str) -> None:
     assert old in VIEW
-    found = check(songs=TOPIC, plays=VIEW.replace(old, new))
-    assert [(file, at) for file, at, said in found if text in said] == [("plays.py", line)], found
+    mistakes = check(songs=TOPIC, plays=VIEW.replace(old, new))
+    assert [(file, at) for file, at, message in mistakes if text in message] == [("plays.py", line)], mistakes
 
 
 def test_two_views_of_one_name(check: Check) -> None:
@@ -149,8 +151,8 @@ def test_two_views_of_one_name(check: Check) -> None:
 
 def test_every_mistake_is_listed_at_once(check: Check, tmp_path: Path) -> None:
     broken = VIEW.replace('Key("title"', 'Key("Title"').replace("86_400_000", "-1")
-    found = check(songs=TOPIC.replace('event_time="at"', 'event_time="on"'), plays=broken, syntax="(")
-    assert [(file, line) for file, line, _ in found] == [
+    mistakes = check(songs=TOPIC.replace('event_time="at"', 'event_time="on"'), plays=broken, syntax="(")
+    assert [(file, line) for file, line, _ in mistakes] == [
         ("plays.py", 8),
         ("plays.py", 13),
         ("songs.py", 4),
@@ -161,9 +163,9 @@ def test_every_mistake_is_listed_at_once(check: Check, tmp_path: Path) -> None:
     assert f"{tmp_path}/songs.py:4: event_time 'on' is not a timestamp field" in str(refused.value)
 
 
-def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    [found] = problems(Settings(views=(tmp_path / "nowhere",)))
-    assert found.text.startswith("the folder does not exist")
+def test_a_missing_folder_is_reported(tmp_path: Path) -> None:
+    [mistake] = problems(Settings(views=(tmp_path / "nowhere",)))
+    assert mistake.text.startswith("the folder does not exist")
 
 
 def test_the_examples_of_the_documentation_have_no_mistakes(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Fault points: two keys, a proof before the deed, and nothing at all for everybody else."""
+"""Fault points need the variable and a test instance. Each writes its proof before it acts."""
 
 import os
 import signal
@@ -27,7 +27,7 @@ def work():
         faults.reach("speed.4_after_manifest")
         print("passed", hit, flush=True)
 
-thread = threading.Thread(target=work)  # epochs are not computed in the main thread either
+thread = threading.Thread(target=work)  # epochs are computed in another thread too
 thread.start()
 thread.join()
 """
@@ -78,7 +78,7 @@ def test_the_nth_hit_acts_once_and_leaves_a_proof(tmp_path: Path, monkeypatch: p
 
 
 @pytest.mark.parametrize("text", ["nowhere:kill", f"{POINT}:explode", POINT, f"{POINT}:0:kill", f"{POINT}:1:2:kill"])
-def test_a_fault_that_is_none_is_a_usage_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+def test_a_malformed_fault_is_a_usage_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv(faults.VARIABLE, text)
     with pytest.raises(Usage, match="is not a fault"):
         faults.arm(_instance(tmp_path))

@@ -31,7 +31,7 @@ def lock_of(folder: Path, *artifacts: Artifact) -> Path:
 
 
 class Repository:
-    """Gives each file's contents in turn; None is a missing file. The last one stays."""
+    """Returns the contents of each file in turn. None is a missing file. The last contents repeat."""
 
     def __init__(self, **contents: Sequence[bytes | None]) -> None:
         self.contents = {name: list(turns) for name, turns in contents.items()}

@@ -8,7 +8,7 @@ import sys
 from infra.local.resource_usage import ResourceUsage, UsageMonitor, usage_of
 from infra.retry import retry_on
 
-# Burns CPU in a child of its own, says so, and ends when its input does. The system counts in hundredths, rounded down.
+# Burns CPU in a child, prints a line, and ends when its input ends. The OS counts hundredths of a second, rounded down.
 _BURN = "import time\nwhile time.process_time() < 0.4: pass"
 _PARENT = f"""
 import subprocess, sys

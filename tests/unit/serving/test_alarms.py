@@ -1,4 +1,4 @@
-"""What alarms are told: literal counts in, literal signals out."""
+"""Alarm signals: literal counts in, literal signals out."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def epoch(number: int, minutes: float, decoded: int, quarantined: int) -> Epoch:
     return Epoch(number, Cut(), Cut(), counted, {}, {}, 0, NOW - timedelta(minutes=minutes))
 
 
-def test_a_ledger_that_reconciles_is_not_off() -> None:
+def test_counts_that_match_raise_no_alarm() -> None:
     lines = [PartitionCounts(TRADES, 0, 100, 98, 2), PartitionCounts(TRADES, 1, 50, 40, 0, gaps=True)]
     assert ledger_off(lines, ViewCounts(VIEW, 98, 98)) == 0
 
 
-def test_what_is_missing_or_there_twice_is_counted() -> None:
+def test_missing_and_repeated_records_are_counted() -> None:
     lines = [PartitionCounts(TRADES, 0, 100, 97, 2), PartitionCounts(TRADES, 1, 50, 53, 0)]
     assert ledger_off(lines, ViewCounts(VIEW, 10, 15)) == 1 + 3 + 5
     assert ledger_off(lines, None) is None

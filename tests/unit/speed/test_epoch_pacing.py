@@ -1,4 +1,4 @@
-"""A run waits for its rate limit and for processes with priority, in one place; nothing else makes it wait."""
+"""A run waits for its rate limit and for processes with priority, and for nothing else."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_the_next_epoch_waits_until_the_rate_limit_allows_it(settings: Settings)
     assert time.monotonic() - began >= 0.05
 
 
-def test_a_wait_ends_when_the_run_is_told_to_stop(settings: Settings) -> None:
+def test_a_wait_ends_when_the_run_is_stopped(settings: Settings) -> None:
     pacing = pacing_of(settings, LIVE)
     pacing.rate_limit = 1
     pacing.stopping.set()

@@ -1,4 +1,4 @@
-"""The file that a person repairs: what is written comes back as it was, and what is no repair is named by its line."""
+"""The repair file: exported records are read back unchanged. An invalid line is reported with its number."""
 
 from __future__ import annotations
 
@@ -19,16 +19,21 @@ AT = datetime(2026, 3, 14, tzinfo=UTC)
 TEXT = 'é "\n\u2028\x85\x00 </script>'.encode()
 
 
-def held(offset: int, key: bytes | None, value: bytes | None, **more: object) -> QuarantinedRecord:
+def quarantined_record(offset: int, key: bytes | None, value: bytes | None, **more: object) -> QuarantinedRecord:
     return QuarantinedRecord(Name("trades"), 1, offset, AT, ("not_json",), key, value, more.get("headers", ()))  # type: ignore[arg-type]
 
 
-def test_what_is_exported_is_read_again(tmp_path: Path) -> None:
-    copy = held(9, b"k", b"x", headers=tuple(headers("trades/0/1", b"k", b"y", ())))
-    records = [held(1, b"k", TEXT), held(2, None, b"\xff\x00"), held(3, b"\xfe", None), copy]
+def test_exported_records_are_read_back_unchanged(tmp_path: Path) -> None:
+    copy = quarantined_record(9, b"k", b"x", headers=tuple(headers("trades/0/1", b"k", b"y", ())))
+    records = [
+        quarantined_record(1, b"k", TEXT),
+        quarantined_record(2, None, b"\xff\x00"),
+        quarantined_record(3, b"\xfe", None),
+        copy,
+    ]
     file = tmp_path / "repairs.jsonl"
-    done = export(Settings(data=tmp_path), records, file)
-    assert (done.records, done.redriven, done.copies) == (3, 0, 1)
+    exported = export(Settings(data=tmp_path), records, file)
+    assert (exported.records, exported.redriven, exported.copies) == (3, 0, 1)
     topic = Name("trades")
     assert read(file) == [
         Repaired(1, topic, 1, 1, b"k", TEXT),
@@ -36,12 +41,12 @@ def test_what_is_exported_is_read_again(tmp_path: Path) -> None:
         Repaired(3, topic, 1, 3, b"\xfe", None),
     ]
     assert file.read_bytes().count(b"\n") == 3
-    other = export(Settings(data=tmp_path), records, tmp_path / "other.jsonl", rule="null_key")
-    assert (other.records, (tmp_path / "other.jsonl").read_bytes()) == (0, b"")
+    without_match = export(Settings(data=tmp_path), records, tmp_path / "other.jsonl", rule="null_key")
+    assert (without_match.records, (tmp_path / "other.jsonl").read_bytes()) == (0, b"")
 
 
 @pytest.mark.parametrize(
-    ("line", "why"),
+    ("line", "error"),
     [
         ("nope", "line 2: it is not a record"),
         ("[]", "line 2: it is not a record"),
@@ -53,11 +58,11 @@ def test_what_is_exported_is_read_again(tmp_path: Path) -> None:
         ('{"topic":"trades","partition":1,"offset":1,"key":null,"value":"other"}', "line 2: trades/1/1 is in line 1"),
     ],
 )
-def test_a_line_that_is_no_repair_is_named(tmp_path: Path, line: str, why: str) -> None:
+def test_an_invalid_line_is_reported_with_its_number(tmp_path: Path, line: str, error: str) -> None:
     good = json.dumps({"topic": "trades", "partition": 1, "offset": 1, "key": None, "value": ""})
     file = tmp_path / "repairs.jsonl"
     file.write_text(f"{good}\n{line}\n", "utf-8")
     with pytest.raises(Refused) as refused:
         read(file)
-    assert why in refused.value.what
+    assert error in refused.value.what
     assert refused.value.where == str(file)

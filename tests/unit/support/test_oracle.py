@@ -1,4 +1,4 @@
-"""The judge is judged by hand: literal records, literal results."""
+"""The oracle itself is tested with literal records and literal results."""
 
 import gzip
 from datetime import UTC, datetime
