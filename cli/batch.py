@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from batch.land import Landed
     from core.identifiers import Name
     from flows.batch_cycle import BatchRun
-    from infra.control.builds import Built as Built
-    from infra.control.claims import Claim as Claim
-    from infra.control.publications import Publication as Publication
+    from infra.control.builds import Built
+    from infra.control.claims import Claim
+    from infra.control.publications import Publication
 
 
 _GATE = {None: "not checked", True: "passed", False: "failed"}
@@ -44,10 +44,10 @@ def batch(incremental: bool) -> None:
 @json_option
 def claim() -> None:
     """Reserve the end of the last epoch as the cut of a build."""
-    from batch.claim import claim as reserve
+    import batch.claim
 
     settings = load_settings()
-    emit(reserve(settings, load_catalog(settings)), _print_claim)
+    emit(batch.claim.claim(settings, load_catalog(settings)), _print_claim)
 
 
 @click.command()
@@ -55,10 +55,10 @@ def claim() -> None:
 @json_option
 def land(build: str | None) -> None:
     """Copy the log up to the claimed cut into the archive."""
-    from flows import batch_cycle as flow
+    from flows import batch_cycle
 
     settings = load_settings()
-    emit(flow.land_claim(settings, load_catalog(settings), build), _print_landed)
+    emit(batch_cycle.land_claim(settings, load_catalog(settings), build), _print_landed)
 
 
 @click.command()
@@ -76,12 +76,12 @@ def build(
     With --views, --from and --to it computes the windows that start in that range again, at the served cut. `lk gate`
     checks the build, `lk publish` serves it.
     """
-    from flows import batch_cycle as flow
+    from flows import batch_cycle
     from flows.range_rebuild import rebuild_range
 
     settings = load_settings()
     if views is None and start is None and end is None:
-        emit(flow.build_claim(settings, load_catalog(settings), name, incremental=incremental), _print_built)
+        emit(batch_cycle.build_claim(settings, load_catalog(settings), name, incremental=incremental), _print_built)
         return
     if views is None or start is None or end is None or name or incremental:
         raise Usage("a range needs --views, --from and --to, and nothing else", fix="see `lk build --help`")
@@ -94,10 +94,10 @@ def build(
 @json_option
 def publish(build: str | None, why: str) -> None:
     """Serve a build that passed its gate."""
-    from flows import batch_cycle as flow
+    from flows import batch_cycle
 
     settings = load_settings()
-    emit(flow.publish_claim(settings, load_catalog(settings), build, why=why), _print_publication)
+    emit(batch_cycle.publish_claim(settings, load_catalog(settings), build, why=why), _print_publication)
 
 
 def _print_claim(claim: Claim) -> None:

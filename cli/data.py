@@ -90,8 +90,8 @@ def produce(
     """
     from core.sample_data.records import records
     from core.sample_spec import SampleSpec
+    from infra.kafka import producer
     from infra.kafka.input_files import InputFile
-    from infra.kafka.producer import produce as send
     from infra.kafka.sample_input import outgoing
 
     settings = load_settings()
@@ -100,13 +100,14 @@ def produce(
         raise Usage("there is nothing to send", fix="specify either --file FILE or --seed N")
     if path is not None:
         source = InputFile(path, declared, key=key, time=when, loop=loop)
-        return _acknowledged(send(settings, declared, source.records(), rate=rate, progress=lambda: source.progress))
+        sent = producer.produce(settings, declared, source.records(), rate=rate, progress=lambda: source.progress)
+        return _acknowledged(sent)
     pace = rate or 1000.0
     total = count if count is not None else int(pace * seconds) if seconds else None
     first_at = int(start.timestamp() * 1000) if start else int(time.time() * 1000)
     spec = SampleSpec(seed or 0, first_at, pace, late, int(late_by * 1000), out_of_order, duplicate, unmatched, bad)
     generated = outgoing(declared, records(declared, spec, total))
-    return _acknowledged(send(settings, declared, generated, rate=pace, total=total))
+    return _acknowledged(producer.produce(settings, declared, generated, rate=pace, total=total))
 
 
 def _acknowledged(sent: Acknowledged) -> int:

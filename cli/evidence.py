@@ -20,19 +20,19 @@ def demo(airflow: bool) -> int:
     """
     if airflow:
         return _demo_airflow()
+    from flows.demo import run_demo
     from flows.demo.report import show
-    from flows.demo.run_demo import demo as run
 
-    result = run(load_settings())
+    result = run_demo.demo(load_settings())
     emit(result, show)
     return 1 if result.problems else 0
 
 
 def _demo_airflow() -> int:
-    from flows.demo.airflow import demo_airflow as run
+    from flows.demo.airflow import demo_airflow
     from flows.demo.airflow_report import show
 
-    result = run(load_settings())
+    result = demo_airflow(load_settings())
     emit(result, show)
     return 1 if result.problems else 0
 
@@ -47,11 +47,10 @@ def bench(figures: tuple[str, ...], repeat: int, write: Path | None) -> int:
 
     FIGURES names some of them (default: all). Exits with 1 if a target is missed.
     """
-    from flows.bench.run_bench import bench as run
-    from flows.bench.run_bench import show
+    from flows.bench import run_bench
 
-    result = run(load_settings(), figures, repeat=repeat, write=write)
-    emit(result, show)
+    result = run_bench.bench(load_settings(), figures, repeat=repeat, write=write)
+    emit(result, run_bench.show)
     return 1 if result.missed else 0
 
 

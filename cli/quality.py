@@ -24,10 +24,10 @@ def gate(build: str | None) -> int:
     A failed check of severity "critical", or a check that cannot be evaluated, refuses the build. A failed warning is
     only printed.
     """
-    from flows import batch_cycle as flow
+    from flows import batch_cycle
 
     settings = load_settings()
-    result = flow.gate_claim(settings, load_catalog(settings), build)
+    result = batch_cycle.gate_claim(settings, load_catalog(settings), build)
     emit(result, print_gate)
     return 0 if result.passed else 1
 
@@ -37,9 +37,9 @@ def gate(build: str | None) -> int:
 @json_option
 def quality(build: str | None) -> None:
     """Show the results of a build's data-quality checks."""
-    from flows import batch_cycle as flow
+    from flows import batch_cycle
 
-    emit(flow.quality(load_settings(), build), _print_quality)
+    emit(batch_cycle.quality(load_settings(), build), _print_quality)
 
 
 def print_gate(result: GateResult) -> None:

@@ -42,10 +42,10 @@ def quarantine_list(topic: Name | None, limit: int) -> None:
 @json_option
 def quarantine_digest(since: Name | None) -> None:
     """Count quarantined records by topic and rule."""
-    from flows import quarantine as flow
+    import flows.quarantine
 
     settings = load_settings()
-    emit(flow.digest(settings, load_catalog(settings), since), _print_digest)
+    emit(flows.quarantine.digest(settings, load_catalog(settings), since), _print_digest)
 
 
 @quarantine.command("export")
@@ -73,10 +73,10 @@ def quarantine_redrive(file: Path) -> None:
 
     Each record is sent once, however often this is called.
     """
-    from flows import quarantine as flow
+    import flows.quarantine
 
     settings = load_settings()
-    emit(flow.redrive(settings, load_catalog(settings), file), _print_redriven)
+    emit(flows.quarantine.redrive(settings, load_catalog(settings), file), _print_redriven)
 
 
 def _print_list(records: Sequence[QuarantineEntry]) -> None:

@@ -33,11 +33,11 @@ def replay() -> None:
 @json_option
 def replay_start(run: Name | None, views: tuple[Name, ...] | None, rate: int | None, from_archive: bool) -> None:
     """Start a replay in the background, or resume the open one."""
-    from flows import replays as flow
+    from flows import replays
 
     settings = load_settings()
     catalog = load_catalog(settings)
-    emit(flow.start(settings, catalog, run=run, rate=rate, from_archive=from_archive, views=views), _print_state)
+    emit(replays.start(settings, catalog, run=run, rate=rate, from_archive=from_archive, views=views), _print_state)
 
 
 @replay.command("run")
@@ -46,10 +46,10 @@ def replay_start(run: Name | None, views: tuple[Name, ...] | None, rate: int | N
 @json_option
 def replay_run(run: Name | None, from_archive: bool) -> None:
     """Run a replay in the foreground until SIGTERM, for clusters."""
-    from flows import replays as flow
+    from flows import replays
 
     settings = load_settings()
-    emit(flow.run_replay(settings, load_catalog(settings), run=run, from_archive=from_archive), lambda _: None)
+    emit(replays.run_replay(settings, load_catalog(settings), run=run, from_archive=from_archive), lambda _: None)
 
 
 @replay.command("status")
@@ -57,9 +57,9 @@ def replay_run(run: Name | None, from_archive: bool) -> None:
 @json_option
 def replay_status(run: Name | None) -> None:
     """Show how far a replay is, its rate and the time left."""
-    from flows import replays as flow
+    from flows import replays
 
-    emit(flow.status(load_settings(), run), _print_progress)
+    emit(replays.status(load_settings(), run), _print_progress)
 
 
 @replay.command("wait")
@@ -68,9 +68,9 @@ def replay_status(run: Name | None) -> None:
 @json_option
 def replay_wait(run: Name | None, seconds: float | None) -> None:
     """Wait until a replay has caught up with the log."""
-    from flows import replays as flow
+    from flows import replays
 
-    emit(flow.wait(load_settings(), run, patience=seconds), _print_progress)
+    emit(replays.wait(load_settings(), run, patience=seconds), _print_progress)
 
 
 @replay.command("throttle")
@@ -81,9 +81,9 @@ def replay_wait(run: Name | None, seconds: float | None) -> None:
 @json_option
 def replay_throttle(run: Name | None, rate: int) -> None:
     """Change the rate of a replay while it runs."""
-    from flows import replays as flow
+    from flows import replays
 
-    emit(flow.set_rate(load_settings(), rate or None, run), _print_progress)
+    emit(replays.set_rate(load_settings(), rate or None, run), _print_progress)
 
 
 @replay.command("abandon")
@@ -91,9 +91,9 @@ def replay_throttle(run: Name | None, rate: int) -> None:
 @json_option
 def replay_abandon(run: Name | None) -> None:
     """Stop a replay that never served, and delete its tables."""
-    from flows import replays as flow
+    from flows import replays
 
-    emit(flow.abandon(load_settings(), run), print_ending)
+    emit(replays.abandon(load_settings(), run), print_ending)
 
 
 def _print_state(state: RunState) -> None:

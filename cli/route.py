@@ -33,10 +33,10 @@ def route_start(route: Name) -> None:
 
     The first start copies from offset 0.
     """
-    from flows import routes as flow
+    from flows import routes
 
     settings = load_settings()
-    emit(flow.start(settings, load_catalog(settings), route), _print_state)
+    emit(routes.start(settings, load_catalog(settings), route), _print_state)
 
 
 @route.command("stop")
@@ -44,20 +44,20 @@ def route_start(route: Name) -> None:
 @json_option
 def route_stop(route: Name) -> None:
     """Stop every run of ROUTE between two epochs."""
-    from flows import routes as flow
+    from flows import routes
 
     settings = load_settings()
-    emit(flow.stop(settings, load_catalog(settings), route), _print_states)
+    emit(routes.stop(settings, load_catalog(settings), route), _print_states)
 
 
 @route.command("status")
 @json_option
 def route_status() -> None:
     """Show what each run has copied and how far it is behind."""
-    from flows import routes as flow
+    from flows import routes
 
     settings = load_settings()
-    emit(flow.status(settings, load_catalog(settings)), _print_states)
+    emit(routes.status(settings, load_catalog(settings)), _print_states)
 
 
 @route.command("replay")
@@ -65,10 +65,10 @@ def route_status() -> None:
 @json_option
 def route_replay(route: Name) -> None:
     """Copy the log again from offset 0, into topics of a new run."""
-    from flows import routes as flow
+    from flows import routes
 
     settings = load_settings()
-    emit(flow.replay(settings, load_catalog(settings), route), _print_state)
+    emit(routes.replay(settings, load_catalog(settings), route), _print_state)
 
 
 @route.command("switch")
@@ -85,10 +85,10 @@ def route_switch(route: Name, run: Name | None) -> None:
 
     Without --run it changes nothing if the owner already has today's definition.
     """
-    from flows import routes as flow
+    from flows import routes
 
     settings = load_settings()
-    emit(flow.switch(settings, load_catalog(settings), route, run), _print_state)
+    emit(routes.switch(settings, load_catalog(settings), route, run), _print_state)
 
 
 @route.command("retire")
@@ -99,10 +99,10 @@ def route_retire(run: Name) -> None:
 
     The run that owns the topics of its route is refused.
     """
-    from flows import routes as flow
+    from flows import routes
 
     settings = load_settings()
-    emit(flow.retire(settings, load_catalog(settings), run), _print_state)
+    emit(routes.retire(settings, load_catalog(settings), run), _print_state)
 
 
 @route.command("run")
@@ -110,13 +110,13 @@ def route_retire(run: Name) -> None:
 @json_option
 def route_run(run: Name) -> None:
     """Run RUN in the foreground until SIGTERM, for clusters."""
-    from flows import routes as flow
-    from speed.routes import route_job as job
+    from flows import routes
+    from speed.routes import route_job
 
     settings = load_settings()
     catalog = load_catalog(settings)
-    job.run_forever(settings, catalog, run)
-    emit([state for state in flow.status(settings, catalog) if state.run == run], lambda _: None)
+    route_job.run_forever(settings, catalog, run)
+    emit([state for state in routes.status(settings, catalog) if state.run == run], lambda _: None)
 
 
 def _print_state(state: RouteState) -> None:

@@ -37,9 +37,9 @@ def retire(run: Name, final: bool, why: str) -> None:
 
     Its id is not used again.
     """
-    from flows.run_summaries import retire as end
+    from flows import run_summaries
 
-    emit(end(load_settings(), run, final=final, why=why), print_ending)
+    emit(run_summaries.retire(load_settings(), run, final=final, why=why), print_ending)
 
 
 def _print_runs(summaries: Sequence[RunSummary]) -> None:

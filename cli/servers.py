@@ -47,7 +47,7 @@ def up(extra: tuple[str, ...], brokers: str | None) -> None:
     `lk up airflow` starts Airflow too. A change of the served views that a crash interrupted is finished or reverted,
     then the topic files are applied to the cluster.
     """
-    from flows.stack import up as start
+    from flows import stack
 
     settings = load_settings()
     if brokers and not settings.manages_kafka:
@@ -58,7 +58,7 @@ def up(extra: tuple[str, ...], brokers: str | None) -> None:
         )
     if brokers:
         settings = settings.model_copy(update={"kafka_brokers": int(brokers)})
-    emit(start(settings, load_catalog(settings), *extra), _print_servers)
+    emit(stack.up(settings, load_catalog(settings), *extra), _print_servers)
 
 
 @click.command()
@@ -82,18 +82,17 @@ def status(lines: bool, every: int | None) -> int:
 
     Every reason for an exit code of 1 is printed.
     """
-    from flows.overview import status as read_status
-    from flows.overview import watch
+    from flows import overview
 
     settings = load_settings()
     if lines:
-        watch(settings, load_catalog(settings), every, lambda alarms: click.echo(json.dumps(plain(alarms))))
+        overview.watch(settings, load_catalog(settings), every, lambda alarms: click.echo(json.dumps(plain(alarms))))
         return 0
     if every:
         raise Usage("--every needs --lines", fix="see `lk status --help`")
-    overview = read_status(settings, load_catalog(settings))
-    emit(overview, _print_status)
-    return 1 if overview.unhealthy else 0
+    state = overview.status(settings, load_catalog(settings))
+    emit(state, _print_status)
+    return 1 if state.unhealthy else 0
 
 
 @click.command()

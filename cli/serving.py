@@ -15,7 +15,7 @@ from cli.output import emit, plain, table, wants_json
 from core.identifiers import Name
 
 if TYPE_CHECKING:
-    from infra.control.publications import Publication as Publication
+    from infra.control.publications import Publication
     from infra.trino.metastore import QueryResult
 
 _VIEW = click.argument("view", shell_complete=candidates.views)
@@ -27,9 +27,9 @@ _LIMIT = click.option("--limit", type=int, help="Maximum number of rows.")
 @json_option
 def query(sql: str) -> None:
     """Run SQL in Trino, in catalog lake, schema serving."""
-    from serving.read import query as run_query
+    from serving import read
 
-    _emit_rows(run_query(load_settings(), sql))
+    _emit_rows(read.query(load_settings(), sql))
 
 
 @click.command()
@@ -40,10 +40,10 @@ def query(sql: str) -> None:
 @json_option
 def show(view: str, as_csv: bool, publish: int | None, limit: int | None) -> None:
     """Print a view, ordered by its key columns."""
-    from serving.read import show as read
+    from serving import read
 
     settings = load_settings()
-    result = read(settings, load_catalog(settings), Name(view), publish=publish, limit=limit)
+    result = read.show(settings, load_catalog(settings), Name(view), publish=publish, limit=limit)
     if as_csv:
         writer = csv.writer(sys.stdout)
         writer.writerow(result.columns)
@@ -59,10 +59,10 @@ def show(view: str, as_csv: bool, publish: int | None, limit: int | None) -> Non
 @json_option
 def get(view: str, key: tuple[str, ...], limit: int | None) -> None:
     """Print the rows of one key of a view, latest window first."""
-    from serving.read import get as read
+    from serving import read
 
     settings = load_settings()
-    _emit_rows(read(settings, load_catalog(settings), Name(view), key, limit=limit), view)
+    _emit_rows(read.get(settings, load_catalog(settings), Name(view), key, limit=limit), view)
 
 
 @click.command()

@@ -31,19 +31,19 @@ def speed() -> None:
 @json_option
 def speed_start(new: bool) -> None:
     """Resume the last run, or start the first one."""
-    from flows import speed as flow
+    from flows.speed import start
 
     settings = load_settings()
-    emit(flow.start(settings, load_catalog(settings), new=new), _print_state)
+    emit(start(settings, load_catalog(settings), new=new), _print_state)
 
 
 @speed.command("stop")
 @json_option
 def speed_stop() -> None:
     """Stop the run between two epochs."""
-    from flows import speed as flow
+    from flows.speed import stop
 
-    emit(flow.stop(load_settings()), _print_state)
+    emit(stop(load_settings()), _print_state)
 
 
 @speed.command("status")

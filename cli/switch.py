@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from flows.switch import SwitchResult
     from flows.switch_in_place import SwitchedInPlace
     from flows.switch_plan import KappaPlan, LambdaPlan
-    from infra.control.publications import Publication as Publication
+    from infra.control.publications import Publication
 
 _LOSS = "readers see less than before until the whole log has been read again"
 _PLAN = click.option("--plan", is_flag=True, help="Only print what would happen.")
@@ -49,7 +49,7 @@ def switch_kappa(
     With --in-place: stop the run that serves and serve the replay at once, without a proof. Readers see less than
     before until the whole log has been read again; the length of this outage is printed.
     """
-    from flows import switch as flow
+    import flows.switch
     from flows import switch_plan
     from flows.switch_in_place import switch_in_place
 
@@ -69,7 +69,8 @@ def switch_kappa(
         emit(switch_plan.to_kappa(settings, catalog, run, from_archive=from_archive), _print_kappa_plan)
         return
     why = why or "lk switch kappa"
-    emit(flow.to_kappa(settings, catalog, run=run, rate=rate, from_archive=from_archive, why=why), _print_switched)
+    result = flows.switch.to_kappa(settings, catalog, run=run, rate=rate, from_archive=from_archive, why=why)
+    emit(result, _print_switched)
 
 
 @switch.command("lambda")
@@ -78,7 +79,7 @@ def switch_kappa(
 @json_option
 def switch_lambda(plan: bool, why: str) -> None:
     """Build at a cut of the serving run; serve the build and the run."""
-    from flows import switch as flow
+    import flows.switch
     from flows import switch_plan
 
     settings = load_settings()
@@ -86,7 +87,7 @@ def switch_lambda(plan: bool, why: str) -> None:
     if plan:
         emit(switch_plan.to_lambda(settings, catalog), _print_lambda_plan)
         return
-    emit(flow.to_lambda(settings, catalog, why=why), print_batch)
+    emit(flows.switch.to_lambda(settings, catalog, why=why), print_batch)
 
 
 @click.command()
@@ -98,10 +99,10 @@ def rollback(leaving: int | None, why: str) -> None:
 
     With --from it can be repeated safely.
     """
-    from flows import switch as flow
+    import flows.switch
 
     settings = load_settings()
-    emit(flow.rollback(settings, load_catalog(settings), why=why, leaving=leaving), _print_publication)
+    emit(flows.switch.rollback(settings, load_catalog(settings), why=why, leaving=leaving), _print_publication)
 
 
 def _confirm_outage() -> None:

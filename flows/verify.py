@@ -14,7 +14,7 @@ from infra.control.comparisons import Comparison
 from infra.control.publications import Pin
 from infra.settings import Settings
 from serving import recover
-from serving.compare import compare_served as compare
+from serving.compare import compare_served
 
 
 def verify_served(settings: Settings, catalog: Catalog) -> tuple[Comparison, ...]:
@@ -39,7 +39,7 @@ def verify_served(settings: Settings, catalog: Catalog) -> tuple[Comparison, ...
             claimed = claim_new_build(settings, catalog, run)
             land(spark, settings, catalog, claimed.cut)
             build(spark, settings, catalog, claimed, views=list(run_pins))
-            comparisons += compare(spark, settings, catalog, claimed, run_pins)
+            comparisons += compare_served(spark, settings, catalog, claimed, run_pins)
     return tuple(comparisons)
 
 
