@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TopicCounts:
-    """One topic's records between two cuts, counted; ``problems`` says where offsets disagree.
+    """The record counts of one topic between two cuts; ``problems`` says where offsets disagree.
 
     ``partitions`` is by ``topic/partition``, ``rows`` are view rows by view.
     """

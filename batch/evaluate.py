@@ -52,12 +52,12 @@ class _SuiteResult:
     """The outcomes of a suite's checks, and how many seconds they took."""
 
     suite: SuiteRun
-    answers: tuple[CheckOutcome, ...]
+    outcomes: tuple[CheckOutcome, ...]
     seconds: float
 
     @property
     def refusals(self) -> tuple[str, ...]:
-        return refusals(self.suite.checks, self.answers)
+        return refusals(self.suite.checks, self.outcomes)
 
 
 def evaluate(
@@ -72,11 +72,11 @@ def evaluate(
     paths: dict[str, str] = {b.view: table_paths.batch(settings, b.view, b.build) for b in built}
     frames = {view: parquet_scan.read_table(spark, path) for view, path in paths.items()}
     pending = [view_built for view_built in built if view_built.passed is None]
-    suites = _topics(spark, settings, catalog, claim, pending)
+    suites = _topic_suites(spark, settings, catalog, claim, pending)
     for view_built in pending:
         view = catalog.views[view_built.view]
-        questions = view_suite(view, _build_facts(settings, view, view_built, claim), claim.views)
-        suites.append(expectations.SuiteRun(view_built.view, frames[view_built.view], questions))
+        checks = view_suite(view, _build_facts(settings, view, view_built, claim), claim.views)
+        suites.append(expectations.SuiteRun(view_built.view, frames[view_built.view], checks))
     suite_results = []
     with (
         bar("checking", len(suites), "") as show_progress,
@@ -97,7 +97,7 @@ def evaluate(
     add_built(settings, lease, *verdicts)
 
 
-def _topics(
+def _topic_suites(
     spark: SparkSession, settings: Settings, catalog: Catalog, claim: Claim, pending: Sequence[Built]
 ) -> list[SuiteRun]:
     """A suite for each topic: how many records of its archive up to the cut break which rules."""
@@ -131,11 +131,11 @@ def _build_facts(settings: Settings, view: View, built: Built, claim: Claim) -> 
 def _before(settings: Settings, view: View, built: Built) -> int | None:
     """The row count of the last other build of this definition that passed and whose cut is not later."""
     row_counts = [
-        earlier.rows
-        for earlier in read_builds(settings)
-        if (earlier.view, earlier.digest, earlier.passed) == (built.view, built.digest, True)
-        and earlier.build != built.build
-        and earlier.cut.only(view.sources) <= built.cut
+        other_build.rows
+        for other_build in read_builds(settings)
+        if (other_build.view, other_build.digest, other_build.passed) == (built.view, built.digest, True)
+        and other_build.build != built.build
+        and other_build.cut.only(view.sources) <= built.cut
     ]
     return row_counts[-1] if row_counts else None
 
@@ -145,10 +145,10 @@ def _run_suite(context: Any, suite: SuiteRun) -> _SuiteResult:
 
     began = time.monotonic()
     try:
-        answers = evaluate_suite(suite, context)
+        outcomes = evaluate_suite(suite, context)
     except Exception as e:  # whatever it is: a check that could not run did not pass
-        answers = [CheckOutcome(question.name, success=False, crash=first_line(e)) for question in suite.checks]
-    return _SuiteResult(suite, tuple(answers), time.monotonic() - began)
+        outcomes = [CheckOutcome(check.name, success=False, crash=first_line(e)) for check in suite.checks]
+    return _SuiteResult(suite, tuple(outcomes), time.monotonic() - began)
 
 
 def _require_spark(spark: SparkSession, settings: Settings) -> None:
@@ -161,44 +161,43 @@ def _require_spark(spark: SparkSession, settings: Settings) -> None:
 
 
 def _rows(catalog: Catalog, claim: Claim, result: _SuiteResult, now: datetime) -> list[CheckResult]:
-    answers = {answer.name: answer for answer in result.answers}
+    outcomes = {outcome.name: outcome for outcome in result.outcomes}
     missing = CheckOutcome("", success=False, crash="it gave no result")
     return [
-        _row(catalog, claim, result, question, answers.get(question.name, missing), now)
-        for question in result.suite.checks
+        _row(catalog, claim, result, check, outcomes.get(check.name, missing), now) for check in result.suite.checks
     ]
 
 
 def _row(
-    catalog: Catalog, claim: Claim, result: _SuiteResult, question: GateCheck, answer: CheckOutcome, now: datetime
+    catalog: Catalog, claim: Claim, result: _SuiteResult, check: GateCheck, outcome: CheckOutcome, now: datetime
 ) -> CheckResult:
-    counts = (question.broken or question.keys) and answer.observed is not None
+    counts = (check.broken or check.keys) and outcome.observed is not None
     return CheckResult(
         build=claim.build,
         view=result.suite.name,
-        check=question.name,
-        severity=question.severity,
-        success=answer.success,
-        unexpected=int(str(answer.observed)) if counts else None,
-        found=answer.observed,
-        expected=answer.expected,
-        exception=answer.crash or None,
-        first=json.dumps([] if answer.success or answer.crash else _examples(catalog, result.suite, question)),
-        detail=question.description,
+        check=check.name,
+        severity=check.severity,
+        success=outcome.success,
+        unexpected=int(str(outcome.observed)) if counts else None,
+        found=outcome.observed,
+        expected=outcome.expected,
+        exception=outcome.crash or None,
+        first=json.dumps([] if outcome.success or outcome.crash else _examples(catalog, result.suite, check)),
+        detail=check.description,
         at=now,
         seconds=result.seconds,
-        comparison=question.comparison,
+        comparison=check.comparison,
     )
 
 
-def _examples(catalog: Catalog, suite: SuiteRun, question: GateCheck) -> list[Any]:
+def _examples(catalog: Catalog, suite: SuiteRun, check: GateCheck) -> list[Any]:
     """The keys of some rows of a view that break a check; records that break a rule are in quarantine."""
     from infra.quality.expectations import repeated_keys
 
-    if suite.name.startswith(TOPIC) or not (question.broken or question.keys):
+    if suite.name.startswith(TOPIC) or not (check.broken or check.keys):
         return []
     keys = [column.name for column in catalog.view(suite.name).key_columns]
-    wrong = repeated_keys(suite.frame, keys) if question.keys else suite.frame.where(question.broken)
+    wrong = repeated_keys(suite.frame, keys) if check.keys else suite.frame.where(check.broken)
     text = fn.to_json(fn.struct(*keys)).alias("text")
     try:
         return [json.loads(row["text"]) for row in wrong.select(text).limit(_FIRST).collect()]
@@ -212,8 +211,8 @@ def _verdict(view: View, built: Built, results: Mapping[str, _SuiteResult], now:
     reasons = list(suite_result.refusals)
     for source in view.sources:
         reasons += [f"topic {source}: {reason}" for reason in results[TOPIC + source].refusals]
-    answers = {answer.name: answer for answer in suite_result.answers}
-    total = answers.get(CONTROL_TOTAL)
+    outcomes = {outcome.name: outcome for outcome in suite_result.outcomes}
+    total = outcomes.get(CONTROL_TOTAL)
     counts = built.counts
     if total and total.observed:
         counts = replace(counts, used=int(total.observed))

@@ -64,7 +64,7 @@ def result_of(settings: Settings, claim: Claim) -> GateResult:
     """The stored results of a build. Raises Refused when a view was not built."""
     built = _built(settings, claim)
     refused = {
-        view_built.view: view_built.counts.failures or ("not judged yet",)
+        view_built.view: view_built.counts.failures or ("not checked yet",)
         for view_built in built
         if not view_built.passed
     }

@@ -81,7 +81,7 @@ def read_builds(settings: Settings) -> list[Built]:
 
 
 def add_built(settings: Settings, lease: Lease, *built: Built) -> None:
-    """Writes views that were built or judged, in one commit, under the lease "batch"."""
+    """Writes views that were built or checked, in one commit, under the lease "batch"."""
     rows = [as_row(view, checks=_as_json(view.counts)) for view in built]
     TABLE.append(settings, lease, *({column: row[column] for column in TABLE.schema.names} for row in rows))
 

@@ -72,7 +72,7 @@ def of_build(settings: Settings, build: Name) -> list[CheckResult]:
 
 
 def last_judged_build(settings: Settings) -> Name | None:
-    """The build that was judged last."""
+    """The build that was checked last."""
     rows = TABLE.read(settings)
     return Name(max(rows, key=lambda row: row["at"])["build"]) if rows else None
 

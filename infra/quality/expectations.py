@@ -45,21 +45,21 @@ class SuiteRun:
 
 
 def evaluate_suite(suite: SuiteRun, context: Any) -> list[CheckOutcome]:
-    """The answer of every check of a suite; one that cannot be evaluated gives the reason."""
+    """The outcome of every check of a suite; one that cannot be evaluated gives the reason."""
     source = context.data_sources.add_or_update_spark(name=suite.name, persist=False)
     batch = source.add_dataframe_asset(name=suite.name).add_batch_definition_whole_dataframe("whole")
     expectations = gx.ExpectationSuite(name=suite.name, expectations=list(map(_expectation, suite.checks)))
     definition = gx.ValidationDefinition(name=suite.name, data=batch, suite=context.suites.add(expectations))
     frame = {"dataframe": suite.frame}
     validation = context.validation_definitions.add(definition).run(batch_parameters=frame)
-    answers = [_answer(result) for result in validation.results]
-    crashed = {answer.name for answer in answers if answer.crash}
+    outcomes = [_outcome(result) for result in validation.results]
+    crashed = {outcome.name for outcome in outcomes if outcome.crash}
     if len(crashed) < 2:
-        return answers
+        return outcomes
     # In one pass all checks that crash get the reason of the last: evaluate each of them alone.
     alone = Validator(batch, batch_parameters=frame)
     results = [alone.validate_expectation(_expectation(check)) for check in suite.checks if check.name in crashed]
-    return [answer for answer in answers if not answer.crash] + [_answer(result) for result in results]
+    return [outcome for outcome in outcomes if not outcome.crash] + [_outcome(result) for result in results]
 
 
 @contextmanager
@@ -171,7 +171,7 @@ def _expectation(check: GateCheck) -> ExpectGateCheck:
     )
 
 
-def _answer(result: Any) -> CheckOutcome:
+def _outcome(result: Any) -> CheckOutcome:
     check = result.expectation_config.kwargs["check"]
     crash = _crash(result.exception_info)
     if crash or not result.result:
