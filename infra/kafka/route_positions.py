@@ -21,12 +21,12 @@ class Position:
 
     offset: int
     counts: Mapping[str, int] = field(default_factory=dict)
-    tenure: int = 0
+    ownership: int = 0
 
     @property
     def metadata(self) -> str:
         """The metadata to commit with the offset."""
-        return json.dumps({"tenure": self.tenure, "counts": dict(self.counts)}, sort_keys=True)
+        return json.dumps({"tenure": self.ownership, "counts": dict(self.counts)}, sort_keys=True)
 
 
 def position(part: TopicPartition, start: int) -> Position:

@@ -117,14 +117,14 @@ def _is_up(settings: Settings, server: Server) -> bool:
 
 
 def _wait_until_up(settings: Settings, pending: list[Server], began: float, deadline: float) -> None:
-    """Removes each server from ``pending`` when it answers. Raises Refused for the first that dies or is late."""
+    """Removes each server from ``pending`` when it answers. Raises Refused for the first that exits or is late."""
     with console().status("") as status:
 
         def all_up() -> bool:
             status.update(f"Starting {' and '.join(server.name for server in pending)}")
             for server in list(pending):
                 if not local_processes.running_process(settings, server.name):
-                    raise _failed(settings, server, "died while starting")
+                    raise _failed(settings, server, "exited during startup")
                 if _answers(server):
                     pending.remove(server)
                     _print_up(server, began)

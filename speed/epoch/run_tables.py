@@ -60,8 +60,8 @@ class RunTables:
         return self._table(path).transaction_version(app)
 
     def _append(self, path: str, part: str, rows: list[Rows], number: int, schema: pa.Schema, **tags: int) -> None:
-        frames = [piece.frame for piece in rows if piece.frame is not None]
-        collected = [schemas.tagged(piece.table, schema, **tags) for piece in rows if piece.table is not None]
+        frames = [r.frame for r in rows if r.frame is not None]
+        collected = [schemas.tagged(r.table, schema, **tags) for r in rows if r.table is not None]
         if frames:
             self._append_spark(path, part, frames, number, schema, **tags)
         elif any(table.num_rows for table in collected):

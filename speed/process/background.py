@@ -72,11 +72,11 @@ def _is_running(settings: Settings, run: Name) -> bool:
     process = alive(settings, run)
     state = state_file.read_state(settings, run)
     if process is None:
-        raise _died(settings, run, state)
+        raise _start_error(settings, run, state)
     return state.get("phase") == "running" and state.get("pid") == process.pid
 
 
-def _died(settings: Settings, run: Name, state: Mapping[str, object]) -> LkError:
+def _start_error(settings: Settings, run: Name, state: Mapping[str, object]) -> LkError:
     log = log_file(settings, run)
     reason = state.get("reason")
     if isinstance(reason, dict):
@@ -84,7 +84,7 @@ def _died(settings: Settings, run: Name, state: Mapping[str, object]) -> LkError
         kind = kinds.get(int(reason["exit"]), Refused)
         return kind(str(reason["what"]), where=str(reason["where"]), fix=str(reason["fix"]))
     lines = "\n    ".join(local_processes.last_lines(log, 10))
-    return Refused(f"{run} died while starting; its last lines:\n    {lines}", where=str(log), fix="read the log")
+    return Refused(f"{run} exited during startup; its last lines:\n    {lines}", where=str(log), fix="read the log")
 
 
 def _late(settings: Settings, run: Name) -> TryAgain:

@@ -34,9 +34,9 @@ class CopyTask:
 
     settings: Settings
     group: str
-    piece: Slice
+    slice: Slice
     start: int
-    tenure: int
+    ownership: int
     topics: Mapping[str, str]
     partitions: int
 
@@ -56,16 +56,16 @@ def copier(tasks: Mapping[tuple[str, int], CopyTask]) -> Any:
 def copy(task: CopyTask, batches: Iterable[pa.RecordBatch]) -> Outcome:
     """Copies the records. ``moved``, with nothing copied, when the position changed or the ownership has ended."""
     faults.arm(task.settings)
-    span = task.piece.span
+    span = task.slice.span
     with transaction(task.settings, task.group, span.topic, span.partition, start=task.start) as open_:
         before = open_.position
-        if before.offset != span.start or before.tenure > task.tenure:
+        if before.offset != span.start or before.ownership > task.ownership:
             return "moved"
         counts = Counter(before.counts)
         for batch in batches:
             counts.update(_send(task, open_, batch))
         faults.reach("route.1_before_commit")
-        open_.commit(Position(span.end, counts, task.tenure))
+        open_.commit(Position(span.end, counts, task.ownership))
     faults.reach("route.1_after_commit")
     return "copied"
 
@@ -86,7 +86,7 @@ def _row(topic: str, partition: int, outcome: Outcome, error: str | None) -> pa.
 
 
 def _send(task: CopyTask, open_: Transaction, batch: pa.RecordBatch) -> Counter[str]:
-    span = task.piece.span
+    span = task.slice.span
     to, where = span.partition % task.partitions, f"{span.topic}/{span.partition}/"
     columns = {name: batch[name].to_pylist() for name in ("_offset", "_key", "_value", "_headers", "_output")}
     times = batch["_timestamp"].cast(pa.timestamp("ms", "UTC")).cast(pa.int64()).to_pylist()

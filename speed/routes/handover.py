@@ -60,7 +60,7 @@ def _end_ownership(settings: Settings, history: RouteHistory) -> Cut:
             faults.reach("handover.1_in_handover")
             start = history.start(old).end(topic, partition)
             with transaction(settings, old.id, topic, partition, start=start) as open_:
-                open_.commit(replace(open_.position, tenure=len(history.ownerships) + 1))
+                open_.commit(replace(open_.position, ownership=len(history.ownerships) + 1))
                 positions.setdefault(topic, {})[partition] = open_.position.offset
             show_progress(number)
     return Cut.of(positions)

@@ -34,12 +34,12 @@ def tasks(settings: Settings, catalog: Catalog, run: RouteRun) -> dict[Where, Co
     require_all_there(settings, run, positions)
     planned: dict[Where, CopyTask] = {}
     for (topic, partition), span in _due(settings, history, run, positions).items():
-        next_part = next_slice(history.ownerships, run.id, span)
-        outputs = names(route, run.id, live=next_part.live)
+        owned_slice = next_slice(history.ownerships, run.id, span)
+        outputs = names(route, run.id, live=owned_slice.live)
         start = history.start(run).end(topic, partition)
         counts = topic_admin.ensure_topics(settings, outputs.values(), _width(settings, route))
         planned[topic, partition] = CopyTask(
-            settings, run.id, next_part, start, len(history.ownerships), outputs, min(counts.values())
+            settings, run.id, owned_slice, start, len(history.ownerships), outputs, min(counts.values())
         )
     return planned
 

@@ -81,7 +81,7 @@ def _records(
     route = catalog.route(run.route)
     frames = []
     for source in sorted({topic for topic, _ in planned}):
-        spans = [task.piece.span for (topic, _), task in planned.items() if topic == source]
+        spans = [task.slice.span for (topic, _), task in planned.items() if topic == source]
         records = read_spans(spark, settings, spans, task_records=max(span.size for span in spans), group=None)
         events = with_output(route, source, decode(catalog.topic(source), records))
         frames.append(events.select(*COLUMNS))

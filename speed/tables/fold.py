@@ -40,7 +40,7 @@ def due_ranges(newest: int, behind: int, boundaries: Iterable[int], size: int) -
     """
     blocks = max(0, (newest - behind + 1) // size)
     ends = sorted(set(boundaries))
-    return [piece for block in range(blocks) for piece in _pieces(block * size, (block + 1) * size - 1, ends)]
+    return [epochs for block in range(blocks) for epochs in _split(block * size, (block + 1) * size - 1, ends)]
 
 
 def fold(
@@ -52,27 +52,27 @@ def fold(
     pairs = set(zip(tags["first_epoch"].to_pylist(), tags["last_epoch"].to_pylist(), strict=True))
     marks = list(boundaries)
     for level in LEVELS:
-        for piece in due_ranges(newest, settings.fold_behind, marks, level * settings.fold_epochs):
-            inside = [pair for pair in pairs if piece.first <= pair[0] and pair[1] <= piece.last]
+        for epochs in due_ranges(newest, settings.fold_behind, marks, level * settings.fold_epochs):
+            inside = [pair for pair in pairs if epochs.first <= pair[0] and pair[1] <= epochs.last]
             if len(inside) > 1:
-                return _fold(spark, path, view, run, piece, lease)
+                return _fold(spark, path, view, run, epochs, lease)
     return 0
 
 
-def _fold(spark: SparkSession, path: str, view: View, run: Name, piece: EpochRange, lease: Lease) -> int:
-    inside = (pc.field("first_epoch") >= piece.first) & (pc.field("last_epoch") <= piece.last)
+def _fold(spark: SparkSession, path: str, view: View, run: Name, epochs: EpochRange, lease: Lease) -> int:
+    inside = (pc.field("first_epoch") >= epochs.first) & (pc.field("last_epoch") <= epochs.last)
     rows = delta.read(path, filters=inside)
     merged = merge_partials(view, spark.createDataFrame(rows).coalesce(1)).toArrow()
-    folded = schemas.tagged(merged, schemas.partial_schema(view), first_epoch=piece.first, last_epoch=piece.last)
+    folded = schemas.tagged(merged, schemas.partial_schema(view), first_epoch=epochs.first, last_epoch=epochs.last)
     faults.reach("speed.6_in_fold")
     app = runs.txn_app(run, f"{view.name}/fold")
     version = (delta.txn_version(path, app) or 0) + 1
-    predicate = f"first_epoch >= {piece.first} AND last_epoch <= {piece.last}"
+    predicate = f"first_epoch >= {epochs.first} AND last_epoch <= {epochs.last}"
     delta.overwrite_once(path, folded, predicate, app, version, lease=lease)
     return int(rows.num_rows - folded.num_rows)
 
 
-def _pieces(first: int, last: int, ends: list[int]) -> Iterator[EpochRange]:
+def _split(first: int, last: int, ends: list[int]) -> Iterator[EpochRange]:
     for end in [end for end in ends if first <= end < last]:
         yield EpochRange(first, end)
         first = end + 1

@@ -175,7 +175,7 @@ def test_a_server_that_dies_while_starting_is_reported_with_its_log(own: Setting
     local_processes.stop_process(own, "kafka")
     (own.data / "kafka" / "meta.properties").rename(own.data / "kafka" / "aside")
     (own.data / "kafka" / "meta.properties").write_text("version=1\ncluster.id=another\nnode.id=7\n", "utf-8")
-    with pytest.raises(Refused, match="kafka died while starting; its last lines") as caught:
+    with pytest.raises(Refused, match="kafka exited during startup; its last lines") as caught:
         local_stack.start_servers(own)
     assert "node.id" in caught.value.what.lower() or "node id" in caught.value.what.lower()
     assert caught.value.where == str(local_processes.log_file(own, "kafka"))

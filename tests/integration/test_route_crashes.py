@@ -80,7 +80,7 @@ def test_a_crash_at_every_step_of_a_handover_is_finished(spark: SparkSession, sp
             hand_over(split_log.settings, ROUTE, replay)
         split_log.send(20)
     history = hand_over(split_log.settings, ROUTE, replay)
-    assert (history.owner, [tenure.run for tenure in history.ownerships]) == (replay, [old, replay])
+    assert (history.owner, [ownership.run for ownership in history.ownerships]) == (replay, [old, replay])
     with locks.hold(split_log.settings, "routes"):
         copy_all(spark, split_log, old)  # its tenure is over: it copies nothing
     copy_all(spark, split_log, replay)
