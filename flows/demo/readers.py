@@ -34,7 +34,7 @@ class ReaderAnswer:
     ``mode`` is from ``serving.status``, read in the same query.
     """
 
-    asked: float
+    due: float
     arrived: float
     mode: str
     count: int
@@ -66,9 +66,9 @@ class ReaderAccount:
 
 @dataclass
 class Readers:
-    """Queries at a steady rate, however long answers take; ``ask`` returns the mode and the count."""
+    """Queries at a steady rate, however long answers take; ``query`` returns the mode and the count."""
 
-    ask: Callable[[], tuple[str, int]]
+    query: Callable[[], tuple[str, int]]
     answers: list[ReaderAnswer] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     quick_until: float = 0.0
@@ -82,28 +82,28 @@ class Readers:
         due = time.monotonic()
         with ThreadPoolExecutor(_THREADS, "reader") as pool:
             while not stop.wait(max(0.0, due - time.monotonic())):
-                pool.submit(self._ask, due)
+                pool.submit(self._answer, due)
                 due += 1 / (QUICK if due < self.quick_until else SLOW)
 
-    def _ask(self, due: float) -> None:
+    def _answer(self, due: float) -> None:
         try:
-            mode, count = self.ask()
+            mode, count = self.query()
         except Exception as e:  # any error is one that a reader saw
             self.failures.append(f"{type(e).__name__}: {e}")
         else:
             self.answers.append(ReaderAnswer(due, time.monotonic(), mode, count))
 
 
-def question(settings: Settings, catalog: Catalog, view: Name) -> Callable[[], tuple[str, int]]:
+def count_query(settings: Settings, catalog: Catalog, view: Name) -> Callable[[], tuple[str, int]]:
     """A function that queries the count of a view, and its mode in ``serving.status``, in one Trino query."""
     status = quoted(Name("lake"), Name("serving"), Name("status"))
     sql = f'SELECT mode, ({count_sql(catalog.views[view])}) FROM {status} WHERE "view" = {literal(view)}'  # noqa: S608
 
-    def ask() -> tuple[str, int]:
+    def mode_and_count() -> tuple[str, int]:
         mode, count = query(settings, sql).rows[0]
         return str(mode), int(count)
 
-    return ask
+    return mode_and_count
 
 
 def epoch_counts(settings: Settings, topic: Name, runs: Iterable[Name]) -> frozenset[int]:
@@ -115,7 +115,7 @@ def account(
     answers: Sequence[ReaderAnswer], failures: Sequence[str], counts: frozenset[int], periods: Sequence[Period]
 ) -> ReaderAccount:
     """Checks every answer; ``counts`` are the possible ones: those at the end of an epoch."""
-    times = sorted(answer.arrived - answer.asked for answer in answers)
+    times = sorted(answer.arrived - answer.due for answer in answers)
     arrived = sorted(answer.arrived for answer in answers)
     impossible = (f"no epoch ends at the count {a.count:,}" for a in answers if a.count not in counts)
     broken_rules = (error for period in periods for error in _broken_rules(answers, period))
@@ -130,10 +130,10 @@ def account(
 
 
 def _broken_rules(answers: Sequence[ReaderAnswer], period: Period) -> Iterator[str]:
-    """Errors of the answers that were asked and arrived inside a period."""
-    inside = [answer for answer in answers if period.began <= answer.asked and answer.arrived <= period.ended]
+    """Errors of the answers whose queries were due and which arrived in a period."""
+    inside = [answer for answer in answers if period.began <= answer.due and answer.arrived <= period.ended]
     for answer in inside:
-        highest = max((earlier.count for earlier in inside if earlier.arrived <= answer.asked), default=0)
+        highest = max((earlier.count for earlier in inside if earlier.arrived <= answer.due), default=0)
         if answer.count < highest:
             yield f"the count went back from {highest:,} to {answer.count:,}"
         if period.mode not in (None, answer.mode):

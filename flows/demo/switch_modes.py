@@ -13,7 +13,7 @@ from core.identifiers import Name
 from flows import replays, switch_plan
 from flows.demo import both_modes
 from flows.demo.both_modes import ModeFigures, RebuildTimes
-from flows.demo.readers import Period, ReaderAccount, Readers, account, epoch_counts, question
+from flows.demo.readers import Period, ReaderAccount, Readers, account, count_query, epoch_counts
 from flows.measure import demo_queries, load, raw_consumer, run_verb
 from flows.measure.console import note, waiting
 from flows.measure.demo_queries import BY_DAY, BY_HOUR
@@ -80,7 +80,7 @@ def there_and_back(created: Instance, catalog: Catalog, batch: RebuildTimes) -> 
     Raises Refused or TryAgain if a step fails; wrong counts and answers are in the result's ``checks``.
     """
     settings, lambda_run = created.settings, _current_run(created.settings)
-    readers = Readers(question(settings, catalog, BY_DAY))
+    readers = Readers(count_query(settings, catalog, BY_DAY))
     with load.in_background(readers.run):
         with load.flowing(settings, catalog, next(SEEDS), RATE):
             raw = raw_consumer.rate(settings, TRADES)

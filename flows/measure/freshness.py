@@ -44,7 +44,7 @@ class Freshness:
 class CountSeen:
     """One answer: when the query began, when the answer arrived, and the count."""
 
-    asked: float
+    began: float
     arrived: float
     count: int
 
@@ -87,24 +87,24 @@ class Meter:
         """Queries until ``stop`` is set; an error ends it, and ``result`` raises it."""
         while not stop.is_set():
             try:
-                self.ask()
+                self.query()
             except Exception as e:  # ``visible`` raises it in the caller's thread
                 self.failure = e
                 return
             stop.wait(_GAP)
 
-    def ask(self) -> None:
+    def query(self) -> None:
         """Queries the count once."""
-        asked = time.monotonic()
+        began = time.monotonic()
         count = self.count()
-        self.answers.append(CountSeen(asked, time.monotonic(), count))
+        self.answers.append(CountSeen(began, time.monotonic(), count))
 
 
 @contextmanager
 def measuring(count: Callable[[], int]) -> Iterator[Meter]:
     """Yields a meter that queries in a thread; ``count`` returns the total of the served view."""
     meter, stop = Meter(count), threading.Event()
-    meter.ask()
+    meter.query()
     poller = threading.Thread(target=meter.poll, args=(stop,), name="freshness", daemon=True)
     poller.start()
     try:
@@ -132,7 +132,7 @@ def summary(due: Sequence[float], answers: Sequence[CountSeen]) -> Freshness:
         p99=percentile(sorted_delays, 99),
         worst=sorted_delays[-1],
         polls=len(answers),
-        poll=percentile(sorted(answer.arrived - answer.asked for answer in answers), 50),
+        poll=percentile(sorted(answer.arrived - answer.began for answer in answers), 50),
         went_back=sum(count < high for count, high in zip(counts, highest, strict=True)),
     )
 
