@@ -48,7 +48,7 @@ def claim(settings: Settings, catalog: Catalog, run: Name | None = None) -> Clai
 
 
 def claim_new_build(settings: Settings, catalog: Catalog, run: Name) -> Claim:
-    """Claims the same for a new build, even if a claim exists: a build that verifies another must be computed anew."""
+    """Adds a claim even if the same cut is claimed already: a build that verifies another must be a new one."""
     with locks.hold(settings, "control") as lease:
         new = _next_claim(settings, catalog, run)
         _add(settings, lease, new)

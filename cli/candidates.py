@@ -1,4 +1,4 @@
-"""What completes an argument in a shell: the views, topics, routes and runs of this instance."""
+"""Shell completion of arguments: the views, topics, routes and runs of this instance."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def servers(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> li
 
 
 def _matching(ctx: click.Context, incomplete: str, read: Callable[[Settings], Iterable[str]]) -> list[str]:
-    """A broken settings or definition file completes nothing: an error would be printed into the command line."""
+    """No names if a settings or definition file is broken: an error message would garble the command line."""
     from infra.settings.sources import read_settings
 
     try:
@@ -80,7 +80,7 @@ def _route_names(settings: Settings) -> Iterable[str]:
 
 
 def _run_names(settings: Settings) -> Iterable[str]:
-    """Of a local lake only: an object store would answer too late for a key press."""
+    """Ids of runs in a local lake; an object store is too slow for completion."""
     from infra.control.runs import read_runs
 
     return [run.id for run in read_runs(settings)] if settings.lake_is_local else []

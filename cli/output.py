@@ -19,7 +19,7 @@ from rich.table import Table
 from core.cut import Cut
 
 R = TypeVar("R")
-INTERRUPTED = 130  # what a shell gives a process that Ctrl-C ended
+INTERRUPTED = 130  # the exit code of a process that Ctrl-C ended
 
 
 def plain(value: object) -> Any:
@@ -65,12 +65,12 @@ def out() -> Console:
 
 
 def line(text: str) -> None:
-    """One line, whole and as it is."""
+    """Prints one line without wrapping or markup."""
     out().print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], *, ids: Collection[str] = ()) -> None:
-    """One table, numbers aligned right. Numbers in the columns ``ids`` get no thousands separators."""
+    """Prints a table, numbers aligned right. Numbers in the columns ``ids`` get no thousands separators."""
     cells = [list(row) for row in rows]
     drawn = Table(title=title or None, title_justify="left", header_style="bold")
     for index, column in enumerate(columns):

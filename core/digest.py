@@ -30,7 +30,7 @@ def view_digest(view: View, topics: Mapping[Name, Topic]) -> Name:
 
 
 def route_digest(route: Route, topics: Mapping[Name, Topic]) -> Name:
-    """Digest of which records a route copies where, including the decoders of its sources."""
+    """Digest of the records that a route copies and of their destinations, including the decoders of its sources."""
     sources = [topic_digest(topics[Name(source)]) for source in sorted(route.sources)]
     return _digest({"route": _plain(route), "sources": sources, "semantics": semantics.ROUTE})
 

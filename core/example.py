@@ -24,7 +24,7 @@ Cells = tuple[str | None, ...]
 
 @dataclass(frozen=True)
 class ExampleRecord:
-    """A record of which more than the value matters; a plain text is a record with these defaults.
+    """A record of an example. A plain text is the value of a record with these defaults.
 
     ``value`` None deletes the key of a changelog. Without a ``key`` the record has the one that `lk produce` would
     give it. ``at`` is the timestamp of the record. Offsets count from 0 in each partition.

@@ -22,7 +22,7 @@ COMPARED = "{{ ti.xcom_pull(task_ids='compare')['%s'] }}"
 
 
 class Approval(ApprovalOperator):
-    """Asks a person for approval, and asks again if Airflow loses an answer that came before its scheduler looked."""
+    """Waits for a person's approval, and repeats the request if Airflow loses an early response."""
 
     def execute_complete(self, context: Context, event: dict[str, Any]) -> Any:
         """The answer; a rejection, or no answer in time, fails without a retry."""

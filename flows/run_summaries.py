@@ -34,7 +34,7 @@ def run_summaries(settings: Settings) -> tuple[RunSummary, ...]:
     """Every run, oldest first."""
     ended = read_endings(settings)
     return tuple(
-        _gone(run, ended[run.id]) if run.id in ended else _going(settings, run, roles(settings)[run.id])
+        _ended_run(run, ended[run.id]) if run.id in ended else _live_run(settings, run, roles(settings)[run.id])
         for run in runs.read_runs(settings)
     )
 
@@ -47,12 +47,12 @@ def retire(settings: Settings, run: Name, *, final: bool = False, why: str = "lk
     return end_run(settings, run, "retired", why=why, final=final)
 
 
-def _going(settings: Settings, run: runs.Run, role: str) -> RunSummary:
+def _live_run(settings: Settings, run: runs.Run, role: str) -> RunSummary:
     state, last = lifecycle.status(settings, run.id), last_epoch(settings, run.id)
     records = last.end.size if last else 0
     process = state.phase if state.alive else f"{state.phase} (no process)"
     return RunSummary(run.id, role, run.kind, process, state.epoch, records, state.behind, run.created_at, run.note)
 
 
-def _gone(run: runs.Run, end: RunEnding) -> RunSummary:
+def _ended_run(run: runs.Run, end: RunEnding) -> RunSummary:
     return RunSummary(run.id, end.how, run.kind, "ended", -1, 0, None, run.created_at, end.why)

@@ -79,7 +79,7 @@ def _start_cut(settings: Settings, catalog: Catalog) -> Cut:
 
 
 def _others(settings: Settings, catalog: Catalog, current: Name) -> list[Name]:
-    """The other runs that serve: views that were switched, or could not be switched, stay with theirs."""
+    """The other runs that serve views: a switch does not move every view to the new run."""
     serving = run_roles.serving_runs(settings) - {current}
     others = [run for run in runs.read_runs(settings) if run.id in serving]
     return [run.id for run in others if not changed_definitions(catalog, run.views, run.decoders)]

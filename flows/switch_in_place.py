@@ -55,12 +55,12 @@ def switch_in_place(
 
 
 def _is_outdated(catalog: Catalog, last: Publication) -> bool:
-    """Whether a view was changed or added since."""
+    """Whether a view was changed or added after the publication."""
     return bool(changed_since(last, catalog)) or not catalog.views.keys() <= last.pins.keys()
 
 
 def _replace_run(settings: Settings, catalog: Catalog, *, from_archive: bool, why: str) -> Publication:
-    """A refusal comes from the declaration of the replay, before the run that serves is stopped."""
+    """Declares the replay, then stops the run that serves: a Refused is raised before the stop."""
     run = replays.open_or_declare(settings, catalog, from_archive=from_archive).id
     epoch_pacing.set_rate_limit(settings, run, None)
     stopped = datetime.now(UTC)

@@ -1,1 +1,1 @@
-"""Serving layer: publish what passed its gate, repair what a crash left, read it, tell its state."""
+"""The serving layer: publishes builds, recovers after a crash, runs queries, reports its status."""

@@ -1,4 +1,4 @@
-"""Deletes builds and archives that nothing names any more, and compacts the control tables."""
+"""Deletes builds and archives that nothing references, and compacts the control tables."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class CleanupResult:
 
 
 def clean_up(settings: Settings, catalog: Catalog) -> CleanupResult:
-    """Deletes builds and archive generations that nothing names, and compacts the control tables; safe to repeat.
+    """Deletes builds and archive generations that nothing references, and compacts the control tables; safe to repeat.
 
     Keeps what a served view, the target of a rollback or an open intent names. Also keeps what may still be served:
     the last build of each view that passed, and every build claimed since.
@@ -73,7 +73,7 @@ def _builds_of_idle_runs(settings: Settings, built: list[Built]) -> set[Build]:
 
 
 def _unused_archives(settings: Settings, catalog: Catalog, builds: set[Name]) -> list[tuple[Name, Name]]:
-    """Topic and decoder of archive generations that nothing names and whose offsets the current one holds too."""
+    """Topic and decoder of archive generations that nothing references and whose offsets the current one holds too."""
     ended = read_endings(settings).keys()
     named = [run.decoders for run in runs.read_runs(settings) if run.id not in ended]
     named += [claim.decoders for claim in read_claims(settings) if claim.build in builds]

@@ -142,7 +142,7 @@ def finish(query: StreamingQuery, sink: EpochSink) -> None:
 
 
 def raise_reason(sink: EpochSink, error: Any) -> None:
-    """Raises an error that names why a query ended; returns when it was told to stop."""
+    """Raises an error that names why a query failed; returns if it ended after a request to stop."""
     failure = sink.failure
     if isinstance(failure, StopRequested):
         return
@@ -171,7 +171,7 @@ def _start(spark: SparkSession, settings: Settings, sink: EpochSink) -> Streamin
         **source_options(settings),
         "subscribe": ",".join(sorted(run.topics)),
         "startingOffsets": json.dumps(_starting(settings, run)),
-        # Spark asks for the log's ends on the connection that its last fetch still waits on, partition by partition.
+        # Spark requests end offsets on the connection that still waits for its last fetch, partition by partition.
         "kafka.fetch.max.wait.ms": "1",
         "maxOffsetsPerTrigger": str(sink.pacing.offsets_per_epoch()),
     }

@@ -21,7 +21,7 @@ Slices = Mapping[str, Sequence[DataFrame]]  # topic -> decoded rows of the build
 
 
 def ways_of(view: View) -> tuple[Way, ...]:
-    """The ways in which the view's rows come about; no build can give those of a view that is not reproducible."""
+    """The ways to compute the view's rows; a build alone cannot if the view is not reproducible."""
     return ("one build", "a build and two epochs") if view.reproducible else ("a build and two epochs",)
 
 

@@ -51,7 +51,7 @@ class Archive:
         return self.version >= 0
 
     def missing_below(self, cut: Cut) -> tuple[Span, ...]:
-        """The offsets of this topic below the cut that were not landed; empty with gaps, which cannot be told apart."""
+        """The offsets of this topic below the cut that were not landed; empty for a log with gaps."""
         return () if self.gaps else self.ends.behind(cut.only([self.topic]))
 
 

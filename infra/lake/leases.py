@@ -115,7 +115,7 @@ def hold(settings: Settings, name: str, *, fenced: Sequence[str] = ()) -> Iterat
 
 
 def holder(settings: Settings, name: str) -> ProcessIdentity | None:
-    """The holder of a lease; None when it is free, or when its holder is dead or silent for ``lease_seconds``."""
+    """The holder of a lease; None if it is free, its holder is dead, or its heartbeat is too old."""
     path = table_paths.control(settings, TABLE)
     if not delta.exists(path):
         return None
@@ -191,7 +191,7 @@ def _row(table: DeltaTable, name: Name) -> _Row | None:
 
 
 def _is_held(row: _Row, table: DeltaTable, name: Name, lease_seconds: float) -> bool:
-    """A holder that did not end for certain may be paused, or its host is gone: its silence decides."""
+    """A holder that is not known to be dead may be paused, or its host may be down: the last heartbeat decides."""
     silent_ms = _now_ms() - (table.transaction_version(_beat(name)) or 0)
     return not row.released and not row.holder.is_dead and silent_ms <= lease_seconds * 1000
 

@@ -1,4 +1,4 @@
-"""The commit protocol of an epoch. Whatever step the process dies at, running the epoch again ends in the same state.
+"""The commit protocol of an epoch. After a crash at any step, running the epoch again gives the same state.
 
 Every commit carries the generation of the run's lease, so a process that lost the lease cannot write.
 A fault point is a place at which a test can kill the process; its number is that of its step.
@@ -51,7 +51,7 @@ _BROKER_DEADLINE = 60.0
 
 
 class StopRequested(Exception):
-    """The run was told to stop; the epoch that was about to start has written nothing."""
+    """The run is stopping; the next epoch has not started and has written nothing."""
 
 
 class EpochSink:
@@ -77,7 +77,7 @@ class EpochSink:
         self.failure: BaseException | None = None
 
     def __call__(self, records: DataFrame, number: int) -> None:
-        """Commits one epoch. Raises StopRequested, with nothing written, once the run was told to stop."""
+        """Commits one epoch. Raises StopRequested, with nothing written, after a request to stop the run."""
         self.idle.clear()
         try:
             self._commit(records, number)

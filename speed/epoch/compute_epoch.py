@@ -140,7 +140,7 @@ class EpochComputer:
         return [(r, Rows(table=r.frame.toArrow()) if r.part == COUNTS else Rows(frame=r.frame)) for r in results]
 
     def _checked(self, results: Results, planned: PlannedEpoch) -> EpochResults:
-        """The results by what becomes of them, once the counts account for every offset."""
+        """The results grouped by the table to write. Raises Refused unless the counts account for every offset."""
         counts = [row for result, rows in results if result.part == COUNTS for row in _row_dicts(rows)]
         self._require_all_offsets(counts, planned)
         counted = {

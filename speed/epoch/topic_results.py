@@ -54,7 +54,7 @@ def used_columns(views: Sequence[View], events: DataFrame) -> DataFrame:
 
 
 def rows_to_cache(topic: Topic, views: Sequence[View], events: DataFrame) -> DataFrame:
-    """What is kept of a big epoch's decoded rows: grains where they hold all of the views, else the rows, slim."""
+    """The rows of a big epoch to cache: shared panes if all views can use them, else the columns that views use."""
     rollups = _rollups_in_panes(topic, views)
     return pane_rows(rollups, events) if rollups else used_columns(views, events)
 

@@ -1,1 +1,1 @@
-"""The process that drives a run: started, stopped, paced and found again."""
+"""The process that drives a run: its start and stop, its pace and its state."""

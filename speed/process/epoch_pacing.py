@@ -58,7 +58,7 @@ class EpochPacing:
             yield
 
     def wait(self, size: int, began: float) -> None:
-        """Waits until the next epoch may start, or the run is told to stop.
+        """Waits until the next epoch may start, or a stop of the run is requested.
 
         ``began`` is when the epoch of ``size`` offsets did (``time.monotonic``).
         """

@@ -38,7 +38,7 @@ class QuarantineEntry:
 
 @dataclass(frozen=True)
 class QuarantinedRecord:
-    """A record that could not be decoded, with everything that Kafka had of it."""
+    """A record that could not be decoded, with all columns of its Kafka record."""
 
     topic: Name
     partition: int

@@ -1,4 +1,4 @@
-"""Profile table: the latest profile of every user who has one."""
+"""Profile table: the latest profile of every user that has a profile."""
 
 from core.example import Example, ExampleRecord
 from core.measures import Latest
