@@ -14,7 +14,7 @@ from infra import faults
 from infra.control import locks, run_roles, runs
 from infra.control.builds import build_name, build_number
 from infra.control.claims import Claim, add_claim, read_claims
-from infra.control.epochs import last_epoch
+from infra.control.manifest import last_epoch
 from infra.control.publications import read_publications
 from infra.kafka import kafka_admin, log_checks
 from infra.lake import table_paths

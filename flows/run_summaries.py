@@ -7,7 +7,7 @@ from datetime import datetime
 
 from core.identifiers import Name
 from infra.control import runs
-from infra.control.epochs import last_epoch
+from infra.control.manifest import last_epoch
 from infra.control.run_endings import RunEnding, read_endings
 from infra.control.run_roles import pinned_runs, roles, rollback_target, serving_runs
 from infra.settings import Settings

@@ -13,7 +13,7 @@ from core.catalog import Catalog
 from core.cut import Cut
 from core.identifiers import Name
 from flows import replays, speed
-from infra.control.epochs import read_epochs
+from infra.control.manifest import read_epochs
 from infra.control.publications import Publication
 from infra.settings import Settings
 from serving import change_mode, recover

@@ -10,7 +10,7 @@ from core.identifiers import Name
 from core.validation.definition_change import definition_refusal
 from infra.control import run_roles, runs
 from infra.control.builds import Built, read_builds
-from infra.control.epochs import last_epoch
+from infra.control.manifest import last_epoch
 from infra.control.runs import Run
 from infra.lake import delta, files, table_paths
 from infra.settings import Settings

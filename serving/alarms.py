@@ -10,12 +10,12 @@ from datetime import UTC, datetime, timedelta
 from core.catalog import Catalog
 from core.errors import LkError
 from core.identifiers import Name
-from infra.control.epochs import Epoch, read_epochs
+from infra.control.manifest import Epoch, read_epochs
 from infra.kafka import kafka_admin
 from infra.lake import leases
 from infra.settings import Settings
-from serving import reconcile, recover
-from serving.reconcile import PartitionCounts, ServedState, ViewCounts
+from serving import record_accounting, recover
+from serving.record_accounting import PartitionCounts, ServedState, ViewCounts
 
 RECENT = timedelta(hours=1)
 
@@ -38,12 +38,12 @@ def view_alarms(settings: Settings, catalog: Catalog) -> tuple[ViewAlarms, ...]:
     """The figures of every served view; None for what cannot be read, so that an alarm for missing data fires."""
     last = recover.last_done(settings)
     pins = {view: pin for view, pin in last.pins.items() if view in catalog.views} if last else {}
-    states = {view: reconcile.served_state(settings, view, pin) for view, pin in pins.items()}
+    states = {view: record_accounting.served_state(settings, view, pin) for view, pin in pins.items()}
     unchanged = {view: state for view, state in states.items() if state.pin.digest == catalog.digest(view)}
-    partitions = reconcile.partition_counts(catalog, states)
+    partitions = record_accounting.partition_counts(catalog, states)
     rows: dict[Name, ViewCounts] = {}
     with contextlib.suppress(LkError):
-        rows = {counts.view: counts for counts in reconcile.view_counts(settings, catalog, unchanged)}
+        rows = {counts.view: counts for counts in record_accounting.view_counts(settings, catalog, unchanged)}
     now = datetime.now(UTC)
     alarms = []
     for view, state in states.items():

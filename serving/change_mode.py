@@ -15,7 +15,7 @@ from core.validation.definition_change import changed_definitions, definition_re
 from infra.control import comparisons, locks, runs
 from infra.control.builds import read_builds
 from infra.control.comparisons import Comparison
-from infra.control.epochs import ARCHIVE_EPOCH, last_epoch
+from infra.control.manifest import ARCHIVE_EPOCH, last_epoch
 from infra.control.publications import Mode, Pin, Publication
 from infra.control.run_endings import read_endings
 from infra.control.run_roles import rollback_target

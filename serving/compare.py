@@ -21,7 +21,7 @@ from infra import faults
 from infra.control import comparisons, locks, runs
 from infra.control.claims import Claim
 from infra.control.comparisons import Comparison
-from infra.control.epochs import ARCHIVE_EPOCH
+from infra.control.manifest import ARCHIVE_EPOCH
 from infra.control.publications import Pin
 from infra.control.runs import Run
 from infra.lake import parquet_scan, table_paths

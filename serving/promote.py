@@ -12,7 +12,7 @@ from core.identifiers import Name
 from infra.control import locks, runs
 from infra.control.builds import read_builds
 from infra.control.claims import claim_of
-from infra.control.epochs import epoch_at
+from infra.control.manifest import epoch_at
 from infra.control.publications import Pin, Publication
 from infra.control.runs import Run
 from infra.lake import delta, table_paths

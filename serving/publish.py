@@ -16,7 +16,7 @@ from core.validation.definition_change import changed_definitions, definition_re
 from infra.control import locks, runs
 from infra.control.builds import read_builds
 from infra.control.claims import Claim, claim_of
-from infra.control.epochs import epoch_at, last_epoch
+from infra.control.manifest import epoch_at, last_epoch
 from infra.control.publications import Pin, Publication
 from infra.lake import delta, table_paths
 from infra.lake.leases import Lease

@@ -15,7 +15,7 @@ from core.catalog import Catalog
 from core.errors import LkError, Refused, TryAgain
 from core.identifiers import Name
 from infra.control import runs
-from infra.control.epochs import last_epoch
+from infra.control.manifest import last_epoch
 from infra.control.run_roles import ServingWatch
 from infra.control.runs import Run
 from infra.kafka import kafka_admin, log_checks

@@ -18,7 +18,7 @@ from core.errors import Refused
 from core.identifiers import Name
 from core.validation.definition_change import changed_definitions, definition_refusal
 from infra.control import run_roles, runs
-from infra.control.epochs import Epoch, read_epochs
+from infra.control.manifest import Epoch, read_epochs
 from infra.control.runs import Run
 from infra.kafka import kafka_admin, log_checks
 from infra.lake import archive

@@ -10,7 +10,7 @@ from flows.measure import load
 from flows.measure.figures import Figure
 from flows.measure.freshness import percentile
 from flows.measure.live_system import fixed_range, query_seconds
-from infra.control.epochs import read_epochs
+from infra.control.manifest import read_epochs
 from infra.settings import Settings
 from serving.promote import serve_run
 from speed.process import lifecycle

@@ -12,7 +12,7 @@ from flows.measure.figures import Figure
 from flows.measure.freshness import Freshness
 from flows.measure.live_system import RATE, LiveInstance
 from infra.control import runs
-from infra.control.epochs import last_epoch
+from infra.control.manifest import last_epoch
 from infra.settings import Settings
 
 _WINDOW = 10.0  # minimum seconds of a measurement, which ends with an epoch

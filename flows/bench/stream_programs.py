@@ -17,7 +17,7 @@ from flows.measure.figures import Figure
 from flows.measure.freshness import percentile
 from infra.control import route_runs, runs
 from infra.control.claims import read_claims
-from infra.control.epochs import last_epoch, read_epochs
+from infra.control.manifest import last_epoch, read_epochs
 from infra.kafka import kafka_admin
 from infra.kafka.producer import produce
 from infra.kafka.sample_input import outgoing

@@ -12,7 +12,7 @@ from core.catalog import Catalog
 from flows.measure import live_system
 from flows.measure.freshness import Freshness
 from flows.measure.live_system import RATE, LiveInstance
-from infra.control.epochs import last_epoch
+from infra.control.manifest import last_epoch
 from infra.control.publications import Publication
 from infra.control.run_roles import pinned_runs
 from infra.lake import files, table_paths

@@ -19,7 +19,7 @@ from core.catalog import Catalog
 from core.identifiers import Name, quoted
 from flows.measure.demo_queries import count_sql
 from flows.measure.freshness import percentile
-from infra.control.epochs import read_epochs
+from infra.control.manifest import read_epochs
 from infra.settings import Settings
 from infra.trino.metastore import literal, query
 

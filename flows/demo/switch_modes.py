@@ -23,7 +23,7 @@ from flows.measure.live_system import RATE, SEEDS, LiveInstance
 from flows.measure.load import TRADES
 from infra.control import comparisons, run_roles
 from infra.control.comparisons import Comparison
-from infra.control.epochs import read_epochs
+from infra.control.manifest import read_epochs
 from infra.control.publications import Publication
 from infra.kafka import kafka_admin
 from infra.local import resource_usage

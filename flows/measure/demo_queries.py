@@ -15,7 +15,7 @@ from core.identifiers import Name, joined, quoted
 from core.measures import Count
 from core.view import Rollup, View
 from flows.measure.expected import Table
-from infra.control.epochs import Epoch, read_epochs
+from infra.control.manifest import Epoch, read_epochs
 from infra.control.publications import Pin, read_publications
 from infra.kafka import kafka_admin
 from infra.settings import Settings

@@ -20,7 +20,7 @@ from flows.measure import demo_queries, load, run_verb
 from flows.measure.demo_queries import BY_DAY, BY_WINDOW
 from flows.measure.figures import Figure
 from flows.measure.freshness import Freshness, measuring, percentile
-from infra.control.epochs import last_epoch
+from infra.control.manifest import last_epoch
 from infra.local import local_processes
 from infra.settings import Settings
 from infra.trino.metastore import query

@@ -18,7 +18,7 @@ from core.sample_data.records import records
 from core.sample_spec import SampleRecord, SampleSpec
 from flows.measure import run_verb
 from infra.control import runs
-from infra.control.epochs import last_epoch
+from infra.control.manifest import last_epoch
 from infra.kafka import kafka_admin
 from infra.kafka.input_files import InputFile
 from infra.kafka.producer import Acknowledged, OnSend, produce

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from core.identifiers import Name
-from infra.control.epochs import ARCHIVE_EPOCH
+from infra.control.manifest import ARCHIVE_EPOCH
 from infra.settings import Settings
 from infra.trino import metastore
 

@@ -26,7 +26,7 @@ from core.record_counts import RecordCounts
 from core.view import Keyed, Rollup
 from infra import faults
 from infra.control import runs
-from infra.control.epochs import ARCHIVE_EPOCH, Epoch, epoch_row
+from infra.control.manifest import ARCHIVE_EPOCH, Epoch, epoch_row
 from infra.control.runs import Run
 from infra.lake import archive, delta, table_paths
 from infra.lake.leases import Lease

@@ -33,7 +33,7 @@ from core.catalog import Catalog
 from core.errors import Refused, TryAgain
 from infra import faults
 from infra.control import runs
-from infra.control.epochs import Epoch, epoch_row, read_epochs
+from infra.control.manifest import Epoch, epoch_row, read_epochs
 from infra.control.runs import Run
 from infra.kafka import kafka_admin, log_checks
 from infra.lake import table_paths

@@ -13,7 +13,7 @@ from core.errors import Refused, TryAgain, Usage
 from core.identifiers import Name
 from core.validation.definition_change import changed_definitions, definition_refusal
 from infra.control import run_roles, runs
-from infra.control.epochs import Epoch, last_epoch
+from infra.control.manifest import Epoch, last_epoch
 from infra.control.runs import Kind, Run
 from infra.kafka import kafka_admin, topic_admin
 from infra.lake import table_paths

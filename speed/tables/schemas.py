@@ -12,7 +12,7 @@ from core.event_columns import ERROR, SOURCE_COLUMNS
 from core.identifiers import Name
 from core.measures import Column
 from core.view import Keyed, View
-from infra.control.epochs import EPOCHS
+from infra.control.manifest import EPOCHS
 from infra.control.runs import Run
 from infra.lake import delta, table_paths
 from infra.lake.arrow_types import arrow_schema

@@ -11,7 +11,7 @@ from flows import switch
 from flows.batch_cycle import run_batch
 from infra.control import comparisons, run_roles
 from infra.control.claims import read_claims
-from infra.control.epochs import read_epochs
+from infra.control.manifest import read_epochs
 from infra.control.runs import Run
 from infra.kafka import kafka_admin
 from infra.lake import delta, leases, table_paths

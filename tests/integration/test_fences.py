@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from batch.land import land
 from core.errors import TryAgain
-from infra.control.epochs import read_epochs
+from infra.control.manifest import read_epochs
 from infra.control.publications import read_publications
 from infra.kafka import kafka_admin
 from infra.lake import delta, leases, table_paths

@@ -21,7 +21,7 @@ from core.errors import Refused
 from core.identifiers import Name
 from infra import faults
 from infra.control import redrives
-from infra.control.epochs import last_epoch
+from infra.control.manifest import last_epoch
 from infra.control.runs import Run
 from infra.kafka import kafka_admin
 from infra.kafka.input_files import OutgoingRecord as Sent

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from core.catalog import Catalog
 from core.cut import Cut
 from core.errors import Refused, TryAgain
-from infra.control.epochs import read_epochs
+from infra.control.manifest import read_epochs
 from infra.kafka import kafka_admin, topic_admin
 from infra.settings import Settings
 from speed import job

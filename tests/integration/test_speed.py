@@ -9,7 +9,7 @@ from confluent_kafka.admin import NewPartitions  # type: ignore[attr-defined]
 from pyspark.sql import SparkSession
 
 from core.identifiers import Name
-from infra.control.epochs import read_epochs
+from infra.control.manifest import read_epochs
 from infra.definitions import definition_files
 from infra.kafka import kafka_admin
 from infra.lake import table_paths

@@ -14,7 +14,7 @@ from core.catalog import Catalog
 from core.errors import Refused, TryAgain
 from core.identifiers import Name
 from core.topic import Rule
-from infra.control.epochs import read_epochs
+from infra.control.manifest import read_epochs
 from infra.kafka import kafka_admin
 from infra.lake import table_paths
 from infra.settings import Settings

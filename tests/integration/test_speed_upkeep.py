@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from core.identifiers import Name
-from infra.control.epochs import read_epochs
+from infra.control.manifest import read_epochs
 from infra.lake import delta, leases, table_paths
 from infra.settings import Settings
 from speed.tables import fold

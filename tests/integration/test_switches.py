@@ -19,7 +19,7 @@ from core.identifiers import Name
 from core.topic import Rule
 from flows import switch
 from flows.batch_cycle import current_build, run_batch
-from infra.control import comparisons, epochs, run_roles
+from infra.control import comparisons, manifest, run_roles
 from infra.control.publications import Publication, read_publications
 from infra.control.runs import Run
 from infra.kafka import kafka_admin
@@ -130,7 +130,7 @@ def test_there_and_back_every_reader_sees_one_moment_of_the_log(stack: Settings,
         read_again(stack, answers)
         check(stack, catalog, "swback", end)
     # What was sent while Kappa served may have come in several epochs; each of their ends is a moment too.
-    moments += [epoch.end for epoch in epochs.read_epochs(stack, replay.id) if epoch.end.size_since(moments[0]) > 0]
+    moments += [epoch.end for epoch in manifest.read_epochs(stack, replay.id) if epoch.end.size_since(moments[0]) > 0]
     assert moments[-1] == end
     truths = [wanted(view, "swback", log(stack, Name("swback_trades"), moment)) for moment in moments]
     seen = [truths.index(answer) for answer in answers]  # fails for an answer that is no moment of the log

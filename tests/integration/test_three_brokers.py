@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from core.catalog import Catalog
 from core.identifiers import Name
-from infra.control.epochs import read_epochs
+from infra.control.manifest import read_epochs
 from infra.definitions import definition_files
 from infra.kafka import kafka_admin
 from infra.local import local_processes, local_stack

@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 
 from core.errors import Refused
 from core.identifiers import Name
-from infra.control.epochs import last_epoch
+from infra.control.manifest import last_epoch
 from infra.kafka import kafka_admin
 from infra.settings import Settings
 from speed import replay_state

@@ -10,7 +10,7 @@ from core.identifiers import Name
 from core.view import ROWS, View
 from infra.control import runs
 from infra.control.claims import claim_of
-from infra.control.epochs import last_epoch
+from infra.control.manifest import last_epoch
 from infra.control.run_endings import read_endings
 from serving.served_status import served_status
 from tests.support.kafka_log import Ends, Log

@@ -29,7 +29,7 @@ from flows.batch_cycle import run_batch
 from infra.control import locks, runs
 from infra.control.builds import Built, build_name, build_number, read_builds
 from infra.control.claims import Claim, add_claim, read_claims
-from infra.control.epochs import EPOCHS, Epoch, epoch_row, last_epoch
+from infra.control.manifest import EPOCHS, Epoch, epoch_row, last_epoch
 from infra.control.runs import Run
 from infra.definitions import definition_files
 from infra.kafka import kafka_admin

@@ -14,7 +14,7 @@ from core.sample_spec import SampleSpec
 from core.view import View
 from infra.control import run_roles
 from infra.control.claims import read_claims
-from infra.control.epochs import last_epoch
+from infra.control.manifest import last_epoch
 from infra.kafka import kafka_admin
 from infra.kafka.input_files import OutgoingRecord as Sent
 from infra.kafka.producer import produce

@@ -12,7 +12,7 @@ from core.catalog import Catalog
 from core.compute.merge_sql import serving_sql, speed_part
 from core.cut import Cut
 from core.identifiers import Name, joined, quoted
-from infra.control.epochs import read_epochs
+from infra.control.manifest import read_epochs
 from infra.control.runs import Run
 from infra.kafka import kafka_admin
 from infra.lake import table_paths

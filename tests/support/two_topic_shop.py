@@ -11,7 +11,7 @@ from pathlib import Path
 
 from core.identifiers import Name
 from infra.control import runs
-from infra.control.epochs import last_epoch
+from infra.control.manifest import last_epoch
 from infra.faults import MARKER
 from infra.kafka import kafka_admin
 from infra.local import local_stack

@@ -20,7 +20,7 @@ from core.errors import LkError
 from core.identifiers import Name
 from flows import speed
 from infra.control import run_roles, runs
-from infra.control.epochs import last_epoch
+from infra.control.manifest import last_epoch
 from infra.control.publications import Publication, read_publications
 from infra.definitions import definition_files
 from infra.faults import MARKER, VARIABLE

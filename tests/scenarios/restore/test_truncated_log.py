@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from flows import replays
 from infra.control import comparisons, run_roles, runs
-from infra.control.epochs import last_epoch
+from infra.control.manifest import last_epoch
 from infra.kafka import kafka_admin
 from infra.local import local_stack
 from speed.process import background

@@ -16,7 +16,7 @@ from core.errors import Refused
 from core.identifiers import Name
 from infra.control import comparisons, locks, run_roles, runs
 from infra.control.builds import add_built, read_builds
-from infra.control.epochs import read_epochs
+from infra.control.manifest import read_epochs
 from infra.kafka import kafka_admin
 from infra.lake import delta, files, table_paths
 from infra.trino import metastore

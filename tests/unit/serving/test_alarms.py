@@ -9,9 +9,9 @@ from cli.output import plain
 from core.cut import Cut
 from core.identifiers import Name
 from core.record_counts import RecordCounts
-from infra.control.epochs import Epoch
+from infra.control.manifest import Epoch
 from serving.alarms import ViewAlarms, epoch_age, ledger_off, quarantine_rate
-from serving.reconcile import PartitionCounts, ViewCounts
+from serving.record_accounting import PartitionCounts, ViewCounts
 
 NOW = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
 TRADES, VIEW = Name("trades"), Name("trades_by_day")

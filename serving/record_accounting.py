@@ -14,7 +14,7 @@ from core.identifiers import Name
 from core.record_counts import RecordCounts
 from core.view import Rollup
 from infra.control.builds import Built, read_builds
-from infra.control.epochs import Epoch, read_epochs
+from infra.control.manifest import Epoch, read_epochs
 from infra.control.publications import Pin
 from infra.lake import delta, table_paths
 from infra.settings import Settings
