@@ -59,7 +59,7 @@ class Cockpit:
         group = os.getpgid(int(self.world.take_proof(point).split()[1]))
 
         def stopped() -> None:
-            assert {one.status() for one in members(group)} == {psutil.STATUS_STOPPED}
+            assert {process.status() for process in members(group)} == {psutil.STATUS_STOPPED}
 
         eventually(self.world.settings, 10, stopped)
         return group
@@ -121,15 +121,15 @@ class Cockpit:
 
 def start(world: World) -> Cockpit:
     """Starts Airflow as `lk up airflow` does, with the tests' own DAGs beside ours."""
-    bundle = "airflow.dag_processing.bundles.local.LocalDagBundle"
-    listed = [{"name": n, "classpath": bundle, "kwargs": {"path": p} if p else {}} for n, p in _DAGS.items()]
-    began = time.monotonic()
+    bundle_class = "airflow.dag_processing.bundles.local.LocalDagBundle"
+    bundles = [{"name": n, "classpath": bundle_class, "kwargs": {"path": p} if p else {}} for n, p in _DAGS.items()]
+    started = time.monotonic()
     with pytest.MonkeyPatch.context() as patch:
         for name, value in _ENVIRONMENT.items():
             patch.setenv(name, value)
-        patch.setenv("AIRFLOW__DAG_PROCESSOR__DAG_BUNDLE_CONFIG_LIST", json.dumps(listed))
+        patch.setenv("AIRFLOW__DAG_PROCESSOR__DAG_BUNDLE_CONFIG_LIST", json.dumps(bundles))
         local_stack.start_servers(world.settings, airflow_server.NAME)
-    seconds = time.monotonic() - began
+    seconds = time.monotonic() - started
     real = airflow_server.launcher(world.settings)
     real.rename(real.with_name("lk.real"))
     real.write_text(_SHIM, "utf-8")
@@ -141,19 +141,19 @@ def wait_for_dags(cockpit: Cockpit, dags: frozenset[str]) -> None:
     """Waits until Airflow has read these DAGs."""
 
     def read() -> None:
-        known: Mapping[str, Any] = cockpit.api.get("dags", limit="100")
-        assert dags <= {dag["dag_id"] for dag in known["dags"]}, cockpit.api.get("importErrors")
+        response: Mapping[str, Any] = cockpit.api.get("dags", limit="100")
+        assert dags <= {dag["dag_id"] for dag in response["dags"]}, cockpit.api.get("importErrors")
 
     eventually(cockpit.world.settings, 60, read)
 
 
 def members(group: int) -> list[psutil.Process]:
     """The processes of a group that are there and are no zombies."""
-    return [one for one in psutil.process_iter() if _in(group, one)]
+    return [process for process in psutil.process_iter() if _in(group, process)]
 
 
-def _in(group: int, one: psutil.Process) -> bool:
+def _in(group: int, process: psutil.Process) -> bool:
     try:
-        return os.getpgid(one.pid) == group and one.status() != psutil.STATUS_ZOMBIE
+        return os.getpgid(process.pid) == group and process.status() != psutil.STATUS_ZOMBIE
     except (ProcessLookupError, psutil.NoSuchProcess):
         return False

@@ -45,14 +45,14 @@ def check(pieces: Pieces, log: Log, *, live: bool = True) -> None:
 
 def check_status(pieces: Pieces, log: Log) -> None:
     """Fails unless `lk status` counts exactly the records of the log and finds nothing wrong."""
-    found = served_status(pieces.settings, pieces.catalog)
-    assert found.unhealthy == (), found.unhealthy
-    assert [view.lag for view in found.views] == [0] * len(pieces.catalog.views)
+    status = served_status(pieces.settings, pieces.catalog)
+    assert status.unhealthy == (), status.unhealthy
+    assert [view.lag for view in status.views] == [0] * len(pieces.catalog.views)
     counted = [
-        (str(line.topic), line.partition, line.offsets, line.decoded, line.quarantined) for line in found.partitions
+        (str(line.topic), line.partition, line.offsets, line.decoded, line.quarantined) for line in status.partitions
     ]
     assert counted == _counted(log)
-    rows = [(str(line.view), line.served, line.counted) for line in found.rows]
+    rows = [(str(line.view), line.served, line.counted) for line in status.rows]
     assert rows == [(name, n, n) for name, n in ((n, _view_rows(n, log.records)) for n in sorted(view_oracle.VIEWS))]
 
 
@@ -60,43 +60,43 @@ def check_quarantine(pieces: Pieces, log: Log) -> None:
     """Every bad record is in the quarantine of the runs that read it, and in the archive that holds it, once."""
     for run in living(pieces):
         last = last_epoch(pieces.settings, run.id)
-        read = [r for r in log.since(ends(run.start)) if _before(r, ends(last.end) if last else {})]
-        same(f"quarantine of {run.id}", pieces.quarantined_by_speed(run.id), bad(log, read))
-    held = [r for topic in pieces.catalog.topics for r in log.below(_archive_ends(pieces, topic))]
-    same("quarantine of the archive", pieces.quarantined_by_batch(), bad(log, held))
+        read_records = [r for r in log.since(ends(run.start)) if _before(r, ends(last.end) if last else {})]
+        same(f"quarantine of {run.id}", pieces.quarantined_by_speed(run.id), bad(log, read_records))
+    archived = [r for topic in pieces.catalog.topics for r in log.below(_archive_ends(pieces, topic))]
+    same("quarantine of the archive", pieces.quarantined_by_batch(), bad(log, archived))
 
 
 def check_archive(pieces: Pieces, log: Log) -> None:
     """The archive holds every record below its end once, byte for byte."""
     for topic in pieces.catalog.topics:
-        held = [r for r in log.below(_archive_ends(pieces, topic)) if r.topic == topic]
-        wanted = [(r.partition, r.offset, r.key, r.value) for r in held]
-        same(f"archive.{topic}", pieces.archived(topic), wanted)
+        archived = [r for r in log.below(_archive_ends(pieces, topic)) if r.topic == topic]
+        expected_rows = [(r.partition, r.offset, r.key, r.value) for r in archived]
+        same(f"archive.{topic}", pieces.archived(topic), expected_rows)
 
 
 def check_commits(pieces: Pieces) -> None:
     """No epoch was committed twice to any table of any run."""
     for run in living(pieces):
         for view in run.views:
-            found = pieces.commits(run.id, view)
-            assert found == sorted(set(found)), f"{run.id}/{view}: {found}"
+            epochs = pieces.commits(run.id, view)
+            assert epochs == sorted(set(epochs)), f"{run.id}/{view}: {epochs}"
 
 
 def living(pieces: Pieces) -> list[runs.Run]:
     """The runs that have not ended: of the others nothing is left."""
-    ended = read_endings(pieces.settings)
-    return [run for run in runs.read_runs(pieces.settings) if run.id not in ended]
+    endings = read_endings(pieces.settings)
+    return [run for run in runs.read_runs(pieces.settings) if run.id not in endings]
 
 
 def whole(pieces: Pieces, log: Log, marks: Sequence[Ends]) -> list[int]:
     """For each view, the mark at which the log gives exactly what it shows; fails when there is none."""
-    found = []
+    shown_marks = []
     for view in pieces.catalog.views.values():
         rows = pieces.merged(view)
-        fits = [n for n, mark in enumerate(marks) if rows == expected(view, log.below(mark), shown(view))]
-        assert fits, f"{view.name} shows no whole number of what was sent"
-        found.append(fits[-1])
-    return found
+        matching = [n for n, mark in enumerate(marks) if rows == expected(view, log.below(mark), shown(view))]
+        assert matching, f"{view.name} shows no whole number of what was sent"
+        shown_marks.append(matching[-1])
+    return shown_marks
 
 
 def expected(view: View, records: Sequence[Record], columns: Sequence[str]) -> list[Row]:
@@ -137,10 +137,10 @@ def ends(cut: Cut) -> Ends:
 
 def _archive_ends(pieces: Pieces, topic: Name) -> Ends:
     """Where the archive ends by its own records: each partition must then hold all that come before."""
-    found: Ends = {}
+    archive_ends: Ends = {}
     for partition, offset, _, _ in pieces.archived(topic):
-        found[topic, partition] = offset + 1
-    return found
+        archive_ends[topic, partition] = offset + 1
+    return archive_ends
 
 
 def _before(record: Record, end: Ends) -> bool:
@@ -155,7 +155,7 @@ def _view_rows(view: str, records: Sequence[Record]) -> int:
 def _counted(log: Log) -> list[tuple[str, int, int, int, int]]:
     lines = []
     for (topic, partition), end in sorted(log.ends.items()):
-        mine = [r for r in log.records if (r.topic, r.partition) == (topic, partition)]
-        wrong = len(view_oracle.quarantined(mine))
-        lines += [(topic, partition, end, len(mine) - wrong, wrong)] if end else []
+        records = [r for r in log.records if (r.topic, r.partition) == (topic, partition)]
+        bad_count = len(view_oracle.quarantined(records))
+        lines += [(topic, partition, end, len(records) - bad_count, bad_count)] if end else []
     return lines

@@ -16,7 +16,7 @@ DEADLINE = 60.0
 
 def copies(settings: Settings, topics: Iterable[str], suffix: str = "") -> Copies:
     """All copies by output and place, in the order in which a consumer gets them; a second one of a place stays."""
-    found: Copies = {topic: {} for topic in topics}
+    copies_by_output: Copies = {topic: {} for topic in topics}
     consumer = Consumer(
         {
             "bootstrap.servers": settings.bootstrap_servers,
@@ -29,27 +29,29 @@ def copies(settings: Settings, topics: Iterable[str], suffix: str = "") -> Copie
         }
     )
     try:
-        for topic in found:
-            known = consumer.list_topics(topic + suffix, timeout=DEADLINE).topics[topic + suffix]
-            for partition in known.partitions:
-                _read(consumer, TopicPartition(topic + suffix, partition, 0), found[topic])
+        for topic in copies_by_output:
+            metadata = consumer.list_topics(topic + suffix, timeout=DEADLINE).topics[topic + suffix]
+            for partition in metadata.partitions:
+                _read(consumer, TopicPartition(topic + suffix, partition, 0), copies_by_output[topic])
     finally:
         consumer.close()
-    return found
+    return copies_by_output
 
 
-def _read(consumer: Consumer, part: TopicPartition, found: dict[tuple[str, int], list[tuple[int, Copy]]]) -> None:
-    consumer.assign([part])
+def _read(
+    consumer: Consumer, topic_partition: TopicPartition, output_copies: dict[tuple[str, int], list[tuple[int, Copy]]]
+) -> None:
+    consumer.assign([topic_partition])
     while True:
         message = consumer.poll(DEADLINE)
-        assert message is not None, f"{part} does not end"
+        assert message is not None, f"{topic_partition} does not end"
         error = message.error()
         if error is not None:
             assert error.code() == KafkaError._PARTITION_EOF, error
             return
-        told: Any = message.headers()
-        *headers, (name, origin) = told
+        all_headers: Any = message.headers()
+        *headers, (name, origin) = all_headers
         assert name == ORIGIN
         topic, partition, offset = str(origin, "utf-8").split("/")
-        copy = Copy(part.partition, message.key(), message.value(), message.timestamp()[1], tuple(headers))
-        found.setdefault((topic, int(partition)), []).append((int(offset), copy))
+        copy = Copy(topic_partition.partition, message.key(), message.value(), message.timestamp()[1], tuple(headers))
+        output_copies.setdefault((topic, int(partition)), []).append((int(offset), copy))

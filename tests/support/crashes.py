@@ -55,10 +55,10 @@ class Held:
 def held_at(point: str, hit: int = 1) -> Iterator[Held]:
     """The first thread that reaches this step stands still until the block releases it, or ends."""
     assert point in faults.POINTS
-    held = Held(point, hit)
+    held_thread = Held(point, hit)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(faults, "reach", held.reach)
+        patch.setattr(faults, "reach", held_thread.reach)
         try:
-            yield held
+            yield held_thread
         finally:
-            held.released.set()
+            held_thread.released.set()

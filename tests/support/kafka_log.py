@@ -68,14 +68,14 @@ class Log:
         return [r for r in self.records if r.offset >= ends.get((r.topic, r.partition), 0)]
 
     def _watermarks(self, consumer: Consumer) -> Ends:
-        known = consumer.list_topics(timeout=DEADLINE).topics
-        places = [(t, p) for t in self.topics if t in known for p in known[t].partitions]
-        found = {}
-        for topic, partition in places:
+        topic_metadata = consumer.list_topics(timeout=DEADLINE).topics
+        partitions = [(t, p) for t in self.topics if t in topic_metadata for p in topic_metadata[t].partitions]
+        high_watermarks = {}
+        for topic, partition in partitions:
             low, high = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=DEADLINE)
             assert low <= self.ends.get((topic, partition), 0), f"{topic}/{partition} begins at {low}"
-            found[topic, partition] = high
-        return found
+            high_watermarks[topic, partition] = high
+        return high_watermarks
 
     def _read(self, consumer: Consumer, topic: str, partition: int, start: int, end: int) -> None:
         if start == end:
@@ -94,8 +94,8 @@ class Log:
 
 
 def _headers(message: Message) -> Headers:
-    found: Any = message.headers() or ()
-    return tuple((str(name), value) for name, value in found)
+    headers: Any = message.headers() or ()
+    return tuple((str(name), value) for name, value in headers)
 
 
 @cache
@@ -124,13 +124,15 @@ def send(settings: Settings, records: Iterable[Sent]) -> int:
             failed.append(str(error))
 
     producer = _producer(settings.bootstrap_servers)
-    count, known = 0, set[str]()
-    for one in records:
-        if one.topic not in known:  # it may have more partitions since this producer last asked
-            producer.list_topics(one.topic, DEADLINE)
-            known.add(one.topic)
-        place: Any = {} if one.partition is None else {"partition": one.partition}
-        producer.produce(one.topic, one.value, one.key, headers=list(one.headers), on_delivery=report, **place)
+    count, fetched_topics = 0, set[str]()
+    for record in records:
+        if record.topic not in fetched_topics:  # it may have more partitions since this producer last asked
+            producer.list_topics(record.topic, DEADLINE)
+            fetched_topics.add(record.topic)
+        target: Any = {} if record.partition is None else {"partition": record.partition}
+        producer.produce(
+            record.topic, record.value, record.key, headers=list(record.headers), on_delivery=report, **target
+        )
         count += 1
     assert producer.flush(DEADLINE) == 0, "records are still in the queue"
     assert failed == []

@@ -51,11 +51,11 @@ def catalog_of(settings: Settings, prefix: str, only: str = "trade") -> Catalog:
 
     ``only`` is what the views' names start with.
     """
-    known = definition_files.load(settings)
-    topic = replace(known.topic("trades"), name=f"{prefix}_trades")
+    catalog = definition_files.load(settings)
+    topic = replace(catalog.topic("trades"), name=f"{prefix}_trades")
     views = {
         Name(f"{prefix}_{name}"): replace(view, name=f"{prefix}_{name}", sources=(topic.name,))
-        for name, view in known.views.items()
+        for name, view in catalog.views.items()
         if view.sources == ("trades",) and name.startswith(only)
     }
     return Catalog({Name(topic.name): topic}, views)
@@ -76,7 +76,7 @@ def send(settings: Settings, catalog: Catalog, count: int, first: int = 0, extra
 def log(settings: Settings, topic: Name, end: Cut | None = None) -> list[Record]:
     """Every record of the topic below ``end``, under the name that the oracle knows."""
     consumer = Consumer({"bootstrap.servers": settings.bootstrap_servers, "group.id": "none", "fetch.wait.max.ms": 5})
-    found: list[Record] = []
+    log_records: list[Record] = []
     for _, partition, stop in (end or kafka_admin.end_offsets(settings, [topic])).only([topic]).ends:
         consumer.assign([TopicPartition(str(topic), partition, 0)])
         for offset in range(stop):
@@ -84,22 +84,22 @@ def log(settings: Settings, topic: Name, end: Cut | None = None) -> list[Record]
             assert message is not None
             assert not message.error()
             assert message.offset() == offset
-            at = message.timestamp()[1]
-            found.append(Record("trades", partition, offset, at, message.key(), message.value()))
+            timestamp_ms = message.timestamp()[1]
+            log_records.append(Record("trades", partition, offset, timestamp_ms, message.key(), message.value()))
     consumer.close()
-    return found
+    return log_records
 
 
 def shown(settings: Settings, catalog: Catalog, view: Name, publish: int | None = None) -> Rows:
     """What the view serves, keyed as the oracle does it; a key that comes twice fails."""
     result = show(settings, catalog, view, publish=publish)
     width = len(catalog.view(view).key_columns)
-    found: Rows = {}
+    rows_by_key: Rows = {}
     for row in result.rows:
         key = tuple(_plain(value) for value in row[:width])
-        assert key not in found
-        found[key] = dict(zip(result.columns[width:], map(_plain, row[width:]), strict=True))
-    return found
+        assert key not in rows_by_key
+        rows_by_key[key] = dict(zip(result.columns[width:], map(_plain, row[width:]), strict=True))
+    return rows_by_key
 
 
 def wanted(view: Name, prefix: str, records: Sequence[Record]) -> Rows:
@@ -148,7 +148,7 @@ def epoch(spark: SparkSession, settings: Settings, catalog: Catalog, run: Run) -
         delta.append_once(path, table.cast(delta.read(path).schema), runs.txn_app(run.id, name), number)
         versions[name] = delta.version(path)
     counted = record_counts(list(catalog.views.values()), events).collect()
-    done = Epoch(
+    committed = Epoch(
         number=number,
         start=start,
         end=end,
@@ -160,9 +160,9 @@ def epoch(spark: SparkSession, settings: Settings, catalog: Catalog, run: Run) -
         batch_time_ms=0,
         committed_at=datetime.now(UTC),
     )
-    delta.append_once(table_paths.manifest(settings, run.id), epoch_row(done), runs.txn_app(run.id), number)
+    delta.append_once(table_paths.manifest(settings, run.id), epoch_row(committed), runs.txn_app(run.id), number)
     events.unpersist()
-    return done
+    return committed
 
 
 def built(spark: SparkSession, settings: Settings, catalog: Catalog, run: Name | None = None) -> Claim:
@@ -179,7 +179,7 @@ def passed(
     """Builds and judges what was landed; the rows of a build that passed its gate."""
     build(spark, settings, catalog, claimed, incremental=incremental)
     require_passed(gate(spark, settings, catalog, claimed))
-    return [one for one in read_builds(settings) if one.build == claimed.build]
+    return [row for row in read_builds(settings) if row.build == claimed.build]
 
 
 def back_in_lambda(settings: Settings, catalog: Catalog) -> None:
@@ -191,7 +191,7 @@ def claim_at(settings: Settings, catalog: Catalog, cut: Cut) -> Claim:
     """A claim of any cut, for tests of what follows it."""
     with locks.hold(settings, "control") as lease:
         numbers = [build_number(c.build) for c in read_claims(settings)]
-        made = Claim(
+        new_claim = Claim(
             build=build_name(max(numbers, default=0) + 1),
             run=None,
             epoch=-1,
@@ -201,17 +201,17 @@ def claim_at(settings: Settings, catalog: Catalog, cut: Cut) -> Claim:
             views={name: catalog.digest(name) for name in catalog.views},
             decoders={name: catalog.decoder(name) for name in catalog.topics},
         )
-        add_claim(settings, lease, made)
-    return made
+        add_claim(settings, lease, new_claim)
+    return new_claim
 
 
 def _records(spark: SparkSession, settings: Settings, topic: Name, start: Cut, end: Cut) -> DataFrame:
-    parts = range(kafka_admin.partitions(settings, [topic])[topic])
+    partitions = range(kafka_admin.partitions(settings, [topic])[topic])
     options = {
         "kafka.bootstrap.servers": settings.bootstrap_servers,
         "subscribe": str(topic),
-        "startingOffsets": json.dumps({topic: {str(p): start.end(topic, p) for p in parts}}),
-        "endingOffsets": json.dumps({topic: {str(p): end.end(topic, p) for p in parts}}),
+        "startingOffsets": json.dumps({topic: {str(p): start.end(topic, p) for p in partitions}}),
+        "endingOffsets": json.dumps({topic: {str(p): end.end(topic, p) for p in partitions}}),
         "includeHeaders": "true",
     }
     return spark.read.format("kafka").options(**options).load()
@@ -221,10 +221,10 @@ def _value(sample: SampleRecord, number: int) -> bytes:
     """Both schema versions, interleaved."""
     trade = json.loads(sample.value or b"", parse_float=str)
     side, ticker = trade["type"], trade["ticker"]
-    rest = f'"price":{trade["price"]},"size":{trade["size"]},"event_time":{trade["event_time"]}'
+    common_fields = f'"price":{trade["price"]},"size":{trade["size"]},"event_time":{trade["event_time"]}'
     if number % 3:
-        return f'{{"type":"{side}","ticker":"{ticker}",{rest},"id":"{number}"}}'.encode()
-    return f'{{"version":2,"side":"{side.upper()}","symbol":"{ticker}",{rest},"venue":"XNAS"}}'.encode()
+        return f'{{"type":"{side}","ticker":"{ticker}",{common_fields},"id":"{number}"}}'.encode()
+    return f'{{"version":2,"side":"{side.upper()}","symbol":"{ticker}",{common_fields},"venue":"XNAS"}}'.encode()
 
 
 def _plain(value: Any) -> Any:

@@ -74,8 +74,8 @@ class Pieces:
         path = table_paths.archive(self.settings, topic, self.catalog.decoder(topic))
         if not delta.exists(path):
             return []
-        found = delta.read(path, ["_partition", "_offset", "_key", "_value"])
-        return sorted(zip(*(found[name].to_pylist() for name in found.column_names), strict=True), key=lambda r: r[:2])
+        table = delta.read(path, ["_partition", "_offset", "_key", "_value"])
+        return sorted(zip(*(table[name].to_pylist() for name in table.column_names), strict=True), key=lambda r: r[:2])
 
     def quarantined_by_speed(self, run: Name) -> list[QuarantineRow]:
         """What a run put aside."""
@@ -90,24 +90,24 @@ class Pieces:
 
     def folded(self, run: Name) -> list[tuple[str, int, int]]:
         """The rows of a run that are made of several epochs: view, first and last epoch."""
-        found = []
+        folded_rows = []
         for view in self.catalog.views:
             tags = delta.read(table_paths.speed(self.settings, run, view), ["first_epoch", "last_epoch"]).to_pylist()
-            found += [
+            folded_rows += [
                 (str(view), t["first_epoch"], t["last_epoch"]) for t in tags if t["first_epoch"] < t["last_epoch"]
             ]
-        return found
+        return folded_rows
 
     def commits(self, run: Name, view: Name) -> list[int]:
         """The epochs that were committed to a speed table, once per commit, from the log's own files."""
-        found = []
-        below, root = files.filesystem(f"{table_paths.speed(self.settings, run, view)}/_delta_log")
-        logs = [info.path for info in below.get_file_info(FileSelector(root)) if info.extension == "json"]
+        epochs = []
+        filesystem, root = files.filesystem(f"{table_paths.speed(self.settings, run, view)}/_delta_log")
+        logs = [info.path for info in filesystem.get_file_info(FileSelector(root)) if info.extension == "json"]
         for path in sorted(logs):
-            with below.open_input_stream(path) as stream:
+            with filesystem.open_input_stream(path) as stream:
                 actions = [json.loads(line) for line in stream.read().splitlines()]
-            found += [a["txn"]["version"] for a in actions if "txn" in a and a["txn"]["appId"] == f"{run}/{view}"]
-        return found
+            epochs += [a["txn"]["version"] for a in actions if "txn" in a and a["txn"]["appId"] == f"{run}/{view}"]
+        return epochs
 
     def _rows(self, sql: str) -> list[Row]:
         return in_order(tuple(_plain(cell) for cell in row) for row in metastore.query(self.settings, sql).rows)
@@ -118,8 +118,8 @@ def added_up(view: View, rows: Sequence[Mapping[str, Any]]) -> Iterator[Any]:
     for measure in rollup(view).measures:
         values = [row[measure.name] for row in rows if row[measure.name] is not None]
         if isinstance(measure, Latest):
-            which = min if isinstance(measure, First) else max
-            yield which(rows, key=lambda row: tuple(row[measure.at].values()))[measure.name]
+            pick = min if isinstance(measure, First) else max
+            yield pick(rows, key=lambda row: tuple(row[measure.at].values()))[measure.name]
         elif isinstance(measure, Min | Max):
             yield _plain((min if isinstance(measure, Min) else max)(values)) if values else None
         else:

@@ -54,8 +54,10 @@ class Split:
         """The next ``count`` records of both sources, bad ones and ones with headers among them."""
         numbers = range(self.sent, self.sent + count)
         send(self.settings, map(_request, numbers))
-        made = records(self.catalog.topic("service_log"), SampleSpec(3, 1_763_683_200_000, bad=0.05), count, self.sent)
-        send(self.settings, (Sent("service_log", None, one.value, (), n % 4) for n, one in enumerate(made)))
+        samples = records(
+            self.catalog.topic("service_log"), SampleSpec(3, 1_763_683_200_000, bad=0.05), count, self.sent
+        )
+        send(self.settings, (Sent("service_log", None, sample.value, (), n % 4) for n, sample in enumerate(samples)))
         self.sent += count
         self.log.read()
 
@@ -73,19 +75,19 @@ class Split:
     @property
     def replay(self) -> Name:
         """The newest run that never owned the outputs."""
-        known = route_runs.read_history(self.settings, ROUTE)
-        return [run for run in known.runs if run not in {tenure.run for tenure in known.ownerships}][-1]
+        history = route_runs.read_history(self.settings, ROUTE)
+        return [run for run in history.runs if run not in {ownership.run for ownership in history.ownerships}][-1]
 
     def settle(self, run: Name | None = None) -> None:
         """Waits until a run, else the owner, has copied all of the log."""
         chosen = run or self.owner
 
         def all_copied() -> None:
-            known = route_runs.read_history(self.settings, ROUTE)
+            history = route_runs.read_history(self.settings, ROUTE)
             assert background.alive(self.settings, chosen), "the run died"
-            at = reached(self.settings, known, known.runs[chosen])
+            at = reached(self.settings, history, history.runs[chosen])
             ends = kafka_admin.end_offsets(self.settings, SOURCES)
-            assert {where: found.offset for where, found in at.items()} == {(t, p): e for t, p, e in ends.ends}
+            assert {where: position.offset for where, position in at.items()} == {(t, p): e for t, p, e in ends.ends}
 
         eventually(self.settings, 180, all_copied)
 
@@ -104,9 +106,9 @@ class Split:
 
     def take_proof(self, point: str) -> str:
         """What the fault left, once."""
-        said = self.proof(point).read_text("utf-8")
+        text = self.proof(point).read_text("utf-8")
         self.proof(point).unlink()
-        return said
+        return text
 
     def paused(self, point: str) -> int:
         """Waits until a process has stopped at a point; its pid."""
@@ -138,23 +140,25 @@ class Split:
 
     def check_so_far(self) -> None:
         """What a read_committed consumer sees until now is the beginning of what it must see, in every partition."""
-        wanted, found = (
+        expected, actual = (
             split(self.log.records, self.log.headers, self.worst),
             committed_records.copies(self.settings, OUTPUTS),
         )
         for output in OUTPUTS:
-            for place, rows in found[output].items():
-                assert rows == wanted[output][place][: len(rows)], f"{output} of {place}"
+            for place, rows in actual[output].items():
+                assert rows == expected[output][place][: len(rows)], f"{output} of {place}"
 
-    def check_copies(self, found: Copies) -> None:
+    def check_copies(self, actual: Copies) -> None:
         """These copies are all of the log."""
-        wanted = split(self.log.records, self.log.headers, self.worst)
+        expected = split(self.log.records, self.log.headers, self.worst)
         for output in OUTPUTS:
-            assert found[output].keys() == wanted[output].keys()
-            for place, rows in wanted[output].items():
-                got = found[output][place]
-                assert [offset for offset, _ in got] == [offset for offset, _ in rows], f"{output} of {place}"
-                assert got == rows, f"{output} of {place}"
+            assert actual[output].keys() == expected[output].keys()
+            for place, expected_rows in expected[output].items():
+                actual_rows = actual[output][place]
+                assert [offset for offset, _ in actual_rows] == [offset for offset, _ in expected_rows], (
+                    f"{output} of {place}"
+                )
+                assert actual_rows == expected_rows, f"{output} of {place}"
 
 
 def _request(number: int) -> Sent:
@@ -181,9 +185,9 @@ def opened(folder: Path) -> Iterator[Split]:
     local_stack.start_servers(settings)
     (settings.data / MARKER).touch()
     try:
-        made = Split(settings, config, definition_files.load(settings), Log(settings, SOURCES), files)
-        topic_admin.create_topics(settings, Catalog({Name(name): made.catalog.topic(name) for name in SOURCES}, {}))
-        made.send(300)
-        yield made
+        instance = Split(settings, config, definition_files.load(settings), Log(settings, SOURCES), files)
+        topic_admin.create_topics(settings, Catalog({Name(name): instance.catalog.topic(name) for name in SOURCES}, {}))
+        instance.send(300)
+        yield instance
     finally:
         local_stack.stop_servers(settings)

@@ -20,20 +20,20 @@ PROVIDER = "registry.terraform.io/hashicorp/aws"
 
 def version() -> str:
     """The pinned version of the provider."""
-    found = re.search(r'version = "([0-9.]+)"', (TERRAFORM / "versions.tf").read_text("utf-8"))
-    assert found
-    return found[1]
+    match = re.search(r'version = "([0-9.]+)"', (TERRAFORM / "versions.tf").read_text("utf-8"))
+    assert match
+    return match[1]
 
 
 def plugins() -> Path | None:
     """A folder of providers that has the pinned one."""
-    named = [Path(os.environ["TF_PLUGIN_DIR"])] if os.environ.get("TF_PLUGIN_DIR") else []
+    configured = [Path(os.environ["TF_PLUGIN_DIR"])] if os.environ.get("TF_PLUGIN_DIR") else []
     usual = [
         Path.home() / ".terraform.d/plugins",
         *(Path(root) / "terraform/plugins" for root in ("/usr/local/share", "/usr/share")),
-        *sorted(found.parent for found in Path("/opt").glob("*/registry.terraform.io")),
+        *sorted(folder.parent for folder in Path("/opt").glob("*/registry.terraform.io")),
     ]
-    return next((each for each in (*named, *usual) if (each / PROVIDER / version()).is_dir()), None)
+    return next((folder for folder in (*configured, *usual) if (folder / PROVIDER / version()).is_dir()), None)
 
 
 def missing_terraform() -> str | None:
@@ -43,8 +43,8 @@ def missing_terraform() -> str | None:
 
 def missing_checkov() -> str | None:
     """Why tests that need checkov cannot run."""
-    there = (CLOUD / "checkov").exists()
-    return None if there else "checkov was not set up: `make cloud` does it where terraform is installed"
+    installed = (CLOUD / "checkov").exists()
+    return None if installed else "checkov was not set up: `make cloud` does it where terraform is installed"
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ class Tree:
     def terraform(self, folder: str, *words: str, seconds: float = 540.0) -> Said:
         """Runs terraform in a folder of the copy, without anybody's own configuration of it."""
         ours = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "TF_VAR_", "TF_LOG"))}
-        done = subprocess.run(
+        completed = subprocess.run(
             ["terraform", *words],
             cwd=self.root / folder,
             env=ours | {"TF_IN_AUTOMATION": "1", "AWS_EC2_METADATA_DISABLED": "true", "CHECKPOINT_DISABLE": "1"},
@@ -48,17 +48,17 @@ class Tree:
             timeout=seconds,
             check=False,
         )
-        return Said(done.returncode, done.stdout + done.stderr)
+        return Said(completed.returncode, completed.stdout + completed.stderr)
 
     def init(self, folder: str) -> None:
         """Makes a folder ready; skips the test where the provider cannot be had."""
-        found = plugins()
-        mirror = [f"-plugin-dir={found}"] if found else []
-        said = self.terraform(folder, "init", "-backend=false", "-input=false", "-no-color", *mirror)
-        if said.code and not found:
-            why = said.text.rpartition("Error: ")[2].partition("\n")[0]  # the summary repeats it for each test
-            pytest.skip(f"not run: there is no AWS provider here, and `terraform init` could not bring it: {why}")
-        assert said.code == 0, said.end
+        plugin_folder = plugins()
+        mirror = [f"-plugin-dir={plugin_folder}"] if plugin_folder else []
+        result = self.terraform(folder, "init", "-backend=false", "-input=false", "-no-color", *mirror)
+        if result.code and not plugin_folder:
+            reason = result.text.rpartition("Error: ")[2].partition("\n")[0]  # the summary repeats it for each test
+            pytest.skip(f"not run: there is no AWS provider here, and `terraform init` could not bring it: {reason}")
+        assert result.code == 0, result.end
 
     def share_init(self, ready: str, folder: str) -> None:
         """Makes a folder without modules of its own as ready as one that is."""

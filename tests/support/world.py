@@ -95,9 +95,9 @@ class World:
             except LkError:
                 if not fault:
                     raise
-        known = local_processes.recorded(self.settings, background.name(self.run))
-        assert known, tails(self.settings)
-        return known.pid
+        process = local_processes.recorded(self.settings, background.name(self.run))
+        assert process, tails(self.settings)
+        return process.pid
 
     def stop_speed(self) -> None:
         """Stops the run between two epochs."""
@@ -127,8 +127,8 @@ class World:
 
         def caught_up() -> None:
             last = last_epoch(self.settings, run)
-            known = background.alive(self.settings, run)
-            if known is None and leases.holder(self.settings, f"run_{run}") is None:
+            process = background.alive(self.settings, run)
+            if process is None and leases.holder(self.settings, f"run_{run}") is None:
                 pytest.fail(f"the speed process died\n{tails(self.settings)}")
             ends = kafka_admin.end_offsets(self.settings, TOPICS)
             assert last, "no epoch yet"

@@ -87,12 +87,12 @@ def readings_gaps(events: list[Event]) -> Iterator[Row]:
 
 def readings_backwards(events: list[Event]) -> Iterator[Row]:
     """Readings behind a later one in their partition."""
-    seen: dict[int, int] = {}
+    highest_times: dict[int, int] = {}
     for event in sorted(events, key=lambda e: e["offset"]):
-        highest = seen.get(event["partition"], int(event["at"]))
+        highest = highest_times.get(event["partition"], int(event["at"]))
         if event["at"] < highest:
             yield moment(event["at"]), event["partition"], event["offset"], moment(highest)
-        seen[event["partition"]] = max(highest, event["at"])
+        highest_times[event["partition"]] = max(highest, event["at"])
 
 
 def purchases_once(events: list[Event]) -> Iterator[Row]:
@@ -107,11 +107,11 @@ def page_views_enriched(events: list[Event]) -> Iterator[Row]:
     for view in events:
         if view["topic"] != "page_views":
             continue
-        known = [e for e in events if e["topic"] == "profiles" and e["at"] <= view["at"]]
-        profile = (known[-1]["city"], known[-1]["level"]) if known else (None, None)
-        near = [e for e in events if e["topic"] == "searches" and abs(e["at"] - view["at"]) <= 1_000]
-        found: list[tuple[Any, Any]] = [(e["term"], moment(e["at"])) for e in near] or [(None, None)]
-        for search in found:
+        profiles = [e for e in events if e["topic"] == "profiles" and e["at"] <= view["at"]]
+        profile = (profiles[-1]["city"], profiles[-1]["level"]) if profiles else (None, None)
+        near_searches = [e for e in events if e["topic"] == "searches" and abs(e["at"] - view["at"]) <= 1_000]
+        searches: list[tuple[Any, Any]] = [(e["term"], moment(e["at"])) for e in near_searches] or [(None, None)]
+        for search in searches:
             yield view["view_id"], moment(view["at"]), view["page"], *profile, *search
 
 
@@ -199,10 +199,10 @@ def _by_minute(events: list[Event], time: str) -> Iterator[Row]:
 
 
 def _grouped(events: list[Event], key: Callable[[Event], tuple[Any, ...]]) -> dict[tuple[Any, ...], list[Event]]:
-    found: dict[tuple[Any, ...], list[Event]] = defaultdict(list)
+    groups: dict[tuple[Any, ...], list[Event]] = defaultdict(list)
     for event in events:
-        found[key(event)].append(event)
-    return found
+        groups[key(event)].append(event)
+    return groups
 
 
 ROLLUPS: dict[str, tuple[str, Callable[[list[Event]], Iterable[Row]]]] = {

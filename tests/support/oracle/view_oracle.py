@@ -50,8 +50,8 @@ def decode_record(topic: str, record: Record) -> Event | str:
     broken = _bytes(topic, record)
     if not set(broken) - {"null_key"}:
         text = (record.value or b"").decode()
-        event, more = _trade(text) if topic == "trades" else _request(text)
-        broken += more
+        event, broken_fields = _trade(text) if topic == "trades" else _request(text)
+        broken += broken_fields
     if broken:
         return ",".join(broken)
     return {**event, "_topic": record.topic, "_partition": record.partition, "_offset": record.offset}
@@ -64,8 +64,8 @@ def events(records: Iterable[Record]) -> list[Event]:
 
 def quarantined(records: Iterable[Record]) -> list[tuple[int, int, str]]:
     """Partition, offset and rules of every bad record, in order."""
-    found = ((r.partition, r.offset, decode_record(r.topic, r)) for r in records)
-    return sorted((partition, offset, rule) for partition, offset, rule in found if isinstance(rule, str))
+    outcomes = ((r.partition, r.offset, decode_record(r.topic, r)) for r in records)
+    return sorted((partition, offset, rule) for partition, offset, rule in outcomes if isinstance(rule, str))
 
 
 def expected(view: str, records: Iterable[Record]) -> Rows:
@@ -90,28 +90,28 @@ def _bytes(topic: str, record: Record) -> list[str]:
 
 def _trade(text: str) -> tuple[Event, list[str]]:
     try:
-        found = _object(text)
+        fields = _object(text)
     except Bad as e:
         return {}, [str(e)]
-    version = found.get("version")
+    version = fields.get("version")
     version = "1" if version is None else version
     if version not in ("1", "2"):
         return {}, ["unknown_version"]
     if version == "2":
-        side = found.get("side")
-        found["type"] = None if side is None else side.lower()
-        found["ticker"] = found.get("symbol")
-        found["id"] = None
+        side = fields.get("side")
+        fields["type"] = None if side is None else side.lower()
+        fields["ticker"] = fields.get("symbol")
+        fields["id"] = None
     else:
-        found["venue"] = None
+        fields["venue"] = None
     event, broken = _fields(
-        type=lambda: _match("type", found, r"bid|ask|trade"),
-        ticker=lambda: _match("ticker", found, r"[A-Z][A-Z0-9.]{0,11}"),
-        price=lambda: _price(_match("price", found, r"-?[0-9]{1,8}(\.[0-9]{1,2})?")),
-        size=lambda: _between("size", int(_match("size", found, r"-?[0-9]{1,18}")), 1, 1_000_000_000),
-        event_time=lambda: _time("event_time", int(_match("event_time", found, r"-?[0-9]{1,18}"))),
-        id=lambda: found.get("id"),
-        venue=lambda: None if found.get("venue") is None else _match("venue", found, r"[A-Z]{4}"),
+        type=lambda: _match("type", fields, r"bid|ask|trade"),
+        ticker=lambda: _match("ticker", fields, r"[A-Z][A-Z0-9.]{0,11}"),
+        price=lambda: _price(_match("price", fields, r"-?[0-9]{1,8}(\.[0-9]{1,2})?")),
+        size=lambda: _between("size", int(_match("size", fields, r"-?[0-9]{1,18}")), 1, 1_000_000_000),
+        event_time=lambda: _time("event_time", int(_match("event_time", fields, r"-?[0-9]{1,18}"))),
+        id=lambda: fields.get("id"),
+        venue=lambda: None if fields.get("venue") is None else _match("venue", fields, r"[A-Z]{4}"),
     )
     if {"price", "size"} <= event.keys() and event["price"] * event["size"] > 10_000_000_000:
         broken.append("rule_affordable")
@@ -142,15 +142,15 @@ def _between(field: str, value: int, least: int, most: int) -> int:
 def _object(text: str) -> dict[str, str | None]:
     """A JSON object with every value as its text: numbers as they were written."""
     try:
-        found = json.loads(
+        document = json.loads(
             text, parse_float=str, parse_int=str, parse_constant=_no_constant, object_pairs_hook=_each_once
         )
-        json.dumps(found, ensure_ascii=False).encode()
+        json.dumps(document, ensure_ascii=False).encode()
     except ValueError:  # of which the error of half a surrogate pair is one
         raise Bad("not_json") from None
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise Bad("not_json")
-    return {name: v if v is None or isinstance(v, str) else json.dumps(v) for name, v in found.items()}
+    return {name: v if v is None or isinstance(v, str) else json.dumps(v) for name, v in document.items()}
 
 
 def _each_once(members: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -163,8 +163,8 @@ def _no_constant(name: str) -> None:
     raise ValueError(name)
 
 
-def _match(field: str, found: dict[str, str | None], pattern: str) -> str:
-    text = found.get(field)
+def _match(field: str, fields: dict[str, str | None], pattern: str) -> str:
+    text = fields.get(field)
     if text is None or not re.fullmatch(pattern, text):
         raise Bad(f"field_{field}")
     return text
@@ -188,15 +188,15 @@ _LINE = re.compile(
 
 def _request(line: str) -> tuple[Event, list[str]]:
     """One line of the combined log format; only what the views read."""
-    found = _LINE.fullmatch(line)
-    if not found:
+    match = _LINE.fullmatch(line)
+    if not match:
         return {}, ["no_match"]
-    size = None if found[9] == "-" else int(found[9])
+    size = None if match[9] == "-" else int(match[9])
     return _fields(
-        event_time=lambda: _log_time(found[4]),
-        status=lambda: _between("status", int(found[8]), 100, 599),
-        client=lambda: found[1],
-        path=lambda: found[6],
+        event_time=lambda: _log_time(match[4]),
+        status=lambda: _between("status", int(match[8]), 100, 599),
+        client=lambda: match[1],
+        path=lambda: match[6],
         bytes=lambda: size,
     )
 
@@ -261,9 +261,9 @@ def traffic_by_hour(requests: Iterable[Event]) -> Rows:
 
 
 def _hour(sizes: list[int | None]) -> dict[str, Any]:
-    known = [size for size in sizes if size is not None]
-    mean = _ratio(Decimal(sum(known)), len(known), 2) if known else None
-    return {"requests": len(sizes), "bytes": Decimal(sum(known)), "sized": len(known), "bytes_mean": mean}
+    known_sizes = [size for size in sizes if size is not None]
+    mean = _ratio(Decimal(sum(known_sizes)), len(known_sizes), 2) if known_sizes else None
+    return {"requests": len(sizes), "bytes": Decimal(sum(known_sizes)), "sized": len(known_sizes), "bytes_mean": mean}
 
 
 def traffic_by_path(requests: Iterable[Event]) -> Rows:
