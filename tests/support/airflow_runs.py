@@ -1,4 +1,4 @@
-"""Airflow beside a world: started, asked through its REST API, and broken at the steps that a test names."""
+"""Starts Airflow for a world, queries its REST API, and injects faults into its tasks."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from tests.support.world import World
 
 OVER = ("success", "failed")
 _DAGS = {"dags-folder": None, "probes": str(ROOT / "tests" / "scenarios" / "airflow" / "probes")}
-# A task whose worker is silent is given up soon; a file is parsed soon after a test's start.
+# Airflow fails a task soon after its heartbeats stop.
 _ENVIRONMENT = {
     "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "15",
     "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT_DETECTION_INTERVAL": "2",
     "PYTHONPATH": str(ROOT / "dags"),
 }
-# One line of the file VERB.faults arms one call of that verb; `kill` ends it, with its task, before it does anything.
+# Each line of the file VERB.faults arms one call of that verb. `kill` kills the task before the verb starts.
 _SHIM = """#!/bin/sh
 faults="$(dirname "$0")/$1.faults"
 if [ -s "$faults" ]; then
@@ -42,19 +42,19 @@ exec "$(dirname "$0")/lk.real" "$@"
 
 @dataclass(frozen=True)
 class Cockpit:
-    """A world with its Airflow, and how many seconds that took to be healthy."""
+    """A world with its Airflow, and the start-up time of Airflow in seconds."""
 
     world: World
     api: AirflowApi
     seconds: float
 
     def arm(self, verb: str, *faults: str) -> None:
-        """The next calls of a verb by tasks reach these faults, one each."""
+        """Arms one fault for each of the next calls of a verb by tasks."""
         path = airflow_server.launcher(self.world.settings).with_name(f"{verb}.faults")
         path.write_text("".join(f"{fault}\n" for fault in faults), "utf-8")
 
     def paused(self, point: str) -> int:
-        """Waits until a task has stopped at this point with all its processes; gives its process group."""
+        """Waits until all processes of a task have stopped at this point. Returns their process group."""
         self.world.wait_for_proof(point)
         group = os.getpgid(int(self.world.take_proof(point).split()[1]))
 
@@ -65,11 +65,11 @@ class Cockpit:
         return group
 
     def kill(self, point: str) -> None:
-        """Kills a task, its verb and its JVM at this point."""
+        """Waits until a task stops at this point, then kills the task, its verb and its JVM."""
         os.killpg(self.paused(point), signal.SIGKILL)
 
     def first_run(self, dag: str) -> str:
-        """Waits for a run that nobody asked for."""
+        """Waits for a scheduled run of the DAG. Returns its id."""
 
         def there() -> str:
             runs = self.api.runs(dag)
@@ -79,7 +79,7 @@ class Cockpit:
         return eventually(self.world.settings, 60, there)
 
     def over(self, dag: str, run: str, seconds: float = 240.0) -> dict[str, str]:
-        """Waits until a DAG run has ended; gives the states of its tasks, and of the run itself as ``""``."""
+        """Waits until a DAG run has ended. Returns the state by task, and the run's own state under ``""``."""
 
         def ended() -> dict[str, str]:
             state = self.api.state(dag, run)
@@ -89,7 +89,7 @@ class Cockpit:
         return eventually(self.world.settings, seconds, ended)
 
     def task_is(self, dag: str, run: str, task: str, state: str, seconds: float = 120.0) -> None:
-        """Waits until a task is in a state."""
+        """Waits until a task reaches this state."""
 
         def reached() -> None:
             assert self.api.tasks(dag, run)[task]["state"] == state, self.said(dag, run)
@@ -97,7 +97,7 @@ class Cockpit:
         eventually(self.world.settings, seconds, reached)
 
     def decide(self, dag: str, run: str, task: str, option: str) -> None:
-        """Answers a task as often as it asks, until it has ended."""
+        """Answers every input request of a task with this option, until the task has ended."""
 
         def ended() -> None:
             if self.api.awaits_input(dag, run, task):
@@ -107,11 +107,11 @@ class Cockpit:
         eventually(self.world.settings, 120, ended)
 
     def tries(self, dag: str, run: str) -> dict[str, int]:
-        """How often each task was tried."""
+        """The try number of each task."""
         return {name: task["try_number"] for name, task in self.api.tasks(dag, run).items()}
 
     def said(self, dag: str, run: str) -> str:
-        """What a person would look at when a run does not do what it should."""
+        """The task states and the logs of unfinished or failed tasks, for the message of a failed assertion."""
         tasks = self.api.tasks(dag, run)
         states = {name: (task["state"], task["try_number"]) for name, task in tasks.items()}
         bad = [name for name, task in tasks.items() if task["state"] in ("failed", "up_for_retry", "running")]
@@ -120,7 +120,7 @@ class Cockpit:
 
 
 def start(world: World) -> Cockpit:
-    """Starts Airflow as `lk up airflow` does, with the tests' own DAGs beside ours."""
+    """Starts Airflow as `lk up airflow` does, with the tests' DAGs beside the project's."""
     bundle_class = "airflow.dag_processing.bundles.local.LocalDagBundle"
     bundles = [{"name": n, "classpath": bundle_class, "kwargs": {"path": p} if p else {}} for n, p in _DAGS.items()]
     started = time.monotonic()
@@ -138,7 +138,7 @@ def start(world: World) -> Cockpit:
 
 
 def wait_for_dags(cockpit: Cockpit, dags: frozenset[str]) -> None:
-    """Waits until Airflow has read these DAGs."""
+    """Waits until Airflow has parsed these DAGs."""
 
     def read() -> None:
         response: Mapping[str, Any] = cockpit.api.get("dags", limit="100")
@@ -148,7 +148,7 @@ def wait_for_dags(cockpit: Cockpit, dags: frozenset[str]) -> None:
 
 
 def members(group: int) -> list[psutil.Process]:
-    """The processes of a group that are there and are no zombies."""
+    """The processes of a group, without zombies."""
     return [process for process in psutil.process_iter() if _in(group, process)]
 
 

@@ -1,4 +1,4 @@
-"""The check: every piece of the system against the oracle over the records themselves. Lists of rows, never sets."""
+"""Compares every table and view of an instance with the oracle. Compares lists, so that a repeated row fails."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tests.support.oracle import view_oracle
 from tests.support.oracle.view_oracle import Record
 from tests.support.pieces import Pieces, QuarantineRow, Row, in_order, measured, position, shown
 
-COPIES = {"trade_stats": 5}  # windows that one event is in
+COPIES = {"trade_stats": 5}  # the number of windows that contain one event
 
 
 def check(pieces: Pieces, log: Log, *, live: bool = True) -> None:
-    """Fails unless everything that is served and kept is what the log says.
+    """Fails unless every view, build, speed table, quarantine and archive equals the oracle's rows of the log.
 
-    ``live`` expects a run that has committed all of the log; without it the log ends where the last build does.
+    With ``live`` a run must have committed the whole log. Without it, views must show the log up to the last build.
     """
     served = pieces.served()
     assert sorted(served) == sorted(pieces.catalog.views)
@@ -44,7 +44,7 @@ def check(pieces: Pieces, log: Log, *, live: bool = True) -> None:
 
 
 def check_status(pieces: Pieces, log: Log) -> None:
-    """Fails unless `lk status` counts exactly the records of the log and finds nothing wrong."""
+    """Fails unless `lk status` counts exactly the records of the log and reports every check as healthy."""
     status = served_status(pieces.settings, pieces.catalog)
     assert status.unhealthy == (), status.unhealthy
     assert [view.lag for view in status.views] == [0] * len(pieces.catalog.views)
@@ -57,7 +57,7 @@ def check_status(pieces: Pieces, log: Log) -> None:
 
 
 def check_quarantine(pieces: Pieces, log: Log) -> None:
-    """Every bad record is in the quarantine of the runs that read it, and in the archive that holds it, once."""
+    """Fails unless each run's quarantine and the archive hold every invalid record that they read exactly once."""
     for run in living(pieces):
         last = last_epoch(pieces.settings, run.id)
         read_records = [r for r in log.since(ends(run.start)) if _before(r, ends(last.end) if last else {})]
@@ -67,7 +67,7 @@ def check_quarantine(pieces: Pieces, log: Log) -> None:
 
 
 def check_archive(pieces: Pieces, log: Log) -> None:
-    """The archive holds every record below its end once, byte for byte."""
+    """Fails unless the archive holds every record below its end exactly once, byte for byte."""
     for topic in pieces.catalog.topics:
         archived = [r for r in log.below(_archive_ends(pieces, topic)) if r.topic == topic]
         expected_rows = [(r.partition, r.offset, r.key, r.value) for r in archived]
@@ -75,7 +75,7 @@ def check_archive(pieces: Pieces, log: Log) -> None:
 
 
 def check_commits(pieces: Pieces) -> None:
-    """No epoch was committed twice to any table of any run."""
+    """Fails if an epoch was committed twice to a table of a run."""
     for run in living(pieces):
         for view in run.views:
             epochs = pieces.commits(run.id, view)
@@ -83,13 +83,13 @@ def check_commits(pieces: Pieces) -> None:
 
 
 def living(pieces: Pieces) -> list[runs.Run]:
-    """The runs that have not ended: of the others nothing is left."""
+    """The runs that have not ended. The tables of an ended run are deleted."""
     endings = read_endings(pieces.settings)
     return [run for run in runs.read_runs(pieces.settings) if run.id not in endings]
 
 
 def whole(pieces: Pieces, log: Log, marks: Sequence[Ends]) -> list[int]:
-    """For each view, the mark at which the log gives exactly what it shows; fails when there is none."""
+    """For each view, the index of the last mark whose log prefix gives the shown rows. Fails if no mark matches."""
     shown_marks = []
     for view in pieces.catalog.views.values():
         rows = pieces.merged(view)
@@ -100,7 +100,7 @@ def whole(pieces: Pieces, log: Log, marks: Sequence[Ends]) -> list[int]:
 
 
 def expected(view: View, records: Sequence[Record], columns: Sequence[str]) -> list[Row]:
-    """The oracle's rows, with these columns; the hidden count is how many events each row is made of, in windows."""
+    """The oracle's rows with these columns, sorted. The hidden count is the number of events of the row."""
     keys = [column.name for column in view.key_columns]
     counted = next(c.name for c in view.stored_columns if c.name in ("trades", "requests"))
     rows = []
@@ -111,7 +111,7 @@ def expected(view: View, records: Sequence[Record], columns: Sequence[str]) -> l
 
 
 def bad(log: Log, records: Sequence[Record]) -> list[QuarantineRow]:
-    """The expected quarantine rows of these records."""
+    """The expected quarantine rows of these records, sorted by position."""
     rows = []
     for r in records:
         rule = view_oracle.decode_record(r.topic, r)
@@ -122,7 +122,7 @@ def bad(log: Log, records: Sequence[Record]) -> list[QuarantineRow]:
 
 
 def same(what: str, actual: Sequence[Any], expected: Sequence[Any]) -> None:
-    """Fails with the first different rows and the number of rows."""
+    """Fails if the rows differ. The message has the row counts and the first three differences."""
     if list(actual) == list(expected):
         return
     pairs = [(a, e) for a, e in zip(actual, expected, strict=False) if a != e]
@@ -136,7 +136,7 @@ def ends(cut: Cut) -> Ends:
 
 
 def _archive_ends(pieces: Pieces, topic: Name) -> Ends:
-    """Where the archive ends by its own records: each partition must then hold all that come before."""
+    """The end offset of each archived partition, from the last archived record."""
     archive_ends: Ends = {}
     for partition, offset, _, _ in pieces.archived(topic):
         archive_ends[topic, partition] = offset + 1

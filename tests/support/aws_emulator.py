@@ -1,8 +1,8 @@
-"""Moto's server, and what it lacks of MSK and EMR Serverless. `python -m tests.support.aws_emulator -H HOST -p PORT`.
+"""Moto's server with additions for MSK, EMR Serverless and S3. `python -m tests.support.aws_emulator -H HOST -p PORT`.
 
-Moto leaves a cluster of MSK in state CREATING for ever, knows neither its configurations nor its SCRAM secrets nor its
-bootstrap brokers, and has a new application of EMR Serverless started, which terraform does not wait for. And it reads
-the policy of a bucket without its conditions: what is denied without TLS would be denied to everybody.
+Moto leaves an MSK cluster in state CREATING. It has no MSK configurations, SCRAM secrets or bootstrap brokers. It puts
+a new EMR Serverless application in state STARTED, but terraform waits for CREATED. It ignores the conditions of bucket
+policies, so a rule that denies requests without TLS would deny every request.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ VERSION = "K1"
 
 
 class NotFound(JsonRESTError):
-    """What AWS says of what is not there."""
+    """The error of AWS for a missing resource."""
 
     code = 404
 
@@ -35,7 +35,7 @@ class NotFound(JsonRESTError):
 
 
 class NoConfiguration(JsonRESTError):
-    """What MSK says of a configuration that is not there; terraform knows it by these words."""
+    """The error of MSK for a missing configuration. Terraform matches this message."""
 
     def __init__(self) -> None:
         super().__init__("BadRequestException", "Configuration ARN does not exist")
@@ -60,8 +60,10 @@ def describe_configuration(self: Any) -> str:
 
 
 def describe_configuration_revision(self: Any) -> str:
-    found = _configuration(_named(self, "configurations").split("/revisions/")[0])
-    return json.dumps({**{key: found[key] for key in ("arn", "serverProperties", "creationTime")}, "revision": 1})
+    configuration = _configuration(_named(self, "configurations").split("/revisions/")[0])
+    return json.dumps(
+        {**{key: configuration[key] for key in ("arn", "serverProperties", "creationTime")}, "revision": 1}
+    )
 
 
 def delete_configuration(self: Any) -> str:
@@ -119,7 +121,7 @@ def _there(described: Any) -> Any:
 
 
 def _unnamed_paths() -> None:
-    """Moto serves only paths that it lists."""
+    """Adds the paths of configurations, because moto serves only listed paths."""
     from moto.kafka import urls
 
     urls.url_paths |= {

@@ -1,4 +1,4 @@
-"""The command line as people call it: a process of its own, with its output and its exit code."""
+"""Runs ``lk`` in its own process or in this one, and returns its output and exit code."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from infra.project_files import ROOT
 
 @dataclass(frozen=True)
 class Done:
-    """A command that ended; a negative ``code`` is the signal that ended it."""
+    """A finished command. A negative ``code`` is the signal that killed it."""
 
     command: str
     code: int
@@ -29,30 +29,30 @@ class Done:
     err: str
 
     def ok(self) -> Done:
-        """The same, or a failure that shows what it said."""
+        """Returns itself. Fails with the output unless the exit code is 0."""
         assert self.code == 0, self.said
         return self
 
     @property
     def json(self) -> Any:
-        """What --json printed."""
+        """The parsed output of --json."""
         return json.loads(self.out)
 
     @property
     def said(self) -> str:
-        """All that it printed."""
+        """The command, its exit code and its output."""
         return f"`lk {self.command}` ended with {self.code}\n{self.out}\n{self.err}"
 
 
 @dataclass(frozen=True)
 class Running:
-    """A command that runs in a session of its own, so that a signal to its group reaches its JVM and nobody else."""
+    """A command in its own session, so that a signal to its process group reaches its JVM and no other process."""
 
     command: str
     child: subprocess.Popen[str]
 
     def done(self, seconds: float = 300.0) -> Done:
-        """Waits for its end; one that does not end in time is killed and fails the test."""
+        """Waits for the end of the command. After ``seconds`` kills it and fails."""
         try:
             out, err = self.child.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
@@ -62,12 +62,12 @@ class Running:
         return Done(self.command, self.child.returncode, out, err)
 
     def signal(self, number: signal.Signals) -> None:
-        """Sends a signal to all of its processes."""
+        """Sends a signal to all processes of the command."""
         os.killpg(self.child.pid, number)
 
 
 def spawn(config: Path, *words: str, fault: str | None = None) -> Running:
-    """Starts ``lk WORDS``; ``fault`` is what LK_FAULT says."""
+    """Starts ``lk WORDS``. ``fault`` is the value of LK_FAULT."""
     child = subprocess.Popen(
         [sys.executable, "-m", "cli", "-c", str(config), *words],
         cwd=ROOT,
@@ -87,7 +87,7 @@ def lk(config: Path, *words: str, fault: str | None = None, seconds: float = 300
 
 
 def here(config: Path, *words: str) -> Done:
-    """Runs ``lk WORDS`` in this process, with its Spark session: to start Java costs more than most verbs do."""
+    """Runs ``lk WORDS`` in this process and its Spark session. Starting a JVM costs more than most verbs."""
     out, err = io.StringIO(), io.StringIO()
     with patch.dict(os.environ, environment(), clear=True), redirect_stdout(out), redirect_stderr(err):
         code = run(["-c", str(config), *words])
@@ -95,12 +95,12 @@ def here(config: Path, *words: str) -> Done:
 
 
 def environment(fault: str | None = None) -> dict[str, str]:
-    """Ours without any setting of the project, so that only the settings file counts."""
+    """This process's environment without the project's settings, so that only the settings file counts."""
     ours = {name: value for name, value in os.environ.items() if not name.startswith("LK_") or name == "LK_CACHE"}
     return ours | ({VARIABLE: fault} if fault else {})
 
 
 def write_config(path: Path, values: dict[str, Any]) -> Path:
-    """A settings file."""
+    """Writes a settings file and returns its path."""
     path.write_text("".join(f"{key} = {json.dumps(value)}\n" for key, value in values.items()), "utf-8")
     return path

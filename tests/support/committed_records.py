@@ -1,4 +1,4 @@
-"""What a read_committed consumer sees of topics, from their first record to their last."""
+"""Reads all committed records of topics with a read_committed consumer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DEADLINE = 60.0
 
 
 def copies(settings: Settings, topics: Iterable[str], suffix: str = "") -> Copies:
-    """All copies by output and place, in the order in which a consumer gets them; a second one of a place stays."""
+    """All copies by output and source partition, in consumer order. Duplicates are kept."""
     copies_by_output: Copies = {topic: {} for topic in topics}
     consumer = Consumer(
         {

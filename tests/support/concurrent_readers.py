@@ -1,4 +1,4 @@
-"""Readers that never pause: each answer must be the log up to one offset of each partition, and none goes back."""
+"""Concurrent readers. Each answer must equal the log up to one offset per partition, and no answer may go back."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NOTHING: Sums = (0, 0, Decimal(0))
 
 @dataclass(frozen=True)
 class Answer:
-    """What one query gave, and how long it took, in seconds."""
+    """The rows of one query and its duration in seconds."""
 
     rows: State
     seconds: float
@@ -32,7 +32,7 @@ class Answer:
 
 @dataclass
 class Reader:
-    """One reader's record: its answers in order, and its errors."""
+    """The answers of one reader, in order, and its errors."""
 
     answers: list[Answer] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
@@ -40,9 +40,9 @@ class Reader:
 
 @contextmanager
 def reading(settings: Settings, count: int, pause: float) -> Iterator[list[Reader]]:
-    """Readers that ask again ``pause`` seconds after each answer, until the block ends."""
+    """Runs readers until the block ends. Each queries again ``pause`` seconds after an answer."""
     stop, readers = threading.Event(), [Reader() for _ in range(count)]
-    threads = [threading.Thread(target=_read, args=(settings, one, stop, pause), daemon=True) for one in readers]
+    threads = [threading.Thread(target=_read, args=(settings, reader, stop, pause), daemon=True) for reader in readers]
     for thread in threads:
         thread.start()
     try:
@@ -54,9 +54,9 @@ def reading(settings: Settings, count: int, pause: float) -> Iterator[list[Reade
 
 
 def check(readers: Sequence[Reader], records: Sequence[Record], *, back: int = 0) -> None:
-    """Fails unless no reader had an error and each answer is of one moment of the log, none before the last one's.
+    """Fails if a reader had an error, or if an answer matches no state of the log or an older one than the last answer.
 
-    ``back`` is how often a reader may go back: once for each rollback, whose run may be some epochs behind.
+    ``back`` is how often a reader may go back: once per rollback, because the older run may be some epochs behind.
     """
     states = _states(records)
     homes = {ticker: partition for partition, states_ in states.items() for ticker in states_[-1]}
@@ -68,37 +68,41 @@ def check(readers: Sequence[Reader], records: Sequence[Record], *, back: int = 0
 
 
 def _moments(rows: State, homes: dict[str, int], states: dict[int, list[State]]) -> dict[int, int]:
-    """Good events of each partition that an answer holds."""
+    """The number of valid events of each partition in an answer."""
     assert sorted(rows) == sorted(homes.keys() & rows.keys())
-    return {partition: _moment(rows, homes, partition, found) for partition, found in states.items()}
+    return {
+        partition: _moment(rows, homes, partition, partition_states) for partition, partition_states in states.items()
+    }
 
 
 def _moment(rows: State, homes: dict[str, int], partition: int, states: Sequence[State]) -> int:
-    mine = {ticker: sums for ticker, sums in rows.items() if homes[ticker] == partition}
-    total = sum(sums[0] for sums in mine.values())
+    partition_rows = {ticker: sums for ticker, sums in rows.items() if homes[ticker] == partition}
+    total = sum(sums[0] for sums in partition_rows.values())
     assert total < len(states), f"partition {partition}: {total} events are shown, the log has {len(states) - 1}"
-    assert mine == states[total], f"partition {partition}: no offset of the log gives {mine}, nearest {states[total]}"
+    assert partition_rows == states[total], (
+        f"partition {partition}: no offset of the log gives {partition_rows}, nearest {states[total]}"
+    )
     return total
 
 
 def _states(records: Sequence[Record]) -> dict[int, list[State]]:
-    """For each partition of the trades: what the first n good events add up to, for every n."""
+    """For each partition of the trades, the sums of the first n valid events, for every n."""
     states: dict[int, list[State]] = defaultdict(lambda: [{}])
     for event in events(r for r in records if r.topic == "trades"):
         last = states[event["_partition"]][-1]
         n, volume, turnover = last.get(event["ticker"], NOTHING)
-        more = (n + 1, volume + event["size"], turnover + event["price"] * event["size"])
-        states[event["_partition"]].append({**last, event["ticker"]: more})
+        sums = (n + 1, volume + event["size"], turnover + event["price"] * event["size"])
+        states[event["_partition"]].append({**last, event["ticker"]: sums})
     return states
 
 
 def _read(settings: Settings, reader: Reader, stop: threading.Event, pause: float) -> None:
     while not stop.wait(pause):
-        began = time.monotonic()
+        started = time.monotonic()
         try:
             rows = metastore.query(settings, QUERY).rows
         except LkError as e:
             reader.errors.append(str(e))
             continue
         state = {str(t): (int(n), int(volume), Decimal(turnover)) for t, n, volume, turnover in rows}
-        reader.answers.append(Answer(state, time.monotonic() - began))
+        reader.answers.append(Answer(state, time.monotonic() - started))

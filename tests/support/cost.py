@@ -1,4 +1,4 @@
-"""What each test costs: wall time and CPU seconds of all processes that it started, servers included.
+"""Measures each test: wall time, and CPU seconds of all processes that it started, including servers.
 
 `pytest -p tests.support.cost --cost FILE` appends one JSON line per test to FILE.
 """
@@ -16,34 +16,34 @@ import pytest
 
 _MARK = b"PYTEST_COST_WORKER="
 _TICK = os.sysconf("SC_CLK_TCK")
-_SECONDS = 0.25  # a process that lives shorter is counted by whoever waited for it
+_SECONDS = 0.25  # sampling interval; the CPU time of a process that lives shorter may be missed
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The file that the costs are appended to."""
-    parser.addoption("--cost", metavar="FILE", help="append what each test costs to FILE, as JSON lines")
+    """Adds the option --cost."""
+    parser.addoption("--cost", metavar="FILE", help="append the cost of each test to FILE, as JSON lines")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Counts from here on, in each process that runs tests."""
+    """Starts the measurement in each process that runs tests."""
     file = config.getoption("--cost")
     if file and (hasattr(config, "workerinput") or not config.getoption("numprocesses", None)):
         config.pluginmanager.register(Cost(Path(file).absolute()), "cost of tests")
 
 
 class Cost:
-    """Samples the CPU time of every process of this worker, and writes what each test added to it."""
+    """Samples the CPU time of every process of this worker, and writes the increase during each test."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
         self.worker = f"{os.environ.get('PYTEST_XDIST_WORKER', 'main')}-{os.getpid()}"
         os.environ["PYTEST_COST_WORKER"] = self.worker
-        self.seen: dict[tuple[int, int], float] = {}  # (pid, start tick) -> CPU seconds, of dead processes the last
+        self.seen: dict[tuple[int, int], float] = {}  # (pid, start tick) -> last sampled CPU seconds
         threading.Thread(target=self._sample_for_ever, daemon=True).start()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        """Set-up, call and tear-down together: a shared fixture is paid by the first test that asks for it."""
+        """Measures set-up, call and tear-down together. The first test that uses a shared fixture pays for it."""
         begin, cpu = time.monotonic(), self._cpu()
         try:
             return (yield)

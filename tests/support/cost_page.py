@@ -1,4 +1,4 @@
-"""Writes the page of what each test costs: `python -m tests.support.cost_page COSTS.jsonl PAGE.md`."""
+"""Writes the page of test costs: `python -m tests.support.cost_page COSTS.jsonl PAGE.md`."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import psutil
 
-_SLOW = 5.0  # CPU seconds; tests below are summed up in their file's line only
+_SLOW = 5.0  # CPU seconds; faster tests are only in the sum of their file
 
 
 class Cost(NamedTuple):
-    """One test: seconds of the clock and of the CPU, servers and set-up of shared fixtures included."""
+    """Wall-clock and CPU seconds of one test, including its servers and the set-up of shared fixtures."""
 
     test: str
     wall: float
@@ -30,7 +30,7 @@ def read(path: Path) -> list[Cost]:
 
 
 def page(costs: list[Cost]) -> str:
-    """Markdown: files by CPU time, then each test that takes more than five CPU seconds."""
+    """The page as Markdown: files by CPU time, then the tests of five or more CPU seconds."""
     files: dict[str, list[Cost]] = defaultdict(list)
     for cost in costs:
         files[cost.test.partition("::")[0]].append(cost)

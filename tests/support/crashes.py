@@ -1,4 +1,4 @@
-"""Crashes inside the tests' own process: a step that raises, and a thread that stands still at a step."""
+"""Faults inside the tests' own process: a fault point that raises, and a thread that waits at a fault point."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from infra.settings import Settings
 
 @contextmanager
 def crash_at(settings: Settings, point: str, hit: int = 1) -> Iterator[None]:
-    """The block must end in a crash at this step; fails when the step is not reached."""
+    """Expects the block to crash at this fault point. Fails if the point is not reached."""
     (settings.data / faults.MARKER).touch()
     proof = settings.data / "faults" / point
     proof.unlink(missing_ok=True)
@@ -33,7 +33,7 @@ def crash_at(settings: Settings, point: str, hit: int = 1) -> Iterator[None]:
 
 @dataclass
 class Held:
-    """A thread that reaches a step waits there until it is released."""
+    """A thread that waits at a fault point until it is released."""
 
     point: str
     hit: int
@@ -42,7 +42,7 @@ class Held:
     hits: int = 0
 
     def reach(self, point: str) -> None:
-        """What is called at every step, instead of ``faults.reach``."""
+        """Replaces ``faults.reach``, which the project calls at every fault point."""
         if point != self.point:
             return
         self.hits += 1
@@ -53,7 +53,7 @@ class Held:
 
 @contextmanager
 def held_at(point: str, hit: int = 1) -> Iterator[Held]:
-    """The first thread that reaches this step stands still until the block releases it, or ends."""
+    """Holds the thread that reaches this fault point until the block releases it or ends."""
     assert point in faults.POINTS
     held_thread = Held(point, hit)
     with pytest.MonkeyPatch.context() as patch:

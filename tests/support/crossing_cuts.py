@@ -1,4 +1,4 @@
-"""What of the programs' events belongs together and lies on both sides of a cut."""
+"""Finds joins, sessions and deletes of the programs whose events lie on both sides of a cut."""
 
 from __future__ import annotations
 
@@ -9,9 +9,13 @@ from tests.support.oracle.program_oracle import HOUR, Event
 
 
 def crossing(events: Iterable[Event], below: Collection[Event]) -> set[str]:
-    """Of "join", "session" and "delete", what the cut divides; ``below`` are the events below it."""
-    known = {_place(event) for event in below}
-    return {kind for kind, a, b in _together(sorted(events, key=_time)) if (_place(a) in known) != (_place(b) in known)}
+    """The kinds ("join", "session", "delete") that the cut divides. ``below`` holds the events below the cut."""
+    places_below = {_place(event) for event in below}
+    return {
+        kind
+        for kind, a, b in _together(sorted(events, key=_time))
+        if (_place(a) in places_below) != (_place(b) in places_below)
+    }
 
 
 def _place(event: Event) -> tuple[str, int, int]:

@@ -1,4 +1,4 @@
-"""Records as Spark reads them from Kafka, and rows in the form of the oracle."""
+"""Converts records to DataFrames of Spark's Kafka source, and DataFrames to rows in the oracle's form."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ KAFKA = pa.schema(
 
 
 def from_kafka(spark: SparkSession, records: Iterable[Record]) -> DataFrame:
-    """A DataFrame with the columns of Spark's Kafka source."""
-    # Without the coalesce the optimizer would compute everything itself, without generated code.
+    """The records as a DataFrame with the columns of Spark's Kafka source."""
+    # Without coalesce the optimizer would evaluate the query on the local relation, without generated code.
     rows = [
         {
             "key": r.key,
@@ -47,24 +47,24 @@ def from_kafka(spark: SparkSession, records: Iterable[Record]) -> DataFrame:
 
 
 def stored(spark: SparkSession, frame: DataFrame) -> DataFrame:
-    """The same rows, computed once, as tables keep them."""
+    """The rows of the frame, computed once."""
     return spark.createDataFrame(frame.toArrow(), schema=frame.schema).coalesce(1)
 
 
-def at(decoded: DataFrame, places: Iterable[tuple[int, int]]) -> DataFrame:
-    """The decoded rows of some partitions and offsets: dividing costs less than decoding again."""
-    listed = [f"{partition}/{offset}" for partition, offset in places]
-    return decoded.where(fn.concat_ws("/", "_partition", "_offset").isin(listed))
+def at(decoded: DataFrame, coordinates: Iterable[tuple[int, int]]) -> DataFrame:
+    """The decoded rows of these partitions and offsets. Filtering costs less than decoding again."""
+    positions = [f"{partition}/{offset}" for partition, offset in coordinates]
+    return decoded.where(fn.concat_ws("/", "_partition", "_offset").isin(positions))
 
 
 def dicts(frame: DataFrame) -> list[dict[str, Any]]:
-    """Rows as dictionaries with aware times and Decimals."""
+    """The rows as dictionaries with aware times and Decimals."""
     rows: list[dict[str, Any]] = frame.toArrow().to_pylist()
     return rows
 
 
 def by_key(view: View, frame: DataFrame) -> Rows:
-    """Stored rows by their key, with the visible columns; a key that is there twice fails."""
+    """The stored rows by key, with the visible columns. Fails on a duplicate key."""
     keys = [column.name for column in view.key_columns]
     out: Rows = {}
     for row in dicts(frame):

@@ -1,4 +1,4 @@
-"""The log itself, read back and written with plain Kafka clients: what the oracle is computed from."""
+"""Reads and writes the log with plain Kafka clients. The oracle computes the expected rows from these records."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DEADLINE = 30.0
 
 
 class Sent(NamedTuple):
-    """What a test sends."""
+    """A record that a test sends."""
 
     topic: str
     key: bytes | None
@@ -28,7 +28,7 @@ class Sent(NamedTuple):
 
 
 class Log:
-    """All records of some topics so far; each call of ``read`` adds those that are new."""
+    """The records of some topics. Each call of ``read`` adds the new ones."""
 
     def __init__(self, settings: Settings, topics: Sequence[str]) -> None:
         self.settings = settings
@@ -38,7 +38,7 @@ class Log:
         self.ends: Ends = {}
 
     def read(self) -> list[Record]:
-        """Every record up to the high watermarks of this moment, each once, in order of its place."""
+        """Reads up to the current high watermarks. Returns every record once, sorted by topic, partition and offset."""
         consumer = Consumer(
             {
                 **librdkafka(self.settings),
@@ -47,7 +47,7 @@ class Log:
                 "isolation.level": "read_committed",
                 "auto.offset.reset": "error",
                 "fetch.message.max.bytes": 8 << 20,
-                "fetch.wait.max.ms": 5,  # else a partition waits for the last fetch of the one before
+                "fetch.wait.max.ms": 5,  # otherwise each partition waits for the pending fetch of the previous one
                 "log_level": 0,
             }
         )
@@ -60,11 +60,11 @@ class Log:
         return self.records
 
     def below(self, ends: Ends) -> list[Record]:
-        """The records before these ends."""
+        """The records below these end offsets."""
         return [r for r in self.records if r.offset < ends.get((r.topic, r.partition), 0)]
 
     def since(self, ends: Ends) -> list[Record]:
-        """The records from these ends on."""
+        """The records at and after these end offsets."""
         return [r for r in self.records if r.offset >= ends.get((r.topic, r.partition), 0)]
 
     def _watermarks(self, consumer: Consumer) -> Ends:
@@ -100,7 +100,7 @@ def _headers(message: Message) -> Headers:
 
 @cache
 def _producer(servers: str) -> Producer:
-    """One for all that a process sends: a new one takes half a second to be given its id."""
+    """One producer per process, because a new idempotent producer takes half a second to get its id."""
     return Producer(
         {
             "bootstrap.servers": servers,
@@ -113,7 +113,7 @@ def _producer(servers: str) -> Producer:
 
 
 def send(settings: Settings, records: Iterable[Sent]) -> int:
-    """Sends records and returns how many; every one of them is acknowledged."""
+    """Sends records and returns their number. Fails unless the broker acknowledges every record."""
     failed: list[str] = []
     acknowledged = 0
 
@@ -126,7 +126,7 @@ def send(settings: Settings, records: Iterable[Sent]) -> int:
     producer = _producer(settings.bootstrap_servers)
     count, fetched_topics = 0, set[str]()
     for record in records:
-        if record.topic not in fetched_topics:  # it may have more partitions since this producer last asked
+        if record.topic not in fetched_topics:  # the topic may have got more partitions since the last metadata request
             producer.list_topics(record.topic, DEADLINE)
             fetched_topics.add(record.topic)
         target: Any = {} if record.partition is None else {"partition": record.partition}

@@ -1,4 +1,4 @@
-"""SIGKILL as a fault of its own: the process is gone when the call returns."""
+"""Kills a process with SIGKILL and waits for its end."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import psutil
 
 
 def kill(pid: int) -> None:
-    """Kills a process and waits for its end: on a busy machine the kernel takes its time."""
+    """Kills a process and waits for its end, which can take seconds on a busy machine."""
     process = psutil.Process(pid)
     process.kill()
     psutil.wait_procs([process], timeout=30)

@@ -1,4 +1,4 @@
-"""Pieces that tests of the layers share: a catalog of their own, the log read back, epochs written step by step."""
+"""Helpers of the layers' tests: a catalog per test, the records of the log, epochs committed step by step."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ POISON = (Sent(b"X", b"{broken"), Sent(b"X", None), Sent(None, b'{"a":1}'), Sent
 
 
 def catalog_of(settings: Settings, prefix: str, only: str = "trade") -> Catalog:
-    """The views over trades under names of their own, so that tests share servers and nothing else.
+    """A catalog of prefixed copies of the trade views and their topic, so that tests share only the servers.
 
-    ``only`` is what the views' names start with.
+    Only views whose names start with ``only`` are copied.
     """
     catalog = definition_files.load(settings)
     topic = replace(catalog.topic("trades"), name=f"{prefix}_trades")
@@ -74,7 +74,7 @@ def send(settings: Settings, catalog: Catalog, count: int, first: int = 0, extra
 
 
 def log(settings: Settings, topic: Name, end: Cut | None = None) -> list[Record]:
-    """Every record of the topic below ``end``, under the name that the oracle knows."""
+    """Every record of the topic below ``end``, with the topic name ``trades`` that the oracle expects."""
     consumer = Consumer({"bootstrap.servers": settings.bootstrap_servers, "group.id": "none", "fetch.wait.max.ms": 5})
     log_records: list[Record] = []
     for _, partition, stop in (end or kafka_admin.end_offsets(settings, [topic])).only([topic]).ends:
@@ -91,7 +91,7 @@ def log(settings: Settings, topic: Name, end: Cut | None = None) -> list[Record]
 
 
 def shown(settings: Settings, catalog: Catalog, view: Name, publish: int | None = None) -> Rows:
-    """What the view serves, keyed as the oracle does it; a key that comes twice fails."""
+    """The served rows by key, in the oracle's form. Fails on a duplicate key."""
     result = show(settings, catalog, view, publish=publish)
     width = len(catalog.view(view).key_columns)
     rows_by_key: Rows = {}
@@ -107,14 +107,14 @@ def wanted(view: Name, prefix: str, records: Sequence[Record]) -> Rows:
 
 
 def check(settings: Settings, catalog: Catalog, prefix: str, end: Cut) -> None:
-    """Every view of the catalog serves what plain Python makes of the log below ``end``."""
+    """Fails unless every view of the catalog serves the oracle's rows of the log below ``end``."""
     records = log(settings, topic_of(catalog), end)
     for view in catalog.views:
         assert shown(settings, catalog, view) == wanted(view, prefix, records)
 
 
 def new_run(settings: Settings, catalog: Catalog, start: Cut | None = None) -> Run:
-    """Declares a run and makes its tables, as starting a speed job does."""
+    """Declares a run and creates its tables, as the start of a speed job does."""
     table_paths.open_lake(settings)
     topic = topic_of(catalog)
     run = Run(
@@ -134,7 +134,7 @@ def new_run(settings: Settings, catalog: Catalog, start: Cut | None = None) -> R
 
 
 def epoch(spark: SparkSession, settings: Settings, catalog: Catalog, run: Run) -> Epoch:
-    """Commits everything new in the log as one epoch: views, then the manifest row."""
+    """Commits all new records as one epoch: first the views' rows, then the manifest row."""
     topic = topic_of(catalog)
     last = last_epoch(settings, run.id)
     number, start = (last.number + 1, last.end) if last else (0, run.start)
@@ -166,7 +166,7 @@ def epoch(spark: SparkSession, settings: Settings, catalog: Catalog, run: Run) -
 
 
 def built(spark: SparkSession, settings: Settings, catalog: Catalog, run: Name | None = None) -> Claim:
-    """Claimed, landed, built and judged; not published."""
+    """Claims, lands, builds and gates a build. Does not publish it."""
     claimed = claim(settings, catalog, run)
     land(spark, settings, catalog, claimed.cut)
     passed(spark, settings, catalog, claimed)
@@ -176,19 +176,19 @@ def built(spark: SparkSession, settings: Settings, catalog: Catalog, run: Name |
 def passed(
     spark: SparkSession, settings: Settings, catalog: Catalog, claimed: Claim, *, incremental: bool = False
 ) -> list[Built]:
-    """Builds and judges what was landed; the rows of a build that passed its gate."""
+    """Builds and gates the landed records. Returns the rows of the control table ``builds`` for this build."""
     build(spark, settings, catalog, claimed, incremental=incremental)
     require_passed(gate(spark, settings, catalog, claimed))
     return [row for row in read_builds(settings) if row.build == claimed.build]
 
 
 def back_in_lambda(settings: Settings, catalog: Catalog) -> None:
-    """Serves a build again: while views are in Kappa alone, other tests on these servers could publish none."""
+    """Switches the views back to Lambda. In Kappa mode, other tests on these servers could not publish a build."""
     assert run_batch(settings, catalog, to_lambda=True).publication
 
 
 def claim_at(settings: Settings, catalog: Catalog, cut: Cut) -> Claim:
-    """A claim of any cut, for tests of what follows it."""
+    """Adds a claim with this cut and returns it."""
     with locks.hold(settings, "control") as lease:
         numbers = [build_number(c.build) for c in read_claims(settings)]
         new_claim = Claim(
@@ -218,7 +218,7 @@ def _records(spark: SparkSession, settings: Settings, topic: Name, start: Cut, e
 
 
 def _value(sample: SampleRecord, number: int) -> bytes:
-    """Both schema versions, interleaved."""
+    """The record's JSON. Every third record has schema version 2, the others version 1."""
     trade = json.loads(sample.value or b"", parse_float=str)
     side, ticker = trade["type"], trade["ticker"]
     common_fields = f'"price":{trade["price"]},"size":{trade["size"]},"event_time":{trade["event_time"]}'

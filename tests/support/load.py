@@ -1,4 +1,4 @@
-"""What the fault tests send: trades of both versions, requests, late ones, and poison of every kind."""
+"""Records of the fault tests: trades of both versions, requests, late events, and every kind of invalid record."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 from tests.support.kafka_log import Sent
 
-NOON = datetime(2026, 3, 14, 12, tzinfo=UTC)  # fixed, so that what a seed gives is always the same
+NOON = datetime(2026, 3, 14, 12, tzinfo=UTC)  # fixed, so that a seed always gives the same records
 DAY_MS = 86_400_000
 TICKERS = ("ACME", "BYTE", "CORE", "DUST", "ECHO", "FLUX")
 PATHS = ("/", "/a", "/a?x=1", "/b/c", "/img/1.png")
@@ -21,7 +21,7 @@ def millis(at: datetime) -> int:
 
 
 def trade(rng: random.Random, number: int, at: int | None = None) -> Sent:
-    """One good trade within ten minutes of noon; versions 1 and 2 are interleaved."""
+    """One valid trade within ten minutes of noon. Versions 1 and 2 are interleaved."""
     ticker = rng.choice(TICKERS)
     price = f"{rng.randrange(1, 20_000)}.{rng.randrange(100):02d}"
     size, when = rng.randrange(1, 500), millis(NOON) + rng.randrange(600_000) if at is None else at
@@ -35,7 +35,7 @@ def trade(rng: random.Random, number: int, at: int | None = None) -> Sent:
 
 
 def request(rng: random.Random, number: int) -> Sent:
-    """One good line of the access log, within three hours of noon."""
+    """One valid line of the access log, within three hours of noon."""
     at = NOON + timedelta(seconds=rng.randrange(10_800))
     size = "-" if rng.randrange(5) == 0 else str(rng.randrange(100_000))
     status = rng.choice((200, 200, 200, 304, 404, 500))
@@ -47,7 +47,7 @@ def request(rng: random.Random, number: int) -> Sent:
 
 
 def mixed(seed: int, count: int) -> list[Sent]:
-    """Good events of both topics, three trades to one request; one trade in twenty is 1 to 40 days late."""
+    """Valid events of both topics, three trades per request. One record in twenty is a trade 1 to 40 days late."""
     rng = random.Random(seed)
     return list(_mixed(rng, count))
 
@@ -63,7 +63,7 @@ def _mixed(rng: random.Random, count: int) -> Iterator[Sent]:
 
 
 def poison() -> list[tuple[Sent, str]]:
-    """One record of every kind that is no event, with the rule that it breaks."""
+    """One record of every invalid kind, with the rule that it breaks."""
     return [*_bad_trades(), *_bad_requests()]
 
 
@@ -80,7 +80,7 @@ def _v1(**changed: object) -> bytes:
 
 
 def _raw(field: str, text: str) -> bytes:
-    """A trade with the literal text of one number, which Python would write in another way."""
+    """A trade with a number in literal text that json.dumps would not write."""
     return _v1(**{field: 424242}).replace(b"424242", text.encode())
 
 
@@ -110,8 +110,8 @@ def _bad_trades() -> list[tuple[Sent, str]]:
         (_v1(event_time=10**17), "field_event_time"),
         (_v1(price=99_999, size=1_000_000), "rule_affordable"),
     ]
-    found = [(Sent("trades", b"ACME", value, _headers(rule, n)), rule) for n, (value, rule) in enumerate(cases)]
-    return [*found, (Sent("trades", None, _v1(), _headers("null_key", len(cases))), "null_key")]
+    bad_trades = [(Sent("trades", b"ACME", value, _headers(rule, n)), rule) for n, (value, rule) in enumerate(cases)]
+    return [*bad_trades, (Sent("trades", None, _v1(), _headers("null_key", len(cases))), "null_key")]
 
 
 def _bad_requests() -> list[tuple[Sent, str]]:

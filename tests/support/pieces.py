@@ -1,4 +1,4 @@
-"""Reads each piece of the system as sorted lists of rows; nothing here decides what is right."""
+"""Reads the tables and views of an instance as sorted lists of rows, without checking them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Row = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class QuarantineRow:
-    """A row of a quarantine: the record's position, its bytes, and the rule that it broke."""
+    """A row of a quarantine: the record's position, its bytes, and its broken rules."""
 
     topic: str
     partition: int
@@ -40,28 +40,28 @@ class QuarantineRow:
 
 @dataclass(frozen=True)
 class Pieces:
-    """The pieces of one instance."""
+    """Readers of the tables and views of one instance."""
 
     settings: Settings
     catalog: Catalog
 
     def served(self) -> dict[Name, Served]:
-        """What each view's SQL pins."""
+        """The build, run and epoch that each serving view pins."""
         served = served_views.read_served(self.settings, self.catalog.views)
         assert not [view for view, state in served.items() if state.broken], served
         return served
 
     def merged(self, view: View) -> list[Row]:
-        """The rows that readers see: keys, window, measures, presentation."""
+        """The rows of a serving view: keys, window, measures, presentation."""
         return self._rows(f"SELECT {_listed(shown(view))} FROM {quoted('lake', 'serving', view.name)}")
 
     def batch(self, view: View, build: Name) -> list[Row]:
-        """One build: keys, window, measures and the hidden count."""
+        """The rows of one build: keys, window, measures and the hidden count."""
         rows = delta.read(table_paths.batch(self.settings, Name(view.name), build), measured(view)).to_pylist()
         return in_order(tuple(_plain(cell) for cell in row.values()) for row in rows)
 
     def speed(self, view: View, run: Name, after: int) -> list[Row]:
-        """The partials of a run after an epoch, added up here and not by the merge that is to be judged."""
+        """The partial rows of a run after an epoch, combined in Python and not by the merge under test."""
         path, since = table_paths.speed(self.settings, run, Name(view.name)), pc.field("first_epoch") > after
         parts: dict[Row, list[dict[str, Any]]] = defaultdict(list)
         keys = [column.name for column in view.key_columns]
@@ -70,7 +70,7 @@ class Pieces:
         return in_order((*key, *added_up(view, rows)) for key, rows in parts.items())
 
     def archived(self, topic: Name) -> list[tuple[int, int, bytes | None, bytes | None]]:
-        """Coordinates and bytes of every record in the archive."""
+        """Partition, offset, key and value of every archived record, sorted by position."""
         path = table_paths.archive(self.settings, topic, self.catalog.decoder(topic))
         if not delta.exists(path):
             return []
@@ -78,18 +78,18 @@ class Pieces:
         return sorted(zip(*(table[name].to_pylist() for name in table.column_names), strict=True), key=lambda r: r[:2])
 
     def quarantined_by_speed(self, run: Name) -> list[QuarantineRow]:
-        """What a run put aside."""
+        """The quarantined records of a run."""
         return _quarantined(table_paths.quarantine(self.settings, run), None)
 
     def quarantined_by_batch(self) -> list[QuarantineRow]:
-        """What the archives hold with an error."""
+        """The archived records with an error."""
         paths = [table_paths.archive(self.settings, t, self.catalog.decoder(t)) for t in self.catalog.topics]
         bad = pc.field("_error").is_valid()
         rows = [row for path in paths if delta.exists(path) for row in _quarantined(path, bad)]
         return sorted(rows, key=position)
 
     def folded(self, run: Name) -> list[tuple[str, int, int]]:
-        """The rows of a run that are made of several epochs: view, first and last epoch."""
+        """The compacted rows of a run, each from several epochs: view, first and last epoch."""
         folded_rows = []
         for view in self.catalog.views:
             tags = delta.read(table_paths.speed(self.settings, run, view), ["first_epoch", "last_epoch"]).to_pylist()
@@ -99,7 +99,7 @@ class Pieces:
         return folded_rows
 
     def commits(self, run: Name, view: Name) -> list[int]:
-        """The epochs that were committed to a speed table, once per commit, from the log's own files."""
+        """The epoch of every commit to a speed table, read from the JSON files of the Delta log."""
         epochs = []
         filesystem, root = files.filesystem(f"{table_paths.speed(self.settings, run, view)}/_delta_log")
         logs = [info.path for info in filesystem.get_file_info(FileSelector(root)) if info.extension == "json"]
@@ -114,7 +114,7 @@ class Pieces:
 
 
 def added_up(view: View, rows: Sequence[Mapping[str, Any]]) -> Iterator[Any]:
-    """What partial rows of one key come to: measures and the hidden count."""
+    """The measures and the hidden count of one key, combined from its partial rows."""
     for measure in rollup(view).measures:
         values = [row[measure.name] for row in rows if row[measure.name] is not None]
         if isinstance(measure, Latest):
@@ -128,12 +128,12 @@ def added_up(view: View, rows: Sequence[Mapping[str, Any]]) -> Iterator[Any]:
 
 
 def shown(view: View) -> list[str]:
-    """Columns that readers see."""
+    """The columns of the serving view."""
     return [*(c.name for c in view.stored_columns if not c.name.startswith("_")), *(s.name for s in view.shown)]
 
 
 def measured(view: View) -> list[str]:
-    """Columns that are stored and can be computed apart: all but the positions of latest values."""
+    """The stored columns that the oracle can compute: all except the positions of latest values."""
     return [*(c.name for c in view.stored_columns if not c.name.startswith("_")), ROWS]
 
 

@@ -1,4 +1,4 @@
-"""Events for the programs: few keys, and times that tie, meet boundaries and step back; and the events as records."""
+"""Hypothesis strategies of the programs' events: few keys, and times that tie, step back or meet boundaries."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FIELDS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     "trades": {"ticker": st.sampled_from("AB"), "price": _cents, "size": st.integers(1, 9)},
     "lines": {"line": st.sampled_from(["The théâtre, the THE", "", "a-b a1b", "the-other Über's", "..."])},
 }
-# A profile without a city is none: the record deletes.
+# A profile without a city stands for a delete (a tombstone).
 _profiles = st.sampled_from([("Oslo", 1), ("Oslo", 2), ("Rome", 1), (None, None)]).map(
     lambda pair: dict(zip(("city", "level"), pair, strict=True))
 )
@@ -50,9 +50,9 @@ _STEPS = {
 
 
 def logs(*topics: str, size: int = 30) -> st.SearchStrategy[list[Event]]:
-    """Lists of events in the order in which they are written; times are sums of few steps, so that many tie."""
-    one = st.sampled_from(topics).flatmap(_event)
-    return st.lists(one, min_size=size, max_size=size).map(_placed)
+    """Lists of events in log order. Times are sums of few steps, so that many tie."""
+    event = st.sampled_from(topics).flatmap(_event)
+    return st.lists(event, min_size=size, max_size=size).map(_placed)
 
 
 def _event(topic: str) -> st.SearchStrategy[Event]:
@@ -63,7 +63,7 @@ def _event(topic: str) -> st.SearchStrategy[Event]:
 
 
 def _placed(events: list[Event]) -> list[Event]:
-    """With offsets, as producers place them: all of a key in one of two partitions."""
+    """Adds a partition and an offset to each event. All events of a key are in one of two partitions."""
     ends: Counter[tuple[str, int]] = Counter()
     placed = []
     for event in events:
@@ -89,7 +89,7 @@ KEY = {
 
 
 def record(event: Event) -> Record:
-    """The event as a producer writes it."""
+    """The record of the event."""
     key = str(event[KEY[event["topic"]]]).encode()
     return Record(event["topic"], event["partition"], event["offset"], event["at"], key, _value(event))
 

@@ -1,4 +1,4 @@
-"""An instance that serves the programs: what is sent to it, and the check that it shows what the oracle says."""
+"""An instance that serves the programs: sends sample records and compares the views with the oracle."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ TOPICS = (*SAMPLES, "trades", "access_log")
 
 @dataclass
 class ProgramsStack:
-    """An instance that serves the stream programs, and the log that was sent to it."""
+    """An instance that serves the stream programs, and its log."""
 
     settings: Settings
     config: Path
@@ -54,7 +54,7 @@ class ProgramsStack:
     sent: int = 0
 
     def send(self, count: int) -> None:
-        """Sends the next ``count`` records of every topic: some late, repeated, bad or without a match."""
+        """Sends the next ``count`` records of every topic. Some are late, repeated, invalid or without a match."""
         for topic in map(self.catalog.topic, SAMPLES):
             spec = SampleSpec(7, START, 2.0, 0.1, 7_200_000, 0.1, duplicate=0.05, unmatched=0.1, bad=0.02)
             outgoing = (Sent(r.key, r.value, r.at) for r in records(topic, spec, count, self.sent))
@@ -76,13 +76,13 @@ class ProgramsStack:
 
     @property
     def run(self) -> Name:
-        """The run that serves."""
-        found = run_roles.current_run(self.settings)
-        assert found
-        return found
+        """The id of the serving run."""
+        run_id = run_roles.current_run(self.settings)
+        assert run_id
+        return run_id
 
     def settle(self) -> None:
-        """Waits until the run that serves has committed all of the log."""
+        """Waits until the serving run has committed the whole log."""
         run = self.run
 
         def caught_up() -> None:
@@ -93,25 +93,25 @@ class ProgramsStack:
         eventually(self.settings, 180, caught_up)
 
     def rows(self, table: str, view: View) -> list[program_oracle.Row]:
-        """Keys and measures, or keys and results, as Trino gives them."""
+        """The keys and measures, or keys and results, that Trino returns, sorted."""
         names = [column.name for column in view.stored_columns if not column.name.startswith("_")]
-        listed = ", ".join(f'"{name}"' for name in names)
-        return in_order(metastore.query(self.settings, f"SELECT {listed} FROM {table}").rows)
+        columns = ", ".join(f'"{name}"' for name in names)
+        return in_order(metastore.query(self.settings, f"SELECT {columns} FROM {table}").rows)
 
     def check(self) -> None:
-        """Every view that the log alone explains shows what the oracle makes of the whole log."""
-        whole = events(self.log.records)
+        """Fails unless every program's view shows the oracle's rows of the whole log."""
+        all_events = events(self.log.records)
         for name in map(Name, (*program_oracle.ROLLUPS, *program_oracle.KEYED)):
             view = self.catalog.view(name)
-            wanted = shown(name, program_oracle.rows(name, whole))
-            same(f"serving.{name}", self.rows(quoted("lake", "serving", name), view), in_order(wanted))
+            expected_rows = shown(name, program_oracle.rows(name, all_events))
+            same(f"serving.{name}", self.rows(quoted("lake", "serving", name), view), in_order(expected_rows))
 
     def below(self) -> list[program_oracle.Event]:
         """The events below the cut of the newest build."""
         return events(self.log.below(ends(read_claims(self.settings)[-1].cut)))
 
     def check_build(self) -> None:
-        """The tables of the newest build hold what the oracle makes of the log below its cut."""
+        """Fails unless the newest build's tables hold the oracle's rows of the log below its cut."""
         claim, below = read_claims(self.settings)[-1], self.below()
         for name in map(Name, (*program_oracle.ROLLUPS, *program_oracle.KEYED)):
             table = quoted("lake", "batch", joined(name, claim.build))
@@ -119,7 +119,7 @@ class ProgramsStack:
 
 
 def shown(name: str, rows: list[program_oracle.Row]) -> list[program_oracle.Row]:
-    """What people see of stored rows: the ten most traded of an hour, profiles that are there."""
+    """The served rows of stored rows: the ten most traded stocks per hour, users without a delete."""
     if name in ("profiles_now", "preferences_now"):
         return [row for row in rows if row[-1] is False]
     if name == "top_ten":

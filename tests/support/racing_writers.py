@@ -1,4 +1,4 @@
-"""Processes that write a Delta table in an S3 store, and the check that the table holds each row once."""
+"""Processes that write a Delta table in an S3 store concurrently, and the check that each row is in the table once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Row = tuple[str, int]
 
 
 class Writer:
-    """A process that writes, and its standard streams."""
+    """A writer process and its standard streams."""
 
     def __init__(self, child: subprocess.Popen[str], name: str) -> None:
         self.child = child
@@ -40,7 +40,7 @@ class Writer:
 
 @contextmanager
 def writer(settings: Settings, name: str) -> Iterator[Writer]:
-    """Starts a writer in a folder of its own; it ends when its input is closed."""
+    """Starts a writer in its own folder. The writer ends when its input is closed."""
     kind, folder = name.split("-")[0], settings.data / name
     folder.mkdir(parents=True)
     values = {"data": str(folder), "lake": settings.lake, "s3_endpoint": settings.s3_endpoint}
@@ -66,7 +66,7 @@ def create_table(settings: Settings, name: str) -> str:
 
 
 def require_rows_once(store: Store, path: str, expected: list[Row], commits: int) -> None:
-    """Fails unless the table has the expected rows, each once, and its log every version up to the last."""
+    """Fails unless the table has each expected row once and its log has every version up to the last."""
     rows = delta.read(path).to_pylist()
     assert sorted((row["writer"], row["number"]) for row in rows) == sorted(expected)
     prefix = path.removeprefix(f"s3a://{BUCKET}/") + "/_delta_log/"

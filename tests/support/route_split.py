@@ -1,4 +1,4 @@
-"""An instance with one route: a broker, no Trino; its log grows from test to test."""
+"""An instance with one route and a broker, without Trino. Its log grows from test to test."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ ROUTE = Name("log_split")
 
 @dataclass
 class Split:
-    """An instance whose route is killed and paused, and its log."""
+    """An instance whose route the tests kill and pause, and its log."""
 
     settings: Settings
     config: Path
@@ -47,11 +47,11 @@ class Split:
     log: Log
     files: Path
     sent: int = 0
-    # From where on, which status is an error.
+    # The end offsets from which a definition applies, and its lowest error status.
     rules: list[tuple[Ends, int]] = field(default_factory=lambda: [({}, 500)])
 
     def send(self, count: int) -> None:
-        """The next ``count`` records of both sources, bad ones and ones with headers among them."""
+        """Sends the next ``count`` records of both sources, some invalid, some with headers."""
         numbers = range(self.sent, self.sent + count)
         send(self.settings, map(_request, numbers))
         samples = records(
@@ -62,7 +62,7 @@ class Split:
         self.log.read()
 
     def lk(self, *words: str, fault: str | None = None) -> Done:
-        """Runs a verb in a process of its own."""
+        """Runs a verb in its own process."""
         return lk(self.config, *words, fault=fault)
 
     @property
@@ -79,7 +79,7 @@ class Split:
         return [run for run in history.runs if run not in {ownership.run for ownership in history.ownerships}][-1]
 
     def settle(self, run: Name | None = None) -> None:
-        """Waits until a run, else the owner, has copied all of the log."""
+        """Waits until a run has copied the whole log. The default is the owner."""
         chosen = run or self.owner
 
         def all_copied() -> None:
@@ -92,7 +92,7 @@ class Split:
         eventually(self.settings, 180, all_copied)
 
     def died(self, run: Name, point: str) -> None:
-        """Waits until a run's process has ended, and takes the proof that it was killed there."""
+        """Waits until a run's process has ended. Fails unless the fault point killed it."""
 
         def gone() -> None:
             assert background.alive(self.settings, run) is None, f"{run} still runs, {point} was not reached"
@@ -101,17 +101,17 @@ class Split:
         assert self.take_proof(point).startswith("kill "), tails(self.settings)
 
     def proof(self, point: str) -> Path:
-        """Where a fault says that it happened."""
+        """The file that a fault writes when it happens."""
         return self.settings.data / "faults" / point
 
     def take_proof(self, point: str) -> str:
-        """What the fault left, once."""
+        """Returns the proof of a fault and deletes it."""
         text = self.proof(point).read_text("utf-8")
         self.proof(point).unlink()
         return text
 
     def paused(self, point: str) -> int:
-        """Waits until a process has stopped at a point; its pid."""
+        """Waits until a process has stopped at a fault point. Returns its pid."""
 
         def stopped() -> int:
             assert self.proof(point).exists(), f"{point} was not reached"
@@ -124,22 +124,22 @@ class Split:
         return pid
 
     def worst(self, record: Record) -> int:
-        """The lowest status that is an error, as the route was defined when it came to the record."""
+        """The lowest error status in the definition that the route had when it copied the record."""
         place = record.topic, record.partition
         return [status for ends, status in self.rules if ends.get(place, 0) <= record.offset][-1]
 
     def define(self, status: int) -> None:
-        """Edits the route's file: errors begin at this status."""
+        """Edits the route's definition, so that this is its lowest error status."""
         text = (VIEWS / "programs" / "log_split.py").read_text("utf-8")
         assert "status >= 500" in text
         (self.files / "log_split.py").write_text(text.replace("status >= 500", f"status >= {status}"), "utf-8")
 
     def check(self) -> None:
-        """A read_committed consumer sees every record of the log once, in its output, in the order of its partition."""
+        """Fails unless a read_committed consumer gets every record once, in its output and in partition order."""
         self.check_copies(committed_records.copies(self.settings, OUTPUTS))
 
     def check_so_far(self) -> None:
-        """What a read_committed consumer sees until now is the beginning of what it must see, in every partition."""
+        """Fails unless a read_committed consumer gets a prefix of the expected records in every partition."""
         expected, actual = (
             split(self.log.records, self.log.headers, self.worst),
             committed_records.copies(self.settings, OUTPUTS),
@@ -149,7 +149,7 @@ class Split:
                 assert rows == expected[output][place][: len(rows)], f"{output} of {place}"
 
     def check_copies(self, actual: Copies) -> None:
-        """These copies are all of the log."""
+        """Fails unless these copies are the expected copies of the whole log."""
         expected = split(self.log.records, self.log.headers, self.worst)
         for output in OUTPUTS:
             assert actual[output].keys() == expected[output].keys()
@@ -171,7 +171,7 @@ def _request(number: int) -> Sent:
 
 @contextmanager
 def opened(folder: Path) -> Iterator[Split]:
-    """A broker with some records of both sources, stopped at the end of the block; the route was never started."""
+    """A broker with records of both sources and a route that was never started. Stops at the end of the block."""
     files = folder / "views"
     files.mkdir()
     for name in ("service_log", "log_split"):

@@ -1,4 +1,4 @@
-"""A broker that is spoken to over TLS with SCRAM alone, with a CA of its own: as managed Kafka is, on loopback."""
+"""A broker on loopback with a TLS and SCRAM listener and its own CA, as managed Kafka has."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _KEY = ec.SECP256R1()
 
 
 def start(settings: Settings, port: int, user: str, password: str) -> Path:
-    """Starts the broker of an instance with a secured listener, makes the user known, and gives the CA's file."""
+    """Starts an instance's broker with a secured listener and adds the user. Returns the CA's file."""
     server = broker.server("kafka", settings)
     server.prepare()
     ca, keys = certificates(settings.data)
@@ -59,14 +59,14 @@ def start(settings: Settings, port: int, user: str, password: str) -> Path:
 
 
 def certificates(folder: Path) -> tuple[Path, Path]:
-    """The CA's certificate, and the broker's key with its chain, both PEM."""
+    """Writes the CA's certificate and the broker's key with its chain as PEM. Returns both paths."""
     ca_key, key = ec.generate_private_key(_KEY), ec.generate_private_key(_KEY)
     ca = _signed("lk test CA", ca_key.public_key(), "lk test CA", ca_key, ca=True)
-    mine = _signed("broker", key.public_key(), "lk test CA", ca_key, ca=False)
+    broker_certificate = _signed("broker", key.public_key(), "lk test CA", ca_key, ca=False)
     form, pem = serialization.PrivateFormat.PKCS8, serialization.Encoding.PEM
     private = key.private_bytes(pem, form, serialization.NoEncryption())
     (folder / "ca.pem").write_bytes(ca.public_bytes(pem))
-    (folder / "broker.pem").write_bytes(private + mine.public_bytes(pem) + ca.public_bytes(pem))
+    (folder / "broker.pem").write_bytes(private + broker_certificate.public_bytes(pem) + ca.public_bytes(pem))
     return folder / "ca.pem", folder / "broker.pem"
 
 
@@ -77,8 +77,8 @@ def _signed(
     builder = x509.CertificateBuilder(_named(issuer), _named(name), key, x509.random_serial_number())
     builder = builder.not_valid_before(now - timedelta(days=1)).not_valid_after(now + timedelta(days=1))
     builder = builder.add_extension(x509.BasicConstraints(ca, None), critical=True)
-    here = x509.SubjectAlternativeName([x509.IPAddress(ip_address(LOOPBACK))])
-    return (builder if ca else builder.add_extension(here, critical=False)).sign(by, hashes.SHA256())
+    alternative_name = x509.SubjectAlternativeName([x509.IPAddress(ip_address(LOOPBACK))])
+    return (builder if ca else builder.add_extension(alternative_name, critical=False)).sign(by, hashes.SHA256())
 
 
 def _named(name: str) -> x509.Name:

@@ -1,4 +1,4 @@
-"""How processes share the tests: a file stays whole, and so does a folder whose tests share one instance."""
+"""Distributes the tests over the xdist workers, by file, or by folder if its tests share one instance."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ONE_INSTANCE = tuple(
     f"tests/scenarios/{scenario}/"
     for scenario in ("kills", "airflow", "switch", "cluster", "programs", "routes", "object_store", "restore")
 )
-# What takes longest, by docs/test-times.md; then all the rest, in their own order.
+# The longest tests first, by docs/test-times.md. The other tests follow in their own order.
 _LONG = (
     *ONE_INSTANCE,
     "tests/scenarios/change_a_view/",
@@ -30,7 +30,7 @@ _LONG = (
 
 
 def longest_first(nodeids: Sequence[str]) -> list[int]:
-    """The order of tests in which what takes longest begins first, so that no process is left with it alone."""
+    """The order of tests, longest first, so that no worker starts a long test when the others are idle."""
     return sorted(range(len(nodeids)), key=lambda n: next(k for k, at in enumerate(_LONG) if nodeids[n].startswith(at)))
 
 

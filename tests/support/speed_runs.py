@@ -1,4 +1,4 @@
-"""Runs of the speed layer inside the tests' own process, compared with plain Python."""
+"""Drives runs of the speed layer in the tests' own process and compares them with the oracle."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ VIEWS = ("trade_stats", "trades_by_day")
 def running(
     settings: Settings, spark: SparkSession, catalog: Catalog, run: Run
 ) -> Iterator[tuple[StreamingQuery, EpochSink]]:
-    """The query of a run; at the end it is stopped between epochs, and what broke it is raised."""
+    """Runs the query of a run. At the end stops it between epochs and raises its error, if any."""
     with job.driving(spark, settings, catalog, run) as (query, sink):
         yield query, sink
         job.finish(query, sink)
@@ -49,7 +49,7 @@ def declared(settings: Settings, prefix: str, start: Cut | None = None) -> tuple
 
 
 def served(settings: Settings, catalog: Catalog, run: Run, view: str) -> Rows:
-    """The run's partials as the serving view would merge them; a key that comes twice fails."""
+    """The run's partial rows, merged with the SQL of the serving view. Fails on a duplicate key."""
     definition, table = catalog.view(view), joined(Name(view), run.id)
     metastore.register(
         settings, "speed", table, table_paths.relative(settings, table_paths.speed(settings, run.id, Name(view)))
@@ -57,25 +57,25 @@ def served(settings: Settings, catalog: Catalog, run: Run, view: str) -> Rows:
     part = speed_part(definition, quoted("lake", "speed", table), -3)
     result = metastore.query(settings, serving_sql(definition, [part]))
     width = len(definition.key_columns)
-    found: Rows = {}
+    rows_by_key: Rows = {}
     for row in result.rows:
-        assert row[:width] not in found
-        found[tuple(row[:width])] = dict(zip(result.columns[width:], row[width:], strict=True))
-    return found
+        assert row[:width] not in rows_by_key
+        rows_by_key[tuple(row[:width])] = dict(zip(result.columns[width:], row[width:], strict=True))
+    return rows_by_key
 
 
 def check(settings: Settings, catalog: Catalog, run: Run, prefix: str) -> None:
-    """Every view of the run is what plain Python makes of the same log, and the manifest accounts for each offset."""
+    """Fails unless the run's views equal the oracle's rows and the manifest counts every offset."""
     records = log(settings, topic_of(catalog))
     for view in VIEWS:
         assert served(settings, catalog, run, f"{prefix}_{view}") == wanted(Name(f"{prefix}_{view}"), prefix, records)
-    there = read_epochs(settings, run.id)
-    assert [epoch.number for epoch in there] == list(range(len(there)))
-    assert [epoch.start for epoch in there] == [run.start, *(epoch.end for epoch in there[:-1])]
-    assert there[-1].end == kafka_admin.end_offsets(settings, run.topics)
-    counts = [count for epoch in there for count in epoch.counted.values()]
+    epochs = read_epochs(settings, run.id)
+    assert [epoch.number for epoch in epochs] == list(range(len(epochs)))
+    assert [epoch.start for epoch in epochs] == [run.start, *(epoch.end for epoch in epochs[:-1])]
+    assert epochs[-1].end == kafka_admin.end_offsets(settings, run.topics)
+    counts = [count for epoch in epochs for count in epoch.counted.values()]
     bad = view_oracle.quarantined(records)
     assert sum(count.records for count in counts) == len(records)
     assert sum(count.quarantined for count in counts) == len(bad)
     assert sum(count.decoded for count in counts) == len(records) - len(bad)
-    assert sum(epoch.rows[Name(f"{prefix}_trade_stats")] for epoch in there) == 5 * (len(records) - len(bad))
+    assert sum(epoch.rows[Name(f"{prefix}_trade_stats")] for epoch in epochs) == 5 * (len(records) - len(bad))

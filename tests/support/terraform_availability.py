@@ -1,7 +1,7 @@
-"""Whether terraform, its provider and checkov are here. `python -m tests.support.terraform_availability` says so.
+"""Checks for terraform, its provider and checkov. `python -m tests.support.terraform_availability` prints the result.
 
-The provider is looked for in $TF_PLUGIN_DIR and in terraform's own and other usual folders of providers; where it is in
-none of them, `terraform init` may bring it as it is configured to: from a mirror or the registry.
+The provider may be in $TF_PLUGIN_DIR, in terraform's plugin folders or below /opt. Otherwise `terraform init` downloads
+it from the configured mirror or registry.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def version() -> str:
 
 
 def plugins() -> Path | None:
-    """A folder of providers that has the pinned one."""
+    """The first provider folder that has the pinned version, or None."""
     configured = [Path(os.environ["TF_PLUGIN_DIR"])] if os.environ.get("TF_PLUGIN_DIR") else []
     usual = [
         Path.home() / ".terraform.d/plugins",
@@ -37,12 +37,12 @@ def plugins() -> Path | None:
 
 
 def missing_terraform() -> str | None:
-    """Why tests that need terraform cannot run; None when they can, or when only `terraform init` can tell."""
+    """Why tests that need terraform cannot run, or None. Does not check the provider."""
     return None if shutil.which("terraform") else "terraform was not found in PATH: install 1.11 or newer"
 
 
 def missing_checkov() -> str | None:
-    """Why tests that need checkov cannot run."""
+    """Why tests that need checkov cannot run, or None."""
     installed = (CLOUD / "checkov").exists()
     return None if installed else "checkov was not set up: `make cloud` does it where terraform is installed"
 

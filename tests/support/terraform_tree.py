@@ -1,4 +1,4 @@
-"""A copy of terraform/ in which terraform may write, and terraform in it."""
+"""Runs terraform in a writable copy of terraform/."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ _UNWANTED = shutil.ignore_patterns(".terraform*", "*.tfstate*")
 
 @dataclass(frozen=True, repr=False)
 class Said:
-    """A command that ended."""
+    """The exit code and the output of a finished command."""
 
     code: int
     text: str
 
     @property
     def end(self) -> str:
-        """What a failure shows."""
+        """The end of the output, for the message of a failed assertion."""
         return self.text[-4000:]
 
 
 @dataclass(frozen=True)
 class Tree:
-    """``root`` is the copy of terraform/, beside a copy of dags/, which it uploads."""
+    """A copy of terraform/ at ``root``, beside a copy of dags/, which terraform uploads."""
 
     root: Path
 
     def terraform(self, folder: str, *words: str, seconds: float = 540.0) -> Said:
-        """Runs terraform in a folder of the copy, without anybody's own configuration of it."""
+        """Runs terraform in a folder of the copy, without AWS or terraform variables of the environment."""
         ours = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "TF_VAR_", "TF_LOG"))}
         completed = subprocess.run(
             ["terraform", *words],
@@ -51,7 +51,7 @@ class Tree:
         return Said(completed.returncode, completed.stdout + completed.stderr)
 
     def init(self, folder: str) -> None:
-        """Makes a folder ready; skips the test where the provider cannot be had."""
+        """Runs `terraform init` in a folder. Skips the test if the provider is not available."""
         plugin_folder = plugins()
         mirror = [f"-plugin-dir={plugin_folder}"] if plugin_folder else []
         result = self.terraform(folder, "init", "-backend=false", "-input=false", "-no-color", *mirror)
@@ -61,7 +61,7 @@ class Tree:
         assert result.code == 0, result.end
 
     def share_init(self, ready: str, folder: str) -> None:
-        """Makes a folder without modules of its own as ready as one that is."""
+        """Copies the result of `terraform init` to a folder that has no modules of its own."""
         for name in (".terraform", ".terraform.lock.hcl"):
             source, target = self.root / ready / name, self.root / folder / name
             if source.is_dir() and not target.exists():
@@ -70,7 +70,7 @@ class Tree:
                 shutil.copy2(source, target)
 
     def plant(self, file: str, old: str, new: str) -> None:
-        """Edits a file of the copy; what is replaced must be there once."""
+        """Replaces text in a file of the copy. Fails unless the text occurs exactly once."""
         path = self.root / file
         text = path.read_text("utf-8")
         assert text.count(old) == 1, f"{file} holds {old!r} {text.count(old)} times"
@@ -78,7 +78,7 @@ class Tree:
 
 
 def copied(to: Path) -> Tree:
-    """A fresh copy."""
+    """Copies terraform/ and dags/ below this folder."""
     shutil.copytree(ROOT / "terraform", to / "terraform", ignore=_UNWANTED)
     shutil.copytree(ROOT / "dags", to / "dags", ignore=shutil.ignore_patterns("__pycache__"))
     return Tree(to / "terraform")

@@ -1,4 +1,4 @@
-"""What only tests do to topics."""
+"""Deletes and truncates topics."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.support.waiting import eventually
 
 
 def delete(settings: Settings, topic: str) -> None:
-    """Deletes a topic and returns when the broker no longer knows it, which is a moment after it said yes."""
+    """Deletes a topic and waits until it is gone from the metadata, which happens after the broker's answer."""
     kafka_admin.admin_client(settings).delete_topics([topic], operation_timeout=30)[topic].result(30)
 
     def gone() -> None:
@@ -21,5 +21,5 @@ def delete(settings: Settings, topic: str) -> None:
 
 def truncate(settings: Settings, topic: str, partition: int, before: int) -> None:
     """Deletes the records of a partition below an offset."""
-    place = TopicPartition(topic, partition, before)
-    kafka_admin.admin_client(settings).delete_records([place])[TopicPartition(topic, partition)].result(30)
+    target = TopicPartition(topic, partition, before)
+    kafka_admin.admin_client(settings).delete_records([target])[TopicPartition(topic, partition)].result(30)

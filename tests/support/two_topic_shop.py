@@ -1,4 +1,4 @@
-"""An instance with a topic and a view of its own in a folder that a test may edit, and what they must show."""
+"""An instance with an editable topic and view of its own, and the expected rows of the view."""
 
 from __future__ import annotations
 
@@ -78,45 +78,45 @@ class TwoTopicShop:
         return here(self.config, *words)
 
     def order(self, count: int) -> None:
-        """Sends some orders of 1 to 9,999 cents."""
+        """Sends ``count`` orders of 1 to 9,999 cents."""
         rng = random.Random(len(self.sent))
-        made = [(rng.choice(("ann", "bob", "cyd")), rng.randrange(1, 10_000)) for _ in range(count)]
+        orders = [(rng.choice(("ann", "bob", "cyd")), rng.randrange(1, 10_000)) for _ in range(count)]
         at = millis(NOON)
-        texts = [(who, json.dumps({"customer": who, "cents": cents, "at": at})) for who, cents in made]
+        texts = [(who, json.dumps({"customer": who, "cents": cents, "at": at})) for who, cents in orders]
         send(self.settings, [Sent("orders", who.encode(), text.encode()) for who, text in texts])
-        self.sent += made
+        self.sent += orders
 
     def at_least(self, cents: int) -> None:
-        """Edits the view: it leaves out smaller orders."""
+        """Edits the view, so that it leaves out smaller orders."""
         self._edit("orders_by_customer", f"cents >= {self.least}", f"cents >= {cents}")
         self.least = cents
 
     def at_most(self, cents: int) -> None:
-        """Edits the decoder: it refuses bigger orders."""
+        """Edits the decoder, so that it refuses bigger orders."""
         self._edit("orders", f"cents <= {self.most}", f"cents <= {cents}")
         self.most = cents
 
     def wanted(self) -> dict[str, tuple[int, int]]:
-        """What today's rules make of all that was sent: customer -> orders, cents."""
-        found: dict[str, tuple[int, int]] = {}
+        """The expected rows of all sent orders under the current rules: customer -> orders, cents."""
+        totals: dict[str, tuple[int, int]] = {}
         for who, cents in self.sent:
             if self.least <= cents <= self.most:
-                orders, total = found.get(who, (0, 0))
-                found[who] = (orders + 1, total + cents)
-        return found
+                orders, total = totals.get(who, (0, 0))
+                totals[who] = (orders + 1, total + cents)
+        return totals
 
     def shown(self) -> dict[str, tuple[int, int]]:
-        """What readers see."""
+        """The rows of the served view: customer -> orders, cents."""
         rows = query(self.settings, f"SELECT customer, orders, cents FROM {VIEW}").rows
         assert len(rows) == len({row[0] for row in rows})
         return {str(who): (int(orders), int(cents)) for who, orders, cents in rows}
 
     def pinned(self) -> Served:
-        """What the served view's text pins."""
+        """The build, run and epoch that the served view pins."""
         return served_views.read_served(self.settings, [VIEW])[VIEW]
 
     def settle(self) -> None:
-        """Waits until the run that serves has committed all of the log."""
+        """Waits until the serving run has committed the whole log."""
 
         def caught_up() -> None:
             run = self.pinned().run
@@ -128,7 +128,7 @@ class TwoTopicShop:
         eventually(self.settings, 180, caught_up)
 
     def check(self) -> None:
-        """Fails unless readers see what today's rules make of the log, and everything is healthy."""
+        """Fails unless the served rows match the current rules and `lk status` is healthy."""
         self.settle()
         assert self.shown() == self.wanted()
         self.here("status", "--json").ok()
@@ -142,7 +142,7 @@ class TwoTopicShop:
 
 @contextmanager
 def opened(folder: Path) -> Iterator[TwoTopicShop]:
-    """Servers up, a run that serves with a build, and some orders; stopped at the end of the block."""
+    """Starts servers, sends orders, and serves a run with a build. Stops the servers at the end of the block."""
     views = folder / "views"
     views.mkdir()
     for name, text in FILES.items():

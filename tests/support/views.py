@@ -1,4 +1,4 @@
-"""Views of one kind, for tests that need what only that kind has."""
+"""Narrows views to rollups, for tests that need a rollup's fields."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from core.view import Rollup, View
 
 
 def rollup(view: View) -> Rollup:
-    """The view, which must be a rollup."""
+    """The view as a rollup. Fails on another kind."""
     assert isinstance(view, Rollup)
     return view
 
 
 def rollups(views: Iterable[View]) -> tuple[Rollup, ...]:
-    """The views, all of which must be rollups."""
+    """The views as rollups. Fails on another kind."""
     return tuple(map(rollup, views))

@@ -1,4 +1,4 @@
-"""Waits for a condition without a fixed sleep: polls it until it holds or a deadline passes."""
+"""Polls a condition until it holds or a deadline passes."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ T = TypeVar("T")
 def eventually(settings: Settings, seconds: float, condition: Callable[[], T]) -> T:
     """Returns the result of ``condition`` once it raises no AssertionError.
 
-    After ``seconds`` raises its last AssertionError with the last lines of all logs. The pause grows from 0.1 to 1
-    second, as most conditions read tables.
+    After ``seconds`` raises the last AssertionError with the last lines of all logs. The pause grows from 0.1 to 1
+    second, because most conditions read tables.
     """
     try:
         return retry_on(AssertionError, condition, seconds, every=0.1, longest=1.0)

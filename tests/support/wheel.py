@@ -1,4 +1,4 @@
-"""The project as a wheel, in a fresh environment whose other packages are the locked ones of the tests."""
+"""Installs the project's wheel in a fresh environment that uses the tests' locked packages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.command import Done, environment
 
 @dataclass(frozen=True)
 class Installed:
-    """The Python of an environment with the wheel, its site-packages, and the empty folder in which it is run."""
+    """An environment with the wheel: its Python, its site-packages, and an empty working folder."""
 
     python: Path
     packages: Path
@@ -22,7 +22,7 @@ class Installed:
 
     def lk(self, *words: str, seconds: float = 300.0) -> Done:
         """Runs the installed ``lk WORDS`` to its end."""
-        done = subprocess.run(
+        completed = subprocess.run(
             [self.python.with_name("lk"), *words],
             cwd=self.folder,
             env=environment(),
@@ -32,7 +32,7 @@ class Installed:
             timeout=seconds,
             check=False,
         )
-        return Done(" ".join(words), done.returncode, done.stdout, done.stderr)
+        return Done(" ".join(words), completed.returncode, completed.stdout, completed.stderr)
 
 
 def installed(folder: Path) -> Installed:
@@ -45,7 +45,7 @@ def installed(folder: Path) -> Installed:
     uv = ROOT / ".tools" / "bin" / "uv"
     options = ("--quiet", "--offline", "--no-deps", "--python", python)
     subprocess.run([uv, "pip", "install", *options, wheel], check=True)
-    # A folder that a .pth file names is searched, but its own .pth files, of which one names the clone, are not read.
+    # Python does not read the .pth files of a folder that a .pth file adds, so the editable clone stays hidden.
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     packages = folder / "venv" / "lib" / version / "site-packages"
     (packages / "locked.pth").write_text(sysconfig.get_path("purelib"), "utf-8")

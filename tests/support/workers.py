@@ -1,6 +1,6 @@
-"""A Spark standalone cluster on this machine: one master and two workers of pip's Spark, on loopback.
+"""A Spark standalone cluster on loopback: one master and two workers of the PySpark package.
 
-They are processes of an instance: `lk status` shows them and `lk down` stops them, after the runs that use them.
+The servers belong to an instance: `lk status` shows them, and `lk down` stops the runs first and then the servers.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from tests.support.waiting import eventually
 NAMES = ("workers-1", "workers-2")
 _MASTER = "workers-master"
 _SPARK = Path(pyspark.__file__).parent
-_SLOTS = 3  # executors of one core that a worker has room for: a run, its replay, and the verb that compares them
-# Each application takes one executor of one core on each worker, else the first would take all.
+_SLOTS = 3  # one-core executors per worker: for a run, its replay, and the verb that compares them
+# Each application takes one one-core executor per worker. Otherwise the first would take every core.
 CONF = {"spark.cores.max": "2", "spark.executor.cores": "1", "spark.executor.memory": "512m"}
 _DONE = re.compile(r"Executor: Finished task ")
 
 
 @dataclass(frozen=True)
 class Workers:
-    """The cluster of an instance: where its master listens, and where the workers write."""
+    """The cluster of an instance, with the port of its master and of the master's web pages."""
 
     settings: Settings
     port: int
@@ -39,11 +39,11 @@ class Workers:
 
     @property
     def master(self) -> str:
-        """What the setting spark_master says."""
+        """The value of the setting spark_master."""
         return f"spark://{LOOPBACK}:{self.port}"
 
     def start(self) -> None:
-        """Starts all three and returns when the master knows both workers."""
+        """Starts the servers and waits until both workers have registered with the master."""
         self._start(_MASTER, "master.Master", "--port", str(self.port), "--webui-port", str(self.pages))
         for name in NAMES:
             words = ("--cores", str(_SLOTS), "--memory", f"{_SLOTS}g", "--work-dir", str(self.folder(name)))
@@ -55,17 +55,17 @@ class Workers:
         eventually(self.settings, 90, both)
 
     def folder(self, name: str) -> Path:
-        """Where the executors of a worker write."""
+        """The folder of a worker's executors."""
         return self.settings.data / name
 
     def finished(self, application: str) -> dict[str, int]:
-        """Tasks that were finished on each worker for the applications of this name, by the executors' own logs."""
+        """The number of finished tasks per worker, for the applications of this name, from the executors' logs."""
         return {name: sum(map(_finished, self._logs(name, application))) for name in NAMES}
 
     def _logs(self, name: str, application: str) -> list[Path]:
         state = self._state()
         ids = [app["id"] for app in [*state["activeapps"], *state["completedapps"]] if app["name"] == application]
-        return [log for one in ids for log in sorted(self.folder(name).glob(f"{one}/*/stderr"))]
+        return [log for app_id in ids for log in sorted(self.folder(name).glob(f"{app_id}/*/stderr"))]
 
     def _state(self) -> Any:
         try:

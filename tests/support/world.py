@@ -1,4 +1,4 @@
-"""One instance for all fault tests: what they do to it, and the check that everything is still what the log says."""
+"""The instance of the fault tests: the actions on it, and the check of its tables against the log."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ from tests.support.pieces import Pieces
 from tests.support.waiting import eventually, tails
 
 TOPICS = ("access_log", "trades")
-IDLE = {"spark.sql.streaming.pollingDelay": "100ms"}  # of several runs; each asks Kafka every 10 ms by default
+IDLE = {"spark.sql.streaming.pollingDelay": "100ms"}  # several runs would each poll Kafka every 10 ms by default
 LEASE_SECONDS = 12.0  # six heartbeats; a busy machine delays one of them by a second or two
 
 
 @dataclass
 class World:
-    """A running instance that may be broken, its settings file, and its log."""
+    """A running instance for fault injection, its settings file, and its log."""
 
     settings: Settings
     config: Path
@@ -51,7 +51,7 @@ class World:
     marks: list[Ends] = field(default_factory=list)
 
     def lk(self, *words: str, fault: str | None = None, seconds: float = 300.0) -> Done:
-        """Runs a verb in a process of its own."""
+        """Runs a verb in its own process."""
         return lk(self.config, *words, fault=fault, seconds=seconds)
 
     def here(self, *words: str) -> Done:
@@ -59,33 +59,33 @@ class World:
         return here(self.config, *words)
 
     def spawn(self, *words: str, fault: str | None = None) -> Running:
-        """Starts a verb and goes on."""
+        """Starts a verb and returns at once."""
         return spawn(self.config, *words, fault=fault)
 
     def send(self, records: Iterable[Sent]) -> None:
-        """Appends to the log, reads it back, and marks where it ends now."""
+        """Appends to the log, reads it back, and adds its end offsets to ``marks``."""
         send(self.settings, records)
         self.log.read()
         self.marks.append(dict(self.log.ends))
 
     @property
     def run(self) -> Name:
-        """The run that serves, else the newest."""
+        """The serving run, or the newest run if no run serves."""
         return run_roles.current_run(self.settings) or runs.read_runs(self.settings)[-1].id
 
     @property
     def publication(self) -> Publication:
-        """The newest publication that is done."""
+        """The newest completed publication."""
         return [p for p in read_publications(self.settings) if p.state == "done"][-1]
 
     @property
     def epoch(self) -> int:
-        """The newest committed epoch of the newest run; -1 before the first."""
+        """The last committed epoch of ``run``, or -1 before the first."""
         last = last_epoch(self.settings, self.run)
         return last.number if last else -1
 
     def start_speed(self, fault: str | None = None, changed: Mapping[str, int] | None = None) -> int:
-        """Starts or resumes the run and gives its pid; with a fault it may die before it is seen to run."""
+        """Starts or resumes the run and returns its pid. With a fault, the process may die during the start."""
         with pytest.MonkeyPatch.context() as patch:
             if fault:
                 patch.setenv(VARIABLE, fault)
@@ -104,12 +104,12 @@ class World:
         assert speed.stop(self.settings).phase == "stopped", tails(self.settings)
 
     def running(self) -> int:
-        """Makes sure that the run is driven, and gives its pid."""
+        """Starts the run unless its process is alive. Returns the pid."""
         alive = background.alive(self.settings, self.run) if runs.read_runs(self.settings) else None
         return alive.pid if alive else self.start_speed()
 
     def died(self, pid: int, point: str, seconds: float = 180.0) -> None:
-        """Waits until the run's process was killed at a fault point, and fails when it ended in another way."""
+        """Waits until the run's process was killed at a fault point. Fails if the process ended in another way."""
         name = background.name(self.run)
 
         def gone() -> None:
@@ -122,8 +122,8 @@ class World:
         assert lifecycle.status(self.settings).phase == "died"
 
     def settle(self, seconds: float = 180.0) -> None:
-        """Waits until the run has committed all of the log."""
-        run = self.run  # asked once: it takes reading five tables
+        """Waits until the run has committed the whole log."""
+        run = self.run  # read once, because it reads five tables
 
         def caught_up() -> None:
             last = last_epoch(self.settings, run)
@@ -137,7 +137,7 @@ class World:
         eventually(self.settings, seconds, caught_up)
 
     def settle_all(self, seconds: float = 180.0) -> None:
-        """Waits until every run that is driven has committed all of the log."""
+        """Waits until every run with a live process has committed the whole log."""
         driven = [run for run in runs.read_runs(self.settings) if background.alive(self.settings, run.id)]
         assert driven, "no run is driven"
 
@@ -151,12 +151,12 @@ class World:
         eventually(self.settings, seconds, caught_up)
 
     def serve_lambda(self) -> None:
-        """Makes sure that Lambda serves."""
+        """Switches to Lambda unless Lambda serves already."""
         if {pin.mode for pin in self.publication.pins.values()} != {"lambda"}:
             self.here("switch", "lambda", "--json").ok()
 
     def build(self, spark: SparkSession) -> Name:
-        """Claims, lands, builds and judges in this process, which has a session already; nothing is published."""
+        """Claims, lands, builds and gates in this process, with its Spark session. Does not publish the build."""
         claimed = claim(self.settings, self.catalog)
         land(spark, self.settings, self.catalog, claimed.cut)
         build(spark, self.settings, self.catalog, claimed)
@@ -178,7 +178,7 @@ class World:
         eventually(self.settings, seconds, ended)
 
     def wait_for_proof(self, point: str, seconds: float = 180.0) -> None:
-        """Waits until a fault has left its proof."""
+        """Waits until a fault has written its proof."""
 
         def proven() -> None:
             assert self._proof(point).is_file(), f"{point} was not reached"
@@ -186,7 +186,7 @@ class World:
         eventually(self.settings, seconds, proven)
 
     def take_proof(self, point: str) -> str:
-        """What the proof of a fault says: action, pid and hit. It is removed: no later test takes it for its own."""
+        """Returns the proof of a fault (action, pid and hit) and deletes it, so that later tests do not read it."""
         path = self._proof(point)
         assert path.is_file(), f"{point} was not reached\n{tails(self.settings)}"
         text = path.read_text("utf-8").strip()
@@ -194,9 +194,9 @@ class World:
         return text
 
     def check(self, *, healthy: bool = True) -> None:
-        """Fails unless every view, build, archive and quarantine is exactly what the log says.
+        """Fails unless every view, build, archive and quarantine equals the oracle's rows of the log.
 
-        Expects a run that has committed all of the log.
+        A run must have committed the whole log.
         """
         self.log.read()
         assertions.check(self.pieces, self.log)
@@ -205,12 +205,12 @@ class World:
             assertions.check_status(self.pieces, self.log)
 
     def whole(self) -> list[int]:
-        """Fails unless each view shows the log up to one of the marks; gives the mark of each."""
+        """Fails unless each view shows the log up to one of the marks. Returns the index of each view's mark."""
         return assertions.whole(self.pieces, self.log, self.marks)
 
     @property
     def pieces(self) -> Pieces:
-        """What the instance holds."""
+        """Readers of the tables and views of this instance."""
         return Pieces(self.settings, self.catalog)
 
     def _proof(self, point: str) -> Path:
@@ -218,7 +218,7 @@ class World:
 
 
 def make(settings: Settings, folder: Path) -> World:
-    """Starts the servers of an instance that is marked as a test's."""
+    """Starts the servers of an instance that allows fault injection."""
     conf = IDLE | settings.spark_conf
     changed = {"fold_behind": 2, "lease_seconds": LEASE_SECONDS, "yield_seconds": 0.2, "spark_conf": conf}
     settings = settings.model_copy(update=changed)

@@ -1,4 +1,4 @@
-"""Events of the programs' topics from the records of the log, in plain Python; a bad record is none."""
+"""Decodes the records of the programs' topics to events, in plain Python. Skips invalid records."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ _NUMBERS = {"amount", "paid", "celsius"}
 
 
 def events(records: Iterable[Record]) -> list[Event]:
-    """The good ones, in the order of the records."""
-    found = ((record, _event(record)) for record in records)
+    """The events of the valid records, in the order of the records."""
+    decoded = ((record, _event(record)) for record in records)
     return [
         {**fields, "topic": r.topic, "partition": r.partition, "offset": r.offset, "logged": r.timestamp_ms}
-        for r, fields in found
+        for r, fields in decoded
         if fields is not None
     ]
 
 
 def _event(record: Record) -> dict[str, Any] | None:
     if record.topic in ("trades", "access_log"):
-        found = view_oracle.decode_record(record.topic, record)
-        if isinstance(found, str):
+        event = view_oracle.decode_record(record.topic, record)
+        if isinstance(event, str):
             return None
-        return {**found, "at": (found["event_time"] - EPOCH) // timedelta(milliseconds=1)}
+        return {**event, "at": (event["event_time"] - EPOCH) // timedelta(milliseconds=1)}
     if record.topic in _DELETED and record.value is None:
         return {"user_id": (record.key or b"").decode(), **_DELETED[record.topic], "at": record.timestamp_ms}
     try:

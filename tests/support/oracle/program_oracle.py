@@ -1,7 +1,7 @@
-"""The judge of the programs: rows of a view from the list of its events, in plain Python.
+"""The oracle of the programs: the expected rows of each view from its events, in plain Python.
 
 An event is a dictionary of its fields with ``topic``, ``partition``, ``offset`` and ``at`` (epoch milliseconds).
-Rows are tuples in the order of the view's columns; rows that are equal are there as often as they must be.
+Rows are tuples in the order of the view's columns. Equal rows are repeated.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ HOUR = 3_600_000
 
 
 def rows(view: str, events: Iterable[Event]) -> list[Row]:
-    """What the view must hold of these events, in no order; events of other topics do not count."""
+    """The rows of a view over these events, in any order. Events of other topics are ignored."""
     if view in ROLLUPS:
         topic, of_all = ROLLUPS[view]
         return list(of_all([event for event in events if event["topic"] == topic]))
@@ -37,7 +37,7 @@ def _position(event: Event) -> tuple[int, str, int, int]:
 
 
 def order_payments(events: list[Event]) -> Iterator[Row]:
-    """Each order with each payment of the ten minutes from it on; who has no partner stands alone."""
+    """Full outer join: an order matches the payments of the ten minutes from it on. Events without a match stay."""
     orders = [e for e in events if e["topic"] == "orders"]
     payments = [e for e in events if e["topic"] == "payments"]
     matched = set()
@@ -55,7 +55,7 @@ def order_payments(events: list[Event]) -> Iterator[Row]:
 
 
 def sessions(events: list[Event]) -> Iterator[Row]:
-    """A request more than half an hour after the one before begins a new session."""
+    """A request more than half an hour after the previous one starts a new session."""
     session: list[Event] = []
     for event in [*events, None]:
         if session and (event is None or event["at"] - session[-1]["at"] > HOUR // 2):
@@ -67,7 +67,7 @@ def sessions(events: list[Event]) -> Iterator[Row]:
 
 
 def trades_sliding(events: list[Event]) -> Iterator[Row]:
-    """Trades of the five seconds that end with the trade's millisecond, which is all inside."""
+    """For each trade, the trades of the five seconds up to and including its own millisecond."""
     for trade in events:
         inside = [e["price"] for e in events if trade["at"] - 5_000 < e["at"] <= trade["at"]]
         place = trade["partition"], trade["offset"]
@@ -75,7 +75,7 @@ def trades_sliding(events: list[Event]) -> Iterator[Row]:
 
 
 def readings_gaps(events: list[Event]) -> Iterator[Row]:
-    """Numbers that came more than once, or right before which some are missing."""
+    """Sequence numbers that are repeated or follow a gap."""
     copies = Counter(e["seq"] for e in events)
     before: int | None = None
     for seq in sorted(copies):
@@ -86,7 +86,7 @@ def readings_gaps(events: list[Event]) -> Iterator[Row]:
 
 
 def readings_backwards(events: list[Event]) -> Iterator[Row]:
-    """Readings behind a later one in their partition."""
+    """Readings whose partition has an earlier offset with a later time."""
     highest_times: dict[int, int] = {}
     for event in sorted(events, key=lambda e: e["offset"]):
         highest = highest_times.get(event["partition"], int(event["at"]))
@@ -96,14 +96,14 @@ def readings_backwards(events: list[Event]) -> Iterator[Row]:
 
 
 def purchases_once(events: list[Event]) -> Iterator[Row]:
-    """A report is a duplicate when one before it, in the order of all events, is at most an hour older."""
+    """The purchases without duplicates. An event is a duplicate of a preceding one that is at most an hour older."""
     for n, event in enumerate(events):
         if not any(event["at"] - earlier["at"] <= HOUR for earlier in events[:n]):
             yield event["item"], moment(event["at"])
 
 
 def page_views_enriched(events: list[Event]) -> Iterator[Row]:
-    """The profile is the latest that is not later than the view; each search within a second gives a row."""
+    """Page views with the latest profile up to the view's time, and one row per search within a second."""
     for view in events:
         if view["topic"] != "page_views":
             continue
@@ -116,7 +116,7 @@ def page_views_enriched(events: list[Event]) -> Iterator[Row]:
 
 
 def profile_changes(events: list[Event]) -> Iterator[Row]:
-    """A record changes something when it makes, ends or alters a profile."""
+    """Records that create, delete or change a profile, with the old and the new values."""
     before: tuple[Any, Any] = (None, None)
     for event in events:
         now = event["city"], event["level"]
@@ -126,7 +126,7 @@ def profile_changes(events: list[Event]) -> Iterator[Row]:
 
 
 def word_count(events: list[Event]) -> Iterator[Row]:
-    """Runs of letters, in lower case, but for 'the'."""
+    """Counts of lower-case words, without 'the'. A word is a run of letters."""
     words = Counter(word for e in events for word in _words(e["line"].lower()) if word != "the")
     yield from words.items()
 
@@ -136,60 +136,60 @@ def _words(text: str) -> list[str]:
 
 
 def readings_by_hour(events: list[Event]) -> Iterator[Row]:
-    """Every reading counts in its own hour, whenever it came."""
+    """Every reading counts in the hour of its event time, however late it arrives."""
     for (device, hour), inside in _grouped(events, lambda e: (e["device"], e["at"] // HOUR)).items():
         degrees = [e["celsius"] for e in inside]
         yield device, moment(hour * HOUR), len(degrees), sum(degrees, Decimal(0)), min(degrees), max(degrees)
 
 
 def orders_by_country(events: list[Event]) -> Iterator[Row]:
-    """Names as they were valid at the time of the order."""
+    """Orders by the country name that was valid at the time of the order."""
     for (name,), inside in _grouped(events, lambda e: (_country(e["country"], e["at"]),)).items():
         yield name, len(inside), sum((e["amount"] for e in inside), Decimal(0))
 
 
 def _country(code: str, at: int) -> str | None:
-    if code == "TR":  # until 2022-06-01 and from then on
+    if code == "TR":  # renamed on 2022-06-01
         return "Turkey" if at < 1_654_041_600_000 else "Türkiye"
-    if code == "CZ":  # until 2016-07-01 and from then on
+    if code == "CZ":  # renamed on 2016-07-01
         return "Czech Republic" if at < 1_467_331_200_000 else "Czechia"
     return {"NO": "Norway", "DE": "Germany", "JP": "Japan", "US": "United States of America"}.get(code)
 
 
 def top_ten(events: list[Event]) -> Iterator[Row]:
-    """All stocks of each hour; the places are given later."""
+    """Every stock of each hour. The view's presentation adds the ranks."""
     for (ticker, hour), inside in _grouped(events, lambda e: (e["ticker"], e["at"] // HOUR)).items():
         yield ticker, moment(hour * HOUR), len(inside), Decimal(sum(e["size"] for e in inside))
 
 
 def trades_week(events: list[Event]) -> Iterator[Row]:
-    """Days of each stock; the average over seven of them comes later."""
+    """Every day of each stock. The view's presentation adds the seven-day average."""
     for (ticker, day), inside in _grouped(events, lambda e: (e["ticker"], e["at"] // (24 * HOUR))).items():
         prices = [e["price"] for e in inside]
         yield ticker, moment(day * 24 * HOUR), len(prices), sum(prices, Decimal(0)), min(prices), max(prices)
 
 
 def profiles_now(events: list[Event]) -> Iterator[Row]:
-    """The latest record of every user, deletes too."""
+    """The latest record of every user, including deletes."""
     for (user,), inside in _grouped(events, lambda e: (e["user_id"],)).items():
         last = max(inside, key=_position)
         yield user, last["city"], last["level"], last["city"] is None
 
 
 def preferences_now(events: list[Event]) -> Iterator[Row]:
-    """The last record of every user, deletes too; one that cannot be read tells nothing but that it is the last."""
+    """The last record of every user, including deletes. An undecodable last record gives nulls."""
     for (user,), inside in _grouped(events, lambda e: (e["user_id"],)).items():
         last = max(inside, key=_position)
         yield user, last["theme"], None if last.get("unknown") else last["theme"] is None
 
 
 def purchases_by_event_time(events: list[Event]) -> Iterator[Row]:
-    """Reports per minute in which they happened."""
+    """Purchases per minute of event time."""
     return _by_minute(events, "at")
 
 
 def purchases_by_append_time(events: list[Event]) -> Iterator[Row]:
-    """Reports per minute in which the log took them."""
+    """Purchases per minute of append time."""
     return _by_minute([{"logged": e["at"], **e} for e in events], "logged")
 
 

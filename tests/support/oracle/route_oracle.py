@@ -1,4 +1,4 @@
-"""What a read_committed consumer must see of the log split: plain Python over the records of the log."""
+"""The expected copies of the log split, in plain Python over the records of the log."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LEVELS = {"DEBUG", "INFO", "WARN", "ERROR"}
 
 
 class Copy(NamedTuple):
-    """A record in an output, with the place that it came from."""
+    """A record in an output topic. ``partition`` is the partition of the output."""
 
     partition: int
     key: bytes | None
@@ -23,19 +23,21 @@ class Copy(NamedTuple):
     headers: Headers
 
 
-Copies = dict[str, dict[tuple[str, int], list[tuple[int, Copy]]]]  # output, place -> offset and copy, in order
+Copies = dict[
+    str, dict[tuple[str, int], list[tuple[int, Copy]]]
+]  # output -> source partition -> source offsets and copies, in order
 
 
 def split(
     records: Iterable[Record], headers: Mapping[tuple[str, int, int], Headers], worst: Callable[[Record], int]
 ) -> Copies:
-    """Every record of the log once, in its output, in the order of its partition; errors begin at a status."""
-    found: Copies = {"log_high": {}, "log_low": {}}
+    """Every record of the log once, in its output and in partition order. ``worst`` is the lowest error status."""
+    copies: Copies = {"log_high": {}, "log_low": {}}
     for r in sorted(records, key=lambda r: (r.topic, r.partition, r.offset)):
         copy = Copy(r.partition, r.key, r.value, r.timestamp_ms, headers[r.topic, r.partition, r.offset])
         output = "log_high" if _is_error(r, worst(r)) else "log_low"
-        found[output].setdefault((r.topic, r.partition), []).append((r.offset, copy))
-    return found
+        copies[output].setdefault((r.topic, r.partition), []).append((r.offset, copy))
+    return copies
 
 
 def _is_error(record: Record, worst: int) -> bool:

@@ -1,7 +1,7 @@
-"""The judge: what the records of a log must give, in plain Python that shares nothing with the project.
+"""The oracle: the expected rows of each view, in plain Python that shares no code with the project.
 
-``decode_record`` reads one record, ``VIEWS[name]`` turns events into ``{key: {column: value}}``, and ``expected`` does
-both. Times are aware datetimes in UTC, money and sums are Decimal, and keys are tuples in the order of the columns.
+``decode_record`` decodes one record. ``VIEWS[name]`` turns events into ``{key: {column: value}}``. ``expected`` does
+both. Times are aware datetimes in UTC. Money and sums are Decimal. Keys are tuples in the order of the key columns.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAX_BYTES = 65_536
 
 
 class Record(NamedTuple):
-    """What Kafka holds at one position."""
+    """A Kafka record and its position."""
 
     topic: str
     partition: int
@@ -35,7 +35,7 @@ class Record(NamedTuple):
 
 
 class Bad(Exception):
-    """The rule that a record broke."""
+    """Raised with the name of the rule that a record breaks."""
 
 
 def moment(ms: int) -> datetime:
@@ -45,7 +45,7 @@ def moment(ms: int) -> datetime:
 
 @lru_cache(maxsize=20_000)
 def decode_record(topic: str, record: Record) -> Event | str:
-    """The event, or the rules that the record breaks, between commas; asked about the same records many times."""
+    """The event, or the broken rules joined by commas. Cached, because tests decode the same records many times."""
     event: Event = {}
     broken = _bytes(topic, record)
     if not set(broken) - {"null_key"}:
@@ -58,18 +58,18 @@ def decode_record(topic: str, record: Record) -> Event | str:
 
 
 def events(records: Iterable[Record]) -> list[Event]:
-    """The good ones."""
+    """The events of the valid records."""
     return [event for record in records if isinstance(event := decode_record(record.topic, record), dict)]
 
 
 def quarantined(records: Iterable[Record]) -> list[tuple[int, int, str]]:
-    """Partition, offset and rules of every bad record, in order."""
+    """Partition, offset and broken rules of every invalid record, sorted by position."""
     outcomes = ((r.partition, r.offset, decode_record(r.topic, r)) for r in records)
     return sorted((partition, offset, rule) for partition, offset, rule in outcomes if isinstance(rule, str))
 
 
 def expected(view: str, records: Iterable[Record]) -> Rows:
-    """What the view must show when exactly these records are in it; records of other topics do not count."""
+    """The rows of a view over exactly these records. Records of other topics are ignored."""
     topic = "trades" if view.startswith("trade") else "access_log"
     return VIEWS[view](events(r for r in records if r.topic == topic))
 
@@ -119,7 +119,7 @@ def _trade(text: str) -> tuple[Event, list[str]]:
 
 
 def _fields(**readers: Callable[[], Any]) -> tuple[Event, list[str]]:
-    """Every field that can be read, and the rules of those that cannot."""
+    """The fields that can be read, and the broken rules of the other fields."""
     event, broken = Event(), list[str]()
     for name, read in readers.items():
         try:
@@ -140,13 +140,13 @@ def _between(field: str, value: int, least: int, most: int) -> int:
 
 
 def _object(text: str) -> dict[str, str | None]:
-    """A JSON object with every value as its text: numbers as they were written."""
+    """The members of a JSON object as text. Numbers keep their literal form."""
     try:
         document = json.loads(
             text, parse_float=str, parse_int=str, parse_constant=_no_constant, object_pairs_hook=_each_once
         )
         json.dumps(document, ensure_ascii=False).encode()
-    except ValueError:  # of which the error of half a surrogate pair is one
+    except ValueError:  # includes UnicodeEncodeError, which a lone surrogate raises
         raise Bad("not_json") from None
     if not isinstance(document, dict):
         raise Bad("not_json")
@@ -187,7 +187,7 @@ _LINE = re.compile(
 
 
 def _request(line: str) -> tuple[Event, list[str]]:
-    """One line of the combined log format; only what the views read."""
+    """The fields that the views use, from one line of the combined log format."""
     match = _LINE.fullmatch(line)
     if not match:
         return {}, ["no_match"]
@@ -210,7 +210,7 @@ def _log_time(text: str) -> datetime:
 
 
 def trade_stats(trades: Iterable[Event]) -> Rows:
-    """Every trade is in the five windows that start in the five seconds up to it."""
+    """Sliding windows of five seconds: each trade is in the five windows that start up to its own second."""
     windows: Groups = defaultdict(list)
     for trade in trades:
         second = trade["event_time"].replace(microsecond=0)
@@ -230,7 +230,7 @@ def _stats(prices: list[Decimal]) -> dict[str, Any]:
 
 
 def trades_by_day(trades: Iterable[Event]) -> Rows:
-    """The last price is that of the greatest (event time, topic, partition, offset)."""
+    """Rows per stock and day. The last price is the one with the greatest (event time, topic, partition, offset)."""
     days: Groups = defaultdict(list)
     for trade in trades:
         days[trade["ticker"], trade["event_time"].replace(hour=0, minute=0, second=0, microsecond=0)].append(trade)
@@ -253,7 +253,7 @@ def _day(trades: list[Event]) -> dict[str, Any]:
 
 
 def traffic_by_hour(requests: Iterable[Event]) -> Rows:
-    """Hour by class of status; the mean is over requests that have a size."""
+    """Rows per status class and hour. The mean is over the requests that have a size."""
     hours: Groups = defaultdict(list)
     for r in requests:
         hours[f"{r['status'] // 100}xx", r["event_time"].replace(minute=0, second=0, microsecond=0)].append(r)
@@ -267,7 +267,7 @@ def _hour(sizes: list[int | None]) -> dict[str, Any]:
 
 
 def traffic_by_path(requests: Iterable[Event]) -> Rows:
-    """Paths without their query."""
+    """Rows per path, without the query string."""
     paths: Groups = defaultdict(list)
     for request in requests:
         paths[(request["path"].split("?")[0],)].append(request)
@@ -287,7 +287,7 @@ def _path(requests: list[Event]) -> dict[str, Any]:
 
 
 def _ratio(a: Decimal, b: int, places: int) -> Decimal:
-    """Division as SQL does it: half away from zero."""
+    """Division rounded half away from zero, as SQL does."""
     return (a / b).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP)
 
 
