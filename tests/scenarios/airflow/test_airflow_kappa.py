@@ -91,10 +91,10 @@ def test_a_first_try_that_wakes_after_its_retry_has_rolled_back_changes_nothing(
         os.killpg(group, signal.SIGCONT)
         os.kill(worker, signal.SIGCONT)
 
-    def gone() -> None:
+    def group_is_gone() -> None:
         assert members(group) == []
 
-    eventually(world.settings, 60, gone)
+    eventually(world.settings, 60, group_is_gone)
     versions_after = world.versions("control")
     assert {table: versions_after[table] for table in versions if "leases" not in table} == {
         table: version for table, version in versions.items() if "leases" not in table

@@ -23,7 +23,7 @@ def processes(world: World) -> list[psutil.Process]:
     return local_processes.process_tree(recorded.pid)
 
 
-def listening(process: psutil.Process) -> list[tuple[str, int]]:
+def listening_addresses(process: psutil.Process) -> list[tuple[str, int]]:
     """The addresses that a process listens on; empty when it has ended."""
     try:
         return [
@@ -41,7 +41,7 @@ def secrets(world: World) -> list[str]:
     return [value for values in files for value in values.values()]
 
 
-def status(url: str, headers: dict[str, str] | None = None) -> int:
+def status_code(url: str, headers: dict[str, str] | None = None) -> int:
     try:
         with urllib.request.urlopen(urllib.request.Request(url, headers=headers or {}), timeout=20) as answer:
             return int(answer.status)
@@ -62,18 +62,18 @@ def test_airflow_starts_within_two_minutes_and_takes_little_memory(
 
 
 def test_it_listens_on_loopback_only(world: World) -> None:
-    addresses = {address for process in processes(world) for address in listening(process)}
+    addresses = {address for process in processes(world) for address in listening_addresses(process)}
     assert addresses == {("127.0.0.1", world.settings.airflow_port)}
 
 
 def test_without_a_password_every_request_is_refused(world: World) -> None:
     url = airflow_api.url(world.settings)
     for path in ("dags", "dags/rollback/dagRuns", "pools", "config", "assets/events", "variables"):
-        assert status(f"{url}/api/v2/{path}") == 401, path
-    assert status(f"{url}/api/v2/dags", {"Authorization": "Bearer x"}) in (401, 403)
-    assert status(f"{url}/auth/token") in (401, 403, 405)
+        assert status_code(f"{url}/api/v2/{path}") == 401, path
+    assert status_code(f"{url}/api/v2/dags", {"Authorization": "Bearer x"}) in (401, 403)
+    assert status_code(f"{url}/auth/token") in (401, 403, 405)
     token = {"Authorization": f"Bearer {airflow_api.token(world.settings)}"}
-    assert (status(f"{url}/api/v2/dags", token), status(f"{url}/api/v2/config", token)) == (200, 403)
+    assert (status_code(f"{url}/api/v2/dags", token), status_code(f"{url}/api/v2/config", token)) == (200, 403)
 
 
 def test_secrets_are_in_files_of_their_owner_and_nowhere_else(world: World) -> None:

@@ -18,12 +18,12 @@ def test_a_backfill_rebuilds_its_days_and_leaves_everything_else(cockpit: Cockpi
     cockpit.api.unpause("range_rebuild")
     cockpit.api.backfill("range_rebuild", *DAYS, {"views": [VIEW]})
 
-    def filled() -> list[str]:
+    def finished_runs() -> list[str]:
         runs = [run for run in cockpit.api.runs("range_rebuild") if run["run_type"] == "backfill"]
         assert [run["state"] for run in runs] == ["success"] * len(DAYS), runs
         return [run["dag_run_id"] for run in runs]
 
-    runs = eventually(world.settings, 300, filled)
+    runs = eventually(world.settings, 300, finished_runs)
     cockpit.api.unpause("range_rebuild", paused=True)
     for run in runs:
         assert cockpit.over("range_rebuild", run)["publish"] == "success"

@@ -110,20 +110,20 @@ def test_a_broker_killed_under_a_running_job_and_before_a_batch_stops_nothing(cl
     os.kill(pids_before[victim], signal.SIGKILL)
     world.gone(pids_before[victim])
 
-    def described() -> None:
+    def topics_are_described() -> None:
         try:
             assert sorted(kafka_admin.topic_ids(world.settings, TOPICS)) == sorted(TOPICS)
         except TryAgain as e:
             raise AssertionError(e) from None
 
-    eventually(world.settings, 60, described)
+    eventually(world.settings, 60, topics_are_described)
 
-    def moved() -> None:
+    def leaders_have_moved() -> None:
         now = leaders(world.settings)
         assert node not in now.values()
         assert -1 not in now.values()
 
-    eventually(world.settings, 60, moved)
+    eventually(world.settings, 60, leaders_have_moved)
     world.send(mixed(seed=4, count=100))
     world.settle()
     assert pids(world.settings) == {name: pid for name, pid in pids_before.items() if name != victim}
@@ -139,10 +139,10 @@ def test_a_broker_killed_under_a_running_job_and_before_a_batch_stops_nothing(cl
     assert pids_after[victim] != pids_before[victim]
     assert {**pids_after, victim: pids_before[victim]} == pids_before
 
-    def whole() -> None:
+    def all_replicas_are_in_sync() -> None:
         assert min(in_sync(world.settings)) == 3
 
-    eventually(world.settings, 60, whole)
+    eventually(world.settings, 60, all_replicas_are_in_sync)
     world.send(mixed(seed=5, count=100))
     world.settle()
     assert world.running() == pid_of_run

@@ -22,7 +22,7 @@ VIEW = Name("trades_by_day")
 
 
 @pytest.fixture(scope="module")
-def still(world: World, spark: SparkSession) -> World:
+def resting_world(world: World, spark: SparkSession) -> World:
     """An instance at rest with rows in the build and in the speed layer."""
     world.running()
     world.send(trades(70))
@@ -42,31 +42,31 @@ def trades(seed: int) -> list[Sent]:
     return [record for record in mixed(seed, 80) if record.topic == "trades"]
 
 
-def _drop(table: DeltaTable, epoch: int) -> None:
-    table.delete(f"{_row(table, epoch)}")
+def drop_row(table: DeltaTable, epoch: int) -> None:
+    table.delete(f"{row_predicate(table, epoch)}")
 
 
-def _double(table: DeltaTable, epoch: int) -> None:
+def repeat_row(table: DeltaTable, epoch: int) -> None:
     rows = delta.rows_of(table, filters=[("first_epoch", ">", epoch)]).slice(0, 1)
     write_deltalake(table, rows, mode="append")
 
 
-def _cell(table: DeltaTable, epoch: int) -> None:
-    table.update({"volume": "volume + 1"}, predicate=_row(table, epoch))
+def change_cell(table: DeltaTable, epoch: int) -> None:
+    table.update({"volume": "volume + 1"}, predicate=row_predicate(table, epoch))
 
 
-def _hidden(table: DeltaTable, epoch: int) -> None:
-    table.update({"_rows": "_rows + 1"}, predicate=_row(table, epoch))
+def change_row_count(table: DeltaTable, epoch: int) -> None:
+    table.update({"_rows": "_rows + 1"}, predicate=row_predicate(table, epoch))
 
 
-def _row(table: DeltaTable, epoch: int) -> str:
+def row_predicate(table: DeltaTable, epoch: int) -> str:
     """The predicate of one partial row after an epoch."""
     row = delta.rows_of(table, filters=[("first_epoch", ">", epoch)]).slice(0, 1).to_pylist()[0]
     return f"ticker = '{row['ticker']}' AND first_epoch = {row['first_epoch']} AND day = '{row['day'].isoformat()}'"
 
 
 @contextmanager
-def planted(world: World, defect: Callable[[DeltaTable, int], None]) -> Iterator[None]:
+def planted_defect(world: World, defect: Callable[[DeltaTable, int], None]) -> Iterator[None]:
     """Plants a defect in the partial rows of one view and restores the table."""
     pin = world.pieces.served()[VIEW]
     assert pin.run
@@ -88,43 +88,45 @@ def ledger_reasons(world: World) -> list[str]:
     return [reason for reason in status.json["unhealthy"] if "rows" in reason]
 
 
-@pytest.mark.parametrize(("defect", "counted"), [(_drop, True), (_double, True), (_hidden, True), (_cell, False)])
+@pytest.mark.parametrize(
+    ("defect", "counted"), [(drop_row, True), (repeat_row, True), (change_row_count, True), (change_cell, False)]
+)
 def test_a_defect_in_one_partial_row_is_found(
-    still: World, defect: Callable[[DeltaTable, int], None], counted: bool
+    resting_world: World, defect: Callable[[DeltaTable, int], None], counted: bool
 ) -> None:
-    with planted(still, defect):
+    with planted_defect(resting_world, defect):
         with pytest.raises(AssertionError, match=rf"serving\.{VIEW}|speed\.{VIEW}"):
-            assertions.check(still.pieces, still.log)
-        assert [VIEW in reason for reason in ledger_reasons(still)] == ([True] if counted else [])
+            assertions.check(resting_world.pieces, resting_world.log)
+        assert [VIEW in reason for reason in ledger_reasons(resting_world)] == ([True] if counted else [])
 
 
 @pytest.mark.parametrize("step", [-1, 1])
-def test_a_pin_that_is_off_by_one_epoch_is_found(still: World, step: int) -> None:
-    pin = still.pieces.served()[VIEW]
+def test_a_pin_that_is_off_by_one_epoch_is_found(resting_world: World, step: int) -> None:
+    pin = resting_world.pieces.served()[VIEW]
     wrong_sql = pin.text.replace(f"> {pin.epoch})", f"> {pin.epoch + step})")
     assert wrong_sql != pin.text
-    metastore.replace_view(still.settings, PINNED, pin.inner, wrong_sql)
+    metastore.replace_view(resting_world.settings, PINNED, pin.inner, wrong_sql)
     try:
         with pytest.raises(AssertionError, match=rf"serving\.{VIEW}"):
-            assertions.check(still.pieces, still.log)
-        status = still.here("status", "--json")
+            assertions.check(resting_world.pieces, resting_world.log)
+        status = resting_world.here("status", "--json")
         assert any(f"view {VIEW} does not serve what was published" in reason for reason in status.json["unhealthy"])
     finally:
-        metastore.replace_view(still.settings, PINNED, pin.inner, pin.text)
-    still.check(healthy=False)
+        metastore.replace_view(resting_world.settings, PINNED, pin.inner, pin.text)
+    resting_world.check(healthy=False)
 
 
-def test_a_quarantined_record_that_is_missing_or_there_twice_is_found(still: World) -> None:
-    path = table_paths.quarantine(still.settings, still.run)
+def test_a_quarantined_record_that_is_missing_or_there_twice_is_found(resting_world: World) -> None:
+    path = table_paths.quarantine(resting_world.settings, resting_world.run)
     table = DeltaTable(path)
     version_before = table.version()
     rows = delta.rows_of(table).slice(0, 1)
     write_deltalake(table, rows, mode="append")
     with pytest.raises(AssertionError, match="quarantine"):
-        assertions.check_quarantine(still.pieces, still.log)
+        assertions.check_quarantine(resting_world.pieces, resting_world.log)
     table.restore(version_before)
     table.delete(f"_partition = {rows['_partition'][0]} AND _offset = {rows['_offset'][0]}")
     with pytest.raises(AssertionError, match="quarantine"):
-        assertions.check_quarantine(still.pieces, still.log)
+        assertions.check_quarantine(resting_world.pieces, resting_world.log)
     table.restore(version_before)
-    assertions.check_quarantine(still.pieces, still.log)
+    assertions.check_quarantine(resting_world.pieces, resting_world.log)

@@ -57,10 +57,10 @@ def test_a_speed_process_killed_in_a_fold_leaves_every_row_once(world: World) ->
     world.send(small_epochs(world, 31))
     world.start_speed(changed=SMALL_EPOCHS)
 
-    def folded() -> None:
+    def rows_are_folded() -> None:
         assert world.pieces.folded(world.run), f"nothing was folded up to epoch {world.epoch}"
 
-    eventually(world.settings, 180, folded)
+    eventually(world.settings, 180, rows_are_folded)
     world.settle()
     assert world.epoch > killed_at
     world.check()

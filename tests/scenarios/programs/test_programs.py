@@ -80,7 +80,7 @@ def test_in_lambda_at_several_cuts_every_program_shows_what_the_oracle_says(shop
     assert shop.run != run_before
 
 
-def compact(shop: ProgramsStack) -> None:
+def compact_preferences(shop: ProgramsStack) -> None:
     """Makes the broker compact the topic `preferences` and waits for it."""
     topic_config = {"segment.ms": "1000", "min.cleanable.dirty.ratio": "0.001", "max.compaction.lag.ms": "1000"}
     entries = [ConfigEntry(n, v, incremental_operation=AlterConfigOpType.SET) for n, v in topic_config.items()]
@@ -110,7 +110,7 @@ def _first_offset(settings: Settings, topic: str) -> int:
 
 def test_a_compacted_topic_feeds_the_latest_of_each_key(shop: ProgramsStack) -> None:
     """The run read it before the compaction. The next test replays it and compares."""
-    compact(shop)
+    compact_preferences(shop)
     shop.settle()
     shop.check()
     assert shop.here("status", "--json").json["unhealthy"] == []

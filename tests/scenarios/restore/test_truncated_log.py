@@ -28,28 +28,28 @@ from tests.support.world import World
 
 
 @pytest.fixture(scope="module")
-def short(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[World]:
+def world(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[World]:
     """An own instance with a build of its whole log, so that tests may truncate the log."""
     folder = tmp_path_factory.mktemp("short")
-    world = worlds.make(fresh_settings(folder / "data"), folder)
+    instance = worlds.make(fresh_settings(folder / "data"), folder)
     try:
-        world.start_speed()
-        world.send(mixed(seed=70, count=400))
-        world.settle()
-        world.here("batch", "--json").ok()
-        yield world
+        instance.start_speed()
+        instance.send(mixed(seed=70, count=400))
+        instance.settle()
+        instance.here("batch", "--json").ok()
+        yield instance
     finally:
-        local_stack.stop_servers(world.settings)
+        local_stack.stop_servers(instance.settings)
 
 
 @pytest.fixture(scope="module")
-def slow(short: World, tmp_path_factory: pytest.TempPathFactory) -> World:
+def small_epoch_world(world: World, tmp_path_factory: pytest.TempPathFactory) -> World:
     """The same instance. Its replays run many small epochs."""
-    values = tomllib.loads(short.config.read_text("utf-8")) | {"replay_offsets_per_trigger": 60}
-    return replace(short, config=write_config(tmp_path_factory.mktemp("slow") / "lk.toml", values))
+    values = tomllib.loads(world.config.read_text("utf-8")) | {"replay_offsets_per_trigger": 60}
+    return replace(world, config=write_config(tmp_path_factory.mktemp("slow") / "lk.toml", values))
 
 
-def paused(world: World, *words: str, epoch: int) -> int:
+def start_paused_replay(world: World, *words: str, epoch: int) -> int:
     """Starts a replay that pauses before its n-th epoch. Returns its pid."""
     started = world.spawn("replay", "start", *words, "--json", fault=f"speed.0_before_epoch:{epoch}:pause")
     world.wait_for_proof("speed.0_before_epoch")
@@ -58,90 +58,95 @@ def paused(world: World, *words: str, epoch: int) -> int:
     return int(proof.split()[1])
 
 
-def test_a_partition_added_during_a_replay_is_replayed_from_its_first_record(slow: World) -> None:
-    pid = paused(slow, epoch=3)
-    for future in kafka_admin.admin_client(slow.settings).create_partitions([NewPartitions("trades", 5)]).values():
+def test_a_partition_added_during_a_replay_is_replayed_from_its_first_record(small_epoch_world: World) -> None:
+    pid = start_paused_replay(small_epoch_world, epoch=3)
+    for future in (
+        kafka_admin.admin_client(small_epoch_world.settings).create_partitions([NewPartitions("trades", 5)]).values()
+    ):
         future.result(30)
     added = [record._replace(partition=4) for record in mixed(seed=71, count=40) if record.topic == "trades"]
-    slow.send(added)
+    small_epoch_world.send(added)
     os.killpg(pid, signal.SIGCONT)
-    switched = slow.here("switch", "kappa", "--json").ok().json
+    switched = small_epoch_world.here("switch", "kappa", "--json").ok().json
     assert [comparison["equal"] for comparison in switched["comparisons"]] == [True] * 4
-    last = last_epoch(slow.settings, switched["run"])
+    last = last_epoch(small_epoch_world.settings, switched["run"])
     assert last
     assert last.end.end(*next((t, p) for t, p, _ in last.end.ends if (t, p) == ("trades", 4))) == len(added)
-    slow.settle_all()
-    slow.check()
-    slow.here("rollback", "--json").ok()
-    slow.settle_all()
-    slow.check()
+    small_epoch_world.settle_all()
+    small_epoch_world.check()
+    small_epoch_world.here("rollback", "--json").ok()
+    small_epoch_world.settle_all()
+    small_epoch_world.check()
 
 
-def test_a_prefix_truncated_between_plan_and_start_is_refused_with_its_range(slow: World) -> None:
-    plan = slow.here("switch", "kappa", "--plan", "--json").ok().json
+def test_a_prefix_truncated_between_plan_and_start_is_refused_with_its_range(small_epoch_world: World) -> None:
+    plan = small_epoch_world.here("switch", "kappa", "--plan", "--json").ok().json
     assert [log["complete"] for log in plan["logs"]] == [True] * 9
-    run, served_before = replays.open_or_declare(slow.settings, slow.catalog).id, slow.pieces.served()
-    end = slow.log.ends["trades", 2]
-    truncate(slow.settings, "trades", 2, end)
-    refused = slow.here("replay", "start", "--json")
+    run, served_before = (
+        replays.open_or_declare(small_epoch_world.settings, small_epoch_world.catalog).id,
+        small_epoch_world.pieces.served(),
+    )
+    end = small_epoch_world.log.ends["trades", 2]
+    truncate(small_epoch_world.settings, "trades", 2, end)
+    refused = small_epoch_world.here("replay", "start", "--json")
     assert refused.code == 1, refused.said
     assert f"no longer in the log: trades, partition 2, offsets 0 to {end - 1}" in refused.json["error"]
-    assert last_epoch(slow.settings, run) is None
-    slow.here("replay", "abandon", "--json").ok()
-    assert slow.pieces.served() == served_before
+    assert last_epoch(small_epoch_world.settings, run) is None
+    small_epoch_world.here("replay", "abandon", "--json").ok()
+    assert small_epoch_world.pieces.served() == served_before
 
 
-def test_a_prefix_truncated_during_a_replay_stops_it_and_names_the_partition(slow: World) -> None:
-    slow.send(mixed(seed=73, count=400))
-    slow.settle_all()
-    pid = paused(slow, "--prefix-from-archive", epoch=1)
-    slow.here("batch", "--json").ok()
-    served_before, end = slow.pieces.served(), slow.log.ends["trades", 2]
-    truncate(slow.settings, "trades", 2, end)
+def test_a_prefix_truncated_during_a_replay_stops_it_and_names_the_partition(small_epoch_world: World) -> None:
+    small_epoch_world.send(mixed(seed=73, count=400))
+    small_epoch_world.settle_all()
+    pid = start_paused_replay(small_epoch_world, "--prefix-from-archive", epoch=1)
+    small_epoch_world.here("batch", "--json").ok()
+    served_before, end = small_epoch_world.pieces.served(), small_epoch_world.log.ends["trades", 2]
+    truncate(small_epoch_world.settings, "trades", 2, end)
     os.killpg(pid, signal.SIGCONT)
-    slow.gone(pid)
-    (run,) = [run for run, role in run_roles.roles(slow.settings).items() if role == "replay"]
-    assert background.alive(slow.settings, run) is None
-    refused = slow.here("switch", "kappa", "--prefix-from-archive", "--json")
+    small_epoch_world.gone(pid)
+    (run,) = [run for run, role in run_roles.roles(small_epoch_world.settings).items() if role == "replay"]
+    assert background.alive(small_epoch_world.settings, run) is None
+    refused = small_epoch_world.here("switch", "kappa", "--prefix-from-archive", "--json")
     assert refused.code == 1, refused.said
     assert "no longer in the log" in refused.json["error"]
     assert "trades, partition 2" in refused.json["error"]
-    slow.here("replay", "abandon", "--json").ok()
-    assert run_roles.roles(slow.settings)[run] == "abandoned"
-    assert slow.pieces.served() == served_before
+    small_epoch_world.here("replay", "abandon", "--json").ok()
+    assert run_roles.roles(small_epoch_world.settings)[run] == "abandoned"
+    assert small_epoch_world.pieces.served() == served_before
 
 
-def test_a_log_without_its_head_is_refused_by_name_and_range(short: World) -> None:
-    runs_before, served_before = runs.read_runs(short.settings), short.pieces.served()
-    end = short.log.ends["trades", 2]
+def test_a_log_without_its_head_is_refused_by_name_and_range(world: World) -> None:
+    runs_before, served_before = runs.read_runs(world.settings), world.pieces.served()
+    end = world.log.ends["trades", 2]
     for words in (["switch", "kappa", "--plan"], ["switch", "kappa"], ["replay", "start"]):
-        refused = short.here(*words, "--json")
+        refused = world.here(*words, "--json")
         assert refused.code == 1, refused.said
         assert f"no longer in the log: trades, partition 2, offsets 0 to {end - 1}" in refused.json["error"]
         assert "--prefix-from-archive" in refused.json["fix"]
-    assert runs.read_runs(short.settings) == runs_before
-    assert short.pieces.served() == served_before
+    assert runs.read_runs(world.settings) == runs_before
+    assert world.pieces.served() == served_before
 
 
-def test_the_truncated_prefix_is_replayed_from_the_archive_and_every_report_says_so(short: World) -> None:
-    short.send(mixed(seed=72, count=60))
+def test_the_truncated_prefix_is_replayed_from_the_archive_and_every_report_says_so(world: World) -> None:
+    world.send(mixed(seed=72, count=60))
     words = ("switch", "kappa", "--prefix-from-archive")
     for fault in ("replay.1_before_prefix", "replay.1_before_prefix_manifest"):
-        ended = short.lk(*words, "--json", fault=f"{fault}:kill")
+        ended = world.lk(*words, "--json", fault=f"{fault}:kill")
         assert ended.code == 1, ended.said
-        short.take_proof(fault)
-    report = short.here(*words).ok().out
+        world.take_proof(fault)
+    report = world.here(*words).ok().out
     assert "was read from the archive, not from the log" in report
-    run = runs.read_runs(short.settings)[-1]
+    run = runs.read_runs(world.settings)[-1]
     assert run.head.ends
     assert {
-        comparison.head == run.head.only(short.catalog.view(comparison.view).sources)
-        for comparison in latest_comparisons(short)
+        comparison.head == run.head.only(world.catalog.view(comparison.view).sources)
+        for comparison in latest_comparisons(world)
     } == {True}
-    short.settle_all()
-    short.log.read()
-    assertions.check(short.pieces, short.log)
-    assert "prefix from the archive" in short.here("replay", "status", "--run", run.id).ok().out
+    world.settle_all()
+    world.log.read()
+    assertions.check(world.pieces, world.log)
+    assert "prefix from the archive" in world.here("replay", "status", "--run", run.id).ok().out
 
 
 def latest_comparisons(world: World) -> list[comparisons.Comparison]:

@@ -150,13 +150,13 @@ def test_a_paused_process_that_wakes_after_a_handover_copies_nothing(split_log: 
     split_log.check()
     group = os.getpgid(worker)
 
-    def ended() -> None:
+    def driver_is_gone() -> None:
         """Wakes the group repeatedly: a second task may pause at the same point when it wakes."""
         with suppress(ProcessLookupError):
             os.killpg(group, signal.SIGCONT)
         assert not psutil.pid_exists(driver.pid) or psutil.Process(driver.pid).status() == psutil.STATUS_ZOMBIE
 
-    eventually(split_log.settings, 60, ended)
+    eventually(split_log.settings, 60, driver_is_gone)
     assert "another process has taken over" in split_log.lk("logs", background.name(old_run)).ok().out
     split_log.send(60)
     split_log.settle()

@@ -32,7 +32,7 @@ def world(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iter
 
 
 @pytest.fixture(autouse=True)
-def _idle_runs_end(world: World) -> Iterator[None]:
+def _retire_idle_runs(world: World) -> Iterator[None]:
     """Retires idle runs after each test, because each is a process that reads the log."""
     yield
     for run, role in run_roles.roles(world.settings).items():

@@ -1,4 +1,4 @@
-"""From Lambda to Kappa and back on real servers: every answer stays what the log says."""
+"""From Lambda to Kappa and back on real servers: every answer stays exact."""
 
 from __future__ import annotations
 

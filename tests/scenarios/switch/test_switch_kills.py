@@ -83,7 +83,7 @@ def wait_until_dead(world: World, run: Name, fault: str) -> None:
     world.wait_for_proof(fault.partition(":")[0])
     assert world.take_proof(fault.partition(":")[0]).startswith("kill ")
 
-    def gone() -> None:
+    def process_is_gone() -> None:
         assert background.alive(world.settings, run) is None
 
-    eventually(world.settings, 60, gone)
+    eventually(world.settings, 60, process_is_gone)

@@ -56,7 +56,7 @@ def run_checkov(folder: Path) -> tuple[int, dict[str, Any]]:
     return process.returncode, json.loads(process.stdout)
 
 
-def check_resources(report: dict[str, Any], kind: str) -> set[tuple[str, str]]:
+def checked_resources(report: dict[str, Any], kind: str) -> set[tuple[str, str]]:
     """(check, resource without module and key) of each result of this kind, e.g. ``failed_checks``."""
     results = report["results"][kind]
     return {
@@ -68,7 +68,7 @@ def check_resources(report: dict[str, Any], kind: str) -> set[tuple[str, str]]:
 @checkov_is_here
 def test_no_check_fails() -> None:
     code, report = run_checkov(TERRAFORM)
-    assert check_resources(report, "failed_checks") == set()
+    assert checked_resources(report, "failed_checks") == set()
     assert code == 0
     assert report["summary"]["passed"] > 300
     assert report["summary"]["parsing_errors"] == 0
@@ -81,7 +81,7 @@ def test_planted_violations_are_named(tmp_path: Path) -> None:
         tree.plant(file, old, new)
     code, report = run_checkov(tree.root)
     assert code == 1
-    assert check_resources(report, "failed_checks") >= {
+    assert checked_resources(report, "failed_checks") >= {
         (check, resource) for check, (_, _, _, resource) in PLANTED.items()
     }
 

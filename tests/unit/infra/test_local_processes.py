@@ -1,4 +1,4 @@
-"""Background processes are found again, never confused with others, and stopped with all their children."""
+"""Background processes are recognised later, never confused with others, and stopped with all their children."""
 
 from __future__ import annotations
 

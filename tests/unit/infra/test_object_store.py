@@ -1,4 +1,4 @@
-"""The configuration of each client of an object store; none of them holds a credential."""
+"""The configuration of each client of an object store. It never holds a credential."""
 
 from __future__ import annotations
 
