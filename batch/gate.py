@@ -41,7 +41,7 @@ class GateResult:
 def gate(spark: SparkSession, settings: Settings, catalog: Catalog, claim: Claim) -> GateResult:
     """Checks every view of a claim's build that was not checked yet, and returns the results of all of them.
 
-    Raises Refused when one was not built.
+    Raises Refused when a view was not built.
     """
     began = time.monotonic()
     require_same_views(catalog, claim)

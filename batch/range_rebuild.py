@@ -125,7 +125,7 @@ def _common_pin(catalog: Catalog, pins: Mapping[Name, Pin], views: Sequence[Name
             raise _cannot(view, "it serves no build")
     changed = [f"view {view}" for view in views if pins[view].digest != catalog.digest(view)]
     if changed:
-        raise definition_refusal(changed, "the served build was made", where="control.publications")
+        raise definition_refusal(changed, "the served build was created", where="control.publications")
     view_pins = [pins[view] for view in views]
     for view, pin in zip(views, view_pins, strict=True):
         if (pin.run, pin.epoch, pin.cut) != (view_pins[0].run, view_pins[0].epoch, view_pins[0].cut):

@@ -42,10 +42,10 @@ def quarantine_list(topic: Name | None, limit: int) -> None:
 @json_option
 def quarantine_digest(since: Name | None) -> None:
     """Count quarantined records by topic and rule."""
-    import flows.quarantine
+    from flows.quarantine import digest
 
     settings = load_settings()
-    emit(flows.quarantine.digest(settings, load_catalog(settings), since), _print_digest)
+    emit(digest(settings, load_catalog(settings), since), _print_digest)
 
 
 @quarantine.command("export")
@@ -73,10 +73,10 @@ def quarantine_redrive(file: Path) -> None:
 
     Each record is sent once, however often this is called.
     """
-    import flows.quarantine
+    from flows.quarantine import redrive_file
 
     settings = load_settings()
-    emit(flows.quarantine.redrive(settings, load_catalog(settings), file), _print_redriven)
+    emit(redrive_file(settings, load_catalog(settings), file), _print_redriven)
 
 
 def _print_list(records: Sequence[QuarantineEntry]) -> None:

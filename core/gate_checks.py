@@ -44,7 +44,7 @@ class GateCheck:
 
 @dataclass(frozen=True)
 class BuildFacts:
-    """What is known about a view's build without reading its rows.
+    """Facts about a view's build that are available without reading its rows.
 
     ``expected`` is the number of view rows that the events give, counted record by record; of a keyed view it is the
     number of events, which ``used`` counts a second time. ``good`` is decoded records per source. ``before`` is the

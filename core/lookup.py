@@ -1,7 +1,7 @@
 """Broadcast lookup tables with validity times, written into the SQL of a view.
 
-The SQL contains the rows, so they are part of the view's digest. It is a global table of Kafka Streams with validity
-times: an event finds the value that was valid when it happened, whenever it is computed.
+The SQL contains the rows, so they are part of the view's digest. A lookup is like a global table of Kafka Streams, but
+its values have validity times: an event gets the value that was valid at its event time, also in a replay.
 """
 
 from __future__ import annotations

@@ -61,9 +61,9 @@ class SampleRecord(NamedTuple):
 
 @dataclass(frozen=True)
 class BlockExample:
-    """Generates the good records of many event numbers at once: for a topic that is sent by the million.
+    """Generates the good records of many event numbers at once, for a topic that gets millions of records.
 
-    ``records`` may use the seed, start, rate and delays of the spec; repeated and bad records are not its business.
+    ``records`` may use the seed, start, rate and delays of the spec. It does not generate repeated or bad records.
     """
 
     records: Callable[[SampleSpec, Sequence[int]], Iterator[SampleRecord]]

@@ -1,7 +1,7 @@
 """Versions of what the code computes. Raise one when the same input would give another result.
 
-Each is part of digests, so raising it makes every definition that it concerns a new one: runs and builds of the old one
-are refused.
+Each is part of digests. A raised version changes the digest of every definition that it concerns, so runs and builds
+with the old digest are refused.
 """
 
 DECODER = 3  # of decoding: part of every topic's digest

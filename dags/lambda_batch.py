@@ -17,8 +17,8 @@ BUILD = "--build={{ ti.xcom_pull(task_ids='claim')['build'] }}"
 
 
 def _not_in_kappa(publications: list[dict[str, Any]]) -> None:
-    done = [publication for publication in publications if publication["state"] == "done"]
-    modes = {pin["mode"] for pin in done[-1]["pins"].values()} if done else set()
+    completed = [publication for publication in publications if publication["state"] == "done"]
+    modes = {pin["mode"] for pin in completed[-1]["pins"].values()} if completed else set()
     if "kappa" in modes and not modes & {"lambda", "batch"}:
         raise AirflowSkipException("Kappa serves, which needs no build")
 

@@ -12,8 +12,7 @@ from infra.settings import Settings
 from infra.spark.session import temporary_session
 from speed.quarantine import listing
 from speed.quarantine.listing import RuleCount
-from speed.quarantine.redrive import Redriven
-from speed.quarantine.redrive import redrive as send_again
+from speed.quarantine.redrive import Redriven, redrive
 
 
 def digest(settings: Settings, catalog: Catalog, since: Name | None = None) -> list[RuleCount]:
@@ -21,7 +20,7 @@ def digest(settings: Settings, catalog: Catalog, since: Name | None = None) -> l
     return listing.count_by_rule(settings, catalog, claim_of(settings, since).cut if since else Cut())
 
 
-def redrive(settings: Settings, catalog: Catalog, file: Path) -> Redriven:
+def redrive_file(settings: Settings, catalog: Catalog, file: Path) -> Redriven:
     """Sends the repaired records of a file to their topics."""
     with temporary_session(settings, "redrive") as spark:
-        return send_again(spark, settings, catalog, file)
+        return redrive(spark, settings, catalog, file)

@@ -71,7 +71,7 @@ def _only(catalog: Catalog, views: Sequence[Name]) -> Catalog:
         raise Refused(
             f"a replay cannot compute {', '.join(not_reproducible)} again: it counts by processing time",
             where="--views",
-            fix="leave it out; its run goes on serving it",
+            fix="leave it out; its run continues to serve it",
         )
     return catalog.only(views)
 

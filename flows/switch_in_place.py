@@ -25,7 +25,7 @@ from speed.process import epoch_pacing, lifecycle
 class SwitchedInPlace:
     """The result. ``outage`` is seconds from the stop until the new run had read all that was served before.
 
-    ``already``: the switch was the last change, and nothing was done but wait.
+    ``already``: the switch was the last change already, so this call only waited.
     """
 
     publication: Publication

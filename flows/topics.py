@@ -1,4 +1,4 @@
-"""The declared topics beside those of the cluster."""
+"""Compares the declared topics with those of the cluster."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _declared(topic: Topic) -> str:
 
 
 def _configured(config: Mapping[str, str]) -> str:
-    """Retention as the cluster's configuration says it."""
+    """The retention in the cluster's configuration."""
     if "compact" in config["cleanup.policy"]:
         return _COMPACTED
     limits = [

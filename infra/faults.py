@@ -1,6 +1,6 @@
 """Fault points: places at which a test can kill, pause or fail this process. Outside tests they do nothing.
 
-A fault needs two keys: the environment variable ``LK_FAULT=<point>[:<nth hit>]:<kill|pause|raise>`` and the file
+A fault needs both the environment variable ``LK_FAULT=<point>[:<nth hit>]:<kill|pause|raise>`` and the file
 TEST_INSTANCE in the data folder. Before it acts, the fault writes a proof to ``<data>/faults/<point>``.
 
 A point is ``<protocol>.<step>_<place>``. The step's number is that of the list of steps in the protocol's docstring:

@@ -67,7 +67,7 @@ _BROKER_ERRORS = (
 def run_forever(settings: Settings, catalog: Catalog, run: Name) -> None:
     """Drives a run until SIGTERM, which stops it between two epochs.
 
-    Raises Refused with the reason when the run cannot go on, TryAgain when it can be started again as it is.
+    Raises Refused with the reason when the run cannot continue, TryAgain when it can be started again unchanged.
     """
     with run_until_stopped(settings, run, _app(run), epoch=lambda: _last(settings, run)) as stop:
         _drive(settings, catalog, run, stop)
@@ -159,9 +159,9 @@ def raise_reason(sink: EpochSink, error: Any) -> None:
     if any(word in text for word in _BROKER_ERRORS):
         raise TryAgain(f"Kafka did not answer: {first_line(text)}", fix="run `lk speed start`")
     raise Refused(
-        f"the run cannot go on: {first_line(text)}",
+        f"the run cannot continue: {first_line(text)}",
         where=f"run {sink.run.id}, after epoch {_last(sink.settings, sink.run.id)}",
-        fix="read the run's log; then `lk speed start` goes on where it stopped",
+        fix="read the run's log; then `lk speed start` resumes the run",
     )
 
 

@@ -16,7 +16,7 @@ _NEW_DEFINITION = """serve the new definition (docs/runbooks/change-a-view.md):
 def changed_definitions(
     catalog: Catalog, views: Mapping[Name, Name], decoders: Mapping[Name, Name] | None = None
 ) -> list[str]:
-    """Views and topics whose digest is no longer this one, or that are gone, as ``view NAME`` or ``topic NAME``."""
+    """Views and topics whose digest changed or that were removed, as ``view NAME`` or ``topic NAME``."""
     changed = [f"topic {t}" for t, d in (decoders or {}).items() if t not in catalog.topics or catalog.decoder(t) != d]
     changed += [f"view {v}" for v, d in views.items() if v not in catalog.views or catalog.digest(v) != d]
     return sorted(changed)

@@ -44,7 +44,7 @@ def _tasks(dag_run: DagRunTimes) -> RenderableType:
 
 
 def _checks(demo: DemoAirflow) -> RenderableType:
-    table = bare("", "number", "expected", "found", left=2)
+    table = bare("", "number", "expected", "actual", left=2)
     for check in demo.checks:
         table.add_row(mark(check.ok), check.what, check.expected, check.found)
     return table

@@ -27,7 +27,7 @@ Table = dict[Row, Row]
 
 @dataclass(frozen=True)
 class NumberCheck:
-    """One number, or all rows of a view: the expected and the found text."""
+    """One number, or all rows of a view: the expected and the actual text."""
 
     what: str
     expected: str
@@ -117,22 +117,22 @@ def traffic_by_hour(path: Path) -> Table:
     return {key: (count, sizes[key]) for key, count in requests.items()}
 
 
-def same_rows(what: str, expected: Mapping[Row, Row], found: Mapping[Row, Row]) -> NumberCheck:
+def same_rows(what: str, expected: Mapping[Row, Row], actual: Mapping[Row, Row]) -> NumberCheck:
     """Compares all rows of a view; the texts show the first difference."""
-    if expected == found:
-        return NumberCheck(what, f"{len(expected):,} rows", f"{len(found):,} rows")
-    different = [key for key in expected.keys() | found.keys() if expected.get(key) != found.get(key)]
+    if expected == actual:
+        return NumberCheck(what, f"{len(expected):,} rows", f"{len(actual):,} rows")
+    different = [key for key in expected.keys() | actual.keys() if expected.get(key) != actual.get(key)]
     key = min(different, key=str)
     return NumberCheck(
         what,
         f"{len(expected):,} rows; at {_text(key)}: {_text(expected.get(key))}",
-        f"{len(found):,} rows, {len(different):,} differ; at {_text(key)}: {_text(found.get(key))}",
+        f"{len(actual):,} rows, {len(different):,} differ; at {_text(key)}: {_text(actual.get(key))}",
     )
 
 
-def same(what: str, expected: int, found: object) -> NumberCheck:
+def same(what: str, expected: int, actual: object) -> NumberCheck:
     """Compares one whole number."""
-    return NumberCheck(what, f"{expected:,}", f"{found:,}" if isinstance(found, int | Decimal) else str(found))
+    return NumberCheck(what, f"{expected:,}", f"{actual:,}" if isinstance(actual, int | Decimal) else str(actual))
 
 
 def money(cents: int) -> Decimal:

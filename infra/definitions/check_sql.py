@@ -29,7 +29,7 @@ _TRINO = {"string": "varchar", "int": "integer", "timestamp": "timestamp(3) with
 
 
 def sql_mistakes(spark: SparkSession, definition: Topic | View | Route, catalog: Catalog) -> list[Mistake]:
-    """What Spark refuses in a definition that has no other mistakes."""
+    """The mistakes that Spark reports in a definition without other mistakes."""
     if isinstance(definition, Topic):
         return list(_topic(spark, definition))
     if isinstance(definition, Route):
@@ -73,7 +73,7 @@ def _rules(spark: SparkSession, topic: Topic) -> Iterator[Mistake]:
 def _pattern(
     spark: SparkSession, kind: str, name: str, pattern: str | None, groups: int | None = None
 ) -> Iterator[Mistake]:
-    """Compiles a pattern in Java, whose syntax it has."""
+    """Compiles a pattern with Java, whose regex syntax it uses."""
     if pattern is None:
         return
     try:

@@ -26,7 +26,7 @@ from infra.settings import Settings
 
 @dataclass(frozen=True)
 class TopicChange:
-    """What was done to one topic: ``action`` is "created", "changed" or "unchanged", ``changes`` are lines of text."""
+    """The change of one topic: ``action`` is "created", "changed" or "unchanged", ``changes`` are lines of text."""
 
     topic: Name
     action: str
@@ -34,7 +34,7 @@ class TopicChange:
 
 
 def apply_topics(settings: Settings, catalog: Catalog) -> tuple[TopicChange, ...]:
-    """Creates and changes the cluster's topics as the catalog declares them, and returns what was done to each.
+    """Creates and changes the cluster's topics as the catalog declares them, and returns the change of each.
 
     Raises Refused, with nothing changed, when a change would lose or reorder records. Raises TryAgain when another
     process created one of the topics differently at the same time.

@@ -1,8 +1,8 @@
 """Great Expectations: evaluates the gate's checks on Spark.
 
-Every check is an expectation of ours over one metric, which is an aggregate. Great Expectations computes all metrics of
-a suite in one pass. If that fails it computes each metric alone, so a check that crashes is known by name. Importing
-this module takes seconds: import it only where it is needed.
+Every check is a custom expectation over one metric, which is an aggregate. Great Expectations computes all metrics of
+a suite in one pass. If that fails it computes each metric alone, so each check that crashes is reported by name.
+Importing this module takes seconds: import it only where it is needed.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from infra.runtime import ivy, jars_lock
 from infra.runtime.jars_lock import Artifact
 from infra.settings import Settings
 
-SETS = ("spark", "kafka", "trino")  # that `lk setup` downloads; "aws" is downloaded when the lake is an object store
+SETS = ("spark", "kafka", "trino")  # downloaded by `lk setup`, and "aws" if the lake is in an object store
 TRINO_PARTS = ("lib", "plugin/delta-lake")
 ATTEMPTS = 3
 _COMPLETE = ".complete"

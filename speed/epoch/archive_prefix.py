@@ -37,7 +37,7 @@ from speed.tables import schemas
 def replay_prefix(spark: SparkSession, settings: Settings, catalog: Catalog, run: Run, lease: Lease) -> None:
     """Computes every view from the archive up to ``run.head``, unless this was committed or the run has no prefix.
 
-    Raises Refused when the archive of the run's decoders does not reach there.
+    Raises Refused when the archive of the run's decoders ends before ``run.head``.
     """
     manifest = table_paths.manifest(settings, run.id)
     if not run.head.ends or delta.txn_version(manifest, runs.archive_app(run.id)) is not None:

@@ -8,7 +8,7 @@ A fault point is a place at which a test can kill the process; its number is tha
 1. Compute everything before anything is written; the record counts must account for every offset.
    Fault point: ``speed.1_after_compute``.
 2. Append bad records to the quarantine, as ``txn(run/_quarantine, epoch)``. Fault point: ``speed.2_after_quarantine``.
-3. Append the partial rows of each rollup, as ``txn(run/view, epoch)``; no rows are no commit. For a keyed view,
+3. Append the partial rows of each rollup that has any, as ``txn(run/view, epoch)``. For a keyed view,
    append the new events to those that the run keeps, compute the units that they touch, and append these units' rows.
    Fault points: ``speed.3_before_view``, ``speed.3_before_units``.
 4. Append the manifest row, as ``txn(run/_epochs, epoch)``: the epoch is committed.

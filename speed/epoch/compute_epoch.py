@@ -173,7 +173,7 @@ class EpochComputer:
                 )
 
     def _collect_small(self, results: Results, counts: Sequence[dict[str, Any]], bad: int) -> Results:
-        """The same results; those whose rows are known to be few are collected."""
+        """The same results; those with few rows are collected to the driver."""
 
         def is_small(result: TopicResult, rows: Rows) -> bool:
             if rows.frame is None:

@@ -60,7 +60,7 @@ class EpochPacing:
     def wait(self, size: int, began: float) -> None:
         """Waits until the next epoch may start, or a stop of the run is requested.
 
-        ``began`` is when the epoch of ``size`` offsets did (``time.monotonic``).
+        ``began`` is when the epoch of ``size`` offsets began (``time.monotonic``).
         """
         earliest = began
         if self.rate_limit is not None:

@@ -122,7 +122,7 @@ def _check_same(file: Path, repairs: Sequence[Repaired], sent: Mapping[str, str]
 def _sent_before(settings: Settings, lease: Lease, topics: Sequence[Name]) -> dict[str, str]:
     """The originals of all copies in the log. An interrupted redrive is looked up there, and gets its done row.
 
-    A topic without a known redrive is read from its start, once: control tables can be lost, the log cannot.
+    A topic without a recorded redrive is read from its start, once: control tables can be lost, the log cannot.
     """
     all_previous = redrives.read_redrives(settings)
     for previous in all_previous:

@@ -33,7 +33,7 @@ _KINDS: dict[int, type[LkError]] = {kind.exit_code: kind for kind in (Refused, U
 
 
 def run_forever(settings: Settings, catalog: Catalog, id: Name) -> None:
-    """Drives a run until SIGTERM, which stops it between two epochs. Raises why it cannot go on."""
+    """Drives a run until SIGTERM, which stops it between two epochs. Raises the reason why it cannot continue."""
     app = f"route-{id}"
     with run_until_stopped(settings, id, app, epoch=lambda: -1) as stop:
         run = route_runs.read_run(settings, id)

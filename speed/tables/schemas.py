@@ -21,7 +21,7 @@ from infra.settings import Settings
 FIRST = Column("first_epoch", "bigint")
 LAST = Column("last_epoch", "bigint")
 EPOCH = Column("epoch", "bigint")
-FILE_ROWS = 100_000  # of events of keyed views, each task's in the order of time: an epoch reads the files of its times
+FILE_ROWS = 100_000  # of a keyed view's events per file, sorted by time: an epoch then reads few files
 QUARANTINED = (*(Column(*column) for column in SOURCE_COLUMNS.values()), Column(ERROR, "string"))
 
 

@@ -182,7 +182,7 @@ def test_what_cannot_be_built_for_a_range_is_refused(served: Served) -> None:
     assert "it has no window" in refused(replace(stats, window=None))
     assert "over _timestamp" in refused(replace(stats, window=Window("window_start", 1000, over="_timestamp")))
     other = replace(stats, measures=(*stats.measures, Count("more")))
-    assert "definitions changed since the served build was made: view srng_trade_stats" in refused(other)
+    assert "definitions changed since the served build was created: view srng_trade_stats" in refused(other)
     new = Name("srng_new")
     more = Catalog(known.topics, {**known.views, new: replace(stats, name=str(new))})
     with pytest.raises(Refused, match="serves no build"):
