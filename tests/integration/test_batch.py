@@ -23,7 +23,18 @@ from infra.lake.archive import generation
 from infra.retry import retry_on
 from infra.settings import Settings
 from infra.trino import metastore
-from tests.support.layers import POISON, catalog_of, claim_at, epoch, log, new_run, passed, send, topic_of, wanted
+from tests.support.layers import (
+    POISON,
+    catalog_of,
+    claim_at,
+    commit_epoch,
+    log,
+    new_run,
+    passed,
+    send,
+    topic_of,
+    wanted,
+)
 from tests.support.oracle.view_oracle import Rows
 from tests.support.topics import delete
 
@@ -235,11 +246,11 @@ def test_a_claim_is_the_end_of_the_newest_epoch_of_the_run(both: Stack) -> None:
     catalog = catalog_of(settings, "bclaim", "trades_by")
     send(settings, catalog, 200)
     run = new_run(settings, catalog)
-    done = epoch(spark, settings, catalog, run)
+    done = commit_epoch(spark, settings, catalog, run)
     send(settings, catalog, 100, first=200)
     claimed = claim(settings, catalog, run.id)
     assert (claimed.run, claimed.epoch, claimed.cut) == (run.id, 0, done.end)
-    epoch(spark, settings, catalog, run)
+    commit_epoch(spark, settings, catalog, run)
     later = claim(settings, catalog, run.id)
     assert (later.epoch, build_number(later.build)) == (1, build_number(claimed.build) + 1)
 

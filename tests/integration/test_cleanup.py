@@ -25,7 +25,7 @@ from serving import change_mode, recover
 from serving.cleanup import CleanupResult, clean_up
 from serving.publish import publish
 from serving.read import show
-from tests.support.layers import built, catalog_of, check, claim_at, passed, send, topic_of
+from tests.support.layers import built, catalog_of, check_served, claim_at, passed, send, topic_of
 
 VIEW = Name("free_trades_by_day")
 
@@ -72,7 +72,7 @@ def test_only_what_nothing_names_is_freed(kept: Kept) -> None:
     assert done.bytes >= size > 0
     assert kept.there() == [False, True, True, True]
     assert strange.is_dir()
-    check(kept.settings, kept.catalog, "free", kept.builds[2].cut)
+    check_served(kept.settings, kept.catalog, "free", kept.builds[2].cut)
     assert [path for path in kept.tidy().removed if "/free_" in path] == []
     with pytest.raises(Refused, match="was deleted"):
         show(kept.settings, kept.catalog, VIEW, publish=seq.seq - 2)
@@ -83,14 +83,14 @@ def test_only_what_nothing_names_is_freed(kept: Kept) -> None:
 
 def test_a_rollback_finds_its_build_and_never_one_that_was_freed(kept: Kept) -> None:
     change_mode.rollback(kept.settings, kept.catalog, why="test")
-    check(kept.settings, kept.catalog, "free", kept.builds[1].cut)
+    check_served(kept.settings, kept.catalog, "free", kept.builds[1].cut)
     kept.tidy()
     assert kept.there() == [False, True, True, True]
     target = run_roles.rollback_target(kept.settings)
     assert target
     assert target.pins[VIEW].build == kept.builds[2].build
     change_mode.rollback(kept.settings, kept.catalog, why="test")
-    check(kept.settings, kept.catalog, "free", kept.builds[2].cut)
+    check_served(kept.settings, kept.catalog, "free", kept.builds[2].cut)
 
 
 def test_what_an_open_intent_names_stays(kept: Kept, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,7 +106,7 @@ def test_what_an_open_intent_names_stays(kept: Kept, spark: SparkSession, monkey
     kept.tidy()
     assert kept.there()[2:] == [True, True, True]
     recover.repair(kept.settings, kept.catalog)
-    check(kept.settings, kept.catalog, "free", kept.builds[3].cut)
+    check_served(kept.settings, kept.catalog, "free", kept.builds[3].cut)
 
 
 def test_an_archive_goes_when_nobody_names_it_and_todays_holds_all_of_it(kept: Kept, spark: SparkSession) -> None:
@@ -130,5 +130,5 @@ def test_an_archive_goes_when_nobody_names_it_and_todays_holds_all_of_it(kept: K
     done = clean_up(settings, other)
     assert [one for one in done.removed if one.startswith("archive/free_")] == [table_paths.relative(settings, path)]
     assert delta.exists(table_paths.archive(settings, topic, other.decoder(topic)))
-    check(settings, other, "free", claimed.cut)
+    check_served(settings, other, "free", claimed.cut)
     assert read_builds(settings)

@@ -21,9 +21,7 @@ from serving.promote import serve_run
 from speed.process import lifecycle
 from speed.tables import fold
 from tests.support.crashes import crash_at
-from tests.support.layers import POISON, back_in_lambda, catalog_of, new_run, send
-from tests.support.layers import check as check_served
-from tests.support.layers import epoch as commit_epoch
+from tests.support.layers import POISON, back_in_lambda, catalog_of, check_served, commit_epoch, new_run, send
 from tests.support.pieces import Pieces
 from tests.support.speed_runs import catch_up, check, declared, running
 

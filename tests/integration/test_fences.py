@@ -23,8 +23,7 @@ from serving.promote import serve_run
 from serving.publish import publish
 from speed import job
 from tests.support.crashes import Held, held_at
-from tests.support.layers import built, catalog_of, epoch, new_run, send
-from tests.support.layers import check as check_served
+from tests.support.layers import built, catalog_of, check_served, commit_epoch, new_run, send
 from tests.support.speed_runs import catch_up, check, declared
 from tests.support.waiting import eventually
 
@@ -77,11 +76,11 @@ def test_a_publication_that_was_taken_over_changes_nothing_more(stack: Settings,
     catalog = catalog_of(stack, "fpub")
     send(stack, catalog, 100)
     run = new_run(stack, catalog)
-    epoch(spark, stack, catalog, run)
+    commit_epoch(spark, stack, catalog, run)
     serve_run(stack, catalog, run.id, "test")
     stale = built(spark, stack, catalog)
     send(stack, catalog, 100, 100)
-    newest = epoch(spark, stack, catalog, run)
+    newest = commit_epoch(spark, stack, catalog, run)
     newer = built(spark, stack, catalog)
     publish_stale = partial(publish, stack, catalog, stale.build, why="stale")
     with standing_still(publish_stale, "serving.1_between_views", 2) as (held, publishing):

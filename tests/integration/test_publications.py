@@ -25,7 +25,7 @@ from serving import recover, replace_views
 from serving.publish import publish
 from serving.served_status import served_status
 from tests.support.killing import kill
-from tests.support.layers import built, catalog_of, check, send
+from tests.support.layers import built, catalog_of, check_served, send
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Two:
         return publish(self.settings, self.catalog, one.build, why="before", kind="rollback")
 
     def check(self, one: Claim) -> None:
-        check(self.settings, self.catalog, "spub", one.cut)
+        check_served(self.settings, self.catalog, "spub", one.cut)
 
 
 @pytest.fixture(scope="module")

@@ -29,7 +29,7 @@ from infra.settings import Settings
 from serving import recover
 from serving.promote import serve_run
 from serving.publish import publish
-from tests.support.layers import START, built, catalog_of, check, epoch, new_run, send
+from tests.support.layers import START, built, catalog_of, check_served, commit_epoch, new_run, send
 from tests.support.views import rollup
 
 STATS, DAYS = Name("srng_trade_stats"), Name("srng_trades_by_day")
@@ -76,7 +76,7 @@ class Served:
         write_deltalake(path, type(table).from_pylist(rows, schema=table.schema), mode="overwrite")
 
     def check(self) -> None:
-        check(self.settings, self.catalog, "srng", self.end)
+        check_served(self.settings, self.catalog, "srng", self.end)
 
 
 @pytest.fixture(scope="module")
@@ -84,11 +84,11 @@ def made(stack: Settings, spark: SparkSession) -> Served:
     catalog = catalog_of(stack, "srng")
     send(stack, catalog, 1_200)
     run = new_run(stack, catalog)
-    epoch(spark, stack, catalog, run)
+    commit_epoch(spark, stack, catalog, run)
     serve_run(stack, catalog, run.id, "first run")
     claimed = built(spark, stack, catalog)
     send(stack, catalog, 300, first=1_200)
-    last = epoch(spark, stack, catalog, run)
+    last = commit_epoch(spark, stack, catalog, run)
     publish(stack, catalog, claimed.build, why="before")
     return Served(stack, catalog, last.end)
 

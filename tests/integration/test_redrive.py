@@ -24,7 +24,7 @@ from infra.control import redrives
 from infra.control.manifest import last_epoch
 from infra.control.runs import Run
 from infra.kafka import kafka_admin
-from infra.kafka.input_files import OutgoingRecord as Sent
+from infra.kafka.input_files import OutgoingRecord
 from infra.lake import delta, files, table_paths
 from infra.settings import Settings
 from speed.process import lifecycle
@@ -39,8 +39,8 @@ TRADE = {"type": "bid", "ticker": "ACME", "price": 10, "size": 1, "event_time": 
 Change = Callable[[dict[str, Any]], None]
 
 
-def bad(**changed: Any) -> Sent:
-    return Sent(b"ACME", json.dumps(TRADE | changed).encode())
+def bad(**changed: Any) -> OutgoingRecord:
+    return OutgoingRecord(b"ACME", json.dumps(TRADE | changed).encode())
 
 
 @dataclass
@@ -57,7 +57,7 @@ class Bench:
     def topic(self) -> Name:
         return topic_of(self.catalog)
 
-    def quarantined(self, *records: Sent) -> None:
+    def quarantined(self, *records: OutgoingRecord) -> None:
         """Sends records and has the run read them."""
         send(self.settings, self.catalog, 0, 0, records)
         self.read()
@@ -120,7 +120,9 @@ def bench(stack: Settings, spark: SparkSession, tmp_path_factory: pytest.TempPat
 
 
 def test_repaired_records_are_sent_once_and_counted(bench: Bench) -> None:
-    bench.quarantined(bad(size=0), bad(type="sell", price=-1), Sent(b"ACME", b"\xff"), Sent(None, bad().value))
+    bench.quarantined(
+        bad(size=0), bad(type="sell", price=-1), OutgoingRecord(b"ACME", b"\xff"), OutgoingRecord(None, bad().value)
+    )
     file, lines = bench.export()
     assert [line["value_base64"] for line in lines if "value" not in line] == ["/w=="]
     assert sorted(tuple(line["rules"]) for line in lines) == [

@@ -13,7 +13,7 @@ from core.errors import Refused, TryAgain
 from core.identifiers import Name
 from infra.control.publications import Publication
 from infra.kafka import kafka_admin
-from infra.kafka.input_files import OutgoingRecord as Sent
+from infra.kafka.input_files import OutgoingRecord
 from infra.lake import leases, table_paths
 from infra.settings import Settings
 from serving.alarms import view_alarms
@@ -26,9 +26,9 @@ from tests.support.layers import (
     START,
     built,
     catalog_of,
-    check,
+    check_served,
     claim_at,
-    epoch,
+    commit_epoch,
     log,
     new_run,
     send,
@@ -51,21 +51,21 @@ def test_from_speed_alone_to_lambda_every_view_is_exact(settings: Settings, spar
     catalog = catalog_of(settings, "sall")
     send(settings, catalog, 600, extra=POISON)
     run = new_run(settings, catalog)
-    first = epoch(spark, settings, catalog, run)
+    first = commit_epoch(spark, settings, catalog, run)
     served_alone = serve_run(settings, catalog, run.id, "first run")
     assert pins(served_alone, catalog) == {("speed", None, run.id, -1)}
     assert serve_run(settings, catalog, run.id, "again") == served_alone
-    check(settings, catalog, "sall", first.end)
+    check_served(settings, catalog, "sall", first.end)
     send(settings, catalog, 300, first=600)
-    second = epoch(spark, settings, catalog, run)
+    second = commit_epoch(spark, settings, catalog, run)
     claimed = built(spark, settings, catalog)
     assert (claimed.run, claimed.epoch) == (run.id, 1)
     send(settings, catalog, 200, first=800)
-    third = epoch(spark, settings, catalog, run)
+    third = commit_epoch(spark, settings, catalog, run)
     published = publish(settings, catalog, claimed.build, why="test")
     assert pins(published, catalog) == {("lambda", claimed.build, run.id, 1)}
     assert publish(settings, catalog, claimed.build, why="test again") == published
-    check(settings, catalog, "sall", third.end)
+    check_served(settings, catalog, "sall", third.end)
     check_status(settings, catalog, published, third.end)
     as_published = log(settings, topic_of(catalog), second.end)
     for view in catalog.views:
@@ -113,31 +113,31 @@ def test_a_cut_that_is_no_epochs_end_is_refused(settings: Settings, spark: Spark
     claimed = built(spark, settings, catalog)
     send(settings, catalog, 100, first=100)
     run = new_run(settings, catalog)
-    done = epoch(spark, settings, catalog, run)
+    done = commit_epoch(spark, settings, catalog, run)
     serve_run(settings, catalog, run.id, "test")
     with pytest.raises(Refused, match="was not claimed as the end of an epoch of run"):
         publish(settings, catalog, claimed.build, why="test")
-    check(settings, catalog, "send", done.end)
+    check_served(settings, catalog, "send", done.end)
 
 
 def test_a_new_run_takes_over_when_it_has_reached_what_is_served(settings: Settings, spark: SparkSession) -> None:
     catalog = catalog_of(settings, "snew", "trades_by")
     send(settings, catalog, 100)
     old = new_run(settings, catalog)
-    epoch(spark, settings, catalog, old)
+    commit_epoch(spark, settings, catalog, old)
     serve_run(settings, catalog, old.id, "first")
     claimed = built(spark, settings, catalog)
     publish(settings, catalog, claimed.build, why="build")
     send(settings, catalog, 100, first=100)
-    reached = epoch(spark, settings, catalog, old)
+    reached = commit_epoch(spark, settings, catalog, old)
     new = new_run(settings, catalog, claimed.cut)
     with pytest.raises(TryAgain, match="has not reached what is served"):
         serve_run(settings, catalog, new.id, "too early", patience=0.5)
-    check(settings, catalog, "snew", reached.end)
-    epoch(spark, settings, catalog, new)
+    check_served(settings, catalog, "snew", reached.end)
+    commit_epoch(spark, settings, catalog, new)
     done = serve_run(settings, catalog, new.id, "takes over")
     assert pins(done, catalog) == {("lambda", claimed.build, new.id, -1)}
-    check(settings, catalog, "snew", reached.end)
+    check_served(settings, catalog, "snew", reached.end)
 
 
 def test_a_run_that_fits_no_build_is_refused(settings: Settings, spark: SparkSession) -> None:
@@ -157,13 +157,13 @@ def test_events_late_by_days_add_to_their_old_windows_before_and_after_a_batch(
     send(settings, catalog, 100, extra=late(days=2))
     run = new_run(settings, catalog)
     serve_run(settings, catalog, run.id, "first run")
-    before = epoch(spark, settings, catalog, run)
-    check(settings, catalog, "slate", before.end)
+    before = commit_epoch(spark, settings, catalog, run)
+    check_served(settings, catalog, "slate", before.end)
     publish(settings, catalog, built(spark, settings, catalog).build, why="test")
     for days in (2, 30, 8_000):
         send(settings, catalog, 10, first=100 + days, extra=late(days))
-        after = epoch(spark, settings, catalog, run)
-        check(settings, catalog, "slate", after.end)
+        after = commit_epoch(spark, settings, catalog, run)
+        check_served(settings, catalog, "slate", after.end)
     counted = Counter[datetime]()
     for (_, day), row in shown(settings, catalog, Name("slate_trades_by_day")).items():
         counted[day] += row["trades"]
@@ -173,11 +173,11 @@ def test_events_late_by_days_add_to_their_old_windows_before_and_after_a_batch(
     assert sum(counted.values()) == 100 + 30 + 12
 
 
-def late(days: int) -> list[Sent]:
+def late(days: int) -> list[OutgoingRecord]:
     """Three trades of one ticker, some days before all others."""
     at = START - days * 86_400_000
     value = '{{"type":"bid","ticker":"LATE","price":1.50,"size":{size},"event_time":{at},"id":"late"}}'
-    return [Sent(b"LATE", value.format(size=size, at=at).encode()) for size in (1, 2, 3)]
+    return [OutgoingRecord(b"LATE", value.format(size=size, at=at).encode()) for size in (1, 2, 3)]
 
 
 def test_a_planted_defect_in_one_partial_row_is_found(settings: Settings, spark: SparkSession) -> None:
@@ -186,9 +186,9 @@ def test_a_planted_defect_in_one_partial_row_is_found(settings: Settings, spark:
     (view,) = catalog.views
     send(settings, catalog, 100)
     run = new_run(settings, catalog)
-    done = epoch(spark, settings, catalog, run)
+    done = commit_epoch(spark, settings, catalog, run)
     serve_run(settings, catalog, run.id, "test")
-    check(settings, catalog, "splant", done.end)
+    check_served(settings, catalog, "splant", done.end)
     table = DeltaTable(table_paths.speed(settings, run.id, view))
     row = table.to_pyarrow_table().slice(0, 1).to_pylist()[0]
     one = f"ticker = '{row['ticker']}' AND day = '{row['day'].isoformat()}'"
@@ -200,9 +200,9 @@ def test_a_planted_defect_in_one_partial_row_is_found(settings: Settings, spark:
             table.update({"volume": "volume + 1"}, predicate=one)
         assert table.version() > before
         with pytest.raises(AssertionError):
-            check(settings, catalog, "splant", done.end)
+            check_served(settings, catalog, "splant", done.end)
         wrong = [reason for reason in served_status(settings, catalog).unhealthy if "rows" in reason]
         assert [view in reason for reason in wrong] == [True] * counted
         table.restore(before)
         before = table.version()
-        check(settings, catalog, "splant", done.end)
+        check_served(settings, catalog, "splant", done.end)

@@ -30,7 +30,18 @@ from serving import change_mode
 from serving.promote import serve_run
 from speed import job
 from speed.process import lifecycle
-from tests.support.layers import POISON, back_in_lambda, catalog_of, check, epoch, log, new_run, send, shown, wanted
+from tests.support.layers import (
+    POISON,
+    back_in_lambda,
+    catalog_of,
+    check_served,
+    commit_epoch,
+    log,
+    new_run,
+    send,
+    shown,
+    wanted,
+)
 from tests.support.oracle.view_oracle import Record, Rows
 from tests.support.speed_runs import running
 from tests.support.waiting import eventually
@@ -55,11 +66,11 @@ def in_lambda(stack: Settings, spark: SparkSession, catalog: Catalog) -> Run:
     """A run that serves with a build; both hold something."""
     send(stack, catalog, 300, 0, POISON)
     run = new_run(stack, catalog)
-    epoch(spark, stack, catalog, run)
+    commit_epoch(spark, stack, catalog, run)
     serve_run(stack, catalog, run.id, "test")
     run_batch(stack, catalog)
     send(stack, catalog, 200, 300)
-    epoch(spark, stack, catalog, run)
+    commit_epoch(spark, stack, catalog, run)
     return run
 
 
@@ -110,25 +121,25 @@ def test_there_and_back_every_reader_sees_one_moment_of_the_log(stack: Settings,
         assert [(one.view, one.equal) for one in switched.comparisons] == [(view, True)]
         assert modes(stack, catalog) == {("kappa", None, replay.id)}
         read_again(stack, answers)
-        check(stack, catalog, "swback", end)
+        check_served(stack, catalog, "swback", end)
         moments = [end]
         send(stack, catalog, 100, 500)
         query.processAllAvailable()
         end = kafka_admin.end_offsets(stack, catalog.topics)
-        check(stack, catalog, "swback", end)
+        check_served(stack, catalog, "swback", end)
         assert run_batch(stack, catalog).publication is None  # Kappa needs no batch layer
-        epoch(spark, stack, catalog, live)  # what served before has gone on, so that going back loses nothing
+        commit_epoch(spark, stack, catalog, live)  # what served before has gone on, so that going back loses nothing
         change_mode.rollback(stack, catalog, why="test")
         assert modes(stack, catalog) == {before}
         read_again(stack, answers)
-        check(stack, catalog, "swback", end)
+        check_served(stack, catalog, "swback", end)
         change_mode.rollback(stack, catalog, why="test")
         assert modes(stack, catalog) == {("kappa", None, replay.id)}
         read_again(stack, answers)
         published = switch.to_lambda(stack, catalog)
         assert modes(stack, catalog) == {("lambda", published.claim.build, replay.id)}
         read_again(stack, answers)
-        check(stack, catalog, "swback", end)
+        check_served(stack, catalog, "swback", end)
     # What was sent while Kappa served may have come in several epochs; each of their ends is a moment too.
     moments += [epoch.end for epoch in manifest.read_epochs(stack, replay.id) if epoch.end.size_since(moments[0]) > 0]
     assert moments[-1] == end
@@ -154,7 +165,7 @@ def test_a_planted_difference_refuses_the_switch_and_is_named(stack: Settings, s
     found = comparisons.latest_by_view(stack, replay.id)[view]
     assert (found.equal, found.cells, found.only_build, found.only_run, found.repeated) == (False, 1, 1, 1, 0)
     assert [(row.key["ticker"], row.key["day"][:10]) for row in found.first] == planted
-    check(stack, catalog, "swplant", kafka_admin.end_offsets(stack, catalog.topics))
+    check_served(stack, catalog, "swplant", kafka_admin.end_offsets(stack, catalog.topics))
 
 
 def plant(path: str) -> list[tuple[str, str]]:
@@ -186,7 +197,7 @@ def test_some_views_are_switched_and_the_others_stay_in_lambda(stack: Settings, 
         }
         with pytest.raises(Refused, match="only some views are in Kappa"):
             switch.to_lambda(stack, catalog)
-        check(stack, catalog, "swsome", kafka_admin.end_offsets(stack, catalog.topics))
+        check_served(stack, catalog, "swsome", kafka_admin.end_offsets(stack, catalog.topics))
     assert run_roles.roles(stack)[replay.id] == "serving"
     back_in_lambda(stack, catalog.only([some]))
 
@@ -205,11 +216,11 @@ def test_a_changed_rule_is_refused_and_served_by_a_new_run(stack: Settings, spar
     with pytest.raises(Refused, match=f"definitions changed since the run was declared: view {view}"):
         run_batch(stack, changed)
     assert modes(stack, catalog) == before
-    check(stack, catalog, "swrule", end)
+    check_served(stack, catalog, "swrule", end)
     claim = current_build(stack, changed)
     successor = new_run(stack, changed, claim.cut)
     send(stack, catalog, 50, 500)
-    epoch(spark, stack, changed, successor)
+    commit_epoch(spark, stack, changed, successor)
     serve_run(stack, changed, successor.id, "test")
     assert modes(stack, changed) == {("lambda", claim.build, successor.id)}
     small = [record for record in log(stack, Name("swrule_trades")) if traded(record) < 100]

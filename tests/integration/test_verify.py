@@ -22,7 +22,7 @@ from infra.settings import Settings
 from serving import recover
 from serving.promote import serve_run
 from serving.publish import publish
-from tests.support.layers import POISON, built, catalog_of, check, epoch, new_run, send
+from tests.support.layers import POISON, built, catalog_of, check_served, commit_epoch, new_run, send
 
 STATS, DAYS = Name("sdrf_trade_stats"), Name("sdrf_trades_by_day")
 
@@ -45,13 +45,13 @@ def served(stack: Settings, spark: SparkSession) -> Served:
     catalog = catalog_of(stack, "sdrf")
     send(stack, catalog, 400, extra=POISON)
     run = new_run(stack, catalog)
-    epoch(spark, stack, catalog, run)
+    commit_epoch(spark, stack, catalog, run)
     serve_run(stack, catalog, run.id, "first run")
     publish(stack, catalog, built(spark, stack, catalog).build, why="build")
     for part in range(2):
         send(stack, catalog, 100, first=400 + 100 * part)
-        last = epoch(spark, stack, catalog, run)
-    check(stack, catalog, "sdrf", last.end)
+        last = commit_epoch(spark, stack, catalog, run)
+    check_served(stack, catalog, "sdrf", last.end)
     return Served(stack, catalog, run)
 
 

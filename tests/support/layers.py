@@ -33,7 +33,7 @@ from infra.control.manifest import EPOCHS, Epoch, epoch_row, last_epoch
 from infra.control.runs import Run
 from infra.definitions import definition_files
 from infra.kafka import kafka_admin
-from infra.kafka.input_files import OutgoingRecord as Sent
+from infra.kafka.input_files import OutgoingRecord
 from infra.kafka.producer import produce
 from infra.lake import delta, table_paths
 from infra.lake.arrow_types import arrow_schema
@@ -43,7 +43,12 @@ from tests.support.oracle.view_oracle import Record, Rows, expected
 from tests.support.views import rollup
 
 START = 1_700_000_000_000
-POISON = (Sent(b"X", b"{broken"), Sent(b"X", None), Sent(None, b'{"a":1}'), Sent(b"X", b"\xff\xfe"))
+POISON = (
+    OutgoingRecord(b"X", b"{broken"),
+    OutgoingRecord(b"X", None),
+    OutgoingRecord(None, b'{"a":1}'),
+    OutgoingRecord(b"X", b"\xff\xfe"),
+)
 
 
 def catalog_of(settings: Settings, prefix: str, only: str = "trade") -> Catalog:
@@ -65,11 +70,13 @@ def topic_of(catalog: Catalog) -> Name:
     return next(iter(catalog.topics))
 
 
-def send(settings: Settings, catalog: Catalog, count: int, first: int = 0, extra: Iterable[Sent] = ()) -> None:
+def send(
+    settings: Settings, catalog: Catalog, count: int, first: int = 0, extra: Iterable[OutgoingRecord] = ()
+) -> None:
     spec = SampleSpec(seed=5, start=START, rate=200.0, late=0.05, out_of_order=0.1)
     topic = catalog.topic(topic_of(catalog))
     samples = records(topic, spec, count, first)
-    trades = [Sent(sample.key, _value(sample, number)) for number, sample in enumerate(samples, first)]
+    trades = [OutgoingRecord(sample.key, _value(sample, number)) for number, sample in enumerate(samples, first)]
     produce(settings, topic, [*trades, *extra], draw=False).require_complete()
 
 
@@ -106,7 +113,7 @@ def wanted(view: Name, prefix: str, records: Sequence[Record]) -> Rows:
     return expected(view.removeprefix(f"{prefix}_"), records)
 
 
-def check(settings: Settings, catalog: Catalog, prefix: str, end: Cut) -> None:
+def check_served(settings: Settings, catalog: Catalog, prefix: str, end: Cut) -> None:
     """Fails unless every view of the catalog serves the oracle's rows of the log below ``end``."""
     records = log(settings, topic_of(catalog), end)
     for view in catalog.views:
@@ -133,7 +140,7 @@ def new_run(settings: Settings, catalog: Catalog, start: Cut | None = None) -> R
     return run
 
 
-def epoch(spark: SparkSession, settings: Settings, catalog: Catalog, run: Run) -> Epoch:
+def commit_epoch(spark: SparkSession, settings: Settings, catalog: Catalog, run: Run) -> Epoch:
     """Commits all new records as one epoch: first the views' rows, then the manifest row."""
     topic = topic_of(catalog)
     last = last_epoch(settings, run.id)

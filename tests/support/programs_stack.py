@@ -16,7 +16,7 @@ from infra.control import run_roles
 from infra.control.claims import read_claims
 from infra.control.manifest import last_epoch
 from infra.kafka import kafka_admin
-from infra.kafka.input_files import OutgoingRecord as Sent
+from infra.kafka.input_files import OutgoingRecord
 from infra.kafka.producer import produce
 from infra.settings import Settings
 from infra.trino import metastore
@@ -57,10 +57,10 @@ class ProgramsStack:
         """Sends the next ``count`` records of every topic. Some are late, repeated, invalid or without a match."""
         for topic in map(self.catalog.topic, SAMPLES):
             spec = SampleSpec(7, START, 2.0, 0.1, 7_200_000, 0.1, duplicate=0.05, unmatched=0.1, bad=0.02)
-            outgoing = (Sent(r.key, r.value, r.at) for r in records(topic, spec, count, self.sent))
+            outgoing = (OutgoingRecord(r.key, r.value, r.at) for r in records(topic, spec, count, self.sent))
             produce(self.settings, topic, outgoing, draw=False).require_complete()
         spec, topic = SampleSpec(7, START, 2.0, 0.1, 7_200_000, 0.1), self.catalog.topic("trades")
-        trades = (Sent(sample.key, sample.value) for sample in records(topic, spec, count, self.sent))
+        trades = (OutgoingRecord(sample.key, sample.value) for sample in records(topic, spec, count, self.sent))
         produce(self.settings, topic, trades, draw=False).require_complete()
         produce(
             self.settings, self.catalog.topic("access_log"), map(_request, self._numbers(count)), draw=False
@@ -130,8 +130,8 @@ def shown(name: str, rows: list[program_oracle.Row]) -> list[program_oracle.Row]
     return rows
 
 
-def _request(number: int) -> Sent:
+def _request(number: int) -> OutgoingRecord:
     minute = (number * 37) % 1_440 + (1_440 if number % 10 == 0 else 0)
     at = f"{1 + minute // 1_440:02d}/Nov/2025:{minute // 60 % 24:02d}:{minute % 60:02d}:00 +0000"
     size = "-" if number % 5 == 0 else str(number)
-    return Sent(None, f'10.0.0.{number % 7} - - [{at}] "GET / HTTP/1.1" 200 {size} "-" "-"'.encode())
+    return OutgoingRecord(None, f'10.0.0.{number % 7} - - [{at}] "GET / HTTP/1.1" 200 {size} "-" "-"'.encode())

@@ -16,8 +16,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from infra.kafka import kafka_admin
-from infra.local import kafka_broker as broker
-from infra.local import local_processes
+from infra.local import kafka_broker, local_processes
 from infra.settings import LOOPBACK, Settings
 from tests.support.waiting import eventually
 
@@ -28,7 +27,7 @@ _KEY = ec.SECP256R1()
 
 def start(settings: Settings, port: int, user: str, password: str) -> Path:
     """Starts an instance's broker with a secured listener and adds the user. Returns the CA's file."""
-    server = broker.server("kafka", settings)
+    server = kafka_broker.server("kafka", settings)
     server.prepare()
     ca, keys = certificates(settings.data)
     plain, controller = (f"{LOOPBACK}:{number}" for number in server.ports.values())

@@ -217,7 +217,7 @@ class World:
         return self.settings.data / "faults" / point
 
 
-def make(settings: Settings, folder: Path) -> World:
+def make_world(settings: Settings, folder: Path) -> World:
     """Starts the servers of an instance that allows fault injection."""
     conf = IDLE | settings.spark_conf
     changed = {"fold_behind": 2, "lease_seconds": LEASE_SECONDS, "yield_seconds": 0.2, "spark_conf": conf}

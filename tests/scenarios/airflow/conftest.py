@@ -9,10 +9,9 @@ import pytest
 from infra.local import local_stack
 from tests.conftest import fresh_settings
 from tests.support import airflow_runs
-from tests.support import world as worlds
 from tests.support.airflow_runs import Cockpit
 from tests.support.load import mixed
-from tests.support.world import World
+from tests.support.world import World, make_world
 
 DAGS = frozenset({"lambda_batch", "kappa_reprocess", "rollback", "range_rebuild", "housekeeping", "consumer", "codes"})
 
@@ -21,7 +20,7 @@ DAGS = frozenset({"lambda_batch", "kappa_reprocess", "rollback", "range_rebuild"
 def cockpit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cockpit]:
     """Servers, Airflow, a started run and some committed records. Stops the servers after the last test."""
     folder = tmp_path_factory.mktemp("airflow")
-    world = worlds.make(fresh_settings(folder / "data"), folder)
+    world = make_world(fresh_settings(folder / "data"), folder)
     try:
         airflow = airflow_runs.start(world)
         world.start_speed()

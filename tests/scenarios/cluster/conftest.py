@@ -10,9 +10,8 @@ import pytest
 from infra.local import local_stack
 from infra.local.ports import free_ports
 from tests.conftest import fresh_settings
-from tests.support import world as worlds
 from tests.support.workers import CONF, Workers
-from tests.support.world import World
+from tests.support.world import World, make_world
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     )
     workers = Workers(settings, spark_port, ui_port)
     try:
-        world = worlds.make(settings, folder)
+        world = make_world(settings, folder)
         workers.start()
         world.start_speed()
         yield Cluster(world, workers)

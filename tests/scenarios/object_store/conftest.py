@@ -11,9 +11,8 @@ from infra.runtime import jars
 from infra.settings import Settings
 from infra.spark import log_store
 from tests.support import s3_store
-from tests.support import world as worlds
 from tests.support.s3_store import Store, settings_on
-from tests.support.world import World
+from tests.support.world import World, make_world
 
 
 @pytest.fixture(scope="package")
@@ -30,7 +29,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 def world(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """Servers and a run that serves. The tests of test_cycle.py run in order, before the others."""
     folder = tmp_path_factory.mktemp("objects")
-    world = worlds.make(settings_on(store, folder / "data", "cycle"), folder)
+    world = make_world(settings_on(store, folder / "data", "cycle"), folder)
     try:
         world.start_speed()
         yield world

@@ -20,18 +20,17 @@ from infra.local import local_stack
 from speed.process import background
 from tests.conftest import fresh_settings
 from tests.support import assertions
-from tests.support import world as worlds
 from tests.support.command import write_config
 from tests.support.load import mixed
 from tests.support.topics import truncate
-from tests.support.world import World
+from tests.support.world import World, make_world
 
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[World]:
     """An own instance with a build of its whole log, so that tests may truncate the log."""
     folder = tmp_path_factory.mktemp("short")
-    instance = worlds.make(fresh_settings(folder / "data"), folder)
+    instance = make_world(fresh_settings(folder / "data"), folder)
     try:
         instance.start_speed()
         instance.send(mixed(seed=70, count=400))

@@ -10,9 +10,8 @@ from pyspark.sql import SparkSession
 from infra.control import run_roles
 from infra.local import local_stack
 from tests.conftest import fresh_settings
-from tests.support import world as worlds
 from tests.support.load import mixed
-from tests.support.world import World
+from tests.support.world import World, make_world
 
 
 @pytest.fixture(scope="package")
@@ -20,7 +19,7 @@ def world(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iter
     """Servers, some records, and a run that serves with a build. Stops the servers after the last test."""
     folder = tmp_path_factory.mktemp("switch")
     settings = fresh_settings(folder / "data").model_copy(update={"fold_epochs": 4})
-    instance = worlds.make(settings, folder)
+    instance = make_world(settings, folder)
     try:
         instance.start_speed()
         instance.send(mixed(seed=1, count=300))
