@@ -25,7 +25,7 @@ from infra.trino import served_views
 
 
 @dataclass(frozen=True)
-class _Pair:
+class _EpochEnd:
     run: Name | None
     epoch: int
     cut: Cut
@@ -57,9 +57,9 @@ def claim_new_build(settings: Settings, catalog: Catalog, run: Name) -> Claim:
 
 def _next_claim(settings: Settings, catalog: Catalog, run: Name | None) -> Claim:
     faults.reach("batch.0_before_claim")
-    pair = _pair(settings, catalog, run or _run_to_claim(settings, catalog))
+    epoch_end = _last_epoch_end(settings, catalog, run or _run_to_claim(settings, catalog))
     views = [view for view in catalog.reproducible if run is None or view in runs.read_run(settings, run).views]
-    return _claim(settings, catalog, pair, views)
+    return _claim(settings, catalog, epoch_end, views)
 
 
 def _add(settings: Settings, lease: Lease, new: Claim) -> None:
@@ -91,17 +91,17 @@ def _served(settings: Settings, catalog: Catalog) -> list[served_views.Served]:
         return [served_views.Served(pin.build, pin.run, pin.epoch, "", "") for pin in pins]
 
 
-def _pair(settings: Settings, catalog: Catalog, run: Name | None) -> _Pair:
+def _last_epoch_end(settings: Settings, catalog: Catalog, run: Name | None) -> _EpochEnd:
     """A cut and the epoch that ends there; topics that the run does not read are cut at the end of the log."""
     if run is None:
-        return _Pair(None, -1, kafka_admin.end_offsets(settings, _topics(settings, catalog)))
+        return _EpochEnd(None, -1, kafka_admin.end_offsets(settings, _topics(settings, catalog)))
     declared = runs.read_run(settings, run)
     log_checks.require_same_topics(settings, declared.topics, where=f"run {run}", fix=log_checks.USE_NEW_LOG)
     last = last_epoch(settings, run)
     cut, epoch = (last.end, last.number) if last else (declared.start, -1)
     others = [topic for topic in _topics(settings, catalog) if topic not in declared.topics]
     other_ends = kafka_admin.end_offsets(settings, others) if others else Cut()
-    return _Pair(run, epoch, Cut(tuple(sorted(cut.only(declared.topics).ends + other_ends.ends))))
+    return _EpochEnd(run, epoch, Cut(tuple(sorted(cut.only(declared.topics).ends + other_ends.ends))))
 
 
 def _topics(settings: Settings, catalog: Catalog) -> list[Name]:
@@ -110,13 +110,13 @@ def _topics(settings: Settings, catalog: Catalog) -> list[Name]:
     return [topic for topic in catalog.topics if topic in existing]
 
 
-def _claim(settings: Settings, catalog: Catalog, pair: _Pair, views: Sequence[Name]) -> Claim:
+def _claim(settings: Settings, catalog: Catalog, epoch_end: _EpochEnd, views: Sequence[Name]) -> Claim:
     newest = max((build_number(c.build) for c in read_claims(settings)), default=0)
     return Claim(
         build=build_name(newest + 1),
-        run=pair.run,
-        epoch=pair.epoch,
-        cut=pair.cut,
+        run=epoch_end.run,
+        epoch=epoch_end.epoch,
+        cut=epoch_end.cut,
         at=datetime.now(UTC),
         who=current_user(),
         views={name: catalog.digest(name) for name in views},

@@ -76,7 +76,7 @@ def view_suite(view: View, facts: BuildFacts, views: Iterable[str]) -> tuple[Gat
     names = set(views)
     own = [check for check in view.checks if not isinstance(check, Total) or check.other in names]
     of_kind = _keyed(view, facts) if isinstance(view, Keyed) else _rollup(view, facts)
-    return (*_any_view(view, facts), *of_kind, *(_own(check, facts.claimed_at) for check in own))
+    return (*_any_view(view, facts), *of_kind, *(_declared_check(check, facts.claimed_at) for check in own))
 
 
 def topic_suite(topic: Topic, records: int, quarantined: int) -> tuple[GateCheck, ...]:
@@ -175,7 +175,7 @@ def _without_records(view: View, good: Mapping[str, int]) -> bool:
     return any(empty) if isinstance(view, Keyed) else all(empty)
 
 
-def _own(check: AnyCheck, claimed_at: datetime) -> GateCheck:
+def _declared_check(check: AnyCheck, claimed_at: datetime) -> GateCheck:
     if isinstance(check, Check):
         return _rows(check.name, check.sql, check.severity)
     if isinstance(check, Total):

@@ -31,7 +31,7 @@ def start(settings: Settings, catalog: Catalog, *, new: bool = False) -> RunStat
     lifecycle.require_same_definitions(catalog, runs.read_run(settings, current))
     state = lifecycle.start(settings, current)
     serve_run(settings, catalog, current, "lk speed start")
-    for run in [*_others(settings, catalog, current), *_warm(settings, catalog)]:
+    for run in [*_other_serving_runs(settings, catalog, current), *_warm_runs(settings, catalog)]:
         lifecycle.start(settings, run)
     return state
 
@@ -78,14 +78,14 @@ def _start_cut(settings: Settings, catalog: Catalog) -> Cut:
     return published_cut(settings)
 
 
-def _others(settings: Settings, catalog: Catalog, current: Name) -> list[Name]:
+def _other_serving_runs(settings: Settings, catalog: Catalog, current: Name) -> list[Name]:
     """The other runs that serve views: a switch does not move every view to the new run."""
     serving = run_roles.serving_runs(settings) - {current}
     others = [run for run in runs.read_runs(settings) if run.id in serving]
     return [run.id for run in others if not changed_definitions(catalog, run.views, run.decoders)]
 
 
-def _warm(settings: Settings, catalog: Catalog) -> list[Name]:
+def _warm_runs(settings: Settings, catalog: Catalog) -> list[Name]:
     """The runs that a switch left warm and that have today's definitions."""
     last = recover.last_done(settings)
     if last is None or last.kind not in _SWITCHES:

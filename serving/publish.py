@@ -134,9 +134,9 @@ def _evidence(settings: Settings, catalog: Catalog, claim: Claim) -> dict[str, A
             where=f"build {claim.build}, control.builds",
             fix=f"run `lk build --build {claim.build}`, then `lk gate --build {claim.build}`; or `lk batch`",
         )
-    others = changed_definitions(catalog, claim.views)
-    if others:
-        raise definition_refusal(others, "the build was claimed", where=f"build {claim.build}")
+    changed = changed_definitions(catalog, claim.views)
+    if changed:
+        raise definition_refusal(changed, "the build was claimed", where=f"build {claim.build}")
     gate = {view: {"rows": b.rows, "how": b.how, "at": b.at.isoformat()} for view, b in builds.items()}
     rebuild = {"rebuild": claim.rebuild.text} if claim.rebuild else {}
     return {"build": claim.build, "cut": claim.cut.as_dict(), "gate": gate, **rebuild}
@@ -171,9 +171,9 @@ def _build_pins(
             shape=view_sql.shape_digest(catalog.view(view)),
         )
     if len(kept) == len(digests):
-        others = [f"view {view}" for view in kept]
+        changed = [f"view {view}" for view in kept]
         raise definition_refusal(
-            others, "the run was declared", where=f"run {run_id}; build {claim.build} passed its gate"
+            changed, "the run was declared", where=f"run {run_id}; build {claim.build} passed its gate"
         )
     return dict(sorted(pins.items())), kept
 
@@ -198,10 +198,10 @@ def _epoch(settings: Settings, claim: Claim, run: runs.Run) -> int:
 def _refuse_another_base(claim: Claim, now: ServedNow) -> None:
     """A range rebuild copies the served build: a build that was published since would be lost."""
     bases = claim.rebuild.bases if claim.rebuild else {}
-    others = [view for view, base in bases.items() if view not in now.pins or now.pins[view].build != base]
-    if others:
+    outdated = [view for view, base in bases.items() if view not in now.pins or now.pins[view].build != base]
+    if outdated:
         raise Refused(
-            f"{claim.build} was built from a build that is not served any more: {', '.join(others)}",
+            f"{claim.build} was built from a build that is not served any more: {', '.join(outdated)}",
             where=f"build {claim.build}; publication {now.last.seq if now.last else 0}",
             fix="rebuild the range again: `lk build --views ... --from ... --to ...`",
         )

@@ -31,8 +31,8 @@ def serving_sql(view: View, parts: list[str]) -> str:
     """Selects what people see: keys, window, measures and presentation columns, without hidden columns."""
     stored = [_column(column.name) for column in view.stored_columns if not column.name.startswith("_")]
     shown = [f"{shown.sql} AS {_column(shown.name)}" for shown in view.shown]
-    whole = _select(stored + shown, f"({merge_sql(view, parts)})")
-    return whole if view.only is None else _select(["*"], f"({whole})", where=view.only)
+    all_rows = _select(stored + shown, f"({merge_sql(view, parts)})")
+    return all_rows if view.only is None else _select(["*"], f"({all_rows})", where=view.only)
 
 
 def ledger_sql(parts: Mapping[Name, list[str]]) -> str:

@@ -20,7 +20,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 def in_range(window: Window, rebuild: RangeRebuild) -> Column:
     """Whether a row's window starts in the range."""
     start = fn.col(window.name)
-    return fn.coalesce((start >= _at(rebuild.first)) & (start < _at(rebuild.end)), fn.lit(False))
+    return fn.coalesce((start >= _timestamp(rebuild.first)) & (start < _timestamp(rebuild.end)), fn.lit(False))
 
 
 def rebuilt(view: Rollup, rebuild: RangeRebuild, base: DataFrame, events: Sequence[DataFrame]) -> DataFrame:
@@ -29,7 +29,7 @@ def rebuilt(view: Rollup, rebuild: RangeRebuild, base: DataFrame, events: Sequen
     assert window is not None
     within = in_range(window, rebuild)
     reach = timedelta(milliseconds=window.size - window.pane)  # its last window starts one pane before the range's end
-    wide = (fn.col(EVENT_TIME) >= _at(rebuild.first)) & (fn.col(EVENT_TIME) < _at(rebuild.end + reach))
+    wide = (fn.col(EVENT_TIME) >= _timestamp(rebuild.first)) & (fn.col(EVENT_TIME) < _timestamp(rebuild.end + reach))
     parts = [partial(view, frame.where(wide)).where(within) for frame in events]
     recomputed = parts[0] if len(parts) == 1 else combine(view, reduce(DataFrame.unionByName, parts))
     columns = [column.name for column in view.stored_columns]
@@ -43,5 +43,5 @@ def starts_around(window: Window, at: datetime) -> tuple[datetime, datetime]:
     return below, below if below == at else below + pane
 
 
-def _at(time: datetime) -> Column:
+def _timestamp(time: datetime) -> Column:
     return fn.timestamp_micros(fn.lit((time - _EPOCH) // timedelta(microseconds=1)))

@@ -85,25 +85,25 @@ def there_and_back(created: Instance, catalog: Catalog, batch: RebuildTimes) -> 
         with load.flowing(settings, catalog, next(SEEDS), RATE):
             raw = raw_consumer.rate(settings, TRADES)
             replay = _replay(created)
-            there = _to_kappa(created, catalog, replay.run, readers)
-        kappa = _measured(LiveInstance(settings, catalog, created.config, replay.run), there, replay.rebuilt)
+            switched = _to_kappa(created, catalog, replay.run, readers)
+        kappa = _measured(LiveInstance(settings, catalog, created.config, replay.run), switched, replay.rebuilt)
         checks = _count_checks(settings, catalog, replay.run, "kappa")
         with load.flowing(settings, catalog, next(SEEDS), RATE):
-            back = _rollback(created, readers)
-        lambda_ = _measured(LiveInstance(settings, catalog, created.config, lambda_run), back, batch)
+            rolled_back = _rollback(created, readers)
+        lambda_ = _measured(LiveInstance(settings, catalog, created.config, lambda_run), rolled_back, batch)
         checks += _count_checks(settings, catalog, lambda_run, "lambda")
     counts = epoch_counts(settings, TRADES, (lambda_run, replay.run))
-    reader_account = account(readers.answers, readers.failures, counts, _periods(there, back))
+    reader_account = account(readers.answers, readers.failures, counts, _periods(switched, rolled_back))
     proof = tuple(comparisons.latest_by_view(settings, replay.run).values())
     proven_at = max(comparison.at for comparison in proof)
     return DemoSwitches(
         replay=replay,
         raw=raw,
         proof=proof,
-        proof_seconds=(proven_at - there.at).total_seconds(),
-        promotion_seconds=(there.publication.at - proven_at).total_seconds(),
-        rollback_seconds=back.ended - back.began,
-        behind=int(back.publication.evidence_values["behind"]),
+        proof_seconds=(proven_at - switched.at).total_seconds(),
+        promotion_seconds=(switched.publication.at - proven_at).total_seconds(),
+        rollback_seconds=rolled_back.ended - rolled_back.began,
+        behind=int(rolled_back.publication.evidence_values["behind"]),
         readers=reader_account,
         modes=(lambda_, kappa),
         checks=(_proof_check(proof), _reader_check(reader_account), *checks),
@@ -185,13 +185,13 @@ def _count_checks(settings: Settings, catalog: Catalog, run: Name, mode: str) ->
     )
 
 
-def _periods(there: _Change, back: _Change) -> tuple[Period, ...]:
+def _periods(switched: _Change, rolled_back: _Change) -> tuple[Period, ...]:
     """The rules for answers: no count goes back before the rollback, and the query after a change sees it."""
     return (
-        Period(ended=back.began),
-        Period(ended=there.began, mode="lambda"),
-        Period(began=there.ended, ended=back.began, mode="kappa"),
-        Period(began=back.ended, mode="lambda"),
+        Period(ended=rolled_back.began),
+        Period(ended=switched.began, mode="lambda"),
+        Period(began=switched.ended, ended=rolled_back.began, mode="kappa"),
+        Period(began=rolled_back.ended, mode="lambda"),
     )
 
 

@@ -25,10 +25,10 @@ def require_same_topics(settings: Settings, topic_ids: Mapping[Name, str], *, wh
 
 def require_same_ids(recorded: Mapping[Name, str], current: Mapping[Name, str], *, where: str, fix: str) -> None:
     """The same for topic ids that were already read from Kafka."""
-    other = [topic for topic, topic_id in recorded.items() if current.get(topic) != topic_id]
-    if other:
-        ids = ", ".join(f"topic {topic} had id {recorded[topic]}, now {current.get(topic)}" for topic in other)
-        raise Refused(f"deleted and created again: {', '.join(other)}", where=f"{where}: {ids}", fix=fix)
+    recreated = [topic for topic, topic_id in recorded.items() if current.get(topic) != topic_id]
+    if recreated:
+        ids = ", ".join(f"topic {topic} had id {recorded[topic]}, now {current.get(topic)}" for topic in recreated)
+        raise Refused(f"deleted and created again: {', '.join(recreated)}", where=f"{where}: {ids}", fix=fix)
 
 
 def require_unread_records(

@@ -27,7 +27,7 @@ class ResourceUsage:
 
 def usage_of(pid: int) -> ResourceUsage:
     """Total of a process and its descendants so far; an ended descendant counts with the parent that waited for it."""
-    usages = [_of(member) for member in local_processes.process_tree(pid)]
+    usages = [_usage_of(member) for member in local_processes.process_tree(pid)]
     return ResourceUsage(sum(usage.cpu for usage in usages), sum(usage.written for usage in usages))
 
 
@@ -53,7 +53,7 @@ def _runs(pid: int) -> bool:
     return False
 
 
-def _of(member: psutil.Process) -> ResourceUsage:
+def _usage_of(member: psutil.Process) -> ResourceUsage:
     with contextlib.suppress(psutil.Error):
         times = member.cpu_times()
         waited = times.children_user + times.children_system

@@ -57,18 +57,18 @@ def read_served(settings: Settings, views: Iterable[Name]) -> dict[Name, Served]
         # One broken entry makes listings fail, so read each view by name.
         pinned = {view: _read(settings, view) for view in names}
     else:
-        pinned = {view: _of(view, lambda schema, name: stored.get((schema, name))) for view in names}
+        pinned = {view: _parsed(view, lambda schema, name: stored.get((schema, name))) for view in names}
     return {view: served for view, served in pinned.items() if served is not None}
 
 
 def _read(settings: Settings, view: Name) -> Served | None:
     try:
-        return _of(view, lambda schema, name: metastore.view_text(settings, schema, name))
+        return _parsed(view, lambda schema, name: metastore.view_text(settings, schema, name))
     except metastore.BrokenView:
         return _BROKEN
 
 
-def _of(view: Name, text_of: Callable[[str, str], str | None]) -> Served | None:
+def _parsed(view: Name, text_of: Callable[[str, str], str | None]) -> Served | None:
     """The pins of a view; None when it does not exist."""
     outer = text_of(SERVING, view)
     if outer is None:

@@ -48,9 +48,9 @@ def used_columns(views: Sequence[View], events: DataFrame) -> DataFrame:
     """
     named, bad = " ".join(map(repr, views)), fn.col(ERROR).isNotNull()
     used = {column for column in events.columns if re.search(rf"\b{column}\b", named)}
-    whole = [fn.col(column) for column in events.columns if column in used | _ALWAYS]
+    kept = [fn.col(column) for column in events.columns if column in used | _ALWAYS]
     blanked = [fn.when(bad, fn.col(column)).alias(column) for column in RAW_COLUMNS if column not in used | _ALWAYS]
-    return events.select(*whole, *blanked)
+    return events.select(*kept, *blanked)
 
 
 def rows_to_cache(topic: Topic, views: Sequence[View], events: DataFrame) -> DataFrame:

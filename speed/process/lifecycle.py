@@ -93,9 +93,9 @@ def declare(
 
 def require_same_definitions(catalog: Catalog, run: Run) -> None:
     """Raises Refused when a view or a decoder of the run changed: its partial rows could not be combined."""
-    others = changed_definitions(catalog, run.views, run.decoders)
-    if others:
-        raise definition_refusal(others, "the run was declared", where=f"run {run.id}")
+    changed = changed_definitions(catalog, run.views, run.decoders)
+    if changed:
+        raise definition_refusal(changed, "the run was declared", where=f"run {run.id}")
 
 
 def start(settings: Settings, run: Name) -> RunState:

@@ -48,12 +48,12 @@ def fold(
 ) -> int:
     """Folds the oldest range that is due in a view's table; returns by how many rows it shrank, 0 without one."""
     path = table_paths.speed(settings, run, Name(view.name))
-    tags = delta.read(path, columns=["first_epoch", "last_epoch"])
-    pairs = set(zip(tags["first_epoch"].to_pylist(), tags["last_epoch"].to_pylist(), strict=True))
+    columns = delta.read(path, columns=["first_epoch", "last_epoch"])
+    ranges = set(zip(columns["first_epoch"].to_pylist(), columns["last_epoch"].to_pylist(), strict=True))
     marks = list(boundaries)
     for level in LEVELS:
         for epochs in due_ranges(newest, settings.fold_behind, marks, level * settings.fold_epochs):
-            inside = [pair for pair in pairs if epochs.first <= pair[0] and pair[1] <= epochs.last]
+            inside = [row_range for row_range in ranges if epochs.first <= row_range[0] and row_range[1] <= epochs.last]
             if len(inside) > 1:
                 return _fold(spark, path, view, run, epochs, lease)
     return 0
