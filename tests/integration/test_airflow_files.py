@@ -1,4 +1,4 @@
-"""The files of dags/: they import nothing of ours, do nothing when they are read, and read without an error."""
+"""The files of dags/ import nothing of the project, do no work at import, and import without an error."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ def test_a_file_does_nothing_when_it_is_read(path: Path) -> None:
 
 
 def at_the_top(tree: ast.AST) -> list[ast.Call]:
-    """Calls outside of functions: what runs whenever Airflow reads the file."""
-    found = []
+    """The calls outside of functions, which run whenever Airflow parses the file."""
+    calls = []
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.Call):
-            found.append(node)
+            calls.append(node)
         if not isinstance(node, ast.FunctionDef | ast.Lambda):
-            found += at_the_top(node)
-    return found
+            calls += at_the_top(node)
+    return calls
 
 
 def test_planted_work_at_the_top_is_found() -> None:
@@ -70,9 +70,9 @@ def test_every_dag_is_read_without_an_error(tmp_path: Path) -> None:
     env = os.environ | {"AIRFLOW_HOME": str(tmp_path), "AIRFLOW__CORE__LOAD_EXAMPLES": "False"}
     env.pop("PYTHONPATH", None)
     command = [sys.executable, "-c", READ, str(ROOT / "dags")]
-    done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    errors, dags, pools, timeless, ours = json.loads(done.stdout.splitlines()[-1])
+    completed = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert completed.returncode == 0, completed.stderr
+    errors, dags, pools, timeless, ours = json.loads(completed.stdout.splitlines()[-1])
     assert (errors, ours) == ({}, [])
     assert dags == {
         "housekeeping": [["cleanup", "compare_served", "quarantine", "retire"], False, 1],
@@ -86,7 +86,7 @@ def test_every_dag_is_read_without_an_error(tmp_path: Path) -> None:
     }
     assert set(pools.values()) == {"lk_publish"}
     assert sorted(pools) == [f"{dag}.{task}" for dag, task in PUBLISHING]
-    assert timeless == ["approval"]  # a person has three days: response_timeout
+    assert timeless == ["approval"]  # limited by response_timeout: three days
 
 
 PUBLISHING = (

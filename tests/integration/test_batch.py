@@ -1,4 +1,4 @@
-"""Land and build: every offset once, exact against plain Python, whatever was left behind by a kill."""
+"""Land and build read every offset once and equal the oracle, also after a killed build."""
 
 from dataclasses import replace
 
@@ -42,42 +42,42 @@ Stack = tuple[Settings, SparkSession]
 
 
 @pytest.fixture(scope="module")
-def both(stack: Settings, spark: SparkSession) -> Stack:
+def stack_and_spark(stack: Settings, spark: SparkSession) -> Stack:
     return stack, spark
 
 
 def built_rows(settings: Settings, catalog: Catalog, view: Name, build_: Name) -> Rows:
-    """The stored measures of a build, keyed as the oracle keys them."""
+    """The stored measures of a build by key, in the oracle's form."""
     keys = [column.name for column in catalog.view(view).key_columns]
     rows = delta.read(table_paths.batch(settings, view, build_)).to_pylist()
-    found: Rows = {}
+    rows_by_key: Rows = {}
     for row in rows:
         key = tuple(row[name] for name in keys)
-        assert key not in found
-        found[key] = {name: v for name, v in row.items() if name not in keys and not name.startswith("_")}
-    return found
+        assert key not in rows_by_key
+        rows_by_key[key] = {name: v for name, v in row.items() if name not in keys and not name.startswith("_")}
+    return rows_by_key
 
 
 def check_exact(settings: Settings, catalog: Catalog, prefix: str, build_: Name, cut: Cut) -> None:
     records = log(settings, topic_of(catalog), cut)
     for view in catalog.views:
-        found, expected = built_rows(settings, catalog, view, build_), wanted(view, prefix, records)
-        stored = next(iter(found.values())).keys()
-        assert found == {key: {name: row[name] for name in stored} for key, row in expected.items()}
+        actual, expected = built_rows(settings, catalog, view, build_), wanted(view, prefix, records)
+        stored = next(iter(actual.values())).keys()
+        assert actual == {key: {name: row[name] for name in stored} for key, row in expected.items()}
 
 
 def spans(landed: list[Landed]) -> list[tuple[int, int, int]]:
-    return [(s.partition, s.start, s.end) for one in landed for s in one.spans]
+    return [(s.partition, s.start, s.end) for topic_landed in landed for s in topic_landed.spans]
 
 
-def test_a_build_of_the_landed_log_is_exact_and_all_of_it_can_be_repeated(both: Stack) -> None:
-    settings, spark = both
+def test_a_build_of_the_landed_log_is_exact_and_all_of_it_can_be_repeated(stack_and_spark: Stack) -> None:
+    settings, spark = stack_and_spark
     catalog = catalog_of(settings, "bone")
     send(settings, catalog, 3_000, extra=POISON)
     claimed = claim(settings, catalog)
     assert (claimed.run, claimed.epoch, claimed.cut) == (None, -1, kafka_admin.end_offsets(settings, catalog.topics))
     landed = land(spark, settings, catalog, claimed.cut)
-    assert [one.records for one in landed] == [3_004]
+    assert [topic_landed.records for topic_landed in landed] == [3_004]
     built = build(spark, settings, catalog, claimed)
     assert [(b.passed, b.ledger_ok, b.how) for b in built] == [(None, True, "full")] * 2
     built = passed(spark, settings, catalog, claimed)
@@ -90,8 +90,8 @@ def test_a_build_of_the_landed_log_is_exact_and_all_of_it_can_be_repeated(both: 
     assert counted == ((3_004, 4),)
 
 
-def test_an_incremental_build_equals_the_full_one(both: Stack) -> None:
-    settings, spark = both
+def test_an_incremental_build_equals_the_full_one(stack_and_spark: Stack) -> None:
+    settings, spark = stack_and_spark
     catalog = catalog_of(settings, "binc")
     send(settings, catalog, 2_000)
     first = claim(settings, catalog)
@@ -105,15 +105,15 @@ def test_an_incremental_build_equals_the_full_one(both: Stack) -> None:
     check_exact(settings, catalog, "binc", second.build, second.cut)
     full = claim_at(settings, catalog, second.cut)
     again = passed(spark, settings, catalog, full)
-    for one, other in zip(added, again, strict=True):
-        assert one.rows == other.rows
-        assert built_rows(settings, catalog, one.view, one.build) == built_rows(
-            settings, catalog, other.view, other.build
+    for incremental_build, full_build in zip(added, again, strict=True):
+        assert incremental_build.rows == full_build.rows
+        assert built_rows(settings, catalog, incremental_build.view, incremental_build.build) == built_rows(
+            settings, catalog, full_build.view, full_build.build
         )
 
 
-def test_an_incremental_build_says_why_it_is_a_full_one(both: Stack) -> None:
-    settings, spark = both
+def test_an_incremental_build_says_why_it_is_a_full_one(stack_and_spark: Stack) -> None:
+    settings, spark = stack_and_spark
     catalog = catalog_of(settings, "bwhy", "trades_by")
     send(settings, catalog, 300)
     first = claim(settings, catalog)
@@ -123,8 +123,8 @@ def test_an_incremental_build_says_why_it_is_a_full_one(both: Stack) -> None:
     assert all("there is no earlier build" in note for note in notes)
 
 
-def test_a_killed_build_leaves_a_folder_that_is_made_again(both: Stack) -> None:
-    settings, spark = both
+def test_a_killed_build_leaves_a_folder_that_is_made_again(stack_and_spark: Stack) -> None:
+    settings, spark = stack_and_spark
     catalog = catalog_of(settings, "bkill", "trades_by")
     send(settings, catalog, 800)
     claimed = claim(settings, catalog)
@@ -137,8 +137,8 @@ def test_a_killed_build_leaves_a_folder_that_is_made_again(both: Stack) -> None:
     assert delta.version(path) == 0
 
 
-def test_landing_goes_on_where_the_archive_ends_and_takes_a_new_partition_from_0(both: Stack) -> None:
-    settings, spark = both
+def test_landing_goes_on_where_the_archive_ends_and_takes_a_new_partition_from_0(stack_and_spark: Stack) -> None:
+    settings, spark = stack_and_spark
     catalog = catalog_of(settings, "bpart")
     topic = topic_of(catalog)
     send(settings, catalog, 500)
@@ -165,8 +165,8 @@ def grow(settings: Settings, topic: Name, count: int) -> None:
     retry_on(AssertionError, grown, 20, every=0.1)
 
 
-def test_removed_records_are_refused_with_their_range(both: Stack) -> None:
-    settings, spark = both
+def test_removed_records_are_refused_with_their_range(stack_and_spark: Stack) -> None:
+    settings, spark = stack_and_spark
     catalog = catalog_of(settings, "bhead")
     topic = topic_of(catalog)
     send(settings, catalog, 400)
@@ -188,8 +188,8 @@ def delete_before(settings: Settings, topic: Name, partition: int, offset: int) 
         future.result(timeout=20)
 
 
-def test_another_decoder_decodes_the_older_archive_again_then_goes_on(both: Stack) -> None:
-    settings, spark = both
+def test_another_decoder_decodes_the_older_archive_again_then_goes_on(stack_and_spark: Stack) -> None:
+    settings, spark = stack_and_spark
     catalog = catalog_of(settings, "bdec")
     topic = topic_of(catalog)
     send(settings, catalog, 600, extra=POISON)
@@ -199,18 +199,18 @@ def test_another_decoder_decodes_the_older_archive_again_then_goes_on(both: Stac
         delete_before(settings, topic, partition, 1)
     old = catalog.topic(topic)
     changed = replace(old, fields=(*old.fields, Field("colour", required=False)))
-    other = Catalog({topic: changed}, catalog.views)
+    new_catalog = Catalog({topic: changed}, catalog.views)
     send(settings, catalog, 100, first=600)
-    wider = kafka_admin.end_offsets(settings, [topic])
-    (landed,) = land(spark, settings, other, wider)
+    all_ends = kafka_admin.end_offsets(settings, [topic])
+    (landed,) = land(spark, settings, new_catalog, all_ends)
     assert (landed.redecoded, landed.records) == (604, 100)
-    assert generation(settings, topic, other.decoder(topic)).ends == wider
-    claimed = claim_at(settings, other, wider)
-    assert all(b.passed for b in passed(spark, settings, other, claimed))
+    assert generation(settings, topic, new_catalog.decoder(topic)).ends == all_ends
+    claimed = claim_at(settings, new_catalog, all_ends)
+    assert all(b.passed for b in passed(spark, settings, new_catalog, claimed))
 
 
-def test_a_topic_that_was_created_again_is_refused(both: Stack) -> None:
-    settings, spark = both
+def test_a_topic_that_was_created_again_is_refused(stack_and_spark: Stack) -> None:
+    settings, spark = stack_and_spark
     catalog = catalog_of(settings, "bagain")
     topic = topic_of(catalog)
     send(settings, catalog, 200)
@@ -221,8 +221,8 @@ def test_a_topic_that_was_created_again_is_refused(both: Stack) -> None:
         land(spark, settings, catalog, kafka_admin.end_offsets(settings, [topic]))
 
 
-def test_the_gate_refuses_a_broken_check_and_one_that_crashes(both: Stack) -> None:
-    settings, spark = both
+def test_the_gate_refuses_a_broken_check_and_one_that_crashes(stack_and_spark: Stack) -> None:
+    settings, spark = stack_and_spark
     catalog = catalog_of(settings, "bgate")
     send(settings, catalog, 200)
     name = Name("bgate_trade_stats")
@@ -241,22 +241,22 @@ def test_the_gate_refuses_a_broken_check_and_one_that_crashes(both: Stack) -> No
     assert rows == {name: False, Name("bgate_trades_by_day"): True}
 
 
-def test_a_claim_is_the_end_of_the_newest_epoch_of_the_run(both: Stack) -> None:
-    settings, spark = both
+def test_a_claim_is_the_end_of_the_newest_epoch_of_the_run(stack_and_spark: Stack) -> None:
+    settings, spark = stack_and_spark
     catalog = catalog_of(settings, "bclaim", "trades_by")
     send(settings, catalog, 200)
     run = new_run(settings, catalog)
-    done = commit_epoch(spark, settings, catalog, run)
+    committed = commit_epoch(spark, settings, catalog, run)
     send(settings, catalog, 100, first=200)
     claimed = claim(settings, catalog, run.id)
-    assert (claimed.run, claimed.epoch, claimed.cut) == (run.id, 0, done.end)
+    assert (claimed.run, claimed.epoch, claimed.cut) == (run.id, 0, committed.end)
     commit_epoch(spark, settings, catalog, run)
     later = claim(settings, catalog, run.id)
     assert (later.epoch, build_number(later.build)) == (1, build_number(claimed.build) + 1)
 
 
-def test_a_second_landing_at_once_is_told_to_try_again(both: Stack) -> None:
-    settings, spark = both
+def test_a_second_landing_at_once_is_told_to_try_again(stack_and_spark: Stack) -> None:
+    settings, spark = stack_and_spark
     catalog = catalog_of(settings, "btwo")
     send(settings, catalog, 50)
     cut = kafka_admin.end_offsets(settings, [topic_of(catalog)])

@@ -1,4 +1,4 @@
-"""A topic that nobody has written to is empty: it stops no build."""
+"""A build succeeds when a topic is empty."""
 
 from pyspark.sql import SparkSession
 
@@ -11,14 +11,14 @@ from tests.support.layers import catalog_of, passed, send
 
 
 def test_views_of_a_topic_without_records_are_built_empty(stack: Settings, spark: SparkSession) -> None:
-    written, silent = catalog_of(stack, "bwritten"), catalog_of(stack, "bsilent")
-    send(stack, written, 500)
-    both = Catalog({**written.topics, **silent.topics}, {**written.views, **silent.views})
-    claimed = claim(stack, both)
-    land(spark, stack, both, claimed.cut)
-    built = {one.view: one for one in passed(spark, stack, both, claimed)}
-    assert {view for view, one in built.items() if one.passed} == set(both.views)
-    assert all(built[view].rows > 0 for view in written.views)
-    for view in silent.views:
+    filled, empty = catalog_of(stack, "bwritten"), catalog_of(stack, "bsilent")
+    send(stack, filled, 500)
+    catalog = Catalog({**filled.topics, **empty.topics}, {**filled.views, **empty.views})
+    claimed = claim(stack, catalog)
+    land(spark, stack, catalog, claimed.cut)
+    built = {build.view: build for build in passed(spark, stack, catalog, claimed)}
+    assert {view for view, build in built.items() if build.passed} == set(catalog.views)
+    assert all(built[view].rows > 0 for view in filled.views)
+    for view in empty.views:
         assert built[view].rows == 0
         assert delta.read(table_paths.batch(stack, view, claimed.build)).num_rows == 0

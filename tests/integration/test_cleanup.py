@@ -1,4 +1,4 @@
-"""Housekeeping frees what nothing names, and nothing else: what is served, would be served or is under way stays."""
+"""Cleanup deletes only unreferenced tables. It keeps served, rollback and unfinished builds."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ VIEW = Name("free_trades_by_day")
 
 @dataclass
 class Kept:
-    """Four builds of one view: three were published in turn, the newest was not."""
+    """Four builds of one view. All except the newest were published."""
 
     settings: Settings
     catalog: Catalog
@@ -51,34 +51,34 @@ class Kept:
 @pytest.fixture(scope="module")
 def kept(stack: Settings, spark: SparkSession) -> Kept:
     catalog = catalog_of(stack, "free", "trades_by")
-    made = []
-    for part in range(4):
-        send(stack, catalog, 40, first=40 * part)
-        made.append(built(spark, stack, catalog))
-        if part < 3:
-            publish(stack, catalog, made[-1].build, why="test")
-    return Kept(stack, catalog, made)
+    claims = []
+    for number in range(4):
+        send(stack, catalog, 40, first=40 * number)
+        claims.append(built(spark, stack, catalog))
+        if number < 3:
+            publish(stack, catalog, claims[-1].build, why="test")
+    return Kept(stack, catalog, claims)
 
 
 def test_only_what_nothing_names_is_freed(kept: Kept) -> None:
-    strange = Path(table_paths.batch(kept.settings, VIEW, Name("b999999")))
-    strange.mkdir()
-    (strange / "part").write_bytes(b"under way")
+    unknown_folder = Path(table_paths.batch(kept.settings, VIEW, Name("b999999")))
+    unknown_folder.mkdir()
+    (unknown_folder / "part").write_bytes(b"under way")
     seq = recover.last_done(kept.settings)
     assert seq
     size = files.size(kept.path(0))
-    done = kept.tidy()
-    assert [path for path in done.removed if "/free_" in path] == [f"batch/{VIEW}/{kept.builds[0].build}"]
-    assert done.bytes >= size > 0
+    result = kept.tidy()
+    assert [path for path in result.removed if "/free_" in path] == [f"batch/{VIEW}/{kept.builds[0].build}"]
+    assert result.bytes >= size > 0
     assert kept.there() == [False, True, True, True]
-    assert strange.is_dir()
+    assert unknown_folder.is_dir()
     check_served(kept.settings, kept.catalog, "free", kept.builds[2].cut)
     assert [path for path in kept.tidy().removed if "/free_" in path] == []
     with pytest.raises(Refused, match="was deleted"):
         show(kept.settings, kept.catalog, VIEW, publish=seq.seq - 2)
     with pytest.raises(Refused, match="have not passed the gate"):
         publish(kept.settings, kept.catalog, kept.builds[0].build, why="gone")
-    files.remove(str(strange))
+    files.remove(str(unknown_folder))
 
 
 def test_a_rollback_finds_its_build_and_never_one_that_was_freed(kept: Kept) -> None:
@@ -112,23 +112,27 @@ def test_what_an_open_intent_names_stays(kept: Kept, spark: SparkSession, monkey
 def test_an_archive_goes_when_nobody_names_it_and_todays_holds_all_of_it(kept: Kept, spark: SparkSession) -> None:
     settings, topic = kept.settings, topic_of(kept.catalog)
     old = kept.catalog.topic(topic)
-    other = Catalog({topic: replace(old, fields=(*old.fields, Field("colour", required=False)))}, kept.catalog.views)
+    new_catalog = Catalog(
+        {topic: replace(old, fields=(*old.fields, Field("colour", required=False)))}, kept.catalog.views
+    )
     path = table_paths.archive(settings, topic, kept.catalog.decoder(topic))
     ends = kafka_admin.end_offsets(settings, [topic])
     short = Cut(tuple((t, p, 1) for t, p, _ in ends.ends))
-    land(spark, settings, other, short)
-    clean_up(settings, other)
-    assert delta.exists(path)  # today's does not hold what it does
-    for _ in range(2):  # the second build is what a rollback finds
-        send(settings, other, 40, first=200)
-        claimed = claim_at(settings, other, kafka_admin.end_offsets(settings, [topic]))
-        land(spark, settings, other, claimed.cut)
+    land(spark, settings, new_catalog, short)
+    clean_up(settings, new_catalog)
+    assert delta.exists(path)  # the archive of the current decoder does not hold all of its records
+    for _ in range(2):  # the first build becomes the rollback target
+        send(settings, new_catalog, 40, first=200)
+        claimed = claim_at(settings, new_catalog, kafka_admin.end_offsets(settings, [topic]))
+        land(spark, settings, new_catalog, claimed.cut)
         assert delta.exists(path)
-        passed(spark, settings, other, claimed)
-        clean_up(settings, other)
-        publish(settings, other, claimed.build, why="test")
-    done = clean_up(settings, other)
-    assert [one for one in done.removed if one.startswith("archive/free_")] == [table_paths.relative(settings, path)]
-    assert delta.exists(table_paths.archive(settings, topic, other.decoder(topic)))
-    check_served(settings, other, "free", claimed.cut)
+        passed(spark, settings, new_catalog, claimed)
+        clean_up(settings, new_catalog)
+        publish(settings, new_catalog, claimed.build, why="test")
+    result = clean_up(settings, new_catalog)
+    assert [removed_path for removed_path in result.removed if removed_path.startswith("archive/free_")] == [
+        table_paths.relative(settings, path)
+    ]
+    assert delta.exists(table_paths.archive(settings, topic, new_catalog.decoder(topic)))
+    check_served(settings, new_catalog, "free", claimed.cut)
     assert read_builds(settings)

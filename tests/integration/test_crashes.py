@@ -1,4 +1,4 @@
-"""A crash at every step of each commit protocol, raised in this process. Kills of real processes: scenarios/kills."""
+"""A crash at every fault point of each commit protocol, raised in this process. Real kills: scenarios/kills."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def parsed(step: str) -> tuple[str, int]:
 
 
 def pins(settings: Settings, catalog: Catalog) -> dict[Name, tuple[str | None, str | None]]:
-    """Build and run that each view's text pins."""
+    """The build and the run that each view's SQL pins."""
     return {view: (pin.build, pin.run) for view, pin in served_views.read_served(settings, catalog.views).items()}
 
 
@@ -144,7 +144,7 @@ def test_a_crash_at_every_step_of_a_switch_is_finished_by_the_same_call(stack: S
                 switch.to_kappa(stack, catalog, run=replay.id)
             assert pins(stack, catalog) == before, step
             assert run_roles.roles(stack)[replay.id] == "replay"
-        assert {one.equal for one in comparisons.latest_by_view(stack, replay.id).values()} == {True}
+        assert {comparison.equal for comparison in comparisons.latest_by_view(stack, replay.id).values()} == {True}
         for step in PUBLISH_STEPS:
             with crash_at(stack, *parsed(step)):
                 switch.to_kappa(stack, catalog, run=replay.id)
@@ -156,7 +156,7 @@ def test_a_crash_at_every_step_of_a_switch_is_finished_by_the_same_call(stack: S
 
 
 def in_lambda(stack: Settings, spark: SparkSession, catalog: Catalog) -> Run:
-    """A run that serves with a build; both hold something."""
+    """A serving run and a published build, both with records."""
     send(stack, catalog, 300, 0, POISON)
     run = new_run(stack, catalog)
     commit_epoch(spark, stack, catalog, run)

@@ -1,4 +1,4 @@
-"""Delta tables on disk: declared types, once per transaction, one winner, and a fence that an old lease cannot pass."""
+"""Delta tables on disk: declared types, idempotent appends, one winner of a race, and fences against old leases."""
 
 from decimal import Decimal
 from pathlib import Path
@@ -27,8 +27,8 @@ SCHEMA = arrow_schema(COLUMNS)
 
 
 def rows(*epochs: int) -> pa.Table:
-    one = {"key": "k", "amount": Decimal("1.20"), "headers": [{"key": "h", "value": b"\x00"}]}
-    return pa.Table.from_pylist([{**one, "epoch": epoch} for epoch in epochs], schema=SCHEMA)
+    row = {"key": "k", "amount": Decimal("1.20"), "headers": [{"key": "h", "value": b"\x00"}]}
+    return pa.Table.from_pylist([{**row, "epoch": epoch} for epoch in epochs], schema=SCHEMA)
 
 
 def epochs(path: str) -> list[int]:

@@ -1,4 +1,4 @@
-"""The life of a system, told by its command line alone: every verb, its answer and its exit code."""
+"""The life of an instance through its command line: the output and the exit code of every verb."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ KEYS = {
 
 @dataclass
 class Life:
-    """One instance, from its first `up` to its last `down`; ``shown`` keeps what was shown at a publication."""
+    """One instance, from its first `up` to its last `down`. ``shown`` holds the views' rows at a publication."""
 
     config: Path
     data: Path
@@ -47,12 +47,12 @@ class Life:
         return lk(self.config, *words, fault=fault, seconds=seconds)
 
     def killed(self, *words: str, at: str) -> None:
-        """Runs a verb that kills itself, or the run that it starts, with SIGKILL at a step."""
+        """Runs a verb that kills itself, or the run that it starts, with SIGKILL at a fault point."""
         (self.data / MARKER).touch()
-        done, proof = self.lk(*words, fault=f"{at}:kill"), self.data / "faults" / at
+        command, proof = self.lk(*words, fault=f"{at}:kill"), self.data / "faults" / at
 
         def died() -> None:
-            assert proof.is_file(), f"{at} was not reached: {done.said}"
+            assert proof.is_file(), f"{at} was not reached: {command.said}"
             pid = int(proof.read_text("utf-8").split()[1])
             assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
 
@@ -67,17 +67,17 @@ class Life:
         return self.here(*words, "--json").ok().json
 
     def shows(self, *options: str) -> dict[str, Any]:
-        """Every view, as `lk show` prints it."""
+        """The rows of every view, as `lk show --json` prints them."""
         return {view: self.json("show", view, *options) for view in KEYS}
 
     def caught_up(self) -> None:
-        """Waits until nothing is behind and nothing is wrong."""
+        """Waits until no view has a lag and `lk status` is healthy."""
         settings = self.log.settings
 
         def all_served() -> None:
-            said = self.here("status", "--json")
-            assert said.code == 0, said.said
-            assert [view["lag"] for view in said.json["views"]] == [0, 0, 0, 0], said.json["views"]
+            status = self.here("status", "--json")
+            assert status.code == 0, status.said
+            assert [view["lag"] for view in status.json["views"]] == [0, 0, 0, 0], status.json["views"]
 
         eventually(settings, 180, all_served)
 
@@ -88,17 +88,17 @@ def life(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Itera
     kafka, controller, trino = free_ports(3)
     ports = {"kafka_port": kafka, "kafka_controller_port": controller, "trino_port": trino}
     config = write_config(folder / "lk.toml", {"data": str(folder / "data"), **ports})
-    one = Life(config, folder / "data", Log(read_settings(config), ["access_log", "trades"]))
-    yield one
-    one.lk("down", "--json").ok()
+    instance = Life(config, folder / "data", Log(read_settings(config), ["access_log", "trades"]))
+    yield instance
+    instance.lk("down", "--json").ok()
 
 
 def as_shown(view: str, records: list[Record]) -> list[dict[str, Any]]:
-    """The oracle's rows as `lk show --json` prints them: in order of the keys, times and decimals as text."""
+    """The oracle's rows as `lk show --json` prints them: sorted by key, with times and decimals as text."""
     rows: Rows = view_oracle.expected(view, records)
     keys = KEYS[view]
-    found = [{**dict(zip(keys, key, strict=True)), **cells} for key, cells in sorted(rows.items())]
-    return [{name: _text(cell) for name, cell in row.items()} for row in found]
+    shown_rows = [{**dict(zip(keys, key, strict=True)), **cells} for key, cells in sorted(rows.items())]
+    return [{name: _text(cell) for name, cell in row.items()} for row in shown_rows]
 
 
 def _text(cell: Any) -> Any:
@@ -119,15 +119,15 @@ def test_before_anything_is_up_every_answer_says_what_to_do(life: Life) -> None:
     assert life.lk("nonsense").code == 2
     assert life.lk("show", "no_such_view", "--json").code == 2
     assert life.lk("produce", "trades").code == 2
-    wrong = life.lk("status")
-    assert wrong.code == 1, wrong.said
-    assert "kafka is down" in wrong.out + wrong.err, wrong.said
+    status = life.lk("status")
+    assert status.code == 1, status.said
+    assert "kafka is down" in status.out + status.err, status.said
 
 
 def test_up_starts_the_servers_and_a_second_up_changes_nothing(life: Life) -> None:
-    first = {one["name"]: one["pid"] for one in life.json("up")}
+    first = {server["name"]: server["pid"] for server in life.json("up")}
     assert sorted(first) == ["kafka", "trino"]
-    assert {one["name"]: one["pid"] for one in life.json("up")} == first
+    assert {server["name"]: server["pid"] for server in life.json("up")} == first
 
 
 def test_views_are_listed_and_their_files_checked(life: Life) -> None:
@@ -139,12 +139,14 @@ def test_views_are_listed_and_their_files_checked(life: Life) -> None:
 def test_produce_says_what_was_acknowledged(life: Life, tmp_path: Path) -> None:
     life.json("speed", "start")
     sent = life.json("produce", "access_log", "--file", str(LINES))
-    assert sum(one["count"] for one in sent["partitions"]) == 10_000
-    made = life.json("produce", "trades", "--seed", "7", "--count", "2000", *SPEC)
-    assert sum(one["count"] for one in made["partitions"]) == 2_000
+    assert sum(partition["count"] for partition in sent["partitions"]) == 10_000
+    generated = life.json("produce", "trades", "--seed", "7", "--count", "2000", *SPEC)
+    assert sum(partition["count"] for partition in generated["partitions"]) == 2_000
     bad = tmp_path / "bad.jsonl"
     bad.write_bytes(BAD)
-    assert sum(one["count"] for one in life.json("produce", "trades", "--file", str(bad))["partitions"]) == 1
+    assert (
+        sum(partition["count"] for partition in life.json("produce", "trades", "--file", str(bad))["partitions"]) == 1
+    )
     assert len(life.log.read()) == 12_001
 
 
@@ -156,7 +158,7 @@ def test_speed_alone_shows_every_view_exactly(life: Life) -> None:
 
 
 def test_quarantined_records_are_listed_with_their_rule(life: Life) -> None:
-    listed = [(one["topic"], *one["rules"]) for one in life.json("quarantine", "list")]
+    listed = [(entry["topic"], *entry["rules"]) for entry in life.json("quarantine", "list")]
     assert listed == [("access_log", "no_match"), ("trades", "field_price")]
 
 
@@ -165,7 +167,9 @@ def test_generated_bad_trades_are_quarantined_and_no_others(life: Life) -> None:
     life.caught_up()
     spoiled = {(r.topic, r.partition, r.offset) for r in life.log.read() if (r.value or b"").startswith(b"\xff")}
     listed = life.json("quarantine", "list", "--topic", "trades")
-    quarantined = {(e["topic"], e["partition"], e["offset"]) for e in listed if e["rules"] == ["bad_utf8"]}
+    quarantined = {
+        (entry["topic"], entry["partition"], entry["offset"]) for entry in listed if entry["rules"] == ["bad_utf8"]
+    }
     assert len(listed) == 7  # one of them has a price with three decimals
     assert quarantined == spoiled
     assert len(spoiled) == 6
@@ -183,7 +187,7 @@ def test_a_batch_and_the_speed_layer_together_show_every_view_exactly(life: Life
 
 
 def test_one_real_kill_of_each_protocol_changes_no_answer(life: Life) -> None:
-    """SIGKILL to a whole process, once each: an epoch, a batch and a publication. Every step of them: test_crashes."""
+    """Kills the process of an epoch, a batch and a publication. test_crashes covers every fault point."""
     life.json("speed", "stop")
     life.json("produce", "trades", "--seed", "11", "--count", "500", *SPEC)
     life.killed("speed", "start", "--json", at="speed.3_before_view")
@@ -203,28 +207,28 @@ def test_one_real_kill_of_each_protocol_changes_no_answer(life: Life) -> None:
 
 
 def test_an_incremental_build_equals_the_full_build(life: Life) -> None:
-    added = life.json("batch", "--incremental")
-    assert {one["how"] for one in added["built"]} == {"incremental"}
+    incremental = life.json("batch", "--incremental")
+    assert {build["how"] for build in incremental["built"]} == {"incremental"}
     check(life, life.shows())
     assert life.json("speed", "stop")["phase"] == "stopped"
-    whole = life.shows("--publish", str(added["publication"]["seq"]))
-    life.shown["incremental"] = whole
-    check(life, whole)
+    published = life.shows("--publish", str(incremental["publication"]["seq"]))
+    life.shown["incremental"] = published
+    check(life, published)
 
 
 def test_a_publication_can_be_shown_as_it_was(life: Life) -> None:
-    listed = life.json("publications")
-    builds = [one for one in listed if one["kind"] == "build"]
-    assert [one["state"] for one in listed] == ["done"] * len(listed)
+    publications = life.json("publications")
+    builds = [publication for publication in publications if publication["kind"] == "build"]
+    assert [publication["state"] for publication in publications] == ["done"] * len(publications)
     first = str(builds[0]["seq"])
     assert life.shows("--publish", first) == life.shown[first]
     assert life.lk("show", "trade_stats", "--publish", "999", "--json").code == 2
 
 
 def test_a_stopped_run_is_unhealthy_and_says_so(life: Life) -> None:
-    said = life.lk("status", "--json")
-    assert said.code == 1
-    assert any("lk speed start" in reason for reason in said.json["unhealthy"]), said.said
+    status = life.lk("status", "--json")
+    assert status.code == 1
+    assert any("lk speed start" in reason for reason in status.json["unhealthy"]), status.said
 
 
 def test_queries_are_answered_or_refused_without_a_stack_trace(life: Life) -> None:
@@ -233,9 +237,9 @@ def test_queries_are_answered_or_refused_without_a_stack_trace(life: Life) -> No
     refused = life.lk("query", "SELECT nothing FROM nowhere")
     assert refused.code == 1
     assert "nowhere" in refused.err
-    for done in (refused, life.lk("query", "SELECT nothing FROM nowhere", "--json")):
-        assert "Traceback" not in done.out + done.err, done.said
-        assert "\tat " not in done.out + done.err, done.said
+    for command in (refused, life.lk("query", "SELECT nothing FROM nowhere", "--json")):
+        assert "Traceback" not in command.out + command.err, command.said
+        assert "\tat " not in command.out + command.err, command.said
     csv = life.lk("show", "traffic_by_path", "--csv", "--limit", "2").ok().out.splitlines()
     assert (csv[0].split(",")[0], len(csv)) == ("path", 3)
 
@@ -246,14 +250,14 @@ def test_everything_comes_back_from_the_log_alone(life: Life) -> None:
     for folder in ("lake", "checkpoints", "trino"):
         shutil.rmtree(life.data / folder)
     life.json("up")
-    back = life.json("rebuild")
-    assert "the history of publications" in back["lost"]
+    rebuilt = life.json("rebuild")
+    assert "the history of publications" in rebuilt["lost"]
     life.caught_up()
     check(life, life.shows())
     life.json("produce", "trades", "--seed", "9", "--count", "500", *SPEC)
     life.caught_up()
     check(life, life.shows())
-    assert life.shows("--publish", str(back["batch"]["publication"]["seq"])) == life.shown["incremental"]
+    assert life.shows("--publish", str(rebuilt["batch"]["publication"]["seq"])) == life.shown["incremental"]
     assert life.lk("status").code == 0
 
 

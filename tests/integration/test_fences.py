@@ -1,4 +1,4 @@
-"""A writer that stands still, is replaced, and goes on: nothing it does counts. Paused processes: scenarios/kills."""
+"""A paused writer that lost its lease commits nothing when it continues. Paused processes: scenarios/kills."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.support.waiting import eventually
 
 @contextmanager
 def standing_still(work: Callable[[], object], point: str, hit: int = 1) -> Iterator[tuple[Held, Future[object]]]:
-    """Work in a thread of its own that has reached a step and stands still there."""
+    """Runs ``work`` in a thread and holds the thread at a fault point."""
     with held_at(point, hit) as held, ThreadPoolExecutor(1) as pool:
         future = pool.submit(work)
         try:
@@ -41,7 +41,7 @@ def standing_still(work: Callable[[], object], point: str, hit: int = 1) -> Iter
 
 
 def taken_over(settings: Settings, lease: str, fenced: Sequence[str] = ()) -> None:
-    """A successor takes the lease, as if its holder had been silent for too long, and gives it back."""
+    """Takes over the lease, as if its holder had missed its heartbeats, and releases it."""
     with leases.hold(settings.model_copy(update={"lease_seconds": 0.0}), lease, fenced=fenced):
         pass
 
@@ -53,7 +53,7 @@ def test_a_landing_that_was_taken_over_commits_nothing(stack: Settings, spark: S
     cut = kafka_admin.end_offsets(stack, [topic])
     archive = table_paths.archive(stack, topic, catalog.decoder(topic))
     with standing_still(partial(land, spark, stack, catalog, cut), "batch.1_in_land") as (held, landing):
-        impatient = stack.model_copy(update={"lease_seconds": 0.3})  # the holder seems silent between two heartbeats
+        impatient = stack.model_copy(update={"lease_seconds": 0.3})  # shorter than the time between two heartbeats
         send(stack, catalog, 50, 100)
         later = kafka_admin.end_offsets(stack, [topic])
 

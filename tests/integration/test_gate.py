@@ -1,4 +1,4 @@
-"""The gate on real tables: what it refuses stays away from readers, and what it found is kept."""
+"""The gate on real tables: readers never see a refused build, and the check results are stored."""
 
 import json
 from dataclasses import replace
@@ -46,7 +46,7 @@ def with_check(catalog: Catalog, name: Name, check: Check) -> Catalog:
 
 
 def of(settings: Settings, claimed: Claim, view: str) -> dict[str, CheckResult]:
-    return {one.check: one for one in check_results.of_build(settings, claimed.build) if one.view == view}
+    return {result.check: result for result in check_results.of_build(settings, claimed.build) if result.view == view}
 
 
 def test_what_the_gate_refuses_leaves_readers_alone_until_it_is_corrected(
@@ -75,12 +75,12 @@ def test_what_the_gate_refuses_leaves_readers_alone_until_it_is_corrected(
     assert before.expected == str(
         next(b.rows for b in read_builds(settings) if (b.build, b.view) == (first.build, day))
     )
-    kept = {b.view: b for b in read_builds(settings) if b.build == second.build}
+    refused_rows = {b.view: b for b in read_builds(settings) if b.build == second.build}
     assert not gate(spark, settings, broken, second).passed
-    assert {b.view: b for b in read_builds(settings) if b.build == second.build} == kept
+    assert {b.view: b for b in read_builds(settings) if b.build == second.build} == refused_rows
     after = {b.view: b for b in passed(spark, settings, catalog, second)}
     assert all(b.passed for b in after.values())
-    assert {view for view in after if after[view] != kept[view]} == {day}
+    assert {view for view in after if after[view] != refused_rows[view]} == {day}
     publish(settings, catalog, second.build, why="test")
     assert {view: shown(settings, catalog, view) for view in catalog.views} != served
 
@@ -93,10 +93,10 @@ def test_a_row_that_is_lost_after_it_was_written_is_missed(settings: Settings, s
     table = DeltaTable(table_paths.batch(settings, day, claimed.build))
     ticker = table.to_pyarrow_table()["ticker"][0].as_py()
     table.delete(f"ticker = '{ticker}'")
-    found = gate(spark, settings, catalog, claimed)
-    assert [reason.split(":")[0] for reason in found.refused[day]] == ["written", "control_total"]
-    assert "The gate refused this build." in found.docs.read_text("utf-8")
-    assert "control_total" in (found.docs.parent / "views" / f"{day}.html").read_text("utf-8")
+    gate_result = gate(spark, settings, catalog, claimed)
+    assert [reason.split(":")[0] for reason in gate_result.refused[day]] == ["written", "control_total"]
+    assert "The gate refused this build." in gate_result.docs.read_text("utf-8")
+    assert "control_total" in (gate_result.docs.parent / "views" / f"{day}.html").read_text("utf-8")
     with pytest.raises(Refused, match="have not passed the gate"):
         publish(settings, catalog, claimed.build, why="test")
 
@@ -112,16 +112,16 @@ def test_a_warning_passes_and_is_shown_with_the_rules_that_records_broke(
     assert require_passed(gate(spark, settings, warned, claimed)).passed
     assert not of(settings, claimed, day)["few"].success
     topic = of(settings, claimed, f"topic:{topic_of(catalog)}")
-    broken = {name: one.unexpected for name, one in topic.items() if one.unexpected}
+    broken = {name: result.unexpected for name, result in topic.items() if result.unexpected}
     assert broken.items() >= {"not_json": 1, "null_value": 1, "null_key": 1, "bad_utf8": 1}.items()
-    assert {one.severity for one in topic.values() if not one.success} == {"warning"}
+    assert {result.severity for result in topic.values() if not result.success} == {"warning"}
     assert (topic["control_total"].found, topic["quarantined"].found) == ("204", "4")
     check_results.pages(settings, claimed.build).unlink()
-    seen = quality(settings, None)
-    assert (seen.build, seen.passed) == (claimed.build, True)
-    assert "The gate passed this build." in seen.docs.read_text("utf-8")
+    suite = quality(settings, None)
+    assert (suite.build, suite.passed) == (claimed.build, True)
+    assert "The gate passed this build." in suite.docs.read_text("utf-8")
     sql = "SELECT count(*), count_if(NOT success) FROM control.quality WHERE build = ?"
-    assert metastore.query(settings, sql, [claimed.build]).rows == ((len(seen.checks), 1 + len(broken)),)
+    assert metastore.query(settings, sql, [claimed.build]).rows == ((len(suite.checks), 1 + len(broken)),)
 
 
 def test_a_suite_that_cannot_be_asked_refuses(
@@ -131,8 +131,8 @@ def test_a_suite_that_cannot_be_asked_refuses(
     send(settings, catalog, 50)
     claimed = landed(spark, settings, catalog)
     monkeypatch.setattr("batch.evaluate.view_suite", lambda *_: ())
-    found = gate(spark, settings, catalog, claimed)
-    assert found.refused == {Name("gcrash_trades_by_day"): ("there is no check",)}
+    gate_result = gate(spark, settings, catalog, claimed)
+    assert gate_result.refused == {Name("gcrash_trades_by_day"): ("there is no check",)}
 
 
 def test_quality_is_shown_as_a_table_and_as_json(settings: Settings, spark: SparkSession, tmp_path: Path) -> None:
@@ -143,13 +143,13 @@ def test_quality_is_shown_as_a_table_and_as_json(settings: Settings, spark: Spar
     claimed = built(spark, settings, catalog)
     ports = {name: getattr(settings, name) for name in ("kafka_port", "kafka_controller_port", "trino_port")}
     config = write_config(tmp_path / "lk.toml", {**ports, "data": str(settings.data)})
-    said = here(config, "quality").ok().out
-    assert f"gate of {claimed.build}" in said
-    assert "gcli_trades_by_day" in said
-    assert str(check_results.pages(settings, claimed.build)) in said
-    told = json.loads(here(config, "quality", "--build", claimed.build, "--json").ok().out)
-    assert (told["build"], told["passed"]) == (claimed.build, True)
-    assert {one["check"] for one in told["checks"] if one["view"] == "gcli_trades_by_day"} >= {
+    text = here(config, "quality").ok().out
+    assert f"gate of {claimed.build}" in text
+    assert "gcli_trades_by_day" in text
+    assert str(check_results.pages(settings, claimed.build)) in text
+    document = json.loads(here(config, "quality", "--build", claimed.build, "--json").ok().out)
+    assert (document["build"], document["passed"]) == (claimed.build, True)
+    assert {result["check"] for result in document["checks"] if result["view"] == "gcli_trades_by_day"} >= {
         "control_total",
         "complete",
     }

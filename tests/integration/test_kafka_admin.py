@@ -101,7 +101,7 @@ def test_a_run_id_is_never_used_twice(stack: Settings) -> None:
 
 
 def test_a_run_does_not_get_the_id_of_an_existing_group(stack: Settings) -> None:
-    """As after the lake was deleted: Kafka still remembers."""
+    """After the lake is deleted, Kafka still has the consumer groups."""
     topic_admin.create_topics(stack, catalog("remembered"))
     fill(stack, "remembered", {0: 1})
     taken = runs.new_run_id(stack)

@@ -73,21 +73,21 @@ def table(settings: Settings) -> str:
 
 @contextmanager
 def holder(settings: Settings, name: str, table: str) -> Iterator[subprocess.Popen[str]]:
-    """Another process that holds the lease, then tries to check and to commit when it is told to go on."""
+    """Another process that holds the lease. On a command it tries to check and to commit."""
     with child_of(HOLDER, str(settings.data), name, table) as child:
         yield child
 
 
 @contextmanager
 def beating(settings: Settings, name: str) -> Iterator[subprocess.Popen[str]]:
-    """Another process that holds the lease and beats all the time."""
+    """Another process that holds the lease and renews it continuously."""
     with child_of(BEATING, str(settings.data), name) as child:
         yield child
 
 
 @contextmanager
 def child_of(script: str, *args: str) -> Iterator[subprocess.Popen[str]]:
-    """A process that runs the script, once it holds its lease; killed at the end."""
+    """Starts a process with the script and waits until it holds its lease. Kills it at the end."""
     argv = [sys.executable, "-c", script, *args]
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout
@@ -97,7 +97,7 @@ def child_of(script: str, *args: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def answer(child: subprocess.Popen[str]) -> str:
-    """What the other process could do."""
+    """The answer of the other process: what it could do."""
     assert child.stdin
     assert child.stdout
     child.stdin.write("\n")
@@ -164,29 +164,29 @@ def test_of_two_takers_at_once_one_wins(settings: Settings, monkeypatch: pytest.
 
 
 def test_leases_do_not_disturb_each_other(settings: Settings) -> None:
-    with leases.hold(settings, "batch") as batch, locks.hold(settings, "control") as other:
-        batch.beat()
-        other.beat()
-        batch.check()
-        other.check()
-        assert (batch.generation, other.generation) == (1, 1)
+    with leases.hold(settings, "batch") as batch_lease, locks.hold(settings, "control") as control_lease:
+        batch_lease.beat()
+        control_lease.beat()
+        batch_lease.check()
+        control_lease.check()
+        assert (batch_lease.generation, control_lease.generation) == (1, 1)
 
 
 def test_heartbeats_go_on_while_old_entries_of_the_log_are_deleted(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By several processes at once, each of which may find an entry gone that it was about to delete."""
+    """Several processes delete concurrently, so an entry may be gone before a process deletes it."""
     monkeypatch.setattr(leases, "_RETENTION", "interval 1 seconds")
     with leases.hold(settings, "batch"):
         pass
     names = [f"run_r00000{n}" for n in range(1, 5)]
-    with ExitStack() as held:
-        children = [held.enter_context(beating(settings, name)) for name in names]
+    with ExitStack() as processes:
+        children = [processes.enter_context(beating(settings, name)) for name in names]
 
-        def tidied() -> None:
+        def cleaned() -> None:
             path = table_paths.control(settings, leases.TABLE)
             assert delta.version(path) >= 1_000
             assert not Path(path, "_delta_log", f"{100:020d}.json").exists()
 
-        eventually(settings, 120, tidied)
+        eventually(settings, 120, cleaned)
         assert [answer(child) for child in children] == ["beating"] * 4

@@ -26,7 +26,7 @@ from tests.support.killing import kill
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
-    """An instance that these tests may break; every test leaves it up."""
+    """An instance that these tests may break. Every test leaves it running."""
     settings = fresh_settings(tmp_path_factory.mktemp("own"))
     local_stack.start_servers(settings)
     yield settings
@@ -42,7 +42,7 @@ def statuses(settings: Settings) -> dict[str, str]:
 
 
 def processes_of(settings: Settings) -> list[int]:
-    """Every process that names the instance's folder."""
+    """Every process whose arguments name the instance's folder."""
     folder = str(settings.data)
     running = psutil.process_iter(["pid", "cmdline"])
     return [p.pid for p in running if any(folder in word for word in p.info["cmdline"] or [])]

@@ -42,11 +42,11 @@ def test_a_trino_that_is_not_there_is_named_by_its_address(tmp_path: Path) -> No
 
 
 def test_registering_again_changes_nothing_and_another_place_is_taken(stack: Settings) -> None:
-    one, other = made(stack, "registered_one", 1), made(stack, "registered_other", 2)
-    assert metastore.register(stack, "control", "shown_here", one)
-    assert not metastore.register(stack, "control", "shown_here", one)
+    path, other_path = made(stack, "registered_one", 1), made(stack, "registered_other", 2)
+    assert metastore.register(stack, "control", "shown_here", path)
+    assert not metastore.register(stack, "control", "shown_here", path)
     assert metastore.query(stack, "SELECT k, n, d FROM lake.control.shown_here").rows == (("a", 1, Decimal("1.50")),)
-    assert metastore.register(stack, "control", "shown_here", other)
+    assert metastore.register(stack, "control", "shown_here", other_path)
     assert metastore.query(stack, "SELECT n FROM lake.control.shown_here").rows == ((2,),)
 
 

@@ -47,12 +47,12 @@ KEY = b"AAPL"
 VALUE = b'{"type":"trade","ticker":"AAPL","price":189.25,"size":100,"event_time":1700000004000,"id":"t1"}'
 BLOCK = re.compile(r"(<!-- from a real pass: (\w+) -->\n```\w*\n)(.*?)(```\n)", re.S)
 MASKED = {"_timestamp", "committed_at", "batch_time_ms", "at", "seconds", "digest"}
-UNREACHED = {"speed.3_before_units", "speed.6_in_fold"}  # no keyed view, and nothing to fold after one epoch
+UNREACHED = {"speed.3_before_units", "speed.6_in_fold"}  # no keyed view, and nothing to compact after one epoch
 
 
 @dataclass(frozen=True)
 class Pass:
-    """What one record went through, and the fault points that were reached on the way."""
+    """The stages of one record, and the fault points that it reached."""
 
     settings: Settings
     spark: SparkSession
@@ -70,7 +70,7 @@ class Pass:
 
 @pytest.fixture(scope="module")
 def passed(stack: Settings, spark: SparkSession) -> Pass:
-    """One record through an epoch, a batch and a publication, all in this process."""
+    """Processes one record in an epoch, a batch and a publication, all in this process."""
     points: list[str] = []
     catalog = catalog_of(stack, PREFIX.rstrip("_"), only="trade_stats")
     with pytest.MonkeyPatch.context() as patch:
@@ -111,14 +111,14 @@ def test_a_prepared_plan_and_a_second_read_of_kafka_compute_the_same_rows(passed
         pass
     assert prepared.counted == read_again.counted
     assert prepared.view_rows == read_again.view_rows == {VIEW: 5}
-    both = [
+    results_by_source = [
         pa.concat_tables(rows.table for rows in results.partials[VIEW] if rows.table is not None)
         .sort_by("window_start")
         .to_pylist()
         for results in (prepared, read_again)
     ]
-    assert len(both[0]) == 5
-    assert both[0] == both[1]
+    assert len(results_by_source[0]) == 5
+    assert results_by_source[0] == results_by_source[1]
 
 
 def test_the_page_lists_at_most_six_files_to_read() -> None:
@@ -151,7 +151,7 @@ def stages(passed: Pass) -> dict[str, str]:
 
 
 def masked(passed: Pass, text: str) -> str:
-    """Names of this test's run, build and topic as a user would see them."""
+    """Replaces the names of this test's run, build and decoder with placeholders and removes its prefix."""
     text = text.replace(PREFIX, "").replace(str(passed.run.id), "<run>").replace(str(passed.build), "<build>")
     return text.replace(passed.catalog.decoder(TOPIC), "<decoder>")
 

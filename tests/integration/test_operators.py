@@ -83,7 +83,7 @@ STEPS: list[tuple[str, list[str], Any, int, str]] = [
 
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[list[str], list[Any]]]:
-    """For each step the words that `lk` was called with, and how its task ended."""
+    """The arguments of `lk` and the outcome of the task, for each step."""
     folder = tmp_path_factory.mktemp("lk")
     script = folder / "lk"
     script.write_text(LK.format(python=sys.executable), "utf-8")
@@ -93,12 +93,12 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[list[str], 
     env |= {"AIRFLOW_HOME": str(folder / "airflow"), "AIRFLOW__CORE__LOAD_EXAMPLES": "False"}
     env |= {"PATH": f"{folder}{os.pathsep}{env['PATH']}", "PYTHONPATH": str(DAGS)}
     tasks = json.dumps([(kind, words) for kind, words, *_ in STEPS])
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", TASKS, tasks], env=env, cwd=folder, capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, done.stderr
+    assert completed.returncode == 0, completed.stderr
     calls = [json.loads((folder / f"call-{number}").read_text("utf-8")) for number in range(len(STEPS))]
-    return list(zip(calls, json.loads(done.stdout.splitlines()[-1]), strict=True))
+    return list(zip(calls, json.loads(completed.stdout.splitlines()[-1]), strict=True))
 
 
 def test_each_exit_code_decides_what_happens_to_its_task(outcomes: list[tuple[list[str], list[Any]]]) -> None:
@@ -108,7 +108,7 @@ def test_each_exit_code_decides_what_happens_to_its_task(outcomes: list[tuple[li
         ["land", "--build=b1"],
         ["land", "--build=b1"],
     ]
-    assert outcomes[4][0] == ["build", "--build=b1", "--json"]  # a word that renders to nothing is left out
+    assert outcomes[4][0] == ["build", "--build=b1", "--json"]  # an argument that renders to nothing is left out
     assert outcomes[5][1][1].endswith("there is no build b9\n  where: control.claims\n  fix: `lk claim`")
     assert [outcome[1] for _, outcome in outcomes[10:]] == [False, True]
 

@@ -1,4 +1,4 @@
-"""Presentation columns are Trino's SQL: Trino itself is asked about them, before any data is."""
+"""Presentation columns are Trino SQL. Trino checks them before any data exists."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ VIEW = Rollup(
 
 def test_mistakes_in_presentation_columns(stack: Settings, tmp_path: Path) -> None:
     (tmp_path / "sizes.py").write_text(VIEW)
-    found = trino_problems(stack, load(Settings(views=(tmp_path,))))
-    assert [(Path(p.file).name, p.line) for p in found] == [("sizes.py", 12), ("sizes.py", 13)]
-    assert "Column 'nothing' cannot be resolved" in found[0].text
-    assert "mismatched input" in found[1].text
+    problems = trino_problems(stack, load(Settings(views=(tmp_path,))))
+    assert [(Path(p.file).name, p.line) for p in problems] == [("sizes.py", 12), ("sizes.py", 13)]
+    assert "Column 'nothing' cannot be resolved" in problems[0].text
+    assert "mismatched input" in problems[1].text

@@ -1,4 +1,4 @@
-"""Every record sent is acknowledged once and can be read back unchanged; failed records are named."""
+"""Kafka acknowledges every record once and returns it unchanged. Errors name failed records."""
 
 import gzip
 import random
@@ -34,7 +34,7 @@ def trade_topic(name: str) -> Topic:
     return Topic(
         name,
         Json((Version(1, names),)),
-        tuple(Field(each) for each in names),
+        tuple(Field(field) for field in names),
         partitions=3,
         key="ticker",
         example=GENERATOR,
@@ -59,9 +59,13 @@ def read_back(settings: Settings, ended: Acknowledged) -> list[Message]:
     """The records at every acknowledged offset, partition by partition."""
     consumer = Consumer({"bootstrap.servers": settings.bootstrap_servers, "group.id": "none", "fetch.wait.max.ms": 5})
     messages: list[Message] = []
-    for written in ended.partitions:
-        consumer.assign([TopicPartition(ended.topic, written.partition, written.first)])
-        while not messages or messages[-1].partition() != written.partition or messages[-1].offset() != written.last:
+    for acknowledged in ended.partitions:
+        consumer.assign([TopicPartition(ended.topic, acknowledged.partition, acknowledged.first)])
+        while (
+            not messages
+            or messages[-1].partition() != acknowledged.partition
+            or messages[-1].offset() != acknowledged.last
+        ):
             message = consumer.poll(20.0)
             assert message is not None
             assert message.error() is None
@@ -125,7 +129,7 @@ def test_failures_are_named_and_do_not_stop_the_others(stack: Settings) -> None:
 
 
 def test_a_line_of_two_megabytes_is_accepted(stack: Settings) -> None:
-    line = random.Random(1).randbytes(2_000_000)  # does not compress: Kafka's limit is on compressed batches
+    line = random.Random(1).randbytes(2_000_000)  # incompressible, because Kafka limits the compressed size
     ended = produce(stack, text_topic("big"), [OutgoingRecord(None, line)]).require_complete()
     assert [m.value() for m in read_back(stack, ended)] == [line]
 
@@ -162,8 +166,8 @@ def test_ctrl_c_ends_the_endless_generator_with_its_counts_and_exit_code_130(sta
     running.signal(signal.SIGINT)
     command = running.done(60)
     assert command.code == 130, command.said
-    written = {one["partition"]: one["count"] for one in command.json["partitions"]}
-    assert written == {
+    counts = {entry["partition"]: entry["count"] for entry in command.json["partitions"]}
+    assert counts == {
         partition: end for _, partition, end in kafka_admin.end_offsets(stack, [Name("trades")]).ends if end
     }
 

@@ -1,4 +1,4 @@
-"""Some of the stream programs on real servers: live, in Lambda at a cut, and replayed. All of them: scenarios."""
+"""Four stream programs on real servers: live, in Lambda at a cut, and replayed. scenarios/programs has them all."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ PROGRAMS = ("order_payments", "orders_by_country", "purchases_once", "sessions")
 
 
 def check(shop: ProgramsStack, catalog: Catalog) -> None:
-    """Each program shows what the oracle makes of the whole log."""
-    whole = events(shop.log.read())
+    """Fails unless each program's view shows the oracle's rows of the whole log."""
+    all_events = events(shop.log.read())
     for name in map(Name, PROGRAMS):
-        got = shop.rows(quoted("lake", "serving", name), catalog.view(name))
-        same(f"serving.{name}", got, in_order(program_oracle.rows(name, whole)))
+        rows = shop.rows(quoted("lake", "serving", name), catalog.view(name))
+        same(f"serving.{name}", rows, in_order(program_oracle.rows(name, all_events)))
 
 
 def test_a_live_run_a_build_and_a_replay_show_what_the_oracle_says(
     stack: Settings, spark: SparkSession, tmp_path: Path
 ) -> None:
     settings = stack.model_copy(update={"views": (VIEWS / "programs",)})
-    whole = definition_files.load(settings)
-    catalog, shop = whole.only(PROGRAMS), ProgramsStack(settings, tmp_path, whole, Log(settings, TOPICS))
+    all_programs = definition_files.load(settings)
+    catalog, shop = all_programs.only(PROGRAMS), ProgramsStack(settings, tmp_path, all_programs, Log(settings, TOPICS))
     shop.send(400)
     live = lifecycle.declare(settings, catalog)
     catch_up(settings, spark, catalog, live)
@@ -58,7 +58,9 @@ def test_a_live_run_a_build_and_a_replay_show_what_the_oracle_says(
     replay = lifecycle.declare(settings, catalog, kind="replay", note="test")
     with running(settings, spark, catalog, replay) as (query, _):
         query.processAllAvailable()
-        done = switch.to_kappa(settings, catalog, run=replay.id)
-        assert sorted((one.view, one.equal) for one in done.comparisons) == [(name, True) for name in PROGRAMS]
+        switched = switch.to_kappa(settings, catalog, run=replay.id)
+        assert sorted((comparison.view, comparison.equal) for comparison in switched.comparisons) == [
+            (name, True) for name in PROGRAMS
+        ]
         check(shop, catalog)
     back_in_lambda(settings, catalog)

@@ -1,4 +1,4 @@
-"""A publication that is interrupted, repeated or tampered with: readers see one build or the other, or it is mended."""
+"""Interrupted, repeated or damaged publications: readers see the old or the new build, and `repair` fixes the views."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ from tests.support.layers import built, catalog_of, check_served, send
 
 @dataclass(frozen=True)
 class Two:
-    """Two builds of one catalog. Each test begins with the older one served and may leave either behind."""
+    """Two builds of one catalog. Each test starts with the older build served and may leave either one served."""
 
     settings: Settings
     catalog: Catalog
     older: Claim
     newer: Claim
 
-    def serve(self, one: Claim) -> Publication:
-        return publish(self.settings, self.catalog, one.build, why="before", kind="rollback")
+    def serve(self, claim: Claim) -> Publication:
+        return publish(self.settings, self.catalog, claim.build, why="before", kind="rollback")
 
-    def check(self, one: Claim) -> None:
-        check_served(self.settings, self.catalog, "spub", one.cut)
+    def check(self, claim: Claim) -> None:
+        check_served(self.settings, self.catalog, "spub", claim.cut)
 
 
 @pytest.fixture(scope="module")
-def made(stack: Settings, spark: SparkSession) -> Two:
+def two_builds(stack: Settings, spark: SparkSession) -> Two:
     catalog = catalog_of(stack, "spub")
     send(stack, catalog, 60)
     older = built(spark, stack, catalog)
@@ -54,10 +54,10 @@ def made(stack: Settings, spark: SparkSession) -> Two:
 
 
 @pytest.fixture
-def two(made: Two) -> Two:
-    done = made.serve(made.older)
-    assert {done.pins[view].build for view in made.catalog.views} == {made.older.build}
-    return made
+def two(two_builds: Two) -> Two:
+    publication = two_builds.serve(two_builds.older)
+    assert {publication.pins[view].build for view in two_builds.catalog.views} == {two_builds.older.build}
+    return two_builds
 
 
 def arm(settings: Settings, monkeypatch: pytest.MonkeyPatch, point: str) -> None:
@@ -79,18 +79,18 @@ def test_columns_keep_their_comments_over_every_publication(two: Two) -> None:
     before = metastore.query(two.settings, f"SHOW COLUMNS FROM lake.serving.{view}").rows
     assert {row[0]: row[3] for row in before}["price_avg"] == "Average price of a trade, six decimals"
     entry = Path(two.settings.lake_root) / metastore.METASTORE / "serving" / view / ".trinoSchema"
-    written = entry.stat().st_mtime_ns
+    modified_ns = entry.stat().st_mtime_ns
     publish(two.settings, two.catalog, two.newer.build, why="two")
-    assert entry.stat().st_mtime_ns == written
+    assert entry.stat().st_mtime_ns == modified_ns
     assert metastore.query(two.settings, f"SHOW COLUMNS FROM lake.serving.{view}").rows == before
     two.check(two.newer)
 
 
 def test_a_slow_batch_behind_a_newer_one_is_refused(two: Two) -> None:
-    done = publish(two.settings, two.catalog, two.newer.build, why="newer")
+    publication = publish(two.settings, two.catalog, two.newer.build, why="newer")
     with pytest.raises(Refused, match="would go back from offset"):
         publish(two.settings, two.catalog, two.older.build, why="slow")
-    assert recover.last_done(two.settings) == done
+    assert recover.last_done(two.settings) == publication
     two.check(two.newer)
     back = publish(two.settings, two.catalog, two.older.build, why="by hand", kind="rollback")
     assert back.kind == "rollback"
@@ -109,9 +109,9 @@ def test_an_interrupted_publication_is_finished_by_the_next_verb(
         assert any(
             "was begun and not finished" in reason for reason in served_status(two.settings, two.catalog).unhealthy
         )
-    done = publish(two.settings, two.catalog, two.newer.build, why="again")
-    assert done.why == ("again" if point == "serving.0_before_intent" else "interrupted")
-    assert (done.state, recover.open_intent(two.settings)) == ("done", None)
+    publication = publish(two.settings, two.catalog, two.newer.build, why="again")
+    assert publication.why == ("again" if point == "serving.0_before_intent" else "interrupted")
+    assert (publication.state, recover.open_intent(two.settings)) == ("done", None)
     two.check(two.newer)
 
 
@@ -147,17 +147,17 @@ def test_a_broken_view_is_seen_and_made_again(two: Two, which: str) -> None:
 
 
 def test_a_publisher_that_lost_its_lease_changes_nothing(two: Two) -> None:
-    done = recover.last_done(two.settings)
-    assert done
+    publication = recover.last_done(two.settings)
+    assert publication
     with locks.hold(two.settings, "control") as lease:
         path = table_paths.control(two.settings, leases.TABLE)
         stale = leases.Lease(lease.name, lease.generation - 1, lease.holder, path)
-        late = replace(done, seq=done.seq + 1, at=datetime.now(UTC), evidence=json.dumps({}))
+        late = replace(publication, seq=publication.seq + 1, at=datetime.now(UTC), evidence=json.dumps({}))
         with pytest.raises(TryAgain, match="lease lost"):
             replace_views.restore(two.settings, two.catalog, stale, late)
         with pytest.raises(TryAgain, match="lease lost"):
             add_publication(two.settings, stale, late)
-    assert recover.last_done(two.settings) == done
+    assert recover.last_done(two.settings) == publication
 
 
 def test_a_trino_killed_in_the_middle_of_a_publication(two: Two, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,6 +175,6 @@ def test_a_trino_killed_in_the_middle_of_a_publication(two: Two, monkeypatch: py
     monkeypatch.undo()
     assert any("Trino does not answer" in reason for reason in served_status(two.settings, two.catalog).unhealthy)
     local_stack.start_servers(two.settings)
-    done = publish(two.settings, two.catalog, two.newer.build, why="again")
-    assert (done.state, done.why) == ("done", "interrupted")
+    publication = publish(two.settings, two.catalog, two.newer.build, why="again")
+    assert (publication.state, publication.why) == ("done", "interrupted")
     two.check(two.newer)

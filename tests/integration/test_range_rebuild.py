@@ -1,4 +1,4 @@
-"""A range rebuild on real servers: readers get the range anew, everything else as it was, or nothing at all."""
+"""A range rebuild on real servers replaces the rows of the range and no others, or fails without a change."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SECOND, ONE_DAY = timedelta(seconds=1), timedelta(days=1)
 
 @dataclass
 class Served:
-    """A build that is served with the partials of a run after it; each test leaves it exact."""
+    """A served build with the later partial rows of a run. Every test leaves the views exact."""
 
     settings: Settings
     catalog: Catalog
@@ -52,10 +52,10 @@ class Served:
         return last.pins[view]
 
     def rebuild(self, views: tuple[Name, ...], start: datetime, end: datetime) -> tuple[Built, ...]:
-        made = rebuild_range(self.settings, self.catalog, views, start, end)
-        require_passed(gate_claim(self.settings, self.catalog, made[0].build))
-        judged = {one.view: one for one in read_builds(self.settings) if one.build == made[0].build}
-        return tuple(judged[one.view] for one in made)
+        rebuilt = rebuild_range(self.settings, self.catalog, views, start, end)
+        require_passed(gate_claim(self.settings, self.catalog, rebuilt[0].build))
+        gated = {row.view: row for row in read_builds(self.settings) if row.build == rebuilt[0].build}
+        return tuple(gated[row.view] for row in rebuilt)
 
     def rows(self, view: Name, build: Name) -> list[dict[str, Any]]:
         columns = [c.name for c in self.catalog.view(view).stored_columns]
@@ -63,7 +63,7 @@ class Served:
         return sorted(rows, key=lambda row: [str(row[c.name]) for c in self.catalog.view(view).key_columns])
 
     def damage(self, view: Name, start: datetime, end: datetime, column: str) -> None:
-        """Adds one to a column of what is served, where a window starts in a range."""
+        """Adds one to a column of the served build, in the rows whose window starts in the range."""
         build = self.pin(view).build
         window = rollup(self.catalog.view(view)).window
         assert build
@@ -80,7 +80,7 @@ class Served:
 
 
 @pytest.fixture(scope="module")
-def made(stack: Settings, spark: SparkSession) -> Served:
+def served_build(stack: Settings, spark: SparkSession) -> Served:
     catalog = catalog_of(stack, "srng")
     send(stack, catalog, 1_200)
     run = new_run(stack, catalog)
@@ -94,10 +94,10 @@ def made(stack: Settings, spark: SparkSession) -> Served:
 
 
 @pytest.fixture
-def served(made: Served) -> Iterator[Served]:
-    made.check()
-    yield made
-    made.check()
+def served(served_build: Served) -> Iterator[Served]:
+    served_build.check()
+    yield served_build
+    served_build.check()
 
 
 def test_a_range_that_is_wrong_is_computed_again_and_published(served: Served) -> None:
@@ -106,17 +106,17 @@ def test_a_range_that_is_wrong_is_computed_again_and_published(served: Served) -
     served.damage(STATS, first, end, "price_sum")
     with pytest.raises(AssertionError):
         served.check()
-    (made,) = served.rebuild((STATS,), first, end)
-    assert (made.view, made.how, made.cut, made.passed) == (STATS, "range", base.cut, True)
-    assert "2023-11-14T22:13:21 to 2023-11-14T22:13:23 again" in made.counts.note
+    (rebuilt,) = served.rebuild((STATS,), first, end)
+    assert (rebuilt.view, rebuilt.how, rebuilt.cut, rebuilt.passed) == (STATS, "range", base.cut, True)
+    assert "2023-11-14T22:13:21 to 2023-11-14T22:13:23 again" in rebuilt.counts.note
     assert served.pin(STATS) == base
-    assert served.rebuild((STATS,), first, end) == (made,)
+    assert served.rebuild((STATS,), first, end) == (rebuilt,)
     assert base.build
-    before, after = served.rows(STATS, base.build), served.rows(STATS, made.build)
-    moved = [new["window_start"] for old, new in zip(before, after, strict=True) if old != new]
-    assert set(moved) == {first, first + SECOND}
-    publish(served.settings, served.catalog, made.build, why="range")
-    assert served.pin(STATS) == replace(base, build=made.build)
+    before, after = served.rows(STATS, base.build), served.rows(STATS, rebuilt.build)
+    changed = [new["window_start"] for old, new in zip(before, after, strict=True) if old != new]
+    assert set(changed) == {first, first + SECOND}
+    publish(served.settings, served.catalog, rebuilt.build, why="range")
+    assert served.pin(STATS) == replace(base, build=rebuilt.build)
     assert served.pin(DAYS) == other
     served.check()
 
@@ -125,26 +125,26 @@ def test_two_views_are_rebuilt_at_once_and_a_repeat_after_the_publication_is_ano
     first = served.rebuild((DAYS, STATS), DAY, DAY + ONE_DAY)
     publish(served.settings, served.catalog, first[0].build, why="range")
     again = served.rebuild((DAYS, STATS), DAY, DAY + ONE_DAY)
-    assert {one.build for one in first} != {one.build for one in again}
-    for one, two in zip(first, again, strict=True):
-        assert served.rows(one.view, one.build) == served.rows(two.view, two.build)
+    assert {old.build for old in first} != {old.build for old in again}
+    for old, new in zip(first, again, strict=True):
+        assert served.rows(old.view, old.build) == served.rows(new.view, new.build)
 
 
 def test_a_rebuild_of_what_is_not_served_any_more_is_refused(served: Served) -> None:
-    (one,) = served.rebuild((STATS,), BEGIN, BEGIN + SECOND)
-    (two,) = served.rebuild((STATS,), BEGIN + SECOND, BEGIN + 2 * SECOND)
-    publish(served.settings, served.catalog, one.build, why="first")
+    (published,) = served.rebuild((STATS,), BEGIN, BEGIN + SECOND)
+    (outdated,) = served.rebuild((STATS,), BEGIN + SECOND, BEGIN + 2 * SECOND)
+    publish(served.settings, served.catalog, published.build, why="first")
     with pytest.raises(Refused, match="made from another build than the one that is served now: srng_trade_stats"):
-        publish(served.settings, served.catalog, two.build, why="second")
-    assert served.pin(STATS).build == one.build
+        publish(served.settings, served.catalog, outdated.build, why="second")
+    assert served.pin(STATS).build == published.build
 
 
 def test_rows_outside_that_lost_events_do_not_pass_the_control_total(served: Served) -> None:
     served.damage(STATS, BEGIN + 3 * SECOND, BEGIN + 4 * SECOND, "_rows")
     with pytest.raises(Refused, match="the gate refuses the build"):
         served.rebuild((STATS,), BEGIN, BEGIN + SECOND)
-    (made,) = served.rebuild((STATS,), BEGIN + 3 * SECOND, BEGIN + 4 * SECOND)
-    publish(served.settings, served.catalog, made.build, why="range")
+    (rebuilt,) = served.rebuild((STATS,), BEGIN + 3 * SECOND, BEGIN + 4 * SECOND)
+    publish(served.settings, served.catalog, rebuilt.build, why="range")
 
 
 @pytest.mark.parametrize("point", ["batch.0_after_claim", "batch.2_in_build", "batch.2_before_built"])
@@ -161,30 +161,30 @@ def test_an_interrupted_rebuild_changes_nothing_and_is_finished_by_the_same_comm
     monkeypatch.delenv(faults.VARIABLE)
     faults.arm(served.settings)
     served.check()
-    (made,) = served.rebuild((STATS,), BEGIN, end)
-    assert made.passed
+    (rebuilt,) = served.rebuild((STATS,), BEGIN, end)
+    assert rebuilt.passed
     assert len(read_claims(served.settings)) == before + 1
 
 
 def test_what_cannot_be_built_for_a_range_is_refused(served: Served) -> None:
-    known, settings = served.catalog, served.settings
-    stats = rollup(known.view(STATS))
+    catalog, settings = served.catalog, served.settings
+    stats = rollup(catalog.view(STATS))
     claims = read_claims(settings)
 
     def refused(view: Any, start: datetime = BEGIN, end: datetime = BEGIN + SECOND) -> str:
-        views = {**known.views, STATS: view}
+        views = {**catalog.views, STATS: view}
         with pytest.raises(Refused) as error:
-            rebuild_range(settings, Catalog(known.topics, views), (STATS,), start, end)
+            rebuild_range(settings, Catalog(catalog.topics, views), (STATS,), start, end)
         return error.value.what
 
     assert "the range is empty" in refused(stats, BEGIN, BEGIN)
     assert "none of its windows starts at 2023-11-14T22:13:20.500000" in refused(stats, BEGIN, BEGIN + SECOND / 2)
     assert "it has no window" in refused(replace(stats, window=None))
     assert "over _timestamp" in refused(replace(stats, window=Window("window_start", 1000, over="_timestamp")))
-    other = replace(stats, measures=(*stats.measures, Count("more")))
-    assert "definitions changed since the served build was created: view srng_trade_stats" in refused(other)
-    new = Name("srng_new")
-    more = Catalog(known.topics, {**known.views, new: replace(stats, name=str(new))})
+    changed_view = replace(stats, measures=(*stats.measures, Count("more")))
+    assert "definitions changed since the served build was created: view srng_trade_stats" in refused(changed_view)
+    new_view = Name("srng_new")
+    larger_catalog = Catalog(catalog.topics, {**catalog.views, new_view: replace(stats, name=str(new_view))})
     with pytest.raises(Refused, match="serves no build"):
-        rebuild_range(settings, more, (new,), BEGIN, BEGIN + SECOND)
+        rebuild_range(settings, larger_catalog, (new_view,), BEGIN, BEGIN + SECOND)
     assert read_claims(settings) == claims

@@ -1,4 +1,4 @@
-"""Repaired records go back to their topic once each, whatever breaks off, and are counted once by every layer."""
+"""Redrive sends each repaired record once, also after an interruption, and every layer counts it once."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def bad(**changed: Any) -> OutgoingRecord:
 
 @dataclass
 class Bench:
-    """A topic with quarantined records and a run that has read it; each test adds its own records."""
+    """A topic with quarantined records and a run that has read it. Each test adds its own records."""
 
     settings: Settings
     spark: SparkSession
@@ -58,7 +58,7 @@ class Bench:
         return topic_of(self.catalog)
 
     def quarantined(self, *records: OutgoingRecord) -> None:
-        """Sends records and has the run read them."""
+        """Sends records and processes them with the run."""
         send(self.settings, self.catalog, 0, 0, records)
         self.read()
 
@@ -73,7 +73,7 @@ class Bench:
         return file, [json.loads(line) for line in file.read_text("utf-8").splitlines()]
 
     def repaired(self, change: Change, rule: str | None = None) -> Path:
-        """An exported file with every line changed."""
+        """Exports a repair file and applies ``change`` to every line."""
         file, lines = self.export(rule)
         for line in lines:
             change(line)
@@ -84,11 +84,11 @@ class Bench:
         return redrive(self.spark, self.settings, self.catalog, file)
 
     def origins(self) -> Counter[bytes]:
-        """How many copies of each original the log holds."""
+        """The number of copies of each original in the log."""
         log = Log(self.settings, [self.topic])
         log.read()
-        told = [dict(headers) for headers in log.headers.values()]
-        return Counter(found["lk_origin"] or b"" for found in told if "lk_origin" in found)
+        all_headers = [dict(headers) for headers in log.headers.values()]
+        return Counter(headers["lk_origin"] or b"" for headers in all_headers if "lk_origin" in headers)
 
 
 def write(file: Path, lines: list[dict[str, Any]]) -> None:
@@ -103,12 +103,12 @@ def fix(line: dict[str, Any]) -> None:
 
 
 def only_size(value: bytes | None) -> bool:
-    """Whether a record of these tests breaks nothing but the rule that is widened."""
+    """Whether a record of these tests breaks only the rule that a test widens."""
     try:
-        told = json.loads(value or b"")
+        trade = json.loads(value or b"")
     except ValueError:
         return False
-    return {**told, "size": 1, "ticker": "ACME"} == TRADE
+    return {**trade, "size": 1, "ticker": "ACME"} == TRADE
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +140,7 @@ def test_repaired_records_are_sent_once_and_counted(bench: Bench) -> None:
     bench.read()
     check(bench.settings, bench.catalog, bench.run, "qred")
     listed = listing.list_quarantined(bench.settings, catalog=bench.catalog, topic=bench.topic)
-    assert [one.redriven for one in listed] == [True] * 4
+    assert [record.redriven for record in listed] == [True] * 4
     assert bench.export()[1] == []
 
 
@@ -166,10 +166,10 @@ def test_an_interrupted_redrive_sends_the_rest_and_nothing_twice(
     faults.arm(bench.settings)
     sent = {"redrive.0_before_intent": 0, "redrive.1_in_send": 1, "redrive.2_before_done": 3}[point]
     assert sum(bench.origins().values()) == before + sent
-    done = bench.redrive(file)
-    assert (done.sent, done.already) == (3 - sent, sent)
-    found = bench.origins()
-    assert (sum(found.values()), set(found.values())) == (before + 3, {1})
+    redriven = bench.redrive(file)
+    assert (redriven.sent, redriven.already) == (3 - sent, sent)
+    origins = bench.origins()
+    assert (sum(origins.values()), set(origins.values())) == (before + 3, {1})
     bench.read()
     check(bench.settings, bench.catalog, bench.run, "qred")
 
@@ -179,8 +179,8 @@ def test_without_its_control_table_the_log_says_what_was_redriven(bench: Bench) 
     file = bench.repaired(fix)
     bench.redrive(file)
     assert files.remove(table_paths.control(bench.settings, Name("redrives")))
-    done = bench.redrive(file)
-    assert (done.sent, done.already) == (0, 1)
+    redriven = bench.redrive(file)
+    assert (redriven.sent, redriven.already) == (0, 1)
     assert set(bench.origins().values()) == {1}
     assert bench.export()[1] == []
 
@@ -188,26 +188,29 @@ def test_without_its_control_table_the_log_says_what_was_redriven(bench: Bench) 
 def test_a_line_that_is_no_repair_refuses_the_file(bench: Bench) -> None:
     bench.quarantined(bad(size=0), bad(type="sell", size=0))
     _, lines = bench.export()
-    good, other = lines
+    good, unrepaired = lines
     fix(good)
-    again = {**good, "offset": good["offset"] + 10_000}
-    known = redrives.sent_origins(bench.settings)
-    topic, partition, offset = next(iter(known)).split("/")
-    place = {"topic": topic, "partition": int(partition), "offset": int(offset)}
+    absent = {**good, "offset": good["offset"] + 10_000}
+    sent = redrives.sent_origins(bench.settings)
+    topic, partition, offset = next(iter(sent)).split("/")
+    sent_place = {"topic": topic, "partition": int(partition), "offset": int(offset)}
     cases = [
-        (other, "line 2: the record would break field_type, field_size"),
+        (unrepaired, "line 2: the record would break field_type, field_size"),
         (good, "is in line 1 already"),
-        (again, "is not in quarantine"),
+        (absent, "is not in quarantine"),
         ({**good, "topic": "qred_none"}, "qred_none/.* is not in quarantine"),
-        ({**good, **place, "value": json.dumps(TRADE | {"size": 7})}, "was redriven before, with another key or value"),
-        ({**other, "value_base64": "e30="}, "it has both value and value_base64"),
+        (
+            {**good, **sent_place, "value": json.dumps(TRADE | {"size": 7})},
+            "was redriven before, with another key or value",
+        ),
+        ({**unrepaired, "value_base64": "e30="}, "it has both value and value_base64"),
         ({"topic": bench.topic}, "'partition' is missing"),
     ]
     before, rows = kafka_admin.end_offsets(bench.settings, [bench.topic]), len(redrives.read_redrives(bench.settings))
-    for n, (line, why) in enumerate(cases):
+    for n, (line, message) in enumerate(cases):
         file = bench.folder / f"wrong{n}.jsonl"
         write(file, [good, line])
-        with pytest.raises(Refused, match=why) as refused:
+        with pytest.raises(Refused, match=message) as refused:
             bench.redrive(file)
         assert refused.value.where == str(file)
     (bench.folder / "text.jsonl").write_text("nope\n")
@@ -221,22 +224,27 @@ def test_the_digest_counts_by_rule(bench: Bench) -> None:
     since = kafka_admin.end_offsets(bench.settings, [bench.topic])
     bench.quarantined(bad(type="sell", size=0), bad(size=0), bad(size=0))
     fresh = listing.count_by_rule(bench.settings, bench.catalog, since)
-    assert [(one.rule, one.records, one.redriven) for one in fresh] == [("field_size", 3, 0), ("field_type", 1, 0)]
-    assert all(one.first.startswith(f"{bench.topic}/") and one.first_at <= one.last_at for one in fresh)
-    whole = listing.count_by_rule(bench.settings, bench.catalog, Cut())
-    assert {one.rule for one in whole} >= {"bad_utf8", "field_price", "field_size", "null_key"}
+    assert [(count.rule, count.records, count.redriven) for count in fresh] == [
+        ("field_size", 3, 0),
+        ("field_type", 1, 0),
+    ]
+    assert all(count.first.startswith(f"{bench.topic}/") and count.first_at <= count.last_at for count in fresh)
+    all_counts = listing.count_by_rule(bench.settings, bench.catalog, Cut())
+    assert {count.rule for count in all_counts} >= {"bad_utf8", "field_price", "field_size", "null_key"}
 
 
 def test_where_originals_decode_by_now_their_copies_are_dropped_by_every_layer(bench: Bench) -> None:
-    """A rule is widened: of each pair the original counts, in a replay, in small epochs and in the archive."""
+    """After a rule is widened, only the original of each pair counts, in a run and in the archive."""
     settings, spark, old = bench.settings, bench.spark, bench.catalog.topic(bench.topic)
     bench.quarantined(bad(size=0, ticker="WIDE"))
     assert bench.redrive(bench.repaired(fix, rule="field_size")).sent > 0
     log = Log(settings, [bench.topic])
     log.read()
-    copied = [headers for headers in map(dict, log.headers.values()) if "lk_origin" in headers]
-    wanted = sum(headers["lk_origin_key"] is not None and only_size(headers["lk_origin_value"]) for headers in copied)
-    assert 0 < wanted < len(copied)
+    copies = [headers for headers in map(dict, log.headers.values()) if "lk_origin" in headers]
+    expected_drops = sum(
+        headers["lk_origin_key"] is not None and only_size(headers["lk_origin_value"]) for headers in copies
+    )
+    assert 0 < expected_drops < len(copies)
     fields = tuple(replace(field, minimum="0") if field.name == "size" else field for field in old.fields)
     wider = Catalog({bench.topic: replace(old, fields=fields)}, bench.catalog.views)
     run = lifecycle.declare(settings, wider)
@@ -247,7 +255,7 @@ def test_where_originals_decode_by_now_their_copies_are_dropped_by_every_layer(b
     batch_ = delta.read(path, ["_partition", "_offset", "_error"], pc.field("_error").is_valid()).to_pylist()
     assert sorted(map(repr, speed_)) == sorted(map(repr, batch_))
     dropped = [row for row in speed_ if row["_error"] == RULE]
-    assert len(dropped) == wanted
+    assert len(dropped) == expected_drops
     last = last_epoch(settings, run.id)
     assert last
     assert last.end == kafka_admin.end_offsets(settings, [bench.topic])

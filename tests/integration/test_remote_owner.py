@@ -1,4 +1,4 @@
-"""A run whose process is on another machine is told by its lease."""
+"""The lease of a run shows its process on another machine."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from tests.conftest import fresh_settings
 
 @pytest.fixture
 def settings(stack: Settings, tmp_path: Path) -> Settings:
-    """The brokers of all, and a lake of its own."""
-    found = fresh_settings(tmp_path).model_copy(update={"bootstrap": stack.bootstrap_servers})
-    table_paths.open_lake(found)
-    return found
+    """Settings with the shared broker and a separate lake."""
+    own_settings = fresh_settings(tmp_path).model_copy(update={"bootstrap": stack.bootstrap_servers})
+    table_paths.open_lake(own_settings)
+    return own_settings
 
 
 @pytest.fixture
 def run(settings: Settings) -> Name:
-    """A declared run; its id is one that no test before this one used as a consumer group of the same brokers."""
+    """A declared run. No earlier test used its id as a consumer group of the shared broker."""
     id = runs.new_run_id(settings)
     runs.declare_run(settings, Run(id, {}, {}, {}, Cut()))
     return id
@@ -38,11 +38,11 @@ def test_its_state_and_its_host_are_told_until_it_lets_go(
 ) -> None:
     monkeypatch.setattr(ProcessIdentity, "current", staticmethod(lambda: ProcessIdentity("worker-7", 42, 0.0, "jobs")))
     with leases.hold(settings, f"run_{run}"):
-        seen = lifecycle.status(settings, run)
-        assert (seen.alive, seen.phase, seen.pid, seen.host) == (True, "running", 42, "worker-7")
-        assert "process 42 on worker-7" in seen.line
-    seen = lifecycle.status(settings, run)
-    assert (seen.alive, seen.phase, seen.pid, seen.host) == (False, "stopped", None, None)
+        status = lifecycle.status(settings, run)
+        assert (status.alive, status.phase, status.pid, status.host) == (True, "running", 42, "worker-7")
+        assert "process 42 on worker-7" in status.line
+    status = lifecycle.status(settings, run)
+    assert (status.alive, status.phase, status.pid, status.host) == (False, "stopped", None, None)
 
 
 def test_it_is_not_started_a_second_time(settings: Settings, run: Name, monkeypatch: pytest.MonkeyPatch) -> None:

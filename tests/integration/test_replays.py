@@ -1,4 +1,4 @@
-"""Replays give the same tables, whatever their epochs and the log's partitions: those that plain Python gives."""
+"""Replays equal the oracle for any epoch size and any number of partitions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.support.speed_runs import catch_up, check
 
 
 def replayed(settings: Settings, spark: SparkSession, catalog: Catalog, size: int) -> list[int]:
-    """The sizes of the epochs of a new replay, which was compared with plain Python."""
+    """Runs a replay and compares it with the oracle. Returns the sizes of its epochs."""
     run = lifecycle.declare(settings, catalog, kind="replay", note="test")
     catch_up(settings.model_copy(update={"replay_offsets_per_trigger": size}), spark, catalog, run)
     check(settings, catalog, run, str(topic_of(catalog)).removesuffix("_trades"))
@@ -33,10 +33,10 @@ def replayed(settings: Settings, spark: SparkSession, catalog: Catalog, size: in
 def test_replays_of_any_epochs_and_partitions_are_what_plain_python_gives(
     stack: Settings, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, partitions: int
 ) -> None:
-    """Late, out-of-order, bad and repeated records are in the log; the last replay is computed and written by Spark."""
-    known = catalog_of(stack, f"split{partitions}")
-    (topic,) = known.topics
-    catalog = Catalog({topic: replace(known.topics[topic], partitions=partitions)}, known.views)
+    """The log has late, out-of-order, invalid and repeated records. Spark computes and writes the last replay."""
+    base = catalog_of(stack, f"split{partitions}")
+    (topic,) = base.topics
+    catalog = Catalog({topic: replace(base.topics[topic], partitions=partitions)}, base.views)
     topic_admin.create_topics(stack, catalog)
     for first in (0, 150, 0):
         send(stack, catalog, 150, first, POISON)
@@ -52,27 +52,27 @@ def test_replays_of_any_epochs_and_partitions_are_what_plain_python_gives(
 def test_a_big_epoch_fetches_each_record_once(
     stack: Settings, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By Spark's own count of what its tasks read, where each piece of what is kept counts as one, too."""
-    spark.range(1).count()  # so that there is a stage before
+    """By Spark's count of its tasks' input records. Each cached block counts as one record."""
+    spark.range(1).count()  # so that a stage exists before the replay
     monkeypatch.setattr(compute_epoch, "SMALL", 0)
-    one, other = (catalog_of(stack, prefix) for prefix in ("once", "twice"))
-    for each in (one, other):
-        send(stack, each, 2_000)
-    both = Catalog({**one.topics, **other.topics}, {**one.views, **other.views})
-    run = lifecycle.declare(stack, both, kind="replay", note="test")
+    once, twice = (catalog_of(stack, prefix) for prefix in ("once", "twice"))
+    for catalog in (once, twice):
+        send(stack, catalog, 2_000)
+    combined = Catalog({**once.topics, **twice.topics}, {**once.views, **twice.views})
+    run = lifecycle.declare(stack, combined, kind="replay", note="test")
     before = max(stage.stageId() for stage in stages(spark))
-    catch_up(stack, spark, both, run)
-    read = sum(stage.inputRecords() for stage in stages(spark) if stage.stageId() > before)
+    catch_up(stack, spark, combined, run)
+    records_read = sum(stage.inputRecords() for stage in stages(spark) if stage.stageId() > before)
     assert [sum(count.records for count in epoch.counted.values()) for epoch in read_epochs(stack, run.id)] == [4_000]
-    assert 4_000 <= read < 4_100
+    assert 4_000 <= records_read < 4_100
 
 
 def stages(spark: SparkSession) -> list[Any]:
-    """The newest stages of the session, as Spark's own pages list them."""
+    """The newest stages of the session, from the status store of Spark's web UI."""
     sc: Any = spark.sparkContext
     quantiles = sc._gateway.new_array(sc._jvm.double, 0)
-    found = sc._jsc.sc().statusStore().stageList(None, False, False, quantiles, sc._jvm.java.util.ArrayList())
-    return [found.apply(n) for n in range(found.size())]
+    stage_list = sc._jsc.sc().statusStore().stageList(None, False, False, quantiles, sc._jvm.java.util.ArrayList())
+    return [stage_list.apply(n) for n in range(stage_list.size())]
 
 
 def test_a_replay_is_a_group_of_its_own_and_its_id_is_never_used_again(stack: Settings, spark: SparkSession) -> None:

@@ -1,4 +1,4 @@
-"""A route copies each record exactly once, whatever step it crashes at. Kills of real processes: scenarios/routes."""
+"""A route copies each record exactly once, at whichever fault point it crashes. Real kills: scenarios/routes."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from tests.support.route_split import OUTPUTS, ROUTE, Split, opened
 
 @pytest.fixture(scope="module")
 def split_log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Split]:
-    """A broker with some records of both sources, and a route whose processes the tests themselves are."""
-    with pytest.MonkeyPatch.context() as patch, opened(tmp_path_factory.mktemp("routes")) as made:
+    """A broker with records of both sources, and a route that the tests drive in this process."""
+    with pytest.MonkeyPatch.context() as patch, opened(tmp_path_factory.mktemp("routes")) as instance:
         patch.setattr(background, "start", lambda *_: False)
-        routes.start(made.settings, made.catalog, ROUTE)
-        yield made
+        routes.start(instance.settings, instance.catalog, ROUTE)
+        yield instance
 
 
 def run_of(split_log: Split, name: Name) -> RouteRun:
@@ -33,13 +33,13 @@ def run_of(split_log: Split, name: Name) -> RouteRun:
 
 
 def copy_all(spark: SparkSession, split_log: Split, name: Name) -> None:
-    """Epochs in the executors, until the run has copied all of the log."""
+    """Runs epochs in the executors until the run has copied the whole log."""
     while route_job.epoch(spark, split_log.settings, split_log.catalog, run_of(split_log, name)):
         pass
 
 
 def copy_here(spark: SparkSession, split_log: Split, name: Name) -> None:
-    """What the executors do in one epoch, in this process: one partition after the other."""
+    """Copies one epoch in this process, one partition after the other, as the executors do."""
     run = run_of(split_log, name)
     planned = planner.tasks(split_log.settings, split_log.catalog, run)
     for where, task in planned.items():
@@ -64,7 +64,7 @@ def test_a_crash_at_every_step_of_a_route_copies_every_record_once(spark: SparkS
 
 
 def test_a_crash_at_every_step_of_a_handover_is_finished(spark: SparkSession, split_log: Split) -> None:
-    """To a replay, which copied the log into topics of its own before."""
+    """The new owner is a replay that has copied the log into its own topics."""
     old = split_log.owner
     replay = routes.replay(split_log.settings, split_log.catalog, ROUTE).run
     copy_all(spark, split_log, old)
@@ -82,6 +82,6 @@ def test_a_crash_at_every_step_of_a_handover_is_finished(spark: SparkSession, sp
     history = hand_over(split_log.settings, ROUTE, replay)
     assert (history.owner, [ownership.run for ownership in history.ownerships]) == (replay, [old, replay])
     with locks.hold(split_log.settings, "routes"):
-        copy_all(spark, split_log, old)  # its tenure is over: it copies nothing
+        copy_all(spark, split_log, old)  # no longer the owner, so it copies nothing
     copy_all(spark, split_log, replay)
     split_log.check()

@@ -22,14 +22,14 @@ from tests.support.kafka_log import Log
 from tests.support.oracle import view_oracle
 from tests.support.waiting import eventually
 
-PASSWORD = 'qu"ote\\d-pass-word'  # as awkward in Java's login configuration as they come
+PASSWORD = 'qu"ote\\d-pass-word'  # characters that Java's login configuration must escape
 USER = "speed"
 EVENTS = {"spark.eventLog.enabled": "true", "spark.eventLog.compress": "false"}
 
 
 @dataclass(frozen=True)
 class Secured:
-    """An instance whose Kafka asks for a password, and the broker's own."""
+    """The settings of an instance whose Kafka needs a password, and the broker's own settings."""
 
     settings: Settings
     broker: Settings
@@ -58,7 +58,7 @@ def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
                 "kafka_password_file": str(folder / "password"),
                 "kafka_ca": str(ca),
                 "trino_port": trino,
-                # What Spark's own pages would show of a job is then in a file.
+                # The event log holds what Spark's web UI would show.
                 "spark_conf": json.dumps(EVENTS | {"spark.eventLog.dir": f"file://{folder}/data/logs"}),
             },
         )
@@ -70,7 +70,7 @@ def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
 
 
 def content(path: Path) -> bytes:
-    """Nothing for what is no file, or none any more: a running job takes its own away."""
+    """The content of a file. Empty if it is not a file or a running job has deleted it."""
     try:
         return path.read_bytes() if path.is_file() else b""
     except FileNotFoundError:
@@ -78,7 +78,7 @@ def content(path: Path) -> bytes:
 
 
 def leaks(folder: Path, secret: str) -> list[str]:
-    """Where a secret is, as it is or as a configuration would write it: files, and arguments of our processes."""
+    """The files and process arguments that hold a secret, in plain or escaped form."""
     forms = [form.encode() for form in (secret, secret.replace("\\", "\\\\").replace('"', '\\"'), "pass-word")]
     files = [str(path) for path in sorted(folder.rglob("*")) if any(form in content(path) for form in forms)]
     running = [p for p in psutil.process_iter(["cmdline"]) if str(folder) in " ".join(p.info["cmdline"] or [])]
@@ -88,7 +88,7 @@ def leaks(folder: Path, secret: str) -> list[str]:
 
 def test_records_go_from_produce_to_what_is_served(instance: Secured) -> None:
     applied = instance.lk("topics", "apply", "--json").ok().json
-    assert [one["action"] for one in applied] == ["created", "created"]
+    assert [change["action"] for change in applied] == ["created", "created"]
     instance.lk("produce", "trades", "--seed", "7", "--count", "500", "--start", "2026-03-14T12:00:00", "--json").ok()
     instance.lk("speed", "start", "--json").ok()
     log = Log(instance.settings, ["trades"])

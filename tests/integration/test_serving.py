@@ -1,4 +1,4 @@
-"""Publish, take over and tell: what is served is exact at every step, and never goes back by itself."""
+"""Publish, promote and status: the served views are exact at every step and never go back without a rollback."""
 
 from collections import Counter
 from datetime import UTC, datetime, timedelta
@@ -93,8 +93,10 @@ def check_status(settings: Settings, catalog: Catalog, published: Publication, e
     stopped = served_status(settings, catalog).unhealthy
     assert stopped == (f"no speed process drives run {run}: `lk speed start` starts one",)
     rows = query(settings, 'SELECT "view", mode, run, epoch, publication FROM status').dicts()
-    mine = [row for row in rows if row["view"] in catalog.views]
-    assert {(r["mode"], r["run"], r["epoch"], r["publication"]) for r in mine} == {("lambda", run, 1, published.seq)}
+    catalog_rows = [row for row in rows if row["view"] in catalog.views]
+    assert {(r["mode"], r["run"], r["epoch"], r["publication"]) for r in catalog_rows} == {
+        ("lambda", run, 1, published.seq)
+    }
 
 
 def test_a_build_that_did_not_pass_or_was_not_built_is_refused(settings: Settings) -> None:
@@ -113,11 +115,11 @@ def test_a_cut_that_is_no_epochs_end_is_refused(settings: Settings, spark: Spark
     claimed = built(spark, settings, catalog)
     send(settings, catalog, 100, first=100)
     run = new_run(settings, catalog)
-    done = commit_epoch(spark, settings, catalog, run)
+    committed = commit_epoch(spark, settings, catalog, run)
     serve_run(settings, catalog, run.id, "test")
     with pytest.raises(Refused, match="was not claimed as the end of an epoch of run"):
         publish(settings, catalog, claimed.build, why="test")
-    check_served(settings, catalog, "send", done.end)
+    check_served(settings, catalog, "send", committed.end)
 
 
 def test_a_new_run_takes_over_when_it_has_reached_what_is_served(settings: Settings, spark: SparkSession) -> None:
@@ -135,8 +137,8 @@ def test_a_new_run_takes_over_when_it_has_reached_what_is_served(settings: Setti
         serve_run(settings, catalog, new.id, "too early", patience=0.5)
     check_served(settings, catalog, "snew", reached.end)
     commit_epoch(spark, settings, catalog, new)
-    done = serve_run(settings, catalog, new.id, "takes over")
-    assert pins(done, catalog) == {("lambda", claimed.build, new.id, -1)}
+    promotion = serve_run(settings, catalog, new.id, "takes over")
+    assert pins(promotion, catalog) == {("lambda", claimed.build, new.id, -1)}
     check_served(settings, catalog, "snew", reached.end)
 
 
@@ -145,9 +147,9 @@ def test_a_run_that_fits_no_build_is_refused(settings: Settings, spark: SparkSes
     send(settings, catalog, 50)
     claimed = built(spark, settings, catalog)
     publish(settings, catalog, claimed.build, why="build")
-    odd = new_run(settings, catalog, Cut(claimed.cut.ends[:1]))
+    short_run = new_run(settings, catalog, Cut(claimed.cut.ends[:1]))
     with pytest.raises(Refused, match="can serve no view"):
-        serve_run(settings, catalog, odd.id, "odd")
+        serve_run(settings, catalog, short_run.id, "odd")
 
 
 def test_events_late_by_days_add_to_their_old_windows_before_and_after_a_batch(
@@ -174,35 +176,35 @@ def test_events_late_by_days_add_to_their_old_windows_before_and_after_a_batch(
 
 
 def late(days: int) -> list[OutgoingRecord]:
-    """Three trades of one ticker, some days before all others."""
+    """Three trades of one ticker, ``days`` before the others."""
     at = START - days * 86_400_000
     value = '{{"type":"bid","ticker":"LATE","price":1.50,"size":{size},"event_time":{at},"id":"late"}}'
     return [OutgoingRecord(b"LATE", value.format(size=size, at=at).encode()) for size in (1, 2, 3)]
 
 
 def test_a_planted_defect_in_one_partial_row_is_found(settings: Settings, spark: SparkSession) -> None:
-    """By the comparison with plain Python and, where a row is lost, by the record counts of `lk status` too."""
+    """The oracle finds both defects. The record counts of `lk status` find a lost row."""
     catalog = catalog_of(settings, "splant", "trades_by")
     (view,) = catalog.views
     send(settings, catalog, 100)
     run = new_run(settings, catalog)
-    done = commit_epoch(spark, settings, catalog, run)
+    committed = commit_epoch(spark, settings, catalog, run)
     serve_run(settings, catalog, run.id, "test")
-    check_served(settings, catalog, "splant", done.end)
+    check_served(settings, catalog, "splant", committed.end)
     table = DeltaTable(table_paths.speed(settings, run.id, view))
     row = table.to_pyarrow_table().slice(0, 1).to_pylist()[0]
-    one = f"ticker = '{row['ticker']}' AND day = '{row['day'].isoformat()}'"
+    predicate = f"ticker = '{row['ticker']}' AND day = '{row['day'].isoformat()}'"
     before = table.version()
     for counted in (False, True):
         if counted:
-            table.delete(one)
+            table.delete(predicate)
         else:
-            table.update({"volume": "volume + 1"}, predicate=one)
+            table.update({"volume": "volume + 1"}, predicate=predicate)
         assert table.version() > before
         with pytest.raises(AssertionError):
-            check_served(settings, catalog, "splant", done.end)
+            check_served(settings, catalog, "splant", committed.end)
         wrong = [reason for reason in served_status(settings, catalog).unhealthy if "rows" in reason]
         assert [view in reason for reason in wrong] == [True] * counted
         table.restore(before)
         before = table.version()
-        check_served(settings, catalog, "splant", done.end)
+        check_served(settings, catalog, "splant", committed.end)

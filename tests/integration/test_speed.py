@@ -1,4 +1,4 @@
-"""The speed layer on real servers: every epoch exact against plain Python, whatever is done to the run in between."""
+"""The speed layer on real servers: every epoch equals the oracle, also after restarts and crashes of the run."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ def test_catching_up_takes_bounded_epochs(stack: Settings, spark: SparkSession) 
     catch_up(stack.model_copy(update={"max_offsets_per_trigger": 250}), spark, catalog, run)
     sizes = [epoch.end.size_since(epoch.start) for epoch in read_epochs(stack, run.id)]
     assert sum(sizes) == 1_000
-    assert max(sizes) <= 260  # Spark rounds each partition's share up
+    assert max(sizes) <= 260  # Spark rounds the share of each partition up
     check(stack, catalog, run, "bounded")
 
 
 def test_an_epoch_delivered_twice_is_skipped(stack: Settings, spark: SparkSession) -> None:
-    """As after a kill between the manifest row and Spark's commit log."""
+    """The state after a kill between the manifest row and Spark's commit log."""
     catalog, run = declared(stack, "twice")
     send(stack, catalog, 200)
     catch_up(stack, spark, catalog, run)
@@ -85,8 +85,10 @@ def test_a_partition_added_while_running_starts_at_0(
     with running(stack, spark, catalog, run) as (query, _):
         send(stack, catalog, 200)
         query.processAllAvailable()
-        made = kafka_admin.admin_client(stack).create_partitions([NewPartitions(str(topic), 6)], operation_timeout=30)
-        made[str(topic)].result(30)
+        futures = kafka_admin.admin_client(stack).create_partitions(
+            [NewPartitions(str(topic), 6)], operation_timeout=30
+        )
+        futures[str(topic)].result(30)
         send(stack, catalog, 600, 200)
         query.processAllAvailable()
     ends = kafka_admin.end_offsets(stack, [topic])
@@ -112,10 +114,10 @@ def test_quarantine_lists_each_bad_record_once_with_its_rule(stack: Settings, sp
     send(stack, catalog, 100, 0, POISON)
     catch_up(stack, spark, catalog, run)
     listed = list_quarantined(stack, catalog=catalog)
-    assert [(one.partition, one.offset, ",".join(one.rules)) for one in listed] == view_oracle.quarantined(
+    assert [(record.partition, record.offset, ",".join(record.rules)) for record in listed] == view_oracle.quarantined(
         log(stack, topic_of(catalog))
     )
-    assert sorted(one.text for one in listed) == sorted(["{broken", "(no value)", '{"a":1}', "\\xff\\xfe"])
+    assert sorted(record.text for record in listed) == sorted(["{broken", "(no value)", '{"a":1}', "\\xff\\xfe"])
     assert list_quarantined(stack, catalog=catalog, limit=2) == listed[:2]
 
 

@@ -1,4 +1,4 @@
-"""What a run of the speed layer refuses, and that it says where and what to do."""
+"""Errors of a speed run: each names the place and the fix."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def test_records_removed_before_they_were_read_are_named(stack: Settings, spark:
     catalog, run = declared(stack, "gone")
     topic = topic_of(catalog)
     send(stack, catalog, 400)
-    place = TopicPartition(str(topic), 2, 3)
-    kafka_admin.admin_client(stack).delete_records([place])[TopicPartition(str(topic), 2)].result(30)
+    target = TopicPartition(str(topic), 2, 3)
+    kafka_admin.admin_client(stack).delete_records([target])[TopicPartition(str(topic), 2)].result(30)
     with pytest.raises(Refused, match="gone_trades, partition 2, offsets 0 to 2"):
         catch_up(stack, spark, catalog, run)
     assert read_epochs(stack, run.id) == ()
@@ -69,13 +69,13 @@ def test_another_definition_is_refused(stack: Settings, spark: SparkSession) -> 
     catalog, run = declared(stack, "changed")
     topic = catalog.topic("changed_trades")
     rules = (*topic.rules, Rule("small", "size < 10"))
-    other = Catalog({Name(topic.name): replace(topic, rules=rules)}, catalog.views)
+    changed_catalog = Catalog({Name(topic.name): replace(topic, rules=rules)}, catalog.views)
     with pytest.raises(Refused, match="topic changed_trades, view changed_trade_stats"):
-        catch_up(stack, spark, other, run)
+        catch_up(stack, spark, changed_catalog, run)
 
 
 def test_a_lost_checkpoint_is_refused(stack: Settings, spark: SparkSession) -> None:
-    """Starting from its declared start again, the run would skip every epoch as already done."""
+    """A run that restarted from its declared start would skip every epoch as already committed."""
     catalog, run = declared(stack, "lost")
     send(stack, catalog, 50)
     catch_up(stack, spark, catalog, run)
@@ -91,7 +91,7 @@ def test_two_processes_cannot_drive_one_run(stack: Settings, spark: SparkSession
 
 
 def test_a_start_that_fails_says_why(stack: Settings) -> None:
-    """The child finds definitions that changed since the run was declared."""
+    """The definitions changed after the run was declared, so the child process fails."""
     catalog = catalog_of(stack, "unknown")
     run = lifecycle.declare(stack, catalog)
     with pytest.raises(Refused, match="definitions changed since the run was declared"):

@@ -1,4 +1,4 @@
-"""Folding and maintenance of a run: fewer rows and files, the same answers."""
+"""Compaction and maintenance of a run: fewer rows and files, the same results."""
 
 from __future__ import annotations
 

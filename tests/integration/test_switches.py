@@ -1,4 +1,4 @@
-"""Lambda, Kappa and back in this process, under a reader that never pauses. With real processes: scenarios/switch."""
+"""Switches to Kappa and back in this process, with a concurrent reader. With real processes: scenarios/switch."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ from tests.support.oracle.view_oracle import Record, Rows
 from tests.support.speed_runs import running
 from tests.support.waiting import eventually
 
-AGAIN = 6  # answers that a reader gets after each change
+AGAIN = 6  # the number of answers to a reader after each change
 
 
 def modes(settings: Settings, catalog: Catalog) -> set[tuple[str, str | None, str | None]]:
-    """Mode, build and run of the served views; what the texts pin is what was published."""
+    """Mode, build and run of the served views. Fails unless the views' SQL pins what was published."""
     pins = [pin for view, pin in publication(settings).pins.items() if view in catalog.views]
     texts = served_views.read_served(settings, catalog.views).values()
     assert {(pin.build, pin.run) for pin in pins} == {(text.build, text.run) for text in texts}
@@ -58,12 +58,12 @@ def modes(settings: Settings, catalog: Catalog) -> set[tuple[str, str | None, st
 
 
 def publication(settings: Settings) -> Publication:
-    """The newest publication that is done."""
-    return [one for one in read_publications(settings) if one.state == "done"][-1]
+    """The newest completed publication."""
+    return [entry for entry in read_publications(settings) if entry.state == "done"][-1]
 
 
 def in_lambda(stack: Settings, spark: SparkSession, catalog: Catalog) -> Run:
-    """A run that serves with a build; both hold something."""
+    """A serving run and a published build, both with records."""
     send(stack, catalog, 300, 0, POISON)
     run = new_run(stack, catalog)
     commit_epoch(spark, stack, catalog, run)
@@ -76,7 +76,7 @@ def in_lambda(stack: Settings, spark: SparkSession, catalog: Catalog) -> Run:
 
 @contextmanager
 def reading(settings: Settings, catalog: Catalog, view: Name) -> Iterator[list[Rows]]:
-    """Asks for the whole view again and again until the block ends; what it was answered, in order."""
+    """Queries the whole view repeatedly until the block ends. Yields the answers in order."""
     stop, answers, errors = threading.Event(), list[Rows](), list[BaseException]()
 
     def ask() -> None:
@@ -97,7 +97,7 @@ def reading(settings: Settings, catalog: Catalog, view: Name) -> Iterator[list[R
 
 
 def read_again(settings: Settings, answers: list[Rows]) -> None:
-    """Waits until the reader has asked and been answered some times since this call."""
+    """Waits until the reader has got ``AGAIN`` more answers."""
     before = len(answers)
 
     def answered() -> None:
@@ -118,7 +118,7 @@ def test_there_and_back_every_reader_sees_one_moment_of_the_log(stack: Settings,
     with running(stack, spark, catalog, replay) as (query, _), reading(stack, catalog, view) as answers:
         query.processAllAvailable()
         switched = switch.to_kappa(stack, catalog, run=replay.id)
-        assert [(one.view, one.equal) for one in switched.comparisons] == [(view, True)]
+        assert [(comparison.view, comparison.equal) for comparison in switched.comparisons] == [(view, True)]
         assert modes(stack, catalog) == {("kappa", None, replay.id)}
         read_again(stack, answers)
         check_served(stack, catalog, "swback", end)
@@ -128,7 +128,7 @@ def test_there_and_back_every_reader_sees_one_moment_of_the_log(stack: Settings,
         end = kafka_admin.end_offsets(stack, catalog.topics)
         check_served(stack, catalog, "swback", end)
         assert run_batch(stack, catalog).publication is None  # Kappa needs no batch layer
-        commit_epoch(spark, stack, catalog, live)  # what served before has gone on, so that going back loses nothing
+        commit_epoch(spark, stack, catalog, live)  # the previous run catches up, so that the rollback loses nothing
         change_mode.rollback(stack, catalog, why="test")
         assert modes(stack, catalog) == {before}
         read_again(stack, answers)
@@ -140,14 +140,15 @@ def test_there_and_back_every_reader_sees_one_moment_of_the_log(stack: Settings,
         assert modes(stack, catalog) == {("lambda", published.claim.build, replay.id)}
         read_again(stack, answers)
         check_served(stack, catalog, "swback", end)
-    # What was sent while Kappa served may have come in several epochs; each of their ends is a moment too.
+    # Kappa may have committed the new records in several epochs, and each epoch's end is a valid state.
     moments += [epoch.end for epoch in manifest.read_epochs(stack, replay.id) if epoch.end.size_since(moments[0]) > 0]
     assert moments[-1] == end
-    truths = [wanted(view, "swback", log(stack, Name("swback_trades"), moment)) for moment in moments]
-    seen = [truths.index(answer) for answer in answers]  # fails for an answer that is no moment of the log
-    assert seen == sorted(seen)
-    assert len(seen) > 20
-    assert {0, len(moments) - 1} <= set(seen)
+    expected_answers = [wanted(view, "swback", log(stack, Name("swback_trades"), moment)) for moment in moments]
+    # Fails for an answer that matches no state of the log.
+    positions = [expected_answers.index(answer) for answer in answers]
+    assert positions == sorted(positions)
+    assert len(positions) > 20
+    assert {0, len(moments) - 1} <= set(positions)
 
 
 def test_a_planted_difference_refuses_the_switch_and_is_named(stack: Settings, spark: SparkSession) -> None:
@@ -162,14 +163,14 @@ def test_a_planted_difference_refuses_the_switch_and_is_named(stack: Settings, s
         with pytest.raises(Refused, match=rf"{view}.*cells differ"):
             switch.to_kappa(stack, catalog, run=replay.id)
     assert modes(stack, catalog) == before == {("lambda", next(iter(before))[1], live.id)}
-    found = comparisons.latest_by_view(stack, replay.id)[view]
-    assert (found.equal, found.cells, found.only_build, found.only_run, found.repeated) == (False, 1, 1, 1, 0)
-    assert [(row.key["ticker"], row.key["day"][:10]) for row in found.first] == planted
+    result = comparisons.latest_by_view(stack, replay.id)[view]
+    assert (result.equal, result.cells, result.only_build, result.only_run, result.repeated) == (False, 1, 1, 1, 0)
+    assert [(row.key["ticker"], row.key["day"][:10]) for row in result.first] == planted
     check_served(stack, catalog, "swplant", kafka_admin.end_offsets(stack, catalog.topics))
 
 
 def plant(path: str) -> list[tuple[str, str]]:
-    """Changes one cell of a run's partials, drops a key and adds one; gives ticker and day of the three."""
+    """Changes one cell of a run's partial rows, drops a key and adds a key. Returns ticker and day of the three."""
     table = delta.table(path)
     content = table.to_pyarrow_table()
     rows = content.to_pylist()
@@ -177,8 +178,8 @@ def plant(path: str) -> list[tuple[str, str]]:
     first = next(row for row in rows if (row["ticker"], str(row["day"])[:10]) == changed)
     added = {**first, "ticker": "ZZZZ"}
     first["volume"] += 1
-    kept = [row for row in rows if (row["ticker"], str(row["day"])[:10]) != dropped]
-    write_deltalake(table, pa.Table.from_pylist([*kept, added], schema=content.schema), mode="overwrite")
+    remaining = [row for row in rows if (row["ticker"], str(row["day"])[:10]) != dropped]
+    write_deltalake(table, pa.Table.from_pylist([*remaining, added], schema=content.schema), mode="overwrite")
     return [changed, dropped, ("ZZZZ", changed[1])]
 
 
@@ -203,7 +204,7 @@ def test_some_views_are_switched_and_the_others_stay_in_lambda(stack: Settings, 
 
 
 def test_a_changed_rule_is_refused_and_served_by_a_new_run(stack: Settings, spark: SparkSession) -> None:
-    """By Lambda: a full build, and a run from its cut. The old run and what it served are left alone."""
+    """In Lambda: a full build and a new run from its cut. The old run stays unchanged."""
     catalog = catalog_of(stack, "swrule", "trades_by")
     (view,) = catalog.views
     live = in_lambda(stack, spark, catalog)
@@ -229,7 +230,7 @@ def test_a_changed_rule_is_refused_and_served_by_a_new_run(stack: Settings, spar
 
 
 def traded(record: Record) -> int:
-    """The size of a trade; of a record that is none, more than any rule allows."""
+    """The size of a trade. For another record, more than any rule allows."""
     try:
         return int(json.loads(record.value or b"")["size"])
     except (ValueError, KeyError, TypeError):

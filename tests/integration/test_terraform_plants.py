@@ -1,4 +1,4 @@
-"""A violation planted in a module of terraform/ is named before anything is applied. All of terraform/: scenarios."""
+"""The tests of terraform/ modules report planted violations. scenarios/terraform covers all of terraform/."""
 
 from __future__ import annotations
 
@@ -88,25 +88,25 @@ MODULES = sorted({module for _, module, *_ in PLANTED})
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Tree:
-    """A copy whose modules are ready for tests."""
-    made = copied(tmp_path_factory.mktemp("terraform"))
-    made.init("modules/keys")
+    """A copy with initialized modules."""
+    copy = copied(tmp_path_factory.mktemp("terraform"))
+    copy.init("modules/keys")
     for module in MODULES:
-        made.share_init("modules/keys", f"modules/{module}")
-    return made
+        copy.share_init("modules/keys", f"modules/{module}")
+    return copy
 
 
 @pytest.mark.parametrize("module", MODULES)
 def test_every_planted_violation_is_named(tree: Tree, tmp_path: Path, module: str) -> None:
-    """Only the module is copied, as its tests are all that is run; what is planted there is told of one by one."""
+    """Plants all violations of a module in a copy. Every violation must have its own message."""
     folder = f"modules/{module}"
     planted = Tree(tmp_path)
     for name in (folder, "testing"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copytree(tree.root / name, tmp_path / name, symlinks=True)
-    mine = [one for one in PLANTED if one[1] == module]
-    for _, _, file, old, new, _ in mine:
+    violations = [violation for violation in PLANTED if violation[1] == module]
+    for _, _, file, old, new, _ in violations:
         planted.plant(f"{folder}/{file}", old, new)
-    said = planted.terraform(folder, "test", "-no-color")
-    assert said.code == 1, said.end
-    assert [what for what, _, _, _, _, told in mine if not re.search(told, said.text)] == []
+    result = planted.terraform(folder, "test", "-no-color")
+    assert result.code == 1, result.end
+    assert [what for what, _, _, _, _, message in violations if not re.search(message, result.text)] == []

@@ -29,7 +29,7 @@ VIEW = Name("trades_by_day")
 
 @pytest.fixture(scope="module")
 def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
-    """An instance of three brokers and nothing else."""
+    """An instance of three brokers without other servers."""
     ports = free_ports(4)
     peers = {"kafka_peer_ports": tuple(ports[:2]), "kafka_peer_controller_ports": tuple(ports[2:])}
     changed = {**peers, "kafka_brokers": 3, "kafka_memory": "320m", "trino_host": LOOPBACK}

@@ -39,7 +39,7 @@ def config(settings: Settings, name: str) -> dict[str, str]:
 
 
 def create_topic(settings: Settings, name: str, partitions: int, **values: str) -> None:
-    """Creates a topic outside of `lk`, with this configuration."""
+    """Creates a topic with this configuration, without `lk`."""
     options = {key.replace("_", "."): value for key, value in values.items()}
     kafka_admin.admin_client(settings).create_topics([NewTopic(name, partitions, config=options)])[name].result(30)
 
@@ -54,8 +54,8 @@ def test_missing_topics_are_created_and_a_second_apply_changes_nothing(stack: Se
     first = topic_admin.apply_topics(stack, declared)
     assert [(change.topic, change.action) for change in first] == [("apply_new", "created"), ("apply_keyed", "created")]
     assert kafka_admin.partition_counts(stack)["apply_new"] == 3
-    kept = config(stack, "apply_new")
-    assert (kept["retention.ms"], kept["retention.bytes"], kept["cleanup.policy"]) == ("-1", "-1", "delete")
+    created = config(stack, "apply_new")
+    assert (created["retention.ms"], created["retention.bytes"], created["cleanup.policy"]) == ("-1", "-1", "delete")
     assert config(stack, "apply_keyed")["cleanup.policy"] == "compact"
     assert topic_admin.apply_topics(stack, declared) == (
         TopicChange(Name("apply_new"), "unchanged"),
@@ -145,7 +145,7 @@ def test_topics_are_listed_as_declared_and_as_the_cluster_has_them(stack: Settin
     topic_admin.apply_topics(stack, catalog(same, compacted))
     create_topic(stack, "listed_short", 1, retention_ms="60000", retention_bytes="1000")
     every, last = "every record", "the last record of each key"
-    assert [dataclasses.astuple(each) for each in list_topics(stack, catalog(same, compacted, short, missing))] == [
+    assert [dataclasses.astuple(row) for row in list_topics(stack, catalog(same, compacted, short, missing))] == [
         ("listed_same", 3, every, "as declared", 3, every),
         ("listed_compacted", 3, last, "as declared", 3, last),
         ("listed_short", 3, every, "differs", 1, "60000 ms, 1000 bytes"),

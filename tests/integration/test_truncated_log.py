@@ -1,4 +1,4 @@
-"""A log whose first records are gone: replayed from the archive, or refused. With real processes: scenarios/restore."""
+"""Replays of a truncated log: from the archive, or refused. With real processes: scenarios/restore."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lambda against batch: equal as long as nobody touched what is served, and a planted difference is found and named."""
+"""Compares the served views with a full build: equal normally, and a planted difference is reported."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Served:
 
 @pytest.fixture(scope="module")
 def served(stack: Settings, spark: SparkSession) -> Served:
-    """A build and two epochs of partials after it."""
+    """A served build with the partial rows of two later epochs."""
     catalog = catalog_of(stack, "sdrf")
     send(stack, catalog, 400, extra=POISON)
     run = new_run(stack, catalog)
@@ -57,42 +57,44 @@ def served(stack: Settings, spark: SparkSession) -> Served:
 
 def test_what_is_served_equals_a_full_build_and_stays_served(served: Served) -> None:
     before = served.pins()
-    found = verify_served(served.settings, served.catalog)
-    assert [(one.view, one.equal, one.epoch, one.run) for one in found] == [
+    results = verify_served(served.settings, served.catalog)
+    assert [(comparison.view, comparison.equal, comparison.epoch, comparison.run) for comparison in results] == [
         (STATS, True, 2, served.run.id),
         (DAYS, True, 2, served.run.id),
     ]
-    assert all(one.keys > 0 for one in found)
+    assert all(comparison.keys > 0 for comparison in results)
     assert served.pins() == before
     assert comparisons.latest_by_view(served.settings, served.run.id) == {}
 
 
 def test_the_build_that_is_served_is_not_compared_with_itself(served: Served, spark: SparkSession) -> None:
-    """Nothing came since: even so the comparison is with another build."""
+    """Each comparison makes a new build, even without new records."""
     settings, catalog = served.settings, served.catalog
     first, second = verify_served(settings, catalog), verify_served(settings, catalog)
-    builds = {one.build for one in (*first, *second)} | {pin.build for v, pin in served.pins().items() if v == DAYS}
+    builds = {comparison.build for comparison in (*first, *second)} | {
+        pin.build for v, pin in served.pins().items() if v == DAYS
+    }
     assert len(builds) == 3
 
 
 @pytest.fixture(params=["build", "partials"])
 def planted(served: Served, request: pytest.FixtureRequest) -> Iterator[str]:
-    """One cell too high in what is served; taken back at the end."""
+    """Adds one to a served cell and restores it at the end. Returns the ticker of its row."""
     pin = served.pins()[DAYS]
     assert pin.build
     assert pin.run
-    part = {
+    path = {
         "build": table_paths.batch(served.settings, DAYS, pin.build),
         "partials": table_paths.speed(served.settings, pin.run, DAYS),
     }[request.param]
-    table = delta.read(part)
+    table = delta.read(path)
     rows = table.to_pylist()
     row = next(row for row in rows if row.get("first_epoch", 1) > pin.epoch)
     row["trades"] += 1
-    version = delta.version(part)
-    write_deltalake(part, type(table).from_pylist(rows, schema=table.schema), mode="overwrite")
+    version = delta.version(path)
+    write_deltalake(path, type(table).from_pylist(rows, schema=table.schema), mode="overwrite")
     yield str(row["ticker"])
-    delta.table(part).restore(version)
+    delta.table(path).restore(version)
 
 
 def test_a_planted_difference_is_found_and_named(served: Served, planted: str) -> None:
@@ -103,8 +105,8 @@ def test_a_planted_difference_is_found_and_named(served: Served, planted: str) -
 
 
 def test_without_a_run_there_is_nothing_to_compare(served: Served) -> None:
-    other = catalog_of(served.settings, "sdrn")
+    unserved = catalog_of(served.settings, "sdrn")
     claims = read_claims(served.settings)
     with pytest.raises(Refused, match="no view serves partial rows of a run"):
-        verify_served(served.settings, other)
+        verify_served(served.settings, unserved)
     assert read_claims(served.settings) == claims

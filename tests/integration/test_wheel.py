@@ -1,4 +1,4 @@
-"""The wheel, installed into an environment of its own and run in an empty folder."""
+"""The wheel, installed into its own environment and run in an empty folder."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ import json
 from infra import project_files
 print(json.dumps([str(path) for path in (project_files.ROOT, project_files.DAGS, project_files.ACCESS_LOG)]))
 """
-    done = subprocess.run(
+    completed = subprocess.run(
         [wheel.python, "-c", program], cwd=wheel.folder, env=environment(), capture_output=True, text=True, check=True
     )
-    root, dags, log = map(Path, json.loads(done.stdout))
+    root, dags, log = map(Path, json.loads(completed.stdout))
     assert root == wheel.packages
     for folder in PACKAGES:
         assert files(ROOT / folder) <= files(root / folder)
@@ -45,9 +45,9 @@ print(json.dumps([str(path) for path in (project_files.ROOT, project_files.DAGS,
 
 
 def files(folder: Path) -> set[str]:
-    """What is below a folder, without what Python compiled."""
-    there = {path.relative_to(folder) for path in folder.rglob("*") if path.is_file()}
-    return {str(path) for path in there if "__pycache__" not in path.parts}
+    """The files below a folder, without compiled Python files."""
+    paths = {path.relative_to(folder) for path in folder.rglob("*") if path.is_file()}
+    return {str(path) for path in paths if "__pycache__" not in path.parts}
 
 
 def test_lk_runs_without_package_metadata_as_in_the_jobs_image(wheel: Installed) -> None:
@@ -61,5 +61,5 @@ importlib.metadata.version = version
 from cli.root import run
 raise SystemExit(run(["views", "--json"]))
 """
-    done = subprocess.run([wheel.python, "-c", program], cwd=wheel.folder, env=environment(), capture_output=True)
-    assert (done.returncode, done.stderr) == (0, b"")
+    completed = subprocess.run([wheel.python, "-c", program], cwd=wheel.folder, env=environment(), capture_output=True)
+    assert (completed.returncode, completed.stderr) == (0, b"")

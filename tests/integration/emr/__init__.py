@@ -1,1 +1,1 @@
-"""The images and what runs in them: linted, and run here as far as no container engine is needed."""
+"""Tests of the images and their programs, without a container engine where possible."""

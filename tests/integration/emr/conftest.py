@@ -1,4 +1,4 @@
-"""AWS as the tests have it: moto's EMR Serverless and S3, and a shim that runs what moto does not."""
+"""moto's EMR Serverless and S3, with a shim that runs the jobs, because moto does not."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ROLE = "arn:aws:iam::123456789012:role/jobs"
 
 @dataclass
 class Cloud:
-    """An application of EMR Serverless whose jobs a shim runs when somebody looks at them."""
+    """An EMR Serverless application. The shim runs a job at the first request for its state."""
 
     env: dict[str, str]
     application: str = ""
@@ -39,7 +39,7 @@ class Cloud:
         return boto3.client(service, endpoint_url=self.env["AWS_ENDPOINT_URL"], **keys)
 
     def look(self, job: Any) -> None:
-        """What EMR does: the state follows from the exit code of the driver."""
+        """Runs the job once. Its state follows from the exit code of the driver, as in EMR."""
         submit = job.job_driver["sparkSubmit"]
         if submit in self.jobs:
             return
@@ -48,14 +48,14 @@ class Cloud:
             job.state = self.job_state
             return
         entry = ROOT / "images" / "jobs" / Path(submit["entryPoint"].removeprefix("local://")).name
-        done = subprocess.run(
+        completed = subprocess.run(
             [sys.executable, str(entry), *submit["entryPointArguments"]],
             env=self.env | {"PYTHONPATH": str(ROOT)},
             capture_output=True,
             text=True,
             timeout=60,
         )
-        job.state, job.state_details = ("SUCCESS" if done.returncode == 0 else "FAILED"), done.stderr[-300:]
+        job.state, job.state_details = ("SUCCESS" if completed.returncode == 0 else "FAILED"), completed.stderr[-300:]
 
 
 @pytest.fixture
@@ -63,24 +63,26 @@ def cloud(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Cloud]:
     [port] = free_ports(1)
     server = ThreadedMotoServer(LOOPBACK, port, verbose=False)
     server.start()
-    found = Cloud(
+    emulated = Cloud(
         environment()
         | {"AWS_ENDPOINT_URL": f"http://{LOOPBACK}:{port}", "AWS_REGION": REGION, "AWS_DEFAULT_REGION": REGION}
         | {"AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x"}
     )
-    asked = emr_models.EMRServerlessBackend.get_job_run
+    original_get_job_run = emr_models.EMRServerlessBackend.get_job_run
 
     def get_job_run(self: Any, application_id: str, job_run_id: str) -> Any:
-        job = asked(self, application_id, job_run_id)
-        found.look(job)
+        job = original_get_job_run(self, application_id, job_run_id)
+        emulated.look(job)
         return job
 
     monkeypatch.setattr(emr_models.EMRServerlessBackend, "get_job_run", get_job_run)
-    requests.post(f"{found.env['AWS_ENDPOINT_URL']}/moto-api/reset", timeout=10).raise_for_status()
+    requests.post(f"{emulated.env['AWS_ENDPOINT_URL']}/moto-api/reset", timeout=10).raise_for_status()
     try:
-        found.client("s3").create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION})
-        new = found.client("emr-serverless").create_application(name="lk", releaseLabel="emr-7.0.0", type="SPARK")
-        found.application = new["applicationId"]
-        yield found
+        emulated.client("s3").create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION})
+        created = emulated.client("emr-serverless").create_application(
+            name="lk", releaseLabel="emr-7.0.0", type="SPARK"
+        )
+        emulated.application = created["applicationId"]
+        yield emulated
     finally:
         server.stop()

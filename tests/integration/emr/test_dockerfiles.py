@@ -1,4 +1,4 @@
-"""What the Dockerfiles promise: linted here, and built where a container engine is."""
+"""The Dockerfiles: linted always, built if a container engine is available."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dockerfile_parse import DockerfileParser
 from infra.project_files import ROOT
 
 IMAGES = ("jobs", "trino")
-HADOLINT = Path(sys.executable).parent / "hadolint"  # locked, and of this environment: the PATH may not have it
+HADOLINT = Path(sys.executable).parent / "hadolint"  # the locked version of this environment, which may not be in PATH
 BASES = {
     "jobs": ("python:3.11.13-slim-bookworm", "public.ecr.aws/emr-serverless/spark/emr-spark-8.0.0:latest"),
     "trino": ("trinodb/trino:476",),
@@ -33,25 +33,25 @@ def text_of(image: str) -> str:
 
 
 def mistakes(text: str, folder: Path) -> list[str]:
-    """What no image of ours may do, by line."""
+    """The violations of the project's rules for Dockerfiles, with line numbers."""
     parser = parsed(text, folder)
-    lines = [(one["instruction"], one["value"], one["startline"] + 1) for one in parser.structure]
+    lines = [(entry["instruction"], entry["value"], entry["startline"] + 1) for entry in parser.structure]
     users = [value for instruction, value, _ in lines if instruction == "USER"]
-    found = [f"{n}: ADD" for instruction, _, n in lines if instruction == "ADD"]
-    found += ["no user" for _ in (1,) if not users or users[-1] in ("0", "root")]
+    violations = [f"{n}: ADD" for instruction, _, n in lines if instruction == "ADD"]
+    violations += ["no user" for _ in (1,) if not users or users[-1] in ("0", "root")]
     for instruction, value, n in lines:
         if instruction == "FROM" and "$" not in value and not re.search(r":[^:\s]+( AS \w+)?$|@sha256:", value):
-            found.append(f"{n}: {value} is not pinned")
+            violations.append(f"{n}: {value} is not pinned")
         if instruction in ("ENV", "ARG") and re.search(r"(?i)password|secret|token|access_key", value):
-            found.append(f"{n}: a secret")
+            violations.append(f"{n}: a secret")
         if instruction == "RUN" and re.search(r"pip install(?!.*--require-hashes)", value):
-            found.append(f"{n}: pip without hashes")
+            violations.append(f"{n}: pip without hashes")
         if instruction == "RUN" and re.search(r"\b(curl|wget)\b", value):
-            found.append(f"{n}: a download that nothing checks")
+            violations.append(f"{n}: a download that nothing checks")
         if instruction == "COPY" and "--from=" not in value:
             sources = [word for word in value.split() if not word.startswith("--")][:-1]
-            found += [f"{n}: there is no {source}" for source in sources if not (ROOT / source).exists()]
-    return found
+            violations += [f"{n}: there is no {source}" for source in sources if not (ROOT / source).exists()]
+    return violations
 
 
 @pytest.mark.parametrize("image", IMAGES)
@@ -61,12 +61,12 @@ def test_no_rule_is_broken(image: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("image", IMAGES)
 def test_hadolint_finds_nothing(image: str) -> None:
-    done = subprocess.run([HADOLINT, f"images/{image}/Dockerfile"], cwd=ROOT, capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (0, "")
+    completed = subprocess.run([HADOLINT, f"images/{image}/Dockerfile"], cwd=ROOT, capture_output=True, text=True)
+    assert (completed.returncode, completed.stdout) == (0, "")
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "mistake"),
     [
         (("USER 1000:1000", "USER root"), "no user"),
         (("USER 1000:1000", ""), "no user"),
@@ -78,16 +78,16 @@ def test_hadolint_finds_nothing(image: str) -> None:
         (("USER 1000", "RUN curl -o /x https://example.org/x\nUSER 1000"), "9: a download that nothing checks"),
     ],
 )
-def test_a_planted_mistake_is_found(change: tuple[str, str], told: str, tmp_path: Path) -> None:
+def test_a_planted_mistake_is_found(change: tuple[str, str], mistake: str, tmp_path: Path) -> None:
     text = text_of("trino")
     assert change[0] in text
-    assert told in mistakes(text.replace(*change), tmp_path)
+    assert mistake in mistakes(text.replace(*change), tmp_path)
 
 
 def test_hadolint_looks(tmp_path: Path) -> None:
     (tmp_path / "Dockerfile").write_text("FROM debian:latest\nRUN cd /tmp && sudo true\n", "utf-8")
-    done = subprocess.run([HADOLINT, tmp_path / "Dockerfile"], capture_output=True, text=True)
-    assert (done.returncode, "DL3007" in done.stdout, "DL3004" in done.stdout) == (1, True, True)
+    completed = subprocess.run([HADOLINT, tmp_path / "Dockerfile"], capture_output=True, text=True)
+    assert (completed.returncode, "DL3007" in completed.stdout, "DL3004" in completed.stdout) == (1, True, True)
 
 
 def test_bases_are_what_was_chosen(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_bases_are_what_was_chosen(tmp_path: Path) -> None:
 
 def test_the_jobs_have_all_that_they_run(tmp_path: Path) -> None:
     lines = parsed(text_of("jobs"), tmp_path).structure
-    copied = [one["value"] for one in lines if one["instruction"] == "COPY"]
+    copied = [entry["value"] for entry in lines if entry["instruction"] == "COPY"]
     for package in PACKAGES:
         assert f"{package} /opt/lk/{package}" in copied
     assert "images/jobs/lk_verb.py /opt/lk/" in copied

@@ -1,6 +1,6 @@
-"""`lk` of Airflow's machines: one file that runs a verb as a job run of EMR Serverless, and answers as the verb does.
+"""`lk` on Airflow's machines: one file that runs a verb as an EMR Serverless job run and returns the verb's result.
 
-AWS is moto's; what it does not do, running the job, a shim does: by the very entry point and arguments that were given.
+moto emulates AWS. A shim runs the jobs with the given entry point and arguments, because moto does not.
 """
 
 from __future__ import annotations
@@ -23,10 +23,15 @@ from tests.support.command import environment
 
 def settings_file(cloud: Cloud, folder: Path, **more: str) -> Path:
     [port] = free_ports(1)
-    place = f"s3://{BUCKET}/settings/lk.toml"
-    values = {"emr_application": cloud.application, "emr_role": ROLE, "emr_settings": place}
-    told = {"data": str(folder / "data"), "lake": f"s3a://{BUCKET}/lake", "trino_host": LOOPBACK, "trino_port": port}
-    lines = [f"{name} = {json.dumps(value)}" for name, value in (values | told | more).items()]
+    settings_uri = f"s3://{BUCKET}/settings/lk.toml"
+    values = {"emr_application": cloud.application, "emr_role": ROLE, "emr_settings": settings_uri}
+    local_values = {
+        "data": str(folder / "data"),
+        "lake": f"s3a://{BUCKET}/lake",
+        "trino_host": LOOPBACK,
+        "trino_port": port,
+    }
+    lines = [f"{name} = {json.dumps(value)}" for name, value in (values | local_values | more).items()]
     cloud.client("s3").put_object(Bucket=BUCKET, Key="settings/lk.toml", Body="\n".join(lines).encode())
     file = folder / "lk.toml"
     file.write_text("\n".join(lines), "utf-8")
@@ -34,7 +39,7 @@ def settings_file(cloud: Cloud, folder: Path, **more: str) -> Path:
 
 
 def lk(cloud: Cloud, folder: Path, *words: str) -> subprocess.Popen[str]:
-    """`lk` as Airflow's machines have it: one file, alone, found in PATH."""
+    """Runs `lk` as on Airflow's machines: a single file in PATH."""
     shutil.copyfile(emr.__file__, folder / "lk")
     (folder / "lk").chmod(0o755)
     path = os.pathsep.join([str(folder), str(Path(sys.executable).parent), cloud.env["PATH"]])
@@ -45,8 +50,8 @@ def lk(cloud: Cloud, folder: Path, *words: str) -> subprocess.Popen[str]:
 
 
 def left(cloud: Cloud) -> list[str]:
-    found = cloud.client("s3").list_objects_v2(Bucket=BUCKET, Prefix="lake/").get("Contents", [])
-    return [one["Key"] for one in found]
+    objects = cloud.client("s3").list_objects_v2(Bucket=BUCKET, Prefix="lake/").get("Contents", [])
+    return [item["Key"] for item in objects]
 
 
 def test_a_verb_answers_as_it_does_at_home(cloud: Cloud, tmp_path: Path) -> None:
@@ -98,16 +103,17 @@ def test_who_ends_it_ends_the_job_run_too(cloud: Cloud, tmp_path: Path) -> None:
 
 def test_what_never_ends_is_started_once_and_left_alone(cloud: Cloud, tmp_path: Path) -> None:
     settings_file(cloud, tmp_path, emr_logs="/lk/name")
-    lk(cloud, tmp_path, "views").communicate(timeout=60)  # moto lists none before there was one
+    lk(cloud, tmp_path, "views").communicate(timeout=60)  # moto cannot list job runs before the first one
     cloud.runs = False
-    aws, known = cloud.client("emr-serverless"), cloud.application
+    aws, application = cloud.client("emr-serverless"), cloud.application
     for _ in range(2):
         child = lk(cloud, tmp_path, "status", "--lines", "--every", "60")
         _, err = child.communicate(timeout=60)
         assert (child.returncode, "runs until it is cancelled" in err) == (0, True), err
-        jobs = aws.list_job_runs(applicationId=known)["jobRuns"]
+        jobs = aws.list_job_runs(applicationId=application)["jobRuns"]
         assert [job["name"] for job in jobs] == ["views", "status---lines---every-60"]
-        aws.get_job_run(applicationId=known, jobRunId=jobs[-1]["id"])  # moto's runs when somebody looks
+        # The shim runs a job when its state is requested.
+        aws.get_job_run(applicationId=application, jobRunId=jobs[-1]["id"])
 
 
 def test_settings_that_name_no_application_are_told(cloud: Cloud, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A run whose process is a job run of EMR Serverless: started, known by its lease, cancelled."""
+"""A run whose process is an EMR Serverless job run: its start, its detection by lease, its cancellation."""
 
 from __future__ import annotations
 
@@ -25,26 +25,29 @@ def settings(cloud: Cloud, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> S
     for name, value in cloud.env.items():
         if name.startswith("AWS_"):
             monkeypatch.setenv(name, value)
-    told: dict[str, Any] = {"emr_application": cloud.application, "emr_role": ROLE, "emr_logs": "/lk/dev"}
-    found = Settings(data=tmp_path, lake=str(tmp_path / "lake"), emr_settings=f"s3://{BUCKET}/settings/lk.toml", **told)
-    table_paths.open_lake(found)
-    emr.start(found.model_dump(mode="json"), ["speed", "run", OTHER])  # moto lists none before there was one
+    emr_settings: dict[str, Any] = {"emr_application": cloud.application, "emr_role": ROLE, "emr_logs": "/lk/dev"}
+    job_settings = Settings(
+        data=tmp_path, lake=str(tmp_path / "lake"), emr_settings=f"s3://{BUCKET}/settings/lk.toml", **emr_settings
+    )
+    table_paths.open_lake(job_settings)
+    # moto cannot list job runs before the first one.
+    emr.start(job_settings.model_dump(mode="json"), ["speed", "run", OTHER])
     cloud.runs = False
-    return found
+    return job_settings
 
 
 def states(cloud: Cloud) -> list[str]:
-    found = cloud.client("emr-serverless").list_job_runs(applicationId=cloud.application)["jobRuns"]
-    return [job["state"] for job in found if job["name"] == "-".join(WORDS)]
+    job_runs = cloud.client("emr-serverless").list_job_runs(applicationId=cloud.application)["jobRuns"]
+    return [job["state"] for job in job_runs if job["name"] == "-".join(WORDS)]
 
 
 def test_it_is_started_once_and_cancelled(settings: Settings, cloud: Cloud) -> None:
     cloud.job_state = "RUNNING"
     with leases.hold(settings, f"run_{RUN}"):
         emr_job.start(settings, RUN, WORDS)
-        emr_job.start(settings, RUN, WORDS)  # found, by its name
+        emr_job.start(settings, RUN, WORDS)  # finds the first job run by its name
         assert states(cloud) == ["RUNNING"]
-        assert background.start(settings, RUN, *WORDS) is True  # known by its lease
+        assert background.start(settings, RUN, *WORDS) is True  # detected by its lease
     [job] = cloud.jobs
     assert job["entryPointArguments"] == ["--settings", f"s3://{BUCKET}/settings/lk.toml", *WORDS]
     background.stop(settings, RUN)

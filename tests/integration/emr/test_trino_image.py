@@ -1,4 +1,4 @@
-"""Trino's image: what `start` writes, and that it becomes Trino; `lk` of the jobs' image finds its Spark."""
+"""Trino's image: `start` writes the configuration and execs Trino. The jobs' image: `lk` is valid shell."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def properties(file: Path) -> dict[str, str]:
 
 
 def test_a_coordinator_computes_nothing_and_reads_the_secret_itself(tmp_path: Path) -> None:
-    done = start(tmp_path, "coordinator", **NEEDED)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("running as ")
+    completed = start(tmp_path, "coordinator", **NEEDED)
+    assert completed.returncode == 0, completed.stderr
+    assert completed.stdout.startswith("running as ")
     assert properties(tmp_path / "etc" / "config.properties") == {
         "coordinator": "true",
         "node-scheduler.include-coordinator": "false",
@@ -57,8 +57,8 @@ def test_a_coordinator_computes_nothing_and_reads_the_secret_itself(tmp_path: Pa
         "-server",
         "-XX:MaxRAMPercentage=75",
     ]
-    written = "".join(file.read_text("utf-8") for file in (tmp_path / "etc").rglob("*") if file.is_file())
-    assert "do-not-write-me" not in written
+    contents = "".join(file.read_text("utf-8") for file in (tmp_path / "etc").rglob("*") if file.is_file())
+    assert "do-not-write-me" not in contents
 
 
 def test_a_worker_finds_the_coordinator(tmp_path: Path) -> None:
@@ -77,12 +77,12 @@ def test_catalogs_of_the_base_image_are_gone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", NEEDED)
 def test_what_is_not_told_is_named(name: str, tmp_path: Path) -> None:
-    done = start(tmp_path, "worker", **{key: value for key, value in NEEDED.items() if key != name})
-    assert (done.returncode, name in done.stderr) == (2, True), done.stderr
+    completed = start(tmp_path, "worker", **{key: value for key, value in NEEDED.items() if key != name})
+    assert (completed.returncode, name in completed.stderr) == (2, True), completed.stderr
     assert start(tmp_path, "boss", **NEEDED).returncode == 2
 
 
 def test_the_jobs_lk_puts_the_images_spark_in_its_path() -> None:
     text = (ROOT / "images" / "jobs" / "lk").read_text("utf-8")
-    done = subprocess.run(["sh", "-n"], input=text, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    completed = subprocess.run(["sh", "-n"], input=text, capture_output=True, text=True)
+    assert completed.returncode == 0, completed.stderr
