@@ -30,7 +30,7 @@ def status(settings: Settings, catalog: Catalog) -> Overview:
     """The state of the instance, also while servers are down."""
     processes = local_stack.server_states(settings)
     down = [
-        f"{p.name} is {p.status}: `lk up` starts it" + (f"; see {p.log}" if p.log and p.log.exists() else "")
+        f"{p.name} {'died' if p.status == 'died' else f'is {p.status}'}: `lk up` starts it" + (f"; see {p.log}" if p.log and p.log.exists() else "")
         for p in processes
         if p.status != "up"
     ]

@@ -146,7 +146,7 @@ def test_repaired_records_are_sent_once_and_counted(bench: Bench) -> None:
 
 def test_a_file_that_is_there_is_not_written_over(bench: Bench) -> None:
     file, _ = bench.export()
-    with pytest.raises(Refused, match="may hold repairs"):
+    with pytest.raises(Refused, match="may have repairs"):
         repair_file.export(bench.settings, [], file)
 
 

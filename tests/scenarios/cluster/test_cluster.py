@@ -133,7 +133,7 @@ def test_a_broker_killed_under_a_running_job_and_before_a_batch_stops_nothing(cl
     assert batch["claim"]["build"] == str(world.publication.pins[VIEW].build)
     assert min(cluster.workers.finished("batch").values()) > 0
     world.check(healthy=False)
-    assert f"{victim} is died" in world.here("status").out
+    assert f"{victim} died" in world.here("status").out
     world.here("up", "--json").ok()
     pids_after = pids(world.settings)
     assert pids_after[victim] != pids_before[victim]

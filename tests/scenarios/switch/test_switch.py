@@ -59,7 +59,7 @@ def test_a_run_serves_only_if_the_compared_build_passed_its_gate(world: World) -
     for verdict in (None, False):
         with locks.hold(world.settings, "batch") as lease:
             add_built(world.settings, lease, replace(passed_build, passed=verdict, at=datetime.now(UTC)))
-        with pytest.raises(Refused, match="that was compared have not passed the gate: trades_by_day"):
+        with pytest.raises(Refused, match="of the compared build have not passed the gate: trades_by_day"):
             change_mode.to_kappa(world.settings, world.catalog, kappa_run, why="test")
     with locks.hold(world.settings, "batch") as lease:
         add_built(world.settings, lease, replace(passed_build, at=datetime.now(UTC)))
