@@ -29,13 +29,15 @@ class Overview:
 def status(settings: Settings, catalog: Catalog) -> Overview:
     """The state of the instance, also while servers are down."""
     processes = local_stack.server_states(settings)
-    down = [
-        f"{p.name} {'died' if p.status == 'died' else f'is {p.status}'}: `lk up` starts it" + (f"; see {p.log}" if p.log and p.log.exists() else "")
-        for p in processes
-        if p.status != "up"
-    ]
+    down = [_down(process) for process in processes if process.status != "up"]
     served = served_status(settings, catalog)
     return Overview(processes, served.views, served.partitions, served.rows, (*down, *served.unhealthy))
+
+
+def _down(process: local_stack.ServerState) -> str:
+    state = "died" if process.status == "died" else f"is {process.status}"
+    log = f"; see {process.log}" if process.log and process.log.exists() else ""
+    return f"{process.name} {state}: `lk up` starts it{log}"
 
 
 def watch(settings: Settings, catalog: Catalog, every: int | None, report: Callable[[ViewAlarms], None]) -> None:
