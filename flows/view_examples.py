@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 _KAFKA = pa.schema(
     {"key": pa.binary(), "value": pa.binary(), "topic": pa.string(), "partition": pa.int32(), "offset": pa.int64()}
     | {"timestamp": pa.timestamp("us", tz="UTC"), "timestampType": pa.int32()}
+    | {"headers": pa.list_(pa.struct({"key": pa.string(), "value": pa.binary()}))}
 )
 _STRIDE = 1_000  # the records of example n are decoded in partitions from n times this number
 
@@ -166,6 +167,7 @@ def _kafka_rows(task: _Task, topic: Topic) -> Iterable[dict[str, Any]]:
             "offset": offsets[record.partition],
             "timestamp": datetime.fromtimestamp(epoch_millis(record.at) / 1_000, UTC),
             "timestampType": 1 if topic.append_time else 0,
+            "headers": None,
         }
         offsets[record.partition] += 1
 
