@@ -33,6 +33,11 @@ def console() -> Console:
     return Console(stderr=True, quiet=_quiet)
 
 
+def drawn() -> bool:
+    """True if bars are drawn: stderr is a terminal, and the mode is not quiet."""
+    return sys.stderr.isatty() and not _quiet
+
+
 def _columns(total: float | None, unit: str) -> list[ProgressColumn]:
     amount: list[ProgressColumn] = [DownloadColumn()] if unit == "bytes" else [MofNCompleteColumn()]
     start: list[ProgressColumn] = [SpinnerColumn(), TextColumn("{task.description}")]
@@ -46,10 +51,9 @@ def bar(label: str, total: float | None = None, unit: str = "") -> Iterator[Call
 
     ``unit`` "bytes" prints sizes with units. Without a terminal, a large download prints a line when half is there.
     """
-    shown = sys.stderr.isatty() and not _quiet
-    with Progress(*_columns(total, unit), console=console(), transient=True, disable=not shown) as progress:
+    with Progress(*_columns(total, unit), console=console(), transient=True, disable=not drawn()) as progress:
         task = progress.add_task(label, total=total)
-        half = total / 2 if total and unit == "bytes" and total >= _HALF_LINE_BYTES and not shown else None
+        half = total / 2 if total and unit == "bytes" and total >= _HALF_LINE_BYTES and not drawn() else None
 
         def update(completed: float) -> None:
             nonlocal half

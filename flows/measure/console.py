@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from infra.progress_bar import bar, console
+from infra.progress_bar import bar, console, drawn
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class ProgressLines:
 def progress_lines() -> Iterator[ProgressLines]:
     """Draws the bars until the block ends."""
     columns = (SpinnerColumn(), TextColumn("{task.description:<42}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, TimeElapsedColumn(), console=console(), transient=True) as progress:
+    with Progress(*columns, TimeElapsedColumn(), console=console(), transient=True, disable=not drawn()) as progress:
         progress.add_task("trades sent to Kafka", total=None)
         progress.add_task("trades that a Trino query counts", total=None)
         progress.add_task("lk batch", total=None)
