@@ -25,6 +25,10 @@ _EACH = {
     # One epoch of all views generates more classes than the default of 100, so each epoch compiled all of them again.
     "spark.sql.codegen.cache.maxEntries": "1000",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
+    # It helps only tables that are partitioned by columns, which ours are not, and took most of a join's planning.
+    "spark.sql.optimizer.dynamicPartitionPruning.enabled": "false",
+    # Else pyspark reads Python's stack and makes five more calls into the JVM for each operation on a column.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
     # Credentials of the Kafka source appear in no plan, log or UI.
     "spark.redaction.regex": "(?i)secret|password|passphrase|token|access[.]?key|sasl[.]jaas",
     "spark.sql.redaction.options.regex": "(?i)url|password|sasl[.]jaas",
