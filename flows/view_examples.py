@@ -48,7 +48,6 @@ if TYPE_CHECKING:
 _KAFKA = pa.schema(
     {"key": pa.binary(), "value": pa.binary(), "topic": pa.string(), "partition": pa.int32(), "offset": pa.int64()}
     | {"timestamp": pa.timestamp("us", tz="UTC"), "timestampType": pa.int32()}
-    | {"headers": pa.list_(pa.struct({"key": pa.string(), "value": pa.binary()}))}
 )
 _STRIDE = 1_000  # the records of example n are decoded in partitions from n times this number
 
@@ -153,7 +152,7 @@ def _decode(spark: SparkSession, catalog: Catalog, tasks: Sequence[_Task]) -> Ma
 
 
 def _kafka_rows(task: _Task, topic: Topic) -> Iterable[dict[str, Any]]:
-    """Rows as Spark's Kafka source gives them; keys are those that `lk produce` would give."""
+    """Rows as Spark's Kafka source gives them, without headers; keys are those that `lk produce` would give."""
     key_of = key_extractor(topic)
     offsets: Counter[int] = Counter()
     for record in task.records.get(topic.name, ()):
@@ -167,7 +166,6 @@ def _kafka_rows(task: _Task, topic: Topic) -> Iterable[dict[str, Any]]:
             "offset": offsets[record.partition],
             "timestamp": datetime.fromtimestamp(epoch_millis(record.at) / 1_000, UTC),
             "timestampType": 1 if topic.append_time else 0,
-            "headers": None,
         }
         offsets[record.partition] += 1
 
