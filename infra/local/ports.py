@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import random
 import socket
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
+from core.errors import Refused
 from infra.settings import LOOPBACK
 
 _LOWEST = 10_000
+_TRIES = 10_000  # for all ports together
 _EPHEMERAL = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 
@@ -17,20 +19,26 @@ def free_ports(count: int) -> list[int]:
     """``count`` different ports on which nobody listens.
 
     They lie below the kernel's ephemeral range. A server that died can then take its port again: no outgoing
-    connection was given it meanwhile.
+    connection was given it meanwhile. Raises Refused when no more can be found.
     """
     highest = _first_ephemeral() - 1
+    ports: list[int] = []
     with ExitStack() as bound:
-        ports: list[int] = []
-        while len(ports) < count:
-            server = bound.enter_context(socket.socket())
+        for _ in range(_TRIES):
+            if len(ports) == count:
+                return ports
+            server = socket.socket()
             port = random.randint(_LOWEST, highest) if highest > _LOWEST else 0  # noqa: S311  any free port will do
             try:
                 server.bind((LOOPBACK, port))
             except OSError:
+                server.close()
                 continue
+            bound.enter_context(closing(server))
             ports.append(int(server.getsockname()[1]))
-        return ports
+    raise Refused(
+        f"no {count} free ports", where=f"{LOOPBACK}, ports {_LOWEST} to {highest}", fix="stop what listens on them"
+    )
 
 
 def _first_ephemeral() -> int:

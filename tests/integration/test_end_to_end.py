@@ -19,6 +19,7 @@ from infra.project_files import ROOT
 from infra.settings.sources import read_settings
 from tests.support.command import Done, here, lk, write_config
 from tests.support.kafka_log import Log
+from tests.support.killing import has_ended
 from tests.support.oracle import view_oracle
 from tests.support.oracle.view_oracle import Record, Rows
 from tests.support.waiting import eventually
@@ -54,7 +55,7 @@ class Life:
         def died() -> None:
             assert proof.is_file(), f"{at} was not reached: {command.said}"
             pid = int(proof.read_text("utf-8").split()[1])
-            assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+            assert has_ended(pid)
 
         eventually(self.log.settings, 60, died)
         assert proof.read_text("utf-8").startswith("kill ")

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import psutil
 import pytest
 from pyspark.sql import SparkSession
 
@@ -32,6 +31,7 @@ from speed.process import background, lifecycle
 from tests.support import assertions
 from tests.support.command import Done, Running, here, lk, spawn, write_config
 from tests.support.kafka_log import Ends, Log, Sent, send
+from tests.support.killing import has_ended
 from tests.support.pieces import Pieces
 from tests.support.waiting import eventually, tails
 
@@ -173,7 +173,7 @@ class World:
         """Waits until a process has ended."""
 
         def ended() -> None:
-            assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+            assert has_ended(pid)
 
         eventually(self.settings, seconds, ended)
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-
 import pytest
 from confluent_kafka.admin import ConfigResource, ResourceType  # type: ignore[attr-defined]
 from deltalake import DeltaTable
@@ -18,6 +15,7 @@ from infra.lake import delta, table_paths
 from infra.local import local_processes
 from infra.settings import Settings
 from tests.scenarios.cluster.conftest import Cluster
+from tests.support.killing import kill
 from tests.support.load import mixed
 from tests.support.waiting import eventually
 from tests.support.world import TOPICS
@@ -107,8 +105,7 @@ def test_a_broker_killed_under_a_running_job_and_before_a_batch_stops_nothing(cl
     victim = f"kafka-{node}"
     epoch_before, pid_of_run = world.epoch, world.running()
     wait_for_controller(world.settings, node)
-    os.kill(pids_before[victim], signal.SIGKILL)
-    world.gone(pids_before[victim])
+    kill(pids_before[victim])
 
     def topics_are_described() -> None:
         try:

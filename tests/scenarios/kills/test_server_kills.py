@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 
 from confluent_kafka.admin import AdminClient
@@ -12,17 +11,17 @@ from pyspark.sql import SparkSession
 from infra.control.publications import read_publications
 from infra.local import local_processes, local_stack
 from infra.trino import metastore
+from tests.support.killing import kill
 from tests.support.load import mixed
 from tests.support.waiting import eventually
 from tests.support.world import World
 
 
-def kill(world: World, server: str) -> int:
+def kill_server(world: World, server: str) -> int:
     """Kills a server and returns its pid."""
     running = local_processes.running_process(world.settings, server)
     assert running
-    os.kill(running.pid, signal.SIGKILL)
-    world.gone(running.pid)
+    kill(running.pid)
     assert local_processes.running_process(world.settings, server) is None
     return running.pid
 
@@ -30,7 +29,7 @@ def kill(world: World, server: str) -> int:
 def test_kafka_killed_under_a_running_speed_job_loses_nothing_and_stops_nothing(world: World) -> None:
     pid = world.running()
     world.send(mixed(seed=90, count=60))
-    killed_pid = kill(world, "kafka")
+    killed_pid = kill_server(world, "kafka")
     states = {state.name: state.pid for state in local_stack.start_servers(world.settings)}
     assert states["kafka"] != killed_pid
     world.send(mixed(seed=91, count=60))
@@ -49,7 +48,7 @@ def test_trino_killed_in_the_middle_of_a_publish_serves_one_build_or_the_other(
     publishing = world.spawn("publish", "--json", fault="serving.1_between_views:2:pause")
     world.wait_for_proof("serving.1_between_views")
     assert world.take_proof("serving.1_between_views").startswith("pause ")
-    kill(world, "trino")
+    kill_server(world, "trino")
     publishing.signal(signal.SIGCONT)
     ended = publishing.done()
     assert (ended.code, "Trino does not answer" in ended.json["error"]) == (75, True), ended.said
