@@ -60,7 +60,7 @@ class SampleRecord(NamedTuple):
 
 
 @dataclass(frozen=True)
-class BlockExample:
+class BlockGenerator:
     """Generates the good records of many event numbers at once, for a topic that gets millions of records.
 
     ``records`` may use the seed, start, rate and delays of the spec. It does not generate repeated or bad records.
@@ -70,4 +70,4 @@ class BlockExample:
 
 
 # One event: its fields without the event time, or a line.
-EventExample = Callable[[Draws], Mapping[str, object] | str]
+EventGenerator = Callable[[Draws], Mapping[str, object] | str]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from core.sample_spec import BlockExample, EventExample
+from core.sample_spec import BlockGenerator, EventGenerator
 
 EVENT_TIME = "event_time"  # the column with the time of an event, whichever field it comes from
 FIELD_TYPES = ("string", "bigint", "boolean", "timestamp")  # and decimal(p,s)
@@ -81,7 +81,7 @@ class Topic:
     ``compacted``: Kafka keeps only the last record of each key, so offsets may have no record. The key is taken from
     the record key. A record that cannot be decoded makes all values of its key null, ``deleted`` too.
     ``max_bytes``: larger values are quarantined.
-    ``example``: generates events for `lk produce --seed`: the fields without the event time, or a line. In a changelog
+    ``generator``: makes events for `lk produce --seed`: the fields without the event time, or a line. In a changelog
     the key alone is a delete.
     """
 
@@ -97,4 +97,4 @@ class Topic:
     changelog: bool = False
     append_time: bool = False
     compacted: bool = False
-    example: EventExample | BlockExample | None = None
+    generator: EventGenerator | BlockGenerator | None = None

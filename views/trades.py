@@ -31,5 +31,5 @@ TOPIC = Topic(
         Field("venue", required=False, pattern="[A-Z]{4}", comment="Market of the trade; null in version 1"),
     ),
     rules=(Rule("affordable", "price * size <= 10000000000"),),
-    example=GENERATOR,
+    generator=GENERATOR,
 )

@@ -1,4 +1,4 @@
-"""Generated records of a topic whose file has an ``example``."""
+"""Generated records of a topic whose file has a generator."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from core.draws import Draws
 from core.errors import Usage
-from core.sample_spec import DISORDER_MS, BlockExample, EventExample, SampleRecord, SampleSpec
+from core.sample_spec import DISORDER_MS, BlockGenerator, EventGenerator, SampleRecord, SampleSpec
 from core.topic import Json, Topic
 
 _RECENT = 50  # a duplicate repeats one of this many events before it
@@ -24,26 +24,26 @@ class _Event(NamedTuple):
 
 
 def records(topic: Topic, spec: SampleSpec, count: int | None, first: int = 0) -> Iterator[SampleRecord]:
-    """``count`` records from number ``first``, or without end. Raises Usage for a topic whose file has no example."""
-    if topic.example is None:
+    """``count`` records from number ``first``, or without end. Raises Usage for a topic whose file has no generator."""
+    if topic.generator is None:
         raise Usage(
             f"topic {topic.name} has no generator",
-            fix="load a file with --file FILE, or give the topic's file an example",
+            fix="load a file with --file FILE, or give the topic's file a generator",
         )
     end = None if count is None else first + count
-    return _blocks(topic, topic.example, spec, first, end)
+    return _blocks(topic, topic.generator, spec, first, end)
 
 
 def _blocks(
-    topic: Topic, example: EventExample | BlockExample, spec: SampleSpec, first: int, end: int | None
+    topic: Topic, generator: EventGenerator | BlockGenerator, spec: SampleSpec, first: int, end: int | None
 ) -> Iterator[SampleRecord]:
     while end is None or first < end:
         block_end = first + _BLOCK if end is None else min(first + _BLOCK, end)
         events = [_event(spec, number) for number in range(first, block_end)]
-        if isinstance(example, BlockExample):
-            good = example.records(spec, [event.number for event in events])
+        if isinstance(generator, BlockGenerator):
+            good = generator.records(spec, [event.number for event in events])
         else:
-            good = (_record(topic, example, spec, event) for event in events)
+            good = (_record(topic, generator, spec, event) for event in events)
         for event, record in zip(events, good, strict=True):
             yield _spoiled(record) if event.bad else record
         first = block_end
@@ -59,10 +59,10 @@ def _event(spec: SampleSpec, number: int) -> _Event:
     return _Event(number, draws.chance(spec.bad), draws.chance(spec.unmatched))
 
 
-def _record(topic: Topic, example: EventExample, spec: SampleSpec, event: _Event) -> SampleRecord:
+def _record(topic: Topic, generator: EventGenerator, spec: SampleSpec, event: _Event) -> SampleRecord:
     draws = Draws(spec.seed, event.number, event.unmatched)
     at = spec.due(event.number) - _delay(spec, draws)
-    values = example(draws)
+    values = generator(draws)
     if isinstance(values, str):
         return SampleRecord(None, values.encode(), at)
     key = str(values[topic.key]).encode() if topic.key else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from core.sample_spec import BlockExample, SampleRecord, SampleSpec
+from core.sample_spec import BlockGenerator, SampleRecord, SampleSpec
 
 # fmt: off
 TICKERS = (
@@ -31,4 +31,4 @@ def trades(spec: SampleSpec, numbers: Sequence[int]) -> Iterator[SampleRecord]:
         yield SampleRecord(TICKERS[ticker].encode(), value.encode(), at)
 
 
-GENERATOR = BlockExample(trades)
+GENERATOR = BlockGenerator(trades)

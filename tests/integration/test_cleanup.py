@@ -31,7 +31,7 @@ VIEW = Name("free_trades_by_day")
 
 
 @dataclass
-class Kept:
+class FourBuilds:
     """Four builds of one view. All except the newest were published."""
 
     settings: Settings
@@ -49,7 +49,7 @@ class Kept:
 
 
 @pytest.fixture(scope="module")
-def kept(stack: Settings, spark: SparkSession) -> Kept:
+def four_builds(stack: Settings, spark: SparkSession) -> FourBuilds:
     catalog = catalog_of(stack, "free", "trades_by")
     claims = []
     for number in range(4):
@@ -57,65 +57,69 @@ def kept(stack: Settings, spark: SparkSession) -> Kept:
         claims.append(built(spark, stack, catalog))
         if number < 3:
             publish(stack, catalog, claims[-1].build, why="test")
-    return Kept(stack, catalog, claims)
+    return FourBuilds(stack, catalog, claims)
 
 
-def test_only_what_nothing_names_is_freed(kept: Kept) -> None:
-    unknown_folder = Path(table_paths.batch(kept.settings, VIEW, Name("b999999")))
+def test_only_what_nothing_names_is_freed(four_builds: FourBuilds) -> None:
+    unknown_folder = Path(table_paths.batch(four_builds.settings, VIEW, Name("b999999")))
     unknown_folder.mkdir()
     (unknown_folder / "part").write_bytes(b"under way")
-    seq = recover.last_done(kept.settings)
+    seq = recover.last_done(four_builds.settings)
     assert seq
-    size = files.size(kept.path(0))
-    result = kept.tidy()
-    assert [path for path in result.removed if "/free_" in path] == [f"batch/{VIEW}/{kept.builds[0].build}"]
+    size = files.size(four_builds.path(0))
+    result = four_builds.tidy()
+    assert [path for path in result.removed if "/free_" in path] == [f"batch/{VIEW}/{four_builds.builds[0].build}"]
     assert result.bytes >= size > 0
-    assert kept.there() == [False, True, True, True]
+    assert four_builds.there() == [False, True, True, True]
     assert unknown_folder.is_dir()
-    check_served(kept.settings, kept.catalog, "free", kept.builds[2].cut)
-    assert [path for path in kept.tidy().removed if "/free_" in path] == []
+    check_served(four_builds.settings, four_builds.catalog, "free", four_builds.builds[2].cut)
+    assert [path for path in four_builds.tidy().removed if "/free_" in path] == []
     with pytest.raises(Refused, match="was deleted"):
-        show(kept.settings, kept.catalog, VIEW, publish=seq.seq - 2)
+        show(four_builds.settings, four_builds.catalog, VIEW, publish=seq.seq - 2)
     with pytest.raises(Refused, match="have not passed the gate"):
-        publish(kept.settings, kept.catalog, kept.builds[0].build, why="gone")
+        publish(four_builds.settings, four_builds.catalog, four_builds.builds[0].build, why="gone")
     files.remove(str(unknown_folder))
 
 
-def test_a_rollback_finds_its_build_and_never_one_that_was_freed(kept: Kept) -> None:
-    change_mode.rollback(kept.settings, kept.catalog, why="test")
-    check_served(kept.settings, kept.catalog, "free", kept.builds[1].cut)
-    kept.tidy()
-    assert kept.there() == [False, True, True, True]
-    target = run_roles.rollback_target(kept.settings)
+def test_a_rollback_finds_its_build_and_never_one_that_was_freed(four_builds: FourBuilds) -> None:
+    change_mode.rollback(four_builds.settings, four_builds.catalog, why="test")
+    check_served(four_builds.settings, four_builds.catalog, "free", four_builds.builds[1].cut)
+    four_builds.tidy()
+    assert four_builds.there() == [False, True, True, True]
+    target = run_roles.rollback_target(four_builds.settings)
     assert target
-    assert target.pins[VIEW].build == kept.builds[2].build
-    change_mode.rollback(kept.settings, kept.catalog, why="test")
-    check_served(kept.settings, kept.catalog, "free", kept.builds[2].cut)
+    assert target.pins[VIEW].build == four_builds.builds[2].build
+    change_mode.rollback(four_builds.settings, four_builds.catalog, why="test")
+    check_served(four_builds.settings, four_builds.catalog, "free", four_builds.builds[2].cut)
 
 
-def test_what_an_open_intent_names_stays(kept: Kept, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    (kept.settings.data / faults.MARKER).touch()
+def test_what_an_open_intent_names_stays(
+    four_builds: FourBuilds, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (four_builds.settings.data / faults.MARKER).touch()
     monkeypatch.setenv(faults.VARIABLE, "serving.0_after_intent:raise")
-    faults.arm(kept.settings)
+    faults.arm(four_builds.settings)
     with pytest.raises(faults.Injected):
-        publish(kept.settings, kept.catalog, kept.builds[3].build, why="open")
+        publish(four_builds.settings, four_builds.catalog, four_builds.builds[3].build, why="open")
     monkeypatch.delenv(faults.VARIABLE)
-    faults.arm(kept.settings)
-    send(kept.settings, kept.catalog, 40, first=160)
-    kept.builds.append(built(spark, kept.settings, kept.catalog))
-    kept.tidy()
-    assert kept.there()[2:] == [True, True, True]
-    recover.repair(kept.settings, kept.catalog)
-    check_served(kept.settings, kept.catalog, "free", kept.builds[3].cut)
+    faults.arm(four_builds.settings)
+    send(four_builds.settings, four_builds.catalog, 40, first=160)
+    four_builds.builds.append(built(spark, four_builds.settings, four_builds.catalog))
+    four_builds.tidy()
+    assert four_builds.there()[2:] == [True, True, True]
+    recover.repair(four_builds.settings, four_builds.catalog)
+    check_served(four_builds.settings, four_builds.catalog, "free", four_builds.builds[3].cut)
 
 
-def test_an_archive_goes_when_nobody_names_it_and_todays_holds_all_of_it(kept: Kept, spark: SparkSession) -> None:
-    settings, topic = kept.settings, topic_of(kept.catalog)
-    old = kept.catalog.topic(topic)
+def test_an_archive_goes_when_nobody_names_it_and_todays_holds_all_of_it(
+    four_builds: FourBuilds, spark: SparkSession
+) -> None:
+    settings, topic = four_builds.settings, topic_of(four_builds.catalog)
+    old = four_builds.catalog.topic(topic)
     new_catalog = Catalog(
-        {topic: replace(old, fields=(*old.fields, Field("colour", required=False)))}, kept.catalog.views
+        {topic: replace(old, fields=(*old.fields, Field("colour", required=False)))}, four_builds.catalog.views
     )
-    path = table_paths.archive(settings, topic, kept.catalog.decoder(topic))
+    path = table_paths.archive(settings, topic, four_builds.catalog.decoder(topic))
     ends = kafka_admin.end_offsets(settings, [topic])
     short = Cut(tuple((t, p, 1) for t, p, _ in ends.ends))
     land(spark, settings, new_catalog, short)

@@ -22,14 +22,14 @@ from infra.trino import served_views
 from serving.promote import serve_run
 from serving.publish import publish
 from speed import job
-from tests.support.crashes import Held, held_at
+from tests.support.crashes import HeldThread, held_at
 from tests.support.layers import built, catalog_of, check_served, commit_epoch, new_run, send
 from tests.support.speed_runs import catch_up, check, declared
 from tests.support.waiting import eventually
 
 
 @contextmanager
-def standing_still(work: Callable[[], object], point: str, hit: int = 1) -> Iterator[tuple[Held, Future[object]]]:
+def standing_still(work: Callable[[], object], point: str, hit: int = 1) -> Iterator[tuple[HeldThread, Future[object]]]:
     """Runs ``work`` in a thread and holds the thread at a fault point."""
     with held_at(point, hit) as held, ThreadPoolExecutor(1) as pool:
         future = pool.submit(work)

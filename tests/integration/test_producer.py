@@ -37,7 +37,7 @@ def trade_topic(name: str) -> Topic:
         tuple(Field(field) for field in names),
         partitions=3,
         key="ticker",
-        example=GENERATOR,
+        generator=GENERATOR,
     )
 
 

@@ -32,7 +32,7 @@ def crash_at(settings: Settings, point: str, hit: int = 1) -> Iterator[None]:
 
 
 @dataclass
-class Held:
+class HeldThread:
     """A thread that waits at a fault point until it is released."""
 
     point: str
@@ -52,10 +52,10 @@ class Held:
 
 
 @contextmanager
-def held_at(point: str, hit: int = 1) -> Iterator[Held]:
+def held_at(point: str, hit: int = 1) -> Iterator[HeldThread]:
     """Holds the thread that reaches this fault point until the block releases it or ends."""
     assert point in faults.POINTS
-    held_thread = Held(point, hit)
+    held_thread = HeldThread(point, hit)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(faults, "reach", held_thread.reach)
         try:

@@ -17,7 +17,7 @@ _UNWANTED = shutil.ignore_patterns(".terraform*", "*.tfstate*")
 
 
 @dataclass(frozen=True, repr=False)
-class Said:
+class TerraformRun:
     """The exit code and the output of a finished command."""
 
     code: int
@@ -35,7 +35,7 @@ class Tree:
 
     root: Path
 
-    def terraform(self, folder: str, *words: str, seconds: float = 540.0) -> Said:
+    def terraform(self, folder: str, *words: str, seconds: float = 540.0) -> TerraformRun:
         """Runs terraform in a folder of the copy, without AWS or terraform variables of the environment."""
         ours = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "TF_VAR_", "TF_LOG"))}
         completed = subprocess.run(
@@ -48,7 +48,7 @@ class Tree:
             timeout=seconds,
             check=False,
         )
-        return Said(completed.returncode, completed.stdout + completed.stderr)
+        return TerraformRun(completed.returncode, completed.stdout + completed.stderr)
 
     def init(self, folder: str) -> None:
         """Runs `terraform init` in a folder. Skips the test if the provider is not available."""

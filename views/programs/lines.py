@@ -16,5 +16,5 @@ TOPIC = Topic(
     comment="Lines of text, timed by the record",
     format=Lines("(.*)"),
     fields=(Field("line", comment="The text"),),
-    example=line,
+    generator=line,
 )

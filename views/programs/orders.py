@@ -28,5 +28,5 @@ TOPIC = Topic(
         Field("amount", "decimal(10,2)", minimum="0.01", comment="Dollars to be paid"),
         Field("event_time", "timestamp", comment="When it was ordered; epoch milliseconds in the record"),
     ),
-    example=order,
+    generator=order,
 )

@@ -22,5 +22,5 @@ TOPIC = Topic(
         Field("page", comment="Path of the page"),
         Field("event_time", "timestamp", comment="Event time; epoch milliseconds in the record"),
     ),
-    example=page_view,
+    generator=page_view,
 )

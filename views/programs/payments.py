@@ -23,5 +23,5 @@ TOPIC = Topic(
         Field("paid", "decimal(10,2)", minimum="0.01", comment="Dollars paid"),
         Field("event_time", "timestamp", comment="When it was paid; epoch milliseconds in the record"),
     ),
-    example=payment,
+    generator=payment,
 )

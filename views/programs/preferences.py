@@ -22,5 +22,5 @@ TOPIC = Topic(
         Field("user_id", comment="Id of the user"),
         Field("theme", pattern="dark|light", comment="Theme of the site"),
     ),
-    example=preference,
+    generator=preference,
 )

@@ -23,5 +23,5 @@ TOPIC = Topic(
         Field("city", comment="Where the user lives"),
         Field("level", "bigint", minimum="0", comment="Level of membership"),
     ),
-    example=profile,
+    generator=profile,
 )

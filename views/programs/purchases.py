@@ -22,5 +22,5 @@ TOPIC = Topic(
         Field("item", comment="Item that was bought"),
         Field("event_time", "timestamp", comment="When it was reported; epoch milliseconds in the record"),
     ),
-    example=purchase,
+    generator=purchase,
 )

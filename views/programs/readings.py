@@ -26,5 +26,5 @@ TOPIC = Topic(
         Field("celsius", "decimal(5,2)", comment="Degrees Celsius"),
         Field("event_time", "timestamp", comment="When it was measured; epoch milliseconds in the record"),
     ),
-    example=reading,
+    generator=reading,
 )

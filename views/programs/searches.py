@@ -21,5 +21,5 @@ TOPIC = Topic(
         Field("term", comment="Search term"),
         Field("event_time", "timestamp", comment="Event time; epoch milliseconds in the record"),
     ),
-    example=search,
+    generator=search,
 )

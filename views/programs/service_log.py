@@ -19,5 +19,5 @@ TOPIC = Topic(
         Field("message", comment="Text of the line"),
         Field("event_time", "timestamp", comment="Event time; epoch milliseconds in the record"),
     ),
-    example=entry,
+    generator=entry,
 )

@@ -20,7 +20,7 @@ def texts(definition: Any) -> list[tuple[str, str, str]]:
 def test_a_definition_whose_values_fit_has_no_mistake() -> None:
     checks = (Check("a", "n > 0", severity="warning"), Fresh("b", "max(at)", 1))
     assert texts(Rollup("v", ("t",), (Key("k", "k"),), (Count("n"),), checks=checks)) == []
-    assert texts(Topic("t", Json((Version(1, ("a",), {"b": "a"}),)), (Field("b"),), example=lambda _: "line")) == []
+    assert texts(Topic("t", Json((Version(1, ("a",), {"b": "a"}),)), (Field("b"),), generator=lambda _: "line")) == []
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_a_definition_whose_values_fit_has_no_mistake() -> None:
         ({"changelog": 1}, "changelog must be a boolean, not 1"),
         ({"key": 7}, "key must be a string, not 7"),
         ({"format": "json"}, "format must be an instance of Json or Lines, not 'json'"),
-        ({"example": "line"}, "example must be callable or BlockExample, not 'line'"),
+        ({"generator": "line"}, "generator must be callable or BlockGenerator, not 'line'"),
     ],
     ids=str,
 )

@@ -17,7 +17,7 @@ from infra.settings import Settings
 
 CATALOG = load(Settings(views=(VIEWS / "programs",)))
 PLAIN = SampleSpec(seed=3, start=1_763_683_200_000, rate=10.0)
-TOPICS = sorted(name for name, topic in CATALOG.topics.items() if topic.example is not None)
+TOPICS = sorted(name for name, topic in CATALOG.topics.items() if topic.generator is not None)
 
 
 def generated(topic: str, spec: SampleSpec = PLAIN, count: int = 2_000, first: int = 0) -> list[SampleRecord]:
