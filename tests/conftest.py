@@ -18,13 +18,8 @@ from infra.settings import Settings
 from infra.spark.session import session
 from tests.support.sharing import ByServers, longest_first
 
-# The JVMs of verbs live for seconds, which the optimizing compiler would spend on code that hardly runs.
+# The JVMs of tests live for seconds, which the optimizing compiler would spend on code that hardly runs.
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
-# The JVMs that all tests share live for minutes: optimizing what runs very often pays, and the rest does not.
-_LONG_LIVED = (
-    "-XX:TieredStopAtLevel=4 -XX:Tier4InvocationThreshold=25000 -XX:Tier4MinInvocationThreshold=3000 "
-    "-XX:Tier4CompileThreshold=75000 -XX:Tier4BackEdgeThreshold=200000"
-)
 
 # The main module of a process of xdist has no file; pyspark takes that for doctests of its own, and ends the process.
 vars(sys.modules["__main__"]).setdefault("__file__", __file__)
@@ -52,16 +47,11 @@ def fresh_settings(folder: Path) -> Settings:
     )
 
 
-def long_lived(settings: Settings) -> Settings:
-    """The settings to start the shared JVMs with."""
-    return settings.model_copy(update={"java_options": _LONG_LIVED})
-
-
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
     """Settings of an instance whose servers are up, and whose lake is open, for the whole run."""
     settings = fresh_settings(tmp_path_factory.mktemp("instance"))
-    local_stack.start_servers(long_lived(settings))
+    local_stack.start_servers(settings)
     table_paths.open_lake(settings)  # some tests write single tables, and may come first
     yield settings
     local_stack.stop_servers(settings)
@@ -70,6 +60,6 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The one Spark session of the run; it needs no servers."""
-    started = session(long_lived(fresh_settings(tmp_path_factory.mktemp("spark"))), "tests")
+    started = session(fresh_settings(tmp_path_factory.mktemp("spark")), "tests")
     yield started
     started.stop()

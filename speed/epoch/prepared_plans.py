@@ -89,7 +89,7 @@ def _record_json() -> Column:
     return fn.to_json(fn.struct(*plain, fn.unix_micros("timestamp").alias("timestamp"))).alias("json")
 
 
-def _read_records(spark: SparkSession, inbox: str, topic: Name) -> DataFrame:
+def read_records(spark: SparkSession, inbox: str, topic: Name) -> DataFrame:
     """The input file with the columns of Spark's Kafka source; bytes are base64 in it."""
     parsed = fn.from_json(fn.col("content").cast("string"), _RECORDS)
     rows = read_input(spark, inbox, topic).select(fn.inline(parsed))
@@ -99,7 +99,7 @@ def _read_records(spark: SparkSession, inbox: str, topic: Name) -> DataFrame:
 def _plan_topic(
     spark: SparkSession, catalog: Catalog, inbox: str, topic: Name, views: Sequence[View]
 ) -> tuple[tuple[TopicResult, CachedPlan], ...] | None:
-    events = decode_originals(catalog.topic(topic), _read_records(spark, inbox, topic))
+    events = decode_originals(catalog.topic(topic), read_records(spark, inbox, topic))
     results = results_of_topic(catalog.topic(topic), views, events)
     plans = [(result, plan_query(result.frame)) for result in results]
     usable = tuple((result, plan) for result, plan in plans if plan is not None)

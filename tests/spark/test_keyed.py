@@ -17,7 +17,6 @@ from core.compute.combine import comparable, merge_partials
 from core.compute.keyed_events import pack
 from core.compute.keyed_rows import result_rows, source_rows
 from core.cut import Cut
-from core.decoding.decode import decode
 from core.identifiers import Name
 from core.view import Keyed
 from infra.control.runs import Run
@@ -29,7 +28,8 @@ from speed.epoch.keyed_units import Units, plan_units
 from speed.job import CONF
 from speed.tables import schemas
 from tests.conftest import fresh_settings
-from tests.support.frames import at, dicts, from_kafka, stored
+from tests.support.decoder import Decoder
+from tests.support.frames import at, dicts
 from tests.support.oracle import program_oracle
 from tests.support.program_records import Event, logs, record
 
@@ -60,8 +60,8 @@ def view_of(name: str) -> Keyed:
     return view
 
 
-def decoded(spark: SparkSession, topic: str, events: Sequence[Event]) -> DataFrame:
-    return decode(CATALOG.topic(topic), from_kafka(spark, map(record, events_of(topic, events))))
+def decoded(decoder: Decoder, topic: str, events: Sequence[Event]) -> DataFrame:
+    return decoder.rows(CATALOG.topic(topic), map(record, events_of(topic, events)))
 
 
 def events_of(topic: str, events: Sequence[Event]) -> list[Event]:
@@ -92,19 +92,19 @@ def test_every_keyed_view_has_an_oracle() -> None:
 @pytest.mark.parametrize("name", KEYED)
 @few
 @given(data=st.data())
-def test_a_keyed_view_is_what_the_oracle_says(spark: SparkSession, name: str, data: st.DataObject) -> None:
+def test_a_keyed_view_is_what_the_oracle_says(decoder: Decoder, name: str, data: st.DataObject) -> None:
     view = view_of(name)
     log = data.draw(logs(*view.sources))
-    rows = {s: source_rows(view, CATALOG.topic(s), decoded(spark, s, log)) for s in view.sources}
+    rows = {s: source_rows(view, CATALOG.topic(s), decoded(decoder, s, log)) for s in view.sources}
     same(rows_of(view, result_rows(view, rows)), program_oracle.rows(name, log))
 
 
 class KeyedRun:
     """A run of one keyed view. The test writes its epochs."""
 
-    def __init__(self, spark: SparkSession, folder: Path, view: Keyed, log: Sequence[Event]) -> None:
+    def __init__(self, spark: SparkSession, decoder: Decoder, folder: Path, view: Keyed, log: Sequence[Event]) -> None:
         self.spark, self.view, self.name = spark, view, Name(view.name)
-        self.decoded = {source: stored(spark, decoded(spark, source, log)) for source in view.sources}
+        self.decoded = {source: decoded(decoder, source, log) for source in view.sources}
         self.settings = fresh_settings(folder)
         self.run = Run(Name("r000001"), {self.name: CATALOG.digest(self.name)}, {}, {}, Cut())
         delta.create(table_paths.events(self.settings, self.run.id, self.name), schemas.events_schema())
@@ -135,13 +135,18 @@ class KeyedRun:
 @settings(few, max_examples=2)
 @given(data=st.data(), seed=st.integers(0, 2**32))
 def test_any_split_into_epochs_gives_the_same(
-    job: SparkSession, tmp_path_factory: pytest.TempPathFactory, name: str, data: st.DataObject, seed: int
+    job: SparkSession,
+    decoder: Decoder,
+    tmp_path_factory: pytest.TempPathFactory,
+    name: str,
+    data: st.DataObject,
+    seed: int,
 ) -> None:
     """Small and big epochs in any order. After each, the rows equal the oracle over the log so far."""
     view, rng = view_of(name), random.Random(seed)
     log = data.draw(logs(*view.sources))
     ends = sorted(rng.sample(range(1, len(log)), 2))
-    run = KeyedRun(job, tmp_path_factory.mktemp("units"), view, log)
+    run = KeyedRun(job, decoder, tmp_path_factory.mktemp("units"), view, log)
     for number, (start, end) in enumerate(zip([0, *ends], [*ends, len(log)], strict=True)):
         run.epoch(number, log[start:end], small=rng.random() < 0.7)
         same(run.rows(), program_oracle.rows(name, log[:end]))

@@ -14,6 +14,7 @@ from core.compute.combine import merge_partials
 from core.compute.rollup import partial
 from core.view import Rollup
 from tests.spark.test_keyed import CATALOG, decoded, few, places, same
+from tests.support.decoder import Decoder
 from tests.support.frames import at, dicts, stored
 from tests.support.oracle import program_oracle
 from tests.support.program_records import logs
@@ -40,7 +41,7 @@ def file_of(name: str) -> str:
 @few
 @given(data=st.data(), seed=st.integers(0, 2**32))
 def test_a_rollup_of_the_programs_equals_the_oracle(
-    spark: SparkSession, name: str, data: st.DataObject, seed: int
+    spark: SparkSession, decoder: Decoder, name: str, data: st.DataObject, seed: int
 ) -> None:
     view = CATALOG.view(name)
     assert isinstance(view, Rollup)
@@ -49,6 +50,6 @@ def test_a_rollup_of_the_programs_equals_the_oracle(
     epochs: list[list[program_oracle.Event]] = [[], [], []]
     for event in log:
         rng.choice(epochs).append(event)
-    all_events = stored(spark, decoded(spark, source, log))
+    all_events = decoded(decoder, source, log)
     partials = [stored(spark, partial(view, at(all_events, places(epoch)))) for epoch in epochs]
     same(rows_of(view, merge_partials(view, reduce(DataFrame.unionAll, partials))), program_oracle.rows(name, log))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 
 from hypothesis import given
-from pyspark.sql import SparkSession
 
 from core.compute.rollup import record_counts
 from core.compute.shared_panes import bad_records, can_share, counts_from_panes, pane_rows, partial_from_panes
 from core.event_columns import RAW_COLUMNS
 from core.view import Explode, Rollup, Window
 from tests.spark.test_views import CATALOG, _logs, expected_rows, few, rows_of, trades
+from tests.support.decoder import Decoder
 from tests.support.frames import dicts
 from tests.support.oracle.view_oracle import Record
 from tests.support.views import rollups
@@ -21,16 +21,16 @@ VIEWS = rollups(CATALOG.reading("trades"))
 
 @few
 @given(log=_logs())
-def test_every_view_from_shared_panes_equals_the_oracle(spark: SparkSession, log: list[Record]) -> None:
-    panes = pane_rows(VIEWS, trades(spark, log))
+def test_every_view_from_shared_panes_equals_the_oracle(decoder: Decoder, log: list[Record]) -> None:
+    panes = pane_rows(VIEWS, trades(decoder, log))
     for view in VIEWS:
         assert rows_of(view.name, partial_from_panes(view, panes)) == expected_rows(view.name, log)
 
 
 @few
 @given(log=_logs())
-def test_record_counts_from_panes_equal_those_from_events(spark: SparkSession, log: list[Record]) -> None:
-    events = trades(spark, log)
+def test_record_counts_from_panes_equal_those_from_events(decoder: Decoder, log: list[Record]) -> None:
+    events = trades(decoder, log)
     bounds = {f"bytes_{view.name}" for view in VIEWS}
     counts = [
         {k: v for k, v in row.items() if k not in bounds}
@@ -43,9 +43,9 @@ def test_record_counts_from_panes_equal_those_from_events(spark: SparkSession, l
 
 @few
 @given(log=_logs())
-def test_bad_records_pass_through_panes_unchanged(spark: SparkSession, log: list[Record]) -> None:
+def test_bad_records_pass_through_panes_unchanged(decoder: Decoder, log: list[Record]) -> None:
     longer_log = [*log, log[-1]._replace(offset=log[-1].offset + 1, value=b"{}")]
-    events = trades(spark, longer_log)
+    events = trades(decoder, longer_log)
     from_panes = [tuple(row) for row in bad_records(pane_rows(VIEWS, events)).collect()]
     from_events = events.where("_error is not null").select(*RAW_COLUMNS, "_error").collect()
     assert sorted(from_panes, key=str) == sorted(map(tuple, from_events), key=str)

@@ -18,6 +18,7 @@ from core.decoding.decode import decode
 from infra.definitions.definition_files import load
 from infra.project_files import ACCESS_LOG
 from infra.settings import Settings
+from tests.support.decoder import Decoder
 from tests.support.frames import at, by_key, dicts, from_kafka, stored, stored_only
 from tests.support.oracle.view_oracle import Record, Rows, events, expected, quarantined
 from tests.support.views import rollup, rollups
@@ -66,8 +67,8 @@ def _logs(draw: st.DrawFn) -> list[Record]:
     return log
 
 
-def trades(spark: SparkSession, log: list[Record]) -> DataFrame:
-    return decode(CATALOG.topic("trades"), from_kafka(spark, log))
+def trades(decoder: Decoder, log: list[Record]) -> DataFrame:
+    return decoder.rows(CATALOG.topic("trades"), log)
 
 
 def rows_of(view: str, frame: DataFrame) -> Rows:
@@ -81,21 +82,21 @@ def expected_rows(view: str, log: list[Record]) -> Rows:
 @pytest.mark.parametrize("view", ["trade_stats", "trades_by_day"])
 @few
 @given(log=_logs())
-def test_a_view_is_what_the_oracle_says(spark: SparkSession, view: str, log: list[Record]) -> None:
-    assert rows_of(view, partial(rollup(CATALOG.view(view)), trades(spark, log))) == expected_rows(view, log)
+def test_a_view_is_what_the_oracle_says(decoder: Decoder, view: str, log: list[Record]) -> None:
+    assert rows_of(view, partial(rollup(CATALOG.view(view)), trades(decoder, log))) == expected_rows(view, log)
 
 
 @pytest.mark.parametrize("view", ["trade_stats", "trades_by_day"])
 @few
 @given(log=_logs(), seed=st.integers(0, 2**32))
-def test_partial_results_add_up(spark: SparkSession, view: str, log: list[Record], seed: int) -> None:
+def test_partial_results_add_up(spark: SparkSession, decoder: Decoder, view: str, log: list[Record], seed: int) -> None:
     """Any split into epochs, combined in any order and any nesting, gives the same."""
     rng = random.Random(seed)
     definition = rollup(CATALOG.view(view))
     epochs: list[list[Record]] = [[], [], []]
     for record in log:
         rng.choice(epochs).append(record)
-    decoded = stored(spark, trades(spark, log))
+    decoded = trades(decoder, log)
     slices = [at(decoded, [(record.partition, record.offset) for record in epoch]) for epoch in epochs if epoch]
     partials = [stored(spark, partial(definition, events)) for events in slices]
     rng.shuffle(partials)
@@ -108,9 +109,9 @@ def test_partial_results_add_up(spark: SparkSession, view: str, log: list[Record
 
 @few
 @given(log=_logs())
-def test_the_ledger_counts_what_the_views_hold(spark: SparkSession, log: list[Record]) -> None:
+def test_the_ledger_counts_what_the_views_hold(decoder: Decoder, log: list[Record]) -> None:
     views = rollups(CATALOG.reading("trades"))
-    frame = trades(spark, log)
+    frame = trades(decoder, log)
     counted = {row.pop("_partition"): row for row in dicts(record_counts(views, frame))}
     good_events, bad_records = events(log), quarantined(log)
     for partition in {record.partition for record in log}:
@@ -131,8 +132,8 @@ def test_the_ledger_counts_what_the_views_hold(spark: SparkSession, log: list[Re
         assert row_count == sum(row[f"rows_{view.name}"] for row in counted.values())
 
 
-def test_no_events_give_no_rows(spark: SparkSession) -> None:
-    empty = trades(spark, [])
+def test_no_events_give_no_rows(decoder: Decoder) -> None:
+    empty = trades(decoder, [])
     for view in rollups(CATALOG.reading("trades")):
         assert dicts(partial(view, empty)) == []
     assert dicts(record_counts(CATALOG.reading("trades"), empty)) == []
