@@ -21,6 +21,9 @@ from tests.support.sharing import ByServers, longest_first
 # The JVMs of tests live for seconds, which the optimizing compiler would spend on code that hardly runs.
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
 
+# An idle query asks Kafka for new records every 10 ms by default.
+IDLE = {"spark.sql.streaming.pollingDelay": "100ms"}
+
 # The main module of a process of xdist has no file; pyspark takes that for doctests of its own, and ends the process.
 vars(sys.modules["__main__"]).setdefault("__file__", __file__)
 
@@ -60,6 +63,6 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The one Spark session of the run; it needs no servers."""
-    started = session(fresh_settings(tmp_path_factory.mktemp("spark")), "tests")
+    started = session(fresh_settings(tmp_path_factory.mktemp("spark")), "tests", IDLE)
     yield started
     started.stop()

@@ -28,6 +28,7 @@ from infra.lake import delta, leases
 from infra.local import local_processes, local_stack
 from infra.settings import Settings
 from speed.process import background, lifecycle
+from tests.conftest import IDLE
 from tests.support import assertions
 from tests.support.command import Done, Running, here, lk, spawn, write_config
 from tests.support.kafka_log import Ends, Log, Sent, send
@@ -36,7 +37,6 @@ from tests.support.pieces import Pieces
 from tests.support.waiting import eventually, tails
 
 TOPICS = ("access_log", "trades")
-IDLE = {"spark.sql.streaming.pollingDelay": "100ms"}  # several runs would each poll Kafka every 10 ms by default
 LEASE_SECONDS = 12.0  # six heartbeats; a busy machine delays one of them by a second or two
 
 
