@@ -37,7 +37,8 @@ demo: setup ## real data through the whole system, in under six minutes
 demo-airflow: $(VENV)/.airflow setup ## Airflow publishes on its schedule and runs a whole reprocess
 	@$(BIN)/lk demo --airflow
 
-test: $(INSTALLED) setup check ## every check, and the fast test of every promise: a quarter of an hour
+test: $(INSTALLED) ## every check, and the fast test of every promise: a quarter of an hour
+	@$(MAKE) --jobs=2 setup check
 	@$(PYTEST) $(FAST)
 
 test-all: test scenarios test-emr ## the same, then the long tests: kills, Airflow, a cluster, an object store, terraform, EMR's Spark

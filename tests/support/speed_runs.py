@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
+import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -12,6 +14,7 @@ from core.catalog import Catalog
 from core.compute.merge_sql import serving_sql, speed_part
 from core.cut import Cut
 from core.identifiers import Name, joined, quoted
+from core.view import View
 from infra.control.manifest import read_epochs
 from infra.control.runs import Run
 from infra.kafka import kafka_admin
@@ -19,13 +22,26 @@ from infra.lake import table_paths
 from infra.settings import Settings
 from infra.trino import metastore
 from speed import job
+from speed.epoch import compute_epoch
 from speed.epoch.commit import EpochSink
+from speed.epoch.prepared_plans import PreparedPlans, prepare
 from speed.process import lifecycle
 from tests.support.layers import catalog_of, log, topic_of, wanted
 from tests.support.oracle import view_oracle
 from tests.support.oracle.view_oracle import Rows
 
 VIEWS = ("trade_stats", "trades_by_day")
+_plans: dict[tuple[Path, Name], PreparedPlans | None] = {}
+
+
+def _plan_once(
+    spark: SparkSession, settings: Settings, catalog: Catalog, run: Run, views: dict[Name, list[View]]
+) -> PreparedPlans | None:
+    """Keeps the plans of a run over its restarts: a restart changes nothing that they depend on."""
+    key = (settings.data, run.id)
+    if key not in _plans:
+        _plans[key] = prepare(spark, settings, catalog, run, views)
+    return _plans[key]
 
 
 @contextmanager
@@ -33,9 +49,11 @@ def running(
     settings: Settings, spark: SparkSession, catalog: Catalog, run: Run
 ) -> Iterator[tuple[StreamingQuery, EpochSink]]:
     """Runs the query of a run. At the end stops it between epochs and raises its error, if any."""
-    with job.driving(spark, settings, catalog, run) as (query, sink):
-        yield query, sink
-        job.finish(query, sink)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compute_epoch, "prepare", _plan_once)
+        with job.driving(spark, settings, catalog, run) as (query, sink):
+            yield query, sink
+            job.finish(query, sink)
 
 
 def catch_up(settings: Settings, spark: SparkSession, catalog: Catalog, run: Run) -> None:
