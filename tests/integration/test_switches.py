@@ -19,7 +19,7 @@ from core.identifiers import Name
 from core.topic import Rule
 from flows import switch
 from flows.batch_cycle import current_build, run_batch
-from infra.control import comparisons, manifest, run_roles
+from infra.control import comparisons, manifest, run_roles, runs
 from infra.control.publications import Publication, read_publications
 from infra.control.runs import Run
 from infra.kafka import kafka_admin
@@ -47,6 +47,15 @@ from tests.support.speed_runs import running
 from tests.support.waiting import eventually
 
 AGAIN = 6  # the number of answers to a reader after each change
+VIEW = Name("switch_trades_by_day")
+
+
+@pytest.fixture(scope="module")
+def catalog(stack: Settings, spark: SparkSession) -> Catalog:
+    """Two views in Lambda. Each test leaves them in Lambda, with every record served."""
+    catalog = catalog_of(stack, "switch")
+    in_lambda(stack, spark, catalog)
+    return catalog
 
 
 def modes(settings: Settings, catalog: Catalog) -> set[tuple[str, str | None, str | None]]:
@@ -80,7 +89,7 @@ def reading(settings: Settings, catalog: Catalog, view: Name) -> Iterator[list[R
     stop, answers, errors = threading.Event(), list[Rows](), list[BaseException]()
 
     def ask() -> None:
-        while not stop.wait(0.5):  # a pause that leaves the CPU to what is tested
+        while not stop.wait(0.25):  # a pause that leaves the CPU to what is tested
             try:
                 answers.append(shown(settings, catalog, view))
             except BaseException as e:
@@ -106,44 +115,45 @@ def read_again(settings: Settings, answers: list[Rows]) -> None:
     eventually(settings, 60, answered)
 
 
-def test_there_and_back_every_reader_sees_one_moment_of_the_log(stack: Settings, spark: SparkSession) -> None:
-    catalog = catalog_of(stack, "swback", "trades_by")
-    (view,) = catalog.views
-    live = in_lambda(stack, spark, catalog)
+def test_there_and_back_every_reader_sees_one_moment_of_the_log(
+    stack: Settings, spark: SparkSession, catalog: Catalog
+) -> None:
     end = kafka_admin.end_offsets(stack, catalog.topics)
     (before,) = modes(stack, catalog)
-    assert before[0] == "lambda"
-    assert before[2] == live.id
+    assert (before[0], before[1] is None, before[2] is None) == ("lambda", False, False)
+    live = runs.read_run(stack, Name(before[2] or ""))
     replay = lifecycle.declare(stack, catalog, kind="replay", note="test")
-    with running(stack, spark, catalog, replay) as (query, _), reading(stack, catalog, view) as answers:
+    with running(stack, spark, catalog, replay) as (query, _), reading(stack, catalog, VIEW) as answers:
         query.processAllAvailable()
         switched = switch.to_kappa(stack, catalog, run=replay.id)
-        assert [(comparison.view, comparison.equal) for comparison in switched.comparisons] == [(view, True)]
+        assert sorted((comparison.view, comparison.equal) for comparison in switched.comparisons) == [
+            (view, True) for view in sorted(catalog.views)
+        ]
         assert modes(stack, catalog) == {("kappa", None, replay.id)}
         read_again(stack, answers)
-        check_served(stack, catalog, "swback", end)
+        check_served(stack, catalog, "switch", end)
         moments = [end]
         send(stack, catalog, 100, 500)
         query.processAllAvailable()
         end = kafka_admin.end_offsets(stack, catalog.topics)
-        check_served(stack, catalog, "swback", end)
+        check_served(stack, catalog, "switch", end)
         assert run_batch(stack, catalog).publication is None  # Kappa needs no batch layer
         commit_epoch(spark, stack, catalog, live)  # the previous run catches up, so that the rollback loses nothing
         change_mode.rollback(stack, catalog, why="test")
         assert modes(stack, catalog) == {before}
         read_again(stack, answers)
-        check_served(stack, catalog, "swback", end)
+        check_served(stack, catalog, "switch", end)
         change_mode.rollback(stack, catalog, why="test")
         assert modes(stack, catalog) == {("kappa", None, replay.id)}
         read_again(stack, answers)
         published = switch.to_lambda(stack, catalog)
         assert modes(stack, catalog) == {("lambda", published.claim.build, replay.id)}
         read_again(stack, answers)
-        check_served(stack, catalog, "swback", end)
+        check_served(stack, catalog, "switch", end)
     # Kappa may have committed the new records in several epochs, and each epoch's end is a valid state.
     moments += [epoch.end for epoch in manifest.read_epochs(stack, replay.id) if epoch.end.size_since(moments[0]) > 0]
     assert moments[-1] == end
-    expected_answers = [wanted(view, "swback", log(stack, Name("swback_trades"), moment)) for moment in moments]
+    expected_answers = [wanted(VIEW, "switch", log(stack, Name("switch_trades"), moment)) for moment in moments]
     # Fails for an answer that matches no state of the log.
     positions = [expected_answers.index(answer) for answer in answers]
     assert positions == sorted(positions)
@@ -151,22 +161,22 @@ def test_there_and_back_every_reader_sees_one_moment_of_the_log(stack: Settings,
     assert {0, len(moments) - 1} <= set(positions)
 
 
-def test_a_planted_difference_refuses_the_switch_and_is_named(stack: Settings, spark: SparkSession) -> None:
-    catalog = catalog_of(stack, "swplant", "trades_by")
-    (view,) = catalog.views
-    live = in_lambda(stack, spark, catalog)
+def test_a_planted_difference_refuses_the_switch_and_is_named(
+    stack: Settings, spark: SparkSession, catalog: Catalog
+) -> None:
     before = modes(stack, catalog)
+    assert [mode for mode, _, _ in before] == ["lambda"]
     replay = lifecycle.declare(stack, catalog, kind="replay", note="test")
     with running(stack, spark, catalog, replay) as (query, _):
         query.processAllAvailable()
-        planted = plant(table_paths.speed(stack, replay.id, view))
-        with pytest.raises(Refused, match=rf"{view}.*cells differ"):
+        planted = plant(table_paths.speed(stack, replay.id, VIEW))
+        with pytest.raises(Refused, match=rf"{VIEW}.*cells differ"):
             switch.to_kappa(stack, catalog, run=replay.id)
-    assert modes(stack, catalog) == before == {("lambda", next(iter(before))[1], live.id)}
-    result = comparisons.latest_by_view(stack, replay.id)[view]
+    assert modes(stack, catalog) == before
+    result = comparisons.latest_by_view(stack, replay.id)[VIEW]
     assert (result.equal, result.cells, result.only_build, result.only_run, result.repeated) == (False, 1, 1, 1, 0)
     assert [(row.key["ticker"], row.key["day"][:10]) for row in result.first] == planted
-    check_served(stack, catalog, "swplant", kafka_admin.end_offsets(stack, catalog.topics))
+    check_served(stack, catalog, "switch", kafka_admin.end_offsets(stack, catalog.topics))
 
 
 def plant(path: str) -> list[tuple[str, str]]:
@@ -183,24 +193,24 @@ def plant(path: str) -> list[tuple[str, str]]:
     return [changed, dropped, ("ZZZZ", changed[1])]
 
 
-def test_some_views_are_switched_and_the_others_stay_in_lambda(stack: Settings, spark: SparkSession) -> None:
-    catalog = catalog_of(stack, "swsome")
-    live = in_lambda(stack, spark, catalog)
-    some = Name("swsome_trades_by_day")
-    replay = lifecycle.declare(stack, catalog.only([some]), kind="replay", note="test")
-    with running(stack, spark, catalog.only([some]), replay) as (query, _):
+def test_some_views_are_switched_and_the_others_stay_in_lambda(
+    stack: Settings, spark: SparkSession, catalog: Catalog
+) -> None:
+    ((_, _, run_before),) = modes(stack, catalog)
+    replay = lifecycle.declare(stack, catalog.only([VIEW]), kind="replay", note="test")
+    with running(stack, spark, catalog.only([VIEW]), replay) as (query, _):
         query.processAllAvailable()
         switch.to_kappa(stack, catalog, run=replay.id)
         pins = {view: pin for view, pin in publication(stack).pins.items() if view in catalog.views}
         assert {str(view): (pin.mode, pin.run) for view, pin in pins.items()} == {
-            "swsome_trade_stats": ("lambda", live.id),
-            "swsome_trades_by_day": ("kappa", replay.id),
+            "switch_trade_stats": ("lambda", run_before),
+            "switch_trades_by_day": ("kappa", replay.id),
         }
         with pytest.raises(Refused, match="only some views are in Kappa"):
             switch.to_lambda(stack, catalog)
-        check_served(stack, catalog, "swsome", kafka_admin.end_offsets(stack, catalog.topics))
+        check_served(stack, catalog, "switch", kafka_admin.end_offsets(stack, catalog.topics))
     assert run_roles.roles(stack)[replay.id] == "serving"
-    back_in_lambda(stack, catalog.only([some]))
+    back_in_lambda(stack, catalog.only([VIEW]))
 
 
 def test_a_changed_rule_is_refused_and_served_by_a_new_run(stack: Settings, spark: SparkSession) -> None:

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from core.decoding.decode import decode, decode_originals, raw
 from core.event_columns import RAW_COLUMNS, decoded_columns
+from tests.support.decoder import Decoder
 from tests.support.frames import dicts, from_kafka
 from tests.support.oracle.view_oracle import Record, decode_record, moment
 from views.programs.preferences import TOPIC as PREFERENCES
@@ -200,11 +201,11 @@ def test_a_good_record_is_read_exactly(decoded: list[dict[str, Any]], number: in
     assert {name: row[name] for name in names} == {name: event[name] for name in names}
 
 
-def test_a_topic_with_a_key_quarantines_records_without_one(spark: SparkSession) -> None:
-    [row] = dicts(decode(TRADES, from_kafka(spark, trades(GOOD, key=None))))
+def test_a_topic_with_a_key_quarantines_records_without_one(spark: SparkSession, decoder: Decoder) -> None:
+    [row] = dicts(decoder.rows(TRADES, trades(GOOD, key=None)))
     assert (row["_error"], row["_key"]) == ("null_key", None)
     more = [None, "nope", but(type="sell")]
-    errors = [row["_error"] for row in dicts(decode(TRADES, from_kafka(spark, trades(*more, key=None))))]
+    errors = [row["_error"] for row in dicts(decoder.rows(TRADES, trades(*more, key=None)))]
     assert errors == ["null_value,null_key", "null_key,not_json", "null_key,field_type"]
     assert errors == [decode_record("trades", record) for record in trades(*more, key=None)]
     [row] = dicts(decode(replace(TRADES, key=None), from_kafka(spark, trades(GOOD, key=None))))
@@ -230,10 +231,10 @@ def test_a_topic_with_a_key_quarantines_records_without_one(spark: SparkSession)
     ],
 )
 def test_a_changelog_reports_only_rules_that_apply_to_its_record(
-    spark: SparkSession, key: bytes | None, value: bytes | None, profiles: str | None, preferences: str | None
+    decoder: Decoder, key: bytes | None, value: bytes | None, profiles: str | None, preferences: str | None
 ) -> None:
     for topic, expected in ((PROFILES, profiles), (PREFERENCES, preferences)):
-        [row] = dicts(decode(topic, from_kafka(spark, [Record(topic.name, 0, 0, T0, key, value)])))
+        [row] = dicts(decoder.rows(topic, [Record(topic.name, 0, 0, T0, key, value)]))
         assert row["_error"] == expected
 
 

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from core.decoding.decode import decode
 from core.topic import Field, Json, Lines, Topic, Version
+from tests.support.decoder import Decoder
 from tests.support.frames import dicts, from_kafka
 from tests.support.oracle.view_oracle import Record, moment
 
@@ -30,14 +31,16 @@ KINDS = Topic(
 )
 
 
-def kinds(frame: SparkSession, **values: Any) -> dict[str, Any]:
+def kinds(decoder: Decoder, **values: Any) -> dict[str, Any]:
     text = json.dumps({"flag": True, "at": T0} | values).encode()
-    [row] = dicts(decode(KINDS, from_kafka(frame, [Record("kinds", 0, 0, T0 + 1, None, text)])))
+    [row] = dicts(decoder.rows(KINDS, [Record("kinds", 0, 0, T0 + 1, None, text)]))
     return row
 
 
-def test_every_type_is_converted_exactly(spark: SparkSession) -> None:
-    row = kinds(spark, day="2025-11-21 08:00:00.123999", money="12345678901234567890.123456789012345678", whole="0.999")
+def test_every_type_is_converted_exactly(decoder: Decoder) -> None:
+    row = kinds(
+        decoder, day="2025-11-21 08:00:00.123999", money="12345678901234567890.123456789012345678", whole="0.999"
+    )
     assert row["_error"] is None
     assert (row["flag"], row["day"]) == (True, moment(T0 + 123))
     assert (row["money"], row["whole"]) == (Decimal("12345678901234567890.123456789012345678"), Decimal("0.999"))
@@ -60,9 +63,9 @@ def test_every_type_is_converted_exactly(spark: SparkSession) -> None:
     ],
 )
 def test_a_text_that_does_not_fit_its_type_is_reported(
-    spark: SparkSession, values: dict[str, Any], rule: str | None
+    decoder: Decoder, values: dict[str, Any], rule: str | None
 ) -> None:
-    assert kinds(spark, **values)["_error"] == rule
+    assert kinds(decoder, **values)["_error"] == rule
 
 
 LINES = Topic("lines", Lines(r"(\w+)(?: (\d+))?"), (Field("word"), Field("n", "bigint", required=False, absent="")))

@@ -11,9 +11,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as fn
 
 from core.decoding import json_shape
-from core.decoding.decode import decode
 from core.decoding.formats import json_names
 from core.topic import Json
+from tests.support.decoder import Decoder
 from tests.support.frames import dicts, from_kafka
 from tests.support.oracle.view_oracle import Record
 from views.trades import TOPIC as TRADES
@@ -95,9 +95,9 @@ def test_only_records_of_the_declared_shape_match_the_pattern(spark: SparkSessio
 
 @settings(max_examples=5, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(texts(), min_size=200, max_size=200))
-def test_the_pattern_and_the_parser_read_the_same(spark: SparkSession, values: list[str]) -> None:
+def test_the_pattern_and_the_parser_read_the_same(decoder: Decoder, values: list[str]) -> None:
     """A leading space means nothing in JSON, but the pattern does not match it."""
-    rows = dicts(decode(TRADES, from_kafka(spark, records(*values, *(f" {text}" for text in values)))))
+    rows = dicts(decoder.rows(TRADES, records(*values, *(f" {text}" for text in values))))
     shaped, parsed = rows[: len(values)], rows[len(values) :]
     for text, a, b in zip(values, shaped, parsed, strict=True):
         assert _read(a) == _read(b), text

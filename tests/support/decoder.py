@@ -23,17 +23,17 @@ class Decoder:
 
     spark: SparkSession
     inbox: str
-    plans: dict[Name, tuple[CachedPlan, DataFrame]] = field(default_factory=dict)
+    plans: dict[Name, tuple[Topic, CachedPlan, DataFrame]] = field(default_factory=dict)
 
     def rows(self, topic: Topic, records: Iterable[Record]) -> DataFrame:
         """The decoded records, in memory."""
         name = Name(topic.name)
-        if name not in self.plans:
+        if name not in self.plans or self.plans[name][0] != topic:
             frame = decode(topic, read_records(self.spark, self.inbox, name))
             plan = plan_query(frame)
             assert plan
-            self.plans[name] = (plan, frame)
-        plan, frame = self.plans[name]
+            self.plans[name] = (topic, plan, frame)
+        _, plan, frame = self.plans[name]
         write_input(self.inbox, name, [_json(record) for record in records])
         (table,) = run_plans(self.spark, [plan])
         rows = table if table.num_rows else table.schema.empty_table()  # it has no batches then
