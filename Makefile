@@ -101,14 +101,20 @@ down: ## stop the servers of the default instance
 clean: down ## remove the environment and the tools; data folders and downloads stay
 	@rm -rf $(VENV) $(EMR) .venv-cloud $(TOOLS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info
 
-# Of what uv prints, errors and the lines Prepared and Installed pass: the list of packages would hide them.
+# Of what uv prints, errors and the lines Prepared and Installed pass: its lists of packages would hide them. On a
+# terminal the last downloaded package is shown.
 # Pyspark comes as source: what builds it is pinned in requirements-tools.lock too.
 # The project itself is installed as a link to this folder; hatchling is among the locked packages, so no network.
+export UV_LINES := \
+  / Downloaded / { if (terminal) printf "  downloaded %-40s\r", $$2; next } \
+  !/^ *([-+~]|Resolved|Bytecode|Audited|Uninstalled|Using|Building|Built|Downloading) / { print } \
+  { fflush() }
+
 define INSTALL
 @[ -x $(BIN)/python ] || $(UV) venv --quiet --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" $(VENV)
 @echo "Installing $$(grep -c '==' $(lastword $(2))) Python packages (1 to 2 GB on disk)" >&2
 @VIRTUAL_ENV=$(VENV) $(UV) pip $(1) --compile-bytecode --require-hashes --build-constraints requirements-tools.lock $(2) \
-  2>&1 | sed -E '/^ *([-+~]|Resolved|Bytecode|Audited|Uninstalled|Using|Building|Built) /d' >&2
+  2>&1 | awk -v terminal="$$([ -t 2 ] && echo yes)" "$$UV_LINES" >&2
 @VIRTUAL_ENV=$(VENV) $(UV) pip install --quiet --offline --no-deps --no-build-isolation --editable .
 endef
 

@@ -24,7 +24,7 @@ from infra.settings import Settings
 from infra.trino.metastore import literal, query
 
 SLOW, QUICK = 2.0, 10.0  # queries a second: normally, and around a change of what is served
-_THREADS = 8
+_THREADS = 4
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,11 @@ class ReaderAccount:
 
 @dataclass
 class Readers:
-    """Queries at a steady rate, however long answers take; ``query`` returns the mode and the count."""
+    """Queries at a steady rate; ``query`` returns the mode and the count.
+
+    At most _THREADS queries run at a time. The next one is late then: a backlog would keep a slow machine busy, and
+    the time of its answer counts from when it was due.
+    """
 
     query: Callable[[], tuple[str, int]]
     answers: list[ReaderAnswer] = field(default_factory=list)
@@ -79,11 +83,13 @@ class Readers:
 
     def run(self, stop: threading.Event) -> None:
         """Queries until ``stop`` is set, then waits for the queries in progress."""
-        due = time.monotonic()
+        due, free = time.monotonic(), threading.Semaphore(_THREADS)
         with ThreadPoolExecutor(_THREADS, "reader") as pool:
             while not stop.wait(max(0.0, due - time.monotonic())):
-                pool.submit(self._answer, due)
-                due += 1 / (QUICK if due < self.quick_until else SLOW)
+                free.acquire()
+                pool.submit(self._answer, due).add_done_callback(lambda _: free.release())
+                interval = 1 / (QUICK if due < self.quick_until else SLOW)
+                due = max(due + interval, time.monotonic())
 
     def _answer(self, due: float) -> None:
         try:

@@ -53,6 +53,29 @@ def test_an_answer_with_the_mode_before_a_change_is_an_error_after_the_change() 
     assert account(answers, [], COUNTS, [Period(began=3.15, mode="kappa")]).errors == ()
 
 
+def test_slow_answers_delay_the_next_query_and_pile_up_no_others() -> None:
+    stop, release, started = threading.Event(), threading.Event(), threading.Semaphore(0)
+
+    def query() -> tuple[str, int]:
+        started.release()
+        assert release.wait(30)
+        return "lambda", 1
+
+    readers = Readers(query)
+    readers.hurry(60)
+    runner = threading.Thread(target=readers.run, args=(stop,))
+    runner.start()
+    for _ in range(4):
+        assert started.acquire(timeout=30)
+    assert not started.acquire(timeout=0.5)  # five queries would be due in half a second
+    stop.set()
+    release.set()
+    runner.join(30)
+    assert len(readers.answers) == 5
+    last = max(readers.answers, key=lambda answer: answer.due)
+    assert last.arrived - last.due > 0.3
+
+
 def test_readers_query_until_they_are_stopped_and_record_failures_separately() -> None:
     stop, numbers = threading.Event(), iter(range(1_000))
 
