@@ -8,6 +8,7 @@ alike). Averages and rates are presentation, not measures. Idea: the monoids of 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 # A total order of all events; structs compare field by field, left to right.
 POSITION_TYPE = "struct<event_time:timestamp,_topic:string,_partition:int,_offset:bigint>"
@@ -99,10 +100,11 @@ class Sum(Measure):
 
 
 @dataclass(frozen=True)
-class Min(Measure):
-    """Smallest value, of declared Spark ``type``."""
+class _Extreme(Measure):
+    """The value that a Spark function selects, of declared Spark ``type``."""
 
     type: str = "bigint"
+    function: ClassVar[str]
 
     @property
     def stored(self) -> tuple[Column, ...]:
@@ -110,30 +112,25 @@ class Min(Measure):
 
     @property
     def aggregate(self) -> dict[str, str]:
-        return {self.name: f"min({self.of})"}
+        return {self.name: f"{self.function}({self.of})"}
 
     @property
     def combine(self) -> dict[str, str]:
-        return {self.name: f"min({self.name})"}
+        return {self.name: f"{self.function}({self.name})"}
 
 
 @dataclass(frozen=True)
-class Max(Measure):
+class Min(_Extreme):
+    """Smallest value, of declared Spark ``type``."""
+
+    function: ClassVar[str] = "min"
+
+
+@dataclass(frozen=True)
+class Max(_Extreme):
     """Largest value, of declared Spark ``type``."""
 
-    type: str = "bigint"
-
-    @property
-    def stored(self) -> tuple[Column, ...]:
-        return (Column(self.name, self.type),)
-
-    @property
-    def aggregate(self) -> dict[str, str]:
-        return {self.name: f"max({self.of})"}
-
-    @property
-    def combine(self) -> dict[str, str]:
-        return {self.name: f"max({self.name})"}
+    function: ClassVar[str] = "max"
 
 
 @dataclass(frozen=True)
