@@ -31,7 +31,7 @@ help: ## this list
 setup: $(RUN) $(EXTRAS:%=$(VENV)/.%) ## the Python packages, the jars and Trino that running needs; EXTRAS="airflow aws" adds packages
 	@$(BIN)/lk setup
 
-demo: setup ## real data through the whole system, in under six minutes
+demo: setup ## real data through the whole system, in about five minutes
 	@$(BIN)/lk demo
 
 demo-airflow: $(VENV)/.airflow setup ## Airflow publishes on its schedule and runs a whole reprocess

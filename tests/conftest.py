@@ -43,7 +43,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skips a long test that would begin after the deadline of .ci/run, which may not take for ever."""
     deadline = float(os.environ.get("TEST_DEADLINE", "inf"))
     if item.nodeid.startswith("tests/scenarios/") and time.time() > deadline:
-        pytest.skip("not run: the machine is slow, and the time of .ci/run is over; `make scenarios` runs it")
+        pytest.skip(f"{item.nodeid} was not run: the time of .ci/run is over; `make scenarios` runs it")
 
 
 def fresh_settings(folder: Path) -> Settings:
