@@ -13,7 +13,7 @@ UV := $(TOOLS)/bin/uv
 EMR := .venv-emr
 RESOLVE := pip compile --universal --generate-hashes --no-emit-index-url --no-annotate --no-header --quiet
 OURS := $(RESOLVE) pyproject.toml --group build
-PYTEST := $(BIN)/pytest --numprocesses $(TESTERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0
+PYTEST := $(BIN)/pytest --numprocesses $(TESTERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0 --durations 20 --durations-min 10
 FAST := tests/unit tests/spark tests/integration
 # Sets of locked packages, installed into one environment: what running needs, each extra, and everything that tests need.
 RUN := $(VENV)/.run

@@ -12,7 +12,6 @@ ONE_INSTANCE = tuple(
 )
 # The longest tests first, by docs/test-times.md. The other tests follow in their own order.
 _LONG = (
-    "tests/scenarios/wheel/",
     *ONE_INSTANCE,
     "tests/scenarios/change_a_view/",
     "tests/scenarios/terraform/",
