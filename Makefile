@@ -41,7 +41,7 @@ test: $(INSTALLED) ## every check, and the fast test of every promise: a quarter
 	@$(MAKE) --jobs=2 setup check
 	@$(PYTEST) $(FAST)
 
-test-all: test scenarios test-emr ## the same, then the long tests: kills, Airflow, a cluster, an object store, terraform, EMR's Spark
+test-all: test test-emr scenarios ## the same, then the long tests: kills, Airflow, a cluster, an object store, terraform, EMR's Spark
 
 scenarios: $(INSTALLED) setup $(CLOUD_HERE)
 	@$(PYTEST) tests/scenarios
