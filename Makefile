@@ -106,8 +106,8 @@ clean: down ## remove the environment and the tools; data folders and downloads 
 # Pyspark comes as source: what builds it is pinned in requirements-tools.lock too.
 # The project itself is installed as a link to this folder; hatchling is among the locked packages, so no network.
 export UV_LINES := \
-  / Downloaded / { if (terminal) printf "  downloaded %-40s\r", $$2; next } \
-  !/^ *([-+~]|Resolved|Bytecode|Audited|Uninstalled|Using|Building|Built|Downloading) / { print } \
+  / Downloaded / { if (terminal) printf "\033[K  downloaded %s\r", $$2; next } \
+  !/^ *([-+~]|Resolved|Bytecode|Audited|Uninstalled|Using|Building|Built|Downloading) / { if (terminal) printf "\033[K"; print } \
   { fflush() }
 
 define INSTALL

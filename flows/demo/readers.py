@@ -24,7 +24,7 @@ from infra.settings import Settings
 from infra.trino.metastore import literal, query
 
 SLOW, QUICK = 2.0, 10.0  # queries a second: normally, and around a change of what is served
-_THREADS = 4
+AT_ONCE = 4  # queries in progress
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class ReaderAccount:
 class Readers:
     """Queries at a steady rate; ``query`` returns the mode and the count.
 
-    At most _THREADS queries run at a time. The next one is late then: a backlog would keep a slow machine busy, and
+    At most AT_ONCE queries run at a time. The next one is late then: a backlog would keep a slow machine busy, and
     the time of its answer counts from when it was due.
     """
 
@@ -83,8 +83,8 @@ class Readers:
 
     def run(self, stop: threading.Event) -> None:
         """Queries until ``stop`` is set, then waits for the queries in progress."""
-        due, free = time.monotonic(), threading.Semaphore(_THREADS)
-        with ThreadPoolExecutor(_THREADS, "reader") as pool:
+        due, free = time.monotonic(), threading.Semaphore(AT_ONCE)
+        with ThreadPoolExecutor(AT_ONCE, "reader") as pool:
             while not stop.wait(max(0.0, due - time.monotonic())):
                 free.acquire()
                 pool.submit(self._answer, due).add_done_callback(lambda _: free.release())

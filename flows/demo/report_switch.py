@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from flows.demo.both_modes import rows
-from flows.demo.readers import QUICK, SLOW
+from flows.demo.readers import AT_ONCE, QUICK, SLOW
 from flows.demo.switch_modes import DemoSwitches
 from flows.measure.tables import bare, mark, with_text
 
@@ -59,6 +59,7 @@ def _readers(switches: DemoSwitches) -> RenderableType:
     table.add_row(f"{readers.answers:,}", *counts, f"{len(readers.errors):,}", *times, mark(not readers.errors))
     text = (
         f"Readers count the trades {SLOW:.0f} times a second, {QUICK:.0f} times around each change.\n"
+        f"At most {AT_ONCE} queries run at once; the time of a late one counts from when it was due.\n"
         "Every answer must be the exact count at the end of an epoch. No count may go back before the rollback.\n"
         "The query after a change must see it. The longest pause is the longest time without an answer."
     )

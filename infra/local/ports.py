@@ -19,14 +19,12 @@ def free_ports(count: int) -> list[int]:
     """``count`` different ports on which nobody listens.
 
     They lie below the kernel's ephemeral range. A server that died can then take its port again: no outgoing
-    connection was given it meanwhile. Raises Refused when no more can be found.
+    connection was given it meanwhile. Raises Refused when there are not so many.
     """
     highest = _first_ephemeral() - 1
     ports: list[int] = []
     with ExitStack() as bound:
         for _ in range(_TRIES):
-            if len(ports) == count:
-                return ports
             server = socket.socket()
             port = random.randint(_LOWEST, highest) if highest > _LOWEST else 0  # noqa: S311  any free port will do
             try:
@@ -36,6 +34,8 @@ def free_ports(count: int) -> list[int]:
                 continue
             bound.enter_context(closing(server))
             ports.append(int(server.getsockname()[1]))
+            if len(ports) == count:
+                return ports
     raise Refused(
         f"no {count} free ports", where=f"{LOOPBACK}, ports {_LOWEST} to {highest}", fix="stop what listens on them"
     )

@@ -44,7 +44,7 @@ class FourBuilds:
     def there(self) -> list[bool]:
         return [delta.exists(self.path(number)) for number in range(len(self.builds))]
 
-    def tidy(self) -> CleanupResult:
+    def clean_up(self) -> CleanupResult:
         return clean_up(self.settings, self.catalog)
 
 
@@ -67,13 +67,13 @@ def test_only_what_nothing_names_is_freed(four_builds: FourBuilds) -> None:
     seq = recover.last_done(four_builds.settings)
     assert seq
     size = files.size(four_builds.path(0))
-    result = four_builds.tidy()
+    result = four_builds.clean_up()
     assert [path for path in result.removed if "/free_" in path] == [f"batch/{VIEW}/{four_builds.builds[0].build}"]
     assert result.bytes >= size > 0
     assert four_builds.there() == [False, True, True, True]
     assert unknown_folder.is_dir()
     check_served(four_builds.settings, four_builds.catalog, "free", four_builds.builds[2].cut)
-    assert [path for path in four_builds.tidy().removed if "/free_" in path] == []
+    assert [path for path in four_builds.clean_up().removed if "/free_" in path] == []
     with pytest.raises(Refused, match="was deleted"):
         show(four_builds.settings, four_builds.catalog, VIEW, publish=seq.seq - 2)
     with pytest.raises(Refused, match="have not passed the gate"):
@@ -84,7 +84,7 @@ def test_only_what_nothing_names_is_freed(four_builds: FourBuilds) -> None:
 def test_a_rollback_finds_its_build_and_never_one_that_was_freed(four_builds: FourBuilds) -> None:
     change_mode.rollback(four_builds.settings, four_builds.catalog, why="test")
     check_served(four_builds.settings, four_builds.catalog, "free", four_builds.builds[1].cut)
-    four_builds.tidy()
+    four_builds.clean_up()
     assert four_builds.there() == [False, True, True, True]
     target = run_roles.rollback_target(four_builds.settings)
     assert target
@@ -105,7 +105,7 @@ def test_what_an_open_intent_names_stays(
     faults.arm(four_builds.settings)
     send(four_builds.settings, four_builds.catalog, 40, first=160)
     four_builds.builds.append(built(spark, four_builds.settings, four_builds.catalog))
-    four_builds.tidy()
+    four_builds.clean_up()
     assert four_builds.there()[2:] == [True, True, True]
     recover.repair(four_builds.settings, four_builds.catalog)
     check_served(four_builds.settings, four_builds.catalog, "free", four_builds.builds[3].cut)

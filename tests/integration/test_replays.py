@@ -29,7 +29,7 @@ def replayed(settings: Settings, spark: SparkSession, catalog: Catalog, size: in
     return [epoch.end.size_since(epoch.start) for epoch in read_epochs(settings, run.id)]
 
 
-@pytest.mark.parametrize("partitions", [1, 7])  # topics of all other tests have 4
+@pytest.mark.parametrize("partitions", [1, 4, 7])
 def test_replays_of_any_epochs_and_partitions_are_what_plain_python_gives(
     stack: Settings, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, partitions: int
 ) -> None:

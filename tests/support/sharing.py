@@ -10,7 +10,7 @@ ONE_INSTANCE = tuple(
     f"tests/scenarios/{scenario}/"
     for scenario in ("kills", "airflow", "switch", "cluster", "programs", "routes", "object_store", "restore")
 )
-# The longest tests first, by docs/test-times.md. The other tests follow in their own order.
+# The longest tests first, as `make test-times` measures them. The other tests follow in their own order.
 _LONG = (
     *ONE_INSTANCE,
     "tests/scenarios/change_a_view/",
