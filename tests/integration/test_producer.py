@@ -165,10 +165,10 @@ def test_ctrl_c_ends_the_endless_generator_with_its_counts_and_exit_code_130(sta
     before = ends()  # another test of this process may have filled the topic
     running = spawn(config, "produce", "trades", "--seed", "1", "--rate", "500", "--json")
 
-    def some() -> None:
+    def has_added_records() -> None:
         assert sum(ends().values()) - sum(before.values()) > 100
 
-    eventually(stack, 60, some)
+    eventually(stack, 60, has_added_records)
     running.signal(signal.SIGINT)
     command = running.done(60)
     assert command.code == 130, command.said

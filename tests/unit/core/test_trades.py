@@ -111,10 +111,12 @@ def test_every_ticker_trades_and_some_much_more() -> None:
     assert max(counts.values()) > 20 * min(counts.values())
 
 
-def test_generating_trades_costs_little_more_than_reading_and_writing_their_json() -> None:
+def test_generating_trades_costs_less_than_reading_and_writing_their_json() -> None:
     started = time.process_time()
     values = [record.value or b"" for record in generated(MIXED, 100_000)]
     generated_at = time.process_time()
-    written = [json.dumps(json.loads(value)) for value in values if value.startswith(b"{")]
-    assert len(written) > 95_000
-    assert generated_at - started < 1.5 * (time.process_time() - generated_at)
+    assert sum(len(value) for value in values) > 9_000_000
+    json_started = time.process_time()
+    for value in values:
+        json.dumps(json.loads(value))
+    assert generated_at - started < time.process_time() - json_started
