@@ -16,6 +16,7 @@ _PROTECTED = {
     "routes": (route_runs.TABLE,),
     "redrives": (redrives.TABLE,),
 }
+_CHECKPOINT_EVERY = 20  # commits; each holder adds one to every table of its lease, and every open reads those since
 
 
 @contextlib.contextmanager
@@ -24,6 +25,6 @@ def hold(settings: Settings, name: str) -> Iterator[Lease]:
     paths = [table.path(settings) for table in _PROTECTED[name]]
     for table, path in zip(_PROTECTED[name], paths, strict=True):
         if not delta.exists(path):
-            delta.create(path, table.schema)
+            delta.create(path, table.schema, checkpoint_every=_CHECKPOINT_EVERY)
     with leases.hold(settings, name, fenced=paths) as lease:
         yield lease

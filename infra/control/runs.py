@@ -15,7 +15,7 @@ from core.cut import Cut
 from core.errors import Refused
 from core.identifiers import Name
 from infra.control import route_runs
-from infra.control.store import TEXT, TIME, ControlTable, as_row
+from infra.control.store import TEXT, TIME, ControlTable, as_row, bound_files
 from infra.kafka import kafka_admin
 from infra.lake import delta
 from infra.settings import Settings
@@ -68,6 +68,7 @@ def declare_run(settings: Settings, run: Run) -> None:
     used = any(other.id == run.id for other in read_runs(settings)) or kafka_admin.group_exists(settings, run.id)
     if used or delta.append_once(path, _row(run), f"run/{run.id}", 1) is None:
         raise Refused(f"the run id {run.id} was used before", where=path, fix="start a new run: `lk speed start --new`")
+    bound_files(path, delta.table(path))
 
 
 def read_runs(settings: Settings) -> tuple[Run, ...]:

@@ -5,13 +5,16 @@ A change of state (intent, done) is a new row; the last row of a subject counts.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from deltalake.exceptions import DeltaError
 
 from core.cut import Cut
+from core.errors import LkError
 from core.identifiers import Name
 from infra.lake import delta, leases, table_paths
 from infra.lake.leases import Lease
@@ -19,9 +22,12 @@ from infra.settings import Settings
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
+    from deltalake import DeltaTable
 
 TIME = pa.timestamp("us", tz="UTC")
 TEXT = pa.string()
+_MOST_FILES = 10  # small ones; each takes a millisecond of every read
+_SMALL = 1024 * 1024  # bytes; a larger file is not written again
 
 
 @dataclass(frozen=True)
@@ -43,7 +49,17 @@ class ControlTable:
 
     def append(self, settings: Settings, lease: Lease, *rows: Mapping[str, Any]) -> None:
         """Writes rows in one commit, under the lease that protects the table (see locks.py)."""
-        leases.append(lease, self.path(settings), pa.Table.from_pylist(list(rows), schema=self.schema))
+        path = self.path(settings)
+        opened = leases.append(lease, path, pa.Table.from_pylist(list(rows), schema=self.schema))
+        bound_files(path, opened, lease)
+
+
+def bound_files(path: str, opened: DeltaTable, lease: Lease | None = None) -> None:
+    """Compacts a table of many small files. A failure is left to the next call: the rows are committed already."""
+    if delta.file_count(opened, _SMALL) >= _MOST_FILES:
+        with contextlib.suppress(DeltaError, OSError, LkError):
+            delta.compact(path, _SMALL, lease=lease)
+            delta.checkpoint(path)
 
 
 def as_row(value: DataclassInstance, **columns: str | None) -> dict[str, Any]:

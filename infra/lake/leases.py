@@ -133,8 +133,8 @@ def fence(lease: Lease, path: str) -> None:
             _empty_commit(table, [lease.transaction])
 
 
-def append(lease: Lease, path: str, rows: pa.Table) -> int:
-    """Appends rows and returns the table's version. Raises TryAgain, without a commit, when the lease is lost.
+def append(lease: Lease, path: str, rows: pa.Table) -> DeltaTable:
+    """Appends rows and returns the open table. Raises TryAgain, without a commit, when the lease is lost.
 
     A column that the table of an older lake does not have is added.
     """
@@ -143,7 +143,7 @@ def append(lease: Lease, path: str, rows: pa.Table) -> int:
     commit = CommitProperties(app_transactions=[lease.transaction])
     with _conflicts(lease.name):
         write_deltalake(table, rows, mode="append", schema_mode="merge", commit_properties=commit)
-    return delta.version(path)
+    return table
 
 
 def _beat_until(lease: Lease, stop: threading.Event, every: float) -> None:

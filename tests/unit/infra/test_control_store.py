@@ -1,5 +1,6 @@
 """Control rows come back as they were written; the last row of a subject counts."""
 
+import json
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
+from deltalake.exceptions import DeltaError
 
 from core.cut import Cut
 from core.errors import Refused
@@ -88,6 +90,45 @@ def test_the_newest_state_of_a_publication_counts(settings: Settings) -> None:
         assert read_publications(settings) == [PUBLICATION]
         add_publication(settings, lease, published)
     assert read_publications(settings) == [published]
+
+
+def test_a_control_table_has_few_files_after_any_number_of_commits(settings: Settings) -> None:
+    names = [Name(f"b{number:06d}") for number in range(1, 51)]
+    path = claims.TABLE.path(settings)
+    for several in (names[:25], names[25:]):
+        with locks.hold(settings, "control") as lease:
+            for name in several:
+                add_claim(settings, lease, replace(CLAIM, build=name))
+                assert len(delta.table(path).file_uris()) < 10
+    assert [claim.build for claim in read_claims(settings)] == names
+    commits = sorted(Path(path, "_delta_log").glob("*.json"))
+    last_checkpoint = json.loads(Path(path, "_delta_log", "_last_checkpoint").read_text("utf-8"))["version"]
+    assert int(commits[-1].stem) - last_checkpoint < 10
+
+
+def test_holders_that_write_nothing_leave_a_short_log(settings: Settings) -> None:
+    for _ in range(45):
+        with locks.hold(settings, "redrives"):
+            pass
+    log = Path(redrives.TABLE.path(settings), "_delta_log")
+    last_checkpoint = json.loads((log / "_last_checkpoint").read_text("utf-8"))["version"]
+    assert delta.version(redrives.TABLE.path(settings)) == 45
+    assert 45 - last_checkpoint < 20
+
+
+def test_a_commit_stands_when_the_table_cannot_be_compacted(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise DeltaError("planted")
+
+    monkeypatch.setattr(delta, "compact", refuse)
+    names = [Name(f"b{number:06d}") for number in range(1, 13)]
+    with locks.hold(settings, "control") as lease:
+        for name in names:
+            add_claim(settings, lease, replace(CLAIM, build=name))
+    assert len(delta.table(claims.TABLE.path(settings)).file_uris()) == 12
+    assert [claim.build for claim in read_claims(settings)] == names
 
 
 def test_an_empty_lake_has_no_claims_builds_or_publications(settings: Settings) -> None:
