@@ -39,6 +39,7 @@ class Cost:
         self.worker = f"{os.environ.get('PYTEST_XDIST_WORKER', 'main')}-{os.getpid()}"
         os.environ["PYTEST_COST_WORKER"] = self.worker
         self.seen: dict[tuple[int, int], float] = {}  # (pid, start tick) -> last sampled CPU seconds
+        self.own = 0.0  # CPU seconds of the sampling itself
         threading.Thread(target=self._sample_for_ever, daemon=True).start()
 
     @pytest.hookimpl(wrapper=True)
@@ -60,12 +61,13 @@ class Cost:
 
     def _cpu(self) -> float:
         self._sample()
-        return sum(self.seen.values())
+        return sum(self.seen.values()) - self.own
 
     def _sample_for_ever(self) -> None:
         while True:
             time.sleep(_SECONDS)
             self._sample()
+            self.own = time.thread_time()
 
     def _sample(self) -> None:
         mark = _MARK + self.worker.encode()
