@@ -138,16 +138,16 @@ def _build(work: _Work, plan: _Plan, counts: Mapping[Name, TopicCounts]) -> Buil
     path = table_paths.batch(work.settings, name, work.claim.build)
     work.lease.check()
     files.remove(path)
-    faults.reach("batch.2_in_build")
+    faults.at("batch.2_in_build")
     rows = _write(plan.view, _rows(work, plan), path)
-    faults.reach("batch.2_before_built")
+    faults.at("batch.2_before_built")
     plan = _with_changes(work, plan, path)
     topic_counts = [counts[Name(source)] for source in plan.view.sources]
     used = _count_used(work, plan.view) if isinstance(plan.view, Keyed) else None
     counted = counts_of_view(name, topic_counts, used, plan.base.counts if plan.base else None, plan.note)
     built = _row(work, plan, path, rows, counted, time.monotonic() - began)
     add_built(work.settings, work.lease, built)
-    faults.reach("batch.2_after_built")
+    faults.at("batch.2_after_built")
     return built
 
 

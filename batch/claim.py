@@ -56,7 +56,7 @@ def claim_new_build(settings: Settings, catalog: Catalog, run: Name) -> Claim:
 
 
 def _next_claim(settings: Settings, catalog: Catalog, run: Name | None) -> Claim:
-    faults.reach("batch.0_before_claim")
+    faults.at("batch.0_before_claim")
     epoch_end = _last_epoch_end(settings, catalog, run or _run_to_claim(settings, catalog))
     views = [view for view in catalog.reproducible if run is None or view in runs.read_run(settings, run).views]
     return _claim(settings, catalog, epoch_end, views)
@@ -65,7 +65,7 @@ def _next_claim(settings: Settings, catalog: Catalog, run: Name | None) -> Claim
 def _add(settings: Settings, lease: Lease, new: Claim) -> None:
     _require_later_cut(settings, new)
     add_claim(settings, lease, new)
-    faults.reach("batch.0_after_claim")
+    faults.at("batch.0_after_claim")
     _require_no_fold(settings, lease, new)
 
 

@@ -90,9 +90,9 @@ def evaluate(
     now = datetime.now(UTC)
     rows = [row for result in suite_results for row in _rows(catalog, claim, result, now)]
     by_suite = {result.suite.name: result for result in suite_results}
-    faults.reach("batch.3_in_gate")
+    faults.at("batch.3_in_gate")
     check_results.add_results(settings, lease, rows)
-    faults.reach("batch.3_before_passed")
+    faults.at("batch.3_before_passed")
     verdicts = [_verdict(catalog.views[view_built.view], view_built, by_suite, now) for view_built in pending]
     add_built(settings, lease, *verdicts)
 

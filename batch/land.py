@@ -62,12 +62,12 @@ def land(spark: SparkSession, settings: Settings, catalog: Catalog, cut: Cut) ->
     table_paths.open_lake(settings)
     topics = [name for name in catalog.topics if cut.only([name]).ends]
     with locks.hold(settings, "batch") as lease, bar("landing", cut.size, "") as show_progress:
-        faults.reach("batch.1_before_land")
+        faults.at("batch.1_before_land")
         landed: list[Landed] = []
         for name in topics:
             landed.append(_land(spark, settings, catalog.topics[name], cut.only([name]), lease))
             show_progress(cut.only(topics[: len(landed)]).size)
-        faults.reach("batch.1_after_land")
+        faults.at("batch.1_after_land")
     for archived in landed:
         register(settings, archived.topic, archived.path)
     return landed
@@ -143,7 +143,7 @@ def _append(archive: Archive, rows: DataFrame, spans: Sequence[Span], lease: Lea
     lease.check()
     metadata = {"spans": [[s.partition, s.start, s.end] for s in spans], "lease": lease.generation}
     options = {"txnAppId": APP, "txnVersion": str(archive.version + 1), "userMetadata": json.dumps(metadata)}
-    faults.reach("batch.1_in_land")
+    faults.at("batch.1_in_land")
     try:
         with delta.mutex(archive.path):
             rows.write.format("delta").mode("append").options(**options).save(archive.path)

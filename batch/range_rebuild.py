@@ -66,7 +66,7 @@ def claim_range(
         existing = next((c for c in claims if replace(new, build=c.build, at=c.at, who=c.who) == c), None)
         if existing is None:
             add_claim(settings, lease, new)
-            faults.reach("batch.0_after_claim")
+            faults.at("batch.0_after_claim")
     return existing or new
 
 

@@ -36,7 +36,7 @@ def start(
     """
     computed = catalog if views is None else _only(catalog, views)
     replay = open_or_declare(settings, computed, run=run, rate=rate, from_archive=from_archive)
-    faults.reach("replay.0_before_start")
+    faults.at("replay.0_before_start")
     return lifecycle.start(settings, replay.id)
 
 

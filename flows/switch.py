@@ -64,7 +64,7 @@ def to_kappa(
     if not change_mode.is_compared(settings, catalog, chosen):
         prove_equal(settings, catalog, chosen)
     proof = comparisons.latest_by_view(settings, chosen)
-    faults.reach("replay.3_before_switch")
+    faults.at("replay.3_before_switch")
     epoch_pacing.set_rate_limit(settings, chosen, None)
     lifecycle.start(settings, chosen)  # it may have died since, and must run to be served
     publication = change_mode.to_kappa(settings, catalog, chosen, why=why)
@@ -94,7 +94,7 @@ def rollback(
 def prove_equal(settings: Settings, catalog: Catalog, run: Name) -> list[Comparison]:
     """Builds a run's views in full at the end of one of its epochs, gates the build, and compares the run with it."""
     claimed = claim(settings, catalog, run)
-    faults.reach("replay.2_before_compare")
+    faults.at("replay.2_before_compare")
     with batch_session(settings) as spark:
         land(spark, settings, catalog, claimed.cut)
         build(spark, settings, catalog, claimed)

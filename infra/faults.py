@@ -100,8 +100,8 @@ def arm(settings: Settings) -> None:
     _armed = _Fault(point, nth, action, settings.data / "faults" / point)
 
 
-def reach(point: str) -> None:
-    """Marks that the process reached a fault point; acts when a test armed it."""
+def at(point: str) -> None:
+    """Marks that the process is at a fault point; acts when a test armed it."""
     if point not in POINTS:
         raise Usage(f"unknown fault point {point!r}", fix="add it to infra.faults.POINTS")
     fault = _armed

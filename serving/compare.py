@@ -86,7 +86,7 @@ def _each(
     for view in pins:
         replace_views.register_pair(settings, view, claim.build, run.id)
     for view, pin in pins.items():
-        faults.reach("replay.2_in_compare")
+        faults.at("replay.2_in_compare")
         gaps = any(catalog.topic(source).compacted for source in catalog.view(view).sources)
         yield _compare(spark, settings, catalog.view(view), claim, run, pin, gaps=gaps)
 

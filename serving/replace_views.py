@@ -66,9 +66,9 @@ def apply_change(settings: Settings, catalog: Catalog, lease: Lease, change: Ser
         texts={**change.kept_sql, **new_sql, STATUS: view_sql.status_sql(change.pins, seq, now)},
     )
     register_tables(settings, intent)
-    faults.reach("serving.0_before_intent")
+    faults.at("serving.0_before_intent")
     add_publication(settings, lease, intent)
-    faults.reach("serving.0_after_intent")
+    faults.at("serving.0_after_intent")
     return finish(settings, catalog, lease, intent)
 
 
@@ -77,11 +77,11 @@ def finish(settings: Settings, catalog: Catalog, lease: Lease, intent: Publicati
     _replace_views(settings, catalog, lease, intent)
     lease.check()
     _replace_status(settings, intent)
-    faults.reach("serving.2_before_done")
+    faults.at("serving.2_before_done")
     lease.check()
     publication = replace(intent, state="done", at=datetime.now(UTC))
     add_publication(settings, lease, publication)
-    faults.reach("serving.2_after_done")
+    faults.at("serving.2_after_done")
     return publication
 
 
@@ -102,7 +102,7 @@ def _replace_views(settings: Settings, catalog: Catalog, lease: Lease, publicati
         lease.check()
         if _replace_view(settings, catalog, view, served.get(view), pin, publication.texts[view]):
             replaced.append(view)
-            faults.reach("serving.1_between_views")
+            faults.at("serving.1_between_views")
     return replaced
 
 

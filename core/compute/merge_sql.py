@@ -8,7 +8,7 @@ from core.identifiers import Name
 from core.view import ROWS, Keyed, Rollup, View
 
 _EPOCH = "_epoch"  # orders the rows of a unit of a keyed view by age
-_BUILT = "BIGINT '-2'"  # a build is older than every epoch; the head from the archive is epoch -1
+_BUILT = "BIGINT '-2'"  # a build is older than every epoch; the prefix from the archive is epoch -1
 
 
 def batch_part(view: View, table: str) -> str:
@@ -17,7 +17,10 @@ def batch_part(view: View, table: str) -> str:
 
 
 def speed_part(view: View, table: str, after: int, until: int | None = None) -> str:
-    """Selects the rows of a run's epochs after ``after`` up to ``until``; ``table`` is SQL text made from Names."""
+    """Selects the rows of a run's epochs after ``after`` up to ``until``; ``table`` is SQL text made from Names.
+
+    ``after`` is the epoch that ends at the build's cut, so no event is in both parts and none is in neither.
+    """
     where = f"first_epoch > {after:d}" + (f" AND last_epoch <= {until:d}" if until is not None else "")
     return _part(view, table, "last_epoch", where)
 

@@ -1,1 +1,1 @@
-"""The control tables: one file per table, with its schema, its dataclass, its read and its write."""
+"""The control tables and the manifests: one file each, with the schema, the dataclass, the read and the write."""

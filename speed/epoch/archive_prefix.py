@@ -53,10 +53,10 @@ def replay_prefix(spark: SparkSession, settings: Settings, catalog: Catalog, run
             for view in reading:
                 rows[Name(view.name)] += row[f"rows_{view.name}"]
     _require_complete(run, counted)
-    faults.reach("replay.1_before_prefix")
+    faults.at("replay.1_before_prefix")
     versions = {view: _write(settings, catalog, run, view, events, lease) for view in sorted(run.views)}
     _quarantine(settings, run, events, lease)
-    faults.reach("replay.1_before_prefix_manifest")
+    faults.at("replay.1_before_prefix_manifest")
     epoch = Epoch(ARCHIVE_EPOCH, run.start, run.head, counted, rows, versions, 0, datetime.now(UTC))
     delta.append_once(manifest, epoch_row(epoch), runs.archive_app(run.id), 0, lease=lease)
 

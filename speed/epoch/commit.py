@@ -92,7 +92,7 @@ class EpochSink:
             raise StopRequested
         began = time.monotonic()
         # 0. Plan
-        faults.reach("speed.0_before_epoch")
+        faults.at("speed.0_before_epoch")
         self._require_same_topics()
         planned = offset_log.planned_epoch(self.settings, self.run, number)
         if self._is_committed(planned):
@@ -101,35 +101,35 @@ class EpochSink:
         with self.pacing.epoch(planned.size):
             # 1. Compute
             with self.compute.computed(records, planned) as results:
-                faults.reach("speed.1_after_compute")
+                faults.at("speed.1_after_compute")
                 # 2. Quarantine
                 self.tables.append_quarantine(results.quarantine, number)
-                faults.reach("speed.2_after_quarantine")
+                faults.at("speed.2_after_quarantine")
                 # 3. Views
                 self._append_views(results, planned)
             # 4. Manifest row
             epoch = self._epoch(planned, results)
-            faults.reach("speed.4_before_manifest")
+            faults.at("speed.4_before_manifest")
             self.tables.append_manifest(epoch_row(epoch), number)
-            faults.reach("speed.4_after_manifest")
+            faults.at("speed.4_after_manifest")
         # 5. Consumer group
         self._commit_offsets(planned)
-        faults.reach("speed.5_after_group")
+        faults.at("speed.5_after_group")
         # 6. Maintenance
         state_file.write_state(self.settings, self.run.id, "running", epoch=number)
         self.start_maintenance(number)
         self.pacing.wait(planned.size, began)
-        faults.reach("speed.6_after_maintenance")
+        faults.at("speed.6_after_maintenance")
 
     def _append_views(self, results: EpochResults, planned: PlannedEpoch) -> None:
         for view in self.compute.rollups:
-            faults.reach("speed.3_before_view")
+            faults.at("speed.3_before_view")
             self.tables.append_view(view, results.partials[view], planned.number)
         for view in self.compute.keyed:
-            faults.reach("speed.3_before_view")
+            faults.at("speed.3_before_view")
             if results.view_rows[view]:
                 self.tables.append_events(view, results.partials[view], planned.number)
-                faults.reach("speed.3_before_units")
+                faults.at("speed.3_before_units")
                 units = self.compute.units(view, results.partials[view], planned)
                 self.tables.append_view(view, units, planned.number)
 

@@ -152,7 +152,7 @@ def _send(
     intent = Redrive(
         seq, "intent", kafka_admin.end_offsets(settings, topics), origins, datetime.now(UTC), current_user()
     )
-    faults.reach("redrive.0_before_intent")
+    faults.at("redrive.0_before_intent")
     redrives.add_redrive(settings, lease, intent)
     for topic in topics:
         lease.check()
@@ -166,7 +166,7 @@ def _send(
                 where=", ".join(failure.reason for failure in report.failures[:1]),
                 fix="run the command again: it finds what arrived, and sends the rest",
             )
-    faults.reach("redrive.2_before_done")
+    faults.at("redrive.2_before_done")
     redrives.add_redrive(settings, lease, replace(intent, state="done", at=datetime.now(UTC)))
 
 
@@ -174,7 +174,7 @@ def _records(
     topic: Topic, repairs: Sequence[Repaired], originals: Mapping[str, QuarantinedRecord]
 ) -> Iterator[OutgoingRecord]:
     for repair in repairs:
-        faults.reach("redrive.1_in_send")
+        faults.at("redrive.1_in_send")
         original = originals[repair.place]
         at = int(original.timestamp.timestamp() * 1000) if topic.event_time is None else None
         yield OutgoingRecord(repair.key, repair.value, at, tuple(_headers(original)))

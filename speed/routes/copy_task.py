@@ -64,9 +64,9 @@ def copy(task: CopyTask, batches: Iterable[pa.RecordBatch]) -> Outcome:
         counts = Counter(before.counts)
         for batch in batches:
             counts.update(_send(task, open_, batch))
-        faults.reach("route.1_before_commit")
+        faults.at("route.1_before_commit")
         open_.commit(Position(span.end, counts, task.ownership))
-    faults.reach("route.1_after_commit")
+    faults.at("route.1_after_commit")
     return "copied"
 
 

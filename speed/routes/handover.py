@@ -38,14 +38,14 @@ def hand_over(settings: Settings, route: Name, to: Name) -> RouteHistory:
             )
         if history.handover is None and history.owner == to:
             return history
-        faults.reach("handover.0_before_handover")
+        faults.at("handover.0_before_handover")
         if history.handover is None:
             route_runs.add_step(settings, lease, "handover", history.runs[to])
         cut = _end_ownership(settings, history) if history.owner else Cut()
-        faults.reach("handover.2_before_owner")
+        faults.at("handover.2_before_owner")
         lease.check()
         route_runs.add_step(settings, lease, "owner", history.runs[to], cut)
-    faults.reach("handover.2_after_owner")
+    faults.at("handover.2_after_owner")
     return route_runs.read_history(settings, route)
 
 
@@ -57,7 +57,7 @@ def _end_ownership(settings: Settings, history: RouteHistory) -> Cut:
     places = [(topic, p) for topic, n in kafka_admin.partitions(settings, old.topics).items() for p in range(n)]
     with bar(f"closing {old.id}", len(places), "partitions") as show_progress:
         for number, (topic, partition) in enumerate(places, 1):
-            faults.reach("handover.1_in_handover")
+            faults.at("handover.1_in_handover")
             start = history.start(old).end(topic, partition)
             with transaction(settings, old.id, topic, partition, start=start) as open_:
                 open_.commit(replace(open_.position, ownership=len(history.ownerships) + 1))

@@ -49,14 +49,14 @@ def epoch(spark: SparkSession, settings: Settings, catalog: Catalog, run: RouteR
 
     Records that another process copied meanwhile are skipped. Raises the first error after all partitions have ended.
     """
-    faults.reach("route.0_before_epoch")
+    faults.at("route.0_before_epoch")
     planned = tasks(settings, catalog, run)
     if planned:
         rows = _records(spark, settings, catalog, run, planned).mapInArrow(copier(planned), OUTCOME).collect()
         for row in rows:
             if row["error"]:
                 raise _error(json.loads(row["error"]))
-        faults.reach("route.2_after_epoch")
+        faults.at("route.2_after_epoch")
     return len(planned)
 
 

@@ -64,7 +64,7 @@ def _fold(spark: SparkSession, path: str, view: View, run: Name, epochs: EpochRa
     rows = delta.read(path, filters=inside)
     merged = merge_partials(view, spark.createDataFrame(rows).coalesce(1)).toArrow()
     folded = schemas.tagged(merged, schemas.partial_schema(view), first_epoch=epochs.first, last_epoch=epochs.last)
-    faults.reach("speed.6_in_fold")
+    faults.at("speed.6_in_fold")
     app = runs.txn_app(run, f"{view.name}/fold")
     version = (delta.txn_version(path, app) or 0) + 1
     predicate = f"first_epoch >= {epochs.first} AND last_epoch <= {epochs.last}"

@@ -86,7 +86,7 @@ def test_a_publication_that_was_taken_over_changes_nothing_more(stack: Settings,
     with standing_still(publish_stale, "serving.1_between_views", 2) as (held, publishing):
         taken_over(stack, "control")
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("infra.faults.reach", lambda _: None)
+            patch.setattr("infra.faults.at", lambda _: None)
             publish(stack, catalog, newer.build, why="newer")
         served, history = served_views.read_served(stack, catalog.views), read_publications(stack)
         held.released.set()

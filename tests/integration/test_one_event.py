@@ -74,7 +74,7 @@ def passed(stack: Settings, spark: SparkSession) -> Pass:
     points: list[str] = []
     catalog = catalog_of(stack, PREFIX.rstrip("_"), only="trade_stats")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(faults, "reach", points.append)
+        patch.setattr(faults, "at", points.append)
         run = lifecycle.declare(stack, catalog, Cut())
         produce(stack, catalog.topic(TOPIC), [OutgoingRecord(KEY, VALUE)], draw=False).require_complete()
         catch_up(stack, spark, catalog, run)

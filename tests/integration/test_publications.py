@@ -169,7 +169,7 @@ def test_a_trino_killed_in_the_middle_of_a_publication(two: Two, monkeypatch: py
         if point == "serving.1_between_views":
             kill(pid)
 
-    monkeypatch.setattr(faults, "reach", kill_trino)
+    monkeypatch.setattr(faults, "at", kill_trino)
     with pytest.raises(TryAgain, match="Trino does not answer"):
         publish(two.settings, two.catalog, two.newer.build, why="interrupted")
     monkeypatch.undo()

@@ -41,8 +41,8 @@ class HeldThread:
     released: threading.Event = field(default_factory=threading.Event)
     hits: int = 0
 
-    def reach(self, point: str) -> None:
-        """Replaces ``faults.reach``, which the project calls at every fault point."""
+    def at(self, point: str) -> None:
+        """Replaces ``faults.at``, which the project calls at every fault point."""
         if point != self.point:
             return
         self.hits += 1
@@ -57,7 +57,7 @@ def held_at(point: str, hit: int = 1) -> Iterator[HeldThread]:
     assert point in faults.POINTS
     held_thread = HeldThread(point, hit)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(faults, "reach", held_thread.reach)
+        patch.setattr(faults, "at", held_thread.at)
         try:
             yield held_thread
         finally:

@@ -24,7 +24,7 @@ faults.arm(Settings(data=Path(sys.argv[1])))
 
 def work():
     for hit in range(3):
-        faults.reach("speed.4_after_manifest")
+        faults.at("speed.4_after_manifest")
         print("passed", hit, flush=True)
 
 thread = threading.Thread(target=work)  # epochs are computed in another thread too
@@ -49,7 +49,7 @@ def _instance(folder: Path, marked: bool = True) -> Settings:
 def test_nothing_happens_without_the_variable(tmp_path: Path) -> None:
     faults.arm(_instance(tmp_path))
     for point in faults.POINTS:
-        faults.reach(point)
+        faults.at(point)
     assert not (tmp_path / "faults").exists()
 
 
@@ -61,7 +61,7 @@ def test_the_variable_alone_is_ignored_with_one_warning(
     settings = _instance(tmp_path, marked=False)
     faults.arm(settings)
     faults.arm(settings)
-    faults.reach(POINT)
+    faults.at(POINT)
     assert capsys.readouterr().err.count("is not a test instance") == 1
     assert not (tmp_path / "faults").exists()
 
@@ -69,12 +69,12 @@ def test_the_variable_alone_is_ignored_with_one_warning(
 def test_the_nth_hit_acts_once_and_leaves_a_proof(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(faults.VARIABLE, f"{POINT}:2:raise")
     faults.arm(_instance(tmp_path))
-    faults.reach(POINT)
+    faults.at(POINT)
     assert not (tmp_path / "faults" / POINT).exists()
     with pytest.raises(faults.Injected, match=POINT):
-        faults.reach(POINT)
+        faults.at(POINT)
     assert (tmp_path / "faults" / POINT).read_text() == f"raise {os.getpid()} hit 2\n"
-    faults.reach(POINT)
+    faults.at(POINT)
 
 
 @pytest.mark.parametrize("text", ["nowhere:kill", f"{POINT}:explode", POINT, f"{POINT}:0:kill", f"{POINT}:1:2:kill"])
@@ -86,7 +86,7 @@ def test_a_malformed_fault_is_a_usage_error(tmp_path: Path, monkeypatch: pytest.
 
 def test_an_unknown_point_in_the_program_is_an_error() -> None:
     with pytest.raises(Usage, match="unknown fault point"):
-        faults.reach("speed.99_nowhere")
+        faults.at("speed.99_nowhere")
 
 
 def _child(folder: Path, fault: str) -> subprocess.Popen[bytes]:

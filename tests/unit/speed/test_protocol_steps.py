@@ -41,10 +41,10 @@ def declared(protocol: str) -> list[str]:
 
 
 def reached(protocol: str) -> list[str]:
-    """The literals of ``faults.reach`` in the protocol's code, in source order."""
+    """The literals of ``faults.at`` in the protocol's code, in source order."""
     points: list[str] = []
     for file in PROTOCOLS[protocol][1]:
-        for text in re.findall(r'faults\.reach\("([^"]+)"\)', (ROOT / file).read_text("utf-8")):
+        for text in re.findall(r'faults\.at\("([^"]+)"\)', (ROOT / file).read_text("utf-8")):
             if text.startswith(f"{protocol}."):
                 points.append(text)
     return points
