@@ -148,7 +148,7 @@ class LkPublication(LkVerb):
         number = publication["seq"]
         if f"--why={publication['why']}" != self.words[-1]:
             raise AirflowSkipException(f"publication {number} served this already: {publication['why']}")
-        kept = json.loads(publication["evidence"]).get("kept", [])
+        kept = publication["evidence"].get("kept", [])
         views = sorted(set(publication["pins"]) - set(kept))
         for view in views:
             extra = {"publication": number, "kind": publication["kind"]}

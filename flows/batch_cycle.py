@@ -47,7 +47,7 @@ class BatchRun:
         """Why nothing, or not every view, was published; empty if every view was."""
         if self.publication is None:
             return "not published, as Kappa serves; the build is kept, and `lk switch lambda` serves a build"
-        kept = self.publication.evidence_values.get("kept")
+        kept = self.publication.evidence.get("kept")
         why = "not published, as the run that serves has other definitions"
         return f"{', '.join(kept)}: {why}; {remedies()}" if kept else ""
 

@@ -44,7 +44,7 @@ def switch_in_place(
     last = recover.last_done(settings)
     already = last is not None and last.kind == "reset" and not _is_outdated(catalog, last)
     publication = last if last and already else _replace_run(settings, catalog, from_archive=from_archive, why=why)
-    evidence = publication.evidence_values
+    evidence = publication.evidence
     run = Name(evidence["run"])
     lifecycle.start(settings, run)
     replays.wait(settings, run)

@@ -109,7 +109,7 @@ def rollback(
 
 
 def _require_rolled_back(last: Publication, leaving: int | None) -> Publication:
-    if last.kind != "rollback" or last.evidence_values["from"] != leaving:
+    if last.kind != "rollback" or last.evidence["from"] != leaving:
         raise Refused(
             f"publication {leaving} is not served any more",
             where=f"publication {last.seq}, {last.kind}: {last.why}",

@@ -19,8 +19,6 @@ from infra.settings import Settings
 from infra.trino import metastore
 from serving import recover
 
-_TABLES_BY_LEASE = {"control": ("claims", "publications", "endings"), "batch": ("builds", "comparisons")}
-
 Build = tuple[Name, Name]  # view and build, as in the lake's folders
 
 
@@ -109,11 +107,7 @@ def _delete(settings: Settings, lease: Lease, path: str) -> tuple[str, int]:
 
 def _compact(settings: Settings, held: Mapping[str, Lease]) -> int:
     """Compacts the control tables that the held leases guard; returns the bytes freed."""
-    paths = {
-        table_paths.control(settings, Name(table)): held[name]
-        for name, tables in _TABLES_BY_LEASE.items()
-        for table in tables
-    }
+    paths = {table.path(settings): lease for name, lease in held.items() for table in locks.PROTECTED[name]}
     before = sum(files.size(path) for path in paths)
     for path, lease in paths.items():
         if delta.exists(path):

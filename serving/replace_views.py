@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -18,6 +17,7 @@ from core.catalog import Catalog
 from core.compute import merge_sql
 from core.identifiers import Name, joined
 from infra import faults
+from infra.control import locks
 from infra.control.publications import Pin, Publication, add_publication, read_publications
 from infra.lake import delta, table_paths
 from infra.lake.leases import Lease
@@ -26,8 +26,6 @@ from infra.settings import Settings
 from infra.trino import metastore, served_views
 from infra.trino.served_views import PINNED, SERVING, STATUS, Served
 from serving import view_sql
-
-_CONTROL = ("runs", "endings", "claims", "builds", "quality", "comparisons", "publications", "leases")
 
 
 @dataclass(frozen=True)
@@ -61,7 +59,7 @@ def apply_change(settings: Settings, catalog: Catalog, lease: Lease, change: Ser
         at=now,
         who=change.who or current_user(),
         why=change.why,
-        evidence=json.dumps(change.evidence, sort_keys=True),
+        evidence=change.evidence,
         pins=dict(sorted(change.pins.items())),
         texts={**change.kept_sql, **new_sql, STATUS: view_sql.status_sql(change.pins, seq, now)},
     )
@@ -139,10 +137,7 @@ def register_tables(settings: Settings, publication: Publication) -> None:
             paths["batch", joined(view, pin.build)] = table_paths.batch(settings, view, pin.build)
         if pin.run:
             paths["speed", joined(view, pin.run)] = table_paths.speed(settings, pin.run, view)
-    for table in _CONTROL:
-        path = table_paths.control(settings, Name(table))
-        if delta.exists(path):
-            paths["control", table] = path
+    paths |= {("control", table): path for table, path in locks.existing_tables(settings).items()}
     _register(settings, paths)
 
 

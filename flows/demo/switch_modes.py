@@ -103,7 +103,7 @@ def there_and_back(created: Instance, catalog: Catalog, batch: RebuildTimes) -> 
         proof_seconds=(proven_at - switched.at).total_seconds(),
         promotion_seconds=(switched.publication.at - proven_at).total_seconds(),
         rollback_seconds=rolled_back.ended - rolled_back.began,
-        behind=int(rolled_back.publication.evidence_values["behind"]),
+        behind=int(rolled_back.publication.evidence["behind"]),
         readers=reader_account,
         modes=(lambda_, kappa),
         checks=(_proof_check(proof), _reader_check(reader_account), *checks),

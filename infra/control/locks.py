@@ -5,12 +5,22 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-from infra.control import builds, check_results, claims, comparisons, publications, redrives, route_runs, run_endings
-from infra.lake import delta, leases
+from infra.control import (
+    builds,
+    check_results,
+    claims,
+    comparisons,
+    publications,
+    redrives,
+    route_runs,
+    run_endings,
+    runs,
+)
+from infra.lake import delta, leases, table_paths
 from infra.lake.leases import Lease
 from infra.settings import Settings
 
-_PROTECTED = {
+PROTECTED = {
     "control": (claims.TABLE, publications.TABLE, run_endings.TABLE),
     "batch": (builds.TABLE, check_results.TABLE, comparisons.TABLE),
     "routes": (route_runs.TABLE,),
@@ -22,9 +32,17 @@ _CHECKPOINT_EVERY = 20  # commits; each holder adds one to every table of its le
 @contextlib.contextmanager
 def hold(settings: Settings, name: str) -> Iterator[Lease]:
     """Holds the lease "control", "batch", "routes" or "redrives"; creates and fences the tables that it protects."""
-    paths = [table.path(settings) for table in _PROTECTED[name]]
-    for table, path in zip(_PROTECTED[name], paths, strict=True):
+    paths = [table.path(settings) for table in PROTECTED[name]]
+    for table, path in zip(PROTECTED[name], paths, strict=True):
         if not delta.exists(path):
             delta.create(path, table.schema, checkpoint_every=_CHECKPOINT_EVERY)
     with leases.hold(settings, name, fenced=paths) as lease:
         yield lease
+
+
+def existing_tables(settings: Settings) -> dict[str, str]:
+    """Name -> path of every control table that exists, the runs and the leases included."""
+    tables = [table for protected in PROTECTED.values() for table in protected] + [runs.TABLE]
+    paths = {table.name: table.path(settings) for table in tables}
+    paths[leases.TABLE] = table_paths.control(settings, leases.TABLE)
+    return {name: path for name, path in paths.items() if delta.exists(path)}

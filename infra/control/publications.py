@@ -46,7 +46,10 @@ class Pin:
 
 @dataclass(frozen=True)
 class Publication:
-    """One change of the served views, with the pin and the full SQL text of each; ``evidence`` is JSON."""
+    """One change of the served views, with the pin and the full SQL text of each.
+
+    The keys of ``evidence`` depend on ``kind``.
+    """
 
     seq: int
     kind: str
@@ -54,15 +57,9 @@ class Publication:
     at: datetime
     who: str
     why: str
-    evidence: str
+    evidence: Mapping[str, Any]
     pins: Mapping[Name, Pin]
     texts: Mapping[Name, str]
-
-    @property
-    def evidence_values(self) -> Mapping[str, Any]:
-        """The evidence, parsed; its keys depend on ``kind``."""
-        values: Mapping[str, Any] = json.loads(self.evidence)
-        return values
 
 
 def read_publications(settings: Settings) -> list[Publication]:
@@ -75,14 +72,15 @@ def read_publications(settings: Settings) -> list[Publication]:
 def add_publication(settings: Settings, lease: Lease, publication: Publication) -> None:
     """Writes a publication in a new state, under the lease "control"."""
     pins = {view: asdict(pin) | {"cut": str(pin.cut)} for view, pin in publication.pins.items()}
-    texts = dict(publication.texts)
-    TABLE.append(settings, lease, as_row(publication, pins=json.dumps(pins), texts=json.dumps(texts)))
+    evidence = json.dumps(publication.evidence, sort_keys=True)
+    texts = json.dumps(dict(publication.texts))
+    TABLE.append(settings, lease, as_row(publication, evidence=evidence, pins=json.dumps(pins), texts=texts))
 
 
 def _publication(row: Mapping[str, Any]) -> Publication:
     pins = {Name(view): _pin(pin) for view, pin in json.loads(row["pins"]).items()}
     texts = {Name(view): text for view, text in json.loads(row["texts"]).items()}
-    return Publication(**{**row, "pins": pins, "texts": texts})
+    return Publication(**{**row, "evidence": json.loads(row["evidence"]), "pins": pins, "texts": texts})
 
 
 def _pin(pin: Mapping[str, Any]) -> Pin:

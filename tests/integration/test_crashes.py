@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 
 from core.catalog import Catalog
 from core.identifiers import Name
-from flows import switch
+from flows import replays, switch
 from flows.batch_cycle import run_batch
 from infra.control import comparisons, run_roles
 from infra.control.claims import read_claims
@@ -18,7 +18,6 @@ from infra.lake import delta, leases, table_paths
 from infra.settings import Settings
 from infra.trino import served_views
 from serving.promote import serve_run
-from speed.process import lifecycle
 from speed.tables import fold
 from tests.support.crashes import crash_at
 from tests.support.layers import POISON, back_in_lambda, catalog_of, check_served, commit_epoch, new_run, send
@@ -136,7 +135,7 @@ def test_a_crash_at_every_step_of_a_switch_is_finished_by_the_same_call(stack: S
     live = in_lambda(stack, spark, catalog)
     newest = commit_epoch(spark, stack, catalog, live)
     before = pins(stack, catalog)
-    replay = lifecycle.declare(stack, catalog, kind="replay", note="test")
+    replay = declared_after_a_crash(stack, catalog)
     with running(stack, spark, catalog, replay) as (query, _):
         query.processAllAvailable()
         for step in PROOF_STEPS:
@@ -153,6 +152,18 @@ def test_a_crash_at_every_step_of_a_switch_is_finished_by_the_same_call(stack: S
         assert pins(stack, catalog) == dict.fromkeys(catalog.views, (None, replay.id))
         check_served(stack, catalog, "xswitch", newest.end)
     back_in_lambda(stack, catalog)
+
+
+def declared_after_a_crash(stack: Settings, catalog: Catalog) -> Run:
+    """A replay whose start crashed and was repeated. Replays that other tests left are abandoned first."""
+    for run, role in run_roles.roles(stack).items():
+        if role == "replay":
+            replays.abandon(stack, run)
+    with crash_at(stack, "replay.0_before_start"):
+        replays.start(stack, catalog)
+    replay = replays.open_or_declare(stack, catalog)
+    assert [run for run, role in run_roles.roles(stack).items() if role == "replay"] == [replay.id]
+    return replay
 
 
 def in_lambda(stack: Settings, spark: SparkSession, catalog: Catalog) -> Run:

@@ -62,7 +62,7 @@ def ended(kind, words):
 print(json.dumps([ended(kind, words) for kind, words in json.loads(sys.argv[1])]))
 """
 PINS: dict[str, Any] = {"trade_stats": {}, "trades_by_day": {}}
-MINE = {"publication": {"seq": 7, "why": "this run", "kind": "build", "pins": PINS, "evidence": '{"kept": []}'}}
+MINE = {"publication": {"seq": 7, "why": "this run", "kind": "build", "pins": PINS, "evidence": {"kept": []}}}
 ANOTHERS = {"publication": {**MINE["publication"], "why": "another run"}}
 REFUSED = {"error": "there is no build b9", "where": "control.claims", "fix": "`lk claim`", "exit": 1}
 STEPS: list[tuple[str, list[str], Any, int, str]] = [

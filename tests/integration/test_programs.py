@@ -1,4 +1,7 @@
-"""Four stream programs on real servers: live, in Lambda at a cut, and replayed. scenarios/programs has them all."""
+"""Four stream programs on real servers: live, in Lambda at a cut, and replayed. scenarios/programs has them all.
+
+The live run crashes once between a keyed view's events and its rows.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ from infra.settings import Settings
 from serving.promote import serve_run
 from speed.process import lifecycle
 from tests.support.assertions import ends, same
+from tests.support.crashes import crash_at
 from tests.support.crossing_cuts import crossing
 from tests.support.kafka_log import Log
 from tests.support.layers import back_in_lambda
@@ -51,6 +55,8 @@ def test_a_live_run_a_build_and_a_replay_show_what_the_oracle_says(
     check(shop, catalog)
     run_batch(settings, catalog)
     shop.send(200)
+    with crash_at(settings, "speed.3_before_units"):
+        catch_up(settings, spark, catalog, live)
     catch_up(settings, spark, catalog, live)
     check(shop, catalog)
     below = events(shop.log.below(ends(read_claims(settings)[-1].cut)))

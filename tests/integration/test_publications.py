@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -152,7 +151,7 @@ def test_a_publisher_that_lost_its_lease_changes_nothing(two: Two) -> None:
     with locks.hold(two.settings, "control") as lease:
         path = table_paths.control(two.settings, leases.TABLE)
         stale = leases.Lease(lease.name, lease.generation - 1, lease.holder, path)
-        late = replace(publication, seq=publication.seq + 1, at=datetime.now(UTC), evidence=json.dumps({}))
+        late = replace(publication, seq=publication.seq + 1, at=datetime.now(UTC), evidence={})
         with pytest.raises(TryAgain, match="lease lost"):
             replace_views.restore(two.settings, two.catalog, stale, late)
         with pytest.raises(TryAgain, match="lease lost"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from decimal import ROUND_HALF_UP, Decimal
 from itertools import pairwise
@@ -17,15 +18,18 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 from pyspark.sql import SparkSession
 
+from core.errors import LkError
 from core.identifiers import Name
 from flows import speed
 from infra.control.publications import read_publications
 from infra.definitions import definition_files
+from infra.faults import MARKER, VARIABLE
 from infra.kafka import kafka_admin
 from infra.local import local_stack
 from infra.project_files import VIEWS
 from infra.settings import Settings
 from infra.trino import metastore
+from speed.process import lifecycle
 from tests.conftest import fresh_settings
 from tests.support.command import write_config
 from tests.support.crossing_cuts import crossing
@@ -78,6 +82,25 @@ def test_in_lambda_at_several_cuts_every_program_shows_what_the_oracle_says(shop
         shop.check()
         assert crossing(events(shop.log.records), shop.below()) == {"join", "session", "delete"}
     assert shop.run != run_before
+
+
+def test_a_run_killed_between_the_events_and_the_rows_of_a_keyed_view_commits_both_once(shop: ProgramsStack) -> None:
+    point = "speed.3_before_units"
+    (shop.settings.data / MARKER).touch()
+    assert speed.stop(shop.settings).phase == "stopped"
+    shop.send(100)
+    with pytest.MonkeyPatch.context() as patch, contextlib.suppress(LkError):
+        patch.setenv(VARIABLE, f"{point}:kill")
+        speed.start(shop.settings, shop.catalog)  # may see the end of the process already
+
+    def died() -> None:
+        assert (shop.settings.data / "faults" / point).is_file()
+        assert lifecycle.status(shop.settings).phase == "died"
+
+    eventually(shop.settings, 120, died)
+    speed.start(shop.settings, shop.catalog)
+    shop.settle()
+    shop.check()
 
 
 def compact_preferences(shop: ProgramsStack) -> None:

@@ -31,7 +31,9 @@ CLAIM = Claim(Name("b000001"), RUN, 4, CUT, AT, "me", {VIEW: DIGEST}, {Name("tra
 COUNTS = BuildCounts(3, 3, ("p",), {"trades/0": RecordCounts(5, 4, 1)}, "note", ("why",))
 BUILT = Built(Name("b000001"), VIEW, DIGEST, CUT, "batch/v/b000001", 3, True, COUNTS, False, AT, 1.5, "full")
 PIN = Pin(Name("b000001"), None, -1, CUT, DIGEST, "batch", Name("s1"))
-PUBLICATION = Publication(1, "build", "intent", AT, "me", "it's why", "{}", {VIEW: PIN}, {VIEW: 'SELECT "a"'})
+PUBLICATION = Publication(
+    1, "build", "intent", AT, "me", "it's why", {"rows": [1, {"a": None}]}, {VIEW: PIN}, {VIEW: 'SELECT "a"'}
+)
 
 
 @pytest.fixture

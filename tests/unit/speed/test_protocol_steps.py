@@ -69,6 +69,13 @@ def test_the_code_reaches_every_fault_point(protocol: str) -> None:
     assert set(reached(protocol)) == set(declared(protocol))
 
 
+@pytest.mark.parametrize("folders", [("integration", "spark"), ("scenarios",)], ids=["fast", "full"])
+def test_every_fault_point_has_a_test_that_crashes_there(folders: tuple[str, ...]) -> None:
+    files = [file for folder in folders for file in (ROOT / "tests" / folder).rglob("test_*.py")]
+    texts = [file.read_text("utf-8") for file in files if file.name != "test_one_event.py"]  # it only lists points
+    assert [point for point in faults.POINTS if not any(f'"{point}' in text for text in texts)] == []
+
+
 def test_every_fault_point_belongs_to_a_protocol() -> None:
     assert {point.partition(".")[0] for point in faults.POINTS} == set(PROTOCOLS)
 
