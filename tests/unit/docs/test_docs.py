@@ -59,6 +59,14 @@ def test_every_promise_has_a_fast_test_and_the_folder_says_which_it_is() -> None
     assert [full for _, _, full in promises() if full and not full.startswith("tests/scenarios/")] == []
 
 
+def test_no_fast_test_of_a_promise_is_skipped_except_without_terraform() -> None:
+    files = {fast.partition("::")[0] for _, fast, _ in promises()}
+    can_skip = [
+        file for file in files if re.search(r"skipif|mark\.skip|pytest\.skip", (ROOT / file).read_text("utf-8"))
+    ]
+    assert can_skip == ["tests/integration/test_terraform_plants.py"]
+
+
 def test_the_readme_names_every_folder_of_code_once() -> None:
     tree = re.findall(r"^(\w+)/ +\S", (ROOT / "README.md").read_text("utf-8"), re.M)
     assert sorted(tree) == sorted({*PACKAGES, "dags", "terraform", "images", "tests", "docs"})
