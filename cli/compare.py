@@ -53,8 +53,8 @@ def print_comparisons(comparisons: Sequence[Comparison]) -> None:
     columns = ["view", "keys", "only in build", "only in run", "twice", "cells that differ", "Trino agrees", "time"]
     first = comparisons[0]
     table(f"run {first.run} against build {first.build}, at epoch {first.epoch}", [*columns, "equal"], rows)
-    if first.head.ends:
-        line(f"the prefix up to {first.head} was read from the archive, not from the log")
+    if first.prefix.ends:
+        line(f"the prefix up to {first.prefix} was read from the archive, not from the log")
     for comparison in comparisons:
         if comparison.first:
             _print_first_differences(comparison)

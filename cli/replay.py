@@ -101,11 +101,11 @@ def _print_state(state: RunState) -> None:
 
 
 def _print_progress(progress: ReplayProgress) -> None:
-    parts = [progress.state.line, f"{progress.done:,} of {progress.total:,} records"]
+    parts = [progress.state.line, f"{progress.read:,} of {progress.total:,} records"]
     parts += [f"{progress.rate:,.0f} records/s"] if progress.rate else []
     parts += [f"limited to {progress.limit:,}/s"] if progress.limit else []
     parts += [f"{progress.left:,.0f} s left"] if progress.left and not progress.caught_up else []
-    parts += [f"prefix from the archive up to {progress.head}"] if progress.head.ends else []
+    parts += [f"prefix from the archive up to {progress.prefix}"] if progress.prefix.ends else []
     line(" · ".join([*parts, "caught up" if progress.caught_up else "behind"]))
 
 

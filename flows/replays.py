@@ -136,7 +136,7 @@ def _until_caught_up(
 ) -> ReplayProgress:
     def caught_up() -> ReplayProgress | None:
         progress = replay_state.progress(settings, run)
-        show(progress.done)
+        show(progress.read)
         state = progress.state
         if not state.alive and not progress.caught_up:
             raise Refused(

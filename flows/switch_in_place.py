@@ -42,7 +42,7 @@ def switch_in_place(
     `lk rollback` serves what was served before. If the last change was a switch in place, this only waits for it.
     """
     last = recover.last_done(settings)
-    already = last is not None and last.kind == "reset" and not _is_outdated(catalog, last)
+    already = last is not None and last.kind in ("in-place", "reset") and not _is_outdated(catalog, last)
     publication = last if last and already else _replace_run(settings, catalog, from_archive=from_archive, why=why)
     evidence = publication.evidence
     run = Name(evidence["run"])

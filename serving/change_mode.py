@@ -78,7 +78,7 @@ def switch_in_place(
         before = {view: end.only(catalog.view(view).sources).as_dict() for view, end in ends.items()}
         kept_sql = {view: now.texts[view] for view in pins if view not in run_pins}
         evidence = {"run": run, "stopped": stopped.isoformat(), "before": before}
-        change = ServingChange("reset", pins, why, who, evidence, kept_sql)
+        change = ServingChange("in-place", pins, why, who, evidence, kept_sql)
         return replace_views.apply_change(settings, catalog, lease, change)
 
 
@@ -188,7 +188,7 @@ def _summary(comparison: Comparison) -> dict[str, Any]:
         "epoch": comparison.epoch,
         "cut": comparison.cut.as_dict(),
         "keys": comparison.keys,
-        "head": str(comparison.head),
+        "prefix": str(comparison.prefix),
     }
 
 

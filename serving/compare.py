@@ -109,7 +109,7 @@ def _compare(
         build=claim.build,
         epoch=claim.epoch,
         cut=claim.cut.only(view.sources),
-        head=run.head.only(view.sources),
+        prefix=run.prefix.only(view.sources),
         view=name,
         digest=claim.views[name],
         **counts,

@@ -56,12 +56,12 @@ class ReplayProgress:
 
     state: RunState
     limit: int | None
-    done: int
+    read: int
     total: int
     rate: float | None
     left: float | None
     caught_up: bool
-    head: Cut
+    prefix: Cut
 
 
 def partition_logs(settings: Settings, catalog: Catalog) -> tuple[PartitionLog, ...]:
@@ -124,8 +124,8 @@ def open_replay(settings: Settings, catalog: Catalog) -> Run | None:
 
 def declare(settings: Settings, catalog: Catalog, *, id: Name | None = None, from_archive: bool = False) -> Run:
     """Declares a run from offset 0; it is not started. Raises Refused when the log lacks a prefix."""
-    head = prefix_from_archive(partition_logs(settings, catalog), from_archive=from_archive)
-    return lifecycle.declare(settings, catalog, id=id, kind="replay", head=head, note="lk replay")
+    prefix = prefix_from_archive(partition_logs(settings, catalog), from_archive=from_archive)
+    return lifecycle.declare(settings, catalog, id=id, kind="replay", prefix=prefix, note="lk replay")
 
 
 def progress(settings: Settings, run: Run) -> ReplayProgress:
@@ -139,12 +139,12 @@ def progress(settings: Settings, run: Run) -> ReplayProgress:
     return ReplayProgress(
         state=state,
         limit=epoch_pacing.read_rate_limit(settings, run.id),
-        done=read,
+        read=read,
         total=read + (behind or 0),
         rate=rate,
         left=behind / rate if rate and behind is not None else None,
         caught_up=behind is not None and _caught_up(settings, epochs, behind),
-        head=run.head,
+        prefix=run.prefix,
     )
 
 

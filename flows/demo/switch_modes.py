@@ -115,7 +115,7 @@ def _replay(created: Instance) -> ReplayFigures:
     settings, began = created.settings, time.monotonic()
     with waiting("starting a replay"):
         run = Name(run_verb.run(settings, created.config, "replay", "start")["run"])
-    records = replays.wait(settings, run, patience=_PATIENCE).done
+    records = replays.wait(settings, run, patience=_PATIENCE).read
     seconds, process = time.monotonic() - began, background.alive(settings, run)
     usage = resource_usage.usage_of(process.pid) if process else ResourceUsage()
     note(f"run {run} replayed {records:,} records from offset 0 in {seconds:.0f} s")

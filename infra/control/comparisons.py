@@ -61,15 +61,15 @@ class Comparison:
 
     ``keys`` counts the keys on both sides, ``repeated`` the keys that a side has more than once, ``cells`` the stored
     columns that differ, over all keys. ``first`` are the first keys that differ, with both rows, stored as JSON.
-    ``trino`` says whether Trino computes the same count and hash of both sides. ``head`` is the cut up to which the run
-    read the archive instead of Kafka.
+    ``trino`` says whether Trino computes the same count and hash of both sides. ``prefix`` is the cut up to which the
+    run read the archive instead of Kafka.
     """
 
     run: Name
     build: Name
     epoch: int
     cut: Cut
-    head: Cut
+    prefix: Cut
     view: Name
     digest: Name
     keys: int
@@ -95,7 +95,8 @@ class Comparison:
 
 def add_comparison(settings: Settings, lease: Lease, comparison: Comparison) -> None:
     """Writes the comparison of a view, under the lease "batch"."""
-    TABLE.append(settings, lease, as_row(comparison, first=json.dumps([asdict(row) for row in comparison.first])))
+    first = json.dumps([asdict(row) for row in comparison.first])
+    TABLE.append(settings, lease, as_row(comparison, first=first, head=str(comparison.prefix)))
 
 
 def latest_by_view(settings: Settings, run: Name) -> Mapping[Name, Comparison]:
@@ -107,6 +108,7 @@ def latest_by_view(settings: Settings, run: Name) -> Mapping[Name, Comparison]:
 
 def _comparison(row: Mapping[str, Any]) -> Comparison:
     names = {name: Name(str(row[name])) for name in ("run", "build", "view", "digest")}
-    cuts = {name: Cut.parse(str(row[name])) for name in ("cut", "head")}
+    values = {column: value for column, value in row.items() if column != "head"}
+    cuts = {"cut": Cut.parse(row["cut"]), "prefix": Cut.parse(row["head"])}
     first = tuple(RowDifference(**{"build": None, "run": None} | item) for item in json.loads(row["first"]))
-    return Comparison(**{**row, **names, **cuts, "first": first})
+    return Comparison(**{**values, **names, **cuts, "first": first})

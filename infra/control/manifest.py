@@ -70,7 +70,7 @@ def last_epoch(settings: Settings, id: Name) -> Epoch | None:
 def epoch_at(settings: Settings, id: Name, cut: Cut) -> Epoch | None:
     """The epoch whose end equals the cut in every partition; the start of the run counts as epoch -1."""
     run = runs.read_run(settings, id)
-    if run.start == cut and not run.head.ends:
+    if run.start == cut and not run.prefix.ends:
         return Epoch(-1, cut, cut, {}, {}, {}, 0, run.created_at)
     return next((epoch for epoch in read_epochs(settings, id) if epoch.end == cut), None)
 

@@ -32,9 +32,9 @@ Kind = Literal["live", "replay"]
 
 @dataclass(frozen=True)
 class Run:
-    """One execution of the speed job: views and topics frozen by digest and topic id, from a declared start.
+    """What the speed job computes: views and topics frozen by digest and topic id, from a declared start.
 
-    ``head`` is the cut up to which a replay reads the archive, where Kafka has deleted the start of the log.
+    ``prefix`` is the cut up to which a replay reads the archive, where Kafka has removed the first records.
     """
 
     id: Name
@@ -45,12 +45,12 @@ class Run:
     created_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     note: str = ""
     kind: Kind = "live"
-    head: Cut = field(default_factory=Cut)
+    prefix: Cut = field(default_factory=Cut)
 
     @property
     def origin(self) -> Cut:
         """The start of the first epoch that reads Kafka."""
-        return self.head if self.head.ends else self.start
+        return self.prefix if self.prefix.ends else self.start
 
 
 def new_run_id(settings: Settings) -> Name:
@@ -97,7 +97,7 @@ def archive_app(id: Name, part: str = "_epochs") -> str:
 def _row(run: Run) -> pa.Table:
     mappings = {"views": run.views, "topics": run.topics, "decoders": run.decoders}
     row = as_row(run, **{column: json.dumps(dict(mapping), sort_keys=True) for column, mapping in mappings.items()})
-    return pa.Table.from_pylist([row], schema=TABLE.schema)
+    return pa.Table.from_pylist([row | {"head": str(run.prefix)}], schema=TABLE.schema)
 
 
 def _run(row: Mapping[str, Any]) -> Run:
@@ -110,5 +110,5 @@ def _run(row: Mapping[str, Any]) -> Run:
         created_at=row["created_at"],
         note=row["note"] or "",
         kind=row["kind"],
-        head=Cut.parse(row["head"]),
+        prefix=Cut.parse(row["head"]),
     )

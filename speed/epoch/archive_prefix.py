@@ -35,14 +35,14 @@ from speed.tables import schemas
 
 
 def replay_prefix(spark: SparkSession, settings: Settings, catalog: Catalog, run: Run, lease: Lease) -> None:
-    """Computes every view from the archive up to ``run.head``, unless this was committed or the run has no prefix.
+    """Computes every view from the archive up to ``run.prefix``, unless this was committed or the run has no prefix.
 
-    Raises Refused when the archive of the run's decoders ends before ``run.head``.
+    Raises Refused when the archive of the run's decoders ends before ``run.prefix``.
     """
     manifest = table_paths.manifest(settings, run.id)
-    if not run.head.ends or delta.txn_version(manifest, runs.archive_app(run.id)) is not None:
+    if not run.prefix.ends or delta.txn_version(manifest, runs.archive_app(run.id)) is not None:
         return
-    events = {topic: _events(spark, settings, catalog, run, topic, run.head) for topic in run.topics}
+    events = {topic: _events(spark, settings, catalog, run, topic, run.prefix) for topic in run.topics}
     counted: dict[str, RecordCounts] = {}
     rows = dict.fromkeys(run.views, 0)
     for topic, frame in events.items():
@@ -57,7 +57,7 @@ def replay_prefix(spark: SparkSession, settings: Settings, catalog: Catalog, run
     versions = {view: _write(settings, catalog, run, view, events, lease) for view in sorted(run.views)}
     _quarantine(settings, run, events, lease)
     faults.at("replay.1_before_prefix_manifest")
-    epoch = Epoch(ARCHIVE_EPOCH, run.start, run.head, counted, rows, versions, 0, datetime.now(UTC))
+    epoch = Epoch(ARCHIVE_EPOCH, run.start, run.prefix, counted, rows, versions, 0, datetime.now(UTC))
     delta.append_once(manifest, epoch_row(epoch), runs.archive_app(run.id), 0, lease=lease)
 
 
@@ -86,7 +86,7 @@ def _events(spark: SparkSession, settings: Settings, catalog: Catalog, run: Run,
 
 
 def _require_complete(run: Run, counted: dict[str, RecordCounts]) -> None:
-    for topic, partition, end in run.head.ends:
+    for topic, partition, end in run.prefix.ends:
         records = counted.get(f"{topic}/{partition}", RecordCounts(0, 0, 0)).records
         if records != end:
             raise Refused(

@@ -68,7 +68,7 @@ def declare(
     *,
     id: Name | None = None,
     kind: Kind = "live",
-    head: Cut = ZERO,
+    prefix: Cut = ZERO,
     note: str = "",
 ) -> Run:
     """Declares a run over every view of the catalog, from ``start``; it is not started."""
@@ -85,7 +85,7 @@ def declare(
         start=start.only(sources),
         note=note,
         kind=kind,
-        head=head.only(sources),
+        prefix=prefix.only(sources),
     )
     runs.declare_run(settings, run)
     return run

@@ -115,7 +115,7 @@ def test_a_prefix_truncated_during_a_replay_stops_it_and_names_the_partition(sma
     assert small_epoch_world.pieces.served() == served_before
 
 
-def test_a_log_without_its_head_is_refused_by_name_and_range(world: World) -> None:
+def test_a_log_without_its_first_records_is_refused_by_name_and_range(world: World) -> None:
     runs_before, served_before = runs.read_runs(world.settings), world.pieces.served()
     end = world.log.ends["trades", 2]
     for words in (["switch", "kappa", "--plan"], ["switch", "kappa"], ["replay", "start"]):
@@ -137,9 +137,9 @@ def test_the_truncated_prefix_is_replayed_from_the_archive_and_every_report_says
     report = world.here(*words).ok().out
     assert "was read from the archive, not from the log" in report
     run = runs.read_runs(world.settings)[-1]
-    assert run.head.ends
+    assert run.prefix.ends
     assert {
-        comparison.head == run.head.only(world.catalog.view(comparison.view).sources)
+        comparison.prefix == run.prefix.only(world.catalog.view(comparison.view).sources)
         for comparison in latest_comparisons(world)
     } == {True}
     world.settle_all()

@@ -104,13 +104,13 @@ def test_a_replay_obeys_its_rate_and_a_change_of_it_while_it_runs(world: World) 
     status = world.here("replay", "wait", "--json").ok().json
     run = runs.read_runs(world.settings)[-1].id
     epochs = [epoch for epoch in read_epochs(world.settings, run) if epoch.end.size_since(epoch.start)]
-    assert (status["limit"], status["done"]) == (rate, total + 20)
+    assert (status["limit"], status["read"]) == (rate, total + 20)
     assert epochs[1].batch_time_ms - epochs[0].batch_time_ms >= 5_000
     assert epochs[0].end.size == total
     world.here("replay", "throttle", "--rate", "1", "--json").ok()
     world.send(mixed(seed=5, count=20))
     assert world.here("replay", "throttle", "--rate", "0", "--json").ok().json["limit"] is None
-    assert world.here("replay", "wait", "--json").ok().json["done"] == total + 40
+    assert world.here("replay", "wait", "--json").ok().json["read"] == total + 40
     world.settle()
     world.check()
 
