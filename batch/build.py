@@ -17,7 +17,7 @@ from core.compute.range_rows import rebuilt
 from core.compute.rollup import combine, partial
 from core.cut import Cut
 from core.identifiers import Name
-from core.validation.definition_change import changed_definitions, definition_refusal
+from core.validation.definition_change import require_same_definitions
 from core.view import Keyed, Rollup, View
 from infra import faults
 from infra.control import locks
@@ -71,7 +71,7 @@ def build(
     ``incremental`` adds the log since the last build where that is exact, else builds in full and notes why.
     The rows have no verdict yet: nothing can be published before the gate has passed.
     """
-    require_same_views(catalog, claim)
+    require_same_definitions(catalog, claim.views, created="the build was claimed", where=f"build {claim.build}")
     views_to_build = [name for name in claim.views if views is None or name in views]
     with locks.hold(settings, "batch") as lease, bar("building", len(views_to_build), "") as show_progress:
         landed = archives(settings, catalog, claim, catalog.sources(claim.views))
@@ -84,13 +84,6 @@ def build(
             built[Name(plan.view.name)] = _build(work, plan, counts[plan.start])
             show_progress(number + 1)
     return [built[name] for name in views_to_build]
-
-
-def require_same_views(catalog: Catalog, claim: Claim) -> None:
-    """Raises Refused when the definition of a view changed since the build was claimed."""
-    changed = changed_definitions(catalog, claim.views)
-    if changed:
-        raise definition_refusal(changed, "the build was claimed", where=f"build {claim.build}")
 
 
 def _plan(work: _Work, view: View, incremental: bool) -> _Plan:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from batch import evaluate
-from batch.build import require_same_views
 from core.catalog import Catalog
 from core.errors import Refused, TryAgain
 from core.identifiers import Name
+from core.validation.definition_change import require_same_definitions
 from infra.control import check_results, locks
 from infra.control.builds import Built, read_builds
 from infra.control.check_results import CheckResult
@@ -44,7 +44,7 @@ def gate(spark: SparkSession, settings: Settings, catalog: Catalog, claim: Claim
     Raises Refused when a view was not built.
     """
     began = time.monotonic()
-    require_same_views(catalog, claim)
+    require_same_definitions(catalog, claim.views, created="the build was claimed", where=f"build {claim.build}")
     with locks.hold(settings, "batch") as lease:
         built = _built(settings, claim)
         if any(view_built.passed is None for view_built in built):

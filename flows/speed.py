@@ -28,7 +28,7 @@ def start(settings: Settings, catalog: Catalog, *, new: bool = False) -> RunStat
     current = run_roles.current_run(settings)
     if new or current is None:
         return _start_new(settings, catalog)
-    lifecycle.require_same_definitions(catalog, runs.read_run(settings, current))
+    lifecycle.require_declared_definitions(catalog, runs.read_run(settings, current))
     state = lifecycle.start(settings, current)
     serve_run(settings, catalog, current, "lk speed start")
     for run in [*_other_serving_runs(settings, catalog, current), *_warm_runs(settings, catalog)]:

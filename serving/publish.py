@@ -12,7 +12,7 @@ from core.catalog import Catalog
 from core.cut import Cut
 from core.errors import Refused
 from core.identifiers import Name
-from core.validation.definition_change import changed_definitions, definition_refusal
+from core.validation.definition_change import changed_definitions, definition_refusal, require_same_definitions
 from infra.control import locks, runs
 from infra.control.builds import read_builds
 from infra.control.claims import Claim, claim_of
@@ -134,9 +134,7 @@ def _evidence(settings: Settings, catalog: Catalog, claim: Claim) -> dict[str, A
             where=f"build {claim.build}, control.builds",
             fix=f"run `lk build --build {claim.build}`, then `lk gate --build {claim.build}`; or `lk batch`",
         )
-    changed = changed_definitions(catalog, claim.views)
-    if changed:
-        raise definition_refusal(changed, "the build was claimed", where=f"build {claim.build}")
+    require_same_definitions(catalog, claim.views, created="the build was claimed", where=f"build {claim.build}")
     gate = {view: {"rows": b.rows, "how": b.how, "at": b.at.isoformat()} for view, b in builds.items()}
     rebuild = {"rebuild": claim.rebuild.text} if claim.rebuild else {}
     return {"build": claim.build, "cut": claim.cut.as_dict(), "gate": gate, **rebuild}

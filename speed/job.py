@@ -187,7 +187,7 @@ def _starting(settings: Settings, run: Run) -> dict[str, dict[str, int]]:
 
 
 def _check(settings: Settings, catalog: Catalog, run: Run) -> None:
-    lifecycle.require_same_definitions(catalog, run)
+    lifecycle.require_declared_definitions(catalog, run)
     require_same_topics(settings, run)
     _require_unread_records(settings, run)
 

@@ -22,6 +22,20 @@ def changed_definitions(
     return sorted(changed)
 
 
+def require_same_definitions(
+    catalog: Catalog,
+    views: Mapping[Name, Name],
+    decoders: Mapping[Name, Name] | None = None,
+    *,
+    created: str,
+    where: str,
+) -> None:
+    """Raises Refused when the digest of a view or a decoder changed; ``created`` is as in ``definition_refusal``."""
+    changed = changed_definitions(catalog, views, decoders)
+    if changed:
+        raise definition_refusal(changed, created, where=where)
+
+
 def remedies(first: str = "") -> str:
     """What to do about a changed definition; ``first`` is what must be done before serving the new one."""
     return f"undo the change, or {first}{_NEW_DEFINITION}"

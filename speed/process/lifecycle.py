@@ -11,7 +11,7 @@ from core.catalog import Catalog
 from core.cut import Cut
 from core.errors import Refused, TryAgain, Usage
 from core.identifiers import Name
-from core.validation.definition_change import changed_definitions, definition_refusal
+from core.validation.definition_change import require_same_definitions
 from infra.control import run_roles, runs
 from infra.control.manifest import Epoch, last_epoch
 from infra.control.runs import Kind, Run
@@ -91,11 +91,9 @@ def declare(
     return run
 
 
-def require_same_definitions(catalog: Catalog, run: Run) -> None:
+def require_declared_definitions(catalog: Catalog, run: Run) -> None:
     """Raises Refused when a view or a decoder of the run changed: its partial rows could not be combined."""
-    changed = changed_definitions(catalog, run.views, run.decoders)
-    if changed:
-        raise definition_refusal(changed, "the run was declared", where=f"run {run.id}")
+    require_same_definitions(catalog, run.views, run.decoders, created="the run was declared", where=f"run {run.id}")
 
 
 def start(settings: Settings, run: Name) -> RunState:
