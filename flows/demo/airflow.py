@@ -17,7 +17,7 @@ from flows.demo import compare_numbers
 from flows.measure import demo_queries, instance, load
 from flows.measure.console import note, waiting
 from flows.measure.demo_queries import BY_DAY, BY_HOUR
-from flows.measure.expected import REQUESTS, NumberCheck, Tally, same
+from flows.measure.expected import REQUESTS, NumberCheck, Tally, same, wrong_numbers
 from flows.measure.load import LATE, LATE_BY_MS, OUT_OF_ORDER
 from flows.overview import status
 from infra import airflow_api
@@ -74,7 +74,7 @@ class DemoAirflow:
     @property
     def problems(self) -> tuple[NumberCheck, ...]:
         """The numbers that differ."""
-        return tuple(check for check in self.checks if not check.ok)
+        return wrong_numbers(self.checks)
 
 
 def demo_airflow(base: Settings, folder: Path = FOLDER) -> DemoAirflow:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
-from rich.console import Console, Group, RenderableType
-from rich.panel import Panel
-from rich.rule import Rule
+from rich.console import Group, RenderableType
 from rich.text import Text
 
 from flows.demo import report_switch
+from flows.demo.report_frame import checks_table, command, print_report, short
 from flows.demo.run_demo import HISTORY, Demo
 from flows.measure.demo_queries import Hour, Ticker, TickerByLayer
 from flows.measure.tables import bare, mark
@@ -23,16 +19,9 @@ _BAR = 30
 _TOP = "select ticker, sum(volume) from trades_by_day group by 1 order by 2 desc limit 5"
 
 
-def show(demo: Demo, console: Console | None = None) -> None:
+def show(demo: Demo) -> None:
     """Prints all results; 120 columns wide without a terminal."""
-    out = console or Console(width=None if sys.stdout.isatty() else 120, highlight=False)
-    for title, part in _parts(demo):
-        out.print()
-        out.print(Rule(f"[bold]{title}", align="left", style="dim"))
-        out.print(part)
-    out.print()
-    out.print(_verdict(demo))
-    out.print(_next(demo), soft_wrap=True)
+    print_report(_parts(demo), demo.checks, demo.seconds, _next(demo))
 
 
 def _parts(demo: Demo) -> Iterable[tuple[str, RenderableType]]:
@@ -43,7 +32,8 @@ def _parts(demo: Demo) -> Iterable[tuple[str, RenderableType]]:
     yield "One view by layer: trades_by_day, sums of all days", _split(demo.split[:5], len(demo.split))
     yield "Freshness: time from sending an event until a Trino query counts it", _freshness(demo)
     yield from report_switch.parts(demo.switched)
-    yield "Every number, counted in plain Python and by Trino", _checks(demo)
+    numbers = checks_table(demo.checks, "counted in Python", "answered by Trino")
+    yield "Every number, counted in plain Python and by Trino", numbers
 
 
 def _sent(demo: Demo) -> RenderableType:
@@ -127,18 +117,6 @@ def _freshness(demo: Demo) -> RenderableType:
     return Group(table, Text(text, style="dim"))
 
 
-def _checks(demo: Demo) -> RenderableType:
-    table = bare("", "number", "counted in Python", "answered by Trino", left=2)
-    for check in demo.checks:
-        table.add_row(mark(check.ok), check.what, check.expected, check.found)
-    return table
-
-
-def _verdict(demo: Demo) -> RenderableType:
-    verdict = verdict_text(len(demo.problems), len(demo.checks))
-    return Panel(f"{verdict} · the demo took {demo.seconds:.0f} s", expand=False)
-
-
 def _next(demo: Demo) -> Text:
     """Commands to copy, one on each line."""
     lk = f"{command()} -c {short(demo.config)}"
@@ -159,19 +137,3 @@ def _next(demo: Demo) -> Text:
     if demo.unset:
         text.append(f"\nUnset {', '.join(demo.unset)} first: the environment overrides the settings file.\n", "yellow")
     return text
-
-
-def verdict_text(wrong: int, total: int) -> str:
-    """The result of all checks, with rich's markup."""
-    return f"[bold red]{wrong} of {total} numbers are wrong[/]" if wrong else "[bold green]Every number is exact[/]"
-
-
-def command() -> str:
-    """The command for `lk`: its name if it is on the PATH, else its path."""
-    return "lk" if shutil.which("lk") else short(Path(sys.executable).parent / "lk")
-
-
-def short(path: Path) -> str:
-    """A path, relative to the working directory if it is below that."""
-    folder = Path.cwd()
-    return str(path.relative_to(folder)) if path.is_relative_to(folder) else str(path)

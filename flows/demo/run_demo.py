@@ -20,7 +20,7 @@ from flows.demo.switch_modes import DemoSwitches
 from flows.measure import demo_queries, expected, instance, load, run_verb
 from flows.measure.console import ProgressLines, note, progress_lines, waiting
 from flows.measure.demo_queries import BY_DAY, BY_HOUR, Hour, TickerByLayer
-from flows.measure.expected import NumberCheck, Tally
+from flows.measure.expected import NumberCheck, Tally, wrong_numbers
 from flows.measure.freshness import Freshness, Meter, measuring
 from flows.measure.instance import Instance
 from flows.measure.load import LATE, LATE_BY_MS, OUT_OF_ORDER
@@ -68,7 +68,7 @@ class Demo:
     @property
     def problems(self) -> tuple[NumberCheck, ...]:
         """The numbers that differ."""
-        return tuple(check for check in self.checks if not check.ok)
+        return wrong_numbers(self.checks)
 
 
 @dataclass(frozen=True)

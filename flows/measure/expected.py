@@ -135,6 +135,11 @@ def same(what: str, expected: int, actual: object) -> NumberCheck:
     return NumberCheck(what, f"{expected:,}", f"{actual:,}" if isinstance(actual, int | Decimal) else str(actual))
 
 
+def wrong_numbers(checks: Iterable[NumberCheck]) -> tuple[NumberCheck, ...]:
+    """The checks whose expected and actual texts differ."""
+    return tuple(check for check in checks if not check.ok)
+
+
 def money(cents: int) -> Decimal:
     """Cents as the decimal of the views."""
     return Decimal(cents).scaleb(-2)
