@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from core.compute.combine import comparable
 from core.compute.compare_rows import differences
@@ -14,6 +14,7 @@ from core.measures import Count, Sum
 from core.view import Key, Keyed, Result, Rollup
 from infra.control.comparisons import RowDifference
 from infra.spark.count_differences import first_differences
+from tests.support.sales import SalesRow, sales
 
 VIEW = Rollup(
     name="sales",
@@ -28,19 +29,14 @@ KEYED = Keyed(
     results=(Result("at", "bigint"), Result("price", "decimal(10,2)")),
     query="SELECT shop, at, price FROM {trades}",
 )
-COLUMNS = "shop string, day bigint, n bigint, volume decimal(38,0), _rows bigint"
-Row = tuple[str | None, int, int, int | None, int]
-BUILD: list[Row] = [("a", 1, 3, 30, 3), ("a", 2, 1, None, 1), ("b", 1, 2, 7, 2), (None, 1, 5, 50, 5)]
+BUILD: list[SalesRow] = [("a", 1, 3, 30, 3), ("a", 2, 1, None, 1), ("b", 1, 2, 7, 2), (None, 1, 5, 50, 5)]
 
 
-def frame(spark: SparkSession, rows: list[Row]) -> DataFrame:
-    typed = [(shop, day, n, None if volume is None else Decimal(volume), m) for shop, day, n, volume, m in rows]
-    return spark.createDataFrame(typed, COLUMNS)
-
-
-def differing(spark: SparkSession, build: list[Row], run: list[Row]) -> dict[tuple[Any, ...], tuple[int, int, int]]:
+def differing(
+    spark: SparkSession, build: list[SalesRow], run: list[SalesRow]
+) -> dict[tuple[Any, ...], tuple[int, int, int]]:
     """Key -> (rows in the build, rows in the run, differing cells), for the keys that differ."""
-    rows = differences(VIEW, frame(spark, build), frame(spark, run)).collect()
+    rows = differences(VIEW, sales(spark, build), sales(spark, run)).collect()
     counts = [((r["shop"], r["day"]), (r["n_build"], r["n_run"], r["n_cells"])) for r in rows]
     assert len(counts) == len(dict(counts))
     return {key: counts_of_key for key, counts_of_key in counts if counts_of_key != (1, 1, 0)}
@@ -75,7 +71,7 @@ def test_equal_sides_have_no_difference_in_any_order(spark: SparkSession) -> Non
     ],
 )
 def test_a_planted_difference_is_found(
-    spark: SparkSession, run: list[Row], expected: dict[tuple[Any, ...], tuple[int, int, int]]
+    spark: SparkSession, run: list[SalesRow], expected: dict[tuple[Any, ...], tuple[int, int, int]]
 ) -> None:
     assert differing(spark, BUILD, run) == expected
     swapped = {key: (b, a, cells) for key, (a, b, cells) in expected.items()}
@@ -83,8 +79,8 @@ def test_a_planted_difference_is_found(
 
 
 def test_the_first_differences_have_both_rows_and_their_nulls(spark: SparkSession) -> None:
-    run: list[Row] = [("a", 1, 3, 31, 3), *BUILD[2:], ("c", 1, 1, None, 1)]
-    compared = differences(VIEW, frame(spark, BUILD), frame(spark, run))
+    run: list[SalesRow] = [("a", 1, 3, 31, 3), *BUILD[2:], ("c", 1, 1, None, 1)]
+    compared = differences(VIEW, sales(spark, BUILD), sales(spark, run))
     assert first_differences(VIEW, compared) == (
         RowDifference(
             {"shop": "a", "day": 1}, 1, 1, {"n": 3, "volume": 30, "_rows": 3}, {"n": 3, "volume": 31, "_rows": 3}

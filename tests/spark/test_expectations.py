@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from decimal import Decimal
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from core.view import Check, Fresh, Key, Keyed, Result, Rollup, Total, View
 from infra.quality.expectations import SuiteRun, evaluate_suite, open_context, repeated_keys
 from tests.support.frames import from_kafka
 from tests.support.oracle.view_oracle import Record
+from tests.support.sales import SalesRow, sales
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 SALES = Rollup(
@@ -31,16 +31,9 @@ SALES = Rollup(
     measures=(Count("n"), Sum("volume", "size")),
     checks=(Check("some", "n > 0"), Check("small", "volume < 100", severity="warning")),
 )
-COLUMNS = "shop string, day bigint, n bigint, volume decimal(38,0), _rows bigint"
-Row = tuple[str | None, int, int, int | None, int]
-ROWS: list[Row] = [("a", 1, 3, 30, 3), ("a", 2, 1, 1, 1), ("b", 1, 2, 7, 2), (None, 1, 5, 50, 5)]
+ROWS: list[SalesRow] = [("a", 1, 3, 30, 3), ("a", 2, 1, 1, 1), ("b", 1, 2, 7, 2), (None, 1, 5, 50, 5)]
 TOPIC = Topic("trades", Json((Version(1, ("a", "b")),)), (Field("a", "bigint"), Field("b")), key="a")
 LEDGER = BuildFacts(written=4, expected=11, used=None, good={"trades": 11}, problems=(), before=4, claimed_at=NOW)
-
-
-def frame(spark: SparkSession, rows: list[Row]) -> DataFrame:
-    typed = [(shop, day, n, None if volume is None else Decimal(volume), m) for shop, day, n, volume, m in rows]
-    return spark.createDataFrame(typed, COLUMNS)
 
 
 def outcomes_of(
@@ -51,11 +44,11 @@ def outcomes_of(
 
 
 def refused_by(
-    spark: SparkSession, folder: Path, view: View = SALES, rows: list[Row] = ROWS, ledger: BuildFacts = LEDGER
+    spark: SparkSession, folder: Path, view: View = SALES, rows: list[SalesRow] = ROWS, ledger: BuildFacts = LEDGER
 ) -> list[str]:
     """The names of the checks that refuse the build."""
     suite = view_suite(view, ledger, [view.name])
-    outcomes = outcomes_of(folder, view.name, frame(spark, rows), suite)
+    outcomes = outcomes_of(folder, view.name, sales(spark, rows), suite)
     return [reason.split(":")[0] for reason in refusals(suite, outcomes)]
 
 
@@ -65,7 +58,7 @@ def with_checks(*checks: AnyCheck) -> Rollup:
 
 def test_a_good_candidate_passes_every_check(spark: SparkSession, tmp_path: Path) -> None:
     suite = view_suite(SALES, LEDGER, ["sales"])
-    outcomes = outcomes_of(tmp_path, "sales", frame(spark, ROWS), suite)
+    outcomes = outcomes_of(tmp_path, "sales", sales(spark, ROWS), suite)
     assert sorted(
         (outcome.name, outcome.success, outcome.observed, outcome.expected, outcome.crash) for outcome in outcomes
     ) == [
@@ -114,7 +107,7 @@ def test_a_good_candidate_passes_every_check(spark: SparkSession, tmp_path: Path
     ],
 )
 def test_each_bad_candidate_is_refused_by_name(
-    spark: SparkSession, tmp_path: Path, rows: list[Row], ledger: BuildFacts, expected: list[str]
+    spark: SparkSession, tmp_path: Path, rows: list[SalesRow], ledger: BuildFacts, expected: list[str]
 ) -> None:
     assert refused_by(spark, tmp_path, rows=rows, ledger=ledger) == expected
 
@@ -129,7 +122,7 @@ def test_a_check_that_crashes_refuses_even_as_a_warning_and_the_other_outcomes_a
         Check("fine", "n > 0"),
     )
     suite = view_suite(view, LEDGER, ["sales"])
-    outcomes = {outcome.name: outcome for outcome in outcomes_of(tmp_path, "sales", frame(spark, ROWS), suite)}
+    outcomes = {outcome.name: outcome for outcome in outcomes_of(tmp_path, "sales", sales(spark, ROWS), suite)}
     assert "DIVIDE_BY_ZERO" in outcomes["crash"].crash
     assert "UNRESOLVED_COLUMN" in outcomes["gone"].crash
     assert (outcomes["few"].observed, outcomes["few"].crash) == ("2", "")
@@ -173,7 +166,7 @@ def test_totals_across_views_and_freshness(
 ) -> None:
     others = spark.createDataFrame([(10,), (12,)], "times bigint")
     suite = view_suite(with_checks(check), LEDGER, ["sales", "others"])
-    outcomes = outcomes_of(tmp_path, "sales", frame(spark, ROWS), suite, others=others)
+    outcomes = outcomes_of(tmp_path, "sales", sales(spark, ROWS), suite, others=others)
     assert [reason.split(":")[0] for reason in refusals(suite, outcomes)] == expected
 
 
@@ -220,7 +213,7 @@ def test_great_expectations_leaves_and_prints_nothing(
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
-    rows = frame(spark, ROWS)
+    rows = sales(spark, ROWS)
     tables_before: Mapping[str, Any] = {table.name: table for table in spark.catalog.listTables()}
     suite = view_suite(with_checks(Check("few", "n < 3")), LEDGER, ["sales"])
     with open_context({"sales": rows}, tmp_path / "gate.log") as context:
@@ -232,7 +225,7 @@ def test_great_expectations_leaves_and_prints_nothing(
 
 
 def test_repeated_keys_are_named(spark: SparkSession) -> None:
-    repeated = repeated_keys(frame(spark, [*ROWS, ROWS[3], ROWS[0]]), ["shop", "day"]).collect()
+    repeated = repeated_keys(sales(spark, [*ROWS, ROWS[3], ROWS[0]]), ["shop", "day"]).collect()
     assert sorted((row["shop"] or "", row["day"]) for row in repeated) == [("", 1), ("a", 1)]
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 
 from infra.lake import delta
 from infra.project_files import ROOT
 from infra.settings import Settings
 from tests.support.command import environment, write_config
+from tests.support.s3_server import REFUSED
 from tests.support.s3_store import BUCKET, Store
 from tests.support.s3_writer import SCHEMA
 
@@ -58,11 +59,35 @@ def writer(settings: Settings, name: str) -> Iterator[Writer]:
             child.wait(60)
 
 
+@contextmanager
+def ready_writers(settings: Settings, names: Iterable[str]) -> Iterator[dict[str, Writer]]:
+    """Starts a writer of each name, all at once, and waits until they are ready."""
+    with ExitStack() as running:
+        writers = {name: running.enter_context(writer(settings, name)) for name in names}
+        assert [child.answer() for child in writers.values()] == ["ready"] * len(writers)
+        yield writers
+
+
 def create_table(settings: Settings, name: str) -> str:
     """Creates an empty table and returns its path."""
     path = f"{settings.lake_root}/{name}"
     delta.create(path, SCHEMA)
     return path
+
+
+def race(settings: Settings, store: Store, writers: Mapping[str, Writer], commits: Mapping[str, int]) -> list[str]:
+    """All writers append to the table "raced" at once, each its number of commits; every row must be there once.
+
+    Returns the store's lines about the commits of that table that it refused.
+    """
+    path = create_table(settings, "raced")
+    for name, child in writers.items():
+        child.send("append", path, 1, commits[name])
+    assert [child.answer() for child in writers.values()] == ["done"] * len(writers)
+    expected = [(name, number) for name, count in commits.items() for number in range(1, count + 1)]
+    require_rows_once(store, path, expected, len(expected))
+    lines = store.log.read_text("utf-8").splitlines()
+    return [line for line in lines if line.startswith(REFUSED) and "/raced/_delta_log/" in line]
 
 
 def require_rows_once(store: Store, path: str, expected: list[Row], commits: int) -> None:

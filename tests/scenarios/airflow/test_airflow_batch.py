@@ -8,10 +8,10 @@ import signal
 from deltalake import write_deltalake
 
 from infra.control.builds import read_builds
-from infra.control.publications import Publication, read_publications
 from infra.lake import delta, table_paths
 from tests.support.airflow_runs import Cockpit
 from tests.support.load import mixed
+from tests.support.publications import done_publications
 from tests.support.world import World
 
 # Where each verb's task is killed. `:2` is the second topic or view.
@@ -22,10 +22,6 @@ KILLS = {
     "gate": ("batch.3_before_passed",),
     "publish": ("serving.1_between_views:2", "serving.2_after_done"),
 }
-
-
-def done_publications(world: World) -> list[Publication]:
-    return [publication for publication in read_publications(world.settings) if publication.state == "done"]
 
 
 def test_a_scheduled_batch_killed_in_every_task_publishes_once_and_exactly(cockpit: Cockpit, world: World) -> None:

@@ -7,8 +7,8 @@ import signal
 from pyspark.sql import SparkSession
 
 from infra.control.claims import read_claims
-from infra.control.publications import Publication, read_publications
 from tests.support.load import mixed
+from tests.support.publications import done_publications
 from tests.support.world import World
 
 # `:2` is the second topic or view. The first is finished then.
@@ -31,10 +31,6 @@ PUBLISHING = (
     "serving.2_before_done",
     "serving.2_after_done",
 )
-
-
-def done_publications(world: World) -> list[Publication]:
-    return [publication for publication in read_publications(world.settings) if publication.state == "done"]
 
 
 def kill_verb(world: World, verb: str, fault: str) -> None:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 
 import pytest
 from botocore.exceptions import ClientError
 
 from infra.lake import delta, object_store
 from infra.settings import Settings
-from tests.support.racing_writers import Writer, create_table, require_rows_once, writer
-from tests.support.s3_server import LOST, REFUSED
+from tests.support.racing_writers import Writer, create_table, race, ready_writers, require_rows_once
+from tests.support.s3_server import LOST
 from tests.support.s3_store import BUCKET, Store, settings_on
 
 COMMITS = {"spark-1": 4, "spark-2": 4, "rust-1": 15, "rust-2": 15, "rust-3": 15}
@@ -29,10 +28,8 @@ def settings(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Settings
 @pytest.fixture(scope="module")
 def writers(settings: Settings) -> Iterator[dict[str, Writer]]:
     """Two Spark writers and three delta-rs writers, all ready."""
-    with ExitStack() as running:
-        writer_by_name = {name: running.enter_context(writer(settings, name)) for name in COMMITS}
-        assert [child.answer() for child in writer_by_name.values()] == ["ready"] * len(COMMITS)
-        yield writer_by_name
+    with ready_writers(settings, COMMITS) as writers:
+        yield writers
 
 
 def test_of_concurrent_conditional_puts_one_succeeds(store: Store) -> None:
@@ -63,15 +60,9 @@ def test_a_commit_whose_response_is_lost_is_not_repeated(
 def test_writers_of_both_kinds_race_and_every_row_is_there_once(
     store: Store, settings: Settings, writers: dict[str, Writer]
 ) -> None:
-    path = create_table(settings, "raced")
-    for name, child in writers.items():
-        child.send("append", path, 1, COMMITS[name])
-    assert [child.answer() for child in writers.values()] == ["done"] * len(writers)
-    expected = [(name, number) for name, count in COMMITS.items() for number in range(1, count + 1)]
-    require_rows_once(store, path, expected, len(expected))
-    refused = [line for line in store.log.read_text("utf-8").splitlines() if line.startswith(REFUSED)]
-    assert [line for line in refused if "/raced/_delta_log/" in line and "Hadoop" in line] != []
-    assert [line for line in refused if "/raced/_delta_log/" in line and "Hadoop" not in line] != []
+    refused = race(settings, store, writers, COMMITS)
+    assert [line for line in refused if "Hadoop" in line] != []
+    assert [line for line in refused if "Hadoop" not in line] != []
 
 
 def test_after_a_checkpoint_each_reads_what_all_wrote(settings: Settings, writers: dict[str, Writer]) -> None:
