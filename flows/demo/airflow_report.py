@@ -9,7 +9,7 @@ from rich.text import Text
 
 from flows.demo.airflow import DagRunTimes, DemoAirflow
 from flows.demo.report_frame import checks_table, command, print_report, short
-from flows.measure.tables import bare
+from flows.measure.console import bare
 from infra.airflow_api import USER
 
 

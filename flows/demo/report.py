@@ -10,8 +10,8 @@ from rich.text import Text
 from flows.demo import report_switch
 from flows.demo.report_frame import checks_table, command, print_report, short
 from flows.demo.run_demo import HISTORY, Demo
+from flows.measure.console import bare, mark
 from flows.measure.demo_queries import Hour, Ticker, TickerByLayer
-from flows.measure.tables import bare, mark
 from infra.kafka.producer import Acknowledged
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"

@@ -12,8 +12,8 @@ from rich.panel import Panel
 from rich.rule import Rule
 from rich.text import Text
 
+from flows.measure.console import bare, mark
 from flows.measure.expected import NumberCheck, wrong_numbers
-from flows.measure.tables import bare, mark
 
 
 def print_report(

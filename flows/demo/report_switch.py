@@ -10,7 +10,7 @@ from rich.text import Text
 from flows.demo.both_modes import rows
 from flows.demo.readers import AT_ONCE, QUICK, SLOW
 from flows.demo.switch_modes import DemoSwitches
-from flows.measure.tables import bare, mark, with_text
+from flows.measure.console import bare, mark, with_text
 
 
 def parts(switches: DemoSwitches) -> Iterable[tuple[str, RenderableType]]:

@@ -1,4 +1,4 @@
-"""Progress of the demo: finished steps as lines, running steps as spinners and bars."""
+"""What the demo prints: finished steps as lines, running steps as spinners and bars, results as tables."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
 
 from infra.progress_bar import bar, console, drawn
 
@@ -51,3 +53,24 @@ def waiting(label: str) -> Iterator[None]:
 def note(text: str) -> None:
     """Prints a finished step as a line."""
     console().print(f"[green]✓[/] {text}", highlight=False)
+
+
+def bare(*columns: str, left: int = 1) -> Table:
+    """A table without lines; the first ``left`` columns are left-aligned."""
+    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 3, 0, 0))
+    for number, column in enumerate(columns):
+        table.add_column(column, justify="left" if number < left else "right", no_wrap=True)
+    return table
+
+
+def with_text(*columns: str, left: int = 1) -> Table:
+    """The same, with text in the last column."""
+    table = bare(*columns, left=left)
+    text = table.columns[-1]
+    text.justify, text.no_wrap, text.style = "left", False, "dim"
+    return table
+
+
+def mark(ok: bool) -> Text:
+    """A green or a red mark."""
+    return Text("✓", style="green") if ok else Text("✗ wrong", style="bold red")
