@@ -21,7 +21,7 @@ from speed.process import background, state_file
 from speed.routes.handover import hand_over
 from speed.routes.planner import names, reached, require_same_definition, require_same_topics
 
-Role = Literal["owner", "replay", "former", "ended"]
+RouteRole = Literal["owner", "replay", "former", "ended"]
 _NEAR = 100_000  # maximum lag, in records, of a run that takes over: readers of its topics wait for so long
 
 
@@ -34,7 +34,7 @@ class RouteState:
 
     route: Name
     run: Name
-    role: Role
+    role: RouteRole
     alive: bool
     phase: str
     copied: Mapping[str, int]
@@ -179,7 +179,7 @@ def _require_near(settings: Settings, history: RouteHistory, run: RouteRun) -> N
         )
 
 
-def _role(history: RouteHistory, run: RouteRun) -> Role:
+def _role(history: RouteHistory, run: RouteRun) -> RouteRole:
     if run.ended:
         return "ended"
     if history.owner == run.id:

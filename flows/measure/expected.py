@@ -6,7 +6,7 @@ import gzip
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -21,8 +21,8 @@ _LINE = re.compile(
     r'(\S+) (\S+) (\S+) \[(\d\d/\w{3}/\d{4}:\d\d):\d\d:\d\d \+0000\] "([^"]*)" (\d)\d\d (\d+|-) "([^"]*)" "([^"]*)"'
 )
 
-Row = tuple[object, ...]
-Table = dict[Row, Row]
+RowCells = tuple[object, ...]
+Table = dict[RowCells, RowCells]
 
 
 @dataclass(frozen=True)
@@ -104,8 +104,8 @@ class Tally:
 
 def traffic_by_hour(path: Path) -> Table:
     """(hour, status class) -> requests, bytes, from the valid lines of the access log."""
-    requests: Counter[Row] = Counter()
-    sizes: Counter[Row] = Counter()
+    requests: Counter[RowCells] = Counter()
+    sizes: Counter[RowCells] = Counter()
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for line in lines:
             match = _LINE.fullmatch(line.rstrip("\n"))
@@ -117,7 +117,7 @@ def traffic_by_hour(path: Path) -> Table:
     return {key: (count, sizes[key]) for key, count in requests.items()}
 
 
-def same_rows(what: str, expected: Mapping[Row, Row], actual: Mapping[Row, Row]) -> NumberCheck:
+def same_rows(what: str, expected: Table, actual: Table) -> NumberCheck:
     """Compares all rows of a view; the texts show the first difference."""
     if expected == actual:
         return NumberCheck(what, f"{len(expected):,} rows", f"{len(actual):,} rows")
@@ -155,5 +155,5 @@ def _cents(price: str) -> int:
     return int(price.replace(".", ""))
 
 
-def _text(row: Row | None) -> str:
+def _text(row: RowCells | None) -> str:
     return "nothing" if row is None else " ".join(str(value) for value in row)

@@ -17,7 +17,7 @@ from infra.lake.leases import Lease
 from infra.settings import Settings
 
 TOPIC = "topic:"  # before the name of a topic in the column ``view``
-Comparison = Literal["equal", "at_least"]
+Bound = Literal["equal", "at_least"]
 TABLE = ControlTable(
     "quality",
     pa.schema(
@@ -51,7 +51,7 @@ class CheckResult:
     detail: str
     at: datetime
     seconds: float
-    comparison: Comparison = "equal"
+    comparison: Bound = "equal"
 
     @property
     def bound(self) -> str:

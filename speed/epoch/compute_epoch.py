@@ -52,7 +52,7 @@ _ROW_BYTES = 768  # of a row whose size the counts do not bound
 _FEW_BAD = 1_000
 
 Item = TypeVar("Item")
-Output = TypeVar("Output")
+Computed = TypeVar("Computed")
 Results = list[tuple[TopicResult, Rows]]
 
 
@@ -185,7 +185,7 @@ class EpochComputer:
         tables = self._in_parallel(lambda result: result.frame.toArrow(), small)
         return others + [(result, Rows(table=table)) for result, table in zip(small, tables, strict=True)]
 
-    def _in_parallel(self, compute: Callable[[Item], Output], items: Sequence[Item]) -> list[Output]:
+    def _in_parallel(self, compute: Callable[[Item], Computed], items: Sequence[Item]) -> list[Computed]:
         """Runs one Spark job per item at once, so that cores which one job leaves idle work on another.
 
         The jobs belong to the caller's query, and end when it is stopped.

@@ -39,7 +39,7 @@ SECOND, ONE_DAY = timedelta(seconds=1), timedelta(days=1)
 
 
 @dataclass
-class Served:
+class ServedBuild:
     """A served build with the later partial rows of a run. Every test leaves the views exact."""
 
     settings: Settings
@@ -80,7 +80,7 @@ class Served:
 
 
 @pytest.fixture(scope="module")
-def served_build(stack: Settings, spark: SparkSession) -> Served:
+def served_build(stack: Settings, spark: SparkSession) -> ServedBuild:
     catalog = catalog_of(stack, "srng")
     send(stack, catalog, 1_200)
     run = new_run(stack, catalog)
@@ -90,17 +90,17 @@ def served_build(stack: Settings, spark: SparkSession) -> Served:
     send(stack, catalog, 300, first=1_200)
     last = commit_epoch(spark, stack, catalog, run)
     publish(stack, catalog, claimed.build, why="before")
-    return Served(stack, catalog, last.end)
+    return ServedBuild(stack, catalog, last.end)
 
 
 @pytest.fixture
-def served(served_build: Served) -> Iterator[Served]:
+def served(served_build: ServedBuild) -> Iterator[ServedBuild]:
     served_build.check()
     yield served_build
     served_build.check()
 
 
-def test_a_range_that_is_wrong_is_computed_again_and_published(served: Served) -> None:
+def test_a_range_that_is_wrong_is_computed_again_and_published(served: ServedBuild) -> None:
     first, end = BEGIN + SECOND, BEGIN + 3 * SECOND
     base, other = served.pin(STATS), served.pin(DAYS)
     served.damage(STATS, first, end, "price_sum")
@@ -121,7 +121,7 @@ def test_a_range_that_is_wrong_is_computed_again_and_published(served: Served) -
     served.check()
 
 
-def test_two_views_are_rebuilt_at_once_and_a_repeat_after_the_publication_is_another_build(served: Served) -> None:
+def test_two_views_are_rebuilt_at_once_and_a_repeat_after_the_publication_is_another_build(served: ServedBuild) -> None:
     first = served.rebuild((DAYS, STATS), DAY, DAY + ONE_DAY)
     publish(served.settings, served.catalog, first[0].build, why="range")
     again = served.rebuild((DAYS, STATS), DAY, DAY + ONE_DAY)
@@ -130,7 +130,7 @@ def test_two_views_are_rebuilt_at_once_and_a_repeat_after_the_publication_is_ano
         assert served.rows(old.view, old.build) == served.rows(new.view, new.build)
 
 
-def test_a_rebuild_of_what_is_not_served_any_more_is_refused(served: Served) -> None:
+def test_a_rebuild_of_what_is_not_served_any_more_is_refused(served: ServedBuild) -> None:
     (published,) = served.rebuild((STATS,), BEGIN, BEGIN + SECOND)
     (outdated,) = served.rebuild((STATS,), BEGIN + SECOND, BEGIN + 2 * SECOND)
     publish(served.settings, served.catalog, published.build, why="first")
@@ -139,7 +139,7 @@ def test_a_rebuild_of_what_is_not_served_any_more_is_refused(served: Served) -> 
     assert served.pin(STATS).build == published.build
 
 
-def test_rows_outside_that_lost_events_do_not_pass_the_control_total(served: Served) -> None:
+def test_rows_outside_that_lost_events_do_not_pass_the_control_total(served: ServedBuild) -> None:
     served.damage(STATS, BEGIN + 3 * SECOND, BEGIN + 4 * SECOND, "_rows")
     with pytest.raises(Refused, match="the gate refuses the build"):
         served.rebuild((STATS,), BEGIN, BEGIN + SECOND)
@@ -149,7 +149,7 @@ def test_rows_outside_that_lost_events_do_not_pass_the_control_total(served: Ser
 
 @pytest.mark.parametrize("point", ["batch.0_after_claim", "batch.2_in_build", "batch.2_before_built"])
 def test_an_interrupted_rebuild_changes_nothing_and_is_finished_by_the_same_command(
-    served: Served, monkeypatch: pytest.MonkeyPatch, point: str
+    served: ServedBuild, monkeypatch: pytest.MonkeyPatch, point: str
 ) -> None:
     (served.settings.data / faults.MARKER).touch()
     monkeypatch.setenv(faults.VARIABLE, f"{point}:raise")
@@ -166,7 +166,7 @@ def test_an_interrupted_rebuild_changes_nothing_and_is_finished_by_the_same_comm
     assert len(read_claims(served.settings)) == before + 1
 
 
-def test_what_cannot_be_built_for_a_range_is_refused(served: Served) -> None:
+def test_what_cannot_be_built_for_a_range_is_refused(served: ServedBuild) -> None:
     catalog, settings = served.catalog, served.settings
     stats = rollup(catalog.view(STATS))
     claims = read_claims(settings)

@@ -28,7 +28,7 @@ STATS, DAYS = Name("sdrf_trade_stats"), Name("sdrf_trades_by_day")
 
 
 @dataclass(frozen=True)
-class Served:
+class ServedRun:
     settings: Settings
     catalog: Catalog
     run: Run
@@ -40,7 +40,7 @@ class Served:
 
 
 @pytest.fixture(scope="module")
-def served(stack: Settings, spark: SparkSession) -> Served:
+def served(stack: Settings, spark: SparkSession) -> ServedRun:
     """A served build with the partial rows of two later epochs."""
     catalog = catalog_of(stack, "sdrf")
     send(stack, catalog, 400, extra=POISON)
@@ -52,10 +52,10 @@ def served(stack: Settings, spark: SparkSession) -> Served:
         send(stack, catalog, 100, first=400 + 100 * part)
         last = commit_epoch(spark, stack, catalog, run)
     check_served(stack, catalog, "sdrf", last.end)
-    return Served(stack, catalog, run)
+    return ServedRun(stack, catalog, run)
 
 
-def test_what_is_served_equals_a_full_build_and_stays_served(served: Served) -> None:
+def test_what_is_served_equals_a_full_build_and_stays_served(served: ServedRun) -> None:
     before = served.pins()
     results = verify_served(served.settings, served.catalog)
     assert [(comparison.view, comparison.equal, comparison.epoch, comparison.run) for comparison in results] == [
@@ -67,7 +67,7 @@ def test_what_is_served_equals_a_full_build_and_stays_served(served: Served) -> 
     assert comparisons.latest_by_view(served.settings, served.run.id) == {}
 
 
-def test_the_build_that_is_served_is_not_compared_with_itself(served: Served, spark: SparkSession) -> None:
+def test_the_build_that_is_served_is_not_compared_with_itself(served: ServedRun, spark: SparkSession) -> None:
     """Each comparison makes a new build, even without new records."""
     settings, catalog = served.settings, served.catalog
     first, second = verify_served(settings, catalog), verify_served(settings, catalog)
@@ -78,7 +78,7 @@ def test_the_build_that_is_served_is_not_compared_with_itself(served: Served, sp
 
 
 @pytest.fixture(params=["build", "partials"])
-def planted(served: Served, request: pytest.FixtureRequest) -> Iterator[str]:
+def planted(served: ServedRun, request: pytest.FixtureRequest) -> Iterator[str]:
     """Adds one to a served cell and restores it at the end. Returns the ticker of its row."""
     pin = served.pins()[DAYS]
     assert pin.build
@@ -97,14 +97,14 @@ def planted(served: Served, request: pytest.FixtureRequest) -> Iterator[str]:
     delta.table(path).restore(version)
 
 
-def test_a_planted_difference_is_found_and_named(served: Served, planted: str) -> None:
+def test_a_planted_difference_is_found_and_named(served: ServedRun, planted: str) -> None:
     stats, days = verify_served(served.settings, served.catalog)
     assert stats.equal
     assert (days.equal, days.cells, days.trino) == (False, 1, False)
     assert [(row.key["ticker"], row.differing) for row in days.first] == [(planted, ("trades",))]
 
 
-def test_without_a_run_there_is_nothing_to_compare(served: Served) -> None:
+def test_without_a_run_there_is_nothing_to_compare(served: ServedRun) -> None:
     unserved = catalog_of(served.settings, "sdrn")
     claims = read_claims(served.settings)
     with pytest.raises(Refused, match="no view serves partial rows of a run"):

@@ -12,7 +12,7 @@ from infra.project_files import ROOT
 from infra.settings import Settings
 from tests.support.command import environment, write_config
 from tests.support.s3_server import REFUSED
-from tests.support.s3_store import BUCKET, Store
+from tests.support.s3_store import BUCKET, S3Server
 from tests.support.s3_writer import SCHEMA
 
 Row = tuple[str, int]
@@ -75,7 +75,7 @@ def create_table(settings: Settings, name: str) -> str:
     return path
 
 
-def race(settings: Settings, store: Store, writers: Mapping[str, Writer], commits: Mapping[str, int]) -> list[str]:
+def race(settings: Settings, store: S3Server, writers: Mapping[str, Writer], commits: Mapping[str, int]) -> list[str]:
     """All writers append to the table "raced" at once, each its number of commits; every row must be there once.
 
     Returns the store's lines about the commits of that table that it refused.
@@ -90,7 +90,7 @@ def race(settings: Settings, store: Store, writers: Mapping[str, Writer], commit
     return [line for line in lines if line.startswith(REFUSED) and "/raced/_delta_log/" in line]
 
 
-def require_rows_once(store: Store, path: str, expected: list[Row], commits: int) -> None:
+def require_rows_once(store: S3Server, path: str, expected: list[Row], commits: int) -> None:
     """Fails unless the table has each expected row once and its log has every version up to the last."""
     rows = delta.read(path).to_pylist()
     assert sorted((row["writer"], row["number"]) for row in rows) == sorted(expected)

@@ -22,7 +22,7 @@ REFUSED = "refused a conditional put"
 _XML = "<Error><Code>{code}</Code><Message>{code}</Message></Error>"
 
 
-class Store:
+class S3App:
     """The application, with one conditional put at a time."""
 
     def __init__(self, key_id: str) -> None:
@@ -65,5 +65,5 @@ def _error(environ: Environ, start: Start, status: str, code: str) -> Iterable[b
 
 if __name__ == "__main__":
     host, port = sys.argv[1:]
-    app = Store(os.environ["AWS_ACCESS_KEY_ID"])
+    app = S3App(os.environ["AWS_ACCESS_KEY_ID"])
     make_server(host, int(port), app, threaded=True, request_handler=MotoRequestHandler).serve_forever()

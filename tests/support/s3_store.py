@@ -32,7 +32,7 @@ _CREDENTIALS = {
 
 
 @dataclass(frozen=True)
-class Store:
+class S3Server:
     """A running S3 server, with a client that shares no code with the project."""
 
     endpoint: str
@@ -46,7 +46,7 @@ class Store:
 
 
 @contextmanager
-def s3_server(folder: Path) -> Iterator[Store]:
+def s3_server(folder: Path) -> Iterator[S3Server]:
     """Starts the server; processes that start in the block get its credentials from the environment."""
     settings, (port,) = Settings(data=folder), free_ports(1)
     settings.log_dir.mkdir()
@@ -59,7 +59,7 @@ def s3_server(folder: Path) -> Iterator[Store]:
         argv = [sys.executable, "-m", "tests.support.s3_server", LOOPBACK, str(port)]
         server = subprocess.Popen(argv, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         try:
-            store = Store(f"http://{LOOPBACK}:{port}", _client(f"http://{LOOPBACK}:{port}"), log_path)
+            store = S3Server(f"http://{LOOPBACK}:{port}", _client(f"http://{LOOPBACK}:{port}"), log_path)
             eventually(settings, 60, lambda: _create(store.client))
             yield store
         finally:
@@ -82,7 +82,7 @@ def _create(client: Any) -> None:
         raise AssertionError(str(e)) from None
 
 
-def settings_on(store: Store, folder: Path, name: str) -> Settings:
+def settings_on(store: S3Server, folder: Path, name: str) -> Settings:
     """Settings of an instance whose lake and checkpoints are in the store."""
     roots = {"lake": f"s3a://{BUCKET}/{name}/lake", "checkpoints": f"s3a://{BUCKET}/{name}/checkpoints"}
     return fresh_settings(folder).model_copy(update={**roots, "s3_endpoint": store.endpoint})

@@ -11,12 +11,12 @@ from infra.runtime import jars
 from infra.settings import Settings
 from infra.spark import log_store
 from tests.support import s3_store
-from tests.support.s3_store import Store, settings_on
+from tests.support.s3_store import S3Server, settings_on
 from tests.support.world import World, make_world
 
 
 @pytest.fixture(scope="package")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
     """The S3 server. Processes get its credentials from the environment."""
     settings = Settings()
     jars.ensure_jars(settings, "aws")  # a first download takes longer than the start timeout of a run
@@ -26,7 +26,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 
 @pytest.fixture(scope="package")
-def world(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(store: S3Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """Servers and a run that serves. The tests of test_cycle.py run in order, before the others."""
     folder = tmp_path_factory.mktemp("objects")
     world = make_world(settings_on(store, folder / "data", "cycle"), folder)

@@ -13,13 +13,13 @@ from infra.lake import delta, object_store
 from infra.settings import Settings
 from tests.support.racing_writers import Writer, create_table, race, ready_writers, require_rows_once
 from tests.support.s3_server import LOST
-from tests.support.s3_store import BUCKET, Store, settings_on
+from tests.support.s3_store import BUCKET, S3Server, settings_on
 
 COMMITS = {"spark-1": 4, "spark-2": 4, "rust-1": 15, "rust-2": 15, "rust-3": 15}
 
 
 @pytest.fixture(scope="module")
-def settings(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Settings:
+def settings(store: S3Server, tmp_path_factory: pytest.TempPathFactory) -> Settings:
     settings = settings_on(store, tmp_path_factory.mktemp("commits"), "commits")
     object_store.register_stores(settings)
     return settings
@@ -32,7 +32,7 @@ def writers(settings: Settings) -> Iterator[dict[str, Writer]]:
         yield writers
 
 
-def test_of_concurrent_conditional_puts_one_succeeds(store: Store) -> None:
+def test_of_concurrent_conditional_puts_one_succeeds(store: S3Server) -> None:
     """Checks the test's S3 server with boto3."""
 
     def put(number: int) -> int:
@@ -47,7 +47,7 @@ def test_of_concurrent_conditional_puts_one_succeeds(store: Store) -> None:
 
 
 def test_a_commit_whose_response_is_lost_is_not_repeated(
-    store: Store, settings: Settings, writers: dict[str, Writer]
+    store: S3Server, settings: Settings, writers: dict[str, Writer]
 ) -> None:
     path = f"{settings.lake_root}/{LOST}/table"
     for name in ("spark-1", "spark-2", "rust-1"):
@@ -58,7 +58,7 @@ def test_a_commit_whose_response_is_lost_is_not_repeated(
 
 
 def test_writers_of_both_kinds_race_and_every_row_is_there_once(
-    store: Store, settings: Settings, writers: dict[str, Writer]
+    store: S3Server, settings: Settings, writers: dict[str, Writer]
 ) -> None:
     refused = race(settings, store, writers, COMMITS)
     assert [line for line in refused if "Hadoop" in line] != []
@@ -76,7 +76,7 @@ def test_after_a_checkpoint_each_reads_what_all_wrote(settings: Settings, writer
         assert int(writers[name].answer()) == 2 * sum(range(1, 5)) + 3 * sum(range(1, 16)) + 200
 
 
-def test_the_check_finds_an_overwritten_commit(store: Store, settings: Settings, writers: dict[str, Writer]) -> None:
+def test_the_check_finds_an_overwritten_commit(store: S3Server, settings: Settings, writers: dict[str, Writer]) -> None:
     """This is what a store without conditional puts would do."""
     path = create_table(settings, "replaced")
     writers["rust-1"].send("append", path, 1, 3)

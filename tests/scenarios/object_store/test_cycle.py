@@ -17,7 +17,7 @@ from tests.conftest import fresh_settings
 from tests.support import assertions
 from tests.support.load import mixed, poison
 from tests.support.pieces import Pieces
-from tests.support.s3_store import Store
+from tests.support.s3_store import S3Server
 from tests.support.world import World
 
 
@@ -77,7 +77,7 @@ def test_a_rollback_and_a_retired_run_leave_what_is_served_exact(world: World) -
     world.check()
 
 
-def test_the_local_disk_holds_no_lake_and_no_checkpoints(world: World, store: Store) -> None:
+def test_the_local_disk_holds_no_lake_and_no_checkpoints(world: World, store: S3Server) -> None:
     stored_folders = {key.split("/")[2] for key in store.keys("cycle/lake/")}
     assert {"FORMAT", "_metastore", "archive", "batch", "control", "speed"} <= stored_folders
     assert [key for key in store.keys("cycle/checkpoints/") if "/offsets/" in key] != []

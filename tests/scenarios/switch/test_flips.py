@@ -14,7 +14,7 @@ from tests.support.load import mixed
 from tests.support.world import World
 
 
-class Load(threading.Thread):
+class SteadyLoad(threading.Thread):
     """Sends small batches of records until it is stopped."""
 
     def __init__(self, world: World) -> None:
@@ -34,7 +34,7 @@ class Load(threading.Thread):
 
 def test_ten_switches_under_load_show_no_error_and_no_mix(world: World) -> None:
     world.running()
-    load, publications_before = Load(world), len(read_publications(world.settings))
+    load, publications_before = SteadyLoad(world), len(read_publications(world.settings))
     with reading(world.settings, count=1, pause=1.0) as slow_readers:
         load.start()
         world.here("switch", "kappa", "--json").ok()
