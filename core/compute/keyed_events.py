@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyspark.sql import Column as Expression
+import pyspark.sql
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
@@ -56,11 +56,11 @@ def _ddl(columns: Sequence[Column]) -> str:
     return ", ".join(f"`{c.name}`: {'bigint' if c.type == 'timestamp' else c.type}" for c in columns)
 
 
-def _plain(column: Column) -> Expression:
+def _plain(column: Column) -> pyspark.sql.Column:
     value = fn.col(column.name)
     return (fn.unix_micros(value) if column.type == "timestamp" else value).alias(column.name)
 
 
-def _typed(column: Column) -> Expression:
+def _typed(column: Column) -> pyspark.sql.Column:
     value = fn.col(column.name)
     return (fn.timestamp_micros(value) if column.type == "timestamp" else value).alias(column.name)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import reduce
 
-from pyspark.sql import Column as Expression
+import pyspark.sql
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as fn
 
@@ -63,7 +63,7 @@ def events_of_units(view: Keyed, units: DataFrame, results: DataFrame) -> DataFr
     return joined.select(*(column.name for column in view.stored_columns))
 
 
-def segments(view: Keyed) -> Expression:
+def segments(view: Keyed) -> pyspark.sql.Column:
     """The segments that an event may influence, as an array: those of all anchors within its reach."""
     if view.reach is None:
         return fn.array(fn.lit(0).cast("bigint"))
@@ -79,7 +79,7 @@ def newest_rows(view: Keyed, parts: DataFrame) -> DataFrame:
     return ranked.where(fn.col("last_epoch") == fn.col("_newest")).drop("_newest")
 
 
-def _owner(view: Keyed) -> Expression:
+def _owner(view: Keyed) -> pyspark.sql.Column:
     if view.reach is None:
         return fn.lit(0).cast("bigint")
     anchor = fn.unix_millis(view.reach.anchor)
@@ -89,5 +89,5 @@ def _owner(view: Keyed) -> Expression:
     return fn.coalesce(pane_start(anchor, view.reach.segment), no_anchor.cast("bigint"))
 
 
-def _has_key(view: Keyed) -> Expression:
+def _has_key(view: Keyed) -> pyspark.sql.Column:
     return reduce(lambda a, b: a & b, (fn.col(key.name).isNotNull() for key in view.keys))

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import requests
+from trino import exceptions
 from trino.dbapi import connect
-from trino.exceptions import Error as TrinoError
-from trino.exceptions import TrinoConnectionError, TrinoQueryError
 
 from core.errors import Refused, TryAgain
 from infra.retry import retry_on
@@ -101,7 +100,7 @@ def _connection(settings: Settings, schema: str | None) -> Any:
 def _errors(settings: Settings, sql: str) -> Iterator[None]:
     try:
         yield
-    except TrinoQueryError as e:
+    except exceptions.TrinoQueryError as e:
         if e.error_name == "NO_NODES_AVAILABLE":
             raise NoNodes(
                 "Trino has no worker", where=settings.trino_url, fix="read its log: `lk logs trino`"
@@ -109,7 +108,7 @@ def _errors(settings: Settings, sql: str) -> Iterator[None]:
         if e.error_name in _TRANSIENT:
             raise _unreachable(settings, str(e.message)) from None
         raise SqlRefused(str(e.error_name), str(e.message), sql) from None
-    except (TrinoConnectionError, requests.RequestException, TrinoError, json.JSONDecodeError, OSError) as e:
+    except (exceptions.Error, requests.RequestException, json.JSONDecodeError, OSError) as e:
         why = "connection refused" if "Connection refused" in str(e) else f"{type(e).__name__}: {e}"
         raise _unreachable(settings, why) from None
 

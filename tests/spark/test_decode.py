@@ -15,10 +15,10 @@ from core.event_columns import RAW_COLUMNS, decoded_columns
 from tests.support.decoder import Decoder
 from tests.support.frames import dicts, from_kafka
 from tests.support.oracle.view_oracle import Record, decode_record, moment
-from views.programs.preferences import TOPIC as PREFERENCES
-from views.programs.profiles import TOPIC as PROFILES
-from views.trades import TOPIC as TRADES
+from views import trades
+from views.programs import preferences, profiles
 
+TRADES = trades.TOPIC
 T0 = 1_763_712_000_000
 EVENT: dict[str, Any] = {"type": "bid", "ticker": "AAPL", "price": 12.34, "size": 100, "event_time": T0, "id": "7-1"}
 GOOD = json.dumps(EVENT, separators=(",", ":"))
@@ -155,7 +155,7 @@ FINE: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-def trades(*values: str | bytes | None, key: bytes | None = b"AAPL") -> list[Record]:
+def trade_records(*values: str | bytes | None, key: bytes | None = b"AAPL") -> list[Record]:
     bytes_ = [value.encode() if isinstance(value, str) else value for value in values]
     return [Record("trades", 0, offset, T0, key, value) for offset, value in enumerate(bytes_)]
 
@@ -163,7 +163,7 @@ def trades(*values: str | bytes | None, key: bytes | None = b"AAPL") -> list[Rec
 @pytest.fixture(scope="module")
 def decoded(spark: SparkSession) -> list[dict[str, Any]]:
     """All records in one job: a bad record must not change its neighbours."""
-    records = trades(*(value for _, value in BAD), *(value for value, _ in FINE))
+    records = trade_records(*(value for _, value in BAD), *(value for value, _ in FINE))
     rows = dicts(decode(TRADES, from_kafka(spark, records)))
     assert [row["_offset"] for row in rows] == list(range(len(BAD) + len(FINE)))
     return rows
@@ -184,7 +184,7 @@ def test_a_bad_record_names_every_rule_that_it_breaks(decoded: list[dict[str, An
         "id": None,
         "venue": None,
     }
-    [record] = trades(value)
+    [record] = trade_records(value)
     assert decode_record("trades", record) == rule, "the oracle finds another error"
 
 
@@ -194,7 +194,7 @@ def test_a_good_record_is_read_exactly(decoded: list[dict[str, Any]], number: in
     row = decoded[len(BAD) + number]
     assert row["_error"] is None
     assert {name: row[name] for name in expected} == expected
-    [record] = trades(value)
+    [record] = trade_records(value)
     event = decode_record("trades", record)
     assert isinstance(event, dict)
     names = ("type", "ticker", "price", "size", "event_time", "id", "venue")
@@ -202,18 +202,18 @@ def test_a_good_record_is_read_exactly(decoded: list[dict[str, Any]], number: in
 
 
 def test_a_topic_with_a_key_quarantines_records_without_one(spark: SparkSession, decoder: Decoder) -> None:
-    [row] = dicts(decoder.rows(TRADES, trades(GOOD, key=None)))
+    [row] = dicts(decoder.rows(TRADES, trade_records(GOOD, key=None)))
     assert (row["_error"], row["_key"]) == ("null_key", None)
     more = [None, "nope", but(type="sell")]
-    errors = [row["_error"] for row in dicts(decoder.rows(TRADES, trades(*more, key=None)))]
+    errors = [row["_error"] for row in dicts(decoder.rows(TRADES, trade_records(*more, key=None)))]
     assert errors == ["null_value,null_key", "null_key,not_json", "null_key,field_type"]
-    assert errors == [decode_record("trades", record) for record in trades(*more, key=None)]
-    [row] = dicts(decode(replace(TRADES, key=None), from_kafka(spark, trades(GOOD, key=None))))
+    assert errors == [decode_record("trades", record) for record in trade_records(*more, key=None)]
+    [row] = dicts(decode(replace(TRADES, key=None), from_kafka(spark, trade_records(GOOD, key=None))))
     assert row["_error"] is None
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "profiles", "preferences"),
+    ("key", "value", "profile_error", "preference_error"),
     [
         (b"u1", b'{"user_id":"u1","city":"Oslo","level":0,"theme":"dark"}', None, None),
         (b"u1", None, None, None),
@@ -231,9 +231,9 @@ def test_a_topic_with_a_key_quarantines_records_without_one(spark: SparkSession,
     ],
 )
 def test_a_changelog_reports_only_rules_that_apply_to_its_record(
-    decoder: Decoder, key: bytes | None, value: bytes | None, profiles: str | None, preferences: str | None
+    decoder: Decoder, key: bytes | None, value: bytes | None, profile_error: str | None, preference_error: str | None
 ) -> None:
-    for topic, expected in ((PROFILES, profiles), (PREFERENCES, preferences)):
+    for topic, expected in ((profiles.TOPIC, profile_error), (preferences.TOPIC, preference_error)):
         [row] = dicts(decoder.rows(topic, [Record(topic.name, 0, 0, T0, key, value)]))
         assert row["_error"] == expected
 
@@ -248,17 +248,17 @@ def test_decoded_rows_have_the_declared_columns_and_their_coordinates(spark: Spa
 
 
 def test_decoding_archived_rows_again_changes_nothing(spark: SparkSession) -> None:
-    first = decode(TRADES, from_kafka(spark, trades(GOOD, NEWER, None, "nope")))
+    first = decode(TRADES, from_kafka(spark, trade_records(GOOD, NEWER, None, "nope")))
     assert dicts(decode(TRADES, raw(first))) == dicts(first)
 
 
 def test_a_source_without_headers_gives_null_headers(spark: SparkSession) -> None:
-    frame = from_kafka(spark, trades(GOOD)).drop("headers")
+    frame = from_kafka(spark, trade_records(GOOD)).drop("headers")
     assert dicts(decode(TRADES, frame))[0]["_headers"] is None
 
 
 def test_filtering_good_events_parses_each_record_once(spark: SparkSession) -> None:
     for read, times in ((decode_originals, 1), (decode, 2)):  # the original of a redriven copy is parsed too
-        frame = read(TRADES, from_kafka(spark, trades(GOOD))).where("_error is null")
+        frame = read(TRADES, from_kafka(spark, trade_records(GOOD))).where("_error is null")
         plan = frame._jdf.queryExecution().optimizedPlan().toString()
         assert sum("parseJson" in line for line in plan.splitlines()) == times

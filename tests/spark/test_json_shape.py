@@ -16,8 +16,9 @@ from core.topic import Json
 from tests.support.decoder import Decoder
 from tests.support.frames import dicts, from_kafka
 from tests.support.oracle.view_oracle import Record
-from views.trades import TOPIC as TRADES
+from views import trades
 
+TRADES = trades.TOPIC
 T0 = 1_763_712_000_000
 ONE = '{"type":"bid","ticker":"AAPL","price":12.34,"size":100,"event_time":1763712000000,"id":"7-1"}'
 TWO = '{"version":2,"side":"ASK","symbol":"MSFT","price":1.50,"size":3,"event_time":1763712000001,"venue":"XNAS"}'

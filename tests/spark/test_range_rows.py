@@ -19,11 +19,9 @@ from core.view import Rollup
 from tests.support.frames import by_key, from_kafka, stored, stored_only
 from tests.support.oracle.view_oracle import Record, Rows, expected
 from tests.support.views import rollup
-from views.trade_stats import VIEW as TRADE_STATS
-from views.trades import TOPIC
-from views.trades_by_day import VIEW as TRADES_BY_DAY
+from views import trade_stats, trades, trades_by_day
 
-STATS, DAYS = rollup(TRADE_STATS), rollup(TRADES_BY_DAY)
+STATS, DAYS = rollup(trade_stats.VIEW), rollup(trades_by_day.VIEW)
 MIDNIGHT = datetime(2026, 3, 14, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
 # Two records per second, from four seconds before midnight.
@@ -37,7 +35,7 @@ RECORDS = [
 
 @pytest.fixture(scope="module")
 def events(spark: SparkSession) -> DataFrame:
-    return stored(spark, decode(TOPIC, from_kafka(spark, RECORDS)))
+    return stored(spark, decode(trades.TOPIC, from_kafka(spark, RECORDS)))
 
 
 def rebuild(view: Rollup, first: datetime, end: datetime) -> RangeRebuild:

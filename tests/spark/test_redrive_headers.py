@@ -15,10 +15,10 @@ from core.topic import Topic
 from tests.spark.test_decode import GOOD, T0, but
 from tests.support.frames import KAFKA, dicts
 from tests.support.kafka_log import Headers
-from views.access_log import TOPIC as ACCESS_LOG
-from views.programs.profiles import TOPIC as PROFILES
-from views.trades import TOPIC as TRADES
+from views import access_log, trades
+from views.programs import profiles
 
+TRADES = trades.TOPIC
 LINE = b'10.0.0.1 - - [14/Mar/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 5 "-" "c"'
 PROFILE = b'{"user_id":"u","city":"Oslo","level":1}'
 
@@ -46,9 +46,9 @@ def copy(original: bytes | None, key: bytes | None = b"k") -> Headers:
         (TRADES, GOOD.encode(), but(size=0).encode(), b"k"),
         (TRADES, GOOD.encode(), GOOD.encode(), None),
         (TRADES, GOOD.encode(), None, b"k"),
-        (ACCESS_LOG, LINE, LINE[:-1], None),
-        (PROFILES, PROFILE, PROFILE.replace(b"1", b"-1"), b"u"),
-        (PROFILES, None, b"{}", b"u"),
+        (access_log.TOPIC, LINE, LINE[:-1], None),
+        (profiles.TOPIC, PROFILE, PROFILE.replace(b"1", b"-1"), b"u"),
+        (profiles.TOPIC, None, b"{}", b"u"),
     ],
     ids=["field", "null key", "null value", "lines", "changelog", "delete"],
 )
