@@ -187,7 +187,7 @@ def test_a_batch_and_the_speed_layer_together_show_every_view_exactly(life: Life
     check(life, life.shows())
 
 
-def test_one_real_kill_of_each_protocol_changes_no_answer(life: Life) -> None:
+def test_one_real_kill_of_an_epoch_a_batch_and_a_publication_changes_no_answer(life: Life) -> None:
     """Kills the process of an epoch, a batch and a publication. test_crashes covers every fault point."""
     life.json("speed", "stop")
     life.json("produce", "trades", "--seed", "11", "--count", "500", *SPEC)
