@@ -34,7 +34,7 @@ def checks_table(checks: Sequence[NumberCheck], expected: str, actual: str) -> R
     """A row for each check; ``expected`` and ``actual`` are the titles of its two texts."""
     table = bare("", "number", expected, actual, left=2)
     for check in checks:
-        table.add_row(mark(check.ok), check.what, check.expected, check.found)
+        table.add_row(mark(check.ok), check.what, check.expected, check.actual)
     return table
 
 

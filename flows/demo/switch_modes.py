@@ -200,7 +200,7 @@ def _proof_check(proof: Sequence[Comparison]) -> NumberCheck:
     return NumberCheck(
         what="the replay compared with a build at the same offsets",
         expected=f"{len(proof)} equal views, 0 differences",
-        found=f"{equal} equal views, {differences:,} differences",
+        actual=f"{equal} equal views, {differences:,} differences",
     )
 
 

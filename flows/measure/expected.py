@@ -31,12 +31,12 @@ class NumberCheck:
 
     what: str
     expected: str
-    found: str
+    actual: str
 
     @property
     def ok(self) -> bool:
         """Whether both are equal."""
-        return self.expected == self.found
+        return self.expected == self.actual
 
 
 @dataclass
