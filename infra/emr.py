@@ -27,6 +27,8 @@ LOOK = 5.0  # seconds between two polls of a job run
 _ACTIVE = ("SUBMITTED", "PENDING", "SCHEDULED", "RUNNING", "QUEUED")
 _ENDLESS = "--every"
 ENDED = ("SUCCESS", "FAILED", "CANCELLED")
+# On Airflow's machines this project is not installed, only this file: there, pip installs the package itself.
+_NO_BOTO3 = ("the Python package boto3 is not installed", "make setup EXTRAS=aws, or: pip install boto3")
 _PYTHON_CONF = (
     "emr-serverless.driverEnv.PYSPARK_DRIVER_PYTHON",
     "emr-serverless.driverEnv.PYSPARK_PYTHON",
@@ -47,9 +49,7 @@ def client(service: str, values: Mapping[str, Any]) -> Any:
     try:
         import boto3
     except ImportError:
-        raise Missing(
-            "the Python package boto3 is not installed", "make setup EXTRAS=aws, or: pip install 'lambda-kappa[aws]'"
-        ) from None
+        raise Missing(*_NO_BOTO3) from None
     return boto3.client(service, region_name=values.get("s3_region"))
 
 
@@ -163,15 +163,15 @@ def _take_result(values: Mapping[str, Any], address: str) -> Any:
 
 def main(words: Sequence[str]) -> int:
     """Runs `lk WORDS` with the settings file that LK_CONFIG names, else ./lk.toml."""
-    try:
-        from botocore.exceptions import BotoCoreError, ClientError
-    except ImportError:
-        print("lk: boto3 is not installed\n  fix: pip install boto3", file=sys.stderr)
-        return USAGE
 
     def say(text: str) -> None:
         print(f"lk: {text}", file=sys.stderr, flush=True)
 
+    try:
+        from botocore.exceptions import BotoCoreError, ClientError
+    except ImportError:
+        say("\n  fix: ".join(_NO_BOTO3))
+        return USAGE
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         values = tomllib.loads(Path(os.environ.get("LK_CONFIG") or "lk.toml").read_text("utf-8"))

@@ -42,7 +42,7 @@ def test_a_job_run_without_the_aws_packages_says_how_to_install_them(
         emr.client("emr-serverless", EMR)
     with pytest.raises(Usage) as refused:
         emr_job.start(settings, Name("r1"), ["speed", "run", "r1"])
-    assert refused.value.fix == "make setup EXTRAS=aws, or: pip install 'lambda-kappa[aws]'"
+    assert refused.value.fix == "make setup EXTRAS=aws, or: pip install boto3"
 
 
 def test_the_lk_of_airflows_machines_says_which_package_is_missing(
@@ -51,4 +51,6 @@ def test_the_lk_of_airflows_machines_says_which_package_is_missing(
     for package in ("boto3", "botocore", "botocore.exceptions"):
         monkeypatch.setitem(sys.modules, package, None)
     assert emr.main(["views"]) == 2
-    assert capsys.readouterr().err == "lk: boto3 is not installed\n  fix: pip install boto3\n"
+    assert capsys.readouterr().err == (
+        "lk: the Python package boto3 is not installed\n  fix: make setup EXTRAS=aws, or: pip install boto3\n"
+    )
