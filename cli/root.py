@@ -89,7 +89,7 @@ def _usage(error: click.ClickException, as_json: bool) -> int:
 def _unexpected(error: BaseException) -> int:
     log = Path(click.get_app_dir("lambda-kappa")) / "lk-errors.log"
     log.parent.mkdir(parents=True, exist_ok=True)
-    logging.basicConfig(filename=log, format="%(asctime)s %(message)s")
+    logging.basicConfig(filename=log, format="%(asctime)s %(message)s", datefmt="%Y-%m-%dT%H:%M:%S%z")
     logging.error("unexpected error in %s", " ".join(sys.argv), exc_info=error)
     text = str(error).strip().splitlines()
     click.echo(f"lk: unexpected {type(error).__name__}: {text[0][:300] if text else ''}", err=True)
