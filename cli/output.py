@@ -90,7 +90,7 @@ def _cell(value: object, is_id: bool) -> str:
     if isinstance(value, int | decimal.Decimal):
         return str(value) if is_id else f"{value:,}"
     if isinstance(value, float):
-        return f"{value:,.3f}"
+        return f"{value:.3f}" if is_id else f"{value:,.3f}"
     if isinstance(value, datetime.datetime):
         return f"{value.astimezone(datetime.UTC).replace(tzinfo=None).isoformat(sep=' ', timespec='milliseconds')} UTC"
     return str(value).replace("[", "\\[")

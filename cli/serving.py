@@ -29,7 +29,7 @@ def query(sql: str) -> None:
     """Run SQL in Trino, in catalog lake, schema serving."""
     from serving import read
 
-    _emit_rows(read.query(load_settings(), sql))
+    emit_rows(read.query(load_settings(), sql))
 
 
 @click.command()
@@ -49,7 +49,7 @@ def show(view: str, as_csv: bool, publish: int | None, limit: int | None) -> Non
         writer.writerow(result.columns)
         writer.writerows(plain(result.rows))
     else:
-        _emit_rows(result, view)
+        emit_rows(result, view)
 
 
 @click.command()
@@ -62,7 +62,7 @@ def get(view: str, key: tuple[str, ...], limit: int | None) -> None:
     from serving import read
 
     settings = load_settings()
-    _emit_rows(read.get(settings, load_catalog(settings), Name(view), key, limit=limit), view)
+    emit_rows(read.get(settings, load_catalog(settings), Name(view), key, limit=limit), view)
 
 
 @click.command()
@@ -74,11 +74,12 @@ def publications() -> None:
     emit(read_publications(load_settings()), _print_publications)
 
 
-def _emit_rows(result: QueryResult, title: str = "") -> None:
+def emit_rows(result: QueryResult, title: str = "") -> None:
+    """Prints rows of SQL, as JSON with --json. Numbers are plain: a column may hold offsets, years or ids."""
     if wants_json():
         emit([dict(zip(result.columns, row, strict=True)) for row in result.rows], lambda _: None)
     else:
-        table(title, result.columns, result.rows)
+        table(title, result.columns, result.rows, ids=result.columns)
 
 
 def _print_publications(publications: Sequence[Publication]) -> None:
