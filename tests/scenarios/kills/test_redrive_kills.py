@@ -12,13 +12,13 @@ from tests.support.kafka_log import Sent
 from tests.support.load import NOON, millis, trade
 from tests.support.world import World
 
-# Fault -> how many of three repaired records are in the log after the kill.
-KILLS = {"redrive.0_before_intent": 0, "redrive.1_in_send:2": 1, "redrive.2_before_done": 3}
+# Fault -> how many of three repaired records may be in the log after the kill: the producer sends in the background.
+KILLS = {"redrive.0_before_intent": (0,), "redrive.1_in_send:3": (0, 1, 2), "redrive.2_before_done": (3,)}
 
 
 def test_a_redrive_killed_at_every_step_is_finished_by_the_same_command(world: World, tmp_path: Path) -> None:
     world.running()
-    for number, (fault, sent) in enumerate(KILLS.items()):
+    for number, (fault, possible) in enumerate(KILLS.items()):
         before = sum(copies(world).values())
         world.send([_unreadable(world, n) for n in range(3)])
         world.settle()
@@ -26,7 +26,8 @@ def test_a_redrive_killed_at_every_step_is_finished_by_the_same_command(world: W
         killed = world.lk("quarantine", "redrive", str(file), "--json", fault=f"{fault}:kill")
         assert killed.code == -signal.SIGKILL, killed.said
         assert world.take_proof(fault.partition(":")[0]).startswith("kill ")
-        assert sum(copies(world).values()) == before + sent, fault
+        sent = sum(copies(world).values()) - before
+        assert sent in possible, fault
         finished = world.here("quarantine", "redrive", str(file), "--json").ok().json
         assert (finished["sent"], finished["already"]) == (3 - sent, sent)
         assert sum(copies(world).values()) == before + 3
