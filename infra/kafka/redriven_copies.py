@@ -44,10 +44,10 @@ def read_copies(settings: Settings, topics: Iterable[Name], start: Cut) -> dict[
         consumer.assign(assigned)
         unread = {(partition.topic, partition.partition) for partition in assigned}
         while unread:
-            messages = consumer.consume(_BLOCK, kafka_admin.DEADLINE)
+            messages = consumer.consume(1, kafka_admin.DEADLINE)
             if not messages:
                 raise kafka_admin.unavailable(settings, "no records arrived")
-            for message in messages:
+            for message in messages + consumer.consume(_BLOCK, 0):  # with a timeout it would wait for a whole block
                 error = message.error()
                 if error is not None and error.code() == KafkaError._PARTITION_EOF:
                     unread.discard((message.topic() or "", message.partition() or 0))

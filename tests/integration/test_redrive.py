@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -25,6 +26,7 @@ from infra.control.manifest import last_epoch
 from infra.control.runs import Run
 from infra.kafka import kafka_admin
 from infra.kafka.input_files import OutgoingRecord
+from infra.kafka.redriven_copies import read_copies
 from infra.lake import delta, files, table_paths
 from infra.settings import Settings
 from speed.process import lifecycle
@@ -172,6 +174,14 @@ def test_an_interrupted_redrive_sends_the_rest_and_nothing_twice(
     assert (sum(origins.values()), set(origins.values())) == (before + 3, {1})
     bench.read()
     check(bench.settings, bench.catalog, bench.run, "qred")
+
+
+def test_the_copies_in_a_short_topic_are_read_without_waiting_for_more(bench: Bench) -> None:
+    bench.quarantined(bad(size=0))
+    bench.redrive(bench.repaired(fix))
+    began = time.monotonic()
+    assert read_copies(bench.settings, [bench.topic], Cut()).keys() == {origin.decode() for origin in bench.origins()}
+    assert time.monotonic() - began < kafka_admin.DEADLINE / 2
 
 
 def test_without_its_control_table_the_log_says_what_was_redriven(bench: Bench) -> None:

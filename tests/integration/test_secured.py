@@ -80,7 +80,9 @@ def content(path: Path) -> bytes:
 def leaks(folder: Path, secret: str) -> list[str]:
     """The files and process arguments that hold a secret, in plain or escaped form."""
     forms = [form.encode() for form in (secret, secret.replace("\\", "\\\\").replace('"', '\\"'), "pass-word")]
-    files = [str(path) for path in sorted(folder.rglob("*")) if any(form in content(path) for form in forms)]
+    # Not rglob: it fails when a job that ends deletes a folder of temporary files.
+    paths = sorted(Path(parent, name) for parent, _, names in os.walk(folder) for name in names)
+    files = [str(path) for path in paths if any(form in content(path) for form in forms)]
     running = [p for p in psutil.process_iter(["cmdline"]) if str(folder) in " ".join(p.info["cmdline"] or [])]
     command_lines = [" ".join(process.info["cmdline"]) for process in running]
     return files + [line for line in command_lines if any(form.decode() in line for form in forms)]

@@ -67,6 +67,22 @@ def test_no_fast_test_of_a_promise_is_skipped_except_without_terraform() -> None
     assert can_skip == ["tests/integration/test_terraform_plants.py"]
 
 
+def test_contributing_names_tests_of_every_folder_of_code() -> None:
+    """A folder whose subfolders have rows needs none of its own."""
+    page = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    rows = re.findall(r"^\| (`[^|]+`) \| ([^|]*) \| ([^|]*)\|$", page, re.M)
+    code, fast, full = (re.findall(r"`([^`]+)`", " ".join(cells)) for cells in zip(*rows, strict=True))
+    folders = {*PACKAGES, "dags"} - {"views"}
+    folders |= {
+        f"{folder}/{child.parent.name}" for folder in folders for child in (ROOT / folder).glob("*/__init__.py")
+    }
+    parents = {folder.partition("/")[0] for folder in code if "/" in folder}
+    assert sorted(folders - set(code)) == sorted((parents & folders) - set(code))
+    assert sorted(set(code) - folders) == []
+    assert [path for path in fast if not (ROOT / "tests" / path).exists()] == []
+    assert [path for path in full if not (ROOT / "tests" / "scenarios" / path).exists()] == []
+
+
 def test_the_readme_names_every_folder_of_code_once() -> None:
     tree = re.findall(r"^(\w+)/ +\S", (ROOT / "README.md").read_text("utf-8"), re.M)
     assert sorted(tree) == sorted({*PACKAGES, "dags", "terraform", "images", "tests", "docs"})
