@@ -37,7 +37,7 @@ demo: setup ## real data through the whole system, in about five minutes
 demo-airflow: $(VENV)/.airflow setup ## Airflow publishes on its schedule and runs a whole reprocess
 	@$(BIN)/lk demo --airflow
 
-test: $(INSTALLED) ## every check, and the fast test of every promise: 12 to 25 minutes
+test: $(INSTALLED) ## every check, and the fast test of every promise; docs/test-times.md says how long
 	@$(MAKE) --jobs=2 setup check
 	@$(PYTEST) $(FAST)
 
