@@ -20,6 +20,8 @@ from serving import change_mode, recover
 from serving.publish import changed_since
 from speed.process import epoch_pacing, lifecycle
 
+_KINDS = ("in-place", "reset")  # older lakes have the second name
+
 
 @dataclass(frozen=True)
 class SwitchedInPlace:
@@ -42,7 +44,7 @@ def switch_in_place(
     `lk rollback` serves what was served before. If the last change was a switch in place, this only waits for it.
     """
     last = recover.last_done(settings)
-    already = last is not None and last.kind in ("in-place", "reset") and not _is_outdated(catalog, last)
+    already = last is not None and last.kind in _KINDS and not _is_outdated(catalog, last)
     publication = last if last and already else _replace_run(settings, catalog, from_archive=from_archive, why=why)
     evidence = publication.evidence
     run = Name(evidence["run"])

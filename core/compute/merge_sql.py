@@ -19,7 +19,7 @@ def batch_part(view: View, table: str) -> str:
 def speed_part(view: View, table: str, after: int, until: int | None = None) -> str:
     """Selects the rows of a run's epochs after ``after`` up to ``until``; ``table`` is SQL text made from Names.
 
-    ``after`` is the epoch that ends at the build's cut, so no event is in both parts and none is in neither.
+    Beside a build, ``after`` is the epoch that ends at its cut, so no event is in both parts and none is in neither.
     """
     where = f"first_epoch > {after:d}" + (f" AND last_epoch <= {until:d}" if until is not None else "")
     return _part(view, table, "last_epoch", where)

@@ -56,7 +56,7 @@ class ControlTable:
 
 def bound_files(path: str, opened: DeltaTable, lease: Lease | None = None) -> None:
     """Compacts a table of many small files. A failure is left to the next call: the rows are committed already."""
-    if delta.file_count(opened, _SMALL) >= _MOST_FILES:
+    if delta.small_files(opened, _SMALL) >= _MOST_FILES:
         with contextlib.suppress(DeltaError, OSError, LkError):
             delta.compact(path, _SMALL, lease=lease)
             delta.checkpoint(path)

@@ -137,7 +137,7 @@ def row_count(path: str) -> int:
     return sum(pa.table(table(path).get_add_actions()).column("num_records").to_pylist())
 
 
-def file_count(opened: DeltaTable, below: int) -> int:
+def small_files(opened: DeltaTable, below: int) -> int:
     """The number of data files smaller than ``below`` bytes."""
     sizes = pa.table(opened.get_add_actions()).column("size_bytes").to_pylist()
     return sum(size < below for size in sizes)

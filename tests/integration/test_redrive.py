@@ -89,8 +89,7 @@ class Bench:
         """The number of copies of each original in the log."""
         log = Log(self.settings, [self.topic])
         log.read()
-        all_headers = [dict(headers) for headers in log.headers.values()]
-        return Counter(headers["lk_origin"] or b"" for headers in all_headers if "lk_origin" in headers)
+        return log.copies()
 
 
 def write(file: Path, lines: list[dict[str, Any]]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
@@ -76,6 +77,11 @@ class Log:
             assert low <= self.ends.get((topic, partition), 0), f"{topic}/{partition} begins at {low}"
             high_watermarks[topic, partition] = high
         return high_watermarks
+
+    def copies(self) -> Counter[bytes]:
+        """How many redriven copies of each original were read."""
+        all_headers = map(dict, self.headers.values())
+        return Counter(headers["lk_origin"] or b"" for headers in all_headers if "lk_origin" in headers)
 
     def _read(self, consumer: Consumer, topic: str, partition: int, start: int, end: int) -> None:
         if start == end:

@@ -76,7 +76,12 @@ class World:
     @property
     def publication(self) -> Publication:
         """The newest completed publication."""
-        return [p for p in read_publications(self.settings) if p.state == "done"][-1]
+        return self.publications[-1]
+
+    @property
+    def publications(self) -> list[Publication]:
+        """The completed publications, oldest first."""
+        return [publication for publication in read_publications(self.settings) if publication.state == "done"]
 
     @property
     def epoch(self) -> int:

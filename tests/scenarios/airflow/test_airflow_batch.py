@@ -11,7 +11,6 @@ from infra.control.builds import read_builds
 from infra.lake import delta, table_paths
 from tests.support.airflow_runs import Cockpit
 from tests.support.load import mixed
-from tests.support.publications import done_publications
 from tests.support.world import World
 
 # Where each verb's task is killed. `:2` is the second topic or view.
@@ -27,7 +26,7 @@ KILLS = {
 def test_a_scheduled_batch_killed_in_every_task_publishes_once_and_exactly(cockpit: Cockpit, world: World) -> None:
     world.send(mixed(seed=2, count=120))
     world.settle()
-    publications_before = len(done_publications(world))
+    publications_before = len(world.publications)
     for verb, faults in KILLS.items():
         cockpit.arm(verb, *(f"{fault}:pause" for fault in faults))
     cockpit.api.unpause("lambda_batch")
@@ -41,7 +40,7 @@ def test_a_scheduled_batch_killed_in_every_task_publishes_once_and_exactly(cockp
     assert cockpit.api.get("dags", "lambda_batch", "dagRuns", run)["run_type"] == "scheduled"
     tries = cockpit.tries("lambda_batch", run)
     assert {task: tries[task] for task in KILLS} == {task: 1 + len(faults) for task, faults in KILLS.items()}
-    assert len(done_publications(world)) == publications_before + 1
+    assert len(world.publications) == publications_before + 1
     published = world.publication
     assert (published.kind, published.why) == ("build", f"lambda_batch {run}")
     world.settle()
@@ -56,20 +55,20 @@ def test_a_scheduled_batch_killed_in_every_task_publishes_once_and_exactly(cockp
 
 
 def test_a_batch_without_anything_new_is_a_skip_and_emits_nothing(cockpit: Cockpit, world: World) -> None:
-    publications_before, events_before = done_publications(world), len(cockpit.api.events())
+    publications_before, events_before = world.publications, len(cockpit.api.events())
     run = cockpit.api.trigger("lambda_batch")
     cockpit.api.unpause("lambda_batch")
     states = cockpit.over("lambda_batch", run)
     cockpit.api.unpause("lambda_batch", paused=True)
     assert (states[""], states["publish"]) == ("success", "skipped")
     assert "served this already" in cockpit.api.log("lambda_batch", run, "publish")
-    assert (done_publications(world), len(cockpit.api.events())) == (publications_before, events_before)
+    assert (world.publications, len(cockpit.api.events())) == (publications_before, events_before)
 
 
 def test_what_the_gate_refuses_leaves_readers_alone(cockpit: Cockpit, world: World) -> None:
     world.send(mixed(seed=3, count=40))
     world.settle()
-    served_before, publications_before = world.pieces.served(), done_publications(world)
+    served_before, publications_before = world.pieces.served(), world.publications
     cockpit.arm("build", "batch.2_after_built:pause")
     run = cockpit.api.trigger("lambda_batch")
     cockpit.api.unpause("lambda_batch")
@@ -85,5 +84,5 @@ def test_what_the_gate_refuses_leaves_readers_alone(cockpit: Cockpit, world: Wor
     log = cockpit.api.log("lambda_batch", run, "gate")
     assert "ended with 1" in log
     assert built.view in log
-    assert (world.pieces.served(), done_publications(world)) == (served_before, publications_before)
+    assert (world.pieces.served(), world.publications) == (served_before, publications_before)
     world.check(healthy=False)

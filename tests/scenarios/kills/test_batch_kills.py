@@ -8,7 +8,6 @@ from pyspark.sql import SparkSession
 
 from infra.control.claims import read_claims
 from tests.support.load import mixed
-from tests.support.publications import done_publications
 from tests.support.world import World
 
 # `:2` is the second topic or view. The first is finished then.
@@ -45,7 +44,7 @@ def test_a_batch_killed_at_every_step_is_finished_by_the_next_one(world: World) 
     world.running()
     world.send(mixed(seed=40, count=120))
     world.settle()
-    publications_before, served_before = len(done_publications(world)), world.pieces.served()
+    publications_before, served_before = len(world.publications), world.pieces.served()
     for fault in COMPUTING:
         kill_verb(world, "batch", fault)
         assert world.pieces.served() == served_before, f"{fault} changed what is served"
@@ -62,8 +61,8 @@ def test_a_batch_killed_at_every_step_is_finished_by_the_next_one(world: World) 
         status = world.here("status", "--json")
         assert status.code == unfinished, status.said
         assert any("was begun and not finished" in reason for reason in status.json["unhealthy"]) == unfinished
-    last = done_publications(world)[-1]
-    assert len(done_publications(world)) == publications_before + 1
+    last = world.publications[-1]
+    assert len(world.publications) == publications_before + 1
     assert world.here("publish", "--json").ok().json["seq"] == last.seq
     assert {pin.build for pin in last.pins.values()} == {claims_before[-1].build}
     world.check()
@@ -73,13 +72,13 @@ def test_of_two_batches_at_once_each_ends_with_0_or_75(world: World) -> None:
     world.running()
     world.send(mixed(seed=42, count=80))
     world.settle()
-    publications_before = len(done_publications(world))
+    publications_before = len(world.publications)
     batches = [world.spawn("batch", "--json") for _ in range(2)]
     ended = [batch.done() for batch in batches]
     codes = sorted(result.code for result in ended)
     assert codes in ([0, 0], [0, 75]), "\n".join(result.said for result in ended)
     assert all("fix" in result.json for result in ended if result.code == 75)
-    assert len(done_publications(world)) == publications_before + 1
+    assert len(world.publications) == publications_before + 1
     world.check()
 
 

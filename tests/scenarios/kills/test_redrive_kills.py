@@ -56,5 +56,4 @@ def repaired(world: World, file: Path) -> Path:
 def copies(world: World) -> Counter[bytes]:
     """How many copies of each original are in the log."""
     world.log.read()
-    all_headers = [dict(headers) for headers in world.log.headers.values()]
-    return Counter(headers["lk_origin"] or b"" for headers in all_headers if "lk_origin" in headers)
+    return world.log.copies()
