@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 TIME = pa.timestamp("us", tz="UTC")
 TEXT = pa.string()
-_MOST_FILES = 10  # small ones; each takes a millisecond of every read
-_SMALL = 1024 * 1024  # bytes; a larger file is not written again
+# Bytes of a merged file -> how many files of less than half of that are merged. Each file takes a millisecond of every
+# read; merging in two sizes writes an old row again twice, not with every tenth commit.
+_MERGED = {64 * 1024: 10, 1024 * 1024: 20}
 
 
 @dataclass(frozen=True)
@@ -56,10 +57,11 @@ class ControlTable:
 
 def bound_files(path: str, opened: DeltaTable, lease: Lease | None = None) -> None:
     """Compacts a table of many small files. A failure is left to the next call: the rows are committed already."""
-    if delta.small_files(opened, _SMALL) >= _MOST_FILES:
-        with contextlib.suppress(DeltaError, OSError, LkError):
-            delta.compact(path, _SMALL, lease=lease)
-            delta.checkpoint(path)
+    for size, most in _MERGED.items():
+        if delta.small_files(opened, size // 2) >= most:
+            with contextlib.suppress(DeltaError, OSError, LkError):
+                delta.compact(path, size, lease=lease)
+                delta.checkpoint(path)
 
 
 def as_row(value: DataclassInstance, **columns: str | None) -> dict[str, Any]:

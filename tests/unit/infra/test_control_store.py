@@ -1,6 +1,7 @@
 """Control rows come back as they were written; the last row of a subject counts."""
 
 import json
+import random
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +16,7 @@ from core.errors import Refused
 from core.identifiers import Name
 from core.range_rebuild import RangeRebuild
 from core.record_counts import RecordCounts
-from infra.control import claims, locks, redrives
+from infra.control import claims, locks, publications, redrives
 from infra.control.builds import BuildCounts, Built, add_built, read_builds
 from infra.control.claims import Claim, add_claim, claim_of, read_claims
 from infra.control.publications import Pin, Publication, add_publication, read_publications
@@ -106,6 +107,17 @@ def test_a_control_table_has_few_files_after_any_number_of_commits(settings: Set
     commits = sorted(Path(path, "_delta_log").glob("*.json"))
     last_checkpoint = json.loads(Path(path, "_delta_log", "_last_checkpoint").read_text("utf-8"))["version"]
     assert int(commits[-1].stem) - last_checkpoint < 10
+
+
+def test_compaction_writes_old_rows_again_seldom(settings: Settings) -> None:
+    letters, path = random.Random(1), publications.TABLE.path(settings)
+    with locks.hold(settings, "control") as lease:
+        for seq in range(1, 201):
+            text = "".join(letters.choices("abcdefgh", k=6_000))
+            add_publication(settings, lease, replace(PUBLICATION, seq=seq, texts={VIEW: text}))
+    live = sum(Path(path, Path(file).name).stat().st_size for file in delta.table(path).file_uris())
+    assert sum(file.stat().st_size for file in Path(path).glob("*.parquet")) < 8 * live
+    assert [publication.seq for publication in read_publications(settings)] == list(range(1, 201))
 
 
 def test_holders_that_write_nothing_leave_a_short_log(settings: Settings) -> None:
