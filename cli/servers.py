@@ -26,7 +26,7 @@ def setup() -> None:
 
     Also writes Spark's class archive, once per clone, which makes each later start of Spark faster.
     """
-    from flows.warm_up import warm_up
+    from flows.spark_class_archive import warm_up
     from infra.lake import object_store
     from infra.runtime import jars
 

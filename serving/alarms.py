@@ -14,8 +14,8 @@ from infra.control.manifest import Epoch, read_epochs
 from infra.kafka import kafka_admin
 from infra.lake import leases
 from infra.settings import Settings
-from serving import record_accounting, recover
-from serving.record_accounting import PartitionCounts, ServedState, ViewCounts
+from serving import ledger, recover
+from serving.ledger import PartitionCounts, ServedState, ViewCounts
 
 RECENT = timedelta(hours=1)
 
@@ -38,12 +38,12 @@ def view_alarms(settings: Settings, catalog: Catalog) -> tuple[ViewAlarms, ...]:
     """The figures of every served view; None for what cannot be read, so that an alarm for missing data fires."""
     last = recover.last_done(settings)
     pins = {view: pin for view, pin in last.pins.items() if view in catalog.views} if last else {}
-    states = {view: record_accounting.served_state(settings, view, pin) for view, pin in pins.items()}
+    states = {view: ledger.served_state(settings, view, pin) for view, pin in pins.items()}
     unchanged = {view: state for view, state in states.items() if state.pin.digest == catalog.digest(view)}
-    partitions = record_accounting.partition_counts(catalog, states)
+    partitions = ledger.partition_counts(catalog, states)
     rows: dict[Name, ViewCounts] = {}
     with contextlib.suppress(LkError):
-        rows = {counts.view: counts for counts in record_accounting.view_counts(settings, catalog, unchanged)}
+        rows = {counts.view: counts for counts in ledger.view_counts(settings, catalog, unchanged)}
     now = datetime.now(UTC)
     alarms = []
     for view, state in states.items():

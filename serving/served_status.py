@@ -19,9 +19,9 @@ from infra.lake import leases
 from infra.settings import Settings
 from infra.trino import served_views
 from infra.trino.served_views import Served
-from serving import record_accounting, recover, replace_views
+from serving import ledger, recover, replace_views
 from serving.publish import changed_since
-from serving.record_accounting import PartitionCounts, ServedState, ViewCounts
+from serving.ledger import PartitionCounts, ServedState, ViewCounts
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ def served_status(settings: Settings, catalog: Catalog) -> ServedStatus:
     with _collect_errors(problems):
         problems += _view_problems(served_views.read_served(settings, pins), pins)
     problems += _stopped_runs(settings, pins)
-    served_states = {view: record_accounting.served_state(settings, view, pin) for view, pin in pins.items()}
-    partitions = record_accounting.partition_counts(catalog, served_states)
+    served_states = {view: ledger.served_state(settings, view, pin) for view, pin in pins.items()}
+    partitions = ledger.partition_counts(catalog, served_states)
     problems += [_miscount(partition) for partition in partitions if not partition.ok]
     changed = changed_since(last, catalog)
     problems += [f"served with an earlier definition: {', '.join(changed)}; {remedies()}"] if changed else []
@@ -107,7 +107,7 @@ def _view_counts(
     settings: Settings, catalog: Catalog, served_states: dict[Name, ServedState], problems: list[str]
 ) -> tuple[ViewCounts, ...]:
     with _collect_errors(problems):
-        views = record_accounting.view_counts(settings, catalog, served_states)
+        views = ledger.view_counts(settings, catalog, served_states)
         problems += [f"view {v.view} serves {v.served} rows, but {v.counted} were counted" for v in views if not v.ok]
         return views
     return ()

@@ -11,7 +11,7 @@ from core.identifiers import Name
 from core.record_counts import RecordCounts
 from infra.control.manifest import Epoch
 from serving.alarms import ViewAlarms, epoch_age, ledger_off, quarantine_rate
-from serving.record_accounting import PartitionCounts, ViewCounts
+from serving.ledger import PartitionCounts, ViewCounts
 
 NOW = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
 TRADES, VIEW = Name("trades"), Name("trades_by_day")
