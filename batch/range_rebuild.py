@@ -24,7 +24,7 @@ from infra import faults
 from infra.control import locks
 from infra.control.builds import build_name, build_number
 from infra.control.claims import Claim, add_claim, read_claims
-from infra.control.publications import Pin
+from infra.control.pins import Pin
 from infra.lake import parquet_scan, table_paths
 from infra.lake.process_identity import current_user
 from infra.settings import Settings

@@ -11,7 +11,7 @@ from core.identifiers import Name
 from flows.batch_cycle import batch_session
 from infra.control import runs
 from infra.control.comparisons import Comparison
-from infra.control.publications import Pin
+from infra.control.pins import Pin
 from infra.settings import Settings
 from serving import recover
 from serving.compare import compare_served

@@ -16,7 +16,8 @@ from infra.control import comparisons, locks, runs
 from infra.control.builds import read_builds
 from infra.control.comparisons import Comparison
 from infra.control.manifest import ARCHIVE_EPOCH, last_epoch
-from infra.control.publications import Mode, Pin, Publication
+from infra.control.pins import Mode, Pin
+from infra.control.publications import Publication
 from infra.control.run_endings import read_endings
 from infra.control.run_roles import rollback_target
 from infra.control.runs import Run

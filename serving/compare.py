@@ -22,7 +22,7 @@ from infra.control import comparisons, locks, runs
 from infra.control.claims import Claim
 from infra.control.comparisons import Comparison
 from infra.control.manifest import ARCHIVE_EPOCH
-from infra.control.publications import Pin
+from infra.control.pins import Pin
 from infra.control.runs import Run
 from infra.lake import parquet_scan, table_paths
 from infra.progress_bar import bar

@@ -15,7 +15,7 @@ from core.record_counts import RecordCounts
 from core.view import Rollup
 from infra.control.builds import Built, read_builds
 from infra.control.manifest import Epoch, read_epochs
-from infra.control.publications import Pin
+from infra.control.pins import Pin
 from infra.lake import delta, table_paths
 from infra.settings import Settings
 from infra.trino import metastore

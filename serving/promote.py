@@ -13,7 +13,8 @@ from infra.control import locks, runs
 from infra.control.builds import read_builds
 from infra.control.claims import claim_of
 from infra.control.manifest import epoch_at
-from infra.control.publications import Pin, Publication
+from infra.control.pins import Pin
+from infra.control.publications import Publication
 from infra.control.runs import Run
 from infra.lake import delta, table_paths
 from infra.local.epoch_lock import block_epochs

@@ -17,7 +17,8 @@ from infra.control import locks, runs
 from infra.control.builds import read_builds
 from infra.control.claims import Claim, claim_of
 from infra.control.manifest import epoch_at, last_epoch
-from infra.control.publications import Pin, Publication
+from infra.control.pins import Pin
+from infra.control.publications import Publication
 from infra.lake import delta, table_paths
 from infra.lake.leases import Lease
 from infra.settings import Settings

@@ -9,7 +9,8 @@ from core.compute.merge_sql import serving_sql
 from core.errors import Refused, Usage
 from core.identifiers import Name, quoted
 from core.view import View
-from infra.control.publications import Pin, read_publications
+from infra.control.pins import Pin
+from infra.control.publications import read_publications
 from infra.lake import delta, table_paths
 from infra.settings import Settings
 from infra.trino import metastore

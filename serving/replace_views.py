@@ -18,7 +18,8 @@ from core.compute import merge_sql
 from core.identifiers import Name, joined
 from infra import faults
 from infra.control import locks
-from infra.control.publications import Pin, Publication, add_publication, read_publications
+from infra.control.pins import Pin
+from infra.control.publications import Publication, add_publication, read_publications
 from infra.lake import delta, table_paths
 from infra.lake.leases import Lease
 from infra.lake.process_identity import current_user

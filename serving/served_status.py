@@ -12,7 +12,7 @@ from core.cut import Cut
 from core.errors import LkError
 from core.identifiers import Name
 from core.validation.definition_change import remedies
-from infra.control.publications import Pin
+from infra.control.pins import Pin
 from infra.kafka import kafka_admin
 from infra.kafka.record_timestamps import last_timestamps
 from infra.lake import leases
@@ -20,8 +20,8 @@ from infra.settings import Settings
 from infra.trino import served_views
 from infra.trino.served_views import Served
 from serving import ledger, recover, replace_views
-from serving.publish import changed_since
 from serving.ledger import PartitionCounts, ServedState, ViewCounts
+from serving.publish import changed_since
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from datetime import datetime
 from core.compute.merge_sql import batch_part, comments, serving_sql, speed_part
 from core.identifiers import Name, joined, quoted
 from core.view import View
-from infra.control.publications import Pin
+from infra.control.pins import Pin
 from infra.trino.metastore import CATALOG, literal
 from infra.trino.served_views import PINNED
 

@@ -16,7 +16,8 @@ from core.measures import Count
 from core.view import Rollup, View
 from flows.measure.expected import Table
 from infra.control.manifest import Epoch, read_epochs
-from infra.control.publications import Pin, read_publications
+from infra.control.pins import Pin
+from infra.control.publications import read_publications
 from infra.kafka import kafka_admin
 from infra.settings import Settings
 from infra.trino.metastore import query

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
 import pyarrow as pa
 
-from core.cut import Cut
 from core.identifiers import Name
-from infra.control.store import TEXT, TIME, ControlTable, as_row, optional_name
+from infra.control.pins import Pin, pins_from_json, pins_to_json
+from infra.control.store import TEXT, TIME, ControlTable, as_row
 from infra.lake.leases import Lease
 from infra.settings import Settings
 
-Mode = Literal["lambda", "batch", "speed", "kappa"]
 PublicationState = Literal["intent", "done", "reverted"]
 TABLE = ControlTable(
     "publications",
@@ -26,22 +25,6 @@ TABLE = ControlTable(
     ),
 )
 _ORDER = {"intent": 0, "reverted": 1, "done": 2}
-
-
-@dataclass(frozen=True)
-class Pin:
-    """What one view serves: a build, the partial rows of a run after an epoch, or both.
-
-    ``shape`` is a digest of what readers can see of the definition: columns, presentation and comments.
-    """
-
-    build: Name | None
-    run: Name | None
-    epoch: int
-    cut: Cut
-    digest: Name
-    mode: Mode
-    shape: Name
 
 
 @dataclass(frozen=True)
@@ -71,25 +54,12 @@ def read_publications(settings: Settings) -> list[Publication]:
 
 def add_publication(settings: Settings, lease: Lease, publication: Publication) -> None:
     """Writes a publication in a new state, under the lease "control"."""
-    pins = {view: asdict(pin) | {"cut": str(pin.cut)} for view, pin in publication.pins.items()}
     evidence = json.dumps(publication.evidence, sort_keys=True)
-    texts = json.dumps(dict(publication.texts))
-    TABLE.append(settings, lease, as_row(publication, evidence=evidence, pins=json.dumps(pins), texts=texts))
+    pins, texts = pins_to_json(publication.pins), json.dumps(dict(publication.texts))
+    TABLE.append(settings, lease, as_row(publication, evidence=evidence, pins=pins, texts=texts))
 
 
 def _publication(row: Mapping[str, Any]) -> Publication:
-    pins = {Name(view): _pin(pin) for view, pin in json.loads(row["pins"]).items()}
     texts = {Name(view): text for view, text in json.loads(row["texts"]).items()}
-    return Publication(**{**row, "evidence": json.loads(row["evidence"]), "pins": pins, "texts": texts})
-
-
-def _pin(pin: Mapping[str, Any]) -> Pin:
-    return Pin(
-        build=optional_name(pin["build"]),
-        run=optional_name(pin["run"]),
-        epoch=pin["epoch"],
-        cut=Cut.parse(pin["cut"]),
-        digest=Name(pin["digest"]),
-        mode=pin["mode"],
-        shape=Name(pin["shape"]),
-    )
+    evidence, pins = json.loads(row["evidence"]), pins_from_json(row["pins"])
+    return Publication(**{**row, "evidence": evidence, "pins": pins, "texts": texts})

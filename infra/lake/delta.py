@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 from deltalake import (
@@ -25,6 +25,7 @@ from pyarrow.fs import SubTreeFileSystem
 from core.errors import Refused, TryAgain
 from infra.lake import files
 from infra.lake.arrow_types import comparable_schema
+from infra.lake.fence import Fence
 from infra.lake.object_store import SCHEME, delta_options, uri
 
 HOUR = "interval 1 hours"
@@ -32,17 +33,6 @@ _HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=
 _WRITER = WriterProperties(compression="SNAPPY")
 _MUTEXES: dict[str, threading.RLock] = {}
 _MUTEXES_LOCK = threading.Lock()
-
-
-class Fence(Protocol):
-    """Proof that a writer still owns a table; a held lease is one."""
-
-    @property
-    def transaction(self) -> Transaction:
-        """The ``txn`` action that each of the writer's commits carries, so that it conflicts with a later owner's."""
-
-    def check_against(self, table: DeltaTable) -> None:
-        """Raises TryAgain when this snapshot holds a commit of a later owner."""
 
 
 def mutex(path: str) -> threading.RLock:

@@ -21,6 +21,7 @@ from deltalake.exceptions import CommitFailedError, DeltaError
 from core.errors import LkError, TryAgain
 from core.identifiers import Name
 from infra.lake import delta, table_paths
+from infra.lake.fence import Fence, lease_lost
 from infra.lake.process_identity import ProcessIdentity
 from infra.settings import Settings
 
@@ -53,30 +54,17 @@ class _Row:
     released: bool
 
 
-@dataclass
-class Lease:
+@dataclass(frozen=True)
+class Lease(Fence):
     """A held lease. Pass it to writers of Delta tables, and ``check`` it before anything that no fence protects."""
 
-    name: Name
-    generation: int
     holder: ProcessIdentity
     _path: str
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
-    @property
-    def transaction(self) -> Transaction:
-        """The ``txn`` action of every commit under this lease."""
-        return Transaction(_app(self.name), self.generation)
-
     def check(self) -> None:
         """Raises TryAgain when another process has taken over the lease."""
         self.check_against(delta.table(self._path))
-
-    def check_against(self, table: DeltaTable) -> None:
-        """Raises TryAgain when this snapshot of a fenced table holds a later generation."""
-        last = table.transaction_version(_app(self.name)) or 0
-        if last > self.generation:
-            raise _lost(self.name, f"generation {self.generation}, now {last}")
 
     def beat(self) -> None:
         """Commits a heartbeat. Raises TryAgain when the lease is lost."""
@@ -90,7 +78,7 @@ class Lease:
         with self._lock, contextlib.suppress(DeltaError, OSError, LkError):
             table = delta.table(self._path)
             self.check_against(table)
-            _write(table, self.name, self.generation, self.holder, released=True)
+            _write(table, self, released=True)
 
 
 @contextlib.contextmanager
@@ -128,7 +116,7 @@ def fence(lease: Lease, path: str) -> None:
     """Makes commits of older generations on this table fail from now on; does nothing when that is so already."""
     table = delta.table(path)
     lease.check_against(table)
-    if table.transaction_version(_app(lease.name)) != lease.generation:
+    if not lease.is_on(table):
         with _conflicts(lease.name):
             _empty_commit(table, [lease.transaction])
 
@@ -175,7 +163,7 @@ def _take(path: str, name: Name, lease_seconds: float) -> Lease:
         raise _held(name, last)
     lease = Lease(name, (last.generation if last else 0) + 1, ProcessIdentity.current(), path)
     with _conflicts(name):
-        _write(table, name, lease.generation, lease.holder, released=False)
+        _write(table, lease, released=False)
     if lease.generation % 50 == 0:
         _vacuum(path)
     return lease
@@ -196,16 +184,16 @@ def _is_held(row: _Row, table: DeltaTable, name: Name, lease_seconds: float) -> 
     return not row.released and not row.holder.is_dead and silent_ms <= lease_seconds * 1000
 
 
-def _write(table: DeltaTable, name: Name, generation: int, holder: ProcessIdentity, *, released: bool) -> None:
-    now = datetime.now(UTC)
-    values = [name, generation, holder.host, holder.pid, holder.started, holder.who, now, released]
+def _write(table: DeltaTable, lease: Lease, *, released: bool) -> None:
+    now, holder = datetime.now(UTC), lease.holder
+    values = [lease.name, lease.generation, holder.host, holder.pid, holder.started, holder.who, now, released]
     rows = pa.table({f.name: pa.array([v], f.type) for f, v in zip(_SCHEMA, values, strict=True)}, schema=_SCHEMA)
-    txns = [Transaction(_app(name), generation), Transaction(_beat(name), _now_ms())]
+    txns = [lease.transaction, Transaction(_beat(lease.name), _now_ms())]
     write_deltalake(
         table,
         rows,
         mode="overwrite",
-        predicate=f"name = '{name}'",
+        predicate=f"name = '{lease.name}'",
         commit_properties=CommitProperties(app_transactions=txns),
         post_commithook_properties=_HOOKS,
     )
@@ -226,11 +214,7 @@ def _conflicts(name: Name) -> Iterator[None]:
     try:
         yield
     except CommitFailedError as e:
-        raise _lost(name, f"another process committed first ({str(e).splitlines()[0]})") from None
-
-
-def _lost(name: Name, where: str) -> TryAgain:
-    return TryAgain(f"lease lost: {name}", where=where, fix="nothing was committed; run the command again")
+        raise lease_lost(name, f"another process committed first ({str(e).splitlines()[0]})") from None
 
 
 def _held(name: Name, row: _Row) -> TryAgain:
@@ -239,10 +223,6 @@ def _held(name: Name, row: _Row) -> TryAgain:
         where=f"{row.holder}, since {row.since:%Y-%m-%d %H:%M:%S} UTC",
         fix="wait until it has finished, then run the command again",
     )
-
-
-def _app(name: Name) -> str:
-    return f"lease/{name}"
 
 
 def _beat(name: Name) -> str:

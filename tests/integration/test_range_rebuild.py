@@ -23,7 +23,7 @@ from flows.range_rebuild import rebuild_range
 from infra import faults
 from infra.control.builds import Built, read_builds
 from infra.control.claims import read_claims
-from infra.control.publications import Pin
+from infra.control.pins import Pin
 from infra.lake import delta, table_paths
 from infra.settings import Settings
 from serving import recover

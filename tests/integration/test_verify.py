@@ -15,7 +15,7 @@ from core.identifiers import Name
 from flows.verify import verify_served
 from infra.control import comparisons
 from infra.control.claims import read_claims
-from infra.control.publications import Pin
+from infra.control.pins import Pin
 from infra.control.runs import Run
 from infra.lake import delta, table_paths
 from infra.settings import Settings

@@ -19,7 +19,8 @@ from core.record_counts import RecordCounts
 from infra.control import claims, locks, publications, redrives
 from infra.control.builds import BuildCounts, Built, add_built, read_builds
 from infra.control.claims import Claim, add_claim, claim_of, read_claims
-from infra.control.publications import Pin, Publication, add_publication, read_publications
+from infra.control.pins import Pin
+from infra.control.publications import Publication, add_publication, read_publications
 from infra.control.redrives import Redrive
 from infra.lake import delta
 from infra.settings import Settings
