@@ -16,7 +16,7 @@ from core.record_counts import RecordCounts
 from core.view import View
 from infra.control.builds import BuildCounts
 from infra.control.claims import Claim
-from infra.lake.archive import Archive, generation, rows_below
+from infra.lake.archive import Archive, decoder_archive, rows_below
 from infra.settings import Settings
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ class TopicCounts:
 
 def archives(settings: Settings, catalog: Catalog, claim: Claim, topics: Iterable[Name]) -> dict[Name, Archive]:
     """The archive of each topic, by the claim's decoder. Raises Refused when one ends before the cut."""
-    generations = {name: generation(settings, name, claim.decoders[name]) for name in sorted(topics)}
-    archives_by_topic = {name: replace(a, columns=decoded_ddl(catalog.topic(name))) for name, a in generations.items()}
+    stored = {name: decoder_archive(settings, name, claim.decoders[name]) for name in sorted(topics)}
+    archives_by_topic = {name: replace(a, columns=decoded_ddl(catalog.topic(name))) for name, a in stored.items()}
     for name, archive in archives_by_topic.items():
         short = archive.missing_below(claim.cut)
         if short:

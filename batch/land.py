@@ -27,7 +27,7 @@ from infra.control import locks
 from infra.kafka import kafka_admin, log_checks
 from infra.kafka.spark_source import read_spans
 from infra.lake import delta, table_paths
-from infra.lake.archive import GAPS, TOPIC_ID, Archive, generation, generations, read_archive, rows_below
+from infra.lake.archive import GAPS, TOPIC_ID, Archive, decoder_archive, read_archive, rows_below, topic_archives
 from infra.progress_bar import bar
 from infra.settings import Settings
 from infra.trino import metastore
@@ -105,8 +105,8 @@ def _open(spark: SparkSession, settings: Settings, topic: Topic, topic_id: str) 
     from delta.tables import DeltaTable
 
     name = Name(topic.name)
-    archive = generation(settings, name, topic_digest(topic))
-    for other in [archive, *generations(settings, name)]:
+    archive = decoder_archive(settings, name, topic_digest(topic))
+    for other in [archive, *topic_archives(settings, name)]:
         if other.topic_id is not None:
             log_checks.require_same_ids(
                 {name: other.topic_id}, {name: topic_id}, where=other.path, fix=log_checks.USE_NEW_LOG
@@ -117,7 +117,7 @@ def _open(spark: SparkSession, settings: Settings, topic: Topic, topic_id: str) 
             builder = builder.addColumn(column, kind)
         builder = builder.property(GAPS, "true") if topic.compacted else builder
         builder.property(TOPIC_ID, topic_id).property("delta.dataSkippingStatsColumns", _STATS).execute()
-        archive = generation(settings, name, topic_digest(topic))
+        archive = decoder_archive(settings, name, topic_digest(topic))
     return archive
 
 
@@ -125,7 +125,7 @@ def _redecode(
     spark: SparkSession, settings: Settings, topic: Topic, archive: Archive, cut: Cut, lease: Lease
 ) -> tuple[Archive, int]:
     """Decodes again the records that only an older decoder's archive holds: Kafka may have removed them."""
-    older = [a for a in generations(settings, archive.topic) if a.decoder != archive.decoder]
+    older = [a for a in topic_archives(settings, archive.topic) if a.decoder != archive.decoder]
     spans = _lower(cut, older[0].ends).since(archive.ends) if older else ()
     if not spans:
         return archive, 0

@@ -26,14 +26,14 @@ def setup() -> None:
 
     Also writes Spark's class archive, once per clone, which makes each later start of Spark faster.
     """
-    from flows.spark_class_archive import warm_up
+    from flows.spark_class_archive import write_class_archive
     from infra.lake import object_store
     from infra.runtime import jars
 
     settings = load_settings()
     optional = ("aws",) if object_store.is_used(settings) else ()
     paths = {name: jars.ensure_jars(settings, name) for name in (*jars.SETS, *optional)}
-    warm_up(settings)
+    write_class_archive(settings)
     emit(paths, lambda ready: out().print(f"ready: {', '.join(ready)} in {settings.cache}"))
 
 

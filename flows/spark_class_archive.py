@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-def warm_up(settings: Settings) -> bool:
+def write_class_archive(settings: Settings) -> bool:
     """Plans every view, writes and reads a Delta table and runs a stream, so that Java loads the classes of each.
 
     Java writes the archive as it ends. Returns False and does nothing if there is one, or none can be written.

@@ -31,7 +31,7 @@ class CleanupResult:
 
 
 def clean_up(settings: Settings, catalog: Catalog) -> CleanupResult:
-    """Deletes builds and archive generations that nothing references, and compacts the control tables; safe to repeat.
+    """Deletes builds and archives that nothing references, and compacts the control tables; safe to repeat.
 
     Keeps what a served view, the target of a rollback or an open intent names. Also keeps what may still be served:
     the last build of each view that passed, and every build claimed since.
@@ -71,7 +71,7 @@ def _builds_of_idle_runs(settings: Settings, built: list[Built]) -> set[Build]:
 
 
 def _unused_archives(settings: Settings, catalog: Catalog, builds: set[Name]) -> list[tuple[Name, Name]]:
-    """Topic and decoder of archive generations that nothing references and whose offsets the current one holds too."""
+    """Topic and decoder of archives that nothing references and whose offsets the current one holds too."""
     ended = read_endings(settings).keys()
     named = [run.decoders for run in runs.read_runs(settings) if run.id not in ended]
     named += [claim.decoders for claim in read_claims(settings) if claim.build in builds]
@@ -79,11 +79,11 @@ def _unused_archives(settings: Settings, catalog: Catalog, builds: set[Name]) ->
     for topic in table_paths.archived_topics(settings):
         if topic not in catalog.topics:
             continue
-        current = archive.generation(settings, topic, catalog.decoder(topic))
-        for generation in archive.generations(settings, topic):
-            decoder = generation.decoder
+        current = archive.decoder_archive(settings, topic, catalog.decoder(topic))
+        for stored in archive.topic_archives(settings, topic):
+            decoder = stored.decoder
             is_named = decoder == current.decoder or any(decoders.get(topic) == decoder for decoders in named)
-            if not is_named and generation.ends <= current.ends:
+            if not is_named and stored.ends <= current.ends:
                 unused.append((topic, decoder))
     return unused
 

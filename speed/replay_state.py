@@ -72,7 +72,7 @@ def partition_logs(settings: Settings, catalog: Catalog) -> tuple[PartitionLog, 
         kafka_admin.start_offsets(settings, topics),
         kafka_admin.end_offsets(settings, topics),
     )
-    archived = {topic: archive.generation(settings, topic, catalog.decoder(topic)).ends for topic in topics}
+    archived = {topic: archive.decoder_archive(settings, topic, catalog.decoder(topic)).ends for topic in topics}
     return tuple(
         PartitionLog(topic, p, begins.end(topic, p), ends.end(topic, p), archived[topic].end(topic, p))
         for topic in topics

@@ -10,7 +10,7 @@ import pyspark.sql
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as fn
 
-from core.compute.rollup import pane_start
+from core.compute.segments import influenced_segments, owning_segment
 from core.event_columns import ERROR, decoded_columns
 from core.measures import Column
 from core.topic import EVENT_TIME, Topic
@@ -46,13 +46,13 @@ def result_rows(view: Keyed, rows: Mapping[str, DataFrame]) -> DataFrame:
     session = next(iter(rows.values())).sparkSession
     results = session.sql(view.query, None, **rows)
     columns = [fn.col(column.name).cast(column.type).alias(column.name) for column in view.key_columns]
-    return results.select(*columns).withColumns({SEGMENT: _owner(view), ROWS: fn.lit(1).cast("bigint")})
+    return results.select(*columns).withColumns({SEGMENT: owning_segment(view), ROWS: fn.lit(1).cast("bigint")})
 
 
 def touched_units(view: Keyed, rows: Sequence[DataFrame]) -> DataFrame:
     """The units whose rows these events may change, each once."""
     keys = [key.name for key in view.keys]
-    units = [frame.select(*keys, fn.explode(segments(view)).alias(SEGMENT)) for frame in rows]
+    units = [frame.select(*keys, fn.explode(influenced_segments(view)).alias(SEGMENT)) for frame in rows]
     return reduce(DataFrame.unionAll, units).distinct()
 
 
@@ -63,30 +63,11 @@ def events_of_units(view: Keyed, units: DataFrame, results: DataFrame) -> DataFr
     return joined.select(*(column.name for column in view.stored_columns))
 
 
-def segments(view: Keyed) -> pyspark.sql.Column:
-    """The segments that an event may influence, as an array: those of all anchors within its reach."""
-    if view.reach is None:
-        return fn.array(fn.lit(0).cast("bigint"))
-    at, size = fn.unix_millis(EVENT_TIME), view.reach.segment
-    first, last = pane_start(at - view.reach.after, size), pane_start(at + view.reach.before, size)
-    return fn.sequence(first, last, fn.lit(size).cast("bigint"))
-
-
 def newest_rows(view: Keyed, parts: DataFrame) -> DataFrame:
     """The rows of the newest epoch of each unit, with all columns; ``parts`` have ``last_epoch``."""
     unit = Window.partitionBy(*(column.name for column in view.unit_columns))
     ranked = parts.withColumn("_newest", fn.max("last_epoch").over(unit))
     return ranked.where(fn.col("last_epoch") == fn.col("_newest")).drop("_newest")
-
-
-def _owner(view: Keyed) -> pyspark.sql.Column:
-    if view.reach is None:
-        return fn.lit(0).cast("bigint")
-    anchor = fn.unix_millis(view.reach.anchor)
-    no_anchor = fn.raise_error(
-        fn.lit(f"a row of {view.name} has a null {view.reach.anchor}, which is the anchor of its reach")
-    )
-    return fn.coalesce(pane_start(anchor, view.reach.segment), no_anchor.cast("bigint"))
 
 
 def _has_key(view: Keyed) -> pyspark.sql.Column:

@@ -55,13 +55,13 @@ class Archive:
         return () if self.gaps else self.ends.behind(cut.only([self.topic]))
 
 
-def generation(settings: Settings, topic: Name, decoder: Name) -> Archive:
+def decoder_archive(settings: Settings, topic: Name, decoder: Name) -> Archive:
     """The archive of a topic by one decoder. Raises Refused when it misses offsets or holds one twice."""
     return read_archive(topic, decoder, table_paths.archive(settings, topic, decoder))
 
 
 def read_archive(topic: Name, decoder: Name, path: str) -> Archive:
-    """The archive at a path; errors as ``generation``."""
+    """The archive at a path; errors as ``decoder_archive``."""
     if not delta.exists(path):
         return Archive(topic, decoder, path, -1, Cut(), None)
     table = delta.table(path)
@@ -81,9 +81,9 @@ def read_archive(topic: Name, decoder: Name, path: str) -> Archive:
     )
 
 
-def generations(settings: Settings, topic: Name) -> list[Archive]:
+def topic_archives(settings: Settings, topic: Name) -> list[Archive]:
     """The archives of a topic by every decoder, the longest first."""
-    archives = [generation(settings, topic, decoder) for decoder in table_paths.decoders(settings, topic)]
+    archives = [decoder_archive(settings, topic, decoder) for decoder in table_paths.decoders(settings, topic)]
     return sorted((a for a in archives if a.exists), key=lambda a: a.ends.size, reverse=True)
 
 

@@ -73,8 +73,8 @@ def keep_history(spark: SparkSession, settings: Settings, catalog: Catalog, run:
 
 
 def _events(spark: SparkSession, settings: Settings, catalog: Catalog, run: Run, topic: Name, cut: Cut) -> DataFrame:
-    generation = archive.generation(settings, topic, run.decoders[topic])
-    archived = replace(generation, columns=decoded_ddl(catalog.topic(topic)))
+    stored = archive.decoder_archive(settings, topic, run.decoders[topic])
+    archived = replace(stored, columns=decoded_ddl(catalog.topic(topic)))
     missing = archived.missing_below(cut)
     if missing:
         raise Refused(

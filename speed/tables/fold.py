@@ -17,6 +17,8 @@ from core.identifiers import Name
 from core.view import View
 from infra import faults
 from infra.control import runs
+from infra.control.claims import read_claims
+from infra.control.publications import read_publications
 from infra.lake import delta, table_paths
 from infra.lake.leases import Lease
 from infra.settings import Settings
@@ -31,6 +33,15 @@ class EpochRange:
 
     first: int
     last: int
+
+
+def fold_boundaries(settings: Settings, run: Name) -> list[int]:
+    """Epochs of a run that are claimed or pinned: no folded row may span the end of one."""
+    claimed = {claim.epoch for claim in read_claims(settings) if claim.run == run}
+    pinned = {
+        pin.epoch for publication in read_publications(settings) for pin in publication.pins.values() if pin.run == run
+    }
+    return sorted(claimed | pinned)
 
 
 def due_ranges(newest: int, behind: int, boundaries: Iterable[int], size: int) -> list[EpochRange]:
@@ -50,9 +61,9 @@ def fold(
     path = table_paths.speed(settings, run, Name(view.name))
     columns = delta.read(path, columns=["first_epoch", "last_epoch"])
     ranges = set(zip(columns["first_epoch"].to_pylist(), columns["last_epoch"].to_pylist(), strict=True))
-    marks = list(boundaries)
+    ends = list(boundaries)
     for level in LEVELS:
-        for epochs in due_ranges(newest, settings.fold_behind, marks, level * settings.fold_epochs):
+        for epochs in due_ranges(newest, settings.fold_behind, ends, level * settings.fold_epochs):
             inside = [row_range for row_range in ranges if epochs.first <= row_range[0] and row_range[1] <= epochs.last]
             if len(inside) > 1:
                 return _fold(spark, path, view, run, epochs, lease)

@@ -15,16 +15,13 @@ from functools import partial
 from pyspark.sql import SparkSession
 
 from core.catalog import Catalog
-from core.identifiers import Name
 from core.view import View
-from infra.control.claims import read_claims
-from infra.control.publications import read_publications
 from infra.control.runs import Run
 from infra.lake import delta
 from infra.lake.leases import Lease
 from infra.settings import Settings
 from speed.tables import schemas
-from speed.tables.fold import fold
+from speed.tables.fold import fold, fold_boundaries
 
 COMPACT_EPOCHS = 20  # readers open every small file, and parse every commit since the last Delta checkpoint
 VACUUM_EPOCHS = 600
@@ -95,15 +92,6 @@ class Maintenance:
 
     def _fold(self, view: View, epoch: int) -> None:
         """Folds one range, and queues itself again while there may be more."""
-        marks = boundaries(self.settings, self.run.id)
-        if fold(self.spark, self.settings, self.run.id, view, epoch, marks, self.lease):
+        ends = fold_boundaries(self.settings, self.run.id)
+        if fold(self.spark, self.settings, self.run.id, view, epoch, ends, self.lease):
             self._queue.append(partial(self._fold, view, epoch))
-
-
-def boundaries(settings: Settings, run: Name) -> list[int]:
-    """Epochs of a run that are claimed or pinned: no folded row may span the end of one."""
-    claimed = {claim.epoch for claim in read_claims(settings) if claim.run == run}
-    pinned = {
-        pin.epoch for publication in read_publications(settings) for pin in publication.pins.values() if pin.run == run
-    }
-    return sorted(claimed | pinned)

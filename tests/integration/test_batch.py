@@ -19,7 +19,7 @@ from infra.control import locks
 from infra.control.builds import build_number, read_builds
 from infra.kafka import kafka_admin
 from infra.lake import delta, table_paths
-from infra.lake.archive import generation
+from infra.lake.archive import decoder_archive
 from infra.retry import retry_on
 from infra.settings import Settings
 from infra.trino import metastore
@@ -150,7 +150,7 @@ def test_landing_goes_on_where_the_archive_ends_and_takes_a_new_partition_from_0
     landed = land(spark, settings, catalog, after)
     assert spans(landed) == [(s.partition, s.start, s.end) for s in after.since(before)]
     assert {4, 5} <= {partition for partition, _, _ in spans(landed)}
-    assert generation(settings, topic, catalog.decoder(topic)).ends == after
+    assert decoder_archive(settings, topic, catalog.decoder(topic)).ends == after
 
 
 def grow(settings: Settings, topic: Name, count: int) -> None:
@@ -177,7 +177,7 @@ def test_removed_records_are_refused_with_their_range(stack_and_spark: Stack) ->
         land(spark, settings, catalog, ends)
     expected = f"records are no longer in the log: {topic}, partition {partition}, offsets 0 to 6"
     assert refused.value.what == expected
-    assert generation(settings, topic, catalog.decoder(topic)).ends == Cut()
+    assert decoder_archive(settings, topic, catalog.decoder(topic)).ends == Cut()
 
 
 def delete_before(settings: Settings, topic: Name, partition: int, offset: int) -> None:
@@ -204,7 +204,7 @@ def test_another_decoder_decodes_the_older_archive_again_then_goes_on(stack_and_
     all_ends = kafka_admin.end_offsets(settings, [topic])
     (landed,) = land(spark, settings, new_catalog, all_ends)
     assert (landed.redecoded, landed.records) == (604, 100)
-    assert generation(settings, topic, new_catalog.decoder(topic)).ends == all_ends
+    assert decoder_archive(settings, topic, new_catalog.decoder(topic)).ends == all_ends
     claimed = claim_at(settings, new_catalog, all_ends)
     assert all(b.passed for b in passed(spark, settings, new_catalog, claimed))
 
