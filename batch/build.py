@@ -13,8 +13,8 @@ from batch.counts import TopicCounts, archives, count_topic, counts_of_view
 from batch.range_rebuild import base_rows, require_same_outside
 from core.catalog import Catalog
 from core.compute.keyed_rows import result_rows, source_rows
+from core.compute.partial_rows import combine, partial
 from core.compute.range_rows import rebuilt
-from core.compute.rollup import combine, partial
 from core.cut import Cut
 from core.identifiers import Name
 from core.validation.definition_change import require_same_definitions

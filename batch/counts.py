@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from core.catalog import Catalog
-from core.compute.rollup import record_counts
+from core.compute.partial_rows import record_counts
 from core.cut import Cut
 from core.errors import Refused
 from core.event_columns import decoded_ddl

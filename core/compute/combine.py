@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
 from core.compute.keyed_rows import newest_rows
-from core.compute.rollup import combine
+from core.compute.partial_rows import combine
 from core.view import ROWS, Keyed, View
 
 

@@ -12,7 +12,7 @@ from pyspark.sql import functions as fn
 from core.compute.combine import merge_partials
 from core.compute.keyed_events import pack, unpack
 from core.compute.keyed_rows import events_of_units, result_rows, source_rows, touched_units
-from core.compute.rollup import combine, partial
+from core.compute.partial_rows import combine, partial
 from core.topic import Topic
 from core.view import Keyed, Rollup, View
 

@@ -9,7 +9,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
-from core.compute.rollup import combine, partial
+from core.compute.partial_rows import combine, partial
 from core.range_rebuild import RangeRebuild
 from core.topic import EVENT_TIME
 from core.view import Rollup, Window

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pyspark.sql import Column
 from pyspark.sql import functions as fn
 
-from core.compute.rollup import pane_start
+from core.compute.partial_rows import pane_start
 from core.topic import EVENT_TIME
 from core.view import Keyed
 

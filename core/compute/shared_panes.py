@@ -12,7 +12,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
-from core.compute.rollup import PANE, as_columns, combine, in_windows, pane_start, with_order
+from core.compute.partial_rows import PANE, as_columns, combine, in_windows, pane_start, with_order
 from core.event_columns import ERROR, RAW_COLUMNS
 from core.measures import BLOCK
 from core.topic import EVENT_TIME
@@ -51,7 +51,7 @@ def pane_rows(views: Sequence[Rollup], events: DataFrame) -> DataFrame:
 
 
 def partial_from_panes(view: Rollup, panes: DataFrame) -> DataFrame:
-    """The partial rows that ``core.compute.rollup.partial`` computes from the events of the panes."""
+    """The partial rows that ``core.compute.partial_rows.partial`` computes from the events of the panes."""
     names = [name for measure in view.measures for name in measure.aggregate]
     blocks = [name for name in BLOCK if name in panes.columns]
     valid = panes.where(fn.col(ERROR).isNull()).select(
@@ -65,7 +65,7 @@ def partial_from_panes(view: Rollup, panes: DataFrame) -> DataFrame:
 
 
 def counts_from_panes(views: Sequence[Rollup], panes: DataFrame) -> DataFrame:
-    """The counts that ``core.compute.rollup.record_counts`` computes from the events of the panes.
+    """The counts that ``core.compute.partial_rows.record_counts`` computes from the events of the panes.
 
     Also gives ``bytes_<view>``, an upper bound for the size of the partial rows of a view.
     """

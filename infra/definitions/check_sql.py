@@ -13,7 +13,7 @@ from pyspark.sql import functions as fn
 
 from core.catalog import Catalog
 from core.compute.keyed_rows import result_rows, source_rows
-from core.compute.rollup import partial
+from core.compute.partial_rows import partial
 from core.decoding.formats import upcast
 from core.event_columns import decoded_ddl
 from core.identifiers import Name

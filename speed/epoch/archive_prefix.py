@@ -17,7 +17,7 @@ from pyspark.sql import functions as fn
 from core.catalog import Catalog
 from core.compute.keyed_events import TIME, pack
 from core.compute.keyed_rows import result_rows, source_rows
-from core.compute.rollup import partial, record_counts
+from core.compute.partial_rows import partial, record_counts
 from core.cut import Cut
 from core.errors import Refused
 from core.event_columns import ERROR, RAW_COLUMNS, decoded_ddl

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
 from core.compute.keyed_events import pack
-from core.compute.rollup import partial, record_counts
+from core.compute.partial_rows import partial, record_counts
 from core.compute.shared_panes import bad_records, can_share, counts_from_panes, pane_rows, partial_from_panes
 from core.event_columns import ERROR, RAW_COLUMNS
 from core.identifiers import Name

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
 from core.compute.combine import merge_partials
-from core.compute.rollup import partial
+from core.compute.partial_rows import partial
 from core.view import Rollup
 from tests.spark.test_keyed import CATALOG, decoded, few, places, same
 from tests.support.decoder import Decoder

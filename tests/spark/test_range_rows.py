@@ -9,8 +9,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
 from batch.range_rebuild import require_same_outside
+from core.compute.partial_rows import partial
 from core.compute.range_rows import rebuilt, starts_around
-from core.compute.rollup import partial
 from core.decoding.decode import decode
 from core.errors import Refused
 from core.identifiers import Name

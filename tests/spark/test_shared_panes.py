@@ -6,7 +6,7 @@ import dataclasses
 
 from hypothesis import given
 
-from core.compute.rollup import record_counts
+from core.compute.partial_rows import record_counts
 from core.compute.shared_panes import bad_records, can_share, counts_from_panes, pane_rows, partial_from_panes
 from core.event_columns import RAW_COLUMNS
 from core.view import Explode, Rollup, Window

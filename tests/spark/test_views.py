@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
 from core.catalog import Catalog
-from core.compute.rollup import combine, partial, record_counts
+from core.compute.partial_rows import combine, partial, record_counts
 from core.decoding.decode import decode
 from infra.definitions.definition_files import load
 from infra.project_files import ACCESS_LOG

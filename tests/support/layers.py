@@ -17,7 +17,7 @@ from batch.claim import claim
 from batch.gate import gate, require_passed
 from batch.land import land
 from core.catalog import Catalog
-from core.compute.rollup import partial, record_counts
+from core.compute.partial_rows import partial, record_counts
 from core.cut import Cut
 from core.decoding.decode import decode
 from core.identifiers import Name

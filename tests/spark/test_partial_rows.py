@@ -7,7 +7,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from core.compute.rollup import combine, partial, record_counts
+from core.compute.partial_rows import combine, partial, record_counts
 from core.decoding.decode import decode
 from core.measures import Count, First, Latest, Max, Min, Sum
 from core.topic import Field, Json, Topic, Version
