@@ -1,7 +1,7 @@
 """Definition of a view, the same for batch, speed, replay and serving. Data only.
 
-A rollup view groups events into measures that add up (core/compute/partial_rows.py). A keyed view is a query over all events
-of a unit, which is a key, or a key and a segment of time (core/compute/segments.py).
+A rollup view groups events into measures that add up (core/compute/partial_rows.py). A keyed view is a query over all
+events of a unit, which is a key, or a key and a segment of time (core/compute/segments.py).
 """
 
 from __future__ import annotations
