@@ -1,8 +1,11 @@
-"""Record counts of a partition: records read, decoded and quarantined."""
+"""Record counts of a partition, and totals of all partitions and views of a run."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from core.identifiers import Name
 
 
 @dataclass(frozen=True)
@@ -18,7 +21,41 @@ class RecordCounts:
             self.records + other.records, self.decoded + other.decoded, self.quarantined + other.quarantined
         )
 
+    def __sub__(self, other: RecordCounts) -> RecordCounts:
+        return RecordCounts(
+            self.records - other.records, self.decoded - other.decoded, self.quarantined - other.quarantined
+        )
+
     @property
     def as_list(self) -> list[int]:
         """``[records, decoded, quarantined]``, as tables store it."""
         return [self.records, self.decoded, self.quarantined]
+
+
+@dataclass(frozen=True)
+class Totals:
+    """The counts of a sequence of epochs: ``topic/partition`` -> its records, and view -> the rows that events gave."""
+
+    partitions: Mapping[str, RecordCounts] = field(default_factory=dict)
+    rows: Mapping[Name, int] = field(default_factory=dict)
+
+    def __add__(self, other: Totals) -> Totals:
+        return self._combined(other, lambda a, b: a + b, lambda a, b: a + b)
+
+    def __sub__(self, other: Totals) -> Totals:
+        """The counts of the epochs that ``other`` lacks, when it counts the first ones of the same sequence."""
+        return self._combined(other, lambda a, b: a - b, lambda a, b: a - b)
+
+    def _combined(
+        self,
+        other: Totals,
+        of_counts: Callable[[RecordCounts, RecordCounts], RecordCounts],
+        of_rows: Callable[[int, int], int],
+    ) -> Totals:
+        places = {**self.partitions, **other.partitions}
+        views = {**self.rows, **other.rows}
+        none = RecordCounts()
+        return Totals(
+            {p: of_counts(self.partitions.get(p, none), other.partitions.get(p, none)) for p in places},
+            {view: of_rows(self.rows.get(view, 0), other.rows.get(view, 0)) for view in views},
+        )

@@ -13,7 +13,7 @@ from core.catalog import Catalog
 from core.cut import Cut
 from core.identifiers import Name
 from flows import replays, speed
-from infra.control.manifest import read_epochs
+from infra.control.manifest import first_epoch_after
 from infra.control.publications import Publication
 from infra.settings import Settings
 from serving import change_mode, recover
@@ -73,5 +73,5 @@ def _replace_run(settings: Settings, catalog: Catalog, *, from_archive: bool, wh
 
 def _reached(settings: Settings, run: Name, before: list[Cut]) -> datetime | None:
     """When the run had read all that was served before; None for an empty log."""
-    reached = (epoch for epoch in read_epochs(settings, run) if all(cut <= epoch.end for cut in before))
-    return next((epoch.committed_at for epoch in reached), None)
+    epoch = first_epoch_after(settings, run, before)
+    return epoch.committed_at if epoch else None

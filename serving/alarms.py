@@ -10,7 +10,8 @@ from datetime import UTC, datetime, timedelta
 from core.catalog import Catalog
 from core.errors import LkError
 from core.identifiers import Name
-from infra.control.manifest import Epoch, read_epochs
+from core.record_counts import RecordCounts, Totals
+from infra.control.manifest import Epoch, last_epoch_before
 from infra.kafka import kafka_admin
 from infra.lake import leases
 from infra.settings import Settings
@@ -38,19 +39,21 @@ def view_alarms(settings: Settings, catalog: Catalog) -> tuple[ViewAlarms, ...]:
     """The figures of every served view; None for what cannot be read, so that an alarm for missing data fires."""
     last = recover.last_done(settings)
     pins = {view: pin for view, pin in last.pins.items() if view in catalog.views} if last else {}
-    states = {view: ledger.served_state(settings, view, pin) for view, pin in pins.items()}
+    states = ledger.served_states(settings, pins)
     unchanged = {view: state for view, state in states.items() if state.pin.digest == catalog.digest(view)}
     partitions = ledger.partition_counts(catalog, states)
     rows: dict[Name, ViewCounts] = {}
     with contextlib.suppress(LkError):
         rows = {counts.view: counts for counts in ledger.view_counts(settings, catalog, unchanged)}
     now = datetime.now(UTC)
+    runs = {state.pin.run: state.last for state in states.values() if state.pin.run}
+    recent = {run: _counted_since(settings, run, last, now - RECENT) for run, last in runs.items()}
     alarms = []
     for view, state in states.items():
         of_view = [counts for counts in partitions if counts.topic in catalog.view(view).sources]
-        epochs = read_epochs(settings, state.pin.run) if state.pin.run else ()
-        age = epoch_age(epochs, now, waiting=_is_waiting(settings, catalog, view, state))
-        alarms.append(ViewAlarms(view, ledger_off(of_view, rows.get(view)), quarantine_rate(epochs, now), age))
+        rate = quarantine_rate(recent[state.pin.run]) if state.pin.run else 0.0
+        age = epoch_age(state.last, now, waiting=_is_waiting(settings, catalog, view, state))
+        alarms.append(ViewAlarms(view, ledger_off(of_view, rows.get(view)), rate, age))
     return tuple(alarms)
 
 
@@ -62,19 +65,24 @@ def ledger_off(partitions: Sequence[PartitionCounts], row: ViewCounts | None) ->
     return records + abs(row.served - row.counted)
 
 
-def quarantine_rate(epochs: Sequence[Epoch], now: datetime) -> float:
-    """Share of the records of the last hour's epochs that were quarantined; 0 without records."""
-    recent = [counts for epoch in epochs if epoch.committed_at >= now - RECENT for counts in epoch.counted.values()]
-    quarantined = sum(counts.quarantined for counts in recent)
-    total = quarantined + sum(counts.decoded for counts in recent)
-    return quarantined / total if total else 0.0
+def quarantine_rate(recent: Totals) -> float:
+    """Share of the counted records that were quarantined; 0 without records."""
+    counts = sum(recent.partitions.values(), RecordCounts())
+    total = counts.quarantined + counts.decoded
+    return counts.quarantined / total if total else 0.0
 
 
-def epoch_age(epochs: Sequence[Epoch], now: datetime, *, waiting: bool) -> float | None:
+def _counted_since(settings: Settings, run: Name, last: Epoch | None, time: datetime) -> Totals:
+    """What the epochs counted that were committed at or after a time."""
+    before = last_epoch_before(settings, run, time)
+    return (last.total if last else Totals()) - (before.total if before else Totals())
+
+
+def epoch_age(last: Epoch | None, now: datetime, *, waiting: bool) -> float | None:
     """Seconds since the last epoch was committed; 0 unless records are ``waiting``, None without epochs."""
-    if not epochs:
+    if last is None:
         return None
-    return max(0.0, (now - epochs[-1].committed_at).total_seconds()) if waiting else 0.0
+    return max(0.0, (now - last.committed_at).total_seconds()) if waiting else 0.0
 
 
 def _is_waiting(settings: Settings, catalog: Catalog, view: Name, state: ServedState) -> bool:

@@ -11,10 +11,10 @@ from core.catalog import Catalog
 from core.compute.merge_sql import ledger_sql
 from core.cut import Cut
 from core.identifiers import Name
-from core.record_counts import RecordCounts
+from core.record_counts import RecordCounts, Totals
 from core.view import Rollup
 from infra.control.builds import Built, read_builds
-from infra.control.manifest import Epoch, read_epochs
+from infra.control.manifest import Epoch, epoch_numbered, last_epoch
 from infra.control.pins import Pin
 from infra.lake import delta, table_paths
 from infra.settings import Settings
@@ -56,21 +56,43 @@ class ViewCounts:
 
 @dataclass(frozen=True)
 class ServedState:
-    """A served view at one moment: its pin, its end, its last epoch, and what its build and epochs counted."""
+    """A served view at one moment: the pin, the build, the run's last epoch, the counts of the epochs after the pin."""
 
     pin: Pin
-    end: Cut
-    newest: int
     built: Built | None
-    epochs: tuple[Epoch, ...]
+    last: Epoch | None
+    since: Totals
+
+    @property
+    def end(self) -> Cut:
+        """The end of what is served: that of the last epoch, else the pinned cut."""
+        return self.last.end if self.last and self.last.number > self.pin.epoch else self.pin.cut
+
+    @property
+    def newest(self) -> int:
+        """The number of the last served epoch."""
+        return max(self.last.number, self.pin.epoch) if self.last else self.pin.epoch
 
 
-def served_state(settings: Settings, view: Name, pin: Pin) -> ServedState:
-    """Reads the manifest once, so that all counts are of the same moment."""
-    epochs = tuple(e for e in read_epochs(settings, pin.run) if e.number > pin.epoch) if pin.run else ()
-    built = next((b for b in read_builds(settings) if (b.build, b.view) == (pin.build, view)), None)
-    end = epochs[-1].end if epochs else pin.cut
-    return ServedState(pin, end, epochs[-1].number if epochs else pin.epoch, built, epochs)
+def served_states(settings: Settings, pins: Mapping[Name, Pin]) -> dict[Name, ServedState]:
+    """The state of every view. Each run is read once, so all counts of a run are of the same moment."""
+    built = {(row.view, row.build): row for row in read_builds(settings)}
+    last = {run: last_epoch(settings, run) for run in {pin.run for pin in pins.values()} if run}
+    pinned = {(pin.run, pin.epoch) for pin in pins.values() if pin.run}
+    totals = {(run, epoch): _total(epoch_numbered(settings, run, epoch)) for run, epoch in pinned}
+    states = {}
+    for view, pin in pins.items():
+        build = built.get((view, pin.build)) if pin.build else None
+        epoch = last[pin.run] if pin.run else None
+        is_newer = epoch and pin.run and epoch.number > pin.epoch
+        since = epoch.total - totals[pin.run, pin.epoch] if epoch and pin.run and is_newer else Totals()
+        states[view] = ServedState(pin, build, epoch, since)
+    return states
+
+
+def _total(epoch: Epoch | None) -> Totals:
+    """The total up to a pinned epoch; nothing before the first one."""
+    return epoch.total if epoch else Totals()
 
 
 def partition_counts(catalog: Catalog, states: Mapping[Name, ServedState]) -> tuple[PartitionCounts, ...]:
@@ -113,13 +135,10 @@ def _used_events(settings: Settings, view: Name, state: ServedState) -> int:
 
 def _expected_rows(view: Name, state: ServedState) -> int:
     batch = state.built.counts.expected if state.built else 0
-    return int(batch) + sum(epoch.rows.get(view, 0) for epoch in state.epochs)
+    return int(batch) + state.since.rows.get(view, 0)
 
 
-def _counted(state: ServedState) -> dict[str, RecordCounts]:
+def _counted(state: ServedState) -> Mapping[str, RecordCounts]:
     """``topic/partition`` -> records counted by batch up to the cut and by speed after it."""
-    total = dict(state.built.counts.partitions) if state.built else {}
-    for epoch in state.epochs:
-        for where, counts in epoch.counted.items():
-            total[where] = total.get(where, RecordCounts()) + counts
-    return total
+    batch = Totals(state.built.counts.partitions) if state.built else Totals()
+    return (batch + state.since).partitions

@@ -12,7 +12,7 @@ from core.identifiers import Name
 from infra.control import locks, runs
 from infra.control.builds import read_builds
 from infra.control.claims import claim_of
-from infra.control.manifest import epoch_at
+from infra.control.manifest import claimed_epoch
 from infra.control.pins import Pin
 from infra.control.publications import Publication
 from infra.control.runs import Run
@@ -77,11 +77,9 @@ def _pin(settings: Settings, catalog: Catalog, run: Run, view: Name, before: Pin
     if before and before.run == run.id:
         return before
     if before and before.build and before.digest == digest:
-        epoch = epoch_at(settings, run.id, before.cut.only(run.topics))
-        claimed_by_run = claim_of(settings, before.build).run == run.id
-        # A fold never crosses a claimed epoch; it may cross any other.
-        if epoch and (epoch.number == -1 or claimed_by_run):
-            return Pin(before.build, run.id, epoch.number, before.cut, digest, "lambda", shape)
+        epoch = claimed_epoch(settings, run, claim_of(settings, before.build))
+        if epoch is not None:
+            return Pin(before.build, run.id, epoch, before.cut, digest, "lambda", shape)
     if run.start.only(catalog.view(view).sources) == Cut():
         return Pin(None, run.id, -1, Cut(), digest, "speed", shape)
     for built in reversed(read_builds(settings)):

@@ -16,7 +16,7 @@ from core.validation.definition_change import changed_definitions, definition_re
 from infra.control import locks, runs
 from infra.control.builds import read_builds
 from infra.control.claims import Claim, claim_of
-from infra.control.manifest import epoch_at, last_epoch
+from infra.control.manifest import claimed_epoch, last_epoch
 from infra.control.pins import Pin
 from infra.control.publications import Publication
 from infra.lake import delta, table_paths
@@ -182,16 +182,15 @@ def _last_run(settings: Settings, run_ids: set[Name]) -> Name:
 
 
 def _epoch(settings: Settings, claim: Claim, run: runs.Run) -> int:
-    """The epoch that ends at the cut; the claimed one if empty epochs after it have the same end."""
-    epoch = epoch_at(settings, run.id, claim.cut.only(run.topics))
-    # A fold never crosses a claimed epoch. It may cross an epoch of another run, except the run's start.
-    if epoch is None or (claim.run != run.id and epoch.number != -1):
+    """The epoch of the run that ends at the cut."""
+    epoch = claimed_epoch(settings, run, claim)
+    if epoch is None:
         raise Refused(
             f"the cut of {claim.build} was not claimed as the end of an epoch of run {run.id}, which serves now",
             where=f"cut {claim.cut}",
             fix="run `lk batch` again: it claims a cut of that run",
         )
-    return max(epoch.number, claim.epoch) if claim.run == run.id else epoch.number
+    return epoch
 
 
 def _refuse_another_base(claim: Claim, now: ServedNow) -> None:

@@ -66,7 +66,7 @@ def served_status(settings: Settings, catalog: Catalog) -> ServedStatus:
     with _collect_errors(problems):
         problems += _view_problems(served_views.read_served(settings, pins), pins)
     problems += _stopped_runs(settings, pins)
-    served_states = {view: ledger.served_state(settings, view, pin) for view, pin in pins.items()}
+    served_states = ledger.served_states(settings, pins)
     partitions = ledger.partition_counts(catalog, served_states)
     problems += [_miscount(partition) for partition in partitions if not partition.ok]
     changed = changed_since(last, catalog)

@@ -18,7 +18,7 @@ from core.errors import Refused
 from core.identifiers import Name
 from core.validation.definition_change import changed_definitions, definition_refusal
 from infra.control import run_roles, runs
-from infra.control.manifest import Epoch, read_epochs
+from infra.control.manifest import Epoch, last_epochs, read_epochs
 from infra.control.runs import Run
 from infra.kafka import kafka_admin, log_checks
 from infra.lake import archive
@@ -27,6 +27,8 @@ from speed.process import epoch_pacing, lifecycle
 from speed.process.lifecycle import RunState
 
 CAUGHT_UP_EPOCHS = 3  # epochs in a row that must be small before a replay counts as caught up
+_RATE_EPOCHS = 11  # ten, and the one before: their commits span the time in which the ten were read
+_FIRST_EPOCHS = 50  # of a replay: it reads history, not what is just written
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,7 @@ def declare(settings: Settings, catalog: Catalog, *, id: Name | None = None, fro
 def progress(settings: Settings, run: Run) -> ReplayProgress:
     """How far a replay is, by its manifest."""
     state = lifecycle.status(settings, run.id)
-    epochs = read_epochs(settings, run.id)
+    epochs = last_epochs(settings, run.id, _RATE_EPOCHS)
     end = epochs[-1].end if epochs else run.start
     behind = state.behind
     read = end.size
@@ -151,7 +153,7 @@ def progress(settings: Settings, run: Run) -> ReplayProgress:
 def last_measured_rate(settings: Settings) -> tuple[Name, float] | None:
     """The last replay with a measured rate, and this rate in records a second."""
     for run in reversed(runs.read_runs(settings)):
-        rate = _rate(read_epochs(settings, run.id)[:50]) if run.kind == "replay" else None
+        rate = _rate(read_epochs(settings, run.id, last=_FIRST_EPOCHS)) if run.kind == "replay" else None
         if rate:
             return run.id, rate
     return None
@@ -159,7 +161,7 @@ def last_measured_rate(settings: Settings) -> tuple[Name, float] | None:
 
 def _rate(epochs: Sequence[Epoch]) -> float | None:
     """Over the last ten epochs that follow another: from the commit before the first to the last commit."""
-    last = epochs[-11:]
+    last = epochs[-_RATE_EPOCHS:]
     if len(last) < 2:
         return None
     seconds = (last[-1].committed_at - last[0].committed_at).total_seconds()

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import reduce
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from deltalake import DeltaTable
 
 from core.cut import Cut
 from core.identifiers import Name
-from core.record_counts import RecordCounts
+from core.record_counts import RecordCounts, Totals
 from infra.control import runs
+from infra.control.claims import Claim
+from infra.control.runs import Run
 from infra.control.store import TIME
 from infra.lake import delta, table_paths
 from infra.settings import Settings
@@ -23,6 +28,7 @@ EPOCHS = pa.schema(
     [("number", pa.int64())]
     + [(name, pa.string()) for name in ("start", "end", "counted", "rows", "versions")]
     + [("batch_time_ms", pa.int64()), ("committed_at", TIME)]
+    + [(name, pa.string()) for name in ("total_counted", "total_rows")]
 )
 ARCHIVE_EPOCH = -1  # the number of the epoch that was computed from the archive
 
@@ -32,7 +38,7 @@ class Epoch:
     """One committed micro-batch. ``counted`` has a key ``topic/partition`` for every partition with offsets.
 
     ``rows`` is the number of rows that the events give each view, counted apart from the grouping. ``versions`` is the
-    Delta version of each view's table.
+    Delta version of each view's table. ``total`` counts this epoch and all before it.
     """
 
     number: int
@@ -43,62 +49,162 @@ class Epoch:
     versions: Mapping[Name, int]
     batch_time_ms: int
     committed_at: datetime
+    total: Totals
 
 
-def read_epochs(settings: Settings, id: Name) -> tuple[Epoch, ...]:
-    """Every committed epoch of a run, in order."""
-    path = table_paths.manifest(settings, id)
-    if not delta.exists(path):
-        return ()
-    return tuple(_epoch(row) for row in delta.read(path).sort_by("number").to_pylist())
+def read_epochs(settings: Settings, id: Name, first: int | None = None, last: int | None = None) -> tuple[Epoch, ...]:
+    """The committed epochs of a run from number ``first`` to ``last``, both included, in order; all by default."""
+    opened = _open(settings, id)
+    return _read(opened, first, last) if opened else ()
 
 
 def last_epoch(settings: Settings, id: Name) -> Epoch | None:
     """The last committed epoch of a run."""
-    path = table_paths.manifest(settings, id)
-    if not delta.exists(path):
-        return None
-    opened = delta.table(path)
-    last = opened.transaction_version(runs.txn_app(id))
-    if last is None and opened.transaction_version(runs.archive_app(id)) is None:
-        return None
-    number = ARCHIVE_EPOCH if last is None else last
-    rows = delta.rows_of(opened, filters=pc.field("number") == number).to_pylist()
-    return _epoch(rows[0]) if rows else None
+    opened = _open(settings, id)
+    number = _last_number(opened, id) if opened else None
+    return _read_epoch(opened, number) if opened and number is not None else None
 
 
-def epoch_at(settings: Settings, id: Name, cut: Cut) -> Epoch | None:
-    """The epoch whose end equals the cut in every partition; the start of the run counts as epoch -1."""
-    run = runs.read_run(settings, id)
+def last_epochs(settings: Settings, id: Name, count: int) -> tuple[Epoch, ...]:
+    """The last epochs of a run, ``count`` of them or all if there are fewer, in order."""
+    last = last_epoch(settings, id)
+    return read_epochs(settings, id, first=last.number - count + 1) if last else ()
+
+
+def epoch_numbered(settings: Settings, id: Name, number: int) -> Epoch | None:
+    """One epoch of a run; None when it was not committed."""
+    opened = _open(settings, id)
+    return _read_epoch(opened, number) if opened else None
+
+
+def last_epoch_before(settings: Settings, id: Name, time: datetime) -> Epoch | None:
+    """The last epoch that was committed before a time."""
+    return _last_where(settings, id, lambda epoch: epoch.committed_at < time)
+
+
+def first_epoch_after(settings: Settings, id: Name, cuts: Sequence[Cut]) -> Epoch | None:
+    """The first epoch that ends at or after every one of the cuts, in every partition."""
+    before = _last_where(settings, id, lambda epoch: not all(cut <= epoch.end for cut in cuts))
+    if before is None:
+        return next(iter(read_epochs(settings, id, last=0)), None)
+    return epoch_numbered(settings, id, before.number + 1)
+
+
+def claimed_epoch(settings: Settings, run: Run, claim: Claim) -> int | None:
+    """The number of the epoch of a run that ends at a claimed cut; -1 for the start of the run.
+
+    None for the end of another epoch than the claimed one: a fold never crosses a claimed epoch, it may cross others.
+    """
+    cut = claim.cut.only(run.topics)
     if run.start == cut and not run.prefix.ends:
-        return Epoch(-1, cut, cut, {}, {}, {}, 0, run.created_at)
-    return next((epoch for epoch in read_epochs(settings, id) if epoch.end == cut), None)
+        return -1
+    epoch = epoch_numbered(settings, run.id, claim.epoch) if claim.run == run.id else None
+    return epoch.number if epoch and epoch.end == cut else None
 
 
 def epoch_row(epoch: Epoch) -> pa.Table:
     """The manifest row of an epoch."""
-    counted = {place: counts.as_list for place, counts in sorted(epoch.counted.items())}
     row: dict[str, Any] = {
         "number": epoch.number,
         "start": str(epoch.start),
         "end": str(epoch.end),
-        "counted": json.dumps(counted),
+        "counted": _counts_to_json(epoch.counted),
         "rows": json.dumps(dict(epoch.rows), sort_keys=True),
         "versions": json.dumps(dict(epoch.versions), sort_keys=True),
         "batch_time_ms": epoch.batch_time_ms,
         "committed_at": epoch.committed_at,
+        "total_counted": _counts_to_json(epoch.total.partitions),
+        "total_rows": json.dumps(dict(epoch.total.rows), sort_keys=True),
     }
     return pa.Table.from_pylist([row], schema=EPOCHS)
 
 
-def _epoch(row: Mapping[str, Any]) -> Epoch:
+def _open(settings: Settings, id: Name) -> DeltaTable | None:
+    path = table_paths.manifest(settings, id)
+    return delta.table(path) if delta.exists(path) else None
+
+
+def _last_number(opened: DeltaTable, id: Name) -> int | None:
+    last = opened.transaction_version(runs.txn_app(id))
+    if last is not None:
+        return int(last)
+    return ARCHIVE_EPOCH if opened.transaction_version(runs.archive_app(id)) is not None else None
+
+
+def _last_where(settings: Settings, id: Name, holds: Callable[[Epoch], bool]) -> Epoch | None:
+    """The last epoch for which a condition holds that holds for all epochs before it: a binary search."""
+    opened = _open(settings, id)
+    last = _last_number(opened, id) if opened else None
+    if opened is None or last is None:
+        return None
+    low, high, newest = ARCHIVE_EPOCH, last, None
+    while low <= high:
+        middle = (low + high + 1) // 2
+        epoch = _read_epoch(opened, middle)
+        if epoch is None or holds(epoch):  # only a replay from the archive has an epoch -1
+            low, newest = middle + 1, epoch
+        else:
+            high = middle - 1
+    return newest
+
+
+def _read_epoch(opened: DeltaTable, number: int) -> Epoch | None:
+    epochs = _read(opened, number, number)
+    return epochs[0] if len(epochs) == 1 else None
+
+
+def _read(opened: DeltaTable, first: int | None = None, last: int | None = None) -> tuple[Epoch, ...]:
+    rows = _rows(opened, first, last)
+    total = Totals() if rows and rows[0].get("total_rows") else _total_before(opened, rows)
+    epochs = []
+    for row in rows:
+        epochs.append(_epoch(row, total))
+        total = epochs[-1].total
+    return tuple(epochs)
+
+
+def _rows(opened: DeltaTable, first: int | None, last: int | None) -> list[dict[str, Any]]:
+    number, conditions = pc.field("number"), []
+    if first is not None:
+        conditions.append(number >= first)
+    if last is not None:
+        conditions.append(number <= last)
+    filters = reduce(operator.and_, conditions) if conditions else None
+    rows: list[dict[str, Any]] = delta.rows_of(opened, filters=filters).sort_by("number").to_pylist()
+    return rows
+
+
+def _total_before(opened: DeltaTable, rows: Sequence[Mapping[str, Any]]) -> Totals:
+    """The total of the epochs before these rows, which an older program wrote without totals."""
+    earlier = _rows(opened, None, rows[0]["number"] - 1) if rows else []
+    return sum((Totals(_counts_from_json(row["counted"]), _rows_from_json(row["rows"])) for row in earlier), Totals())
+
+
+def _epoch(row: Mapping[str, Any], before: Totals) -> Epoch:
+    """The epoch of a row; ``before`` is the total of the epochs before it, for a row without totals."""
+    counted, rows = _counts_from_json(row["counted"]), _rows_from_json(row["rows"])
     return Epoch(
         number=row["number"],
         start=Cut.parse(row["start"]),
         end=Cut.parse(row["end"]),
-        counted={key: RecordCounts(*values) for key, values in json.loads(row["counted"]).items()},
-        rows={Name(view): n for view, n in json.loads(row["rows"]).items()},
-        versions={Name(view): n for view, n in json.loads(row["versions"]).items()},
+        counted=counted,
+        rows=rows,
+        versions=_rows_from_json(row["versions"]),
         batch_time_ms=row["batch_time_ms"],
         committed_at=row["committed_at"],
+        total=Totals(_counts_from_json(row["total_counted"]), _rows_from_json(row["total_rows"]))
+        if row.get("total_rows")
+        else before + Totals(counted, rows),
     )
+
+
+def _counts_to_json(counts: Mapping[str, RecordCounts]) -> str:
+    return json.dumps({place: values.as_list for place, values in sorted(counts.items())})
+
+
+def _counts_from_json(text: str) -> dict[str, RecordCounts]:
+    return {place: RecordCounts(*values) for place, values in json.loads(text).items()}
+
+
+def _rows_from_json(text: str) -> dict[Name, int]:
+    return {Name(view): number for view, number in json.loads(text).items()}

@@ -15,6 +15,7 @@ from deltalake import (
     CommitProperties,
     DeltaTable,
     PostCommitHookProperties,
+    Schema,
     Transaction,
     WriterProperties,
     write_deltalake,
@@ -31,6 +32,8 @@ from infra.lake.object_store import SCHEME, delta_options, uri
 HOUR = "interval 1 hours"
 _HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
 _WRITER = WriterProperties(compression="SNAPPY")
+# A reader of one epoch decodes one row group: a manifest of 300,000 rows answers in 17 ms, with one group in 300 ms.
+_MERGED_WRITER = WriterProperties(compression="SNAPPY", max_row_group_size=5_000)
 _MUTEXES: dict[str, threading.RLock] = {}
 _MUTEXES_LOCK = threading.Lock()
 
@@ -76,6 +79,16 @@ def create(
             where=path,
             fix="a changed definition needs a new run or build",
         )
+
+
+def add_missing_columns(path: str, schema: pa.Schema) -> None:
+    """Adds the columns that an older program did not declare, null in the rows that it wrote."""
+    with mutex(path):
+        opened = table(path)
+        stored = {field.name for field in opened.schema().fields}
+        missing = [field for field in Schema.from_arrow(schema).fields if field.name not in stored]
+        if missing:
+            opened.alter.add_columns(missing, post_commithook_properties=_HOOKS)
 
 
 def append_once(
@@ -149,16 +162,24 @@ def compact(path: str, size: int | None = None, *, lease: Fence | None = None) -
     with mutex(path), _conflicts(path):
         opened = table(path)
         commit = _commit(_fence_txns(lease, opened))
-        metrics = opened.optimize.compact(target_size=size, commit_properties=commit, post_commithook_properties=_HOOKS)
+        metrics = opened.optimize.compact(
+            target_size=size,
+            commit_properties=commit,
+            post_commithook_properties=_HOOKS,
+            writer_properties=_MERGED_WRITER,
+        )
     return int(metrics["numFilesRemoved"])
 
 
 def vacuum(path: str) -> int:
-    """Deletes data files and log entries older than the table's retention; returns the number of data files."""
+    """Deletes data files and log entries older than the table's retention; returns the number of data files.
+
+    A full vacuum lists the folder: the other kind knows only the files whose removal the last checkpoint still names.
+    """
     with mutex(path):
         opened = table(path)
         deleted = opened.vacuum(
-            retention_hours=None, dry_run=False, enforce_retention_duration=False, post_commithook_properties=_HOOKS
+            dry_run=False, enforce_retention_duration=False, post_commithook_properties=_HOOKS, full=True
         )
         table(path).cleanup_metadata()
     return len(deleted)

@@ -22,7 +22,7 @@ from core.cut import Cut
 from core.errors import Refused
 from core.event_columns import ERROR, RAW_COLUMNS, decoded_ddl
 from core.identifiers import Name
-from core.record_counts import RecordCounts
+from core.record_counts import RecordCounts, Totals
 from core.view import Keyed, Rollup
 from infra import faults
 from infra.control import runs
@@ -57,7 +57,8 @@ def replay_prefix(spark: SparkSession, settings: Settings, catalog: Catalog, run
     versions = {view: _write(settings, catalog, run, view, events, lease) for view in sorted(run.views)}
     _quarantine(settings, run, events, lease)
     faults.at("replay.1_before_prefix_manifest")
-    epoch = Epoch(ARCHIVE_EPOCH, run.start, run.prefix, counted, rows, versions, 0, datetime.now(UTC))
+    total, now = Totals(counted, rows), datetime.now(UTC)
+    epoch = Epoch(ARCHIVE_EPOCH, run.start, run.prefix, counted, rows, versions, 0, now, total)
     delta.append_once(manifest, epoch_row(epoch), runs.archive_app(run.id), 0, lease=lease)
 
 

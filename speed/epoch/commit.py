@@ -31,9 +31,10 @@ from pyspark.sql import DataFrame
 
 from core.catalog import Catalog
 from core.errors import Refused, TryAgain
+from core.record_counts import Totals
 from infra import faults
 from infra.control import runs
-from infra.control.manifest import Epoch, epoch_row, read_epochs
+from infra.control.manifest import Epoch, epoch_numbered, epoch_row, last_epoch
 from infra.control.runs import Run
 from infra.kafka import kafka_admin, log_checks
 from infra.lake import table_paths
@@ -75,6 +76,7 @@ class EpochSink:
         self.idle = threading.Event()
         self.idle.set()
         self.failure: BaseException | None = None
+        self.total: Totals | None = None  # of the committed epochs; read with the first one that this process commits
 
     def __call__(self, records: DataFrame, number: int) -> None:
         """Commits one epoch. Raises StopRequested, with nothing written, after a request to stop the run."""
@@ -111,6 +113,7 @@ class EpochSink:
             epoch = self._epoch(planned, results)
             faults.at("speed.4_before_manifest")
             self.tables.append_manifest(epoch_row(epoch), number)
+            self.total = epoch.total
             faults.at("speed.4_after_manifest")
         # 5. Consumer group
         self._commit_offsets(planned)
@@ -142,9 +145,8 @@ class EpochSink:
         committed = self.tables.transaction_version(path, runs.txn_app(self.run.id))
         if committed is None or committed < planned.number:
             return False
-        epochs = read_epochs(self.settings, self.run.id)
-        same = [epoch for epoch in epochs if epoch.number == planned.number and epoch.end == planned.end]
-        if len(same) != 1:
+        epoch = epoch_numbered(self.settings, self.run.id, planned.number)
+        if epoch is None or epoch.end != planned.end:
             raise Refused(
                 f"epoch {planned.number} was committed with other offsets",
                 where=path,
@@ -153,6 +155,9 @@ class EpochSink:
         return True
 
     def _epoch(self, planned: PlannedEpoch, results: EpochResults) -> Epoch:
+        if self.total is None:
+            last = last_epoch(self.settings, self.run.id)
+            self.total = last.total if last else Totals()
         return Epoch(
             number=planned.number,
             start=planned.start,
@@ -162,6 +167,7 @@ class EpochSink:
             versions={view: self.tables.version(view) for view in self.run.views},
             batch_time_ms=planned.batch_time_ms,
             committed_at=datetime.now(UTC),
+            total=self.total + Totals(results.counted, results.view_rows),
         )
 
     def _commit_offsets(self, planned: PlannedEpoch) -> None:

@@ -41,7 +41,10 @@ def events_schema() -> pa.Schema:
 
 
 def create(settings: Settings, catalog: Catalog, run: Run) -> None:
-    """Creates every missing table of the run."""
+    """Creates every missing table of the run, and the missing columns of an older program's manifest."""
+    manifest = table_paths.manifest(settings, run.id)
+    if delta.exists(manifest):
+        delta.add_missing_columns(manifest, EPOCHS)
     for path, schema in _tables(settings, catalog, run):
         delta.create(path, schema, log_retention=delta.HOUR)
 

@@ -105,6 +105,20 @@ def test_maintenance_keeps_rows_and_transactions(path: str) -> None:
     assert delta.append_once(path, rows(29), "a", 29) is None
 
 
+def test_a_vacuum_leaves_no_file_on_disk_that_no_row_needs(tmp_path: Path) -> None:
+    """Checkpoints between the compactions: they forget which files were removed before."""
+    path = str(tmp_path / "short")
+    delta.create(path, SCHEMA, log_retention="interval 0 seconds")
+    for epoch in range(60):
+        delta.append_once(path, rows(epoch), "a", epoch)
+        if epoch % 20 == 19:
+            delta.compact(path)
+            delta.checkpoint(path)
+    assert delta.vacuum(path) >= 60
+    assert len(list(Path(path).glob("*.parquet"))) == len(delta.table(path).file_uris()) == 1
+    assert epochs(path) == list(range(60))
+
+
 def test_concurrent_appends_of_other_transactions_do_not_conflict(path: str) -> None:
     opened = delta.table(path)
     delta.append_once(path, rows(1), "a", 1)

@@ -22,7 +22,7 @@ from core.cut import Cut
 from core.decoding.decode import decode
 from core.identifiers import Name
 from core.measures import Column
-from core.record_counts import RecordCounts
+from core.record_counts import RecordCounts, Totals
 from core.sample_data.records import records
 from core.sample_spec import SampleRecord, SampleSpec
 from flows.batch_cycle import run_batch
@@ -166,7 +166,9 @@ def commit_epoch(spark: SparkSession, settings: Settings, catalog: Catalog, run:
         versions=versions,
         batch_time_ms=0,
         committed_at=datetime.now(UTC),
+        total=Totals(),
     )
+    committed = replace(committed, total=(last.total if last else Totals()) + Totals(committed.counted, committed.rows))
     delta.append_once(table_paths.manifest(settings, run.id), epoch_row(committed), runs.txn_app(run.id), number)
     events.unpersist()
     return committed

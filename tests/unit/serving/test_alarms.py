@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from cli.output import plain
 from core.cut import Cut
 from core.identifiers import Name
-from core.record_counts import RecordCounts
+from core.record_counts import RecordCounts, Totals
 from infra.control.manifest import Epoch
 from serving.alarms import ViewAlarms, epoch_age, ledger_off, quarantine_rate
 from serving.ledger import PartitionCounts, ViewCounts
@@ -17,9 +17,8 @@ NOW = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
 TRADES, VIEW = Name("trades"), Name("trades_by_day")
 
 
-def epoch(number: int, minutes: float, decoded: int, quarantined: int) -> Epoch:
-    counted = {"trades/0": RecordCounts(decoded + quarantined, decoded, quarantined)}
-    return Epoch(number, Cut(), Cut(), counted, {}, {}, 0, NOW - timedelta(minutes=minutes))
+def epoch(minutes: float) -> Epoch:
+    return Epoch(7, Cut(), Cut(), {}, {}, {}, 0, NOW - timedelta(minutes=minutes), Totals())
 
 
 def test_counts_that_match_raise_no_alarm() -> None:
@@ -33,17 +32,15 @@ def test_missing_and_repeated_records_are_counted() -> None:
     assert ledger_off(lines, None) is None
 
 
-def test_the_rate_is_that_of_the_last_hour() -> None:
-    old, *new = epoch(1, 61, 0, 1000), epoch(2, 59, 97, 1), epoch(3, 1, 100, 2)
-    assert quarantine_rate([old, *new], NOW) == 3 / 200
-    assert quarantine_rate([old], NOW) == 0.0
-    assert quarantine_rate([], NOW) == 0.0
+def test_the_rate_is_the_quarantined_share_of_all_partitions() -> None:
+    assert quarantine_rate(Totals({"t/0": RecordCounts(98, 97, 1), "t/1": RecordCounts(102, 100, 2)})) == 3 / 200
+    assert quarantine_rate(Totals()) == 0.0
 
 
 def test_an_epoch_ages_only_while_something_waits() -> None:
-    assert epoch_age([epoch(1, 9, 1, 0), epoch(2, 2, 1, 0)], NOW, waiting=True) == 120.0
-    assert epoch_age([epoch(1, 2, 1, 0)], NOW, waiting=False) == 0.0
-    assert epoch_age([], NOW, waiting=True) is None
+    assert epoch_age(epoch(2), NOW, waiting=True) == 120.0
+    assert epoch_age(epoch(2), NOW, waiting=False) == 0.0
+    assert epoch_age(None, NOW, waiting=True) is None
 
 
 def test_a_line_has_what_the_alarms_read() -> None:
