@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from core.catalog import Catalog
@@ -18,12 +19,41 @@ from infra.trino.metastore import CATALOG, QueryResult
 from infra.trino.served_views import SERVING
 from serving import view_sql
 
+_QUERIES = ("SELECT", "WITH", "VALUES", "TABLE", "SHOW", "DESCRIBE", "DESC")
+_SPACE = r"(?:\s|--[^\n]*(?:\n|\Z)|/\*.*?\*/)"
+_IGNORED = re.compile(rf"\A(?:{_SPACE}|\()*", re.DOTALL)
+_EXPLAIN = re.compile(
+    rf"EXPLAIN{_SPACE}+(?:ANALYZE{_SPACE}+(?:VERBOSE{_SPACE}+)?)?(?:\({_SPACE}*(?:TYPE|FORMAT)\b[^)]*\))?",
+    re.DOTALL | re.IGNORECASE,
+)
 _TRINO_TYPES = {"string": "varchar", "int": "integer", "timestamp": "timestamp(3) with time zone"}
 
 
 def query(settings: Settings, sql: str) -> QueryResult:
-    """Runs one statement in Trino, catalog lake, schema serving; rows are typed Python values."""
+    """Runs one query in Trino, catalog lake, schema serving; rows are typed Python values.
+
+    Raises Usage for a statement that is no query: it could change or delete what is served.
+    """
+    if not is_query(sql):
+        raise Usage(
+            "this is no query; `lk query` only reads",
+            where=" ".join(sql.split())[:200],
+            fix=f"begin with {', '.join(_QUERIES[:-1])} or {_QUERIES[-1]}",
+        )
     return metastore.query(settings, sql, schema=SERVING)
+
+
+def is_query(sql: str) -> bool:
+    """Whether a statement only reads: by Trino's grammar, its first word decides.
+
+    EXPLAIN ANALYZE runs the statement after it, so that one must be a query too.
+    """
+    statement = _IGNORED.sub("", sql, count=1)
+    explained = _EXPLAIN.match(statement)
+    if explained:
+        return is_query(statement[explained.end() :])
+    word = re.match(r"[a-z]+\b", statement, re.IGNORECASE)
+    return word is not None and word[0].upper() in _QUERIES
 
 
 def show(
