@@ -90,9 +90,13 @@ class Sum(Measure):
         return (Column(self.name, f"decimal(38,{self.scale})"),)
 
     @property
+    def value(self) -> str:
+        """The value of a row, whose digits Spark's sum can count ten billion times: 28 + 10 = 38, its maximum."""
+        return f"cast({self.of} as decimal(28,{self.scale}))"
+
+    @property
     def aggregate(self) -> dict[str, str]:
-        # Spark adds ten digits to the precision of a sum: 28 + 10 = 38, its maximum.
-        return {self.name: f"sum(cast({self.of} as decimal(28,{self.scale})))"}
+        return {self.name: f"sum({self.value})"}
 
     @property
     def combine(self) -> dict[str, str]:

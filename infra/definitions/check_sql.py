@@ -17,6 +17,7 @@ from core.compute.partial_rows import partial
 from core.decoding.formats import upcast
 from core.event_columns import decoded_ddl
 from core.identifiers import Name
+from core.measures import Sum
 from core.route import Route
 from core.topic import Json, Lines, Topic
 from core.validation.mistake import Mistake
@@ -197,7 +198,10 @@ def _source(spark: SparkSession, view: Rollup, topic: Topic) -> Iterator[Mistake
         events = events if mistakes else events.where(view.where)
     keys = [_Expression("Key", key.name, key.expr, declared(key.type)) for key in view.keys]
     measures = [_Expression(type(m).__name__, m.name, m.of, measured(m)) for m in view.measures if m.of]
-    yield from _expressions(events, keys + measures)
+    mistakes = list(_expressions(events, keys + measures))
+    yield from mistakes
+    sums = [_Expression("Sum", m.name, m.value, exact) for m in view.measures if isinstance(m, Sum)]
+    yield from _expressions(events, sums) if not mistakes else ()
 
 
 @dataclass(frozen=True)

@@ -22,19 +22,24 @@ def texts_of(spark: SparkSession, version: Version, json: Json) -> DataFrame:
 
 
 def events_of(spark: SparkSession, topic: Topic) -> DataFrame:
-    """Four decoded rows whose fields are smallest, largest or null, within the declared bounds."""
+    """Six decoded rows whose fields are smallest, largest or null, within the declared bounds.
+
+    In the last two, every second field is largest where the others are smallest: a difference is then extreme.
+    """
     columns = {name: fn.lit(None).cast(kind) for name, kind in decoded_columns(topic).items()}
-    columns |= {field.name: _cycle(field) for field in topic.fields}
+    columns |= {field.name: _cycle(field, number % 2 == 1) for number, field in enumerate(topic.fields)}
     source = columns.get(topic.event_time or "", _pick(_time(EARLIEST_MS), _time(LATEST_MS - 1)))
     columns[EVENT_TIME] = source
-    return spark.range(4).select(*(column.alias(name) for name, column in columns.items()))
+    return spark.range(6).select(*(column.alias(name) for name, column in columns.items()))
 
 
-def _cycle(field: Field) -> Column:
+def _cycle(field: Field, is_odd: bool) -> Column:
     low, high = _bounds(field)
     picked = _pick(low, high)
+    if is_odd:
+        picked = fn.when(fn.col("id") < 4, picked).otherwise(_pick(high, low))
     if not field.required:
-        picked = fn.when(fn.col("id") < 2, picked)
+        picked = fn.when((fn.col("id") < 2) | (fn.col("id") >= 4), picked)
     return picked.cast(field.type)
 
 

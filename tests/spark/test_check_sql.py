@@ -104,6 +104,8 @@ def test_mistakes_of_a_topic(spark: SparkSession, tmp_path: Path, old: str, new:
         ('Sum("plays", "plays")', 'Sum("plays", "sqrt(plays)")', 13, "must be an integer or a decimal, is double"),
         ('Sum("plays", "plays")', 'Sum("plays", "plays *")', 13, "[PARSE_SYNTAX_ERROR"),
         ('Sum("plays", "plays")', 'Sum("plays", "plays * 10000000000000")', 13, "fails for extreme values: "),
+        ('Sum("plays", "plays")', f'Sum("plays", "plays * 1{"0" * 25}BD")', 13, "fails for extreme values: cast("),
+        ('Sum("plays", "plays")', f'Sum("plays", "(plays - price) * 1{"0" * 18}BD", scale=2)', 13, "fails for extreme"),
         ('Sum("plays", "plays")', 'Sum("plays", "cast(100 * rand() as int)")', 13, "gives another result each time"),
         (
             '"price", type="decimal(10,2)"',
