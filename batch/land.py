@@ -27,7 +27,16 @@ from infra.control import locks
 from infra.kafka import kafka_admin, log_checks
 from infra.kafka.spark_source import read_spans
 from infra.lake import delta, table_paths
-from infra.lake.archive import GAPS, TOPIC_ID, Archive, decoder_archive, read_archive, rows_below, topic_archives
+from infra.lake.archive import (
+    GAPS,
+    TOPIC_ID,
+    Archive,
+    decoder_archive,
+    mark_landed,
+    read_archive,
+    rows_below,
+    topic_archives,
+)
 from infra.progress_bar import bar
 from infra.settings import Settings
 from infra.trino import metastore
@@ -160,7 +169,7 @@ def _append(archive: Archive, rows: DataFrame, spans: Sequence[Span], lease: Lea
         ) from None
     if after.ends != _ends(archive, spans) and not (after.gaps and after.ends <= _ends(archive, spans)):
         raise TryAgain("another process landed meanwhile", where=archive.path, fix="run the command again")
-    return after
+    return mark_landed(after, _ends(archive, spans))
 
 
 def _ends(archive: Archive, spans: Sequence[Span]) -> Cut:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 TOPIC_ID = "lk.topicId"
 GAPS = "lk.gaps"  # set for compacted topics, where offsets may have no record
+_LANDED = "lk.landed"  # the cut up to which an archive with gaps was landed: its last offsets may have no record
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,8 @@ class Archive:
         return self.version >= 0
 
     def missing_below(self, cut: Cut) -> tuple[Span, ...]:
-        """The offsets of this topic below the cut that were not landed; empty for a log with gaps."""
-        return () if self.gaps else self.ends.behind(cut.only([self.topic]))
+        """The offsets of this topic below the cut that were not landed."""
+        return self.ends.behind(cut.only([self.topic]))
 
 
 def decoder_archive(settings: Settings, topic: Name, decoder: Name) -> Archive:
@@ -68,6 +69,7 @@ def read_archive(topic: Name, decoder: Name, path: str) -> Archive:
     configuration = table.metadata().configuration
     files = tuple(_file(topic, path, row) for row in pa.table(table.get_add_actions(flatten=True)).to_pylist())
     ends = _ends(topic, path, files, gaps=GAPS in configuration)
+    ends = _later(ends, Cut.parse(configuration.get(_LANDED) or "{}"))
     return Archive(
         topic=topic,
         decoder=decoder,
@@ -79,6 +81,16 @@ def read_archive(topic: Name, decoder: Name, path: str) -> Archive:
         schema=table.schema().to_json(),
         gaps=GAPS in configuration,
     )
+
+
+def mark_landed(archive: Archive, cut: Cut) -> Archive:
+    """Stores up to where an archive with gaps was landed; the records of its last offsets may be gone."""
+    if not archive.gaps:
+        return archive
+    with delta.mutex(archive.path):
+        landed = str(_later(archive.ends, cut))
+        delta.table(archive.path).alter.set_table_properties({_LANDED: landed}, raise_if_not_exists=False)
+    return read_archive(archive.topic, archive.decoder, archive.path)
 
 
 def topic_archives(settings: Settings, topic: Name) -> list[Archive]:
@@ -104,6 +116,12 @@ def rows_below(spark: SparkSession, archive: Archive, cut: Cut, start: Cut | Non
 def _file(topic: Name, path: str, row: Mapping[str, Any]) -> File:
     span = Span(topic, int(row["partition._partition"]), int(row["min._offset"]), int(row["max._offset"]) + 1)
     return File(f"{path}/{row['path']}", span, int(row["num_records"]))
+
+
+def _later(a: Cut, b: Cut) -> Cut:
+    """The later end of each partition."""
+    partitions = {(topic, partition) for topic, partition, _ in a.ends + b.ends}
+    return Cut(tuple(sorted((t, p, max(a.end(t, p), b.end(t, p))) for t, p in partitions)))
 
 
 def _ends(topic: Name, path: str, files: Sequence[File], *, gaps: bool) -> Cut:

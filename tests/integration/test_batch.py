@@ -18,6 +18,8 @@ from core.view import Check
 from infra.control import locks
 from infra.control.builds import build_number, read_builds
 from infra.kafka import kafka_admin
+from infra.kafka.input_files import OutgoingRecord
+from infra.kafka.producer import produce
 from infra.lake import delta, table_paths
 from infra.lake.archive import decoder_archive
 from infra.retry import retry_on
@@ -37,6 +39,7 @@ from tests.support.layers import (
 )
 from tests.support.oracle.view_oracle import Rows
 from tests.support.topics import delete
+from views.programs import preferences, preferences_now
 
 Stack = tuple[Settings, SparkSession]
 
@@ -151,6 +154,35 @@ def test_landing_goes_on_where_the_archive_ends_and_takes_a_new_partition_from_0
     assert spans(landed) == [(s.partition, s.start, s.end) for s in after.since(before)]
     assert {4, 5} <= {partition for partition, _, _ in spans(landed)}
     assert decoder_archive(settings, topic, catalog.decoder(topic)).ends == after
+
+
+def test_a_build_of_a_compacted_topic_that_was_not_landed_up_to_its_cut_is_refused(stack_and_spark: Stack) -> None:
+    """Then the last records of the archive go, as when compaction removes them before they are landed."""
+    settings, spark = stack_and_spark
+    topic = replace(preferences.TOPIC, name="compact_preferences")
+    view = replace(preferences_now.VIEW, name="compact_preferences_now", sources=(topic.name,))
+    name, catalog = Name(topic.name), Catalog({Name(topic.name): topic}, {Name(view.name): view})
+
+    def choose(theme: str) -> Cut:
+        values = [f'{{"user_id":"u{n}","theme":"{theme}"}}'.encode() for n in range(40)]
+        chosen = [OutgoingRecord(f"u{n}".encode(), value) for n, value in enumerate(values)]
+        produce(settings, topic, chosen, draw=False).require_complete()
+        return kafka_admin.end_offsets(settings, [name])
+
+    land(spark, settings, catalog, choose("dark"))
+    cut = choose("light")
+    claimed = claim_at(settings, catalog, cut)
+    with pytest.raises(Refused, match="the archive ends before the cut"):
+        build(spark, settings, catalog, claimed)
+    land(spark, settings, catalog, cut)
+    archive = decoder_archive(settings, name, catalog.decoder(name))
+    last = [f"(_partition = {partition} AND _offset = {end - 1})" for _, partition, end in cut.ends]
+    assert delta.table(archive.path).delete(" OR ".join(last))["num_deleted_rows"] == len(last)
+    assert decoder_archive(settings, name, catalog.decoder(name)).ends == cut
+    assert land(spark, settings, catalog, cut)[0].spans == ()
+    (built,) = build(spark, settings, catalog, claimed)
+    counted = sum(counts.records for counts in built.counts.partitions.values())
+    assert (built.ledger_ok, counted) == (True, 80 - len(last))
 
 
 def grow(settings: Settings, topic: Name, count: int) -> None:
