@@ -6,7 +6,9 @@ import json
 import logging
 import signal
 import sys
+import tempfile
 from collections.abc import Sequence
+from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +37,7 @@ from cli.verb_group import WIDTH, VerbGroup
 from cli.version import VERSION
 from core.errors import LkError, Usage
 
+_LARGEST_LOG = 4 * 1024 * 1024  # bytes
 SECTIONS: dict[str, Sequence[click.Command]] = {
     "Servers": servers.COMMANDS,
     "Data": [*data.COMMANDS, *views.COMMANDS, *route.COMMANDS],
@@ -87,15 +90,26 @@ def _usage(error: click.ClickException, as_json: bool) -> int:
 
 
 def _unexpected(error: BaseException) -> int:
-    log = Path(click.get_app_dir("lambda-kappa")) / "lk-errors.log"
-    log.parent.mkdir(parents=True, exist_ok=True)
-    logging.basicConfig(filename=log, format="%(asctime)s %(message)s", datefmt="%Y-%m-%dT%H:%M:%S%z")
-    logging.error("unexpected error in %s", " ".join(sys.argv), exc_info=error)
+    log = _log_error(error)
     text = str(error).strip().splitlines()
     click.echo(f"lk: unexpected {type(error).__name__}: {text[0][:300] if text else ''}", err=True)
     click.echo(f"  where: the stack trace is in {log}", err=True)
     click.echo("  fix: check `lk status`, then run the command again; it is safe to repeat", err=True)
     return LkError.exit_code
+
+
+def _log_error(error: BaseException) -> Path:
+    """Adds the error with its stack trace to a log of bounded size, and returns its path."""
+    handler: logging.FileHandler
+    try:
+        folder = Path(click.get_app_dir("lambda-kappa"))
+        folder.mkdir(parents=True, exist_ok=True)
+        handler = RotatingFileHandler(folder / "lk-errors.log", maxBytes=_LARGEST_LOG, backupCount=1)
+    except OSError:  # the home folder is read-only or full
+        handler = logging.FileHandler(tempfile.mkstemp(prefix="lk-errors-", suffix=".log")[1])
+    logging.basicConfig(handlers=[handler], format="%(asctime)s %(message)s", datefmt="%Y-%m-%dT%H:%M:%S%z", force=True)
+    logging.error("unexpected error in %s", " ".join(sys.argv), exc_info=error)
+    return Path(handler.baseFilename)
 
 
 def run(arguments: list[str]) -> int:

@@ -8,7 +8,6 @@ import os
 import signal
 import socket
 import subprocess
-import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -17,11 +16,11 @@ from pathlib import Path
 import psutil
 
 from core.errors import Refused
+from infra.lake.process_identity import has_start, process_start
+from infra.local import log_files
 from infra.retry import wait_until
 from infra.settings import LOOPBACK, PREFIX, Settings
 
-# Clock corrections shift the creation time that the OS reports, in seconds.
-_SAME_CREATION = 5.0
 _GRACE = 30.0
 # Children of this process stay zombies until it waits for them.
 _children: dict[int, subprocess.Popen[bytes]] = {}
@@ -29,7 +28,10 @@ _children: dict[int, subprocess.Popen[bytes]] = {}
 
 @dataclass(frozen=True)
 class Process:
-    """A process as its state file records it. ``running_process`` checks whether it still runs."""
+    """A process as its state file records it; ``created`` is its start, see ``process_start``.
+
+    ``running_process`` checks whether it still runs.
+    """
 
     name: str
     pid: int
@@ -73,8 +75,8 @@ def start_process(
         folder.mkdir(parents=True, exist_ok=True)
     log = log_file(settings, name)
     if log.exists():
-        log.replace(log.with_suffix(".1.log"))
-    with log.open("wb") as out:
+        log.replace(log.with_suffix(log_files.PREVIOUS))
+    with log.open("ab") as out:  # appending, so that the log may be emptied while the process writes
         child = subprocess.Popen(
             list(argv),
             env=_inherited() | dict(env or {}),
@@ -85,7 +87,7 @@ def start_process(
             start_new_session=True,
         )
     _children[child.pid] = child
-    process = Process(name, child.pid, _created(child.pid) or time.time(), dict(ports or {}))
+    process = Process(name, child.pid, process_start(child.pid), dict(ports or {}))
     _write(state_file(settings, name), process)
     return process
 
@@ -111,13 +113,9 @@ def recorded_names(settings: Settings) -> list[str]:
 
 
 def running_process(settings: Settings, name: str) -> Process | None:
-    """The process if it runs. The creation time must match too, as the OS reuses process ids."""
+    """The process if it runs. Its start must match too, as the OS reuses process ids."""
     process = recorded(settings, name)
-    if process is None:
-        return None
-    created = _created(process.pid)
-    same = created is not None and abs(created - process.created) < _SAME_CREATION
-    return process if same else None
+    return process if process and _runs(process) else None
 
 
 def stop_process(settings: Settings, name: str, *, grace: float = _GRACE) -> bool:
@@ -177,14 +175,14 @@ def port_owner(port: int) -> str:
         return "a process of another user"
 
 
-def _created(pid: int) -> float | None:
-    """Creation time of a process, epoch seconds; None if it does not exist or is a zombie."""
-    _reap(pid)
+def _runs(process: Process) -> bool:
+    """Whether this process, and no later one with its pid, exists and is no zombie."""
+    _reap(process.pid)
     try:
-        process = psutil.Process(pid)
-        return None if process.status() == psutil.STATUS_ZOMBIE else process.create_time()
+        zombie = psutil.Process(process.pid).status() == psutil.STATUS_ZOMBIE
+        return not zombie and has_start(process.pid, process.created)
     except psutil.NoSuchProcess:
-        return None
+        return False
 
 
 def _wait_until_gone(settings: Settings, name: str, seconds: float) -> None:
@@ -201,9 +199,9 @@ def _reap(pid: int) -> None:
 
 def _session(process: Process) -> Iterator[psutil.Process]:
     """The processes of its session that still run. The OS does not reuse a pid that is a session's id."""
-    created = _created(process.pid)
-    if created is not None and abs(created - process.created) >= _SAME_CREATION:
-        return
+    with contextlib.suppress(psutil.NoSuchProcess):
+        if not has_start(process.pid, process.created):
+            return
     for pid in psutil.pids():
         with contextlib.suppress(ProcessLookupError, PermissionError, psutil.NoSuchProcess):
             if os.getsid(pid) == process.pid:

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import socket
+import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -15,7 +16,8 @@ import psutil
 import pytest
 
 from core.errors import Refused
-from infra.local import local_processes
+from infra.lake.process_identity import ProcessIdentity
+from infra.local import local_processes, log_files
 from infra.retry import retry_on, wait_until
 from infra.settings import Settings
 
@@ -111,6 +113,26 @@ def test_a_reused_pid_is_neither_alive_nor_killed(settings: Settings) -> None:
     assert local_processes.running_process(settings, "other") == other
 
 
+def test_a_step_of_the_clock_hides_no_process(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The start time that the OS reports is the boot time plus ticks, and the boot time follows the clock."""
+    started, me = local_processes.start_process(settings, "x", FOREVER), ProcessIdentity.current()
+    create_time = psutil.Process.create_time
+    monkeypatch.setattr(psutil.Process, "create_time", lambda process: create_time(process) + 86_400)
+    assert local_processes.running_process(settings, "x") == started
+    assert (me.is_dead, ProcessIdentity.current()) == (False, me)
+    assert local_processes.stop_process(settings, "x") is True
+    assert not psutil.pid_exists(started.pid)
+
+
+def test_the_start_time_of_an_older_program_still_counts(settings: Settings) -> None:
+    started = local_processes.start_process(settings, "x", FOREVER)
+    time = psutil.Process(started.pid).create_time()
+    for created, runs in ((time, True), (time - 3_600, False)):
+        state = {"name": "x", "pid": started.pid, "created": created, "ports": {}}
+        local_processes.state_file(settings, "x").write_text(json.dumps(state), "utf-8")
+        assert (local_processes.running_process(settings, "x") is not None) is runs
+
+
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"pid": 1}', '{"pid": "a", "created": 1, "ports": {}}'])
 def test_an_unreadable_state_file_is_ignored(settings: Settings, text: str) -> None:
     settings.run_dir.mkdir(parents=True)
@@ -139,3 +161,27 @@ def test_the_log_of_the_previous_start_is_kept(settings: Settings) -> None:
         assert_dead(settings, "x")
     log = local_processes.log_file(settings, "x")
     assert log.with_suffix(".1.log").read_text("utf-8") == "one\n"
+
+
+def test_a_large_log_is_emptied_while_its_process_writes(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_files, "LARGEST", 1_000)
+    writes = "import sys\nfor line in sys.stdin: print(line * 50, end='', flush=True)"
+    settings.log_dir.mkdir(parents=True)
+    log = local_processes.log_file(settings, "x")
+    with log.open("ab") as out, subprocess.Popen(python(writes), stdin=subprocess.PIPE, stdout=out, text=True) as child:
+        lines = child.stdin
+        assert lines
+
+        def write(line: str, size: int) -> None:
+            lines.write(f"{line}\n")
+            lines.flush()
+            wait_until(lambda: log.stat().st_size == size, 20, every=0.01, error=TimeoutError)
+
+        write("before", 350)
+        assert log_files.shorten_logs(settings) == ()
+        write("many before" * 10, 350 + 50 * 111)
+        assert log_files.shorten_logs(settings) == (log,)
+        assert (log.stat().st_size, log.with_suffix(".1.log").stat().st_size) == (0, 1_000)
+        write("after", 300)
+        assert log.read_text("utf-8") == "after\n" * 50
+        assert log_files.shorten_logs(settings) == ()

@@ -1,0 +1,34 @@
+"""The logs of background processes stay bounded: a large one is copied beside itself and emptied."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from infra.settings import Settings
+
+LARGEST = 32 * 1024 * 1024  # bytes; a process may add some minutes of lines before the next look at its log
+PREVIOUS = ".1.log"  # the suffix of the log before: of an earlier start, or from before the log was emptied
+
+
+def shorten_logs(settings: Settings) -> tuple[Path, ...]:
+    """Empties each log that is too large, and keeps its last bytes as ``NAME.1.log``; returns the emptied ones.
+
+    The process goes on writing: it opened its log to append. Lines of the same moment may be lost.
+    """
+    return tuple(_shortened(settings.log_dir))
+
+
+def _shortened(folder: Path) -> Iterator[Path]:
+    for log in sorted(folder.glob("*.log")):
+        if log.name.endswith(PREVIOUS) or log.stat().st_size <= LARGEST:
+            continue
+        part = log.with_suffix(".part")
+        with log.open("rb") as source, part.open("wb") as target:
+            source.seek(-LARGEST, os.SEEK_END)
+            shutil.copyfileobj(source, target)
+        part.replace(log.with_suffix(PREVIOUS))
+        os.truncate(log, 0)
+        yield log
