@@ -13,7 +13,7 @@ from infra.control.builds import Built, add_built, build_number, read_builds
 from infra.control.claims import read_claims
 from infra.control.publications import Publication
 from infra.control.run_endings import read_endings
-from infra.lake import archive, delta, files, table_paths
+from infra.lake import archive, compaction, delta, files, table_paths
 from infra.lake.leases import Lease
 from infra.settings import Settings
 from infra.trino import metastore
@@ -111,7 +111,7 @@ def _compact(settings: Settings, held: Mapping[str, Lease]) -> int:
     before = sum(files.size(path) for path in paths)
     for path, lease in paths.items():
         if delta.exists(path):
-            delta.compact(path, lease=lease)
-            delta.checkpoint(path)
-            delta.vacuum(path)
+            compaction.compact(path, lease=lease)
+            compaction.checkpoint(path)
+            compaction.vacuum(path)
     return max(0, before - sum(files.size(path) for path in paths))

@@ -60,6 +60,11 @@ def claim_of(settings: Settings, build: Name) -> Claim:
     raise Refused(f"there is no build {build}", where="control.claims", fix="run `lk batch`")
 
 
+def claimed_epochs(settings: Settings, run: Name) -> set[int]:
+    """The epochs of a run that claims name."""
+    return {row["epoch"] for row in TABLE.read(settings, ("run", "epoch")) if row["run"] == run}
+
+
 def add_claim(settings: Settings, lease: Lease, claim: Claim) -> None:
     """Writes a claim, under the lease "control"."""
     texts = {"views": json.dumps(claim.views), "decoders": json.dumps(claim.decoders)}

@@ -52,6 +52,12 @@ def read_publications(settings: Settings) -> list[Publication]:
     return [newest[seq] for seq in sorted(newest)]
 
 
+def pinned_epochs(settings: Settings, run: Name) -> set[int]:
+    """The epochs of a run that publications pin; the SQL texts are not read."""
+    naming = {row["pins"] for row in TABLE.read(settings, ("pins",)) if run in row["pins"]}
+    return {pin.epoch for pins in naming for pin in pins_from_json(pins).values() if pin.run == run}
+
+
 def add_publication(settings: Settings, lease: Lease, publication: Publication) -> None:
     """Writes a publication in a new state, under the lease "control"."""
     evidence = json.dumps(publication.evidence, sort_keys=True)

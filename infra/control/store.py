@@ -6,7 +6,7 @@ A change of state (intent, done) is a new row; the last row of a subject counts.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from deltalake.exceptions import DeltaError
 from core.cut import Cut
 from core.errors import LkError
 from core.identifiers import Name
-from infra.lake import delta, leases, table_paths
+from infra.lake import compaction, delta, leases, table_paths
 from infra.lake.leases import Lease
 from infra.settings import Settings
 
@@ -42,10 +42,10 @@ class ControlTable:
         """The path of the table."""
         return table_paths.control(settings, Name(self.name))
 
-    def read(self, settings: Settings) -> list[dict[str, Any]]:
-        """Every row, in no order; an empty list when the table does not exist."""
+    def read(self, settings: Settings, columns: Sequence[str] | None = None) -> list[dict[str, Any]]:
+        """Every row, in no order, with some columns or all; an empty list when the table does not exist."""
         path = self.path(settings)
-        rows: list[dict[str, Any]] = delta.read(path).to_pylist() if delta.exists(path) else []
+        rows: list[dict[str, Any]] = delta.read(path, columns).to_pylist() if delta.exists(path) else []
         return rows
 
     def append(self, settings: Settings, lease: Lease, *rows: Mapping[str, Any]) -> None:
@@ -58,10 +58,10 @@ class ControlTable:
 def bound_files(path: str, opened: DeltaTable, lease: Lease | None = None) -> None:
     """Compacts a table of many small files. A failure is left to the next call: the rows are committed already."""
     for size, most in _MERGED.items():
-        if delta.small_files(opened, size // 2) >= most:
+        if compaction.small_files(opened, size // 2) >= most:
             with contextlib.suppress(DeltaError, OSError, LkError):
-                delta.compact(path, size, lease=lease)
-                delta.checkpoint(path)
+                compaction.compact(path, size, lease=lease)
+                compaction.checkpoint(path)
 
 
 def as_row(value: DataclassInstance, **columns: str | None) -> dict[str, Any]:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import pyarrow as pa
 from pyarrow import fs
+from pyarrow.dataset import dataset
 
 from infra.lake import object_store
 
@@ -31,6 +35,15 @@ def remove(path: str) -> bool:
         return False
     files.delete_dir(root)
     return True
+
+
+def parquet_batches(path: str) -> Iterator[pa.Table]:
+    """The rows of all Parquet files in a folder, a few at a time."""
+    file_system, root = filesystem(path)
+    yield from map(
+        pa.Table.from_batches,
+        ([batch] for batch in dataset(root, format="parquet", filesystem=file_system).to_batches()),
+    )
 
 
 def size(path: str) -> int:

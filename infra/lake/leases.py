@@ -20,7 +20,7 @@ from deltalake.exceptions import CommitFailedError, DeltaError
 
 from core.errors import LkError, TryAgain
 from core.identifiers import Name
-from infra.lake import delta, table_paths
+from infra.lake import compaction, delta, table_paths
 from infra.lake.fence import Fence, lease_lost
 from infra.lake.process_identity import ProcessIdentity
 from infra.settings import Settings
@@ -151,7 +151,7 @@ def _beat_until(lease: Lease, stop: threading.Event, every: float) -> None:
 def _vacuum(path: str) -> None:
     """Vacuums the table; of several processes that do, one may fail because a file is deleted already."""
     with contextlib.suppress(DeltaError, OSError):
-        delta.vacuum(path)
+        compaction.vacuum(path)
 
 
 def _take(path: str, name: Name, lease_seconds: float) -> Lease:

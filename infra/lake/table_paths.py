@@ -15,6 +15,7 @@ FORMAT = "2"
 _EVENTS = Name("events")
 _MANIFEST = "_epochs"
 _QUARANTINE = "_quarantine"
+_FOLDING = "_folding"
 
 
 def open_lake(settings: Settings) -> str:
@@ -89,6 +90,11 @@ def manifest(settings: Settings, run: Name) -> str:
 def quarantine(settings: Settings, run: Name) -> str:
     """The quarantined records of a run, which could not be decoded."""
     return f"{_path(settings, 'speed', run)}/{_QUARANTINE}"
+
+
+def folding(settings: Settings, run: Name) -> str:
+    """The folder in which Spark writes the rows of a large fold, before they replace others; no table."""
+    return f"{_path(settings, 'speed', run)}/{_FOLDING}"
 
 
 def control(settings: Settings, table: Name) -> str:

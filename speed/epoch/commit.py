@@ -65,7 +65,7 @@ class EpochSink:
         run: Run,
         lease: Lease,
         compute: EpochComputer,
-        start_maintenance: Callable[[int], None] = lambda _: None,
+        start_maintenance: Callable[[int], int] = lambda _: 0,
     ) -> None:
         self.settings = settings
         self.run = run
@@ -119,8 +119,8 @@ class EpochSink:
         self._commit_offsets(planned)
         faults.at("speed.5_after_group")
         # 6. Maintenance
-        state_file.write_state(self.settings, self.run.id, "running", epoch=number)
-        self.start_maintenance(number)
+        behind = self.start_maintenance(number)
+        state_file.write_state(self.settings, self.run.id, "running", epoch=number, maintenance_behind=behind)
         self.pacing.wait(planned.size, began)
         faults.at("speed.6_after_maintenance")
 

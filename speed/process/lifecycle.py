@@ -22,6 +22,7 @@ from infra.settings import Settings
 from speed.process import background, state_file
 
 ZERO = Cut()
+_LATE_EPOCHS = 2_000  # some minutes: a large fold may take as long
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class RunState:
     """The state of a run; ``host`` is the machine of its process, if it is another.
 
     ``lag`` is records not yet committed, per ``topic/partition``; None when Kafka does not answer.
+    ``maintenance_behind`` is for how many epochs a fold, a compaction or a vacuum has been due.
     """
 
     run: Name | None
@@ -39,6 +41,7 @@ class RunState:
     host: str | None = None
     lag: Mapping[str, int] | None = None
     age: float | None = None
+    maintenance_behind: int = 0
     reason: str = ""
     log: Path | None = None
     already: bool = False
@@ -58,6 +61,8 @@ class RunState:
         parts += [f"epoch {self.epoch}" if self.epoch >= 0 else "no epoch yet"]
         parts += [f"{self.age:.1f} s ago"] if self.age is not None else []
         parts += ["Kafka does not answer" if self.behind is None else f"{self.behind:,} records behind"]
+        late = self.maintenance_behind if self.maintenance_behind > _LATE_EPOCHS else 0
+        parts += [f"maintenance of its tables is {late:,} epochs late: queries get slower"] if late else []
         return " · ".join([*parts, *([self.reason, f"log: {self.log}"] if self.reason else [])])
 
 
@@ -133,6 +138,7 @@ def status(settings: Settings, run: Name | None = None) -> RunState:
         host=host,
         lag=_lag(settings, runs.read_run(settings, chosen), epoch),
         age=(datetime.now(UTC) - epoch.committed_at).total_seconds() if epoch else None,
+        maintenance_behind=int(state.get("maintenance_behind", 0)),
         reason=str(reason.get("what", "")),
         log=background.log_file(settings, chosen),
     )

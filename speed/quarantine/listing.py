@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import reduce
+from operator import or_
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from core.catalog import Catalog
@@ -79,10 +82,14 @@ def list_quarantined(
 
     They are in the quarantine of the runs and, for offsets that no run has read, in the archive.
     """
-    rows = _by_coordinates(settings, catalog or definition_files.load(settings), topic, ["_value"])
-    sent = redrives.sent_origins(settings)
-    in_order = [rows[key] for key in sorted(rows)]
-    return [_entry(row, sent) for row in (in_order if limit is None else in_order[:limit])]
+    catalog, sent = catalog or definition_files.load(settings), redrives.sent_origins(settings)
+    entries: list[QuarantineEntry] = []
+    for name in [topic] if topic else sorted(catalog.topics):
+        left = None if limit is None else limit - len(entries)
+        where = _first_places(settings, catalog, name, left) if left is not None else None
+        rows = _by_coordinates(settings, catalog, name, ["_value"], where)
+        entries += [_entry(rows[key], sent) for key in sorted(rows)][:left]
+    return entries
 
 
 def quarantined_records(settings: Settings, catalog: Catalog, topic: Name | None = None) -> list[QuarantinedRecord]:
@@ -111,30 +118,50 @@ def safe(value: bytes | None) -> str:
     return shown + ("…" if len(value) > SHOWN_BYTES else "")
 
 
+def _first_places(settings: Settings, catalog: Catalog, topic: Name, count: int) -> pc.Expression:
+    """A condition for the first records of a topic by coordinates; all of them are looked at, batch by batch."""
+    names, schema = ["_partition", "_offset"], pa.schema({"_partition": pa.int32(), "_offset": pa.int64()})
+    first = schema.empty_table()
+    for batch in _batches(settings, catalog, topic, names):
+        both = pa.concat_tables([first, pa.Table.from_batches([batch]).cast(schema)])
+        first = both.group_by(names).aggregate([]).sort_by([(name, "ascending") for name in names]).slice(0, count)
+    by_partition: dict[int, list[int]] = {}
+    for row in first.to_pylist():
+        by_partition.setdefault(row["_partition"], []).append(row["_offset"])
+    places = [(pc.field("_partition") == p) & pc.field("_offset").isin(offsets) for p, offsets in by_partition.items()]
+    return reduce(or_, places, pc.scalar(False))
+
+
 def _by_coordinates(
-    settings: Settings, catalog: Catalog, topic: Name | None, columns: Sequence[str]
+    settings: Settings,
+    catalog: Catalog,
+    topic: Name | None,
+    columns: Sequence[str],
+    where: pc.Expression | None = None,
 ) -> dict[tuple[Name, int, int], Mapping[str, Any]]:
     """One row per record, by its coordinates."""
     rows: dict[tuple[Name, int, int], Mapping[str, Any]] = {}
-    for row in _rows(settings, catalog, topic, [*_PLACE, *columns]):
-        rows.setdefault((Name(row["_topic"]), row["_partition"], row["_offset"]), row)
-    return rows
-
-
-def _rows(
-    settings: Settings, catalog: Catalog, topic: Name | None, columns: Sequence[str]
-) -> Iterator[Mapping[str, Any]]:
     for name in [topic] if topic else list(catalog.topics):
-        decoder = catalog.decoder(name)
-        for run in runs.read_runs(settings):
-            if run.decoders.get(name) == decoder:
-                yield from _read(table_paths.quarantine(settings, run.id), pc.field("_topic") == name, columns)
-        yield from _read(table_paths.archive(settings, name, decoder), pc.field(ERROR).is_valid(), columns)
-
-
-def _read(path: str, where: pc.Expression, columns: Sequence[str]) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = delta.read(path, columns, where).to_pylist() if delta.exists(path) else []
+        for batch in _batches(settings, catalog, name, [*_PLACE, *columns], where):
+            for row in batch.to_pylist():
+                rows.setdefault((name, row["_partition"], row["_offset"]), row)
     return rows
+
+
+def _batches(
+    settings: Settings, catalog: Catalog, topic: Name, columns: Sequence[str], where: pc.Expression | None = None
+) -> Iterator[pa.RecordBatch]:
+    """The quarantined records of a topic; one that several tables hold comes several times."""
+    decoder = catalog.decoder(topic)
+    tables = [
+        (table_paths.quarantine(settings, run.id), pc.field("_topic") == topic)
+        for run in runs.read_runs(settings)
+        if run.decoders.get(topic) == decoder
+    ]
+    tables.append((table_paths.archive(settings, topic, decoder), pc.field(ERROR).is_valid()))
+    for path, condition in tables:
+        if delta.exists(path):
+            yield from delta.batches(path, columns, condition if where is None else condition & where)
 
 
 def _entry(row: Mapping[str, Any], sent: Mapping[str, str]) -> QuarantineEntry:

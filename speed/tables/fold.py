@@ -2,32 +2,37 @@
 
 A folded row is tagged with the first and last epoch of its range. Ranges grow in levels, so that the number of rows
 stays bounded and each fold is short. No row spans a boundary: the end of an epoch whose cut is claimed or served.
+Every fold stores how far its level is folded, so a plan reads only what is newer.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from core.compute.combine import merge_partials
 from core.identifiers import Name
 from core.view import View
 from infra import faults
 from infra.control import runs
-from infra.control.claims import read_claims
-from infra.control.publications import read_publications
-from infra.lake import delta, table_paths
+from infra.control.claims import claimed_epochs
+from infra.control.publications import pinned_epochs
+from infra.lake import delta, files, parquet_scan, table_paths
 from infra.lake.leases import Lease
 from infra.settings import Settings
 from speed.tables import schemas
 
 LEVELS = (1, 20, 400)  # times ``fold_epochs``: the epochs that one row covers, each a multiple of the one before
+COLLECTED_ROWS = 100_000  # the most partial rows that one fold brings into this process; Spark writes a larger one
+_TAGS = ("first_epoch", "last_epoch")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, order=True)
 class EpochRange:
     """Epochs ``first`` to ``last``, both included."""
 
@@ -35,52 +40,123 @@ class EpochRange:
     last: int
 
 
+@dataclass
+class Folding:
+    """The folds of one view of a run. ``folded`` is level -> the last epoch up to which it is folded."""
+
+    settings: Settings
+    run: Name
+    view: View
+    lease: Lease
+    folded: dict[int, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        opened = delta.table(self.path)
+        for level in LEVELS:
+            last = opened.transaction_version(self.app(level))
+            self.folded[level] = -1 if last is None else last
+
+    @property
+    def path(self) -> str:
+        """The table of the view's partial rows."""
+        return table_paths.speed(self.settings, self.run, Name(self.view.name))
+
+    def app(self, level: int) -> str:
+        """The app id of the commits of one level; their version is the last epoch that is folded."""
+        return runs.txn_app(self.run, f"{self.view.name}/fold/{level}")
+
+
 def fold_boundaries(settings: Settings, run: Name) -> list[int]:
     """Epochs of a run that are claimed or pinned: no folded row may span the end of one."""
-    claimed = {claim.epoch for claim in read_claims(settings) if claim.run == run}
-    pinned = {
-        pin.epoch for publication in read_publications(settings) for pin in publication.pins.values() if pin.run == run
-    }
-    return sorted(claimed | pinned)
+    return sorted(claimed_epochs(settings, run) | pinned_epochs(settings, run))
 
 
-def due_ranges(newest: int, behind: int, boundaries: Iterable[int], size: int) -> list[EpochRange]:
-    """The ranges of a level that may be folded when ``newest`` is the last epoch, oldest first.
+def due_ranges(
+    newest: int, behind: int, boundaries: Iterable[int], size: int, folded: int = -1
+) -> Iterator[EpochRange]:
+    """The ranges after ``folded`` that a level may fold when ``newest`` is the last epoch, oldest first.
 
     A block of ``size`` epochs is divided at boundaries.
     """
     blocks = max(0, (newest - behind + 1) // size)
-    ends = sorted(set(boundaries))
-    return [epochs for block in range(blocks) for epochs in _split(block * size, (block + 1) * size - 1, ends)]
+    ends = sorted({end for end in boundaries if end > folded})
+    for block in range((folded + 1) // size, blocks):
+        yield from _split(max(block * size, folded + 1), (block + 1) * size - 1, ends)
 
 
-def fold(
-    spark: SparkSession, settings: Settings, run: Name, view: View, newest: int, boundaries: Iterable[int], lease: Lease
-) -> int:
-    """Folds the oldest range that is due in a view's table; returns by how many rows it shrank, 0 without one."""
-    path = table_paths.speed(settings, run, Name(view.name))
-    columns = delta.read(path, columns=["first_epoch", "last_epoch"])
-    ranges = set(zip(columns["first_epoch"].to_pylist(), columns["last_epoch"].to_pylist(), strict=True))
-    ends = list(boundaries)
+def fold(spark: SparkSession, folding: Folding, newest: int, boundaries: Iterable[int]) -> bool:
+    """Folds the oldest range that is due; False when there is none."""
+    settings, ends = folding.settings, list(boundaries)
     for level in LEVELS:
-        for epochs in due_ranges(newest, settings.fold_behind, ends, level * settings.fold_epochs):
-            inside = [row_range for row_range in ranges if epochs.first <= row_range[0] and row_range[1] <= epochs.last]
-            if len(inside) > 1:
-                return _fold(spark, path, view, run, epochs, lease)
-    return 0
+        size, folded = level * settings.fold_epochs, folding.folded[level]
+        due = list(due_ranges(newest, settings.fold_behind, ends, size, folded))
+        tags = _tags(folding.path, EpochRange(due[0].first, due[-1].last)) if due else []
+        for epochs in due:
+            if _covered(epochs, tags) > 1:
+                _fold(spark, folding, level, epochs)
+                return True
+            folding.folded[level] = epochs.last
+    return False
 
 
-def _fold(spark: SparkSession, path: str, view: View, run: Name, epochs: EpochRange, lease: Lease) -> int:
-    inside = (pc.field("first_epoch") >= epochs.first) & (pc.field("last_epoch") <= epochs.last)
-    rows = delta.read(path, filters=inside)
-    merged = merge_partials(view, spark.createDataFrame(rows).coalesce(1)).toArrow()
-    folded = schemas.tagged(merged, schemas.partial_schema(view), first_epoch=epochs.first, last_epoch=epochs.last)
+def _tags(path: str, within: EpochRange) -> list[EpochRange]:
+    """The ranges that rows of the table have, each once; the rows are read batch by batch."""
+    tags: set[tuple[int, int]] = set()
+    for batch in delta.batches(path, _TAGS, _inside(within)):
+        pairs = pa.Table.from_batches([batch]).group_by(list(_TAGS)).aggregate([])
+        tags |= set(zip(*(pairs[name].to_pylist() for name in _TAGS), strict=True))
+    return [EpochRange(*pair) for pair in sorted(tags)]
+
+
+def _covered(epochs: EpochRange, tags: list[EpochRange]) -> int:
+    """How many of the sorted tags are in the range; none is partly in it."""
+    first = bisect_left(tags, EpochRange(epochs.first, epochs.first))
+    return bisect_left(tags, EpochRange(epochs.last + 1, -1)) - first
+
+
+def _fold(spark: SparkSession, folding: Folding, level: int, epochs: EpochRange) -> None:
+    path, view, inside = folding.path, folding.view, _inside(epochs)
+    if delta.count(path, inside) <= COLLECTED_ROWS:
+        rows = spark.createDataFrame(delta.read(path, filters=inside)).coalesce(1)
+        _replace(folding, level, epochs, _tagged(merge_partials(view, rows).toArrow(), view, epochs))
+    else:
+        rows = parquet_scan.read_table(spark, path).where(_predicate(epochs))
+        _replace_from_spark(folding, level, epochs, merge_partials(view, rows))
+    folding.folded[level] = epochs.last
+
+
+def _replace_from_spark(folding: Folding, level: int, epochs: EpochRange, merged: DataFrame) -> None:
+    """Spark writes the merged rows beside the tables; they are then copied batch by batch."""
+    part = table_paths.folding(folding.settings, folding.run)
+    merged.write.mode("overwrite").parquet(part)
+    try:
+        schema = schemas.partial_schema(folding.view)
+        rows = (
+            batch
+            for table in files.parquet_batches(part)
+            for batch in _tagged(table, folding.view, epochs).to_batches()
+        )
+        _replace(folding, level, epochs, pa.RecordBatchReader.from_batches(schema, rows))
+    finally:
+        files.remove(part)
+
+
+def _replace(folding: Folding, level: int, epochs: EpochRange, rows: pa.Table | pa.RecordBatchReader) -> None:
     faults.at("speed.6_in_fold")
-    app = runs.txn_app(run, f"{view.name}/fold")
-    version = (delta.txn_version(path, app) or 0) + 1
-    predicate = f"first_epoch >= {epochs.first} AND last_epoch <= {epochs.last}"
-    delta.overwrite_once(path, folded, predicate, app, version, lease=lease)
-    return int(rows.num_rows - folded.num_rows)
+    predicate = _predicate(epochs)
+    delta.overwrite_once(folding.path, rows, predicate, folding.app(level), epochs.last, lease=folding.lease)
+
+
+def _tagged(rows: pa.Table, view: View, epochs: EpochRange) -> pa.Table:
+    return schemas.tagged(rows, schemas.partial_schema(view), first_epoch=epochs.first, last_epoch=epochs.last)
+
+
+def _predicate(epochs: EpochRange) -> str:
+    return f"first_epoch >= {epochs.first} AND last_epoch <= {epochs.last}"
+
+
+def _inside(epochs: EpochRange) -> pc.Expression:
+    return (pc.field("first_epoch") >= epochs.first) & (pc.field("last_epoch") <= epochs.last)
 
 
 def _split(first: int, last: int, ends: list[int]) -> Iterator[EpochRange]:

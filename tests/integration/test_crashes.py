@@ -96,10 +96,10 @@ def test_a_crash_in_a_fold_leaves_every_row_once(
     path = table_paths.speed(settings, run.id, Name(view.name))
     rows = delta.read(path).num_rows
     with leases.hold(settings, f"run_{run.id}") as lease, crash_at(settings, "speed.6_in_fold"):
-        fold.fold(spark, settings, run.id, view, newest, [], lease)
+        fold.fold(spark, fold.Folding(settings, run.id, view, lease), newest, [])
     assert delta.read(path).num_rows == rows
     with leases.hold(settings, f"run_{run.id}") as lease:
-        assert fold.fold(spark, settings, run.id, view, newest, [], lease)
+        assert fold.fold(spark, fold.Folding(settings, run.id, view, lease), newest, [])
     assert delta.read(path).num_rows < rows
     check(settings, catalog, run, "xfold")
 

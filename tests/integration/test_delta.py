@@ -10,7 +10,7 @@ from deltalake import CommitProperties, Transaction, write_deltalake
 from core.errors import Refused, TryAgain
 from core.identifiers import Name
 from core.measures import POSITION_TYPE, Column
-from infra.lake import delta, leases, table_paths
+from infra.lake import compaction, delta, leases, table_paths
 from infra.lake.arrow_types import arrow_schema
 from infra.lake.leases import Lease
 from infra.settings import Settings
@@ -97,9 +97,9 @@ def test_overwriting_a_range_is_one_commit_and_happens_once(path: str) -> None:
 def test_maintenance_keeps_rows_and_transactions(path: str) -> None:
     for epoch in range(30):
         delta.append_once(path, rows(epoch), "a", epoch)
-    delta.compact(path)
-    delta.checkpoint(path)
-    delta.vacuum(path)
+    compaction.compact(path)
+    compaction.checkpoint(path)
+    compaction.vacuum(path)
     assert epochs(path) == list(range(30))
     assert len(delta.table(path).file_uris()) == 1
     assert delta.append_once(path, rows(29), "a", 29) is None
@@ -112,9 +112,9 @@ def test_a_vacuum_leaves_no_file_on_disk_that_no_row_needs(tmp_path: Path) -> No
     for epoch in range(60):
         delta.append_once(path, rows(epoch), "a", epoch)
         if epoch % 20 == 19:
-            delta.compact(path)
-            delta.checkpoint(path)
-    assert delta.vacuum(path) >= 60
+            compaction.compact(path)
+            compaction.checkpoint(path)
+    assert compaction.vacuum(path) >= 60
     assert len(list(Path(path).glob("*.parquet"))) == len(delta.table(path).file_uris()) == 1
     assert epochs(path) == list(range(60))
 

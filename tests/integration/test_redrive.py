@@ -142,6 +142,9 @@ def test_repaired_records_are_sent_once_and_counted(bench: Bench) -> None:
     check(bench.settings, bench.catalog, bench.run, "qred")
     listed = listing.list_quarantined(bench.settings, catalog=bench.catalog, topic=bench.topic)
     assert [record.redriven for record in listed] == [True] * 4
+    for limit in (0, 1, 3, 4, 5):
+        first = listing.list_quarantined(bench.settings, catalog=bench.catalog, topic=bench.topic, limit=limit)
+        assert first == listed[:limit]
     assert bench.export()[1] == []
 
 

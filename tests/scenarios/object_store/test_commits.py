@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from botocore.exceptions import ClientError
 
-from infra.lake import delta, object_store
+from infra.lake import compaction, object_store
 from infra.settings import Settings
 from tests.support.racing_writers import Writer, create_table, race, ready_writers, require_rows_once
 from tests.support.s3_server import LOST
@@ -67,7 +67,7 @@ def test_writers_of_both_kinds_race_and_every_row_is_there_once(
 
 def test_after_a_checkpoint_each_reads_what_all_wrote(settings: Settings, writers: dict[str, Writer]) -> None:
     path = f"{settings.lake_root}/raced"
-    delta.checkpoint(path)
+    compaction.checkpoint(path)
     for name in ("spark-1", "rust-1"):
         writers[name].send("append", path, 100, 1)
         assert writers[name].answer() == "done"

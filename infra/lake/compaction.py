@@ -1,0 +1,52 @@
+"""Keeps a Delta table small and quick to open: merges small files, writes checkpoints, deletes what no row needs."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from deltalake import CommitProperties, DeltaTable, WriterProperties
+
+from infra.lake import delta
+from infra.lake.fence import Fence
+
+# A reader of one epoch decodes one row group: a manifest of 300,000 rows answers in 17 ms, with one group in 300 ms.
+_MERGED_WRITER = WriterProperties(compression="SNAPPY", max_row_group_size=5_000)
+
+
+def small_files(opened: DeltaTable, below: int) -> int:
+    """The number of data files smaller than ``below`` bytes."""
+    sizes = pa.table(opened.get_add_actions()).column("size_bytes").to_pylist()
+    return sum(size < below for size in sizes)
+
+
+def checkpoint(path: str) -> None:
+    """Writes a checkpoint of the Delta log, so that opening the table stays fast."""
+    with delta.mutex(path):
+        delta.table(path).create_checkpoint()
+
+
+def compact(path: str, size: int | None = None, *, lease: Fence | None = None) -> int:
+    """Runs OPTIMIZE on files below ``size`` bytes (default: that of delta-rs); returns the number of files removed."""
+    with delta.mutex(path), delta.conflicts(path):
+        opened = delta.table(path)
+        commit = CommitProperties(app_transactions=delta.fence_txns(lease, opened))
+        metrics = opened.optimize.compact(
+            target_size=size,
+            commit_properties=commit,
+            post_commithook_properties=delta.HOOKS,
+            writer_properties=_MERGED_WRITER,
+        )
+    return int(metrics["numFilesRemoved"])
+
+
+def vacuum(path: str) -> int:
+    """Deletes data files and log entries older than the table's retention; returns the number of data files.
+
+    A full vacuum lists the folder: the other kind knows only the files whose removal the last checkpoint still names.
+    """
+    with delta.mutex(path):
+        opened = delta.table(path)
+        deleted = opened.vacuum(
+            dry_run=False, enforce_retention_duration=False, post_commithook_properties=delta.HOOKS, full=True
+        )
+        delta.table(path).cleanup_metadata()
+    return len(deleted)
