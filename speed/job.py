@@ -27,7 +27,7 @@ from infra.spark.session import session, with_more_tasks
 from speed.epoch import offset_log
 from speed.epoch.archive_prefix import keep_history, replay_prefix
 from speed.epoch.commit import EpochSink, StopRequested, require_same_topics
-from speed.epoch.compute_epoch import EpochComputer
+from speed.epoch.compute_epoch import SMALL, EpochComputer
 from speed.process import epoch_pacing, lifecycle, state_file
 from speed.process.run_until_stopped import first_line, run_until_stopped
 from speed.tables import schemas
@@ -37,13 +37,13 @@ CONF = {
     "spark.sql.adaptive.enabled": "false",
     # A prepared plan runs many times, and would keep a broadcast side as it was at the first run.
     "spark.sql.autoBroadcastJoinThreshold": "-1",
-    "spark.driver.maxResultSize": "256m",
     "spark.sql.streaming.numRecentProgressUpdates": "5",
     "spark.ui.retainedJobs": "20",
     "spark.ui.retainedStages": "20",
     "spark.ui.retainedTasks": "200",
     "spark.sql.ui.retainedExecutions": "10",
 }
+_LARGEST_RESULT = "spark.driver.maxResultSize"  # of what one Spark job returns; what is collected is measured before
 # On a local disk Spark's default manager starts twenty processes per epoch (chmod, readlink): a quarter of its time.
 # This one does not exclude a second writer; the run's lease does.
 _LOCAL_CHECKPOINT = {
@@ -75,7 +75,8 @@ def run_forever(settings: Settings, catalog: Catalog, run: Name) -> None:
 
 def _drive(settings: Settings, catalog: Catalog, run: Name, stop: threading.Event) -> None:
     declared = runs.read_run(settings, run)
-    conf = CONF | (_LOCAL_CHECKPOINT if settings.checkpoint_root.startswith("/") else {})
+    conf = CONF | {_LARGEST_RESULT: settings.spark_conf.get(_LARGEST_RESULT, "256m")}
+    conf |= _LOCAL_CHECKPOINT if settings.checkpoint_root.startswith("/") else {}
     if declared.kind == "replay":
         conf |= {"spark.master": with_more_tasks(settings.spark_master, _MORE_TASKS)}
     spark = session(settings, _app(run), conf)
@@ -168,7 +169,7 @@ def raise_reason(sink: EpochSink, error: Any) -> None:
 def _start(spark: SparkSession, settings: Settings, sink: EpochSink) -> StreamingQuery:
     run = sink.run
     options = {
-        **source_options(settings),
+        **source_options(settings, SMALL),  # big epochs read the log themselves
         "subscribe": ",".join(sorted(run.topics)),
         "startingOffsets": json.dumps(_starting(settings, run)),
         # Spark requests end offsets on the connection that still waits for its last fetch, partition by partition.

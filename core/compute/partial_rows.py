@@ -51,11 +51,11 @@ def combine(view: Rollup, parts: DataFrame) -> DataFrame:
     return _declared(view, parts.groupBy(*keys).agg(*as_columns({**merged, ROWS: f"sum({ROWS})"})))
 
 
-def record_counts(views: Iterable[View], events: DataFrame) -> DataFrame:
+def record_counts(views: Iterable[View], events: DataFrame, more: Iterable[Column] = ()) -> DataFrame:
     """Records, decoded, quarantined, first and last offset per partition, and ``rows_<view>`` for each view.
 
     View rows are counted per event, without the grouping of the view, so that the counts check it. For a keyed view
-    they are the events that have a key.
+    they are the events that have a key. ``more`` are other aggregates of the partition.
     """
     counted = [fn.coalesce(fn.sum(_copies(view)), fn.lit(0)).alias(f"rows_{view.name}") for view in views]
     return events.groupBy("_topic", "_partition").agg(
@@ -65,6 +65,7 @@ def record_counts(views: Iterable[View], events: DataFrame) -> DataFrame:
         fn.min("_offset").alias("first_offset"),
         fn.max("_offset").alias("last_offset"),
         *counted,
+        *more,
     )
 
 

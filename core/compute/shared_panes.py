@@ -12,6 +12,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
+from core.compute.large_records import LARGE, LARGE_COUNT
 from core.compute.partial_rows import PANE, as_columns, combine, in_windows, pane_start, with_order
 from core.event_columns import ERROR, RAW_COLUMNS
 from core.measures import BLOCK
@@ -19,7 +20,7 @@ from core.topic import EVENT_TIME
 from core.view import ROWS, Rollup
 
 _PLACE = ("_topic", "_partition")
-_BAD = "_bad"  # the whole record if it is invalid, else null
+_BAD = "_bad"  # the whole record if it is invalid, else null; a large one without its bytes
 _FIRST, _LAST = "_first_offset", "_last_offset"
 
 
@@ -35,7 +36,7 @@ def can_share(views: Sequence[Rollup]) -> bool:
 def pane_rows(views: Sequence[Rollup], events: DataFrame) -> DataFrame:
     """Decoded rows of one topic, aggregated per partition, key and smallest pane; an invalid record stays a whole row.
 
-    The views must satisfy ``can_share``.
+    The views must satisfy ``can_share``. The rows come from ``cut_large``.
     """
     keys = [fn.expr(key.expr).cast(key.type).alias(f"_key{n}") for n, key in enumerate(views[0].keys)]
     sizes = [view.window.pane for view in views if view.window]
@@ -43,7 +44,7 @@ def pane_rows(views: Sequence[Rollup], events: DataFrame) -> DataFrame:
     blocks = (
         as_columns(BLOCK) if any(m.by_block for view in views for m in view.measures) else list(map(fn.col, _PLACE))
     )
-    bad = fn.when(fn.col(ERROR).isNotNull(), fn.struct(*RAW_COLUMNS)).alias(_BAD)
+    bad = fn.when(fn.col(ERROR).isNotNull(), fn.struct(*RAW_COLUMNS, LARGE)).alias(_BAD)
     values = {f"{view.name}__{name}": sql for view in views for m in view.measures for name, sql in m.aggregate.items()}
     frame = with_order(views[0], events).groupBy(*blocks, *keys, *panes, bad, fn.col(ERROR))
     offsets = fn.min("_offset").alias(_FIRST), fn.max("_offset").alias(_LAST)
@@ -76,14 +77,15 @@ def counts_from_panes(views: Sequence[Rollup], panes: DataFrame) -> DataFrame:
         _total(~is_valid, records).alias("quarantined"),
         fn.min(_FIRST).alias("first_offset"),
         fn.max(_LAST).alias("last_offset"),
+        _total(fn.col(_BAD)[LARGE], records).alias(LARGE_COUNT),
         *(_total(is_valid, records * fn.lit(_copies(view))).alias(f"rows_{view.name}") for view in views),
         *((fn.count_if(is_valid) * _width(view, panes)).alias(f"bytes_{view.name}") for view in views),
     )
 
 
 def bad_records(panes: DataFrame) -> DataFrame:
-    """The invalid records as Kafka delivered them, with the names of the broken rules."""
-    bad = panes.where(fn.col(ERROR).isNotNull())
+    """The invalid records that are not large, as Kafka delivered them, with the names of the broken rules."""
+    bad = panes.where(fn.col(ERROR).isNotNull() & ~fn.col(_BAD)[LARGE])
     return bad.select(*(fn.col(_BAD)[name].alias(name) for name in RAW_COLUMNS), ERROR)
 
 

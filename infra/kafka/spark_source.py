@@ -14,17 +14,21 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-def source_options(settings: Settings) -> dict[str, str]:
-    """Options of Spark's Kafka source that every reader of the log uses.
+_FEW_RECORDS = 25_000
 
-    A poll returns up to ten times Kafka's default of 500 records, which takes a fifth less CPU per record. A request
-    for log end offsets waits for a dead broker until its timeout, and only the next one refreshes the partition
-    leaders; so the timeouts are short.
+
+def source_options(settings: Settings, records: int) -> dict[str, str]:
+    """Options of Spark's Kafka source that every reader of the log uses; ``records`` is the most that one query reads.
+
+    A poll returns up to ten times Kafka's default of 500 records, which takes a fifth less CPU per record. Few records
+    are polled in tens: a poll is in memory at once, and each record may have a megabyte. A request for log end offsets
+    waits for a dead broker until its timeout, and only the next one refreshes the partition leaders; so the timeouts
+    are short.
     """
     return {
         **client_config.spark_options(settings),
         "kafka.isolation.level": "read_committed",
-        "kafka.max.poll.records": "5000",
+        "kafka.max.poll.records": "5000" if records > _FEW_RECORDS else "50",
         "kafka.default.api.timeout.ms": "20000",
         "kafka.request.timeout.ms": "20000",
         "fetchOffset.numRetries": "9",
@@ -41,7 +45,7 @@ def read_spans(
     Executors keep their consumers for the next read of the same consumer group; without ``group`` each read creates
     new ones.
     """
-    topic = spans[0].topic
+    topic, size = spans[0].topic, sum(span.size for span in spans)
     offsets = {which: {str(s.partition): getattr(s, which) for s in spans} for which in ("start", "end")}
     options = {
         "assign": json.dumps({topic: [span.partition for span in spans]}),
@@ -50,4 +54,4 @@ def read_spans(
         "minPartitions": str(sum(-(-span.size // task_records) for span in spans)),
         **({"kafka.group.id": group} if group else {}),
     }
-    return spark.read.format("kafka").options(**source_options(settings), **options).load()
+    return spark.read.format("kafka").options(**source_options(settings, size), **options).load()

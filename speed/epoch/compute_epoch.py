@@ -23,6 +23,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.storagelevel import StorageLevel
 
 from core.catalog import Catalog
+from core.compute.large_records import LARGE_COUNT
 from core.cut import Span
 from core.decoding.decode import decode
 from core.errors import LkError, Refused
@@ -37,10 +38,12 @@ from speed.epoch.offset_log import PlannedEpoch
 from speed.epoch.prepared_plans import PreparedPlans, prepare
 from speed.epoch.topic_results import (
     COUNTS,
+    LONGEST_TEXT,
     QUARANTINE,
     Rows,
     TopicResult,
     in_window,
+    large_bad_records,
     results_of_cached,
     rows_to_cache,
 )
@@ -48,8 +51,8 @@ from speed.epoch.topic_results import (
 SMALL = 25_000  # offsets; up to it (a restart's backlog too) a prepared plan and one task each beat a shuffle
 COLLECTED = 192 * 1024 * 1024  # bytes; partial rows up to it are collected, as delta-rs writes them faster than Spark
 _TASK_RECORDS = 1_000_000  # each task groups by itself; few enough records to balance partitions of unequal size
-_ROW_BYTES = 768  # of a row whose size the counts do not bound
-_FEW_BAD = 1_000
+_ROW_BYTES = 768  # of a row without its texts, where the counts do not bound its size
+_FEW_BAD = 1_000  # none of them large
 
 Item = TypeVar("Item")
 Computed = TypeVar("Computed")
@@ -88,7 +91,7 @@ class EpochComputer:
         Raises Refused when a view cannot be computed, or when records and offsets do not add up.
         """
         topics = sorted({span.topic for span in planned.spans})
-        if planned.size <= SMALL and self.prepared and self.prepared.write_records(records, topics):
+        if planned.size <= SMALL and self.prepared and self.prepared.write_records(records, topics, planned.size):
             yield self._checked(self._run_prepared(self.prepared, topics, planned), planned)
             return
         with self._read_again(topics, planned) as results:
@@ -134,10 +137,14 @@ class EpochComputer:
         spans = [span for span in planned.spans if span.topic == name]
         records = read_spans(self.spark, self.settings, spans, task_records=_TASK_RECORDS, group=self.run.id)
         records = records.coalesce(1) if planned.size <= SMALL else records
-        rows = rows_to_cache(topic, self.views[name], decode(topic, records))
+        events = decode(topic, records)
+        rows = rows_to_cache(topic, self.views[name], events)
         cached.append(rows.persist(StorageLevel.MEMORY_AND_DISK))
-        results = results_of_cached(topic, self.views[name], rows)
-        return [(r, Rows(table=r.frame.toArrow()) if r.part == COUNTS else Rows(frame=r.frame)) for r in results]
+        counts, *others = results_of_cached(topic, self.views[name], rows)
+        counted = counts.frame.toArrow()
+        if pa.compute.sum(counted[LARGE_COUNT]).as_py():
+            others.append(large_bad_records(topic, events))
+        return [(counts, Rows(table=counted)), *((result, Rows(frame=result.frame)) for result in others)]
 
     def _checked(self, results: Results, planned: PlannedEpoch) -> EpochResults:
         """The results grouped by the table to write. Raises Refused unless the counts account for every offset."""
@@ -173,17 +180,24 @@ class EpochComputer:
                 )
 
     def _collect_small(self, results: Results, counts: Sequence[dict[str, Any]], bad: int) -> Results:
-        """The same results; those with few rows are collected to the driver."""
-
-        def is_small(result: TopicResult, rows: Rows) -> bool:
-            if rows.frame is None:
-                return False
-            return 0 < bad <= _FEW_BAD if result.part == QUARANTINE else _max_bytes(result.part, counts) <= COLLECTED
-
-        small = [result for result, rows in results if is_small(result, rows)]
-        others = [(result, rows) for result, rows in results if not is_small(result, rows)]
+        """The same results; those with few bytes are collected to the driver, all of one table or none."""
+        frames = [(result, rows) for result, rows in results if rows.frame is not None]
+        few_bad = 0 < bad <= _FEW_BAD and not any(row.get(LARGE_COUNT) for row in counts)
+        parts = {result.part for result, _ in frames if result.part != QUARANTINE}
+        collected = {part for part in parts if self._max_bytes(part, counts) <= COLLECTED}
+        collected |= {QUARANTINE} if few_bad else set()
+        small = [result for result, _ in frames if result.part in collected]
+        others = [(result, rows) for result, rows in results if rows.frame is None or result.part not in collected]
         tables = self._in_parallel(lambda result: result.frame.toArrow(), small)
         return others + [(result, Rows(table=table)) for result, table in zip(small, tables, strict=True)]
+
+    def _max_bytes(self, view: Name | str, counts: Sequence[dict[str, Any]]) -> int:
+        """An upper bound of the size of a view's partial rows: from the counts, else from how many rows they group."""
+        columns = len(self.catalog.view(view).stored_columns)
+        return sum(
+            row.get(f"bytes_{view}", row.get(f"rows_{view}", 0) * (_ROW_BYTES + columns * row.get(LONGEST_TEXT, 0)))
+            for row in counts
+        )
 
     def _in_parallel(self, compute: Callable[[Item], Computed], items: Sequence[Item]) -> list[Computed]:
         """Runs one Spark job per item at once, so that cores which one job leaves idle work on another.
@@ -218,11 +232,6 @@ def _is_within(row: dict[str, Any] | None, span: Span) -> bool:
         return True
     first, last = row["first_offset"], row["last_offset"]
     return bool(span.start <= first <= last < span.end and row["records"] <= last - first + 1)
-
-
-def _max_bytes(view: str, counts: Sequence[dict[str, Any]]) -> int:
-    """An upper bound of the size of a view's partial rows: from the counts, else from how many rows they group."""
-    return sum(row.get(f"bytes_{view}", row.get(f"rows_{view}", 0) * _ROW_BYTES) for row in counts)
 
 
 def _require_same_counts(results: EpochResults, planned: PlannedEpoch, rollups: Sequence[Name]) -> None:

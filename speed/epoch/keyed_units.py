@@ -49,13 +49,16 @@ class Units:
         definition = self.catalog.view(view)
         assert isinstance(definition, Keyed)
         if new is not None and view in self.plans:
-            events = self._events_to_read(view, definition, number, new)
-            if events.nbytes <= MAX_INPUT_BYTES:
+            events = self._few_events(view, definition, number, new)
+            if events is not None:
                 return self._run_prepared(view, definition, number, events)
         return self._in_spark(view, definition, number)
 
-    def _events_to_read(self, view: Name, definition: Keyed, number: int, new: pa.Table) -> pa.Table:
-        """Events of the same keys within reach of the epoch's units; events of other keys with the same hash too."""
+    def _few_events(self, view: Name, definition: Keyed, number: int, new: pa.Table) -> pa.Table | None:
+        """Events of the same keys within reach of the epoch's units; events of other keys with the same hash too.
+
+        None when they are too many to pass through this process; then not all of them are read.
+        """
         condition = pc.field(HASH).isin(pc.unique(new[HASH]))
         reach = definition.reach
         if reach is not None:
@@ -64,7 +67,12 @@ class Units:
             condition &= (pc.field(TIME) >= first - width) & (pc.field(TIME) <= last + width)
         condition &= pc.field("epoch") <= number
         path = table_paths.events(self.settings, self.run.id, view)
-        return delta.read(path, [SOURCE, HASH, EVENT, "epoch"], condition)
+        batches: list[pa.RecordBatch] = []
+        for batch in delta.batches(path, [SOURCE, HASH, EVENT, "epoch"], condition):
+            batches.append(batch)
+            if sum(read.nbytes for read in batches) > MAX_INPUT_BYTES:
+                return None
+        return pa.Table.from_batches(batches, batches[0].schema) if batches else None
 
     def _run_prepared(self, view: Name, definition: Keyed, number: int, events: pa.Table) -> pa.Table:
         for source in definition.sources:

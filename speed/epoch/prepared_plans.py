@@ -46,11 +46,16 @@ class PreparedPlans:
     inbox: str
     plans: dict[Name, tuple[tuple[TopicResult, CachedPlan], ...]]
 
-    def write_records(self, records: DataFrame, topics: Sequence[Name]) -> bool:
-        """Writes the input files. False, with nothing written, for too many bytes or a redriven record."""
-        rows = records.coalesce(1).select("topic", _record_json()).toArrow()
+    def write_records(self, records: DataFrame, topics: Sequence[Name], count: int) -> bool:
+        """Writes the input files. False, with nothing written, for too many bytes or a redriven record.
+
+        Of ``count`` records, one that is larger than its share of ``MAX_INPUT_BYTES`` does not reach the driver.
+        """
+        texts = records.coalesce(1).select("topic", _record_json())
+        fits = fn.octet_length("json") <= MAX_INPUT_BYTES // max(1, count)
+        rows = texts.select("topic", fn.when(fits, fn.col("json")).alias("json")).toArrow()
         redriven = pa.compute.any(pa.compute.match_substring(rows["json"], f'"{ORIGIN}"')).as_py()
-        if redriven or rows.nbytes > MAX_INPUT_BYTES:
+        if redriven or rows["json"].null_count:
             return False
         for topic in topics:
             texts = rows.filter(pa.compute.equal(rows["topic"], str(topic)))["json"]

@@ -61,6 +61,7 @@ class RunTables:
 
     def _append(self, path: str, part: str, rows: list[Rows], number: int, schema: pa.Schema, **tags: int) -> None:
         frames = [r.frame for r in rows if r.frame is not None]
+        assert not frames or len(frames) == len(rows), "a table's rows are all collected or none"
         collected = [schemas.tagged(r.table, schema, **tags) for r in rows if r.table is not None]
         if frames:
             self._append_spark(path, part, frames, number, schema, **tags)

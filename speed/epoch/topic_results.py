@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import reduce
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
 from core.compute.keyed_events import pack
+from core.compute.large_records import LARGE, LARGE_COUNT, cut_large, large_records
 from core.compute.partial_rows import partial, record_counts
 from core.compute.shared_panes import bad_records, can_share, counts_from_panes, pane_rows, partial_from_panes
 from core.event_columns import ERROR, RAW_COLUMNS
@@ -21,6 +23,7 @@ from core.view import PROCESSING_TIME, Keyed, Rollup, View
 
 COUNTS = "_counts"
 QUARANTINE = "_quarantine"
+LONGEST_TEXT = "longest_text"
 _ALWAYS = {"_topic", "_partition", "_offset", ERROR, EVENT_TIME}
 
 
@@ -48,22 +51,25 @@ def used_columns(views: Sequence[View], events: DataFrame) -> DataFrame:
     """
     named, bad = " ".join(map(repr, views)), fn.col(ERROR).isNotNull()
     used = {column for column in events.columns if re.search(rf"\b{column}\b", named)}
-    kept = [fn.col(column) for column in events.columns if column in used | _ALWAYS]
+    kept = [fn.col(column) for column in events.columns if column in used | _ALWAYS | {LARGE}]
     blanked = [fn.when(bad, fn.col(column)).alias(column) for column in RAW_COLUMNS if column not in used | _ALWAYS]
     return events.select(*kept, *blanked)
 
 
 def rows_to_cache(topic: Topic, views: Sequence[View], events: DataFrame) -> DataFrame:
     """The rows of a big epoch to cache: shared panes if all views can use them, else the columns that views use."""
-    rollups = _rollups_in_panes(topic, views)
-    return pane_rows(rollups, events) if rollups else used_columns(views, events)
+    rollups, cut = _rollups_in_panes(topic, views), cut_large(events)
+    return pane_rows(rollups, cut) if rollups else used_columns(views, cut)
 
 
 def results_of_cached(topic: Topic, views: Sequence[View], kept: DataFrame) -> list[TopicResult]:
-    """Every result of one topic, computed from what ``rows_to_cache`` returned."""
+    """Every result of one topic, computed from what ``rows_to_cache`` returned, without large bad records."""
     rollups, name = _rollups_in_panes(topic, views), Name(topic.name)
     if not rollups:
-        return results_of_topic(topic, views, kept)
+        counts, bad, *others = results_of_topic(topic, views, kept)
+        more = [fn.count_if(LARGE).alias(LARGE_COUNT), _longest_text(kept)]
+        small = _bad_records(kept.where(~fn.col(LARGE)))
+        return [replace(counts, frame=record_counts(views, kept, more)), replace(bad, frame=small), *others]
     partials = [TopicResult(name, view.name, partial_from_panes(view, kept)) for view in rollups]
     return [
         TopicResult(name, COUNTS, counts_from_panes(rollups, kept)),
@@ -75,9 +81,25 @@ def results_of_cached(topic: Topic, views: Sequence[View], kept: DataFrame) -> l
 def results_of_topic(topic: Topic, views: Sequence[View], events: DataFrame) -> list[TopicResult]:
     """Every result of one topic's decoded rows; ``views`` are those of the run that read it."""
     name = Name(topic.name)
-    bad = events.where(fn.col(ERROR).isNotNull()).select(*RAW_COLUMNS, ERROR)
+    bad = _bad_records(events)
     views_results = [TopicResult(name, view.name, _view_rows(view, topic, events)) for view in views]
     return [TopicResult(name, COUNTS, record_counts(views, events)), TopicResult(name, QUARANTINE, bad), *views_results]
+
+
+def large_bad_records(topic: Topic, events: DataFrame) -> TopicResult:
+    """The large bad records of one topic, from decoded rows that were not cached."""
+    return TopicResult(Name(topic.name), QUARANTINE, _bad_records(large_records(events)))
+
+
+def _bad_records(events: DataFrame) -> DataFrame:
+    return events.where(fn.col(ERROR).isNotNull()).select(*RAW_COLUMNS, ERROR)
+
+
+def _longest_text(rows: DataFrame) -> Column:
+    """The length of the longest text of any event, in bytes: it bounds the size of what is computed from the rows."""
+    texts = [name for name, kind in rows.dtypes if kind in ("string", "binary") and name not in (*RAW_COLUMNS, ERROR)]
+    lengths = [fn.coalesce(fn.max(fn.octet_length(name)), fn.lit(0)) for name in texts]
+    return reduce(lambda a, b: fn.greatest(a, b), lengths, fn.lit(0)).alias(LONGEST_TEXT)
 
 
 def _view_rows(view: View, topic: Topic, events: DataFrame) -> DataFrame:

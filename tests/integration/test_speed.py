@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from confluent_kafka.admin import NewPartitions  # type: ignore[attr-defined]
 from pyspark.sql import SparkSession
@@ -12,7 +13,8 @@ from core.identifiers import Name
 from infra.control.manifest import read_epochs
 from infra.definitions import definition_files
 from infra.kafka import kafka_admin
-from infra.lake import table_paths
+from infra.kafka.input_files import OutgoingRecord
+from infra.lake import delta, table_paths
 from infra.local import local_processes, local_stack
 from infra.settings import Settings
 from speed.epoch import compute_epoch
@@ -48,6 +50,21 @@ def test_big_epochs_written_by_spark_give_the_same(
         query.processAllAvailable()
     check(stack, catalog, run, "big")
     assert len(list_quarantined(stack, catalog=catalog)) == 2 * len(POISON)
+
+
+def test_records_of_a_megabyte_stop_no_run(stack: Settings, spark: SparkSession) -> None:
+    """300 of them, which are too long for the topic, among others in one epoch; the driver has a heap of 1 GiB."""
+    catalog, run = declared(stack, "large")
+    large = [OutgoingRecord(f"k{number}".encode(), b"x" * 1_000_000) for number in range(300)]
+    send(stack, catalog, 200, 0, large)
+    with running(stack, spark, catalog, run) as (query, _):
+        query.processAllAvailable()
+        send(stack, catalog, 100, 200)
+        query.processAllAvailable()
+    check(stack, catalog, run, "large")
+    quarantine = delta.read(table_paths.quarantine(stack, run.id), ["_value", "_error"])
+    assert quarantine["_error"].unique().to_pylist() == ["too_long"]
+    assert pa.compute.sum(pa.compute.binary_length(quarantine["_value"])).as_py() == 300_000_000
 
 
 def test_catching_up_takes_bounded_epochs(stack: Settings, spark: SparkSession) -> None:
