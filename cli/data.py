@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cli import candidates
-from cli.options import json_option, load_catalog, load_settings, moment
+from cli.options import json_option, load_catalog, load_settings, load_usable, moment
 from cli.output import INTERRUPTED, emit, line, table
 from cli.verb_group import VerbGroup
 from core.errors import Usage
@@ -95,7 +95,7 @@ def produce(
     from infra.kafka.sample_input import outgoing
 
     settings = load_settings()
-    declared = load_catalog(settings).topic(topic)
+    declared = load_usable(settings, ("topic", topic)).topic(topic)
     if (path is None) == (seed is None):
         raise Usage("there is nothing to send", fix="specify either --file FILE or --seed N")
     if path is not None:

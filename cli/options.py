@@ -91,7 +91,22 @@ def load_settings() -> Settings:
 
 
 def load_catalog(settings: Settings) -> Catalog:
-    """Every topic, view and route that the definition files declare."""
+    """Every topic, view and route that the definition files declare. Raises Refused when a file has a mistake."""
     from infra.definitions import definition_files
 
     return definition_files.load(settings)
+
+
+def load_usable(settings: Settings, *needed: tuple[str, str]) -> Catalog:
+    """What the files without mistakes declare; mistakes in others are printed on stderr.
+
+    Raises Refused when a ``needed`` definition, such as ``("topic", "trades")``, is missing and a file has mistakes.
+    """
+    from infra.definitions import definition_files
+
+    catalog, problems = definition_files.load_usable(settings)
+    if problems and not set(needed) <= catalog.files.keys():
+        raise definition_files.mistakes_refused(problems)
+    for problem in problems:
+        click.echo(f"lk: not used, because of a mistake: {problem}", err=True)
+    return catalog

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cli import candidates
-from cli.options import json_option, load_catalog, load_settings
+from cli.options import json_option, load_settings, load_usable
 from cli.output import emit, out, plain, table, wants_json
 from core.errors import Usage
 
@@ -58,7 +58,7 @@ def up(extra: tuple[str, ...], brokers: str | None) -> None:
         )
     if brokers:
         settings = settings.model_copy(update={"kafka_brokers": int(brokers)})
-    emit(stack.up(settings, load_catalog(settings), *extra), _print_servers)
+    emit(stack.up(settings, load_usable(settings), *extra), _print_servers)
 
 
 @click.command()
@@ -86,11 +86,11 @@ def status(lines: bool, every: int | None) -> int:
 
     settings = load_settings()
     if lines:
-        overview.watch(settings, load_catalog(settings), every, lambda alarms: click.echo(json.dumps(plain(alarms))))
+        overview.watch(settings, load_usable(settings), every, lambda alarms: click.echo(json.dumps(plain(alarms))))
         return 0
     if every:
         raise Usage("--every needs --lines", fix="see `lk status --help`")
-    state = overview.status(settings, load_catalog(settings))
+    state = overview.status(settings)
     emit(state, _print_status)
     return 1 if state.unhealthy else 0
 

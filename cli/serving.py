@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cli import candidates
-from cli.options import json_option, load_catalog, load_settings
+from cli.options import json_option, load_settings, load_usable
 from cli.output import emit, plain, table, wants_json
 from core.identifiers import Name
 
@@ -43,7 +43,7 @@ def show(view: str, as_csv: bool, publish: int | None, limit: int | None) -> Non
     from serving import read
 
     settings = load_settings()
-    result = read.show(settings, load_catalog(settings), Name(view), publish=publish, limit=limit)
+    result = read.show(settings, load_usable(settings, ("view", view)), Name(view), publish=publish, limit=limit)
     if as_csv:
         writer = csv.writer(sys.stdout)
         writer.writerow(result.columns)
@@ -62,7 +62,7 @@ def get(view: str, key: tuple[str, ...], limit: int | None) -> None:
     from serving import read
 
     settings = load_settings()
-    emit_rows(read.get(settings, load_catalog(settings), Name(view), key, limit=limit), view)
+    emit_rows(read.get(settings, load_usable(settings, ("view", view)), Name(view), key, limit=limit), view)
 
 
 @click.command()

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from core.catalog import Catalog
 from core.errors import TryAgain
+from infra.definitions import definition_files
+from infra.definitions.definition_files import DefinitionProblem
 from infra.local import local_stack
 from infra.settings import Settings
 from serving import alarms
@@ -26,18 +28,24 @@ class Overview:
     unhealthy: tuple[str, ...]
 
 
-def status(settings: Settings, catalog: Catalog) -> Overview:
-    """The state of the instance, also while servers are down."""
+def status(settings: Settings) -> Overview:
+    """The state of the instance, also while servers are down and while definition files have mistakes."""
+    catalog, problems = definition_files.load_usable(settings)
     processes = local_stack.server_states(settings)
     down = [_down(process) for process in processes if process.status != "up"]
     served = served_status(settings, catalog)
-    return Overview(processes, served.views, served.partitions, served.rows, (*down, *served.unhealthy))
+    unhealthy = (*down, *map(_mistake, problems), *served.unhealthy)
+    return Overview(processes, served.views, served.partitions, served.rows, unhealthy)
 
 
 def _down(process: local_stack.ServerState) -> str:
     state = "died" if process.status == "died" else f"is {process.status}"
     log = f"; see {process.log}" if process.log and process.log.exists() else ""
     return f"{process.name} {state}: `lk up` starts it{log}"
+
+
+def _mistake(problem: DefinitionProblem) -> str:
+    return f"a definition is not used, because of a mistake: {problem}"
 
 
 def watch(settings: Settings, catalog: Catalog, every: int | None, report: Callable[[ViewAlarms], None]) -> None:

@@ -185,7 +185,7 @@ def _checks(
         same("asset events of the publish", views, sum(event.startswith("build: ") for event in events)),
         same("asset events of the switch", views, sum(event.startswith("kappa: ") for event in events)),
         NumberCheck("mode of every view at the end", "kappa", switch_plan.mode(settings)),
-        compare_numbers.health(status(settings, catalog)),
+        compare_numbers.health(status(settings)),
     )
 
 

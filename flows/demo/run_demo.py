@@ -201,7 +201,7 @@ def _read(created: Instance, catalog: Catalog, sent: _Sent, began: float) -> Dem
             *compare_numbers.traffic(settings, ACCESS_LOG),
             *compare_numbers.trades(settings, sent.tally, sent.history, sent.trades),
             *compare_numbers.layers(split, ledger, sent.freshness),
-            compare_numbers.health(status(settings, catalog)),
+            compare_numbers.health(status(settings)),
         )
     note(f"first result: {sum(check.ok for check in checks)} of {len(checks)} numbers of Lambda are exact")
     switched = switch_modes.there_and_back(created, catalog, sent.batch)
@@ -221,7 +221,7 @@ def _read(created: Instance, catalog: Catalog, sent: _Sent, began: float) -> Dem
         hours=tuple(hours),
         freshness=sent.freshness,
         switched=switched,
-        checks=(*checks, *switched.checks, compare_numbers.health(status(settings, catalog), " at the end")),
+        checks=(*checks, *switched.checks, compare_numbers.health(status(settings), " at the end")),
     )
 
 

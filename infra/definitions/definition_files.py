@@ -7,7 +7,7 @@ import hashlib
 import importlib.util
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -22,7 +22,7 @@ from core.topic import Topic
 from core.validation.definition import mistakes
 from core.validation.mistake import Mistake
 from core.validation.view_mistakes import total_mistakes
-from core.view import View
+from core.view import Total, View
 from infra.project_files import VIEWS
 from infra.settings import Settings
 
@@ -57,12 +57,22 @@ def load(settings: Settings) -> Catalog:
     """Every topic, view and route. Raises Refused with all mistakes when there is one."""
     catalog, problems = _read(settings)
     if problems:
-        lines = "\n  ".join(map(str, problems))
-        raise Refused(
-            f"definitions have {len(problems)} mistake{'s' if len(problems) > 1 else ''}:\n  {lines}",
-            fix="correct the files; `lk views check` finds mistakes in their SQL too",
-        )
+        raise mistakes_refused(problems)
     return catalog
+
+
+def load_usable(settings: Settings) -> tuple[Catalog, list[DefinitionProblem]]:
+    """What the files without mistakes define, apart from what needs a file with mistakes; and the mistakes."""
+    return _read(settings)
+
+
+def mistakes_refused(problems: Sequence[DefinitionProblem]) -> Refused:
+    """The error that lists all mistakes."""
+    lines = "\n  ".join(map(str, problems))
+    return Refused(
+        f"definitions have {len(problems)} mistake{'s' if len(problems) > 1 else ''}:\n  {lines}",
+        fix="correct the files; `lk views check` finds mistakes in their SQL too",
+    )
 
 
 def problems(settings: Settings) -> list[DefinitionProblem]:
@@ -111,16 +121,37 @@ def _read(settings: Settings) -> tuple[Catalog, list[DefinitionProblem]]:
     definitions = [item.definition for item in first.values()]
     topics = {definition.name: definition for definition in definitions if isinstance(definition, Topic)}
     views = {definition.name: definition for definition in definitions if isinstance(definition, View)}
-    routes = {definition.name: definition for definition in definitions if isinstance(definition, Route)}
     for item in first.values():
         problems.extend(_problems(item.path, item.definition, mistakes(item.definition, topics)))
         if isinstance(item.definition, View):
             problems.extend(_problems(item.path, item.definition, list(total_mistakes(item.definition, views))))
-    if problems:
-        return Catalog({}, {}), sorted(set(problems))
-    files = {key: str(item.path) for key, item in first.items()}
-    examples = {item.definition.name: item.example for item in first.values() if item.example is not None}
-    return Catalog(_named(topics), _named(views), files, _named(routes), _named(examples)), []
+    broken = {problem.file for problem in problems}
+    usable = {key: item for key, item in first.items() if str(item.path) not in broken}
+    return _catalog(_without_broken_sources(usable)), sorted(set(problems))
+
+
+def _without_broken_sources(located: dict[tuple[str, str], _Located]) -> dict[tuple[str, str], _Located]:
+    """The definitions whose topics, and whose views of totals, are among them."""
+    usable = {key: item for key, item in located.items() if _needs(item.definition) <= located.keys()}
+    return usable if len(usable) == len(located) else _without_broken_sources(usable)
+
+
+def _needs(definition: Definition) -> set[tuple[str, str]]:
+    if isinstance(definition, Topic):
+        return set()
+    checks = definition.checks if isinstance(definition, View) else ()
+    totals = {("view", check.other) for check in checks if isinstance(check, Total)}
+    return totals | {("topic", source) for source in definition.sources}
+
+
+def _catalog(located: dict[tuple[str, str], _Located]) -> Catalog:
+    definitions = [item.definition for item in located.values()]
+    topics = {definition.name: definition for definition in definitions if isinstance(definition, Topic)}
+    views = {definition.name: definition for definition in definitions if isinstance(definition, View)}
+    routes = {definition.name: definition for definition in definitions if isinstance(definition, Route)}
+    files = {key: str(item.path) for key, item in located.items()}
+    examples = {item.definition.name: item.example for item in located.values() if item.example is not None}
+    return Catalog(_named(topics), _named(views), files, _named(routes), _named(examples))
 
 
 def _read_folders(settings: Settings) -> tuple[list[_Located], list[DefinitionProblem]]:

@@ -22,7 +22,7 @@ from infra.control.claims import Claim, add_claim, claim_of, read_claims
 from infra.control.pins import Pin
 from infra.control.publications import Publication, add_publication, read_publications
 from infra.control.redrives import Redrive
-from infra.lake import delta
+from infra.lake import compaction, delta
 from infra.settings import Settings
 from infra.trino.served_views import parse_pins
 
@@ -137,7 +137,7 @@ def test_a_commit_stands_when_the_table_cannot_be_compacted(
     def refuse(*_: object, **__: object) -> None:
         raise DeltaError("planted")
 
-    monkeypatch.setattr(delta, "compact", refuse)
+    monkeypatch.setattr(compaction, "compact", refuse)
     names = [Name(f"b{number:06d}") for number in range(1, 13)]
     with locks.hold(settings, "control") as lease:
         for name in names:

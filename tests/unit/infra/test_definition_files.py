@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import Refused
-from infra.definitions.definition_files import load, problems
+from infra.definitions.definition_files import load, load_usable, problems
 from infra.project_files import ROOT
 from infra.settings import Settings
 
@@ -161,6 +161,25 @@ def test_every_mistake_is_listed_at_once(check: Check, tmp_path: Path) -> None:
     with pytest.raises(Refused, match="definitions have 4 mistakes") as refused:
         load(Settings(views=(tmp_path,)))
     assert f"{tmp_path}/songs.py:4: event_time 'on' is not a timestamp field" in str(refused.value)
+
+
+def test_a_mistake_leaves_what_does_not_need_its_file(check: Check, tmp_path: Path) -> None:
+    """A broken topic takes its view along, and the view whose total is compared with that one."""
+    alone = """
+from core.measures import Count
+from core.view import Key, Rollup, Total
+
+VIEW = Rollup("alone", ("trades",), keys=(Key("ticker", "ticker"),), measures=(Count("trades"),))
+"""
+    total = 'measures=(Count("trades"),), checks=(Total("same", "sum(trades)", "plays", "sum(songs)"),)'
+    compared = alone.replace('"alone"', '"compared"').replace('measures=(Count("trades"),)', total)
+    broken = TOPIC.replace('event_time="at"', 'event_time="on"')
+    mistakes = check(songs=broken, plays=VIEW, alone=alone, compared=compared)
+    assert [file for file, _, _ in mistakes] == ["songs.py"]
+    catalog, listed = load_usable(Settings(views=(tmp_path,)))
+    own = load(Settings())
+    assert (len(listed), catalog.topics.keys()) == (1, own.topics.keys())
+    assert catalog.views.keys() == {*own.views, "alone"}
 
 
 def test_a_missing_folder_is_reported(tmp_path: Path) -> None:
