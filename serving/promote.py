@@ -16,7 +16,7 @@ from infra.control.manifest import claimed_epoch
 from infra.control.pins import Pin
 from infra.control.publications import Publication
 from infra.control.runs import Run
-from infra.lake import delta, table_paths
+from infra.lake import delta, leases, table_paths
 from infra.local.epoch_lock import block_epochs
 from infra.retry import retry_on
 from infra.settings import Settings
@@ -25,7 +25,6 @@ from serving.publish import ServedNow, require_uncrossed, served_ends, served_no
 from serving.replace_views import ServingChange
 
 PATIENCE = 120.0
-_EPOCH_PATIENCE = 10.0  # seconds until an epoch in progress must have ended; a paused process may never end it
 
 
 def serve_run(
@@ -94,15 +93,27 @@ def caught_up(
 ) -> Iterator[None]:
     """Runs the block once the run has reached the served offsets, and blocks the epochs of the runs that serve now.
 
-    Raises TryAgain after ``patience`` seconds.
+    Raises TryAgain after ``patience`` seconds, or when one of them does not end its epoch: what is served would go
+    back when it committed the epoch after the last look.
     """
     _wait(settings, catalog, run, changed_pins, now, patience)
     serving_runs = {pin.run for view in changed_pins if (pin := now.pins.get(view)) and pin.run}
     with contextlib.ExitStack() as blocked:
         for serving_run in sorted(serving_runs - {run.id}):
-            blocked.enter_context(block_epochs(settings, serving_run, _EPOCH_PATIENCE))
+            if not blocked.enter_context(block_epochs(settings, serving_run, settings.lease_seconds)):
+                _require_no_owner(settings, serving_run)
         _wait(settings, catalog, run, changed_pins, now, min(patience, settings.lease_seconds))
         yield
+
+
+def _require_no_owner(settings: Settings, run: Name) -> None:
+    """Raises TryAgain while a process drives the run; one that is paused loses its lease, and does so no more."""
+    if leases.holder(settings, f"run_{run}") is not None:
+        raise TryAgain(
+            f"run {run} has not ended its epoch within {settings.lease_seconds:.0f} s",
+            where="what is served now; it stays as it is",
+            fix="look at `lk speed status`, then run the command again",
+        )
 
 
 class _Behind(TryAgain):

@@ -1,0 +1,48 @@
+"""A promotion waits until the runs that serve have ended their epochs."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+
+from core.catalog import Catalog
+from core.cut import Cut
+from core.errors import TryAgain
+from core.identifiers import Name
+from infra.control.pins import Pin
+from infra.control.runs import Run
+from infra.lake import leases
+from infra.local.epoch_lock import run_epoch
+from infra.settings import Settings
+from serving import promote
+from serving.publish import ServedNow
+
+SERVING, NEW, VIEW = Name("r000001"), Name("r000002"), Name("v")
+PINS = {run: {VIEW: Pin(None, run, -2, Cut(), Name("d"), "kappa", Name("s"))} for run in (SERVING, NEW)}
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """The new run has caught up."""
+    monkeypatch.setattr(promote, "_wait", lambda *_: None)
+    return Settings(data=tmp_path).model_copy(update={"lease_seconds": 0.3})
+
+
+def promoted(settings: Settings) -> AbstractContextManager[None]:
+    run, now = Run(NEW, {}, {}, {}, Cut()), ServedNow(None, PINS[SERVING])
+    return promote.caught_up(settings, Catalog({}, {}), run, PINS[NEW], now, 1.0)
+
+
+def test_a_run_that_serves_and_does_not_end_its_epoch_is_not_replaced(settings: Settings) -> None:
+    """Its epoch would be committed after the last look at the offsets: readers would see fewer records."""
+    reached, lease = list[str](), f"run_{SERVING}"
+    slow = pytest.raises(TryAgain, match="run r000001 has not ended its epoch within 0 s")
+    with leases.hold(settings, lease), run_epoch(settings, SERVING, 1.0), slow, promoted(settings):
+        reached.append("in its epoch")
+    with run_epoch(settings, SERVING, 1.0), promoted(settings):
+        reached.append("paused until its lease ended")
+    with leases.hold(settings, lease), promoted(settings):
+        reached.append("between two epochs")
+    assert reached == ["paused until its lease ended", "between two epochs"]
