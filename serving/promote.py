@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Iterator, Mapping
 
 from core.catalog import Catalog
@@ -98,9 +99,10 @@ def caught_up(
     """
     _wait(settings, catalog, run, changed_pins, now, patience)
     serving_runs = {pin.run for view in changed_pins if (pin := now.pins.get(view)) and pin.run}
+    deadline = time.monotonic() + settings.lease_seconds
     with contextlib.ExitStack() as blocked:
         for serving_run in sorted(serving_runs - {run.id}):
-            if not blocked.enter_context(block_epochs(settings, serving_run, settings.lease_seconds)):
+            if not blocked.enter_context(block_epochs(settings, serving_run, max(0.0, deadline - time.monotonic()))):
                 _require_no_owner(settings, serving_run)
         _wait(settings, catalog, run, changed_pins, now, min(patience, settings.lease_seconds))
         yield

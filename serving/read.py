@@ -20,7 +20,7 @@ from infra.trino.served_views import SERVING
 from serving import view_sql
 
 _QUERIES = ("SELECT", "WITH", "VALUES", "TABLE", "SHOW", "DESCRIBE", "DESC")
-_SPACE = r"(?:\s|--[^\n]*(?:\n|\Z)|/\*.*?\*/)"
+_SPACE = r"(?:\s|--[^\r\n]*(?:\r?\n|\r|\Z)|/\*.*?\*/)"
 _IGNORED = re.compile(rf"\A(?:{_SPACE}|\()*", re.DOTALL)
 _EXPLAIN = re.compile(
     rf"EXPLAIN{_SPACE}+(?:ANALYZE{_SPACE}+(?:VERBOSE{_SPACE}+)?)?(?:\({_SPACE}*(?:TYPE|FORMAT)\b[^)]*\))?",

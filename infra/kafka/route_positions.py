@@ -6,22 +6,30 @@ The metadata of a committed offset holds how many records were copied up to it, 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from confluent_kafka import TopicPartition
 
 from infra.kafka import kafka_admin
+from infra.kafka.log_reader import committed_records
 from infra.settings import Settings
+
+ORIGIN = "route_origin"  # header of a copy: topic/partition/offset of its record
 
 
 @dataclass(frozen=True)
 class Position:
-    """Copied up to ``offset``: records per output ("" for none) since the run began, and the ownership number."""
+    """Copied up to ``offset``: records per output ("" for none) since the run began, and the ownership number.
+
+    ``committed`` is False for the start of a run whose group has no offset: it never had one, or it expired.
+    """
 
     offset: int
     counts: Mapping[str, int] = field(default_factory=dict)
     ownership: int = 0
+    committed: bool = True
 
     @property
     def metadata(self) -> str:
@@ -32,9 +40,25 @@ class Position:
 def position(part: TopicPartition, start: int) -> Position:
     """The position of a committed offset; ``start`` if the group has committed none."""
     if part.offset < 0:
-        return Position(start)
+        return Position(start, committed=False)
     metadata = json.loads(part.metadata or "{}")
     return Position(part.offset, metadata.get("counts", {}), metadata.get("tenure", 0))
+
+
+def copied_offsets(
+    settings: Settings, topics: Mapping[str, str], source: str, partition: int, to: int
+) -> Iterator[tuple[str, int]]:
+    """The output and the offset of every copied record of a source partition; ``topics`` are by output.
+
+    The copies are in partition ``to`` of each topic, which is read whole. Raises TryAgain when Kafka does not answer.
+    """
+    origin = f"{source}/{partition}/"
+    for output, topic in topics.items():
+        for message in committed_records(settings, topic, to):
+            headers: Any = message.headers() or ()
+            places = [value.decode() for name, value in headers if name == ORIGIN and value]
+            if places and places[-1].startswith(origin):
+                yield output, int(places[-1].removeprefix(origin))
 
 
 def positions(

@@ -52,6 +52,7 @@ def read_spans(
         "startingOffsets": json.dumps({topic: offsets["start"]}),
         "endingOffsets": json.dumps({topic: offsets["end"]}),
         "minPartitions": str(sum(-(-span.size // task_records) for span in spans)),
-        **({"kafka.group.id": group} if group else {}),
+        # Spark keeps a consumer by its group, and refuses other options for the same one.
+        **({"kafka.group.id": group if size > _FEW_RECORDS else f"{group}-few"} if group else {}),
     }
     return spark.read.format("kafka").options(**source_options(settings, size), **options).load()

@@ -19,9 +19,13 @@ from core.catalog import Catalog
 from core.errors import Refused, TryAgain
 from core.identifiers import Name
 from infra.kafka import kafka_admin
-from infra.kafka.topic_config import KEEP, TopicDiff, durability, topic_diffs
+from infra.kafka.topic_config import KEEP, TopicDiff, durability, topic_configs, topic_diffs
 from infra.retry import wait_until
 from infra.settings import Settings
+
+_LARGEST = "max.message.bytes"  # of a batch of records
+_HEADER_BYTES = 64 * 1024
+_COPY_FACTOR = 4
 
 
 @dataclass(frozen=True)
@@ -67,15 +71,33 @@ def create_topics(settings: Settings, catalog: Catalog) -> tuple[Name, ...]:
     return tuple(Name(diff.topic.name) for diff in missing)
 
 
-def ensure_topics(settings: Settings, names: Iterable[str], partitions: int) -> dict[str, int]:
-    """Creates those of these topics that do not exist, keeping every record. Returns each topic's partition count."""
+def ensure_copies(settings: Settings, names: Iterable[str], partitions: int, sources: Iterable[str]) -> dict[str, int]:
+    """Creates those of these topics that do not exist, for copies of all records of the sources.
+
+    Returns each topic's partition count.
+    """
     counts, topics = kafka_admin.partition_counts(settings), list(names)
-    replication, in_sync = durability(settings)
     missing = [topic for topic in topics if topic not in counts]
-    _create(settings, [NewTopic(topic, partitions, replication, config=KEEP | in_sync) for topic in missing])
     if missing:
+        replication, in_sync = durability(settings)
+        config = {**KEEP, **in_sync, _LARGEST: str(_largest_copy(settings, sources))}
+        _create(settings, [NewTopic(topic, partitions, replication, config=config) for topic in missing])
         counts = _wait_until_listed(settings, dict.fromkeys(missing, partitions))
     return {topic: counts[topic] for topic in topics}
+
+
+def raise_largest(settings: Settings, names: Iterable[str], sources: Iterable[str]) -> None:
+    """Lets those of these topics that exist take copies of all records of the sources."""
+    existing = [name for name in names if name in kafka_admin.partition_counts(settings)]
+    largest = _largest_copy(settings, sources)
+    smaller = [name for name, config in topic_configs(settings, existing).items() if int(config[_LARGEST]) < largest]
+    _alter_configs(settings, {name: {_LARGEST: str(largest)} for name in smaller})
+
+
+def _largest_copy(settings: Settings, sources: Iterable[str]) -> int:
+    """A copy has one header more than its record, and another compression: the limit is of compressed bytes."""
+    largest = max(int(config[_LARGEST]) for config in topic_configs(settings, list(sources)).values())
+    return _COPY_FACTOR * largest + _HEADER_BYTES
 
 
 def delete_topics(settings: Settings, names: Iterable[str]) -> None:

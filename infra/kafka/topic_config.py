@@ -86,7 +86,7 @@ def topic_diffs(settings: Settings, catalog: Catalog) -> tuple[TopicDiff, ...]:
     """The difference for each topic of the catalog. Changes nothing."""
     diffs = [_declared(settings, topic) for topic in catalog.topics.values()]
     replicas = kafka_admin.replica_counts(settings)
-    configs = _configs(settings, [diff.topic.name for diff in diffs if diff.topic.name in replicas])
+    configs = topic_configs(settings, [diff.topic.name for diff in diffs if diff.topic.name in replicas])
     return tuple(
         _with_actual(diff, replicas[diff.topic.name], configs[diff.topic.name]) if diff.topic.name in replicas else diff
         for diff in diffs
@@ -113,7 +113,8 @@ def _with_actual(declared: TopicDiff, replicas: tuple[int, ...], config: Mapping
     return replace(declared, partitions=len(replicas), replicas=replicas, actual=config)
 
 
-def _configs(settings: Settings, names: list[str]) -> dict[str, dict[str, str]]:
+def topic_configs(settings: Settings, names: list[str]) -> dict[str, dict[str, str]]:
+    """The whole configuration of each of these topics."""
     resources = [ConfigResource(ResourceType.TOPIC, name) for name in names]
     if not resources:
         return {}

@@ -16,13 +16,14 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 from core.errors import LkError, Refused, TryAgain
 from infra.kafka import kafka_admin
 from infra.kafka.client_config import librdkafka
-from infra.kafka.delivery_reports import MAX_RECORD_BYTES
 from infra.kafka.route_positions import Position, position
 from infra.settings import Settings
 
 _DEADLINE = 30.0
 _ABORT_TIMEOUT = 5.0
-_TIMEOUT_MS = 120_000  # the broker aborts a transaction that takes longer
+TIMEOUT_MS = 120_000  # the broker aborts a transaction that takes longer
+_LARGEST_REQUEST = 32 * 1024 * 1024
+_QUEUED_KIB = 64 * 1024  # more than one request; what exceeds it waits, so a slow broker is noticed in time
 
 
 @dataclass
@@ -75,12 +76,13 @@ def transaction(settings: Settings, group: str, topic: str, partition: int, *, s
         common
         | {
             "transactional.id": f"{group}-{topic}-{partition}",
-            "transaction.timeout.ms": _TIMEOUT_MS,
+            "transaction.timeout.ms": TIMEOUT_MS,
             "compression.type": "lz4",
             "linger.ms": 20,
             "batch.size": 1_000_000,
-            "message.max.bytes": MAX_RECORD_BYTES,
+            "message.max.bytes": _LARGEST_REQUEST,  # what the output topic takes is decided by its own limit
             "queue.buffering.max.messages": 200_000,
+            "queue.buffering.max.kbytes": _QUEUED_KIB,
         }
     )
     consumer = Consumer(common | {"group.id": group, "isolation.level": "read_committed", "enable.auto.commit": False})

@@ -140,12 +140,6 @@ def batches(path: str, columns: Sequence[str], filters: Any) -> Iterator[pa.Reco
     yield from rows.to_batches(columns=list(columns), filter=filters)
 
 
-def count(path: str, filters: Any) -> int:
-    """The number of rows that pass ``filters``."""
-    opened = table(path)
-    return int(opened.to_pyarrow_dataset(filesystem=_filesystem(opened)).count_rows(filter=filters))
-
-
 def version(path: str) -> int:
     """The last version of the table."""
     return int(table(path).version())

@@ -93,7 +93,7 @@ def quarantine(settings: Settings, run: Name) -> str:
 
 
 def folding(settings: Settings, run: Name) -> str:
-    """The folder in which Spark writes the rows of a large fold, before they replace others; no table."""
+    """The folder in which Spark writes the rows of large folds, before they replace others; no table."""
     return f"{_path(settings, 'speed', run)}/{_FOLDING}"
 
 

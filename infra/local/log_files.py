@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 from collections.abc import Iterator
@@ -23,12 +24,20 @@ def shorten_logs(settings: Settings) -> tuple[Path, ...]:
 
 def _shortened(folder: Path) -> Iterator[Path]:
     for log in sorted(folder.glob("*.log")):
-        if log.name.endswith(PREVIOUS) or log.stat().st_size <= LARGEST:
-            continue
-        part = log.with_suffix(".part")
+        with contextlib.suppress(OSError):  # another process shortens it too, or it is another user's
+            if not log.name.endswith(PREVIOUS) and log.stat().st_size > LARGEST:
+                with contextlib.suppress(OSError):  # a full disk: it must get space all the more
+                    _keep_last_bytes(log)
+                os.truncate(log, 0)
+                yield log
+
+
+def _keep_last_bytes(log: Path) -> None:
+    part = log.with_suffix(f".{os.getpid()}.part")
+    try:
         with log.open("rb") as source, part.open("wb") as target:
             source.seek(-LARGEST, os.SEEK_END)
             shutil.copyfileobj(source, target)
         part.replace(log.with_suffix(PREVIOUS))
-        os.truncate(log, 0)
-        yield log
+    finally:
+        part.unlink(missing_ok=True)

@@ -97,8 +97,9 @@ def _bad_records(events: DataFrame) -> DataFrame:
 
 def _longest_text(rows: DataFrame) -> Column:
     """The length of the longest text of any event, in bytes: it bounds the size of what is computed from the rows."""
-    texts = [name for name, kind in rows.dtypes if kind in ("string", "binary") and name not in (*RAW_COLUMNS, ERROR)]
-    lengths = [fn.coalesce(fn.max(fn.octet_length(name)), fn.lit(0)) for name in texts]
+    texts = [name for name, kind in rows.dtypes if kind in ("string", "binary") and name != ERROR]
+    valid = fn.col(ERROR).isNull()
+    lengths = [fn.coalesce(fn.max(fn.when(valid, fn.octet_length(name))), fn.lit(0)) for name in texts]
     return reduce(lambda a, b: fn.greatest(a, b), lengths, fn.lit(0)).alias(LONGEST_TEXT)
 
 

@@ -54,8 +54,8 @@ class EpochPacing:
             release_priority(self.settings, self.run.id)
         else:
             claim_priority(self.settings, self.run.id)
-        # A takeover waits for one lease's time until the other run has caught up, then changes the views.
-        with epoch_lock.run_epoch(self.settings, self.run.id, 2 * self.settings.lease_seconds):
+        # A takeover waits as long as a lease for other runs' epochs, as long for its run, then changes the views.
+        with epoch_lock.run_epoch(self.settings, self.run.id, 3 * self.settings.lease_seconds):
             yield
 
     def wait(self, size: int, began: float) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+import time
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
@@ -11,16 +12,17 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from core.errors import LkError
+from core.errors import LkError, TryAgain
 from core.route_ownership import Slice
 from infra import faults
-from infra.kafka.route_positions import Position
-from infra.kafka.transactions import Transaction, transaction
+from infra.kafka.route_positions import ORIGIN, Position
+from infra.kafka.transactions import TIMEOUT_MS, Transaction, transaction
 from infra.settings import Settings
 
-ORIGIN = "route_origin"  # header of a copy: topic/partition/offset of its record
 COLUMNS = ("_topic", "_partition", "_offset", "_timestamp", "_key", "_value", "_headers", "_output")
 OUTCOME = "topic string, partition int, outcome string, error string"
+
+LONGEST = TIMEOUT_MS / 1_000 / 4  # seconds of sending; what is still queued then has as long to arrive
 
 Outcome = Literal["copied", "moved", "failed"]
 
@@ -45,27 +47,39 @@ def copier(tasks: Mapping[tuple[str, int], CopyTask]) -> Any:
     """For ``mapInArrow`` over COLUMNS: each Spark task has the records of one partition, in order of offsets."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for first in batches:
-            if first.num_rows:
-                topic, partition = first["_topic"][0].as_py(), first["_partition"][0].as_py()
-                yield _row(topic, partition, *_outcome(tasks[topic, partition], chain([first], batches)))
+        first = next((batch for batch in batches if batch.num_rows), None)
+        if first is not None:
+            topic, partition = first["_topic"][0].as_py(), first["_partition"][0].as_py()
+            # Once: batches that a failed or an ended transaction has left are no span of their own.
+            yield _row(topic, partition, *_outcome(tasks[topic, partition], chain([first], batches)))
+            deque(batches, maxlen=0)
 
     return run
 
 
 def copy(task: CopyTask, batches: Iterable[pa.RecordBatch]) -> Outcome:
-    """Copies the records. ``moved``, with nothing copied, when the position changed or the ownership has ended."""
+    """Copies the records. ``moved``, with nothing copied, when the position changed or the ownership has ended.
+
+    A transaction that takes long is committed where it is; the next epoch copies the rest.
+    """
     faults.arm(task.settings)
     span = task.slice.span
     with transaction(task.settings, task.group, span.topic, span.partition, start=task.start) as open_:
         before = open_.position
+        if not before.committed:
+            raise TryAgain(
+                "the position of the run has expired", where=f"group {task.group}, {span.topic}", fix="`lk route start`"
+            )
         if before.offset != span.start or before.ownership > task.ownership:
             return "moved"
-        counts = Counter(before.counts)
+        counts, began, reached = Counter(before.counts), time.monotonic(), span.end
         for batch in batches:
             counts.update(_send(task, open_, batch))
+            if time.monotonic() - began > LONGEST:
+                reached = batch["_offset"][-1].as_py() + 1
+                break
         faults.at("route.1_before_commit")
-        open_.commit(Position(span.end, counts, task.ownership))
+        open_.commit(Position(reached, counts, task.ownership))
     faults.at("route.1_after_commit")
     return "copied"
 

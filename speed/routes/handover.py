@@ -43,10 +43,26 @@ def hand_over(settings: Settings, route: Name, to: Name) -> RouteHistory:
             route_runs.add_step(settings, lease, "handover", history.runs[to])
         cut = _end_ownership(settings, history) if history.owner else Cut()
         faults.at("handover.2_before_owner")
+        _begin_at(settings, history.runs[to], cut)
         lease.check()
         route_runs.add_step(settings, lease, "owner", history.runs[to], cut)
     faults.at("handover.2_after_owner")
     return route_runs.read_history(settings, route)
+
+
+def _position_lost(run: RouteRun, topic: str, partition: int) -> Refused:
+    return Refused(
+        f"the position of run {run.id} has expired, or was never found",
+        where=f"topic {topic}, partition {partition}; nothing was handed over yet",
+        fix=f"start it once with the definition that it had, it finds the position: `lk route start {run.route}`",
+    )
+
+
+def _begin_at(settings: Settings, run: RouteRun, cut: Cut) -> None:
+    """Commits the cut as the start of a run that replays nothing and has copied nothing."""
+    committed = kafka_admin.committed_partitions(settings, run.id, run.topics)
+    if not run.replays and all(part.offset < 0 for part in committed):
+        kafka_admin.commit_offsets(settings, run.id, cut)
 
 
 def _end_ownership(settings: Settings, history: RouteHistory) -> Cut:
@@ -60,6 +76,8 @@ def _end_ownership(settings: Settings, history: RouteHistory) -> Cut:
             faults.at("handover.1_in_handover")
             start = history.start(old).end(topic, partition)
             with transaction(settings, old.id, topic, partition, start=start) as open_:
+                if not open_.position.committed:
+                    raise _position_lost(old, topic, partition)
                 open_.commit(replace(open_.position, ownership=len(history.ownerships) + 1))
                 positions.setdefault(topic, {})[partition] = open_.position.offset
             show_progress(number)

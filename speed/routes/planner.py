@@ -16,6 +16,7 @@ from infra.kafka import kafka_admin, log_checks, topic_admin
 from infra.kafka.route_positions import Position, positions
 from infra.settings import Settings
 from speed.routes.copy_task import CopyTask
+from speed.routes.lost_positions import find_positions
 
 Where = tuple[str, int]
 _MAX_RECORDS = 100_000  # of one transaction; the broker aborts one that takes minutes
@@ -31,13 +32,17 @@ def tasks(settings: Settings, catalog: Catalog, run: RouteRun) -> dict[Where, Co
     if history.handover is not None:
         return {}
     positions = reached(settings, history, run)
+    if not all(position.committed for position in positions.values()):
+        own, live = (names(route, run.id, live=live) for live in (False, True))
+        find_positions(settings, history, run, own, live)
+        positions = reached(settings, history, run)
     require_all_there(settings, run, positions)
     planned: dict[Where, CopyTask] = {}
     for (topic, partition), span in _due(settings, history, run, positions).items():
         owned_slice = next_slice(history.ownerships, run.id, span)
         outputs = names(route, run.id, live=owned_slice.live)
         start = history.start(run).end(topic, partition)
-        counts = topic_admin.ensure_topics(settings, outputs.values(), _width(settings, route))
+        counts = topic_admin.ensure_copies(settings, outputs.values(), _width(settings, route), route.sources)
         planned[topic, partition] = CopyTask(
             settings, run.id, owned_slice, start, len(history.ownerships), outputs, min(counts.values())
         )

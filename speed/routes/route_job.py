@@ -18,6 +18,7 @@ from core.identifiers import Name
 from infra import faults
 from infra.control import route_runs
 from infra.control.route_runs import RouteRun
+from infra.kafka import topic_admin
 from infra.kafka.spark_source import read_spans
 from infra.lake import leases
 from infra.settings import Settings
@@ -25,7 +26,7 @@ from infra.spark.session import session
 from speed.process import state_file
 from speed.process.run_until_stopped import run_until_stopped
 from speed.routes.copy_task import COLUMNS, OUTCOME, CopyTask, copier
-from speed.routes.planner import Where, reached, require_all_there, require_same_definition, require_same_topics, tasks
+from speed.routes.planner import Where, names, require_same_definition, require_same_topics, tasks
 
 _CONF = {"spark.sql.adaptive.enabled": "false", "spark.ui.retainedJobs": "20", "spark.ui.retainedStages": "20"}
 _POLL_SECONDS = 0.2  # between two checks of a log without new records
@@ -93,7 +94,9 @@ def _check(settings: Settings, catalog: Catalog, run: RouteRun) -> None:
         raise Refused(f"run {run.id} has ended", where=f"route {run.route}", fix=f"`lk route replay {run.route}`")
     require_same_definition(catalog, run)
     require_same_topics(settings, run)
-    require_all_there(settings, run, reached(settings, route_runs.read_history(settings, run.route), run))
+    route = catalog.route(run.route)
+    outputs = [name for live in (False, True) for name in names(route, run.id, live=live).values()]
+    topic_admin.raise_largest(settings, outputs, route.sources)
 
 
 def _error(fields: Mapping[str, Any]) -> LkError:

@@ -16,8 +16,9 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 
 from core.compute.combine import merge_partials
+from core.errors import Refused
 from core.identifiers import Name
-from core.view import View
+from core.view import ROWS, Rollup, View
 from infra import faults
 from infra.control import runs
 from infra.control.claims import claimed_epochs
@@ -28,7 +29,7 @@ from infra.settings import Settings
 from speed.tables import schemas
 
 LEVELS = (1, 20, 400)  # times ``fold_epochs``: the epochs that one row covers, each a multiple of the one before
-COLLECTED_ROWS = 100_000  # the most partial rows that one fold brings into this process; Spark writes a larger one
+COLLECTED_BYTES = 32 * 1024 * 1024  # the most that one fold brings into this process; Spark writes a larger one
 _TAGS = ("first_epoch", "last_epoch")
 
 
@@ -115,21 +116,36 @@ def _covered(epochs: EpochRange, tags: list[EpochRange]) -> int:
 
 
 def _fold(spark: SparkSession, folding: Folding, level: int, epochs: EpochRange) -> None:
-    path, view, inside = folding.path, folding.view, _inside(epochs)
-    if delta.count(path, inside) <= COLLECTED_ROWS:
-        rows = spark.createDataFrame(delta.read(path, filters=inside)).coalesce(1)
-        _replace(folding, level, epochs, _tagged(merge_partials(view, rows).toArrow(), view, epochs))
+    path, view = folding.path, folding.view
+    rows = _few_rows(path, schemas.partial_schema(view), epochs)
+    if rows is not None:
+        merged = merge_partials(view, spark.createDataFrame(rows).coalesce(1)).toArrow()
+        _replace(folding, level, epochs, _tagged(merged, view, epochs))
     else:
-        rows = parquet_scan.read_table(spark, path).where(_predicate(epochs))
-        _replace_from_spark(folding, level, epochs, merge_partials(view, rows))
+        merge = merge_partials(view, parquet_scan.read_table(spark, path).where(_predicate(epochs)))
+        _replace_from_spark(folding, level, epochs, merge)
     folding.folded[level] = epochs.last
 
 
+def _few_rows(path: str, schema: pa.Schema, epochs: EpochRange) -> pa.Table | None:
+    """The rows to combine; None when they are too large for this process, and then not all of them are read."""
+    batches: list[pa.RecordBatch] = []
+    for batch in delta.batches(path, schema.names, _inside(epochs)):
+        batches.append(batch)
+        if sum(read.nbytes for read in batches) > COLLECTED_BYTES:
+            return None
+    return pa.Table.from_batches(batches).cast(schema)
+
+
 def _replace_from_spark(folding: Folding, level: int, epochs: EpochRange, merged: DataFrame) -> None:
-    """Spark writes the merged rows beside the tables; they are then copied batch by batch."""
-    part = table_paths.folding(folding.settings, folding.run)
-    merged.write.mode("overwrite").parquet(part)
+    """Spark writes the merged rows beside the tables; they are then copied batch by batch.
+
+    Each holder of the run's lease writes to a folder of its own: one that lost it may still write to the one before.
+    """
+    part = f"{table_paths.folding(folding.settings, folding.run)}/{folding.lease.generation}"
     try:
+        merged.write.mode("overwrite").parquet(part)
+        _require_same_counts(folding, epochs, part)
         schema = schemas.partial_schema(folding.view)
         rows = (
             batch
@@ -139,6 +155,27 @@ def _replace_from_spark(folding: Folding, level: int, epochs: EpochRange, merged
         _replace(folding, level, epochs, pa.RecordBatchReader.from_batches(schema, rows))
     finally:
         files.remove(part)
+
+
+def _require_same_counts(folding: Folding, epochs: EpochRange, part: str) -> None:
+    """Raises Refused unless the merged rows of a rollup count as many events as those that they replace."""
+    if isinstance(folding.view, Rollup):
+        read = sum(pc.sum(batch[ROWS]).as_py() or 0 for batch in delta.batches(folding.path, [ROWS], _inside(epochs)))
+        merged = sum(pc.sum(table[ROWS]).as_py() or 0 for table in files.parquet_batches(part))
+        if merged != read:
+            raise Refused(
+                f"a fold of view {folding.view.name} counts {merged} rows of events, {read} were read",
+                where=f"{folding.path}, epochs {epochs.first} to {epochs.last}; nothing was replaced",
+                fix="run `lk speed start`; if it happens again, start a new run",
+            )
+
+
+def remove_left_folds(settings: Settings, run: Name, lease: Lease) -> None:
+    """Deletes what earlier holders of the lease left when they were killed in a large fold."""
+    parent = table_paths.folding(settings, run)
+    for generation in files.folders(parent):
+        if int(generation) < lease.generation:
+            files.remove(f"{parent}/{generation}")
 
 
 def _replace(folding: Folding, level: int, epochs: EpochRange, rows: pa.Table | pa.RecordBatchReader) -> None:

@@ -22,7 +22,7 @@ from infra.lake.leases import Lease
 from infra.local.log_files import shorten_logs
 from infra.settings import Settings
 from speed.tables import schemas
-from speed.tables.fold import Folding, fold, fold_boundaries
+from speed.tables.fold import Folding, fold, fold_boundaries, remove_left_folds
 
 COMPACT_EPOCHS = 20  # readers open every small file, and parse every commit since the last Delta checkpoint
 VACUUM_EPOCHS = 600
@@ -42,6 +42,7 @@ class Maintenance:
         self.run = run
         self.lease = lease
         self.paths = schemas.paths(settings, catalog, run)
+        remove_left_folds(settings, run.id, lease)
         self._folds = [Folding(settings, run.id, catalog.view(view), lease) for view in sorted(run.views)]
         self._due: dict[
             Key, tuple[int, Task]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -11,11 +13,13 @@ from core.identifiers import Name
 from flows import routes
 from infra.control import locks, route_runs
 from infra.control.route_runs import RouteRun
+from infra.kafka import kafka_admin
 from speed.process import background
 from speed.routes import copy_task, planner, route_job
 from speed.routes.handover import hand_over
 from tests.support import committed_records
 from tests.support.crashes import crash_at
+from tests.support.kafka_log import Sent, send
 from tests.support.route_split import OUTPUTS, ROUTE, Split, opened
 
 
@@ -63,6 +67,48 @@ def test_a_crash_at_every_step_of_a_route_copies_every_record_once(spark: SparkS
     split_log.check()
 
 
+def test_a_record_that_fills_its_topics_limit_is_copied(spark: SparkSession, split_log: Split) -> None:
+    """Its copy has one header more. The broker takes 4 MiB, compressed or not."""
+    _, value = next((r.partition, r.value) for r in split_log.log.records if r.topic == "service_log" and r.value)
+    large = ("trace", random.Random(1).randbytes(4 * 1024 * 1024 - 2_000))
+    send(split_log.settings, [Sent("service_log", None, value, (large,), 1)])
+    split_log.log.read()
+    copy_all(spark, split_log, split_log.owner)
+    split_log.check()
+
+
+def test_a_transaction_that_takes_long_is_committed_where_it_is(
+    spark: SparkSession, split_log: Split, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    split_log.send(40)
+    planned = planner.tasks(split_log.settings, split_log.catalog, run_of(split_log, split_log.owner))
+    (topic, partition), task = next(iter(planned.items()))
+    rows = route_job._records(
+        spark, split_log.settings, split_log.catalog, run_of(split_log, split_log.owner), {(topic, partition): task}
+    )
+    monkeypatch.setattr(copy_task, "LONGEST", 0.0)
+    assert copy_task.copy(task, rows.toArrow().to_batches(max_chunksize=3)) == "copied"
+    history = route_runs.read_history(split_log.settings, ROUTE)
+    at = planner.reached(split_log.settings, history, run_of(split_log, split_log.owner))
+    assert at[topic, partition].offset == task.slice.span.start + 3 < task.slice.span.end
+    split_log.check_so_far()
+    monkeypatch.undo()
+    copy_all(spark, split_log, split_log.owner)
+    split_log.check()
+
+
+def test_a_lost_position_is_found_in_the_copies(spark: SparkSession, split_log: Split) -> None:
+    """Kafka forgets the offsets of an idle group; without them the whole log would be copied again."""
+    split_log.send(40)
+    copy_all(spark, split_log, split_log.owner)
+    split_log.send(40)
+    kafka_admin.delete_group(split_log.settings, split_log.owner)
+    copy_all(spark, split_log, split_log.owner)
+    split_log.check()
+    (state,) = [state for state in routes.status(split_log.settings, split_log.catalog) if state.role == "owner"]
+    assert (state.behind, state.exact) == (0, True)
+
+
 def test_a_crash_at_every_step_of_a_handover_is_finished(spark: SparkSession, split_log: Split) -> None:
     """The new owner is a replay that has copied the log into its own topics."""
     old = split_log.owner
@@ -84,4 +130,17 @@ def test_a_crash_at_every_step_of_a_handover_is_finished(spark: SparkSession, sp
     with locks.hold(split_log.settings, "routes"):
         copy_all(spark, split_log, old)  # no longer the owner, so it copies nothing
     copy_all(spark, split_log, replay)
+    split_log.check()
+
+
+def test_a_route_that_starts_on_a_lost_lake_goes_on_where_its_copies_end(
+    spark: SparkSession, split_log: Split, tmp_path: Path
+) -> None:
+    copy_all(spark, split_log, split_log.owner)
+    split_log.send(40)
+    empty = split_log.settings.model_copy(update={"lake": str(tmp_path / "lake")})
+    run = routes.start(empty, split_log.catalog, ROUTE).run
+    assert run != split_log.owner
+    while route_job.epoch(spark, empty, split_log.catalog, route_runs.read_run(empty, run)):
+        pass
     split_log.check()

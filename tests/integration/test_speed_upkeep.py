@@ -36,9 +36,9 @@ def counted(monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str) -> l
 def test_folding_keeps_the_answer_and_the_boundaries(
     stack: Settings, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Spark writes the folds of more than 430 rows."""
+    """Spark writes the folds of more than 40 KB."""
     monkeypatch.setattr(fold, "LEVELS", (1, 2))
-    monkeypatch.setattr(fold, "COLLECTED_ROWS", 430)
+    monkeypatch.setattr(fold, "COLLECTED_BYTES", 40_000)
     large = counted(monkeypatch, fold, "_replace_from_spark")
     small = counted(monkeypatch, fold, "_replace")
     settings = stack.model_copy(update={"max_offsets_per_trigger": 40})

@@ -84,7 +84,7 @@ def test_up_keeps_the_running_brokers(cluster: Cluster) -> None:
 def test_a_new_topic_can_be_used_at_once(cluster: Cluster) -> None:
     settings, topics = cluster.world.settings, [f"made{n}" for n in range(20)]
     for topic in topics:  # one by one, so that the client looks each up before all brokers know it
-        topic_admin.ensure_topics(settings, [topic], 3)
+        topic_admin.ensure_copies(settings, [topic], 3, ["trades"])
         assert len(kafka_admin.topic_ids(settings, [topic])) == 1
         assert kafka_admin.end_offsets(settings, [topic]) == Cut.of({topic: {0: 0, 1: 0, 2: 0}})
     topic_admin.delete_topics(settings, topics)

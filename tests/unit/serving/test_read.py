@@ -29,6 +29,8 @@ CHANGING = [
     "/* select */ drop view trades_by_day",
     "-- select 1\ndrop view trades_by_day",
     "(drop view trades_by_day)",
+    "--\rCREATE OR REPLACE VIEW lake.serving.v AS --\nSELECT 1 x",
+    "--\rDELETE FROM lake.serving.t WHERE 1 = --\n(SELECT 1)",
     "delete from lake.batch.x",
     "insert into lake.batch.x select 1",
     "create or replace view v as select 1",
