@@ -14,7 +14,8 @@ from infra.local import local_stack
 from infra.settings import Settings
 from serving import alarms
 from serving.alarms import ViewAlarms
-from serving.served_status import PartitionCounts, ViewCounts, ViewState, served_status
+from serving.ledger import PartitionCounts, ViewCounts
+from serving.served_status import ViewState, served_status
 
 
 @dataclass(frozen=True)

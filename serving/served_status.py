@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -13,7 +13,7 @@ from core.errors import LkError
 from core.identifiers import Name
 from core.validation.definition_change import remedies
 from infra.control.pins import Pin
-from infra.kafka import kafka_admin
+from infra.kafka import kafka_admin, log_checks
 from infra.kafka.record_timestamps import last_timestamps
 from infra.lake import leases
 from infra.settings import Settings
@@ -117,18 +117,20 @@ def _view_states(
     settings: Settings, catalog: Catalog, served_states: dict[Name, ServedState], seq: int, problems: list[str]
 ) -> tuple[ViewState, ...]:
     ends: Cut | None = None
+    existing: list[Name] = []
     times: dict[tuple[Name, int, int], datetime] = {}
     with _collect_errors(problems):
-        sources = catalog.sources(served_states)
-        ends = kafka_admin.end_offsets(
-            settings, [topic for topic in sources if topic in kafka_admin.partition_counts(settings)]
-        )
+        counts = kafka_admin.partition_counts(settings)
+        existing = [topic for topic in catalog.sources(served_states) if topic in counts]
+        ends = kafka_admin.end_offsets(settings, existing)
         end_offsets = {
             offset
             for view, state in served_states.items()
             for offset in state.end.only(catalog.view(view).sources).ends
         }
         times = last_timestamps(settings, end_offsets)
+    if ends is not None:
+        problems += lost_records(ends, existing, served_states)
     views = []
     for view, state in served_states.items():
         of_view = catalog.view(view).sources
@@ -137,6 +139,13 @@ def _view_states(
         lag = ends.only(of_view).size_since(end) if ends is not None else None
         views.append(_view_state(view, state, seq, lag, newest))
     return tuple(views)
+
+
+def lost_records(ends: Cut, topics: Sequence[Name], served_states: Mapping[Name, ServedState]) -> list[str]:
+    """A problem for each partition whose log ends before what is served: other records will get these offsets."""
+    lost = (log_checks.lost_records(ends, state.end.only(topics)) for state in served_states.values())
+    spans = {span for spans in lost for span in spans}
+    return [log_checks.log_went_back([span], where="", fix="").what for span in sorted(spans)]
 
 
 def _view_state(view: Name, state: ServedState, seq: int, lag: int | None, newest: datetime | None) -> ViewState:
@@ -164,4 +173,3 @@ def _collect_errors(problems: list[str]) -> Iterator[None]:
         problems.append(": ".join(part for part in (e.what, e.fix) if part))
 
 
-__all__ = ["PartitionCounts", "ServedStatus", "ViewCounts", "ViewState", "served_status"]

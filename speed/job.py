@@ -191,6 +191,7 @@ def _check(settings: Settings, catalog: Catalog, run: Run) -> None:
     lifecycle.require_declared_definitions(catalog, run)
     require_same_topics(settings, run)
     _require_unread_records(settings, run)
+    _require_no_lost_records(settings, run)
 
 
 def _require_unread_records(settings: Settings, run: Run) -> None:
@@ -200,6 +201,16 @@ def _require_unread_records(settings: Settings, run: Run) -> None:
     fix = f"{log_checks.KEEP_RECORDS}; then {_NEW}"
     where = f"run {run.id}, which has not read them"
     log_checks.require_unread_records(settings, run.topics, position, where=where, fix=fix)
+
+
+def _require_no_lost_records(settings: Settings, run: Run) -> None:
+    """Raises Refused when the log ends before what the run has read: other records will get these offsets."""
+    last = last_epoch(settings, run.id)
+    if last:
+        where = f"run {run.id}, epoch {last.number}; what is served stays as it is"
+        log_checks.require_no_lost_records(
+            settings, tuple(run.topics), last.end, where=where, fix=f"restore the log; or {log_checks.USE_NEW_LOG}"
+        )
 
 
 def _require_same_history(settings: Settings, run: Run) -> None:

@@ -1,7 +1,8 @@
-"""Checks that the log is still the one that was read: no topic was created again, and no records were removed.
+"""Checks that the log is still the one that was read: no topic was created again, no records were removed or lost.
 
 A topic that was deleted and created again has other records at the same offsets. Kafka removes records when retention,
-``delete_records`` or a broker's disk moves the log start offset.
+``delete_records`` or a broker's disk moves the log start offset. A broker that is restored from a copy loses its last
+records, and gives their offsets to others.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from core.cut import Cut, Span
 from core.errors import Refused
 from core.identifiers import Name
 from infra.kafka import kafka_admin
+from infra.retry import retry_on
 from infra.settings import Settings
 
 KEEP_RECORDS = "set retention.ms=-1 on the topics"
@@ -38,6 +40,31 @@ def require_unread_records(
     removed = kafka_admin.start_offsets(settings, topics).since(position)
     if removed:
         raise records_removed(removed, where=where, fix=fix)
+
+
+def lost_records(ends: Cut, position: Cut) -> tuple[Span, ...]:
+    """The records below ``position`` that a log with these end offsets does not have: it went back."""
+    return ends.behind(position)
+
+
+def require_no_lost_records(settings: Settings, topics: Sequence[Name], position: Cut, *, where: str, fix: str) -> None:
+    """Raises Refused when the log of these topics ends before ``position``, up to which it was read.
+
+    A broker that starts may answer an earlier end for some moments.
+    """
+
+    def require_end() -> None:
+        lost = lost_records(kafka_admin.end_offsets(settings, topics), position.only(topics))
+        if lost:
+            raise log_went_back(lost, where=where, fix=fix)
+
+    retry_on(Refused, require_end, kafka_admin.DEADLINE, every=0.5)
+
+
+def log_went_back(spans: Sequence[Span], *, where: str, fix: str) -> Refused:
+    """The error for records that were read and are not in the log any more."""
+    places = "; ".join(f"{s.topic}, partition {s.partition} ends at {s.start}, was read up to {s.end}" for s in spans)
+    return Refused(f"the log went back: {places}", where=where, fix=fix)
 
 
 def missing_records(settings: Settings, spans: Sequence[Span]) -> list[Span]:

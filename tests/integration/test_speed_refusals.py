@@ -11,13 +11,19 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
 from core.catalog import Catalog
+from core.cut import Cut
 from core.errors import Refused, TryAgain
 from core.identifiers import Name
+from core.record_counts import Totals
 from core.topic import Rule
-from infra.control.manifest import read_epochs
+from infra.control import runs
+from infra.control.manifest import epoch_row, read_epochs
+from infra.control.pins import Pin
 from infra.kafka import kafka_admin
-from infra.lake import table_paths
+from infra.lake import delta, table_paths
 from infra.settings import Settings
+from serving.ledger import ServedState
+from serving.served_status import lost_records
 from speed import job
 from speed.process import lifecycle
 from tests.support.layers import catalog_of, send, topic_of
@@ -52,6 +58,25 @@ def test_a_topic_created_again_under_a_running_job_stops_it(stack: Settings, spa
         with pytest.raises(Refused, match="deleted and created again"):
             job.finish(query, sink)
     assert read_epochs(stack, run.id) == before
+
+
+def test_a_log_that_went_back_is_refused(stack: Settings, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The manifest has an epoch of seven records that the log has not: the broker was restored from an older copy."""
+    catalog, run = declared(stack, "back")
+    send(stack, catalog, 100)
+    catch_up(stack, spark, catalog, run)
+    last = read_epochs(stack, run.id)[-1]
+    (topic, partition, end), *others = last.end.ends
+    later = replace(last, number=last.number + 1, start=last.end, end=Cut(((topic, partition, end + 7), *others)))
+    delta.append_once(table_paths.manifest(stack, run.id), epoch_row(later), runs.txn_app(run.id), later.number)
+    monkeypatch.setattr(kafka_admin, "DEADLINE", 1.0)
+    expected = f"the log went back: {topic}, partition {partition} ends at {end}, was read up to {end + 7}"
+    with pytest.raises(Refused, match=expected):
+        catch_up(stack, spark, catalog, run)
+    pin = Pin(None, run.id, -1, Cut(), Name("d"), "speed", Name("s"))
+    state = ServedState(pin, None, later, Totals())
+    assert lost_records(last.end, [topic], {Name("v"): state, Name("w"): state}) == [expected]
+    assert lost_records(later.end, [topic], {Name("v"): state}) == []
 
 
 def test_records_removed_before_they_were_read_are_named(stack: Settings, spark: SparkSession) -> None:
