@@ -171,5 +171,3 @@ def _collect_errors(problems: list[str]) -> Iterator[None]:
         yield
     except LkError as e:
         problems.append(": ".join(part for part in (e.what, e.fix) if part))
-
-

@@ -43,10 +43,17 @@ class ControlTable:
         return table_paths.control(settings, Name(self.name))
 
     def read(self, settings: Settings, columns: Sequence[str] | None = None) -> list[dict[str, Any]]:
-        """Every row, in no order, with some columns or all; an empty list when the table does not exist."""
+        """Every row, in no order, with some of the declared columns or all; an empty list without the table.
+
+        A column that an older program did not write is None. One that only a newer program knows stays in the table.
+        """
         path = self.path(settings)
-        rows: list[dict[str, Any]] = delta.read(path, columns).to_pylist() if delta.exists(path) else []
-        return rows
+        if not delta.exists(path):
+            return []
+        opened, names = delta.table(path), columns or self.schema.names
+        stored = {field.name for field in opened.schema().fields}
+        rows = delta.rows_of(opened, [name for name in names if name in stored]).to_pylist()
+        return [{name: row.get(name) for name in names} for row in rows]
 
     def append(self, settings: Settings, lease: Lease, *rows: Mapping[str, Any]) -> None:
         """Writes rows in one commit, under the lease that protects the table (see locks.py)."""

@@ -16,7 +16,7 @@ from core.errors import Refused
 from core.identifiers import Name
 from core.range_rebuild import RangeRebuild
 from core.record_counts import RecordCounts
-from infra.control import claims, locks, publications, redrives
+from infra.control import builds, claims, locks, publications, redrives
 from infra.control.builds import BuildCounts, Built, add_built, read_builds
 from infra.control.claims import Claim, add_claim, claim_of, read_claims
 from infra.control.pins import Pin
@@ -66,6 +66,18 @@ def test_a_claim_of_a_range_comes_back_also_from_the_table_of_an_older_lake(sett
     with locks.hold(settings, "control") as lease:
         add_claim(settings, lease, second)
     assert read_claims(settings) == [CLAIM, second]
+
+
+def test_a_column_of_a_newer_program_is_kept_and_not_read(settings: Settings) -> None:
+    with locks.hold(settings, "batch") as lease:
+        add_built(settings, lease, BUILT)
+        path = builds.TABLE.path(settings)
+        newer = delta.read(path).append_column("mood", pa.array(["fine"]))
+        write_deltalake(path, newer, mode="overwrite", schema_mode="overwrite")
+        assert read_builds(settings) == [BUILT]
+        add_built(settings, lease, replace(BUILT, build=Name("b000002")))
+    assert [row.build for row in read_builds(settings)] == ["b000001", "b000002"]
+    assert sorted(delta.read(path)["mood"].to_pylist(), key=str) == [None, "fine"]
 
 
 def test_the_newest_state_of_a_redrive_counts(settings: Settings) -> None:
