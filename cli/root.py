@@ -32,6 +32,7 @@ from cli import (
     upkeep,
     views,
 )
+from cli.explained import explained
 from cli.output import INTERRUPTED
 from cli.verb_group import WIDTH, VerbGroup
 from cli.version import VERSION
@@ -89,8 +90,11 @@ def _usage(error: click.ClickException, as_json: bool) -> int:
     return Usage.exit_code
 
 
-def _unexpected(error: BaseException) -> int:
+def _unexpected(error: BaseException, as_json: bool) -> int:
     log = _log_error(error)
+    known = explained(error, f"the stack trace is in {log}")
+    if known is not None:
+        return _report(known, as_json)
     text = str(error).strip().splitlines()
     click.echo(f"lk: unexpected {type(error).__name__}: {text[0][:300] if text else ''}", err=True)
     click.echo(f"  where: the stack trace is in {log}", err=True)
@@ -128,7 +132,7 @@ def run(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as error:  # the last line of defence: a person never sees a stack trace
-        return _unexpected(error)
+        return _unexpected(error, as_json)
     return result if isinstance(result, int) else 0
 
 
