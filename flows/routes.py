@@ -19,7 +19,8 @@ from infra.lake import table_paths
 from infra.settings import Settings
 from speed.process import background, state_file
 from speed.routes.handover import hand_over
-from speed.routes.planner import names, reached, require_same_definition, require_same_topics
+from speed.routes.outputs import output_topics
+from speed.routes.planner import reached, require_same_definition, require_same_topics
 
 RouteRole = Literal["owner", "replay", "former", "ended"]
 _NEAR = 100_000  # maximum lag, in records, of a run that takes over: readers of its topics wait for so long
@@ -57,10 +58,10 @@ class RouteState:
 def start(settings: Settings, catalog: Catalog, route: Name) -> RouteState:
     """Starts the run that owns the route's topics; the first run owns them from offset 0."""
     catalog.route(route)
-    history = _finish_handover(settings, route)
+    history = _finish_handover(settings, catalog, route)
     owner = history.owner or _declare(settings, catalog, route, replays=True).id
     if history.owner is None:
-        history = hand_over(settings, route, owner)
+        history = hand_over(settings, catalog.route(route), owner)
     require_same_definition(catalog, history.runs[owner])
     return _start(settings, catalog, history.runs[owner])
 
@@ -68,7 +69,7 @@ def start(settings: Settings, catalog: Catalog, route: Name) -> RouteState:
 def replay(settings: Settings, catalog: Catalog, route: Name) -> RouteState:
     """Starts or resumes a run that copies the log from offset 0 again, into topics of its own."""
     catalog.route(route)
-    history = _finish_handover(settings, route)
+    history = _finish_handover(settings, catalog, route)
     if history.owner is None:
         raise Refused(f"route {route} was never started", where="control.routes", fix=f"`lk route start {route}`")
     open_replays = [r for r in history.runs.values() if _role(history, r) == "replay" and _is_todays(catalog, r)]
@@ -92,7 +93,7 @@ def switch(settings: Settings, catalog: Catalog, route: Name, run: Name | None =
         _require_near(settings, history, chosen)
     if chosen.id != history.owner:
         background.stop(settings, history.owner)
-    return _start(settings, catalog, hand_over(settings, route, chosen.id).runs[chosen.id])
+    return _start(settings, catalog, hand_over(settings, catalog.route(route), chosen.id).runs[chosen.id])
 
 
 def stop(settings: Settings, catalog: Catalog, route: Name) -> list[RouteState]:
@@ -117,7 +118,7 @@ def retire(settings: Settings, catalog: Catalog, id: Name) -> RouteState:
         if not run.ended:
             route_runs.add_step(settings, lease, "ended", run)
     if run.route in catalog.routes:
-        topic_admin.delete_topics(settings, names(catalog.route(run.route), id, live=False).values())
+        topic_admin.delete_topics(settings, output_topics(catalog.route(run.route), id, live=False).values())
     kafka_admin.delete_group(settings, id)
     return _state(settings, catalog, route_runs.read_history(settings, run.route), route_runs.read_run(settings, id))
 
@@ -128,10 +129,10 @@ def status(settings: Settings, catalog: Catalog) -> list[RouteState]:
     return [_state(settings, catalog, h, run) for h in histories for run in h.runs.values() if not run.ended]
 
 
-def _finish_handover(settings: Settings, route: Name) -> RouteHistory:
+def _finish_handover(settings: Settings, catalog: Catalog, route: Name) -> RouteHistory:
     """The route's history, once an interrupted handover is finished."""
     history = route_runs.read_history(settings, route)
-    return hand_over(settings, route, history.handover) if history.handover else history
+    return hand_over(settings, catalog.route(route), history.handover) if history.handover else history
 
 
 def _chosen(settings: Settings, catalog: Catalog, history: RouteHistory, run: Name | None) -> RouteRun:
@@ -204,7 +205,7 @@ def _state(settings: Settings, catalog: Catalog, history: RouteHistory, run: Rou
         copied=copied,
         behind=behind,
         exact=exact,
-        topics=tuple(names(route, run.id, live=role == "owner").values()) if route else (),
+        topics=tuple(output_topics(route, run.id, live=role == "owner").values()) if route else (),
         reason=str(reason.get("what", "")),
         log=background.log_file(settings, run.id),
     )

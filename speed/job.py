@@ -209,7 +209,7 @@ def _require_no_lost_records(settings: Settings, run: Run) -> None:
     if last:
         where = f"run {run.id}, epoch {last.number}; what is served stays as it is"
         log_checks.require_no_lost_records(
-            settings, tuple(run.topics), last.end, where=where, fix=f"restore the log; or {log_checks.USE_NEW_LOG}"
+            settings, tuple(run.topics), last.end, where=where, fix=log_checks.RESTORE_LOG
         )
 
 

@@ -17,6 +17,10 @@ from infra.retry import retry_on
 from infra.settings import Settings
 
 KEEP_RECORDS = "set retention.ms=-1 on the topics"
+RESTORE_LOG = (
+    "restore the log; or compute everything from this one: `lk down`, move lake, checkpoints and trino out of the data "
+    "folder, then `lk up` and `lk rebuild`"
+)
 USE_NEW_LOG = "compute everything from the new log: `lk rebuild`, or restore the topic"
 
 

@@ -12,6 +12,7 @@ from infra.kafka.client_config import librdkafka
 from infra.settings import Settings
 
 _BLOCK = 5_000
+_PATIENCE = 130.0  # seconds; the broker aborts a transaction whose process was killed after two minutes
 
 
 def committed_records(settings: Settings, topic: str, partition: int, start: int = 0) -> Iterator[Message]:
@@ -27,9 +28,9 @@ def committed_records(settings: Settings, topic: str, partition: int, start: int
     try:
         consumer.assign([TopicPartition(topic, partition, max(start, first))])
         while True:
-            messages = consumer.consume(1, kafka_admin.DEADLINE)
+            messages = consumer.consume(1, _PATIENCE)
             if not messages:
-                raise kafka_admin.unavailable(settings, "no records arrived, or a transaction is open")
+                raise kafka_admin.unavailable(settings, "no records arrived, or a transaction stays open")
             for message in messages + consumer.consume(_BLOCK, 0):  # with a timeout it would wait for a whole block
                 error = message.error()
                 if error is None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from confluent_kafka import TopicPartition
+from confluent_kafka import Message, TopicPartition
 
 from infra.kafka import kafka_admin
 from infra.kafka.log_reader import committed_records
@@ -45,12 +45,13 @@ def position(part: TopicPartition, start: int) -> Position:
     return Position(part.offset, metadata.get("counts", {}), metadata.get("tenure", 0))
 
 
-def copied_offsets(
+def copies(
     settings: Settings, topics: Mapping[str, str], source: str, partition: int, to: int
-) -> Iterator[tuple[str, int]]:
-    """The output and the offset of every copied record of a source partition; ``topics`` are by output.
+) -> Iterator[tuple[str, int, Message]]:
+    """Every copy of a source partition's records: its output, the offset of the record, and the copy.
 
-    The copies are in partition ``to`` of each topic, which is read whole. Raises TryAgain when Kafka does not answer.
+    ``topics`` are by output. The copies are in partition ``to`` of each, which is read whole. Raises TryAgain when
+    Kafka does not answer.
     """
     origin = f"{source}/{partition}/"
     for output, topic in topics.items():
@@ -58,7 +59,7 @@ def copied_offsets(
             headers: Any = message.headers() or ()
             places = [value.decode() for name, value in headers if name == ORIGIN and value]
             if places and places[-1].startswith(origin):
-                yield output, int(places[-1].removeprefix(origin))
+                yield output, int(places[-1].removeprefix(origin)), message
 
 
 def positions(

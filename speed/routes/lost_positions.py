@@ -7,61 +7,94 @@ the place of their record, and are in its order: the last one tells how far the 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import replace
 
+from confluent_kafka import Message
+
+from core.cut import Cut
+from core.errors import Refused
 from core.identifiers import Name
+from core.route import Route
 from infra.control.route_runs import RouteHistory, RouteRun
 from infra.kafka import kafka_admin
-from infra.kafka.route_positions import Position, copied_offsets
+from infra.kafka.log_reader import committed_records
+from infra.kafka.route_positions import Position, copies
 from infra.kafka.transactions import transaction
 from infra.settings import Settings
+from speed.routes.outputs import output_topics
 
-Topics = Mapping[str, str]  # output -> topic
+Place = tuple[str, int]  # topic and partition of the source
 
 
-def find_positions(settings: Settings, history: RouteHistory, run: RouteRun, own: Topics, live: Topics) -> None:
-    """Commits a position in every partition in which the run's group has none.
+def find_positions(settings: Settings, route: Route, history: RouteHistory, run: RouteRun) -> dict[Place, Position]:
+    """Commits and returns a position in every partition in which the run's group has none.
 
-    A run copies to ``own`` topics until it owns the route's, then to the ``live`` ones.
+    Raises Refused when the copies are not of the records that the log has.
     """
-    counts, start = kafka_admin.partition_counts(settings), history.start(run)
+    found: dict[Place, Position] = {}
+    start, ends = history.start(run), kafka_admin.end_offsets(settings, run.topics)
     for part in kafka_admin.committed_partitions(settings, run.id, run.topics):
-        if part.offset >= 0:
-            continue
-        with transaction(
-            settings, run.id, part.topic, part.partition, start=start.end(part.topic, part.partition)
-        ) as open_:
-            if not open_.position.committed:  # now no older process of the run has a transaction open
-                at = _copied(settings, history, run, (part.topic, part.partition), own, live, counts)
-                open_.commit(replace(at or open_.position, ownership=len(history.ownerships), committed=True))
+        place, begin = (part.topic, part.partition), start.end(part.topic, part.partition)
+        if part.offset < 0:
+            with transaction(settings, run.id, *place, start=begin) as open_:
+                at = open_.position
+                if not at.committed:  # now no older process of the run has a transaction open
+                    at = _copied(settings, route, history, run, place, ends) or at
+                    at = replace(at, ownership=len(history.ownerships), committed=True)
+                    open_.commit(at)
+            found[place] = at
+    return found
 
 
 def _copied(
-    settings: Settings,
-    history: RouteHistory,
-    run: RouteRun,
-    place: tuple[str, int],
-    own: Topics,
-    live: Topics,
-    counts: Mapping[str, int],
+    settings: Settings, route: Route, history: RouteHistory, run: RouteRun, place: Place, ends: Cut
 ) -> Position | None:
-    """The position after the last copy: in the live topics since the run owns them, else in its own."""
-    topic, partition = place
-    start = history.start(run).end(topic, partition)
-    copied, end = Counter[str](), start
-    for topics, is_live in ((own, False), (live, True)):
-        existing = {output: name for output, name in topics.items() if name in counts}
-        if existing:
-            to = partition % min(counts[name] for name in existing.values())
-            for output, offset in copied_offsets(settings, existing, topic, partition, to):
-                if offset >= start and is_live == (_owner_of(history, topic, partition, offset) == run.id):
+    """The position after the last copy of the run; None without copies.
+
+    A run copies to the route's topics what it owns, and the rest to topics of its own.
+    """
+    start = history.start(run).end(*place)
+    if ends.end(*place) <= start:
+        return None
+    counts, copied, end, last = kafka_admin.partition_counts(settings), Counter[str](), start, None
+    for is_live in (False, True):
+        topics = {o: topic for o, topic in output_topics(route, run.id, live=is_live).items() if topic in counts}
+        if topics and (not is_live or any(owned.run == run.id for owned in history.ownerships)):
+            to = place[1] % min(counts[topic] for topic in topics.values())
+            for output, offset, copy in copies(settings, topics, *place, to):
+                if offset >= start and is_live == (_owner_of(history, place, offset) == run.id):
                     copied[output] += 1
-                    end = max(end, offset + 1)
-    return Position(end, {**copied, "": end - start - copied.total()}) if end > start else None
+                    end, last = (offset + 1, copy) if offset >= end else (end, last)
+    if last is None:
+        return None
+    _require_same_record(settings, place, end - 1, last, ends)
+    return Position(end, {**copied, "": end - start - copied.total()})
 
 
-def _owner_of(history: RouteHistory, topic: str, partition: int, offset: int) -> Name | None:
+def _owner_of(history: RouteHistory, place: Place, offset: int) -> Name | None:
     """The run that owned the live topics when it copied the record with this offset."""
-    owners = [owned.run for owned in history.ownerships if owned.since.end(topic, partition) <= offset]
+    owners = [owned.run for owned in history.ownerships if owned.since.end(*place) <= offset]
     return owners[-1] if owners else None
+
+
+def _require_same_record(settings: Settings, place: Place, offset: int, copy: Message, ends: Cut) -> None:
+    """Raises Refused unless the log still has the record of the last copy, or has removed it."""
+    records = committed_records(settings, *place, offset) if offset < ends.end(*place) else iter(())
+    record = next(records, None)
+    if record is not None and record.offset() != offset:
+        return  # retention has removed it
+    if record is None or _content(record) != _content(copy):
+        raise Refused(
+            "the output topics hold copies of another log",
+            where=f"topic {place[0]}, partition {place[1]}, offset {offset}",
+            fix="restore the log, or give the route's outputs other names",
+        )
+
+
+def _content(message: Message) -> tuple[bytes | None, bytes | None, int]:
+    key, value = message.key(), message.value()
+    return _bytes(key), _bytes(value), message.timestamp()[1]
+
+
+def _bytes(value: object) -> bytes | None:
+    return value if isinstance(value, bytes) else None

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from core.catalog import Catalog
 from core.cut import Cut, Span
-from core.identifiers import Name, joined
+from core.identifiers import Name
 from core.route import Route
 from core.route_ownership import next_slice
 from core.validation.definition_change import route_refusal
@@ -17,6 +17,7 @@ from infra.kafka.route_positions import Position, positions
 from infra.settings import Settings
 from speed.routes.copy_task import CopyTask
 from speed.routes.lost_positions import find_positions
+from speed.routes.outputs import output_topics
 
 Where = tuple[str, int]
 _MAX_RECORDS = 100_000  # of one transaction; the broker aborts one that takes minutes
@@ -33,14 +34,12 @@ def tasks(settings: Settings, catalog: Catalog, run: RouteRun) -> dict[Where, Co
         return {}
     positions = reached(settings, history, run)
     if not all(position.committed for position in positions.values()):
-        own, live = (names(route, run.id, live=live) for live in (False, True))
-        find_positions(settings, history, run, own, live)
-        positions = reached(settings, history, run)
+        positions |= find_positions(settings, route, history, run)
     require_all_there(settings, run, positions)
     planned: dict[Where, CopyTask] = {}
     for (topic, partition), span in _due(settings, history, run, positions).items():
         owned_slice = next_slice(history.ownerships, run.id, span)
-        outputs = names(route, run.id, live=owned_slice.live)
+        outputs = output_topics(route, run.id, live=owned_slice.live)
         start = history.start(run).end(topic, partition)
         counts = topic_admin.ensure_copies(settings, outputs.values(), _width(settings, route), route.sources)
         planned[topic, partition] = CopyTask(
@@ -53,11 +52,6 @@ def reached(settings: Settings, history: RouteHistory, run: RouteRun) -> dict[Wh
     """The position of a run in every partition."""
     start = history.start(run)
     return positions(settings, run.id, run.topics, {(topic, p): end for topic, p, end in start.ends})
-
-
-def names(route: Route, run: Name, *, live: bool) -> dict[str, str]:
-    """Output -> topic: the route's own, or those of one run."""
-    return {o.name: o.name if live else joined(Name(o.name), run) for o in route.outputs}
 
 
 def require_same_definition(catalog: Catalog, run: RouteRun) -> None:
@@ -82,6 +76,10 @@ def require_all_there(settings: Settings, run: RouteRun, positions: Mapping[Wher
 
 def _due(settings: Settings, history: RouteHistory, run: RouteRun, at: Mapping[Where, Position]) -> dict[Where, Span]:
     ends = kafka_admin.end_offsets(settings, run.topics)
+    position = Cut(tuple((Name(t), p, reached.offset) for (t, p), reached in at.items()))
+    if log_checks.lost_records(ends, position):  # perhaps for a moment, while a broker starts
+        where, fix = f"run {run.id} of route {run.route}", "restore the log, or give the route's outputs other names"
+        log_checks.require_no_lost_records(settings, tuple(run.topics), position, where=where, fix=fix)
     if history.owner is not None and history.owner != run.id:
         owner = reached(settings, history, history.runs[history.owner])
         ends = Cut(

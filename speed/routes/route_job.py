@@ -26,7 +26,8 @@ from infra.spark.session import session
 from speed.process import state_file
 from speed.process.run_until_stopped import run_until_stopped
 from speed.routes.copy_task import COLUMNS, OUTCOME, CopyTask, copier
-from speed.routes.planner import Where, names, require_same_definition, require_same_topics, tasks
+from speed.routes.outputs import output_topics
+from speed.routes.planner import Where, require_same_definition, require_same_topics, tasks
 
 _CONF = {"spark.sql.adaptive.enabled": "false", "spark.ui.retainedJobs": "20", "spark.ui.retainedStages": "20"}
 _POLL_SECONDS = 0.2  # between two checks of a log without new records
@@ -95,7 +96,7 @@ def _check(settings: Settings, catalog: Catalog, run: RouteRun) -> None:
     require_same_definition(catalog, run)
     require_same_topics(settings, run)
     route = catalog.route(run.route)
-    outputs = [name for live in (False, True) for name in names(route, run.id, live=live).values()]
+    outputs = [name for live in (False, True) for name in output_topics(route, run.id, live=live).values()]
     topic_admin.raise_largest(settings, outputs, route.sources)
 
 

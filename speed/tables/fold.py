@@ -174,7 +174,7 @@ def remove_left_folds(settings: Settings, run: Name, lease: Lease) -> None:
     """Deletes what earlier holders of the lease left when they were killed in a large fold."""
     parent = table_paths.folding(settings, run)
     for generation in files.folders(parent):
-        if int(generation) < lease.generation:
+        if not generation.isdigit() or int(generation) < lease.generation:
             files.remove(f"{parent}/{generation}")
 
 

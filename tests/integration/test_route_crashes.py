@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from core.errors import Refused
 from core.identifiers import Name
+from core.sample_data.records import records
+from core.sample_spec import SampleSpec
 from flows import routes
 from infra.control import locks, route_runs
 from infra.control.route_runs import RouteRun
@@ -21,6 +24,7 @@ from tests.support import committed_records
 from tests.support.crashes import crash_at
 from tests.support.kafka_log import Sent, send
 from tests.support.route_split import OUTPUTS, ROUTE, Split, opened
+from tests.support.topics import delete
 
 
 @pytest.fixture(scope="module")
@@ -123,9 +127,9 @@ def test_a_crash_at_every_step_of_a_handover_is_finished(spark: SparkSession, sp
         ("handover.2_after_owner", 1),
     ):
         with crash_at(split_log.settings, step, hit):
-            hand_over(split_log.settings, ROUTE, replay)
+            hand_over(split_log.settings, split_log.catalog.route(ROUTE), replay)
         split_log.send(20)
-    history = hand_over(split_log.settings, ROUTE, replay)
+    history = hand_over(split_log.settings, split_log.catalog.route(ROUTE), replay)
     assert (history.owner, [ownership.run for ownership in history.ownerships]) == (replay, [old, replay])
     with locks.hold(split_log.settings, "routes"):
         copy_all(spark, split_log, old)  # no longer the owner, so it copies nothing
@@ -144,3 +148,15 @@ def test_a_route_that_starts_on_a_lost_lake_goes_on_where_its_copies_end(
     while route_job.epoch(spark, empty, split_log.catalog, route_runs.read_run(empty, run)):
         pass
     split_log.check()
+
+
+def test_copies_of_another_log_are_no_position(spark: SparkSession, split_log: Split, tmp_path: Path) -> None:
+    """A source was deleted and created again, and the lake is lost: nothing else tells that the records are others."""
+    delete(split_log.settings, Name("service_log"))
+    split_log.log.ends = {place: end for place, end in split_log.log.ends.items() if place[0] != "service_log"}
+    empty = split_log.settings.model_copy(update={"lake": str(tmp_path / "lake")})
+    run = routes.start(empty, split_log.catalog, ROUTE).run
+    samples = records(split_log.catalog.topic("service_log"), SampleSpec(9, 1_763_683_200_000), 400, 0)
+    send(empty, (Sent("service_log", None, sample.value, (), n % 4) for n, sample in enumerate(samples)))
+    with pytest.raises(Refused, match="the output topics hold copies of another log"):
+        route_job.epoch(spark, empty, split_log.catalog, route_runs.read_run(empty, run))
