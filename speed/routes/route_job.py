@@ -40,8 +40,9 @@ def run_forever(settings: Settings, catalog: Catalog, id: Name) -> None:
     with run_until_stopped(settings, id, app, epoch=lambda: -1) as stop:
         run = route_runs.read_run(settings, id)
         _check(settings, catalog, run)
-        spark = session(settings, app, _CONF)
         with leases.hold(settings, f"run_{id}") as lease:
+            tasks(settings, catalog, run)  # finds a lost position, and refuses a log that lacks records, before it runs
+            spark = session(settings, app, _CONF)
             state_file.write_state(settings, id, "running")
             _drive(spark, settings, catalog, run, lease, stop)
 
