@@ -25,7 +25,6 @@ _EACH = {
     # One epoch of all views generates more classes than the default of 100, so each epoch compiled all of them again.
     "spark.sql.codegen.cache.maxEntries": "1000",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
-    "spark.sql.execution.arrow.maxBytesPerBatch": str(16 * 1024 * 1024),  # a batch has up to 10,000 rows of any size
     # It helps only tables that are partitioned by columns, which ours are not. Over decoders it planned for seconds.
     "spark.sql.optimizer.dynamicPartitionPruning.enabled": "false",
     # Else pyspark reads Python's stack and makes five more calls into the JVM for each operation on a column.

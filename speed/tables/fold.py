@@ -10,13 +10,14 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 
 from core.compute.combine import merge_partials
-from core.errors import Refused
+from core.errors import TryAgain
 from core.identifiers import Name
 from core.view import ROWS, Rollup, View
 from infra import faults
@@ -25,11 +26,13 @@ from infra.control.claims import claimed_epochs
 from infra.control.publications import pinned_epochs
 from infra.lake import delta, files, parquet_scan, table_paths
 from infra.lake.leases import Lease
+from infra.retry import retry_on
 from infra.settings import Settings
 from speed.tables import schemas
 
 LEVELS = (1, 20, 400)  # times ``fold_epochs``: the epochs that one row covers, each a multiple of the one before
 COLLECTED_BYTES = 32 * 1024 * 1024  # the most that one fold brings into this process; Spark writes a larger one
+_PATIENCE = 10.0  # seconds in which a fold whose counts differ is computed again; nothing is replaced meanwhile
 _TAGS = ("first_epoch", "last_epoch")
 
 
@@ -94,7 +97,8 @@ def fold(spark: SparkSession, folding: Folding, newest: int, boundaries: Iterabl
         tags = _tags(folding.path, EpochRange(due[0].first, due[-1].last)) if due else []
         for epochs in due:
             if _covered(epochs, tags) > 1:
-                _fold(spark, folding, level, epochs)
+                attempts = partial(_fold, spark, folding, level, epochs)
+                retry_on(FoldDiffers, attempts, _PATIENCE, every=1.0)
                 return True
             folding.folded[level] = epochs.last
     return False
@@ -120,6 +124,7 @@ def _fold(spark: SparkSession, folding: Folding, level: int, epochs: EpochRange)
     rows = _few_rows(path, schemas.partial_schema(view), epochs)
     if rows is not None:
         merged = merge_partials(view, spark.createDataFrame(rows).coalesce(1)).toArrow()
+        _require_same_counts(folding, epochs, _counted(view, [rows]), _counted(view, [merged]))
         _replace(folding, level, epochs, _tagged(merged, view, epochs))
     else:
         merge = merge_partials(view, parquet_scan.read_table(spark, path).where(_predicate(epochs)))
@@ -145,7 +150,9 @@ def _replace_from_spark(folding: Folding, level: int, epochs: EpochRange, merged
     part = f"{table_paths.folding(folding.settings, folding.run)}/{folding.lease.generation}"
     try:
         merged.write.mode("overwrite").parquet(part)
-        _require_same_counts(folding, epochs, part)
+        read = delta.batches(folding.path, [ROWS], _inside(epochs))
+        written = _counted(folding.view, files.parquet_batches(part))
+        _require_same_counts(folding, epochs, _counted(folding.view, read), written)
         schema = schemas.partial_schema(folding.view)
         rows = (
             batch
@@ -157,17 +164,25 @@ def _replace_from_spark(folding: Folding, level: int, epochs: EpochRange, merged
         files.remove(part)
 
 
-def _require_same_counts(folding: Folding, epochs: EpochRange, part: str) -> None:
-    """Raises Refused unless the merged rows of a rollup count as many events as those that they replace."""
-    if isinstance(folding.view, Rollup):
-        read = sum(pc.sum(batch[ROWS]).as_py() or 0 for batch in delta.batches(folding.path, [ROWS], _inside(epochs)))
-        merged = sum(pc.sum(table[ROWS]).as_py() or 0 for table in files.parquet_batches(part))
-        if merged != read:
-            raise Refused(
-                f"a fold of view {folding.view.name} counts {merged} rows of events, {read} were read",
-                where=f"{folding.path}, epochs {epochs.first} to {epochs.last}; nothing was replaced",
-                fix="run `lk speed start`; if it happens again, start a new run",
-            )
+class FoldDiffers(TryAgain):
+    """The merged rows do not count what was read."""
+
+
+def _counted(view: View, tables: Iterable[pa.Table | pa.RecordBatch]) -> int:
+    """The events that partial rows count; of a keyed view, whose older rows a fold drops, whether there are rows."""
+    if isinstance(view, Rollup):
+        return sum(pc.sum(table[ROWS]).as_py() or 0 for table in tables)
+    return int(any(table.num_rows for table in tables))
+
+
+def _require_same_counts(folding: Folding, epochs: EpochRange, read: int, merged: int) -> None:
+    """Raises FoldDiffers unless the merged rows count as many events as those that they replace."""
+    if merged != read:
+        raise FoldDiffers(
+            f"a fold of view {folding.view.name} counts {merged} rows of events, {read} were read",
+            where=f"{folding.path}, epochs {epochs.first} to {epochs.last}; nothing was replaced",
+            fix="run `lk speed start`; if it happens again, start a new run: `lk speed start --new`",
+        )
 
 
 def remove_left_folds(settings: Settings, run: Name, lease: Lease) -> None:
