@@ -139,7 +139,8 @@ def _few_rows(path: str, schema: pa.Schema, epochs: EpochRange) -> pa.Table | No
         batches.append(batch)
         if sum(read.nbytes for read in batches) > COLLECTED_BYTES:
             return None
-    return pa.Table.from_batches(batches).cast(schema)
+    # In one chunk: Spark takes an empty one, which the filter may leave, for the end of all rows.
+    return pa.Table.from_batches(batches).combine_chunks().cast(schema)
 
 
 def _replace_from_spark(folding: Folding, level: int, epochs: EpochRange, merged: DataFrame) -> None:
