@@ -7,15 +7,19 @@ import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from functools import partial
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
 from core.errors import Refused, TryAgain
+from infra.retry import retry_on
 from infra.settings import LOOPBACK, Settings
 
 USER = "admin"
 _SECONDS = 20.0
+_UNAVAILABLE_FOR = 60.0  # seconds: its SQLite database has one writer, and Airflow refuses what finds it locked
 _REGISTERED_WITHIN = timedelta(seconds=3)  # from the start of a task until it awaits input
 
 
@@ -130,7 +134,12 @@ class AirflowApi:
     ) -> Any:
         place = "/".join(quote(part, safe="") for part in path)
         address = f"{self._base}/api/v2/{place}" + (f"?{urlencode(query)}" if query else "")
-        return _send(address, method, body, self._headers)
+        send = partial(_send, address, method, body, self._headers)
+        return retry_on(_Unavailable, send, _UNAVAILABLE_FOR, every=0.2, longest=5.0)
+
+
+class _Unavailable(TryAgain):
+    """Airflow did nothing (status 503): the same request may be sent again."""
 
 
 def _send(
@@ -149,7 +158,8 @@ def _send(
             return json.loads(response.read() or b"null")
     except urllib.error.HTTPError as e:
         body_text = e.read().decode("utf-8", "replace")[:500]
-        raise Refused(
+        error = _Unavailable if e.code == HTTPStatus.SERVICE_UNAVAILABLE else Refused
+        raise error(
             f"Airflow refused the request: {e.code} {body_text}",
             where=f"{method} {address}",
             fix="read `lk logs airflow`",

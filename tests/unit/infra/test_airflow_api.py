@@ -1,0 +1,75 @@
+"""Airflow's client sends again what Airflow found its database locked for, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+
+from core.errors import Refused
+from infra import airflow_api
+from infra.airflow_api import AirflowApi
+from infra.settings import LOOPBACK, Settings
+
+LOCKED = (503, {"detail": "Database is locked."})
+
+
+@contextmanager
+def airflow(settings: Settings, *answers: tuple[int, object]) -> Iterator[tuple[AirflowApi, list[str]]]:
+    """A server that gives a token and then these answers; with the requests that it got after the token."""
+    left, requests = list(answers), []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            if self.path == "/auth/token":
+                self.answer(200, {"access_token": "a-token"})
+            else:
+                requests.append(self.path)
+                self.answer(*left.pop(0))
+
+        def answer(self, status: int, body: object) -> None:
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(json.dumps(body).encode())
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    with HTTPServer((LOOPBACK, 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield AirflowApi(settings.model_copy(update={"airflow_port": server.server_port})), requests
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    settings = Settings(data=tmp_path)
+    path = airflow_api.password_file(settings)
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({airflow_api.USER: "a-password"}))
+    return settings
+
+
+def test_a_request_that_found_the_database_locked_is_sent_again(settings: Settings) -> None:
+    with airflow(settings, LOCKED, LOCKED, (200, {"id": 7})) as (api, requests):
+        assert api.backfill("range_rebuild", "2026-03-13", "2026-03-14", {}) == 7
+    assert requests == ["/api/v2/backfills"] * 3
+
+
+def test_a_refused_request_is_not_sent_again(settings: Settings) -> None:
+    with (
+        airflow(settings, (409, {"detail": "There is already a running backfill"})) as (api, requests),
+        pytest.raises(Refused, match="already a running backfill"),
+    ):
+        api.backfill("range_rebuild", "2026-03-13", "2026-03-14", {})
+    assert requests == ["/api/v2/backfills"]
