@@ -39,6 +39,7 @@ from core.topic import Topic
 from core.view import ROWS, Keyed, View
 from infra.kafka.input_files import key_extractor
 from infra.settings import Settings
+from infra.spark.frames import frame_of
 from infra.spark.session import temporary_session
 from speed.epoch.topic_results import Rows, in_window
 
@@ -144,7 +145,7 @@ def _decode(spark: SparkSession, catalog: Catalog, tasks: Sequence[_Task]) -> Ma
     def decoded(name: str) -> pa.Table:
         topic = catalog.topic(name)
         records = [row for task in tasks for row in _kafka_rows(task, topic)]
-        frame = spark.createDataFrame(pa.Table.from_pylist(records, _KAFKA)).coalesce(1)
+        frame = frame_of(spark, pa.Table.from_pylist(records, _KAFKA))
         return decode(topic, frame).toArrow()
 
     with ThreadPoolExecutor() as pool:
@@ -177,7 +178,7 @@ def _slices(spark: SparkSession, task: _Task, decoded: pa.Table) -> list[DataFra
     own = own.filter(pc.and_(pc.greater_equal(partitions, 0), pc.less(partitions, _STRIDE)))
     bounds = [0, own.num_rows // 3, 2 * own.num_rows // 3, own.num_rows]
     parts = [own.take(pa.array(range(start, end), pa.int64())) for start, end in pairwise(bounds)]
-    return [spark.createDataFrame(part).coalesce(1) for part in parts]
+    return [frame_of(spark, part) for part in parts]
 
 
 def _as_texts(task: _Task, way: Way, rows: DataFrame) -> DataFrame:

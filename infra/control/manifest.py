@@ -67,8 +67,9 @@ def last_epoch(settings: Settings, id: Name) -> Epoch | None:
 
 def last_epochs(settings: Settings, id: Name, count: int) -> tuple[Epoch, ...]:
     """The last epochs of a run, ``count`` of them or all if there are fewer, in order."""
-    last = last_epoch(settings, id)
-    return read_epochs(settings, id, first=last.number - count + 1) if last else ()
+    opened = _open(settings, id)
+    number = _last_number(opened, id) if opened else None
+    return _read(opened, number - count + 1, number) if opened and number is not None else ()
 
 
 def epoch_numbered(settings: Settings, id: Name, number: int) -> Epoch | None:

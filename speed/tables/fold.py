@@ -28,6 +28,7 @@ from infra.lake import delta, files, parquet_scan, table_paths
 from infra.lake.leases import Lease
 from infra.retry import retry_on
 from infra.settings import Settings
+from infra.spark.frames import frame_of
 from speed.tables import schemas
 
 LEVELS = (1, 20, 400)  # times ``fold_epochs``: the epochs that one row covers, each a multiple of the one before
@@ -123,7 +124,7 @@ def _fold(spark: SparkSession, folding: Folding, level: int, epochs: EpochRange)
     path, view = folding.path, folding.view
     rows = _few_rows(path, schemas.partial_schema(view), epochs)
     if rows is not None:
-        merged = merge_partials(view, spark.createDataFrame(rows).coalesce(1)).toArrow()
+        merged = merge_partials(view, frame_of(spark, rows)).toArrow()
         _require_same_counts(folding, epochs, _counted(view, [rows]), _counted(view, [merged]))
         _replace(folding, level, epochs, _tagged(merged, view, epochs))
     else:
@@ -139,8 +140,7 @@ def _few_rows(path: str, schema: pa.Schema, epochs: EpochRange) -> pa.Table | No
         batches.append(batch)
         if sum(read.nbytes for read in batches) > COLLECTED_BYTES:
             return None
-    # In one chunk: Spark takes an empty one, which the filter may leave, for the end of all rows.
-    return pa.Table.from_batches(batches).combine_chunks().cast(schema)
+    return pa.Table.from_batches(batches).cast(schema)
 
 
 def _replace_from_spark(folding: Folding, level: int, epochs: EpochRange, merged: DataFrame) -> None:

@@ -7,8 +7,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
 from pyspark.sql import SparkSession
 
@@ -126,16 +124,3 @@ def test_maintenance_bounds_files_on_disk_and_changes_nothing(
         assert len(files) <= 1
         assert len(list(Path(path).glob("*.parquet"))) == len(files)
     check(settings, catalog, run, "tidy")
-
-
-def test_rows_to_fold_have_no_empty_chunk(tmp_path: Path) -> None:
-    """Spark takes an empty chunk for the end of all rows: a fold of 37,373 rows after one was replaced by none."""
-    path, schema = str(tmp_path / "view"), pa.schema({"first_epoch": pa.int64(), "last_epoch": pa.int64()})
-    delta.create(path, schema)
-    epochs = pa.array([*range(200_000), 7], pa.int64())
-    delta.append_once(path, pa.table([epochs, epochs], schema=schema), "a", 0)
-    inside = [batch.num_rows for batch in delta.batches(path, schema.names, pc.field("first_epoch") >= 150_000)]
-    assert inside[0] == 0
-    rows = fold._few_rows(path, schema, fold.EpochRange(150_000, 199_999))
-    assert rows is not None
-    assert [len(chunk) for chunk in rows["first_epoch"].chunks] == [50_000]
