@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from datetime import datetime
 from pathlib import Path
@@ -13,14 +14,17 @@ from cli import candidates
 from cli.options import json_option, load_catalog, load_settings, load_usable, moment
 from cli.output import INTERRUPTED, emit, line, table
 from cli.verb_group import VerbGroup
-from core.errors import Usage
+from core.errors import LkError, Usage
+from core.identifiers import Name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from core.catalog import Catalog
     from flows.topics import TopicSummary
     from infra.kafka.producer import Acknowledged
     from infra.kafka.topic_admin import TopicChange
+    from infra.settings import Settings
 
 
 @click.group(cls=VerbGroup, invoke_without_command=True)
@@ -95,25 +99,36 @@ def produce(
     from infra.kafka.sample_input import outgoing
 
     settings = load_settings()
-    declared = load_usable(settings, ("topic", topic)).topic(topic)
+    catalog = load_usable(settings, ("topic", topic))
+    declared = catalog.topic(topic)
     if (path is None) == (seed is None):
         raise Usage("there is nothing to send", fix="specify either --file FILE or --seed N")
     if path is not None:
         source = InputFile(path, declared, key=key, time=when, loop=loop)
         sent = producer.produce(settings, declared, source.records(), rate=rate, progress=lambda: source.progress)
-        return _acknowledged(sent)
+        return _acknowledged(sent, settings, catalog)
     pace = rate or 1000.0
     total = count if count is not None else int(pace * seconds) if seconds else None
     first_at = int(start.timestamp() * 1000) if start else int(time.time() * 1000)
     spec = SampleSpec(seed or 0, first_at, pace, late, int(late_by * 1000), out_of_order, duplicate, unmatched, bad)
     generated = outgoing(declared, records(declared, spec, total))
-    return _acknowledged(producer.produce(settings, declared, generated, rate=pace, total=total))
+    return _acknowledged(producer.produce(settings, declared, generated, rate=pace, total=total), settings, catalog)
 
 
-def _acknowledged(sent: Acknowledged) -> int:
+def _acknowledged(sent: Acknowledged, settings: Settings, catalog: Catalog) -> int:
     """Prints what the broker acknowledged. Ctrl-C ends an endless series with exit code 130."""
     emit(sent.require_complete(), _print_acknowledged)
+    _warn_of_quarantine(settings, catalog, Name(sent.topic))
     return INTERRUPTED if sent.interrupted else 0
+
+
+def _warn_of_quarantine(settings: Settings, catalog: Catalog, topic: Name) -> None:
+    """Says on stderr when too many earlier records of the topic are in quarantine; a lake is not needed to send."""
+    from flows.quarantine_shares import topic_shares
+
+    with contextlib.suppress(LkError):
+        for share in topic_shares(settings, catalog, topic):
+            click.echo(f"lk: warning: {share.line}", err=True)
 
 
 def _print_acknowledged(sent: Acknowledged) -> None:

@@ -14,9 +14,10 @@ from cli.verb_group import VerbGroup
 from core.identifiers import Name
 
 if TYPE_CHECKING:
-    from speed.quarantine.listing import QuarantineEntry, RuleCount
+    from speed.quarantine.listing import QuarantineEntry
     from speed.quarantine.redrive import Redriven
     from speed.quarantine.repair_file import Exported
+    from speed.quarantine.rule_counts import RuleCount
 
 _TOPIC = topic_option("Only this topic.")
 

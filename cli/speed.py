@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cli import candidates
-from cli.options import json_option, load_catalog, load_settings
+from cli.options import json_option, load_catalog, load_settings, load_usable
 from cli.output import emit, line
 from cli.verb_group import VerbGroup
 from core.identifiers import Name
@@ -50,9 +50,10 @@ def speed_stop() -> None:
 @json_option
 def speed_status() -> None:
     """Show the state of the last run and how far it is behind."""
-    from speed.process import lifecycle
+    from flows.speed import status
 
-    emit(lifecycle.status(load_settings()), _print_state)
+    settings = load_settings()
+    emit(status(settings, load_usable(settings)), _print_state)
 
 
 @speed.command("run")
@@ -70,6 +71,8 @@ def speed_run(run: Name) -> None:
 
 def _print_state(state: RunState) -> None:
     line(state.line)
+    for warning in state.warnings:
+        line(f"warning: {warning}")
 
 
 COMMANDS = [speed]

@@ -82,10 +82,20 @@ def view_suite(view: View, facts: BuildFacts, views: Iterable[str]) -> tuple[Gat
 def topic_suite(topic: Topic, records: int, quarantined: int) -> tuple[GateCheck, ...]:
     """Every check of a topic's archive up to the cut: its record counts and, as warnings, broken records per rule."""
     all_records = f"coalesce(sum({BROKEN}), 0)"
+    good_records = f"coalesce(sum({BROKEN}) filter (where {ERROR} is null), 0)"
+    least_good = records - topic.allowed_in_quarantine(records)
     bad_records = f"coalesce(sum({BROKEN}) filter (where {ERROR} is not null), 0)"
     return (
         GateCheck(CONTROL_TOTAL, "records that landing counted", all_records, str(records)),
         GateCheck("quarantined", "records that landing counted as broken", bad_records, str(quarantined)),
+        GateCheck(
+            "quarantined_share",
+            f"records that can be decoded; {topic.most_quarantined:.2%} may be quarantined",
+            good_records,
+            str(least_good),
+            comparison="at_least",
+            severity="warning",
+        ),
         _known_rules(topic),
         *(_rule(name) for name in rule_names(topic)),
     )

@@ -10,6 +10,7 @@ from core.sample_spec import BlockGenerator, EventGenerator
 
 EVENT_TIME = "event_time"  # the column with the time of an event, whichever field it comes from
 FIELD_TYPES = ("string", "bigint", "boolean", "timestamp")  # and decimal(p,s)
+FEW_QUARANTINED = 10  # this many quarantined records of a topic are never too many
 DECIMAL = re.compile(r"decimal\((\d{1,2}),(\d{1,2})\)\Z")
 
 
@@ -81,6 +82,7 @@ class Topic:
     ``compacted``: Kafka keeps only the last record of each key, so offsets may have no record. The key is taken from
     the record key. A record that cannot be decoded makes all values of its key null, ``deleted`` too.
     ``max_bytes``: larger values are quarantined.
+    ``most_quarantined``: the share of records, from 0 to 1, of which more in quarantine makes `lk status` unhealthy.
     ``generator``: makes events for `lk produce --seed`: the fields without the event time, or a line. In a changelog
     the key alone is a delete.
     """
@@ -94,7 +96,12 @@ class Topic:
     event_time: str | None = None
     rules: tuple[Rule, ...] = ()
     max_bytes: int = 65_536
+    most_quarantined: float = 0.01
     changelog: bool = False
     append_time: bool = False
     compacted: bool = False
     generator: EventGenerator | BlockGenerator | None = None
+
+    def allowed_in_quarantine(self, records: int) -> int:
+        """How many of so many records may be in quarantine."""
+        return max(FEW_QUARANTINED, int(self.most_quarantined * records))

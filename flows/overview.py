@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from core.catalog import Catalog
 from core.errors import TryAgain
+from flows import quarantine_shares
 from infra.definitions import definition_files
 from infra.definitions.definition_files import DefinitionProblem
 from infra.local import local_stack
@@ -35,7 +36,8 @@ def status(settings: Settings) -> Overview:
     processes = local_stack.server_states(settings)
     down = [_down(process) for process in processes if process.status != "up"]
     served = served_status(settings, catalog)
-    unhealthy = (*down, *map(_mistake, problems), *served.unhealthy)
+    shares = quarantine_shares.served_shares(settings, catalog, served.partitions)
+    unhealthy = (*down, *map(_mistake, problems), *served.unhealthy, *(share.line for share in shares))
     return Overview(processes, served.views, served.partitions, served.rows, unhealthy)
 
 

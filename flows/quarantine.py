@@ -10,14 +10,14 @@ from core.identifiers import Name
 from infra.control.claims import claim_of
 from infra.settings import Settings
 from infra.spark.session import temporary_session
-from speed.quarantine import listing
-from speed.quarantine.listing import RuleCount
+from speed.quarantine import rule_counts
 from speed.quarantine.redrive import Redriven, redrive
+from speed.quarantine.rule_counts import RuleCount
 
 
 def digest(settings: Settings, catalog: Catalog, since: Name | None = None) -> list[RuleCount]:
     """Counts quarantined records by topic and rule: all, or those after the cut of a build."""
-    return listing.count_by_rule(settings, catalog, claim_of(settings, since).cut if since else Cut())
+    return rule_counts.count_by_rule(settings, catalog, claim_of(settings, since).cut if since else Cut())
 
 
 def redrive_file(settings: Settings, catalog: Catalog, file: Path) -> Redriven:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from core.catalog import Catalog
 from core.cut import Cut
 from core.errors import Refused
@@ -14,6 +16,7 @@ from serving.promote import serve_run
 from serving.publish import changed_since, in_kappa
 from speed.process import background, lifecycle
 from speed.process.lifecycle import RunState
+from speed.quarantine import share
 
 _SWITCHES = ("kappa", "lambda", "rollback")  # publications that leave the run before them warm
 
@@ -29,11 +32,16 @@ def start(settings: Settings, catalog: Catalog, *, new: bool = False) -> RunStat
     if new or current is None:
         return _start_new(settings, catalog)
     lifecycle.require_declared_definitions(catalog, runs.read_run(settings, current))
-    state = lifecycle.start(settings, current)
+    state = _with_warnings(settings, catalog, lifecycle.start(settings, current))
     serve_run(settings, catalog, current, "lk speed start")
     for run in [*_other_serving_runs(settings, catalog, current), *_warm_runs(settings, catalog)]:
         lifecycle.start(settings, run)
     return state
+
+
+def status(settings: Settings, catalog: Catalog) -> RunState:
+    """The state of the current run, with a warning for each topic of which too many records are in quarantine."""
+    return _with_warnings(settings, catalog, lifecycle.status(settings))
 
 
 def stop(settings: Settings) -> RunState:
@@ -60,6 +68,11 @@ def _start_new(settings: Settings, catalog: Catalog) -> RunState:
         if role in ("warm", "idle") and background.alive(settings, other):
             lifecycle.stop(settings, other)
     return state
+
+
+def _with_warnings(settings: Settings, catalog: Catalog, state: RunState) -> RunState:
+    shares = share.of_run(settings, catalog, state.run) if state.run else ()
+    return replace(state, warnings=tuple(too_many.line for too_many in shares))
 
 
 def _start_cut(settings: Settings, catalog: Catalog) -> Cut:

@@ -5,20 +5,18 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from core.catalog import Catalog
 from core.errors import LkError
 from core.identifiers import Name
 from core.record_counts import RecordCounts, Totals
-from infra.control.manifest import Epoch, last_epoch_before
+from infra.control.manifest import Epoch, counted_in_the_hour
 from infra.kafka import kafka_admin
 from infra.lake import leases
 from infra.settings import Settings
 from serving import ledger, recover
 from serving.ledger import PartitionCounts, ServedState, ViewCounts
-
-RECENT = timedelta(hours=1)
 
 
 @dataclass(frozen=True)
@@ -47,7 +45,7 @@ def view_alarms(settings: Settings, catalog: Catalog) -> tuple[ViewAlarms, ...]:
         rows = {counts.view: counts for counts in ledger.view_counts(settings, catalog, unchanged)}
     now = datetime.now(UTC)
     runs = {state.pin.run: state.last for state in states.values() if state.pin.run}
-    recent = {run: _counted_since(settings, run, last, now - RECENT) for run, last in runs.items()}
+    recent = {run: counted_in_the_hour(settings, run, last, now) for run, last in runs.items()}
     alarms = []
     for view, state in states.items():
         of_view = [counts for counts in partitions if counts.topic in catalog.view(view).sources]
@@ -70,12 +68,6 @@ def quarantine_rate(recent: Totals) -> float:
     counts = sum(recent.partitions.values(), RecordCounts())
     total = counts.quarantined + counts.decoded
     return counts.quarantined / total if total else 0.0
-
-
-def _counted_since(settings: Settings, run: Name, last: Epoch | None, time: datetime) -> Totals:
-    """What the epochs counted that were committed at or after a time."""
-    before = last_epoch_before(settings, run, time)
-    return (last.total if last else Totals()) - (before.total if before else Totals())
 
 
 def epoch_age(last: Epoch | None, now: datetime, *, waiting: bool) -> float | None:

@@ -24,6 +24,8 @@ def topic_mistakes(topic: Topic) -> Iterator[Mistake]:
         yield mistake_in(topic, "a topic needs at least one field")
     if topic.partitions < 1 or topic.max_bytes < 1:
         yield mistake_in(topic, "partitions and max_bytes must be at least 1")
+    if not 0 <= topic.most_quarantined <= 1:
+        yield mistake_in(topic, f"most_quarantined is a share from 0 to 1, not {topic.most_quarantined}")
     if topic.key is not None and topic.key not in by_name:
         yield mistake_in(topic, f"key {topic.key!r} is not a field")
     if topic.changelog and topic.key is None:

@@ -30,6 +30,7 @@ class RunState:
     """The state of a run; ``host`` is the machine of its process, if it is another.
 
     ``lag`` is records not yet committed, per ``topic/partition``; None when Kafka does not answer.
+    ``warnings``: topics with too many quarantined records; only the verbs of the current run look at them.
     ``maintenance_behind`` is for how many epochs a fold, a compaction or a vacuum has been due.
     """
 
@@ -45,6 +46,7 @@ class RunState:
     reason: str = ""
     log: Path | None = None
     already: bool = False
+    warnings: tuple[str, ...] = ()
 
     @property
     def behind(self) -> int | None:

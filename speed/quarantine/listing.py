@@ -13,7 +13,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from core.catalog import Catalog
-from core.cut import Cut
 from core.event_columns import ERROR
 from core.identifiers import Name
 from infra.control import redrives, runs
@@ -58,23 +57,6 @@ class QuarantinedRecord:
         return f"{self.topic}/{self.partition}/{self.offset}"
 
 
-@dataclass(frozen=True)
-class RuleCount:
-    """How many records of a topic broke a rule, and the first and last of them by the time of the record.
-
-    A record that broke several rules is counted under each. ``redriven`` of them were sent again repaired.
-    """
-
-    topic: Name
-    rule: str
-    records: int
-    redriven: int
-    first: str
-    first_at: datetime
-    last: str
-    last_at: datetime
-
-
 def list_quarantined(
     settings: Settings, *, catalog: Catalog | None = None, topic: Name | None = None, limit: int | None = None
 ) -> list[QuarantineEntry]:
@@ -92,21 +74,33 @@ def list_quarantined(
     return entries
 
 
+def newest_first(settings: Settings, catalog: Catalog, topic: Name) -> Iterator[QuarantineEntry]:
+    """The same records of a topic, newest run first; one that several tables hold comes several times."""
+    sent = redrives.sent_origins(settings)
+    for batch in batches(settings, catalog, topic, [*_PLACE, "_value"]):
+        yield from (_entry(row, sent) for row in batch.to_pylist())
+
+
 def quarantined_records(settings: Settings, catalog: Catalog, topic: Name | None = None) -> list[QuarantinedRecord]:
     """The same records, with key, value and headers."""
     rows = _by_coordinates(settings, catalog, topic, ["_key", "_value", "_headers"])
     return [_record(rows[key]) for key in sorted(rows)]
 
 
-def count_by_rule(settings: Settings, catalog: Catalog, since: Cut) -> list[RuleCount]:
-    """The same records from a cut on, counted by topic and rule."""
-    sent = redrives.sent_origins(settings)
-    groups: dict[tuple[Name, str], list[Mapping[str, Any]]] = {}
-    for (topic, partition, offset), row in _by_coordinates(settings, catalog, None, []).items():
-        if offset >= since.end(topic, partition):
-            for rule in row[ERROR].split(","):
-                groups.setdefault((topic, rule), []).append(row)
-    return [_rule_count(group, rows, sent) for group, rows in sorted(groups.items())]
+def batches(
+    settings: Settings, catalog: Catalog, topic: Name, columns: Sequence[str], where: pc.Expression | None = None
+) -> Iterator[pa.RecordBatch]:
+    """The quarantined records of a topic, newest run first; one that several tables hold comes several times."""
+    decoder = catalog.decoder(topic)
+    tables = [
+        (table_paths.quarantine(settings, run.id), pc.field("_topic") == topic)
+        for run in reversed(runs.read_runs(settings))
+        if run.decoders.get(topic) == decoder
+    ]
+    tables.append((table_paths.archive(settings, topic, decoder), pc.field(ERROR).is_valid()))
+    for path, condition in tables:
+        if delta.exists(path):
+            yield from delta.batches(path, columns, condition if where is None else condition & where)
 
 
 def safe(value: bytes | None) -> str:
@@ -122,7 +116,7 @@ def _first_places(settings: Settings, catalog: Catalog, topic: Name, count: int)
     """A condition for the first records of a topic by coordinates; all of them are looked at, batch by batch."""
     names, schema = ["_partition", "_offset"], pa.schema({"_partition": pa.int32(), "_offset": pa.int64()})
     first = schema.empty_table()
-    for batch in _batches(settings, catalog, topic, names):
+    for batch in batches(settings, catalog, topic, names):
         both = pa.concat_tables([first, pa.Table.from_batches([batch]).cast(schema)])
         first = both.group_by(names).aggregate([]).sort_by([(name, "ascending") for name in names]).slice(0, count)
     by_partition: dict[int, list[int]] = {}
@@ -142,26 +136,10 @@ def _by_coordinates(
     """One row per record, by its coordinates."""
     rows: dict[tuple[Name, int, int], Mapping[str, Any]] = {}
     for name in [topic] if topic else list(catalog.topics):
-        for batch in _batches(settings, catalog, name, [*_PLACE, *columns], where):
+        for batch in batches(settings, catalog, name, [*_PLACE, *columns], where):
             for row in batch.to_pylist():
                 rows.setdefault((name, row["_partition"], row["_offset"]), row)
     return rows
-
-
-def _batches(
-    settings: Settings, catalog: Catalog, topic: Name, columns: Sequence[str], where: pc.Expression | None = None
-) -> Iterator[pa.RecordBatch]:
-    """The quarantined records of a topic; one that several tables hold comes several times."""
-    decoder = catalog.decoder(topic)
-    tables = [
-        (table_paths.quarantine(settings, run.id), pc.field("_topic") == topic)
-        for run in runs.read_runs(settings)
-        if run.decoders.get(topic) == decoder
-    ]
-    tables.append((table_paths.archive(settings, topic, decoder), pc.field(ERROR).is_valid()))
-    for path, condition in tables:
-        if delta.exists(path):
-            yield from delta.batches(path, columns, condition if where is None else condition & where)
 
 
 def _entry(row: Mapping[str, Any], sent: Mapping[str, str]) -> QuarantineEntry:
@@ -189,13 +167,6 @@ def _record(row: Mapping[str, Any]) -> QuarantinedRecord:
         value=row["_value"],
         headers=tuple((header["key"], header["value"]) for header in row["_headers"] or ()),
     )
-
-
-def _rule_count(group: tuple[Name, str], rows: Sequence[Mapping[str, Any]], sent: Mapping[str, str]) -> RuleCount:
-    first, *_, last = sorted([*rows, *rows], key=lambda row: (row["_timestamp"], row["_partition"], row["_offset"]))
-    redriven = sum(_place(row) in sent for row in rows)
-    ends = (_place(first), first["_timestamp"], _place(last), last["_timestamp"])
-    return RuleCount(*group, len(rows), redriven, *ends)
 
 
 def _place(row: Mapping[str, Any]) -> str:

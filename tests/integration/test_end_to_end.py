@@ -27,6 +27,7 @@ from tests.support.waiting import eventually
 LINES = ROOT / "data" / "apache-access-2015-05.log.gz"
 SPEC = ["--start", "2026-03-14T12:00:00", "--rate", "2000", "--late", "0.05", "--out-of-order", "0.1"]
 BAD = b'{"type":"bid","ticker":"ACME","price":1.234,"size":1,"event_time":1773489600000}\n'
+FLOAT = b'{"type":"bid","ticker":"ACME","price":1.23,"size":1.0,"event_time":1773489600000}\n'
 KEYS = {
     "trade_stats": ("ticker", "window_start"),
     "trades_by_day": ("ticker", "day"),
@@ -260,6 +261,30 @@ def test_everything_comes_back_from_the_log_alone(life: Life) -> None:
     check(life, life.shows())
     assert life.shows("--publish", str(rebuilt["batch"]["publication"]["seq"])) == life.shown["incremental"]
     assert life.lk("status").code == 0
+
+
+def test_too_many_quarantined_records_are_unhealthy_by_name(life: Life, tmp_path: Path) -> None:
+    """As pandas writes an integer column that had a gap: 60 of 4,311 records, beside the 7 that are there."""
+    floats = tmp_path / "floats.jsonl"
+    floats.write_bytes(FLOAT * 60)
+    assert "warning" not in life.here("produce", "trades", "--file", str(floats)).ok().err
+
+    def too_many() -> str:
+        status = life.here("status", "--json")
+        (reason,) = status.json["unhealthy"]
+        assert status.code == 1
+        return str(reason)
+
+    reason = eventually(life.log.settings, 60, too_many)
+    assert reason.startswith(
+        "1.6% of 4,311 records of topic trades so far are in quarantine: 67, and its file allows 43"
+    )
+    assert "most of them broke field_size (" in reason
+    assert '"size":1.0' in reason
+    assert life.json("speed", "status")["warnings"] == [reason]
+    assert f"warning: {reason}" in life.here("speed", "start").ok().out
+    sent = life.here("produce", "trades", "--seed", "13", "--count", "1", *SPEC).ok()
+    assert f"lk: warning: {reason}" in sent.err
 
 
 def test_down_leaves_no_process(life: Life) -> None:

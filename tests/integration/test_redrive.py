@@ -30,7 +30,7 @@ from infra.kafka.redriven_copies import read_copies
 from infra.lake import delta, files, table_paths
 from infra.settings import Settings
 from speed.process import lifecycle
-from speed.quarantine import listing, repair_file
+from speed.quarantine import listing, repair_file, rule_counts
 from speed.quarantine.redrive import Redriven, redrive
 from tests.support.kafka_log import Log
 from tests.support.layers import catalog_of, send, topic_of
@@ -235,13 +235,13 @@ def test_a_line_that_is_no_repair_refuses_the_file(bench: Bench) -> None:
 def test_the_digest_counts_by_rule(bench: Bench) -> None:
     since = kafka_admin.end_offsets(bench.settings, [bench.topic])
     bench.quarantined(bad(type="sell", size=0), bad(size=0), bad(size=0))
-    fresh = listing.count_by_rule(bench.settings, bench.catalog, since)
+    fresh = rule_counts.count_by_rule(bench.settings, bench.catalog, since)
     assert [(count.rule, count.records, count.redriven) for count in fresh] == [
         ("field_size", 3, 0),
         ("field_type", 1, 0),
     ]
     assert all(count.first.startswith(f"{bench.topic}/") and count.first_at <= count.last_at for count in fresh)
-    all_counts = listing.count_by_rule(bench.settings, bench.catalog, Cut())
+    all_counts = rule_counts.count_by_rule(bench.settings, bench.catalog, Cut())
     assert {count.rule for count in all_counts} >= {"bad_utf8", "field_price", "field_size", "null_key"}
 
 

@@ -197,11 +197,16 @@ def test_broken_records_are_counted_per_rule_and_refuse_nothing(spark: SparkSess
     assert {name: outcome.observed for name, outcome in outcomes.items() if outcome.observed != "0"} == {
         "control_total": "97",
         "quarantined": "7",
+        "quarantined_share": "90",
         "null_key": "4",
         "field_a": "2",
         "field_b": "3",
     }
     assert refusals(suite, list(outcomes.values())) == ()
+    strict = topic_suite(replace(TOPIC, most_quarantined=0.0), records=101, quarantined=11)
+    eleven = rows.union(spark.createDataFrame([("field_a", 4)], rows.schema))
+    failed = [outcome.name for outcome in outcomes_of(tmp_path, "topic:trades", eleven, strict) if not outcome.success]
+    assert failed == ["quarantined_share", "null_key", "field_a", "field_b"]
     wrong_suite = topic_suite(TOPIC, records=98, quarantined=6)
     more_rows = rows.union(spark.createDataFrame([("field_a,field_q", 1)], rows.schema))
     wrong_outcomes = outcomes_of(tmp_path, "topic:trades", more_rows, wrong_suite)

@@ -89,15 +89,16 @@ def test_totals_read_the_other_view_of_the_same_build_and_freshness_the_time_of_
 
 
 def test_a_topic_is_checked_for_its_record_counts_and_each_rule_of_its_decoder() -> None:
-    checks = topic_suite(TOPIC, records=10, quarantined=3)
-    assert [(check.name, check.expected) for check in checks[:3]] == [
-        ("control_total", "10"),
+    checks = topic_suite(TOPIC, records=2_000, quarantined=3)
+    assert [(check.name, check.expected) for check in checks[:4]] == [
+        ("control_total", "2000"),
         ("quarantined", "3"),
+        ("quarantined_share", "1980"),
         ("known_rules", "0"),
     ]
     rules = ["null_value", "too_long", "bad_utf8", "null_key", "not_json", "unknown_version"]
     rules += ["field_x", "field_y", "field_event_time", "rule_sane"]
-    assert [(check.name, check.severity) for check in checks[3:]] == [(rule, "warning") for rule in rules]
+    assert [(check.name, check.severity) for check in checks[4:]] == [(rule, "warning") for rule in rules]
     lines = Topic("l", Lines("(.*) (.*)"), (Field("x"), Field("event_time", "timestamp")), event_time="event_time")
     assert rule_names(lines) == ("null_value", "too_long", "bad_utf8", "no_match", "field_x", "field_event_time")
     changes = rule_names(replace(TOPIC, changelog=True))
