@@ -11,7 +11,7 @@ from core.cut import Cut
 from core.errors import Refused, TryAgain
 from core.identifiers import Name
 from infra import faults
-from infra.control import locks, run_roles, runs
+from infra.control import locks, log_history, run_roles, runs
 from infra.control.builds import build_name, build_number
 from infra.control.claims import Claim, add_claim, read_claims
 from infra.control.manifest import last_epoch
@@ -97,6 +97,7 @@ def _last_epoch_end(settings: Settings, catalog: Catalog, run: Name | None) -> _
         return _EpochEnd(None, -1, kafka_admin.end_offsets(settings, _topics(settings, catalog)))
     declared = runs.read_run(settings, run)
     log_checks.require_same_topics(settings, declared.topics, where=f"run {run}", fix=log_checks.USE_NEW_LOG)
+    log_history.require_log_of_run(settings, run, fix=log_checks.RESTORE_LOG)
     last = last_epoch(settings, run)
     cut, epoch = (last.end, last.number) if last else (declared.start, -1)
     others = [topic for topic in _topics(settings, catalog) if topic not in declared.topics]

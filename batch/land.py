@@ -24,6 +24,7 @@ from core.identifiers import Name
 from core.topic import Topic
 from infra import faults
 from infra.control import locks
+from infra.control.log_history import require_log_of_archive
 from infra.kafka import kafka_admin, log_checks
 from infra.kafka.spark_source import read_spans
 from infra.lake import delta, table_paths
@@ -95,6 +96,8 @@ def _land(spark: SparkSession, settings: Settings, topic: Topic, cut: Cut, lease
     began, name = time.monotonic(), Name(topic.name)
     topic_id = kafka_admin.topic_ids(settings, [name])[name]
     archive = _open(spark, settings, topic, topic_id)
+    for longest in topic_archives(settings, name)[:1]:
+        require_log_of_archive(settings, longest, fix=log_checks.RESTORE_LOG)
     archive, redecoded = _redecode(spark, settings, topic, archive, cut, lease)
     spans = cut.since(archive.ends)
     if spans:

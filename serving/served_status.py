@@ -12,10 +12,13 @@ from core.cut import Cut
 from core.errors import LkError
 from core.identifiers import Name
 from core.validation.definition_change import remedies
+from infra.control.log_history import require_log_of_archive, require_log_of_run
 from infra.control.pins import Pin
 from infra.kafka import kafka_admin, log_checks
+from infra.kafka.log_marks import record_reader
 from infra.kafka.record_timestamps import last_timestamps
 from infra.lake import leases
+from infra.lake.archive import decoder_archive
 from infra.settings import Settings
 from infra.trino import served_views
 from infra.trino.served_views import Served
@@ -128,9 +131,11 @@ def _view_states(
             for view, state in served_states.items()
             for offset in state.end.only(catalog.view(view).sources).ends
         }
-        times = last_timestamps(settings, end_offsets)
+        with record_reader(settings) as reader:
+            times = last_timestamps(reader, end_offsets)
     if ends is not None:
         problems += lost_records(ends, existing, served_states)
+        problems += other_logs(settings, catalog, served_states)
     views = []
     for view, state in served_states.items():
         of_view = catalog.view(view).sources
@@ -146,6 +151,21 @@ def lost_records(ends: Cut, topics: Sequence[Name], served_states: Mapping[Name,
     lost = (log_checks.lost_records(ends, state.end.only(topics)) for state in served_states.values())
     spans = {span for spans in lost for span in spans}
     return [log_checks.log_went_back([span], where="", fix="").what for span in sorted(spans)]
+
+
+def other_logs(settings: Settings, catalog: Catalog, served_states: Mapping[Name, ServedState]) -> list[str]:
+    """A problem for each run, else each archive, whose records the log does not have any more."""
+    problems: list[str] = []
+    runs = {state.pin.run for state in served_states.values() if state.pin.run}
+    alone = [view for view, state in served_states.items() if not state.pin.run]
+    for run in sorted(runs):
+        with _collect_errors(problems):
+            require_log_of_run(settings, run, fix=log_checks.RESTORE_LOG)
+    for topic in catalog.sources(alone) if alone else ():
+        with _collect_errors(problems):
+            archive = decoder_archive(settings, topic, catalog.decoder(topic))
+            require_log_of_archive(settings, archive, fix=log_checks.RESTORE_LOG)
+    return problems
 
 
 def _view_state(view: Name, state: ServedState, seq: int, lag: int | None, newest: datetime | None) -> ViewState:

@@ -15,6 +15,7 @@ from core.catalog import Catalog
 from core.errors import LkError, Refused, TryAgain
 from core.identifiers import Name
 from infra.control import runs
+from infra.control.log_history import require_log_of_run
 from infra.control.manifest import last_epoch
 from infra.control.run_roles import ServingWatch
 from infra.control.runs import Run
@@ -128,6 +129,7 @@ def driving(
             sink.pacing.stopping.set()
             for active in spark.streams.active:
                 active.stop()
+            sink.log.close()
             maintenance.close()
 
 
@@ -192,6 +194,7 @@ def _check(settings: Settings, catalog: Catalog, run: Run) -> None:
     require_same_topics(settings, run)
     _require_unread_records(settings, run)
     _require_no_lost_records(settings, run)
+    require_log_of_run(settings, run.id, fix=log_checks.RESTORE_LOG)
 
 
 def _require_unread_records(settings: Settings, run: Run) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from functools import reduce
 from typing import Any
 
@@ -16,6 +16,7 @@ from deltalake import DeltaTable
 
 from core.cut import Cut
 from core.identifiers import Name
+from core.log_mark import LogMark, Place, marks_from_json, marks_to_json
 from core.record_counts import RecordCounts, Totals
 from infra.control import runs
 from infra.control.claims import Claim
@@ -28,7 +29,7 @@ EPOCHS = pa.schema(
     [("number", pa.int64())]
     + [(name, pa.string()) for name in ("start", "end", "counted", "rows", "versions")]
     + [("batch_time_ms", pa.int64()), ("committed_at", TIME)]
-    + [(name, pa.string()) for name in ("total_counted", "total_rows")]
+    + [(name, pa.string()) for name in ("total_counted", "total_rows", "marks")]
 )
 ARCHIVE_EPOCH = -1  # the number of the epoch that was computed from the archive
 
@@ -38,7 +39,8 @@ class Epoch:
     """One committed micro-batch. ``counted`` has a key ``topic/partition`` for every partition with offsets.
 
     ``rows`` is the number of rows that the events give each view, counted apart from the grouping. ``versions`` is the
-    Delta version of each view's table. ``total`` counts this epoch and all before it.
+    Delta version of each view's table. ``total`` counts this epoch and all before it. ``marks`` are of the last record
+    that the run read in each partition.
     """
 
     number: int
@@ -50,6 +52,7 @@ class Epoch:
     batch_time_ms: int
     committed_at: datetime
     total: Totals
+    marks: Mapping[Place, LogMark] = field(default_factory=dict)
 
 
 def read_epochs(settings: Settings, id: Name, first: int | None = None, last: int | None = None) -> tuple[Epoch, ...]:
@@ -80,15 +83,38 @@ def epoch_numbered(settings: Settings, id: Name, number: int) -> Epoch | None:
 
 def last_epoch_before(settings: Settings, id: Name, time: datetime) -> Epoch | None:
     """The last epoch that was committed before a time."""
-    return _last_where(settings, id, lambda epoch: epoch.committed_at < time)
+    return last_epoch_where(settings, id, lambda epoch: epoch.committed_at < time)
+
+
+def counted_in_the_hour(settings: Settings, id: Name, last: Epoch | None, end: datetime) -> Totals:
+    """What the epochs up to ``last`` counted that were committed in the hour before ``end``, or after it."""
+    before = last_epoch_before(settings, id, end - timedelta(hours=1))
+    return (last.total if last else Totals()) - (before.total if before else Totals())
 
 
 def first_epoch_after(settings: Settings, id: Name, cuts: Sequence[Cut]) -> Epoch | None:
     """The first epoch that ends at or after every one of the cuts, in every partition."""
-    before = _last_where(settings, id, lambda epoch: not all(cut <= epoch.end for cut in cuts))
+    before = last_epoch_where(settings, id, lambda epoch: not all(cut <= epoch.end for cut in cuts))
     if before is None:
         return next(iter(read_epochs(settings, id, last=0)), None)
     return epoch_numbered(settings, id, before.number + 1)
+
+
+def last_epoch_where(settings: Settings, id: Name, holds: Callable[[Epoch], bool]) -> Epoch | None:
+    """The last epoch for which a condition holds that holds for all epochs before it: a binary search."""
+    opened = _open(settings, id)
+    last = _last_number(opened, id) if opened else None
+    if opened is None or last is None:
+        return None
+    low, high, newest = ARCHIVE_EPOCH, last, None
+    while low <= high:
+        middle = (low + high + 1) // 2
+        epoch = _read_epoch(opened, middle)
+        if epoch is None or holds(epoch):  # only a replay from the archive has an epoch -1
+            low, newest = middle + 1, epoch
+        else:
+            high = middle - 1
+    return newest
 
 
 def claimed_epoch(settings: Settings, run: Run, claim: Claim) -> int | None:
@@ -116,6 +142,7 @@ def epoch_row(epoch: Epoch) -> pa.Table:
         "committed_at": epoch.committed_at,
         "total_counted": _counts_to_json(epoch.total.partitions),
         "total_rows": json.dumps(dict(epoch.total.rows), sort_keys=True),
+        "marks": marks_to_json(epoch.marks),
     }
     return pa.Table.from_pylist([row], schema=EPOCHS)
 
@@ -130,23 +157,6 @@ def _last_number(opened: DeltaTable, id: Name) -> int | None:
     if last is not None:
         return int(last)
     return ARCHIVE_EPOCH if opened.transaction_version(runs.archive_app(id)) is not None else None
-
-
-def _last_where(settings: Settings, id: Name, holds: Callable[[Epoch], bool]) -> Epoch | None:
-    """The last epoch for which a condition holds that holds for all epochs before it: a binary search."""
-    opened = _open(settings, id)
-    last = _last_number(opened, id) if opened else None
-    if opened is None or last is None:
-        return None
-    low, high, newest = ARCHIVE_EPOCH, last, None
-    while low <= high:
-        middle = (low + high + 1) // 2
-        epoch = _read_epoch(opened, middle)
-        if epoch is None or holds(epoch):  # only a replay from the archive has an epoch -1
-            low, newest = middle + 1, epoch
-        else:
-            high = middle - 1
-    return newest
 
 
 def _read_epoch(opened: DeltaTable, number: int) -> Epoch | None:
@@ -196,6 +206,7 @@ def _epoch(row: Mapping[str, Any], before: Totals) -> Epoch:
         total=Totals(_counts_from_json(row["total_counted"]), _rows_from_json(row["total_rows"]))
         if row.get("total_rows")
         else before + Totals(counted, rows),
+        marks=marks_from_json(row.get("marks")),
     )
 
 

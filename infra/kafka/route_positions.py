@@ -12,6 +12,7 @@ from typing import Any
 
 from confluent_kafka import Message, TopicPartition
 
+from core.log_mark import LogMark
 from infra.kafka import kafka_admin
 from infra.kafka.log_reader import committed_records
 from infra.settings import Settings
@@ -23,6 +24,7 @@ ORIGIN = "route_origin"  # header of a copy: topic/partition/offset of its recor
 class Position:
     """Copied up to ``offset``: records per output ("" for none) since the run began, and the ownership number.
 
+    ``mark`` is of the last record that was copied, or that no output takes; None before the first one.
     ``committed`` is False for the start of a run whose group has no offset: it never had one, or it expired.
     """
 
@@ -30,11 +32,13 @@ class Position:
     counts: Mapping[str, int] = field(default_factory=dict)
     ownership: int = 0
     committed: bool = True
+    mark: LogMark | None = None
 
     @property
     def metadata(self) -> str:
         """The metadata to commit with the offset."""
-        return json.dumps({"tenure": self.ownership, "counts": dict(self.counts)}, sort_keys=True)
+        mark = [self.mark.offset, self.mark.digest] if self.mark else None
+        return json.dumps({"tenure": self.ownership, "counts": dict(self.counts), "mark": mark}, sort_keys=True)
 
 
 def position(part: TopicPartition, start: int) -> Position:
@@ -42,7 +46,8 @@ def position(part: TopicPartition, start: int) -> Position:
     if part.offset < 0:
         return Position(start, committed=False)
     metadata = json.loads(part.metadata or "{}")
-    return Position(part.offset, metadata.get("counts", {}), metadata.get("tenure", 0))
+    mark = LogMark(*metadata["mark"]) if metadata.get("mark") else None  # an older program stored none
+    return Position(part.offset, metadata.get("counts", {}), metadata.get("tenure", 0), mark=mark)
 
 
 def copies(

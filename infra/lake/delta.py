@@ -71,7 +71,7 @@ def create(
         options = delta_options(path)
         DeltaTable.create(uri(path), schema, mode="ignore", configuration=configuration, storage_options=options)
         stored = pa.schema(table(path).schema().to_arrow())
-    if comparable_schema(stored) != comparable_schema(schema):
+    if sorted(comparable_schema(stored)) != sorted(comparable_schema(schema)):  # added columns may be in another order
         raise Refused(
             f"the table has other columns: {comparable_schema(stored)}, declared are {comparable_schema(schema)}",
             where=path,

@@ -5,7 +5,8 @@ A fault point is a place at which a test can kill the process; its number is tha
 
 0. Plan: the topics are the declared ones; the checkpoint's offset log gives start and end offsets, so a retry reads the
    same records. An epoch whose manifest row exists is skipped. Fault point: ``speed.0_before_epoch``.
-1. Compute everything before anything is written; the record counts must account for every offset.
+1. Compute everything before anything is written; the record counts must account for every offset, and the log must
+   still have the record before the epoch.
    Fault point: ``speed.1_after_compute``.
 2. Append bad records to the quarantine, as ``txn(run/_quarantine, epoch)``. Fault point: ``speed.2_after_quarantine``.
 3. Append the partial rows of each rollup that has any, as ``txn(run/view, epoch)``. For a keyed view,
@@ -43,6 +44,7 @@ from infra.retry import retry_on
 from infra.settings import Settings
 from speed.epoch import offset_log
 from speed.epoch.compute_epoch import EpochComputer, EpochResults
+from speed.epoch.log_chain import LogChain, Marks
 from speed.epoch.offset_log import PlannedEpoch
 from speed.epoch.run_tables import RunTables
 from speed.process import state_file
@@ -73,6 +75,7 @@ class EpochSink:
         self.start_maintenance = start_maintenance
         self.pacing = EpochPacing(settings, run)
         self.tables = RunTables(settings, catalog, run, lease)
+        self.log = LogChain(settings, run, log_checks.RESTORE_LOG)
         self.idle = threading.Event()
         self.idle.set()
         self.failure: BaseException | None = None
@@ -100,20 +103,23 @@ class EpochSink:
         if self._is_committed(planned):
             self._commit_offsets(planned)
             return
+        new_marks = self.log.read(planned)
         with self.pacing.epoch(planned.size):
             # 1. Compute
             with self.compute.computed(records, planned) as results:
                 faults.at("speed.1_after_compute")
+                marks = new_marks.result()
                 # 2. Quarantine
                 self.tables.append_quarantine(results.quarantine, number)
                 faults.at("speed.2_after_quarantine")
                 # 3. Views
                 self._append_views(results, planned)
             # 4. Manifest row
-            epoch = self._epoch(planned, results)
+            epoch = self._epoch(planned, results, marks)
             faults.at("speed.4_before_manifest")
             self.tables.append_manifest(epoch_row(epoch), number)
             self.total = epoch.total
+            self.log.committed(marks)
             faults.at("speed.4_after_manifest")
         # 5. Consumer group
         self._commit_offsets(planned)
@@ -154,7 +160,7 @@ class EpochSink:
             )
         return True
 
-    def _epoch(self, planned: PlannedEpoch, results: EpochResults) -> Epoch:
+    def _epoch(self, planned: PlannedEpoch, results: EpochResults, marks: Marks) -> Epoch:
         if self.total is None:
             last = last_epoch(self.settings, self.run.id)
             self.total = last.total if last else Totals()
@@ -168,6 +174,7 @@ class EpochSink:
             batch_time_ms=planned.batch_time_ms,
             committed_at=datetime.now(UTC),
             total=self.total + Totals(results.counted, results.view_rows),
+            marks=marks,
         )
 
     def _commit_offsets(self, planned: PlannedEpoch) -> None:

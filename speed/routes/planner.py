@@ -12,7 +12,8 @@ from core.route_ownership import next_slice
 from core.validation.definition_change import route_refusal
 from infra.control import route_runs
 from infra.control.route_runs import RouteHistory, RouteRun
-from infra.kafka import kafka_admin, log_checks, topic_admin
+from infra.kafka import kafka_admin, log_checks, log_marks, topic_admin
+from infra.kafka.log_marks import record_reader
 from infra.kafka.route_positions import Position, positions
 from infra.settings import Settings
 from speed.routes.copy_task import CopyTask
@@ -20,6 +21,7 @@ from speed.routes.lost_positions import find_positions
 from speed.routes.outputs import output_topics
 
 Where = tuple[str, int]
+_OTHER_LOG = "restore the log, or give the route's outputs other names"
 _MAX_RECORDS = 100_000  # of one transaction; the broker aborts one that takes minutes
 
 
@@ -37,7 +39,10 @@ def tasks(settings: Settings, catalog: Catalog, run: RouteRun) -> dict[Where, Co
         positions |= find_positions(settings, route, history, run)
     require_all_there(settings, run, positions)
     planned: dict[Where, CopyTask] = {}
-    for (topic, partition), span in _due(settings, history, run, positions).items():
+    due = _due(settings, history, run, positions)
+    if due:
+        _require_same_log(settings, run, positions)
+    for (topic, partition), span in due.items():
         owned_slice = next_slice(history.ownerships, run.id, span)
         outputs = output_topics(route, run.id, live=owned_slice.live)
         start = history.start(run).end(topic, partition)
@@ -74,12 +79,24 @@ def require_all_there(settings: Settings, run: RouteRun, positions: Mapping[Wher
     log_checks.require_unread_records(settings, run.topics, position, where=where, fix=fix)
 
 
+def require_log_of_run(settings: Settings, run: RouteRun) -> None:
+    """Raises Refused when the log has other records than those that the run copied."""
+    _require_same_log(settings, run, reached(settings, route_runs.read_history(settings, run.route), run))
+
+
+def _require_same_log(settings: Settings, run: RouteRun, positions: Mapping[Where, Position]) -> None:
+    marks = {where: reached.mark for where, reached in positions.items() if reached.mark}
+    if marks:
+        with record_reader(settings) as reader:
+            log_marks.require_same_log(reader, marks, where=f"run {run.id} of route {run.route}", fix=_OTHER_LOG)
+
+
 def _due(settings: Settings, history: RouteHistory, run: RouteRun, at: Mapping[Where, Position]) -> dict[Where, Span]:
     ends = kafka_admin.end_offsets(settings, run.topics)
     position = Cut(tuple((Name(t), p, reached.offset) for (t, p), reached in at.items()))
     if log_checks.lost_records(ends, position):  # perhaps for a moment, while a broker starts
-        where, fix = f"run {run.id} of route {run.route}", "restore the log, or give the route's outputs other names"
-        log_checks.require_no_lost_records(settings, tuple(run.topics), position, where=where, fix=fix)
+        where = f"run {run.id} of route {run.route}"
+        log_checks.require_no_lost_records(settings, tuple(run.topics), position, where=where, fix=_OTHER_LOG)
     if history.owner is not None and history.owner != run.id:
         owner = reached(settings, history, history.runs[history.owner])
         ends = Cut(

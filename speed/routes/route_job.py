@@ -25,6 +25,7 @@ from infra.settings import Settings
 from infra.spark.session import session
 from speed.process import state_file
 from speed.process.run_until_stopped import run_until_stopped
+from speed.routes import planner
 from speed.routes.copy_task import COLUMNS, OUTCOME, CopyTask, copier
 from speed.routes.outputs import output_topics
 from speed.routes.planner import Where, require_same_definition, require_same_topics, tasks
@@ -41,6 +42,7 @@ def run_forever(settings: Settings, catalog: Catalog, id: Name) -> None:
         run = route_runs.read_run(settings, id)
         _check(settings, catalog, run)
         with leases.hold(settings, f"run_{id}") as lease:
+            planner.require_log_of_run(settings, run)
             tasks(settings, catalog, run)  # finds a lost position, and refuses a log that lacks records, before it runs
             spark = session(settings, app, _CONF)
             state_file.write_state(settings, id, "running")

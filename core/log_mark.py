@@ -1,0 +1,49 @@
+"""Marks of a log: by them a log is recognised as the one that was read, although offsets and counts are the same."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+Place = tuple[str, int]  # topic and partition
+
+
+@dataclass(frozen=True)
+class LogMark:
+    """One record of a partition: its offset, and a digest of its timestamp, key, value and headers.
+
+    ``leader_epoch`` is that of its batch, where it is known: a record that was written again may have equal content.
+    """
+
+    offset: int
+    digest: str
+    leader_epoch: int | None = None
+
+    def is_of(self, other: LogMark) -> bool:
+        """Whether both are marks of the same record."""
+        epochs = {self.leader_epoch, other.leader_epoch} - {None}
+        return (self.offset, self.digest) == (other.offset, other.digest) and len(epochs) <= 1
+
+
+def record_digest(
+    timestamp: int, key: bytes | None, value: bytes | None, headers: Iterable[tuple[str, bytes | None]]
+) -> str:
+    """The digest of a record; ``timestamp`` is epoch milliseconds."""
+    digest = hashlib.sha256(str(timestamp).encode())
+    for part in (key, value, *(part for name, item in headers for part in (name.encode(), item))):
+        digest.update(b"-" if part is None else b"%d:" % len(part) + part)
+    return digest.hexdigest()[:16]
+
+
+def marks_to_json(marks: Mapping[Place, LogMark]) -> str:
+    """``{"topic/partition": [offset, digest, leader epoch]}``."""
+    texts = {f"{topic}/{p}": [m.offset, m.digest, m.leader_epoch] for (topic, p), m in sorted(marks.items())}
+    return json.dumps(texts, separators=(",", ":"))
+
+
+def marks_from_json(text: str | None) -> dict[Place, LogMark]:
+    """The marks of ``marks_to_json``; none for None, which an older program wrote."""
+    places = {place.rpartition("/"): LogMark(*mark) for place, mark in json.loads(text or "{}").items()}
+    return {(topic, int(partition)): mark for (topic, _, partition), mark in places.items()}

@@ -1,0 +1,88 @@
+"""Checks that the log is the one that a run has read, or that an archive was landed from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from functools import reduce
+from operator import or_
+from typing import Any
+
+import pyarrow.compute as pc
+
+from core.identifiers import Name
+from core.log_mark import LogMark, Place, record_digest
+from infra.control.manifest import epoch_numbered, last_epoch, last_epoch_where
+from infra.kafka.log_marks import RecordReader, log_differs, other_records, record_reader
+from infra.lake import delta
+from infra.lake.archive import Archive
+from infra.settings import Settings
+
+_RECORD = ["_partition", "_offset", "_timestamp", "_key", "_value", "_headers"]
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def require_log_of_run(settings: Settings, run: Name, *, fix: str) -> None:
+    """Raises Refused when the log has other records than those that the run read, with the first offset of them.
+
+    It compares the last record of each partition, so it reads as many records as there are partitions. A run of an
+    older program has no marks, and is not checked.
+    """
+    last = last_epoch(settings, run)
+    if last is None or not last.marks:
+        return
+    with record_reader(settings) as reader:
+        if others := other_records(reader, last.marks):
+            places = {place: _first_other(settings, reader, run, place, mark) for place, mark in others.items()}
+            where = f"run {run}, epoch {last.number}; what is served stays as it is"
+            raise log_differs(places, where=where, fix=fix)
+
+
+def _first_other(settings: Settings, reader: RecordReader, run: Name, place: Place, last: LogMark) -> tuple[int, int]:
+    """The first offset that may have another record, and the first of the epochs' marks that has one."""
+
+    def is_same(mark: LogMark | None) -> bool:
+        return mark is None or not other_records(reader, {place: mark})
+
+    same = last_epoch_where(settings, run, lambda epoch: is_same(epoch.marks.get(place)))
+    after = epoch_numbered(settings, run, same.number + 1 if same else 0)
+    first = same.marks[place].offset + 1 if same and place in same.marks else 0
+    return first, after.marks[place].offset if after and place in after.marks else last.offset
+
+
+def require_log_of_archive(settings: Settings, archive: Archive, *, fix: str) -> None:
+    """Raises Refused when the log has other records than the archive, with the first offset of them.
+
+    It compares the last record of each partition that both have.
+    """
+    with record_reader(settings) as reader:
+        marks = _archived(archive, {partition: end - 1 for _, partition, end in archive.ends.ends})
+        if others := other_records(reader, marks):
+            firsts = {place: _first_not_archived(reader, archive, place, mark.offset) for place, mark in others.items()}
+            where = f"{archive.path}; what is served stays as it is"
+            raise log_differs({place: (first, first) for place, first in firsts.items()}, where=where, fix=fix)
+
+
+def _first_not_archived(reader: RecordReader, archive: Archive, place: Place, last: int) -> int:
+    """The first offset at which the log has another record than the archive: a binary search."""
+    low, high = 0, last
+    while low < high:
+        middle = (low + high) // 2
+        if other_records(reader, _archived(archive, {place[1]: middle})):
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def _archived(archive: Archive, offsets: Mapping[int, int]) -> dict[Place, LogMark]:
+    """The marks of archived records, from partition -> offset; offsets without a record are left out."""
+    conditions = [(pc.field("_partition") == p) & (pc.field("_offset") == offset) for p, offset in offsets.items()]
+    rows = delta.read(archive.path, _RECORD, reduce(or_, conditions)).to_pylist() if conditions else []
+    return {(str(archive.topic), row["_partition"]): _mark(row) for row in rows}
+
+
+def _mark(row: Mapping[str, Any]) -> LogMark:
+    headers = [(header["key"], header["value"]) for header in row["_headers"] or ()]
+    timestamp = (row["_timestamp"] - _EPOCH) // timedelta(milliseconds=1)
+    return LogMark(row["_offset"], record_digest(timestamp, row["_key"], row["_value"], headers))

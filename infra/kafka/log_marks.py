@@ -1,0 +1,112 @@
+"""Reads single records of the log, and compares them with the marks of those that were read before.
+
+A broker that was restored from a copy gives the offsets that it lost to other records: the ends alone do not show it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
+
+from core.errors import Refused
+from core.log_mark import LogMark, Place, record_digest
+from infra.kafka import kafka_admin
+from infra.kafka.client_config import librdkafka
+from infra.settings import Settings
+
+_PATIENCE = 5.0  # seconds without any answer
+_OPTIONS = {
+    "group.id": "lk_marks",
+    "enable.auto.commit": False,
+    "enable.partition.eof": True,
+    "auto.offset.reset": "error",
+    "fetch.wait.max.ms": 100,
+    "queued.min.messages": 1,
+    "max.partition.fetch.bytes": 65_536,
+    "log_level": 0,
+}
+
+
+class RecordReader:
+    """Reads single records through one connection."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._consumer = Consumer({**librdkafka(settings), **_OPTIONS, "error_cb": lambda _: None})
+
+    def records(self, offsets: Mapping[Place, int]) -> dict[Place, Message]:
+        """The record at each offset; those that the log does not have are left out.
+
+        Raises TryAgain when Kafka does not answer.
+        """
+        waiting, records = dict(offsets), {}
+        try:
+            self._consumer.assign([TopicPartition(*place, offset) for place, offset in offsets.items()])
+            while waiting:
+                message = self._consumer.poll(_PATIENCE)
+                if message is None:
+                    raise kafka_admin.unavailable(self._settings, f"no record of {', '.join(map(str, waiting))} came")
+                place = (message.topic() or "", message.partition() or 0)
+                offset = waiting.pop(place, None)
+                if offset is not None and message.error() is None and message.offset() == offset:
+                    records[place] = message
+            self._consumer.unassign()
+        except KafkaException as e:
+            raise kafka_admin.unavailable(self._settings, str(e)) from None
+        return records
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self._consumer.close()
+
+
+@contextlib.contextmanager
+def record_reader(settings: Settings) -> Iterator[RecordReader]:
+    """A reader for one block."""
+    reader = RecordReader(settings)
+    try:
+        yield reader
+    finally:
+        reader.close()
+
+
+def marks_before(reader: RecordReader, ends: Iterable[tuple[str, int, int]]) -> dict[Place, LogMark]:
+    """(topic, partition) -> the mark of the record at ``end - 1``; none where Kafka has removed it."""
+    offsets = {(topic, partition): end - 1 for topic, partition, end in ends if end > 0}
+    return {place: mark_of(message) for place, message in reader.records(offsets).items()}
+
+
+def mark_of(message: Message) -> LogMark:
+    """The mark of a record."""
+    headers: Any = message.headers() or ()
+    key, value = _bytes(message.key()), _bytes(message.value())
+    digest = record_digest(message.timestamp()[1], key, value, headers)
+    return LogMark(message.offset() or 0, digest, message.leader_epoch())
+
+
+def other_records(reader: RecordReader, marks: Mapping[Place, LogMark]) -> dict[Place, LogMark]:
+    """The marks at whose offsets the log now has another record."""
+    records = reader.records({place: mark.offset for place, mark in marks.items()})
+    return {place: marks[place] for place, message in records.items() if not marks[place].is_of(mark_of(message))}
+
+
+def require_same_log(reader: RecordReader, marks: Mapping[Place, LogMark], *, where: str, fix: str) -> None:
+    """Raises Refused when the log has other records than those that were read."""
+    if others := other_records(reader, marks):
+        raise log_differs({place: (mark.offset, mark.offset) for place, mark in others.items()}, where=where, fix=fix)
+
+
+def log_differs(places: Mapping[Place, tuple[int, int]], *, where: str, fix: str) -> Refused:
+    """The error for other records; by place, the first offset that may differ and one that does."""
+    texts = []
+    for (topic, partition), (first, known) in sorted(places.items()):
+        offsets = f"offset {known}" if first == known else f"one of the offsets {first} to {known}"
+        texts.append(f"topic {topic}, partition {partition}, from {offsets} on")
+    return Refused(f"the log has other records than those that were read: {'; '.join(texts)}", where=where, fix=fix)
+
+
+def _bytes(part: object) -> bytes | None:
+    return part if isinstance(part, bytes) else None

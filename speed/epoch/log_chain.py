@@ -1,0 +1,61 @@
+"""Ties each epoch to the one before it: the log still has the records that were read, and marks of the new ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from core.errors import TryAgain
+from core.log_mark import LogMark, Place
+from infra.control.manifest import last_epoch
+from infra.control.runs import Run
+from infra.kafka.log_marks import RecordReader, marks_before, require_same_log
+from infra.settings import Settings
+from speed.epoch.offset_log import PlannedEpoch
+
+Marks = Mapping[Place, LogMark]
+
+
+class LogChain:
+    """The marks of a run, read by a thread of its own while Spark computes the epoch."""
+
+    def __init__(self, settings: Settings, run: Run, fix: str) -> None:
+        self._settings = settings
+        self._run = run
+        self._fix = fix
+        self._marks: Marks | None = None  # of the last committed epoch; read with the first one of this process
+        self._reader: RecordReader | None = None
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="log-marks")
+
+    def read(self, planned: PlannedEpoch) -> Future[Marks]:
+        """The marks up to the end of an epoch.
+
+        The result raises Refused when the log has another record before the epoch than the run read. When Kafka does
+        not answer, the marks stay as they were: they are of older records of the same log.
+        """
+        return self._pool.submit(self._read, planned)
+
+    def committed(self, marks: Marks) -> None:
+        """The epoch with these marks is committed."""
+        self._marks = marks
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self._pool.shutdown()
+        if self._reader:
+            self._reader.close()
+
+    def _read(self, planned: PlannedEpoch) -> Marks:
+        if self._marks is None:
+            last = last_epoch(self._settings, self._run.id)
+            self._marks = last.marks if last else {}
+        self._reader = self._reader or RecordReader(self._settings)
+        read = {(str(span.topic), span.partition) for span in planned.spans}
+        where = f"run {self._run.id}, before epoch {planned.number}; what is served stays as it is"
+        try:
+            before = {place: mark for place, mark in self._marks.items() if place in read}
+            require_same_log(self._reader, before, where=where, fix=self._fix)
+            ends = [(span.topic, span.partition, span.end) for span in planned.spans]
+            return {**self._marks, **marks_before(self._reader, ends)}
+        except TryAgain:
+            return self._marks

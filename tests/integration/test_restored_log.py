@@ -1,0 +1,167 @@
+"""A broker that was restored from an older copy gives the offsets that it lost to other records: every verb refuses."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+from pyspark.sql import SparkSession
+
+from batch.claim import claim
+from batch.land import land
+from core.catalog import Catalog
+from core.cut import Cut
+from core.errors import Refused
+from core.identifiers import Name
+from core.record_counts import Totals
+from infra.control.log_history import require_log_of_run
+from infra.control.manifest import last_epoch, read_epochs
+from infra.control.pins import Pin
+from infra.control.runs import Run
+from infra.kafka import kafka_admin
+from infra.local import local_stack
+from infra.local.ports import free_ports
+from infra.settings import LOOPBACK, Settings
+from serving.ledger import ServedState
+from serving.served_status import other_logs
+from speed import replay_state
+from speed.epoch.log_chain import LogChain
+from speed.epoch.offset_log import PlannedEpoch
+from tests.conftest import fresh_settings
+from tests.support.layers import catalog_of, send, topic_of
+from tests.support.speed_runs import catch_up, declared
+from tests.support.topics import truncate
+
+OTHER = "the log has other records than those that were read: "
+
+
+@dataclass(frozen=True)
+class Restored:
+    """A run that read up to ``read``, on a broker that was restored to ``copied`` and then got other records."""
+
+    settings: Settings
+    catalog: Catalog
+    run: Run
+    copied: Cut
+    read: Cut
+
+    @property
+    def topic(self) -> Name:
+        return topic_of(self.catalog)
+
+    def from_epochs(self) -> str:
+        """The refusal as the epochs know it: each ended at these two cuts."""
+        return OTHER + "; ".join(
+            f"topic {s.topic}, partition {s.partition}, from one of the offsets {s.start} to {s.end - 1} on"
+            for s in self.read.since(self.copied)
+        )
+
+    def from_archive(self) -> str:
+        """The refusal with the first offset, which the archive knows."""
+        return OTHER + "; ".join(
+            f"topic {s.topic}, partition {s.partition}, from offset {s.start} on" for s in self.read.since(self.copied)
+        )
+
+
+@pytest.fixture(scope="module")
+def restored(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[Restored]:
+    kafka, controller = free_ports(2)
+    ports = {"kafka_port": kafka, "kafka_controller_port": controller, "trino_host": LOOPBACK}
+    folder = tmp_path_factory.mktemp("restored")
+    settings = fresh_settings(folder / "data").model_copy(update=ports)
+    (broker,) = settings.brokers
+    try:
+        local_stack.start_servers(settings)
+        catalog, run = declared(settings, "back")
+        send(settings, catalog, 200)
+        catch_up(settings, spark, catalog, run)
+        copied = kafka_admin.end_offsets(settings, [topic_of(catalog)])
+        local_stack.stop_servers(settings)
+        shutil.copytree(broker.folder, folder / "copy")
+        local_stack.start_servers(settings)
+        send(settings, catalog, 40, first=200)
+        catch_up(settings, spark, catalog, run)
+        claimed = claim(settings, catalog)
+        land(spark, settings, catalog, claimed.cut)
+        local_stack.stop_servers(settings)
+        shutil.rmtree(broker.folder)
+        shutil.copytree(folder / "copy", broker.folder)
+        local_stack.start_servers(settings)
+        send(settings, catalog, 400, first=1_000)
+        yield Restored(settings, catalog, run, copied, claimed.cut)
+    finally:
+        local_stack.stop_servers(settings)
+
+
+def test_the_offsets_alone_do_not_show_it(restored: Restored) -> None:
+    ends = kafka_admin.end_offsets(restored.settings, [restored.topic])
+    assert restored.read <= ends
+    assert len(restored.read.since(restored.copied)) > 1
+    assert [epoch.end for epoch in read_epochs(restored.settings, restored.run.id)] == [restored.copied, restored.read]
+
+
+def test_a_start_and_a_claim_refuse_a_log_with_other_records(restored: Restored, spark: SparkSession) -> None:
+    settings, catalog, run = restored.settings, restored.catalog, restored.run
+    before = read_epochs(settings, run.id)
+    for verb in (
+        lambda: catch_up(settings, spark, catalog, run),
+        lambda: claim(settings, catalog),
+        lambda: require_log_of_run(settings, run.id, fix=""),
+    ):
+        with pytest.raises(Refused) as refused:
+            verb()
+        assert refused.value.what == restored.from_epochs()
+        assert run.id in refused.value.where
+    assert read_epochs(settings, run.id) == before
+
+
+def test_an_epoch_refuses_a_log_with_other_records(restored: Restored) -> None:
+    """As if the broker had been restored under a process that goes on."""
+    end = kafka_admin.end_offsets(restored.settings, [restored.topic])
+    planned = PlannedEpoch(2, restored.read, end, 0)
+    chain = LogChain(restored.settings, restored.run, "")
+    try:
+        with pytest.raises(Refused, match=f"{OTHER}topic {restored.topic}, partition .*, from offset "):
+            chain.read(planned).result()
+    finally:
+        chain.close()
+
+
+def test_landing_and_a_replay_from_the_archive_name_the_first_other_offset(
+    restored: Restored, spark: SparkSession
+) -> None:
+    settings, catalog = restored.settings, restored.catalog
+    with pytest.raises(Refused) as landing:
+        land(spark, settings, catalog, kafka_admin.end_offsets(settings, [restored.topic]))
+    assert landing.value.what == restored.from_archive()
+    truncate(settings, restored.topic, 0, 1)
+    with pytest.raises(Refused) as replay:
+        replay_state.declare(settings, catalog, from_archive=True)
+    assert replay.value.what == restored.from_archive()
+
+
+def test_the_status_names_a_log_with_other_records(restored: Restored) -> None:
+    epoch = last_epoch(restored.settings, restored.run.id)
+    for run, wrong in ((restored.run.id, restored.from_epochs()), (None, restored.from_archive())):
+        pin = Pin(None, run, -1, Cut(), Name("d"), "speed", Name("s"))
+        states = {view: ServedState(pin, None, epoch, Totals()) for view in restored.catalog.views}
+        (problem,) = other_logs(restored.settings, restored.catalog, states)
+        assert problem.startswith(wrong)
+
+
+def test_the_log_that_was_read_is_accepted(restored: Restored, spark: SparkSession) -> None:
+    """A new run over the restored log marks its own records."""
+    settings, catalog = restored.settings, catalog_of(restored.settings, "again")
+    _, run = declared(settings, "again")
+    for first in (0, 50):
+        send(settings, catalog, 50, first=first)
+        catch_up(settings, spark, catalog, run)
+    claimed = claim(settings, catalog, run.id)
+    for _ in range(2):
+        land(spark, settings, catalog, claimed.cut)
+    last = last_epoch(settings, run.id)
+    assert last
+    ends = {(topic, partition): end - 1 for topic, partition, end in claimed.cut.ends}
+    assert {place: mark.offset for place, mark in last.marks.items()} == ends
