@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Consumer, TopicPartition
 from pyspark.sql import SparkSession
 
 from core.errors import Refused
@@ -17,9 +19,11 @@ from flows import routes
 from infra.control import locks, route_runs
 from infra.control.route_runs import RouteRun
 from infra.kafka import kafka_admin
+from infra.kafka.route_positions import Position
 from speed.process import background
 from speed.routes import copy_task, planner, route_job
 from speed.routes.handover import hand_over
+from speed.routes.planner import reached
 from tests.support import committed_records
 from tests.support.crashes import crash_at
 from tests.support.kafka_log import Sent, send
@@ -111,6 +115,33 @@ def test_a_lost_position_is_found_in_the_copies(spark: SparkSession, split_log: 
     split_log.check()
     (state,) = [state for state in routes.status(split_log.settings, split_log.catalog) if state.role == "owner"]
     assert (state.behind, state.exact) == (0, True)
+
+
+def test_a_route_refuses_a_log_with_other_records(spark: SparkSession, split_log: Split) -> None:
+    """The group's position is of another log: its mark is not that of the record before it."""
+    settings, owner = split_log.settings, split_log.owner
+    copy_all(spark, split_log, owner)
+    (place, at), *_ = reached(settings, route_runs.read_history(settings, ROUTE), run_of(split_log, owner)).items()
+    assert at.mark
+    assert at.mark.offset == at.offset - 1
+    _commit_position(split_log, place, replace(at, mark=replace(at.mark, digest="0" * 16)))
+    split_log.send(40)
+    expected = f"topic {place[0]}, partition {place[1]}, from offset {at.offset - 1} on"
+    for verb in (
+        lambda: planner.require_log_of_run(settings, run_of(split_log, owner)),
+        lambda: copy_all(spark, split_log, owner),
+    ):
+        with pytest.raises(Refused, match=expected):
+            verb()
+    _commit_position(split_log, place, at)
+    copy_all(spark, split_log, owner)
+    split_log.check()
+
+
+def _commit_position(split_log: Split, place: tuple[str, int], position: Position) -> None:
+    consumer = Consumer({"bootstrap.servers": split_log.settings.bootstrap_servers, "group.id": split_log.owner})
+    consumer.commit(offsets=[TopicPartition(*place, position.offset, position.metadata)], asynchronous=False)
+    consumer.close()
 
 
 def test_a_crash_at_every_step_of_a_handover_is_finished(spark: SparkSession, split_log: Split) -> None:
