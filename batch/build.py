@@ -23,7 +23,7 @@ from infra import faults
 from infra.control import locks
 from infra.control.builds import BuildCounts, Built, How, add_built, read_builds
 from infra.control.claims import Claim, claim_of
-from infra.lake import delta, files, parquet_scan, table_paths
+from infra.lake import checksums, delta, files, parquet_scan, table_paths
 from infra.lake.archive import Archive, rows_below
 from infra.progress_bar import bar
 from infra.settings import Settings
@@ -201,6 +201,7 @@ def _write(view: View, rows: DataFrame, path: str) -> int:
     keys = [column.name for column in (view.unit_columns if isinstance(view, Keyed) else view.key_columns)]
     writer = rows.sortWithinPartitions(*keys).write.format("delta").option("maxRecordsPerFile", _FILE_ROWS)
     writer.mode("error").save(path)
+    checksums.record(path, delta.version(path))
     return delta.row_count(path)
 
 

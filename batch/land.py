@@ -27,7 +27,7 @@ from infra.control import locks
 from infra.control.log_history import require_log_of_archive
 from infra.kafka import kafka_admin, log_checks
 from infra.kafka.spark_source import read_spans
-from infra.lake import delta, table_paths
+from infra.lake import checksums, delta, table_paths
 from infra.lake.archive import (
     GAPS,
     TOPIC_ID,
@@ -172,6 +172,7 @@ def _append(archive: Archive, rows: DataFrame, spans: Sequence[Span], lease: Lea
         ) from None
     if after.ends != _ends(archive, spans) and not (after.gaps and after.ends <= _ends(archive, spans)):
         raise TryAgain("another process landed meanwhile", where=archive.path, fix="run the command again")
+    checksums.record(archive.path, after.version)
     return mark_landed(after, _ends(archive, spans))
 
 

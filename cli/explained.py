@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import errno
+import re
 
-from core.errors import LkError, Refused, TryAgain
+from core.errors import REPAIR, LkError, Refused, TryAgain
 
 
 def explained(error: BaseException, log: str) -> LkError | None:
@@ -17,6 +18,9 @@ def explained(error: BaseException, log: str) -> LkError | None:
             where=f"its log is spark-*.log in the folder of logs; {log}",
             fix="run the command again; if it happens again, raise spark_memory (LK_SPARK_MEMORY)",
         )
+    damaged = re.search(r"FAILED_READ_FILE.*?reading file (\S+?)\.?(?:\s|$)", str(error))
+    if damaged:
+        return Refused("a file of the lake cannot be read", where=f"{damaged[1]}; {log}", fix=REPAIR)
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         return TryAgain(
             f"the disk is full: {line}",

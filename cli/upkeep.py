@@ -1,4 +1,4 @@
-"""The verbs of upkeep: cleanup, rebuild."""
+"""The verbs of upkeep: cleanup, scrub, rebuild."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from cli.output import emit, line
 
 if TYPE_CHECKING:
     from flows.restore import Restored
+    from flows.scrub import ScrubResult
     from serving.cleanup import CleanupResult
 
 
@@ -23,6 +24,20 @@ def cleanup() -> None:
 
     settings = load_settings()
     emit(clean_up(settings, load_catalog(settings)), _print_cleanup)
+
+
+@click.command()
+@json_option
+def scrub() -> int:
+    """Read every file of the lake; name the damaged ones; exit 1 if any.
+
+    For each, it says where its content can come back from. It changes nothing.
+    """
+    import flows.scrub
+
+    result = flows.scrub.scrub(load_settings())
+    emit(result, _print_scrub)
+    return 1 if result.damaged else 0
 
 
 @click.command()
@@ -41,9 +56,18 @@ def _print_cleanup(result: CleanupResult) -> None:
     line(f"{len(result.removed)} folders removed · {result.bytes / 2**20:,.1f} MiB freed")
 
 
+def _print_scrub(result: ScrubResult) -> None:
+    for file in result.damaged:
+        line(f"damaged   {file.path} {file.what}")
+        line(f"  comes back from {file.repair}")
+    line(f"{result.files:,} files of {result.tables:,} tables were read · {len(result.damaged):,} are damaged")
+    if result.without_checksum:
+        line(f"{result.without_checksum:,} files have no checksum: they were decoded, which finds less")
+
+
 def _print_restored(restored: Restored) -> None:
     print_batch(restored.batch)
     line(restored.line)
 
 
-COMMANDS = [cleanup, rebuild]
+COMMANDS = [cleanup, scrub, rebuild]

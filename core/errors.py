@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+REPAIR = "`lk scrub` names every damaged file"
+
 
 class LkError(Exception):
     """Says what happened, where, and how to fix it.

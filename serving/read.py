@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from core.catalog import Catalog
 from core.compute.merge_sql import serving_sql
@@ -17,7 +17,7 @@ from infra.settings import Settings
 from infra.trino import metastore
 from infra.trino.metastore import CATALOG, QueryResult
 from infra.trino.served_views import SERVING
-from serving import view_sql
+from serving import recover, view_sql, whole_tables
 
 _QUERIES = ("SELECT", "WITH", "VALUES", "TABLE", "SHOW", "DESCRIBE", "DESC")
 _SPACE = r"(?:\s|--[^\r\n]*(?:\r?\n|\r|\Z)|/\*.*?\*/)"
@@ -32,7 +32,8 @@ _TRINO_TYPES = {"string": "varchar", "int": "integer", "timestamp": "timestamp(3
 def query(settings: Settings, sql: str) -> QueryResult:
     """Runs one query in Trino, catalog lake, schema serving; rows are typed Python values.
 
-    Raises Usage for a statement that is no query: it could change or delete what is served.
+    Raises Usage for a statement that is no query: it could change or delete what is served. Raises Refused when a
+    table of a served view that it names is damaged.
     """
     if not is_query(sql):
         raise Usage(
@@ -40,6 +41,7 @@ def query(settings: Settings, sql: str) -> QueryResult:
             where=" ".join(sql.split())[:200],
             fix=f"begin with {', '.join(_QUERIES[:-1])} or {_QUERIES[-1]}",
         )
+    _require_whole(settings, lambda view: view in sql)
     return metastore.query(settings, sql, schema=SERVING)
 
 
@@ -62,6 +64,7 @@ def show(
     """Rows of a view, ordered by its keys; with ``publish``, rows of the build that this publication pinned."""
     definition = catalog.view(view)
     if publish is None:
+        _require_whole(settings, lambda served: served == view)
         source = f"SELECT * FROM {quoted(CATALOG, SERVING, Name(definition.name))}"  # noqa: S608 - a quoted Name
     else:
         source = _published_sql(settings, catalog, definition, publish)
@@ -82,6 +85,7 @@ def get(
     if len(values) != len(keys):
         key_list = ", ".join(f"{name} ({kind})" for name, kind in keys) or "none: use `lk show`"
         raise Usage(f"{len(values)} values for the keys of {view}", fix=f"its keys are {key_list}")
+    _require_whole(settings, lambda served: served == view)
     where = " AND ".join(f"{quoted(name)} = CAST(? AS {kind})" for name, kind in keys)
     descending = [f'"{column.name}" DESC' for column in definition.key_columns[len(keys) :]]
     order = f" ORDER BY {', '.join(descending)}" if descending else ""
@@ -92,6 +96,12 @@ def get(
         if e.code == "INVALID_CAST_ARGUMENT":
             raise Usage(e.what, where=f"view {view}", fix="give a value of the key's type") from None
         raise
+
+
+def _require_whole(settings: Settings, is_read: Callable[[Name], bool]) -> None:
+    last = recover.last_done(settings)
+    pins = last.pins if last else {}
+    whole_tables.require_whole(settings, {view: pin for view, pin in pins.items() if is_read(view)})
 
 
 def _limit(limit: int | None) -> str:

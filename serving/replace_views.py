@@ -26,7 +26,7 @@ from infra.lake.process_identity import current_user
 from infra.settings import Settings
 from infra.trino import metastore, served_views
 from infra.trino.served_views import PINNED, SERVING, STATUS, Served
-from serving import view_sql
+from serving import view_sql, whole_tables
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,7 @@ def apply_change(settings: Settings, catalog: Catalog, lease: Lease, change: Ser
         pins=dict(sorted(change.pins.items())),
         texts={**change.kept_sql, **new_sql, STATUS: view_sql.status_sql(change.pins, seq, now)},
     )
+    whole_tables.require_whole(settings, {view: change.pins[view] for view in new_sql})
     register_tables(settings, intent)
     faults.at("serving.0_before_intent")
     add_publication(settings, lease, intent)

@@ -22,7 +22,7 @@ from infra.lake.archive import decoder_archive
 from infra.settings import Settings
 from infra.trino import served_views
 from infra.trino.served_views import Served
-from serving import ledger, recover, replace_views
+from serving import ledger, recover, replace_views, whole_tables
 from serving.ledger import PartitionCounts, ServedState, ViewCounts
 from serving.publish import changed_since
 
@@ -68,6 +68,7 @@ def served_status(settings: Settings, catalog: Catalog) -> ServedStatus:
     pins = {view: pin for view, pin in last.pins.items() if view in catalog.views}
     with _collect_errors(problems):
         problems += _view_problems(served_views.read_served(settings, pins), pins)
+    problems += whole_tables.damages(settings, pins)
     problems += _stopped_runs(settings, pins)
     served_states = ledger.served_states(settings, pins)
     partitions = ledger.partition_counts(catalog, served_states)

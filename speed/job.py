@@ -21,11 +21,11 @@ from infra.control.run_roles import ServingWatch
 from infra.control.runs import Run
 from infra.kafka import kafka_admin, log_checks
 from infra.kafka.spark_source import source_options
-from infra.lake import leases, table_paths
+from infra.lake import damage, delta, leases, table_paths
 from infra.runtime import spark_versions
 from infra.settings import Settings
 from infra.spark.session import session, with_more_tasks
-from speed.epoch import offset_log
+from speed.epoch import checkpoint_damage, offset_log
 from speed.epoch.archive_prefix import keep_history, replay_prefix
 from speed.epoch.commit import EpochSink, StopRequested, require_same_topics
 from speed.epoch.compute_epoch import SMALL, EpochComputer
@@ -114,8 +114,10 @@ def driving(
     with leases.hold(settings, f"run_{run.id}") as lease:
         schemas.create(settings, catalog, run)
         for path in schemas.paths(settings, catalog, run):
+            delta.require_whole(path)
             leases.fence(lease, path)
         _require_same_history(settings, run)
+        _require_whole_checkpoint(settings, run)
         keep_history(spark, settings, catalog, run, lease)
         replay_prefix(spark, settings, catalog, run, lease)
         maintenance = Maintenance(spark, settings, catalog, run, lease)
@@ -226,6 +228,13 @@ def _require_same_history(settings: Settings, run: Run) -> None:
             where=table_paths.checkpoint(settings, run.id),
             fix="one of them was deleted or restored; " + _NEW,
         )
+
+
+def _require_whole_checkpoint(settings: Settings, run: Run) -> None:
+    """Raises Refused when one of the files that Spark reads at the start is damaged."""
+    damages = checkpoint_damage.scrub(settings, run.id, newest=2)
+    if damages:
+        raise damage.refusal(damages)
 
 
 def _last(settings: Settings, run: Name) -> int:

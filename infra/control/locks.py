@@ -31,11 +31,15 @@ _CHECKPOINT_EVERY = 20  # commits; each holder adds one to every table of its le
 
 @contextlib.contextmanager
 def hold(settings: Settings, name: str) -> Iterator[Lease]:
-    """Holds the lease "control", "batch", "routes" or "redrives"; creates and fences the tables that it protects."""
+    """Holds the lease "control", "batch", "routes" or "redrives"; creates and fences the tables that it protects.
+
+    Raises Refused when one of them is damaged.
+    """
     paths = [table.path(settings) for table in PROTECTED[name]]
     for table, path in zip(PROTECTED[name], paths, strict=True):
         if not delta.exists(path):
             delta.create(path, table.schema, checkpoint_every=_CHECKPOINT_EVERY)
+        delta.require_whole(path)
     with leases.hold(settings, name, fenced=paths) as lease:
         yield lease
 

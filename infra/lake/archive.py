@@ -11,7 +11,7 @@ import pyarrow as pa
 from core.cut import Cut, Span
 from core.errors import Refused
 from core.identifiers import Name
-from infra.lake import delta, parquet_scan, table_paths
+from infra.lake import checksums, damage, delta, parquet_scan, table_paths
 from infra.settings import Settings
 
 if TYPE_CHECKING:
@@ -24,9 +24,10 @@ _LANDED = "lk.landed"  # the cut up to which an archive with gaps was landed: it
 
 @dataclass(frozen=True)
 class File:
-    """One data file of an archive: its path, the span of offsets and the number of records."""
+    """One data file of an archive: its path in the table, its bytes, the span of offsets and the number of records."""
 
     path: str
+    size: int
     span: Span
     records: int
 
@@ -57,7 +58,7 @@ class Archive:
 
 
 def decoder_archive(settings: Settings, topic: Name, decoder: Name) -> Archive:
-    """The archive of a topic by one decoder. Raises Refused when it misses offsets or holds one twice."""
+    """The archive of a topic by one decoder. Raises Refused when it misses offsets, holds one twice or is damaged."""
     return read_archive(topic, decoder, table_paths.archive(settings, topic, decoder))
 
 
@@ -66,8 +67,9 @@ def read_archive(topic: Name, decoder: Name, path: str) -> Archive:
     if not delta.exists(path):
         return Archive(topic, decoder, path, -1, Cut(), None)
     table = delta.table(path)
+    damage.require_whole_log(path, table)
     configuration = table.metadata().configuration
-    files = tuple(_file(topic, path, row) for row in pa.table(table.get_add_actions(flatten=True)).to_pylist())
+    files = tuple(_file(topic, row) for row in pa.table(table.get_add_actions(flatten=True)).to_pylist())
     ends = _ends(topic, path, files, gaps=GAPS in configuration)
     ends = _later(ends, Cut.parse(configuration.get(_LANDED) or "{}"))
     return Archive(
@@ -89,7 +91,9 @@ def mark_landed(archive: Archive, cut: Cut) -> Archive:
         return archive
     with delta.mutex(archive.path):
         landed = str(_later(archive.ends, cut))
-        delta.table(archive.path).alter.set_table_properties({_LANDED: landed}, raise_if_not_exists=False)
+        opened = delta.table(archive.path)
+        opened.alter.set_table_properties({_LANDED: landed}, raise_if_not_exists=False)
+        checksums.record(archive.path, opened.version())
     return read_archive(archive.topic, archive.decoder, archive.path)
 
 
@@ -108,14 +112,14 @@ def rows_below(spark: SparkSession, archive: Archive, cut: Cut, start: Cut | Non
         return spark.createDataFrame([], archive.columns)
     spans = cut.only([archive.topic]).since(start or Cut())
     conditions = [f"(_partition = {s.partition} AND _offset >= {s.start} AND _offset < {s.end})" for s in spans]
-    paths = [file.path for file in archive.files if any(map(file.span.meets, spans))]
-    rows = parquet_scan.scan_files(spark, archive.path, archive.schema, paths)
+    sizes = {file.path: file.size for file in archive.files if any(map(file.span.meets, spans))}
+    rows = parquet_scan.scan_files(spark, archive.path, archive.schema, sizes)
     return rows.where(" OR ".join(conditions) if conditions else "false")
 
 
-def _file(topic: Name, path: str, row: Mapping[str, Any]) -> File:
+def _file(topic: Name, row: Mapping[str, Any]) -> File:
     span = Span(topic, int(row["partition._partition"]), int(row["min._offset"]), int(row["max._offset"]) + 1)
-    return File(f"{path}/{row['path']}", span, int(row["num_records"]))
+    return File(row["path"], int(row["size_bytes"]), span, int(row["num_records"]))
 
 
 def _later(a: Cut, b: Cut) -> Cut:

@@ -24,7 +24,7 @@ from deltalake.exceptions import CommitFailedError, TableNotFoundError
 from pyarrow.fs import SubTreeFileSystem
 
 from core.errors import Refused, TryAgain
-from infra.lake import files
+from infra.lake import checksums, damage, delta_log, files
 from infra.lake.arrow_types import comparable_schema
 from infra.lake.fence import Fence
 from infra.lake.object_store import SCHEME, delta_options, uri
@@ -43,10 +43,12 @@ def mutex(path: str) -> threading.RLock:
 
 
 def table(path: str, version: int | None = None) -> DeltaTable:
-    """The table at a path, at its last version by default. Raises Refused when it does not exist."""
+    """The table at a path, at its last version by default. Raises Refused when it does not exist or is damaged."""
     try:
-        return DeltaTable(uri(path), version=version, storage_options=delta_options(path))
+        with damage.named(path):
+            return DeltaTable(uri(path), version=version, storage_options=delta_options(path))
     except TableNotFoundError:
+        damage.require_no_remains(path)
         raise Refused("the table does not exist", where=path, fix="see `lk status`") from None
 
 
@@ -69,6 +71,8 @@ def create(
         configuration["delta.checkpointInterval"] = str(checkpoint_every)
     with mutex(path):
         options = delta_options(path)
+        if not exists(path):
+            damage.require_no_remains(path)
         DeltaTable.create(uri(path), schema, mode="ignore", configuration=configuration, storage_options=options)
         stored = pa.schema(table(path).schema().to_arrow())
     if sorted(comparable_schema(stored)) != sorted(comparable_schema(schema)):  # added columns may be in another order
@@ -119,7 +123,7 @@ def read(
     filters: Any = None,
     version: int | None = None,
 ) -> pa.Table:
-    """Rows as Arrow, with pyarrow's ``filters``. Raises Refused when the table does not exist."""
+    """Rows as Arrow, with pyarrow's ``filters``. Raises Refused when the table does not exist or is damaged."""
     return rows_of(table(path, version), columns, filters)
 
 
@@ -130,14 +134,23 @@ def rows_of(opened: DeltaTable, columns: Sequence[str] | None = None, filters: A
     down would abort the process.
     """
     names = list(columns) if columns else None
-    return opened.to_pyarrow_table(columns=names, filters=filters, filesystem=_filesystem(opened))
+    with damage.named(_path(opened)):
+        return opened.to_pyarrow_table(columns=names, filters=filters, filesystem=_filesystem(opened))
 
 
 def batches(path: str, columns: Sequence[str], filters: Any) -> Iterator[pa.RecordBatch]:
     """The rows that pass ``filters``, a few at a time."""
     opened = table(path)
-    rows = opened.to_pyarrow_dataset(filesystem=_filesystem(opened))
-    yield from rows.to_batches(columns=list(columns), filter=filters)
+    with damage.named(path):
+        rows = opened.to_pyarrow_dataset(filesystem=_filesystem(opened))
+        yield from rows.to_batches(columns=list(columns), filter=filters)
+
+
+def require_whole(path: str) -> None:
+    """Raises Refused when a file that a reader of the table needs is missing, empty or cut short."""
+    opened = table(path)
+    damage.require_whole_log(path, opened)
+    damage.require_files(path, delta_log.live_files(opened))
 
 
 def version(path: str) -> int:
@@ -155,8 +168,12 @@ def txn_version(path: str, app: str) -> int | None:
     return _txn(table(path), app)
 
 
+def _path(opened: DeltaTable) -> str:
+    return str(opened.table_uri).removeprefix("file://").replace("s3://", SCHEME, 1).rstrip("/")
+
+
 def _filesystem(opened: DeltaTable) -> SubTreeFileSystem:
-    file_system, root = files.filesystem(opened.table_uri.replace("s3://", SCHEME, 1))
+    file_system, root = files.filesystem(_path(opened))
     return SubTreeFileSystem(root, file_system)
 
 
@@ -199,7 +216,9 @@ def _write_once(
                 post_commithook_properties=HOOKS,
                 writer_properties=_WRITER,
             )
-        return int(opened.version())
+        written = int(opened.version())
+    checksums.record(path, written)
+    return written
 
 
 def fence_txns(lease: Fence | None, opened: DeltaTable) -> list[Transaction]:

@@ -20,7 +20,7 @@ from deltalake.exceptions import CommitFailedError, DeltaError
 
 from core.errors import LkError, TryAgain
 from core.identifiers import Name
-from infra.lake import compaction, delta, table_paths
+from infra.lake import checksums, compaction, delta, table_paths
 from infra.lake.fence import Fence, lease_lost
 from infra.lake.process_identity import ProcessIdentity
 from infra.settings import Settings
@@ -131,6 +131,7 @@ def append(lease: Lease, path: str, rows: pa.Table) -> DeltaTable:
     commit = CommitProperties(app_transactions=[lease.transaction])
     with _conflicts(lease.name):
         write_deltalake(table, rows, mode="append", schema_mode="merge", commit_properties=commit)
+    checksums.record(path, table.version())
     return table
 
 
@@ -197,6 +198,7 @@ def _write(table: DeltaTable, lease: Lease, *, released: bool) -> None:
         commit_properties=CommitProperties(app_transactions=txns),
         post_commithook_properties=_HOOKS,
     )
+    checksums.record(lease._path, table.version())
 
 
 def _empty_commit(table: DeltaTable, txns: list[Transaction]) -> None:

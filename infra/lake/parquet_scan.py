@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
-from infra.lake import delta
+from infra.lake import damage, delta, delta_log
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
 def read_table(spark: SparkSession, path: str) -> DataFrame:
-    """All rows of a table that was written once, as builds are. Raises Refused when it does not exist."""
+    """All rows of a table that was written once, as builds are. Raises Refused when it does not exist or is damaged."""
     opened = delta.table(path)
-    files = pa.table(opened.get_add_actions()).column("path").to_pylist()
-    return scan_files(spark, path, opened.schema().to_json(), [f"{path}/{file}" for file in files])
+    damage.require_whole_log(path, opened)
+    return scan_files(spark, path, opened.schema().to_json(), delta_log.live_files(opened))
 
 
-def scan_files(spark: SparkSession, path: str, schema: str, paths: Sequence[str]) -> DataFrame:
-    """Rows of some data files of the table at ``path``; ``schema`` is the table's, as JSON of Delta and Spark."""
+def scan_files(spark: SparkSession, path: str, schema: str, sizes: Mapping[str, int]) -> DataFrame:
+    """Rows of some data files of the table at ``path``; ``schema`` is the table's, as JSON of Delta and Spark.
+
+    ``sizes`` has the bytes of each file. Raises Refused when one differs: Spark takes an empty file for no rows.
+    """
     from pyspark.sql.types import StructType
 
     columns = StructType.fromJson(json.loads(schema))
-    if not paths:
+    if not sizes:
         return spark.createDataFrame([], columns)
-    return spark.read.schema(columns).option("basePath", path).parquet(*paths)
+    damage.require_files(path, sizes)
+    return spark.read.schema(columns).option("basePath", path).parquet(*(f"{path}/{file}" for file in sizes))

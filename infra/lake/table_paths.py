@@ -58,6 +58,24 @@ def builds(settings: Settings) -> tuple[tuple[Name, Name], ...]:
     return tuple((view, build) for view in views for build in _folders(_path(settings, "batch", view)))
 
 
+def control_tables(settings: Settings) -> tuple[str, ...]:
+    """The path of every control table."""
+    return tuple(control(settings, name) for name in _folders(_path(settings, "control")))
+
+
+def tables(settings: Settings) -> tuple[str, ...]:
+    """The path of every table of the lake: control tables, archives, builds, then the tables of runs."""
+    stored = list(control_tables(settings))
+    stored += [
+        archive(settings, topic, name) for topic in archived_topics(settings) for name in decoders(settings, topic)
+    ]
+    stored += [batch(settings, view, build) for view, build in builds(settings)]
+    for id in _folders(_path(settings, "speed")):
+        folder = run(settings, id)
+        stored += [f"{folder}/{name}" for name in files.folders(folder) if name != _FOLDING]
+    return tuple(stored)
+
+
 def _folders(path: str) -> tuple[Name, ...]:
     return tuple(map(Name, files.folders(path)))
 

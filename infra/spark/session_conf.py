@@ -32,6 +32,8 @@ _EACH = {
     # Credentials of the Kafka source appear in no plan, log or UI.
     "spark.redaction.regex": "(?i)secret|password|passphrase|token|access[.]?key|sasl[.]jaas",
     "spark.sql.redaction.options.regex": "(?i)url|password|sasl[.]jaas",
+    # Spark writes a checksum of each page: a changed byte is an error, and not another value.
+    "spark.hadoop.parquet.page.verify-checksum.enabled": "true",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }

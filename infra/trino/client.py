@@ -12,11 +12,13 @@ import requests
 from trino import exceptions
 from trino.dbapi import connect
 
-from core.errors import Refused, TryAgain
+from core.errors import REPAIR, Refused, TryAgain
 from infra.retry import retry_on
 from infra.settings import Settings
 
 CATALOG = "lake"
+_DAMAGE = {"DELTA_LAKE_BAD_DATA", "DELTA_LAKE_CANNOT_OPEN_SPLIT", "DELTA_LAKE_FILESYSTEM_ERROR"}
+_DAMAGE |= {"DELTA_LAKE_INVALID_SCHEMA", "DELTA_LAKE_INVALID_TABLE", "DELTA_LAKE_CURSOR_ERROR", "CORRUPT_PAGE"}
 _TRANSIENT = {"SERVER_STARTING_UP", "SERVER_SHUTTING_DOWN", "CLUSTER_OUT_OF_MEMORY"}
 
 
@@ -37,7 +39,8 @@ class SqlRefused(Refused):
     """Trino refused a statement; ``code`` is Trino's error name, such as TABLE_NOT_FOUND."""
 
     def __init__(self, code: str, message: str, sql: str) -> None:
-        super().__init__(message, where=f"{code} in: {_short(sql)}", fix="correct the statement")
+        fix = REPAIR if code in _DAMAGE else "correct the statement"
+        super().__init__(message, where=f"{code} in: {_short(sql)}", fix=fix)
         self.code = code
 
 

@@ -28,7 +28,7 @@ from infra import faults
 from infra.control import runs
 from infra.control.manifest import ARCHIVE_EPOCH, Epoch, epoch_row
 from infra.control.runs import Run
-from infra.lake import archive, delta, table_paths
+from infra.lake import archive, checksums, delta, table_paths
 from infra.lake.leases import Lease
 from infra.settings import Settings
 from speed.tables import schemas
@@ -142,6 +142,7 @@ def _append(path: str, rows: DataFrame, names: list[str], app: str, lease: Lease
     values = {name: fn.lit(value).cast("bigint") for name, value in tags.items()}
     writer = rows.withColumns(values).select(*names).write.format("delta").mode("append")
     writer.option("maxRecordsPerFile", schemas.FILE_ROWS).option("txnAppId", app).option("txnVersion", 0).save(path)
+    checksums.record(path, delta.version(path))
 
 
 def _quarantine(settings: Settings, run: Run, events: dict[Name, DataFrame], lease: Lease) -> None:

@@ -14,7 +14,7 @@ from core.compute.keyed_events import TIME
 from core.identifiers import Name
 from infra.control import runs
 from infra.control.runs import Run
-from infra.lake import delta, table_paths
+from infra.lake import checksums, delta, table_paths
 from infra.lake.leases import Lease
 from infra.settings import Settings
 from speed.epoch.topic_results import Rows
@@ -91,6 +91,7 @@ class RunTables:
             writer.option("maxRecordsPerFile", schemas.FILE_ROWS)
             writer.option("txnAppId", app).option("txnVersion", number).save(path)
             table.update_incremental()
+            checksums.record(path, table.version())
 
     def _table(self, path: str) -> DeltaTable:
         if path not in self._opened:

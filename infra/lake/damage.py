@@ -1,0 +1,175 @@
+"""Damage of a Delta table: files of its rows and of its log that are missing, cut short, or have other content.
+
+Delta's readers take an empty log entry for a commit without changes, and a log without its last entry for an older
+version; Spark takes an empty data file for one without rows. So what a verb relies on is checked before it is read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError, TableNotFoundError
+from pyarrow import fs
+
+from core.errors import REPAIR, LkError, Refused
+from infra.lake import checksums, delta_log, files
+from infra.lake.object_store import delta_options, uri
+
+_MISSING = "is missing"
+
+
+@dataclass(frozen=True)
+class Damage:
+    """A damaged file, and what is wrong with it, such as "is empty"."""
+
+    path: str
+    what: str
+
+
+@dataclass(frozen=True)
+class Scrubbed:
+    """The damage of one table, the number of files that were read, and how many that readers need had no checksum."""
+
+    damages: tuple[Damage, ...]
+    files: int
+    without_checksum: int
+
+
+def refusal(damages: Sequence[Damage]) -> Refused:
+    """The error of a verb that would have to read damaged files."""
+    first, more = damages[0], f", and {len(damages) - 1} more are damaged" if len(damages) > 1 else ""
+    return Refused(f"a file of the lake {first.what}{more}", where=first.path, fix=REPAIR)
+
+
+@contextlib.contextmanager
+def named(path: str) -> Iterator[None]:
+    """Raises Refused, which names the damaged files, when the block fails to read the table at ``path``."""
+    try:
+        yield
+    except TableNotFoundError:
+        raise
+    except (OSError, pa.ArrowException, DeltaError):
+        damages = _found(path)
+        if not damages:
+            raise
+        raise refusal(damages) from None
+
+
+def require_whole_log(path: str, opened: DeltaTable) -> None:
+    """Raises Refused when an entry of the log since its last checkpoint is empty or missing."""
+    file_system, root = files.filesystem(path)
+    last = max(opened.version(), checksums.newest(path))
+    names = map(delta_log.entry, range(delta_log.last_checkpoint(file_system, root) + 1, last + 1))
+    _require(path, dict.fromkeys(names))
+
+
+def require_files(path: str, sizes: Mapping[str, int]) -> None:
+    """Raises Refused when a data file is missing or does not have the size that the Delta log names."""
+    _require(path, sizes)
+
+
+def require_no_remains(path: str) -> None:
+    """Raises Refused when a folder without a Delta table has checksums of one: its log was lost."""
+    newest = checksums.newest(path)
+    if newest >= 0:
+        raise refusal([Damage(f"{path}/{delta_log.entry(newest)}", _MISSING)])
+
+
+def scrub(path: str) -> Scrubbed:
+    """Reads every file of the table at ``path`` and compares it with its checksum; a file without one is decoded."""
+    file_system, root = files.filesystem(path)
+    stored, damaged = checksums.read(path)
+    needed, old = _log_files(file_system, root, stored)
+    log = {name: _wrong(file_system, f"{root}/{name}", None, stored.get(name)) for name in sorted(needed | old)}
+    # An old entry may have been deleted meanwhile.
+    found = {name: what for name, what in log.items() if what and (what != _MISSING or name in needed)}
+    sizes, reason = _live_sizes(path)
+    if found or reason:  # then the log does not tell which files are live
+        sizes |= {name: sizes.get(name) for name in stored if not name.startswith(f"{delta_log.FOLDER}/")}
+    found |= {delta_log.FOLDER: reason} if reason and not found else {}
+    rows = {name: _wrong(file_system, f"{root}/{name}", size, stored.get(name)) for name, size in sizes.items()}
+    found |= {name: what for name, what in rows.items() if what}
+    found |= dict.fromkeys(damaged, "is damaged: it has no valid checksums")
+    damages = tuple(Damage(f"{path}/{name}", what) for name, what in sorted(found.items()))
+    return Scrubbed(damages, len(log) + len(rows), len({*needed, *rows} - stored.keys()))
+
+
+def _found(path: str) -> Sequence[Damage]:
+    with contextlib.suppress(OSError, LkError):
+        return scrub(path).damages
+    return ()
+
+
+def _live_sizes(path: str) -> tuple[dict[str, int | None], str]:
+    """The size of each data file by the log, and why the log cannot be read, if it cannot."""
+    try:
+        return dict(delta_log.live_files(DeltaTable(uri(path), storage_options=delta_options(path)))), ""
+    except (DeltaError, OSError) as e:
+        return {}, f"cannot be read: {_first_line(e)}"
+
+
+def _log_files(file_system: fs.FileSystem, root: str, stored: Mapping[str, str]) -> tuple[set[str], set[str]]:
+    """The files of the log that readers need, the last checkpoint and all entries since; and older ones."""
+    listed, last = delta_log.listed(file_system, root), delta_log.last_checkpoint(file_system, root)
+    versions = {version for name in {*listed, *stored} if (version := delta_log.entry_version(name)) is not None}
+    needed = set(map(delta_log.entry, range(last + 1, max(versions, default=-1) + 1)))
+    checkpoints = {name: version for name in listed if (version := delta_log.checkpoint_version(name)) is not None}
+    if last >= 0 and last not in checkpoints.values():
+        needed.add(delta_log.checkpoint(last))
+    entries = {name for name in listed if delta_log.entry_version(name) is not None}
+    return needed, {*entries, *checkpoints, *(listed & {delta_log.LAST})} - needed
+
+
+def _require(path: str, sizes: Mapping[str, int | None]) -> None:
+    file_system, root = files.filesystem(path)
+    infos = file_system.get_file_info([f"{root}/{name}" for name in sizes])
+    wrong = {name: _wrong_size(info, sizes[name]) for name, info in zip(sizes, infos, strict=True)}
+    damages = [Damage(f"{path}/{name}", what) for name, what in sorted(wrong.items()) if what]
+    if damages:
+        raise refusal(damages)
+
+
+def _wrong(file_system: fs.FileSystem, path: str, size: int | None, checksum: str | None) -> str:
+    """What is wrong with a file; empty when nothing is."""
+    what = _wrong_size(file_system.get_file_info(path), size)
+    if what:
+        return what
+    try:
+        if checksum is None:
+            _decode(file_system, path)
+        elif checksums.checksum_of(file_system, path) != checksum:
+            return "has other content than was written"
+    except FileNotFoundError:
+        return ""  # deleted meanwhile, as what is older than the retention is
+    except (OSError, pa.ArrowException, ValueError) as e:
+        return f"cannot be read: {_first_line(e)}"
+    return ""
+
+
+def _wrong_size(info: fs.FileInfo, size: int | None) -> str:
+    if info.type != fs.FileType.File:
+        return _MISSING
+    if info.size == 0:
+        return "is empty"
+    return f"has {info.size:,} of {size:,} bytes" if size is not None and info.size != size else ""
+
+
+def _decode(file_system: fs.FileSystem, path: str) -> None:
+    """Reads a file whole. Raises ValueError, OSError or ArrowException when it cannot be decoded."""
+    if path.endswith(".parquet"):
+        with file_system.open_input_file(path) as source:
+            for _ in pq.ParquetFile(source, page_checksum_verification=True).iter_batches():
+                pass
+        return
+    for line in checksums.read_file(file_system, path).splitlines():
+        json.loads(line)
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:200]

@@ -1,0 +1,121 @@
+"""Damage of a table is found by checksum, named by file, and no reader takes it for fewer rows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from deltalake import write_deltalake
+
+from core.errors import Refused
+from infra.lake import checksums, compaction, damage, delta, delta_log
+from tests.support.harms import HARMS, halve
+
+SCHEMA = pa.schema([("epoch", pa.int64()), ("text", pa.string())])
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """Three commits, a compaction with a checkpoint, and two more commits."""
+    path = str(tmp_path / "table")
+    delta.create(path, SCHEMA, log_retention="interval 0 seconds")
+    for epoch in range(5):
+        rows = pa.table({"epoch": [epoch] * 50, "text": [f"text {n}" for n in range(50)]}, SCHEMA)
+        delta.append_once(path, rows, "a", epoch)
+        if epoch == 2:
+            compaction.compact(path)
+            compaction.checkpoint(path)
+    checksums.finish()
+    return tmp_path / "table"
+
+
+def live(table: Path) -> list[Path]:
+    return [table / name for name in delta_log.live_files(delta.table(str(table)))]
+
+
+def read(path: str) -> pa.Table:
+    opened = delta.table(path)
+    damage.require_whole_log(path, opened)
+    return delta.rows_of(opened)
+
+
+def needed(table: Path) -> list[Path]:
+    """Every file that a reader needs."""
+    log = table / delta_log.FOLDER
+    return [*live(table), log / f"{4:020d}.checkpoint.parquet", log / f"{5:020d}.json", log / f"{6:020d}.json"]
+
+
+def test_a_whole_table_has_no_damage_and_a_checksum_for_every_file(table: Path) -> None:
+    found = damage.scrub(str(table))
+    assert (found.damages, found.without_checksum, len(live(table))) == ((), 0, 3)
+    names = {str(file.relative_to(table)) for file in needed(table)}
+    assert names <= checksums.read(str(table))[0].keys()
+
+
+@pytest.mark.parametrize("harm", HARMS)
+@pytest.mark.parametrize("number", range(6))
+def test_every_damaged_file_is_named(table: Path, harm: str, number: int) -> None:
+    file = needed(table)[number]
+    HARMS[harm](file)
+    assert str(file) in [found.path for found in damage.scrub(str(table)).damages]
+
+
+@pytest.mark.parametrize("harm", ["halve", "empty", "remove"])
+@pytest.mark.parametrize("number", range(6))
+def test_a_reader_refuses_a_damaged_file_by_name(table: Path, harm: str, number: int) -> None:
+    file = needed(table)[number]
+    HARMS[harm](file)
+    with pytest.raises(Refused, match="a file of the lake") as refused:
+        read(str(table))
+    assert refused.value.where == str(file)
+
+
+def test_a_table_without_its_log_is_not_created_again(table: Path) -> None:
+    log = table / delta_log.FOLDER
+    log.rename(table.parent / "lost")
+    with pytest.raises(Refused, match="is missing") as refused:
+        delta.create(str(table), SCHEMA)
+    assert refused.value.where == str(table / delta_log.entry(6))
+
+
+def test_rows_without_a_checksum_are_decoded(table: Path) -> None:
+    """An older program wrote them, or its process was killed before it stored the checksums."""
+    rows = pa.table({"epoch": [9], "text": ["old"]}, SCHEMA)
+    write_deltalake(str(table), rows, mode="append", post_commithook_properties=delta.HOOKS)
+    assert (damage.scrub(str(table)).damages, damage.scrub(str(table)).without_checksum) == ((), 2)
+    (file,) = set(live(table)) - {table / name for name in checksums.read(str(table))[0]}
+    halve(file)
+    assert [found.path for found in damage.scrub(str(table)).damages] == [str(file)]
+
+
+def test_damaged_checksums_condemn_no_other_file(table: Path) -> None:
+    file = table / checksums.FOLDER / "6.json"
+    file.write_text(file.read_text("utf-8").replace("a", "b", 1), "utf-8")
+    assert [found.path for found in damage.scrub(str(table)).damages] == [str(file)]
+    compaction.checkpoint(str(table))
+    assert damage.scrub(str(table)).damages == ()
+
+
+def test_checksums_of_what_is_deleted_go_with_it(table: Path) -> None:
+    """They stay as few as the live files, however many commits there were."""
+    path = str(table)
+    for epoch in range(5, 65):
+        delta.append_once(path, pa.table({"epoch": [epoch], "text": ["x"]}, SCHEMA), "a", epoch)
+        if epoch % 20 == 4:
+            compaction.compact(path)
+            compaction.checkpoint(path)
+    compaction.vacuum(path)
+    assert len(list((table / checksums.FOLDER).iterdir())) == 1
+    stored, _ = checksums.read(path)
+    vacuum = delta.version(path)  # it has two entries
+    log = {delta_log.checkpoint(vacuum - 2), delta_log.entry(vacuum - 1), delta_log.entry(vacuum)}
+    assert stored.keys() == log | delta_log.live_files(delta.table(path)).keys()
+    assert damage.scrub(path).damages == ()
+
+
+def test_the_checksums_of_a_commit_have_one_of_their_own(table: Path) -> None:
+    content = json.loads((table / checksums.FOLDER / "6.json").read_text("utf-8"))
+    assert content["files"].keys() >= {delta_log.entry(6)}
+    assert len(content["sha256"]) == 64
