@@ -55,6 +55,15 @@ def claim_new_build(settings: Settings, catalog: Catalog, run: Name) -> Claim:
     return new
 
 
+def claim_log_end(settings: Settings, catalog: Catalog) -> Claim:
+    """Claims the end of the log, whatever run serves: for a run whose manifest cannot be read."""
+    with locks.hold(settings, "control") as lease:
+        epoch_end = _last_epoch_end(settings, catalog, None)
+        new = _claim(settings, catalog, epoch_end, list(catalog.reproducible))
+        _add(settings, lease, new)
+    return new
+
+
 def _next_claim(settings: Settings, catalog: Catalog, run: Name | None) -> Claim:
     faults.at("batch.0_before_claim")
     epoch_end = _last_epoch_end(settings, catalog, run or _run_to_claim(settings, catalog))

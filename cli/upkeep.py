@@ -1,4 +1,4 @@
-"""The verbs of upkeep: cleanup, scrub, rebuild."""
+"""The verbs of upkeep: cleanup, scrub, repair, rebuild."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from cli.options import json_option, load_catalog, load_settings
 from cli.output import emit, line
 
 if TYPE_CHECKING:
+    from flows.repair import RepairResult
     from flows.restore import Restored
     from flows.scrub import ScrubResult
     from serving.cleanup import CleanupResult
@@ -42,6 +43,22 @@ def scrub() -> int:
 
 @click.command()
 @json_option
+def repair() -> int:
+    """Compute again what `lk scrub` finds damaged; exit 1 if some is left.
+
+    Archives come back from the log, builds from the archive. A run that serves is replaced by a new one. It names what
+    cannot come back.
+    """
+    import flows.repair
+
+    settings = load_settings()
+    result = flows.repair.repair(settings, load_catalog(settings))
+    emit(result, _print_repair)
+    return 1 if result.refused else 0
+
+
+@click.command()
+@json_option
 def rebuild() -> None:
     """Restore lake, checkpoints and served views from Kafka alone."""
     from flows.restore import restore
@@ -65,9 +82,17 @@ def _print_scrub(result: ScrubResult) -> None:
         line(f"{result.without_checksum:,} files have no checksum: they were decoded, which finds less")
 
 
+def _print_repair(result: RepairResult) -> None:
+    for text in result.repaired:
+        line(f"repaired  {text}")
+    for text in result.refused:
+        line(f"refused   {text}")
+    _print_scrub(result.left)
+
+
 def _print_restored(restored: Restored) -> None:
     print_batch(restored.batch)
     line(restored.line)
 
 
-COMMANDS = [cleanup, scrub, rebuild]
+COMMANDS = [cleanup, scrub, repair, rebuild]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-REPAIR = "`lk scrub` names every damaged file"
+REPAIR = "`lk scrub` names every damaged file, `lk repair` brings back what can come back"
 
 
 class LkError(Exception):

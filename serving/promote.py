@@ -42,13 +42,34 @@ def serve_run(
         pins = _pins(settings, catalog, declared, now)
         if now.last and pins == now.last.pins:
             return now.last
-        changed_pins = {view: pin for view, pin in pins.items() if now.pins.get(view) != pin}
-        kept_sql = {view: now.texts[view] for view in pins if view not in changed_pins}
-        evidence = {"run": run, "start": declared.start.as_dict(), "from": sorted(_runs(now))}
+        changed_pins = _changed(pins, now)
         with caught_up(settings, catalog, declared, changed_pins, now, patience):
             require_uncrossed(settings, changed_pins)
-            change = ServingChange("run", pins, why, who, evidence, kept_sql)
-            return replace_views.apply_change(settings, catalog, lease, change)
+            return replace_views.apply_change(settings, catalog, lease, _change(declared, pins, now, why, who))
+
+
+def replace_run(settings: Settings, catalog: Catalog, run: Name, damaged: Name, why: str) -> Publication:
+    """Serves a run instead of one whose tables are damaged, and that may not tell any more up to where it served.
+
+    The run starts at a cut that was claimed after the damaged one had ended, so no view goes back. Raises TryAgain
+    while a process drives the damaged run.
+    """
+    declared = runs.read_run(settings, run)
+    with locks.hold(settings, "control") as lease:
+        _require_no_owner(settings, damaged)
+        now = served_now(settings, catalog, lease)
+        pins = _pins(settings, catalog, declared, now)
+        return replace_views.apply_change(settings, catalog, lease, _change(declared, pins, now, why, None))
+
+
+def _changed(pins: Mapping[Name, Pin], now: ServedNow) -> dict[Name, Pin]:
+    return {view: pin for view, pin in pins.items() if now.pins.get(view) != pin}
+
+
+def _change(run: Run, pins: Mapping[Name, Pin], now: ServedNow, why: str, who: str | None) -> ServingChange:
+    kept_sql = {view: now.texts[view] for view in pins.keys() - _changed(pins, now).keys()}
+    evidence = {"run": run.id, "start": run.start.as_dict(), "from": sorted(_runs(now))}
+    return ServingChange("run", pins, why, who, evidence, kept_sql)
 
 
 def _pins(settings: Settings, catalog: Catalog, run: Run, now: ServedNow) -> dict[Name, Pin]:

@@ -14,16 +14,20 @@ from core.catalog import Catalog
 from core.errors import Refused
 from core.identifiers import Name
 from flows.batch_cycle import run_batch
+from flows.repair import repair_files
 from flows.scrub import DamagedFile, scrub
+from infra.control import run_roles, runs
 from infra.control.claims import Claim, claim_of
 from infra.control.runs import Run
+from infra.kafka import kafka_admin
 from infra.lake import checksums, delta, delta_log, table_paths
 from infra.settings import Settings
 from serving.promote import serve_run
 from serving.read import show
 from serving.served_status import served_status
-from tests.support.harms import HARMS, flip_the_end
-from tests.support.layers import POISON, send, topic_of
+from speed.process import lifecycle
+from tests.support.harms import HARMS, empty, flip_the_end
+from tests.support.layers import POISON, check_served, send, topic_of
 from tests.support.speed_runs import catch_up, declared
 
 VIEW = Name("harm_trade_stats")
@@ -155,3 +159,30 @@ def test_a_run_does_not_go_on_with_a_damaged_log(instance: Instance, spark: Spar
     with harmed(instance.files[kind], harm), pytest.raises(Refused, match="a file of the lake") as refused:
         catch_up(instance.settings, spark, instance.catalog, instance.run)
     assert refused.value.where == str(instance.files[kind])
+
+
+def test_what_the_log_holds_comes_back(instance: Instance) -> None:
+    settings, catalog = instance.settings, instance.catalog
+    end = kafka_admin.end_offsets(settings, [topic_of(catalog)])
+    for kind in ("archive", "build"):
+        empty(instance.files[kind])
+        repaired, refused = repair_files(settings, catalog, instance.damaged())
+        assert (len(repaired), refused) == (1, ())
+        assert instance.damaged() == ()
+        check_served(settings, catalog, "harm", end)
+
+
+def test_a_damaged_run_is_replaced(instance: Instance, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """This process drives the new run: no file defines its views."""
+    settings, catalog, replaced = instance.settings, instance.catalog, instance.run.id
+    end = kafka_admin.end_offsets(settings, [topic_of(catalog)])
+
+    def drive(settings: Settings, run: Name) -> None:
+        catch_up(settings, spark, catalog, runs.read_run(settings, run))
+
+    empty(instance.files["partial rows"])
+    monkeypatch.setattr(lifecycle, "start", drive)
+    repaired, refused = repair_files(settings, catalog, instance.damaged())
+    assert (len(repaired), refused) == (1, ())
+    assert run_roles.roles(settings)[replaced] != "serving"
+    check_served(settings, catalog, "harm", end)

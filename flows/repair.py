@@ -1,0 +1,148 @@
+"""`lk repair`: what is damaged is computed again by the steps that computed it.
+
+An archive is landed again from the log, a build is built again from the archive. A run that serves is replaced by one
+that starts at the cut of a new build of the whole log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+
+from batch.build import build
+from batch.claim import claim_log_end
+from batch.gate import gate, require_passed
+from batch.land import land
+from core.catalog import Catalog
+from core.cut import Cut
+from core.errors import LkError, Refused
+from core.identifiers import Name
+from flows.batch_cycle import batch_session, build_claim, gate_claim
+from flows.scrub import DamagedFile, ScrubResult, scrub
+from infra.control import locks, run_roles
+from infra.control.builds import add_built, read_builds
+from infra.kafka import kafka_admin, log_checks
+from infra.lake import files, table_paths
+from infra.settings import Settings
+from serving.promote import replace_run
+from speed.process import lifecycle
+
+_WHY = "lk repair"
+
+
+@dataclass(frozen=True)
+class RepairResult:
+    """What came back, what did not and why, and the damage that is left."""
+
+    repaired: tuple[str, ...]
+    refused: tuple[str, ...]
+    left: ScrubResult
+
+
+def repair(settings: Settings, catalog: Catalog) -> RepairResult:
+    """Repairs what `lk scrub` finds, archives before builds before runs; safe to repeat.
+
+    Raises Refused when a control table is damaged: nothing tells then what is served.
+    """
+    repaired, refused = repair_files(settings, catalog, scrub(settings).damaged)
+    return RepairResult(repaired, refused, scrub(settings))
+
+
+def repair_files(
+    settings: Settings, catalog: Catalog, damaged: tuple[DamagedFile, ...]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Repairs the tables of these files; returns what came back, and what did not. Errors as ``repair``."""
+    _require_control_tables(damaged)
+    repaired, refused = [], []
+    for what, step in _steps(settings, catalog, damaged):
+        try:
+            repaired.append(f"{what} {step()}")
+        except LkError as e:
+            refused.append(f"{what} does not come back: {e}")
+    return tuple(repaired), tuple(refused)
+
+
+def _require_control_tables(damaged: tuple[DamagedFile, ...]) -> None:
+    of_control = [file for file in damaged if file.table.startswith("control/")]
+    if of_control:
+        raise Refused(
+            "control tables are damaged, and the log does not hold what they say",
+            where=", ".join(f"{file.path} {file.what}" for file in of_control),
+            fix=of_control[0].repair,
+        )
+
+
+def _steps(
+    settings: Settings, catalog: Catalog, damaged: tuple[DamagedFile, ...]
+) -> list[tuple[str, Callable[[], str]]]:
+    tables = [table.split("/") for table in dict.fromkeys(file.table for file in damaged)]
+    archives = [(Name(names[1]), Name(names[2])) for names in tables if names[0] == "archive"]
+    builds = [(Name(names[1]), Name(names[2])) for names in tables if names[0] == "batch"]
+    damaged_runs = {Name(names[1]) for names in tables if names[0] == "speed"}
+    damaged_runs |= {Name(names[0]) for names in tables if len(names) == 1}
+    steps: list[tuple[str, Callable[[], str]]] = []
+    for topic, decoder in archives:
+        steps.append((f"archive {topic}/{decoder}", partial(_land_again, settings, catalog, topic, decoder)))
+    for name in sorted({name for _, name in builds}):
+        views = [view for view, of in builds if of == name]
+        steps.append((f"build {name} of {', '.join(views)}", partial(_build_again, settings, catalog, name, views)))
+    for run in sorted(damaged_runs):
+        steps.append((f"run {run}", partial(_replace, settings, catalog, run)))
+    return steps
+
+
+def _land_again(settings: Settings, catalog: Catalog, topic: Name, decoder: Name) -> str:
+    """Deletes an archive and lands its topic again. Raises Refused, and deletes nothing, when the log lacks records."""
+    path = table_paths.archive(settings, topic, decoder)
+    if topic not in catalog.topics or catalog.decoder(topic) != decoder:
+        raise Refused(
+            "no topic file decodes like this any more",
+            where=path,
+            fix="run `lk batch`; `lk cleanup` deletes this archive once no build needs it",
+        )
+    ends = kafka_admin.end_offsets(settings, [topic])
+    starts = kafka_admin.start_offsets(settings, [topic])
+    if missing := starts.since(Cut()):
+        raise log_checks.records_removed(missing, where=path, fix="restore the archive's files from a copy of the lake")
+    with locks.hold(settings, "batch") as lease:
+        lease.check()
+        files.remove(path)
+    with batch_session(settings) as spark:
+        land(spark, settings, catalog, ends)
+    return "was landed again from the log"
+
+
+def _build_again(settings: Settings, catalog: Catalog, name: Name, views: list[Name]) -> str:
+    """Takes the verdict of the gate back, then builds and gates the views again."""
+    with locks.hold(settings, "batch") as lease:
+        rows = [row for row in read_builds(settings) if row.build == name and row.view in views and row.passed]
+        if rows:
+            add_built(settings, lease, *(replace(row, passed=False, at=datetime.now(UTC)) for row in rows))
+    build_claim(settings, catalog, name)
+    require_passed(gate_claim(settings, catalog, name))
+    return "was built again from the archive"
+
+
+def _replace(settings: Settings, catalog: Catalog, run: Name) -> str:
+    """Builds the whole log, and serves the build with a new run from there instead of the damaged one."""
+    role = run_roles.roles(settings)[run]
+    if role != "serving":
+        raise Refused(
+            f"it is {role} and serves nothing",
+            where=f"run {run}",
+            fix=f"`lk replay abandon --run {run}`" if role == "replay" else f"`lk retire {run} --final`",
+        )
+    lifecycle.stop(settings, run)
+    claimed = claim_log_end(settings, catalog)
+    with batch_session(settings) as spark:
+        land(spark, settings, catalog, claimed.cut)
+        build(spark, settings, catalog, claimed)
+        require_passed(gate(spark, settings, catalog, claimed))
+    new = lifecycle.declare(settings, catalog, claimed.cut, note=f"instead of {run}, whose files were damaged")
+    lifecycle.start(settings, new.id)
+    publication = replace_run(settings, catalog, new.id, run, _WHY)
+    kept = [view for view, pin in publication.pins.items() if pin.run == run]
+    note = f"; {', '.join(kept)} stay with it, as no log can compute them again" if kept else ""
+    return f"was replaced by {new.id} on top of {claimed.build}{note}; `lk retire {run} --final` deletes it"
