@@ -24,7 +24,7 @@ from flows.scrub import DamagedFile, ScrubResult, scrub
 from infra.control import locks, run_roles
 from infra.control.builds import add_built, read_builds
 from infra.kafka import kafka_admin, log_checks
-from infra.lake import files, table_paths
+from infra.lake import checksums, damage, files, leases, table_paths
 from infra.settings import Settings
 from serving.promote import replace_run
 from speed.process import lifecycle
@@ -46,8 +46,17 @@ def repair(settings: Settings, catalog: Catalog) -> RepairResult:
 
     Raises Refused when a control table is damaged: nothing tells then what is served.
     """
+    restored = restore_control_logs(settings)
     repaired, refused = repair_files(settings, catalog, scrub(settings).damaged)
-    return RepairResult(repaired, refused, scrub(settings))
+    return RepairResult(restored + repaired, refused, scrub(settings))
+
+
+def restore_control_logs(settings: Settings) -> tuple[str, ...]:
+    """Replaces what a power loss emptied in the logs of control tables; rows that a verb wrote were on the disk."""
+    lost = leases.restore(settings)
+    for path in table_paths.control_tables(settings):
+        lost += damage.restore_log(path, unless=checksums.read(path)[0])
+    return tuple(f"{path} was emptied by a power loss, and nothing had relied on it" for path in lost)
 
 
 def repair_files(

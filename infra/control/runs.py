@@ -17,7 +17,7 @@ from core.identifiers import Name
 from infra.control import route_runs
 from infra.control.store import TEXT, TIME, ControlTable, as_row, bound_files
 from infra.kafka import kafka_admin
-from infra.lake import delta
+from infra.lake import delta, durable
 from infra.settings import Settings
 
 TABLE = ControlTable(
@@ -66,8 +66,10 @@ def declare_run(settings: Settings, run: Run) -> None:
     path = TABLE.path(settings)
     delta.create(path, TABLE.schema)
     used = any(other.id == run.id for other in read_runs(settings)) or kafka_admin.group_exists(settings, run.id)
-    if used or delta.append_once(path, _row(run), f"run/{run.id}", 1) is None:
+    version = None if used else delta.append_once(path, _row(run), f"run/{run.id}", 1)
+    if version is None:
         raise Refused(f"the run id {run.id} was used before", where=path, fix="start a new run: `lk speed start --new`")
+    durable.sync_commit(path, version)
     bound_files(path, delta.table(path))
 
 

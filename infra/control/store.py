@@ -16,7 +16,7 @@ from deltalake.exceptions import DeltaError
 from core.cut import Cut
 from core.errors import LkError
 from core.identifiers import Name
-from infra.lake import compaction, delta, leases, table_paths
+from infra.lake import compaction, delta, durable, leases, table_paths
 from infra.lake.leases import Lease
 from infra.settings import Settings
 
@@ -68,7 +68,9 @@ def bound_files(path: str, opened: DeltaTable, lease: Lease | None = None) -> No
         if compaction.small_files(opened, size // 2) >= most:
             with contextlib.suppress(DeltaError, OSError, LkError):
                 compaction.compact(path, size, lease=lease)
-                compaction.checkpoint(path)
+                version = compaction.checkpoint(path)
+                durable.sync_commit(path, version)
+                durable.sync_checkpoint(path, version)
 
 
 def as_row(value: DataclassInstance, **columns: str | None) -> dict[str, Any]:

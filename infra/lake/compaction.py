@@ -18,12 +18,16 @@ def small_files(opened: DeltaTable, below: int) -> int:
     return sum(size < below for size in sizes)
 
 
-def checkpoint(path: str) -> None:
-    """Writes a checkpoint of the Delta log, so that opening the table stays fast; merges the files of checksums."""
+def checkpoint(path: str) -> int:
+    """Writes a checkpoint of the Delta log, so that opening the table stays fast; merges the files of checksums.
+
+    Returns the version of the table.
+    """
     with delta.mutex(path):
         opened = delta.table(path)
         opened.create_checkpoint()
         checksums.merge(path, opened)
+    return int(opened.version())
 
 
 def compact(path: str, size: int | None = None, *, lease: Fence | None = None) -> int:

@@ -100,6 +100,21 @@ def scrub(path: str) -> Scrubbed:
     return Scrubbed(damages, len(log) + len(rows), len({*needed, *rows} - stored.keys()))
 
 
+def restore_log(path: str, *, unless: Mapping[str, str]) -> list[str]:
+    """Replaces empty entries of the log by entries without changes, but for those in ``unless``; returns their paths.
+
+    Power was lost before they were on the disk, so nobody was told that they were committed.
+    """
+    file_system, root = files.filesystem(path)
+    needed, _ = _log_files(file_system, root, {})
+    names = sorted(needed - unless.keys())
+    infos = file_system.get_file_info([f"{root}/{name}" for name in names])
+    lost = [name for name, info in zip(names, infos, strict=True) if info.type == fs.FileType.File and not info.size]
+    for name in lost:
+        files.replace(f"{path}/{name}", b'{"commitInfo":{"operation":"LOST"}}\n')
+    return [f"{path}/{name}" for name in lost]
+
+
 def _found(path: str) -> Sequence[Damage]:
     with contextlib.suppress(OSError, LkError):
         return scrub(path).damages

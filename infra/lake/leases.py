@@ -20,7 +20,7 @@ from deltalake.exceptions import CommitFailedError, DeltaError
 
 from core.errors import LkError, TryAgain
 from core.identifiers import Name
-from infra.lake import checksums, compaction, delta, table_paths
+from infra.lake import checksums, compaction, damage, delta, durable, table_paths
 from infra.lake.fence import Fence, lease_lost
 from infra.lake.process_identity import ProcessIdentity
 from infra.settings import Settings
@@ -124,6 +124,7 @@ def fence(lease: Lease, path: str) -> None:
 def append(lease: Lease, path: str, rows: pa.Table) -> DeltaTable:
     """Appends rows and returns the open table. Raises TryAgain, without a commit, when the lease is lost.
 
+    The rows are on the disk when it returns: other tables rely on them, and nothing can compute them again.
     A column that the table of an older lake does not have is added.
     """
     table = delta.table(path)
@@ -131,6 +132,7 @@ def append(lease: Lease, path: str, rows: pa.Table) -> DeltaTable:
     commit = CommitProperties(app_transactions=[lease.transaction])
     with _conflicts(lease.name):
         write_deltalake(table, rows, mode="append", schema_mode="merge", commit_properties=commit)
+    durable.sync_commit(path, table.version())
     checksums.record(path, table.version())
     return table
 
@@ -162,12 +164,31 @@ def _take(path: str, name: Name, lease_seconds: float) -> Lease:
     last = _row(table, name)
     if last and _is_held(last, table, name, lease_seconds):
         raise _held(name, last)
-    lease = Lease(name, (last.generation if last else 0) + 1, ProcessIdentity.current(), path)
+    lease = Lease(name, _last_generation(table, name, last) + 1, ProcessIdentity.current(), path)
     with _conflicts(name):
         _write(table, lease, released=False)
     if lease.generation % 50 == 0:
         _vacuum(path)
     return lease
+
+
+def restore(settings: Settings) -> list[str]:
+    """After a power loss: replaces lost entries of the log, and forgets the holders, who all have ended.
+
+    Returns what was damaged; does nothing when nothing was. The log still tells the generations.
+    """
+    path = table_paths.control(settings, TABLE)
+    lost = damage.restore_log(path, unless={})
+    damaged = [found.path for found in damage.scrub(path).damages]
+    if damaged:
+        write_deltalake(delta.table(path), _SCHEMA.empty_table(), mode="overwrite", post_commithook_properties=_HOOKS)
+        compaction.checkpoint(path)  # it forgets the checksums of what was lost
+    return [*lost, *damaged]
+
+
+def _last_generation(table: DeltaTable, name: Name, last: _Row | None) -> int:
+    """The generation of the last holder, also when its row was lost."""
+    return max(last.generation if last else 0, table.transaction_version(f"lease/{name}") or 0)
 
 
 def _row(table: DeltaTable, name: Name) -> _Row | None:

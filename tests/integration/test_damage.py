@@ -14,9 +14,10 @@ from core.catalog import Catalog
 from core.errors import Refused
 from core.identifiers import Name
 from flows.batch_cycle import run_batch
-from flows.repair import repair_files
+from flows.repair import repair_files, restore_control_logs
 from flows.scrub import DamagedFile, scrub
 from infra.control import run_roles, runs
+from infra.control.builds import read_builds
 from infra.control.claims import Claim, claim_of
 from infra.control.runs import Run
 from infra.kafka import kafka_admin
@@ -172,17 +173,43 @@ def test_what_the_log_holds_comes_back(instance: Instance) -> None:
         check_served(settings, catalog, "harm", end)
 
 
-def test_a_damaged_run_is_replaced(instance: Instance, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    """This process drives the new run: no file defines its views."""
+def test_after_a_power_loss_what_was_not_on_the_disk_comes_back(
+    instance: Instance, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All files are empty that nothing has waited for. This process drives the new run: no file defines its views."""
     settings, catalog, replaced = instance.settings, instance.catalog, instance.run.id
     end = kafka_admin.end_offsets(settings, [topic_of(catalog)])
 
     def drive(settings: Settings, run: Name) -> None:
         catch_up(settings, spark, catalog, runs.read_run(settings, run))
 
-    empty(instance.files["partial rows"])
+    for file in not_synced(instance):
+        empty(file)
+    with pytest.raises(Refused, match="a file of the lake is empty"):
+        run_batch(settings, catalog)
     monkeypatch.setattr(lifecycle, "start", drive)
+    assert restore_control_logs(settings)
     repaired, refused = repair_files(settings, catalog, instance.damaged())
-    assert (len(repaired), refused) == (1, ())
+    assert (len(repaired), refused) == (2, ())
     assert run_roles.roles(settings)[replaced] != "serving"
     check_served(settings, catalog, "harm", end)
+    assert {row.passed for row in read_builds(settings) if row.view == VIEW} == {True}
+
+
+def not_synced(instance: Instance) -> list[Path]:
+    """What the last epoch, the last build and the last locks wrote, but for the rows of control tables."""
+    settings, folder = instance.settings, Path(table_paths.run(instance.settings, instance.run.id))
+    tables = [str(log.parent) for log in folder.glob("*/_delta_log")]
+    last = max(int(file.name) for file in (instance.checkpoint / "offsets").iterdir() if file.name.isdigit())
+    files = [Path(table, delta_log.entry(delta.version(table))) for table in tables]
+    files += [data_file(table) for table in tables if delta_log.live_files(delta.table(table))]
+    files += [
+        data_file(instance.build),
+        instance.checkpoint / f"offsets/{last}",
+        instance.checkpoint / f"commits/{last}",
+    ]
+    for table in table_paths.control_tables(settings):
+        last_entry = delta_log.entry(delta.version(table))
+        is_row = last_entry in checksums.read(table)[0] and not table.endswith("/leases")
+        files += [] if is_row else [Path(table, last_entry)]
+    return files

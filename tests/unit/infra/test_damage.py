@@ -10,8 +10,9 @@ import pytest
 from deltalake import write_deltalake
 
 from core.errors import Refused
-from infra.lake import checksums, compaction, damage, delta, delta_log
-from tests.support.harms import HARMS, halve
+from infra.lake import checksums, compaction, damage, delta, delta_log, leases, table_paths
+from infra.settings import Settings
+from tests.support.harms import HARMS, empty, halve
 
 SCHEMA = pa.schema([("epoch", pa.int64()), ("text", pa.string())])
 
@@ -119,3 +120,21 @@ def test_the_checksums_of_a_commit_have_one_of_their_own(table: Path) -> None:
     content = json.loads((table / checksums.FOLDER / "6.json").read_text("utf-8"))
     assert content["files"].keys() >= {delta_log.entry(6)}
     assert len(content["sha256"]) == 64
+
+
+def test_leases_go_on_after_a_power_loss(tmp_path: Path) -> None:
+    """The generation of a lease still grows: older ones are on the tables that it fences."""
+    settings = Settings(data=tmp_path)
+    path = table_paths.control(settings, leases.TABLE)
+    for generation in (1, 2):
+        with leases.hold(settings, "batch") as lease:
+            assert lease.generation == generation
+    checksums.finish()
+    (file,) = delta_log.live_files(delta.table(path))
+    empty(Path(path, file))
+    with pytest.raises(Refused, match="a file of the lake is empty"), leases.hold(settings, "batch"):
+        pass
+    assert leases.restore(settings)
+    with leases.hold(settings, "batch") as lease:
+        assert lease.generation == 3
+    assert leases.restore(settings) == []
