@@ -197,6 +197,8 @@ def _write_once(
         if committed is not None and committed >= version:
             return None
         commit = CommitProperties(app_transactions=txns)
+        if isinstance(rows, pa.Table):
+            rows = with_columns_of(opened, rows)
         if predicate is None:
             write_deltalake(
                 opened,
@@ -219,6 +221,18 @@ def _write_once(
         written = int(opened.version())
     checksums.record(path, written)
     return written
+
+
+def with_columns_of(opened: DeltaTable, rows: pa.Table) -> pa.Table:
+    """The rows with the columns that a newer program has added to the table, null."""
+    columns = opened.schema().fields
+    if len(columns) == rows.num_columns:
+        return rows
+    stored = pa.schema(opened.schema().to_arrow())
+    for field in stored:
+        if field.name not in rows.column_names:
+            rows = rows.append_column(field, pa.nulls(rows.num_rows, field.type))
+    return rows.select(stored.names)
 
 
 def fence_txns(lease: Fence | None, opened: DeltaTable) -> list[Transaction]:

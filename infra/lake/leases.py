@@ -20,7 +20,7 @@ from deltalake.exceptions import CommitFailedError, DeltaError
 
 from core.errors import LkError, TryAgain
 from core.identifiers import Name
-from infra.lake import checksums, compaction, damage, delta, durable, table_paths
+from infra.lake import checksums, compaction, damage, delta, durable, lake_format, table_paths
 from infra.lake.fence import Fence, lease_lost
 from infra.lake.process_identity import ProcessIdentity
 from infra.settings import Settings
@@ -85,8 +85,10 @@ class Lease(Fence):
 def hold(settings: Settings, name: str, *, fenced: Sequence[str] = ()) -> Iterator[Lease]:
     """Holds a lease while the block runs, with a heartbeat. Raises TryAgain with the holder when it is held.
 
+    Raises Refused when this program must not write the lake.
     ``fenced`` are paths of tables on which commits of earlier generations fail from now on.
     """
+    lake_format.require_writable(settings)
     lease = _take(table_paths.control(settings, TABLE), Name(name), settings.lease_seconds)
     stop = threading.Event()
     every = settings.lease_seconds / _BEATS
@@ -210,6 +212,7 @@ def _write(table: DeltaTable, lease: Lease, *, released: bool) -> None:
     now, holder = datetime.now(UTC), lease.holder
     values = [lease.name, lease.generation, holder.host, holder.pid, holder.started, holder.who, now, released]
     rows = pa.table({f.name: pa.array([v], f.type) for f, v in zip(_SCHEMA, values, strict=True)}, schema=_SCHEMA)
+    rows = delta.with_columns_of(table, rows)
     txns = [lease.transaction, Transaction(_beat(lease.name), _now_ms())]
     write_deltalake(
         table,

@@ -1,17 +1,15 @@
-"""The path of every table. No other code composes paths of the lake, and their parts are Names."""
+"""The path of every table. No other code composes paths of the lake, and their parts are Names.
+
+A path is given only of a lake that this program can read.
+"""
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from pyarrow import fs
-
 from core.errors import Refused
 from core.identifiers import Name, joined
-from infra.lake import files, object_store
+from infra.lake import files, lake_format, object_store
 from infra.settings import Settings
 
-FORMAT = "2"
 _EVENTS = Name("events")
 _MANIFEST = "_epochs"
 _QUARANTINE = "_quarantine"
@@ -19,21 +17,9 @@ _FOLDING = "_folding"
 
 
 def open_lake(settings: Settings) -> str:
-    """The root of the lake, which is created if missing. Raises Refused when its format version is not ``FORMAT``."""
-    object_store.register_stores(settings)
-    file_system, root = files.filesystem(settings.lake_root)
-    marker = f"{root}/FORMAT"
-    if file_system.get_file_info(marker).type == fs.FileType.NotFound:
-        if _holds_tables(file_system, root):
-            raise _unknown(settings, "no format")
-        file_system.create_dir(root, recursive=True)
-        with file_system.open_output_stream(marker) as out:
-            out.write(FORMAT.encode())
-        return settings.lake_root
-    with file_system.open_input_stream(marker) as stream:
-        version = stream.read().decode("utf-8", "replace").strip()
-    if version != FORMAT:
-        raise _unknown(settings, f"format {version[:20]!r}")
+    """The root of the lake, which is created if missing. Raises Refused when this program must not write it."""
+    lake_format.create(settings)
+    lake_format.require_writable(settings)
     return settings.lake_root
 
 
@@ -135,18 +121,6 @@ def relative(settings: Settings, path: str) -> str:
 
 
 def _path(settings: Settings, area: str, *names: Name) -> str:
+    lake_format.require_readable(settings)
     object_store.register_stores(settings)  # so that a caller can open the path
     return "/".join([settings.lake_root.rstrip("/"), area, *(Name(name) for name in names)])
-
-
-def _holds_tables(file_system: fs.FileSystem, root: str) -> bool:
-    areas = ("archive", "batch", "speed", "control")
-    return any(file_system.get_file_info(f"{root}/{area}").type == fs.FileType.Directory for area in areas)
-
-
-def _unknown(settings: Settings, version: str) -> Refused:
-    return Refused(
-        f"the lake has {version}, this program knows format {FORMAT}",
-        where=str(Path(settings.lake_root) / "FORMAT") if settings.lake_is_local else settings.lake_root,
-        fix="use the program version that wrote it, or rebuild a new lake from Kafka: `lk rebuild`",
-    )

@@ -43,10 +43,12 @@ def events_schema() -> pa.Schema:
 def create(settings: Settings, catalog: Catalog, run: Run) -> None:
     """Creates every missing table of the run, and the missing columns of an older program's manifest."""
     manifest = table_paths.manifest(settings, run.id)
-    if delta.exists(manifest):
-        delta.add_missing_columns(manifest, EPOCHS)
+    kept = [manifest] if delta.exists(manifest) else []
+    for path in kept:  # it may have columns of a newer program too
+        delta.add_missing_columns(path, EPOCHS)
     for path, schema in _tables(settings, catalog, run):
-        delta.create(path, schema, log_retention=delta.HOUR)
+        if path not in kept:
+            delta.create(path, schema, log_retention=delta.HOUR)
 
 
 def paths(settings: Settings, catalog: Catalog, run: Run) -> list[str]:

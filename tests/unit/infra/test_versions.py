@@ -1,0 +1,91 @@
+"""Programs of two versions share a lake: what one adds the other keeps, and one that is too old says so."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from deltalake import Schema
+
+from core.cut import Cut
+from core.errors import Refused
+from core.identifiers import Name
+from core.record_counts import Totals
+from infra.control import claims, locks
+from infra.control.claims import add_claim, read_claims
+from infra.control.manifest import EPOCHS, Epoch, epoch_row, read_epochs
+from infra.control.runs import txn_app
+from infra.lake import delta, leases, table_paths
+from infra.settings import Settings
+from tests.unit.infra.test_control_store import CLAIM
+
+RUN = Name("r000001")
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    settings = Settings(data=tmp_path / "instance")
+    table_paths.open_lake(settings)
+    with locks.hold(settings, "control") as lease:
+        add_claim(settings, lease, CLAIM)
+    return settings
+
+
+def newer(path: str) -> None:
+    """Adds a column, as a newer program would."""
+    (mood,) = Schema.from_arrow(pa.schema([("mood", pa.string())])).fields
+    delta.table(path).alter.add_columns([mood])
+
+
+def in_another_process(settings: Settings, text: str) -> Settings:
+    """The same lake, with this format, at a place that this process has not checked yet."""
+    moved = Settings(data=settings.data.with_name("moved"))
+    settings.data.rename(moved.data)
+    Path(moved.lake_root, "FORMAT").write_text(text, "utf-8")
+    return moved
+
+
+def test_an_older_program_takes_leases_and_writes_rows_beside_columns_of_a_newer_one(settings: Settings) -> None:
+    newer(table_paths.control(settings, leases.TABLE))
+    newer(claims.TABLE.path(settings))
+    for build in ("b000002", "b000003"):
+        with locks.hold(settings, "control") as lease:
+            add_claim(settings, lease, CLAIM.__class__(**{**vars(CLAIM), "build": Name(build)}))
+    assert [claim.build for claim in read_claims(settings)] == ["b000001", "b000002", "b000003"]
+    assert "mood" in delta.read(claims.TABLE.path(settings)).column_names
+
+
+def test_an_older_program_commits_epochs_beside_columns_of_a_newer_one(settings: Settings) -> None:
+    path = table_paths.manifest(settings, RUN)
+    delta.create(path, EPOCHS)
+    newer(path)
+    epoch = Epoch(0, Cut(), Cut(), {}, {}, {}, 0, datetime(2026, 1, 2, tzinfo=UTC), Totals())
+    delta.append_once(path, epoch_row(epoch), txn_app(RUN), 0)
+    assert read_epochs(settings, RUN) == (epoch,)
+    assert delta.read(path)["mood"].to_pylist() == [None]
+
+
+@pytest.mark.parametrize("text", ["3", "3 3", "1", "", "x"])
+def test_a_lake_that_this_program_cannot_read_is_refused_at_every_entry(settings: Settings, text: str) -> None:
+    settings = in_another_process(settings, text)
+    with pytest.raises(Refused, match="the lake has format") as refused:
+        read_claims(settings)
+    assert refused.value.where.endswith("FORMAT")
+    with pytest.raises(Refused, match="the lake has format"):
+        table_paths.open_lake(settings)
+
+
+def test_a_lake_that_only_a_newer_program_may_write_is_read(settings: Settings) -> None:
+    settings = in_another_process(settings, "2 3")
+    assert read_claims(settings) == [CLAIM]
+    for write in (lambda: locks.hold(settings, "control").__enter__(), lambda: table_paths.open_lake(settings)):
+        with pytest.raises(Refused, match="writes version 2 of the lake, which needs version 3") as refused:
+            write()
+        assert "docs/runbooks/rolling-upgrade.md" in refused.value.fix
+    assert read_claims(settings) == [CLAIM]
+
+
+def test_a_new_lake_is_of_the_version_that_this_program_writes(settings: Settings) -> None:
+    assert Path(settings.lake_root, "FORMAT").read_text("utf-8") == "2"
