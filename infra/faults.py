@@ -32,6 +32,8 @@ POINTS = (
     "speed.4_after_manifest",
     "speed.5_after_group",
     "speed.6_in_fold",
+    "speed.6_in_merge",
+    "speed.6_after_merge",
     "speed.6_after_maintenance",
     "replay.0_before_start",
     "replay.1_before_prefix",

@@ -38,6 +38,9 @@ CONF = {
     "spark.sql.adaptive.enabled": "false",
     # A prepared plan runs many times, and would keep a broadcast side as it was at the first run.
     "spark.sql.autoBroadcastJoinThreshold": "-1",
+    # Keyed views: a list of so many hashes is compared with the statistics of each row group, and groups are small.
+    "spark.sql.parquet.pushdown.inFilterThreshold": "1000",
+    "spark.hadoop.parquet.block.row.count.limit": "5000",
     "spark.sql.streaming.numRecentProgressUpdates": "5",
     "spark.ui.retainedJobs": "20",
     "spark.ui.retainedStages": "20",

@@ -7,7 +7,7 @@ that then writes: a commit of the same app in between is a conflict. Threads of 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -32,6 +32,9 @@ from infra.lake.object_store import SCHEME, delta_options, uri
 HOUR = "interval 1 hours"
 HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
 _WRITER = WriterProperties(compression="SNAPPY")
+_BATCH_BYTES = 256 * 1024  # on disk; a scan reads several batches ahead
+_BATCH_ROWS = (16, 32_768)  # the least and the most
+_FOOTER_BYTES = 4_096  # of a file, about
 _MUTEXES: dict[str, threading.RLock] = {}
 _MUTEXES_LOCK = threading.Lock()
 
@@ -143,7 +146,16 @@ def batches(path: str, columns: Sequence[str], filters: Any) -> Iterator[pa.Reco
     opened = table(path)
     with damage.named(path):
         rows = opened.to_pyarrow_dataset(filesystem=_filesystem(opened))
-        yield from rows.to_batches(columns=list(columns), filter=filters)
+        adds = pa.table(opened.get_add_actions())
+        sizes = zip(adds["size_bytes"].to_pylist(), adds["num_records"].to_pylist(), strict=True)
+        yield from rows.to_batches(columns=list(columns), filter=filters, batch_size=rows_at_once(sizes))
+
+
+def rows_at_once(sizes: Iterable[tuple[int, int | None]]) -> int:
+    """The rows of a batch, so that its memory is bounded, from the bytes and the rows of each file."""
+    largest = max(((size - _FOOTER_BYTES) / max(1, rows or 1) for size, rows in sizes), default=1.0)
+    least, most = _BATCH_ROWS
+    return min(most, max(least, int(_BATCH_BYTES / max(1.0, largest))))
 
 
 def require_whole(path: str) -> None:

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
 from core.catalog import Catalog
-from core.compute.keyed_events import TIME, pack
+from core.compute.keyed_events import pack
 from core.compute.keyed_rows import result_rows, source_rows
 from core.compute.partial_rows import partial, record_counts
 from core.cut import Cut
@@ -130,8 +130,9 @@ def _keep(
 ) -> None:
     rows = [pack(view, catalog.topic(source), events[Name(source)]) for source in view.sources]
     path, app = table_paths.events(settings, run.id, Name(view.name)), runs.archive_app(run.id, f"{view.name}/events")
-    in_time = reduce(DataFrame.unionByName, rows).sortWithinPartitions(TIME)
-    _append(path, in_time, schemas.events_schema().names, app, lease, epoch=ARCHIVE_EPOCH)
+    packed, order = reduce(DataFrame.unionByName, rows), schemas.event_order(view)
+    ordered = packed.sortWithinPartitions(order) if view.reach else packed.orderBy(order)
+    _append(path, ordered, schemas.events_schema().names, app, lease, epoch=ARCHIVE_EPOCH)
 
 
 def _append(path: str, rows: DataFrame, names: list[str], app: str, lease: Lease, **tags: int) -> None:

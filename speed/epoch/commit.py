@@ -17,7 +17,7 @@ A fault point is a place at which a test can kill the process; its number is tha
 5. Commit the end offsets to the run's consumer group, for people and lag monitors; the run never reads them back.
    Fault point: ``speed.5_after_group``.
 6. Start maintenance that is due; it runs beside the next epochs. Then wait until the next epoch may start.
-   Fault points: ``speed.6_in_fold``, ``speed.6_after_maintenance``.
+   Fault points: ``speed.6_in_fold``, ``speed.6_in_merge``, ``speed.6_after_merge``, ``speed.6_after_maintenance``.
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
 """Keyed views in an epoch: which units its events touch, and the rows of those units computed from all their events.
 
 Both read the events that the run keeps of the view, those of the epoch included, so that a retry computes the same.
-Few events go through a prepared plan; many stay in Spark.
+Few events go through a prepared plan; many stay in Spark. With a reach, what is far in time is not read; without one,
+what has other keys (speed/tables/clustering.py).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -18,9 +20,9 @@ from core.catalog import Catalog
 from core.compute.keyed_events import EVENT, HASH, SOURCE, TIME, inlined, timed, unpack
 from core.compute.keyed_rows import events_of_units, result_rows, touched_units
 from core.identifiers import Name
-from core.view import Keyed
+from core.view import Keyed, Reach
 from infra.control.runs import Run
-from infra.lake import delta, table_paths
+from infra.lake import data_files, delta, parquet_scan, table_paths
 from infra.settings import Settings
 from speed.epoch.cached_plan import (
     MAX_INPUT_BYTES,
@@ -31,6 +33,8 @@ from speed.epoch.cached_plan import (
     run_plans,
     write_input,
 )
+
+_MOST_HASHES = 1_000  # of an epoch that Spark looks up in the statistics of its input; more are in every file
 
 
 @dataclass(frozen=True)
@@ -59,20 +63,15 @@ class Units:
 
         None when they are too many to pass through this process; then not all of them are read.
         """
-        condition = pc.field(HASH).isin(pc.unique(new[HASH]))
-        reach = definition.reach
-        if reach is not None:
-            width = reach.before + reach.after + reach.segment
-            first, last = (pc.min_max(new[TIME]).as_py()[end] for end in ("min", "max"))
-            condition &= (pc.field(TIME) >= first - width) & (pc.field(TIME) <= last + width)
-        condition &= pc.field("epoch") <= number
         path = table_paths.events(self.settings, self.run.id, view)
-        batches: list[pa.RecordBatch] = []
-        for batch in delta.batches(path, [SOURCE, HASH, EVENT, "epoch"], condition):
-            batches.append(batch)
-            if sum(read.nbytes for read in batches) > MAX_INPUT_BYTES:
-                return None
-        return pa.Table.from_batches(batches, batches[0].schema) if batches else None
+        columns, condition = [SOURCE, HASH, EVENT, "epoch"], pc.field("epoch") <= number
+        hashes = pc.unique(new[HASH])
+        if definition.reach is None:
+            return _few(data_files.batches_holding(path, HASH, sorted(hashes.to_pylist()), columns, condition))
+        width = _width(definition.reach)
+        first, last = (pc.min_max(new[TIME]).as_py()[end] for end in ("min", "max"))
+        condition &= (pc.field(TIME) >= first - width) & (pc.field(TIME) <= last + width)
+        return _few(delta.batches(path, columns, condition & pc.field(HASH).isin(hashes)))
 
     def _run_prepared(self, view: Name, definition: Keyed, number: int, events: pa.Table) -> pa.Table:
         for source in definition.sources:
@@ -83,23 +82,60 @@ class Units:
         return run_plans(self.spark, [self.plans[view]])[0]
 
     def _in_spark(self, view: Name, definition: Keyed, number: int) -> DataFrame:
-        """Kept events lie in files by epoch, so near in time to each other: the conditions skip most files."""
-        kept = self.spark.read.format("delta").load(table_paths.events(self.settings, self.run.id, view))
-        events = kept.where(fn.col("epoch") <= number)
-        new = events.where(fn.col("epoch") == number)
-        reach = definition.reach
-        if reach is not None:
-            bounds = new.agg(fn.min(TIME), fn.max(TIME)).first()
-            assert bounds is not None
-            width = reach.before + reach.after + reach.segment
-            events = events.where(fn.col(TIME).between(bounds[0] - width, bounds[1] + width))
-        near = events.join(new.select(HASH).distinct(), HASH, "left_semi")
+        path = table_paths.events(self.settings, self.run.id, view)
+        hashes = _new_hashes(path, number) if definition.reach is None else None
+        near = self._near(path, definition, number) if hashes is None else self._of_keys(path, hashes, number)
+        new = near.where(fn.col("epoch") == number)
         rows = {s: self._unpacked(definition, near, s) for s in definition.sources}
         units = touched_units(definition, [self._unpacked(definition, new, s) for s in definition.sources])
         return events_of_units(definition, units, result_rows(definition, rows))
 
+    def _of_keys(self, path: str, hashes: list[int], number: int) -> DataFrame:
+        """The events of few keys. Spark skips row groups by a list of values only in a scan of files."""
+        opened = delta.table(path)
+        held = data_files.holding(data_files.live_files(opened, HASH), hashes)
+        paths = [f"{path}/{file.path}" for file, _ in held]
+        kept = parquet_scan.scan_files(self.spark, path, opened.schema().to_json(), paths)
+        return kept.where(f"epoch <= {number} AND {HASH} IN ({', '.join(map(str, hashes))})")
+
+    def _near(self, path: str, definition: Keyed, number: int) -> DataFrame:
+        """The events of the epoch's keys. With a reach, their files are by epoch, so the times skip most of them."""
+        events = self.spark.read.format("delta").load(path).where(fn.col("epoch") <= number)
+        new = events.where(fn.col("epoch") == number)
+        if definition.reach is not None:
+            bounds = new.agg(fn.min(TIME), fn.max(TIME)).first()
+            assert bounds is not None
+            width = _width(definition.reach)
+            events = events.where(fn.col(TIME).between(bounds[0] - width, bounds[1] + width))
+        return events.join(new.select(HASH).distinct(), HASH, "left_semi")
+
     def _unpacked(self, view: Keyed, events: DataFrame, source: str) -> DataFrame:
         return unpack(view, self.catalog.topic(source), events.where(fn.col(SOURCE) == source))
+
+
+def _few(read: Iterable[pa.RecordBatch]) -> pa.Table | None:
+    """The rows of the batches; None when they are too large for this process, and then not all of them are read."""
+    batches, size = list[pa.RecordBatch](), 0
+    for batch in read:
+        batches.append(batch)
+        size += batch.nbytes
+        if size > MAX_INPUT_BYTES:
+            return None
+    return pa.Table.from_batches(batches) if batches else None
+
+
+def _new_hashes(path: str, number: int) -> list[int] | None:
+    """The sorted hashes of the epoch's keys; None when they are many."""
+    found = set[int]()
+    for batch in data_files.batches_holding(path, "epoch", [number], [HASH]):
+        found.update(pc.unique(batch[HASH]).to_pylist())
+        if len(found) > _MOST_HASHES:
+            return None
+    return sorted(found)
+
+
+def _width(reach: Reach) -> int:
+    return reach.before + reach.after + reach.segment
 
 
 def plan_units(spark: SparkSession, settings: Settings, catalog: Catalog, run: Run) -> Units:

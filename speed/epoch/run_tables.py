@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
 from core.catalog import Catalog
-from core.compute.keyed_events import TIME
 from core.identifiers import Name
+from core.view import Keyed
 from infra.control import runs
 from infra.control.runs import Run
 from infra.lake import checksums, delta, table_paths
@@ -28,7 +28,10 @@ class RunTables:
         self.settings = settings
         self.run = run
         self.lease = lease
-        self._view_schemas = {view: schemas.partial_schema(catalog.view(view)) for view in run.views}
+        views = {view: catalog.view(view) for view in run.views}
+        keyed = {name: view for name, view in views.items() if isinstance(view, Keyed)}
+        self._event_orders = {name: schemas.event_order(view) for name, view in keyed.items()}
+        self._view_schemas = {name: schemas.partial_schema(view) for name, view in views.items()}
         self._opened: dict[str, DeltaTable] = {}
 
     def append_quarantine(self, parts: list[Rows], number: int) -> None:
@@ -44,7 +47,8 @@ class RunTables:
     def append_events(self, view: Name, parts: list[Rows], number: int) -> None:
         """Appends the epoch's events of a keyed view to those that the run keeps."""
         path = table_paths.events(self.settings, self.run.id, view)
-        ordered = [part if part.frame is None else Rows(frame=part.frame.sortWithinPartitions(TIME)) for part in parts]
+        by = self._event_orders[view]
+        ordered = [part if part.frame is None else Rows(frame=part.frame.sortWithinPartitions(by)) for part in parts]
         self._append(path, f"{view}/events", ordered, number, schemas.events_schema(), epoch=number)
 
     def append_manifest(self, row: pa.Table, number: int) -> None:

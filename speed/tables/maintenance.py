@@ -1,9 +1,9 @@
 """Maintains the run's tables beside the epochs, so that queries stay fast and no file is kept for ever.
 
-Tasks compact small files, fold partial rows, write Delta checkpoints, vacuum files that are an hour old and shorten the
-logs of this machine. One thread
-runs them, each kind of task for a table once at a time, however long it takes. A task that fails makes the run fail at
-its next epoch. A lock per table keeps tasks and appends apart.
+Tasks compact small files, cluster kept events by key, fold partial rows, write Delta checkpoints, vacuum files that are
+an hour old and shorten the logs of this machine. One thread runs them, each kind of task for a table once at a time,
+however long it takes. A task that fails makes the run fail at its next epoch. A lock per table keeps tasks and appends
+apart.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ from infra.lake import compaction
 from infra.lake.leases import Lease
 from infra.local.log_files import shorten_logs
 from infra.settings import Settings
-from speed.tables import schemas
+from speed.tables import clustering, schemas
 from speed.tables.fold import Folding, fold, fold_boundaries, remove_left_folds
 
 COMPACT_EPOCHS = 20  # readers open every small file, and parse every commit since the last Delta checkpoint
 VACUUM_EPOCHS = 600
 _SMALL_FILE = 1024 * 1024
 _LARGE_FILE = 16 * _SMALL_FILE
+_MERGES = 10  # of one task, which take seconds
 
 Task = Callable[[], object]
 Key = tuple[str, str]  # the kind of task, and the table or view
@@ -42,6 +43,8 @@ class Maintenance:
         self.run = run
         self.lease = lease
         self.paths = schemas.paths(settings, catalog, run)
+        self._clustered = schemas.clustered_paths(settings, catalog, run)
+        self._compacted = [path for path in self.paths if path not in self._clustered]
         remove_left_folds(settings, run.id, lease)
         self._folds = [Folding(settings, run.id, catalog.view(view), lease) for view in sorted(run.views)]
         self._due: dict[
@@ -83,8 +86,10 @@ class Maintenance:
             return
         if epoch % COMPACT_EPOCHS == 0:
             size = _LARGE_FILE if epoch // COMPACT_EPOCHS % 10 == 0 else _SMALL_FILE
-            for path in self.paths:
+            for path in self._compacted:
                 self._add((f"compact {size}", path), epoch, partial(self._compact, path, size))
+            for path in self._clustered:
+                self._add(("cluster", path), epoch, partial(self._cluster, path, epoch))
         often = self.settings.fold_epochs
         if epoch % often == 0 and epoch >= self.settings.fold_behind + often:
             for folding in self._folds:
@@ -111,6 +116,15 @@ class Maintenance:
     def _compact(self, path: str, size: int) -> None:
         compaction.compact(path, size, lease=self.lease)
         compaction.checkpoint(path)
+
+    def _cluster(self, path: str, epoch: int) -> None:
+        """Does some merges, and adds itself again while there may be more, behind the tasks that wait."""
+        merged = 0
+        while merged < _MERGES and not self._closed.is_set() and clustering.cluster(path, self.lease):
+            merged += 1
+        compaction.checkpoint(path)
+        if merged == _MERGES:
+            self._add(("cluster", path), epoch, partial(self._cluster, path, epoch))
 
     def _fold(self, folding: Folding, epoch: int) -> None:
         """Folds one range, and adds itself again while there may be more, behind the tasks that wait."""

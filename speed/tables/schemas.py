@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from core.catalog import Catalog
-from core.compute.keyed_events import PACKED_COLUMNS
+from core.compute.keyed_events import HASH, PACKED_COLUMNS, TIME
 from core.event_columns import ERROR, SOURCE_COLUMNS
 from core.identifiers import Name
 from core.measures import Column
@@ -21,7 +21,7 @@ from infra.settings import Settings
 FIRST = Column("first_epoch", "bigint")
 LAST = Column("last_epoch", "bigint")
 EPOCH = Column("epoch", "bigint")
-FILE_ROWS = 100_000  # of a keyed view's events per file, sorted by time: an epoch then reads few files
+FILE_ROWS = 100_000  # of a keyed view's events per file, sorted as ``event_order`` says: an epoch then reads few files
 QUARANTINED = (*(Column(*column) for column in SOURCE_COLUMNS.values()), Column(ERROR, "string"))
 
 
@@ -38,6 +38,18 @@ def quarantine_schema() -> pa.Schema:
 def events_schema() -> pa.Schema:
     """The events of a keyed view that a run keeps, each with its epoch."""
     return arrow_schema([*PACKED_COLUMNS, EPOCH])
+
+
+def event_order(view: Keyed) -> str:
+    """The column by which the kept events of a view are sorted: what an epoch skips, it skips by this column."""
+    return HASH if view.reach is None else TIME
+
+
+def clustered_paths(settings: Settings, catalog: Catalog, run: Run) -> list[str]:
+    """The kept events that are clustered by key: those of keyed views without a reach."""
+    views = {view: catalog.view(view) for view in sorted(run.views)}
+    clustered = [name for name, view in views.items() if isinstance(view, Keyed) and event_order(view) == HASH]
+    return [table_paths.events(settings, run.id, Name(name)) for name in clustered]
 
 
 def create(settings: Settings, catalog: Catalog, run: Run) -> None:

@@ -21,12 +21,12 @@ from core.identifiers import Name
 from core.view import Keyed
 from infra.control.runs import Run
 from infra.definitions.definition_files import load
-from infra.lake import delta, table_paths
+from infra.lake import delta, leases, table_paths
 from infra.project_files import VIEWS
 from infra.settings import Settings
 from speed.epoch.keyed_units import Units, plan_units
 from speed.job import CONF
-from speed.tables import schemas
+from speed.tables import clustering, hash_tree, schemas
 from tests.conftest import fresh_settings
 from tests.support.decoder import Decoder
 from tests.support.frames import at, dicts
@@ -106,6 +106,7 @@ class KeyedRun:
         self.spark, self.view, self.name = spark, view, Name(view.name)
         self.decoded = {source: decoded(decoder, source, log) for source in view.sources}
         self.settings = fresh_settings(folder)
+        table_paths.open_lake(self.settings)
         self.run = Run(Name("r000001"), {self.name: CATALOG.digest(self.name)}, {}, {}, Cut())
         delta.create(table_paths.events(self.settings, self.run.id, self.name), schemas.events_schema())
         delta.create(table_paths.speed(self.settings, self.run.id, self.name), schemas.partial_schema(view))
@@ -120,11 +121,21 @@ class KeyedRun:
             return
         events_path = table_paths.events(self.settings, self.run.id, self.name)
         delta.append_once(events_path, schemas.tagged(new, schemas.events_schema(), epoch=number), "events", number)
+        if self.view.reach is None:
+            self.cluster(events_path)
         results = self.units.results(self.name, number, new if small else None)
         assert isinstance(results, pa.Table) == small
         rows = results if isinstance(results, pa.Table) else results.toArrow()
         tagged = schemas.tagged(rows, schemas.partial_schema(self.view), first_epoch=number, last_epoch=number)
         delta.append_once(table_paths.speed(self.settings, self.run.id, self.name), tagged, "rows", number)
+
+    def cluster(self, path: str) -> None:
+        """Clusters the kept events, as maintenance does after many epochs."""
+        with pytest.MonkeyPatch.context() as patch, leases.hold(self.settings, f"run_{self.run.id}") as lease:
+            patch.setattr(hash_tree, "MOST_FILES", 1)
+            patch.setattr(hash_tree, "FULL", 2_000)
+            while clustering.cluster(path, lease):
+                pass
 
     def rows(self) -> list[program_oracle.Row]:
         parts = self.spark.createDataFrame(delta.read(table_paths.speed(self.settings, self.run.id, self.name)))

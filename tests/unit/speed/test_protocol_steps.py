@@ -12,7 +12,7 @@ from infra.project_files import ROOT
 
 # Protocol -> file whose docstring lists the steps, files of the code in the order in which a pass goes through them.
 PROTOCOLS = {
-    "speed": ("speed/epoch/commit.py", ("speed/epoch/commit.py", "speed/tables/fold.py")),
+    "speed": ("speed/epoch/commit.py", ("speed/epoch/commit.py", "speed/tables/fold.py", "speed/tables/clustering.py")),
     "batch": (
         "batch/__init__.py",
         ("batch/claim.py", "batch/range_rebuild.py", "batch/land.py", "batch/build.py", "batch/evaluate.py"),
