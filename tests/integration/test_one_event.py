@@ -47,7 +47,8 @@ KEY = b"AAPL"
 VALUE = b'{"type":"trade","ticker":"AAPL","price":189.25,"size":100,"event_time":1700000004000,"id":"t1"}'
 BLOCK = re.compile(r"(<!-- from a real pass: (\w+) -->\n```\w*\n)(.*?)(```\n)", re.S)
 MASKED = {"_timestamp", "committed_at", "batch_time_ms", "at", "seconds", "digest"}
-UNREACHED = {"speed.3_before_units", "speed.6_in_fold", "speed.6_in_merge", "speed.6_after_merge"}  # no keyed view, and nothing to compact after one epoch
+# There is no keyed view, and nothing to compact after one epoch.
+UNREACHED = {"speed.3_before_units", "speed.6_in_fold", "speed.6_in_merge", "speed.6_after_merge"}
 
 
 @dataclass(frozen=True)
