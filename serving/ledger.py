@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import pyarrow.compute as pc
-
 from core.catalog import Catalog
 from core.compute.merge_sql import ledger_sql
 from core.cut import Cut
@@ -16,7 +14,7 @@ from core.view import Rollup
 from infra.control.builds import Built, read_builds
 from infra.control.manifest import Epoch, epoch_numbered, last_epoch
 from infra.control.pins import Pin
-from infra.lake import delta, table_paths
+from infra.lake import data_files, table_paths
 from infra.settings import Settings
 from infra.trino import metastore
 from serving import view_sql
@@ -129,8 +127,8 @@ def _used_events(settings: Settings, view: Name, state: ServedState) -> int:
     batch = (state.built.counts.used or 0) if state.built else 0
     if state.pin.run is None:
         return int(batch)
-    since = (pc.field("epoch") > state.pin.epoch) & (pc.field("epoch") <= state.newest)
-    return int(batch) + int(delta.read(table_paths.events(settings, state.pin.run, view), ["epoch"], since).num_rows)
+    path = table_paths.events(settings, state.pin.run, view)
+    return int(batch) + data_files.count_between(path, "epoch", state.pin.epoch + 1, state.newest)
 
 
 def _expected_rows(view: Name, state: ServedState) -> int:

@@ -87,6 +87,22 @@ def batches_holding(
     )
 
 
+def count_between(path: str, column: str, first: int, last: int) -> int:
+    """The number of rows whose bigint column is from ``first`` to ``last``; only files that are partly so are read."""
+    opened = delta.table(path)
+    some = [file for file in live_files(opened, column) if file.low <= last and file.high >= first]
+    partly = [file for file in some if file.low < first or file.high > last]
+    counted = sum(file.rows for file in some) - sum(file.rows for file in partly)
+    if not partly:
+        return counted
+    file_system, root = files.filesystem(path)
+    parquet, value = pyarrow.dataset.ParquetFileFormat(), pc.field(column)
+    fragments = [parquet.make_fragment(f"{root}/{file.path}", file_system) for file in partly]
+    schema = pa.schema(opened.schema().to_arrow())
+    rows = pyarrow.dataset.FileSystemDataset(fragments, schema, parquet, file_system)
+    return counted + int(rows.count_rows(filter=(value >= first) & (value <= last)))
+
+
 def memory(path: str, file: DataFile) -> int:
     """About the bytes that all rows of a file take in memory, from its footer."""
     with _open(path, file) as opened:
