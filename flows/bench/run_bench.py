@@ -16,9 +16,10 @@ from rich.table import Table
 from core.catalog import Catalog
 from core.errors import Usage
 from flows import speed, stack
-from flows.bench import bulk, gate_time, many_epochs, replay, rollback_time, stream_programs
+from flows.bench import bulk, gate_time, kept_events, many_epochs, replay, rollback_time, stream_programs
 from flows.bench.bulk import BulkInstance
 from flows.bench.gate_time import BuiltInstance
+from flows.bench.kept_events import KeptInstance
 from flows.bench.many_epochs import EpochsLog
 from flows.bench.stream_programs import ProgramsInstance
 from flows.measure import instance, live_system
@@ -44,6 +45,7 @@ LIVE: dict[str, Callable[[LiveInstance, int], list[Figure]]] = {
 }
 LOG: dict[str, Callable[[EpochsLog, int], list[Figure]]] = {"epochs": many_epochs.epochs}
 PROGRAMS: dict[str, Callable[[ProgramsInstance, int], list[Figure]]] = {"programs": stream_programs.programs}
+KEPT: dict[str, Callable[[KeptInstance, int], list[Figure]]] = {"kept": kept_events.epochs}
 GATE: dict[str, Callable[[BuiltInstance, int], list[Figure]]] = {"gate": gate_time.gates}
 BULK: dict[str, Callable[[BulkInstance, int], list[Figure]]] = {
     "produce": bulk.producing,
@@ -60,7 +62,7 @@ def bench(
 
     ``write`` is a Markdown page to write, if any. Raises Usage for an unknown name.
     """
-    groups = [*LIVE, *LOG, *PROGRAMS, *GATE, *BULK]
+    groups = [*LIVE, *LOG, *PROGRAMS, *KEPT, *GATE, *BULK]
     unknown = [name for name in names if name not in groups]
     if unknown or repeat < 1:
         what = f"there is no figure {', '.join(unknown)}" if unknown else "--repeat must be 1 or more"
@@ -70,6 +72,7 @@ def bench(
         *_measure_group(chosen, LIVE, lambda: _live(base, folder), repeat),
         *_measure_group(chosen, LOG, lambda: _filled(base, folder, many_epochs.fill, many_epochs.TRADES), repeat),
         *_measure_group(chosen, PROGRAMS, lambda: _shop(base, folder), repeat),
+        *_measure_group(chosen, KEPT, lambda: _kept(base, folder), repeat),
         *_measure_group(chosen, GATE, lambda: _filled(base, folder, gate_time.fill, gate_time.COUNT), repeat),
         *_measure_group(chosen, BULK, lambda: _filled(base, folder, bulk.fill, bulk.COUNT), repeat),
     ]
@@ -128,6 +131,14 @@ def _shop(base: Settings, folder: Path) -> Iterator[ProgramsInstance]:
     views = folder.absolute() / "views"
     with _instance(base.model_copy(update={"views": (views,)}), folder, stream_programs.FILES) as created:
         yield stream_programs.open_instance(created.settings, definition_files.load(created.settings), created.config)
+
+
+@contextmanager
+def _kept(base: Settings, folder: Path) -> Iterator[KeptInstance]:
+    views = folder.absolute() / "views"
+    with _instance(base.model_copy(update={"views": (views,)}), folder, kept_events.FILES) as created:
+        catalog = definition_files.load(created.settings).only([kept_events.VIEW])
+        yield kept_events.fill(created.settings, catalog, created.config)
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -97,7 +97,7 @@ def _epochs(shop: ProgramsInstance, orders: int, repeat: int) -> tuple[float, ..
     speed.start(shop.settings, shop.catalog, new=True)
     run = runs.read_runs(shop.settings)[-1].id
     load.wait_for_lag_zero(shop.settings, run, 1_200)
-    seconds = [_epoch_seconds(shop, run, orders) for _ in range(_WARM + repeat)]
+    seconds = [epoch_seconds(shop.settings, run, lambda: _pay(shop, orders)) for _ in range(_WARM + repeat)]
     speed.stop(shop.settings)
     return tuple(seconds[_WARM:])
 
@@ -117,14 +117,18 @@ def _build_rate(shop: ProgramsInstance) -> float:
     return float(cut.only(shop.catalog.view(JOIN).sources).size / built[JOIN])
 
 
-def _epoch_seconds(shop: ProgramsInstance, run: Name, orders: int) -> float:
-    """Seconds of the epochs that read _EVENTS payments; mostly it is one epoch."""
-    before = last_epoch(shop.settings, run)
-    last_orders = (orders - 1 - number % _KEYS for number in range(_EVENTS))
-    shop.send("payments", last_orders)
-    load.wait_for_lag_zero(shop.settings, run)
+def _pay(shop: ProgramsInstance, orders: int) -> None:
+    """Sends _EVENTS payments of the last orders."""
+    shop.send("payments", (orders - 1 - number % _KEYS for number in range(_EVENTS)))
+
+
+def epoch_seconds(settings: Settings, run: Name, send: Callable[[], None]) -> float:
+    """Seconds of the epochs that read what ``send`` sends; mostly it is one epoch."""
+    before = last_epoch(settings, run)
+    send()
+    load.wait_for_lag_zero(settings, run)
     number = before.number if before else -1
-    epochs = [epoch for epoch in read_epochs(shop.settings, run) if epoch.number > number]
+    epochs = read_epochs(settings, run, first=number + 1)
     return sum(epoch.committed_at.timestamp() - epoch.batch_time_ms / 1_000 for epoch in epochs)
 
 
