@@ -64,6 +64,7 @@ POINTS = (
     "batch.3_before_passed",
     "serving.0_before_intent",
     "serving.0_after_intent",
+    "serving.1_before_view",
     "serving.1_between_views",
     "serving.2_before_done",
     "serving.2_after_done",

@@ -71,6 +71,7 @@ def _revert(settings: Settings, catalog: Catalog, lease: Lease, intent: Publicat
     before = last.pins if last else {}
     for view in intent.pins:
         if view not in before:
+            lease.check()
             metastore.drop_view(settings, SERVING, view)
     if last:
         replace_views.register_tables(settings, last)

@@ -2,7 +2,8 @@
 
 0. Write the intent row, which holds the SQL of every view. Fault points: ``serving.0_before_intent``,
    ``serving.0_after_intent``.
-1. Replace the views that differ, one by one, then serving.status. Fault point: ``serving.1_between_views``.
+1. Take the fence of this publication; replace the views that differ, one by one, then serving.status. Fault points:
+   ``serving.1_before_view``, ``serving.1_between_views``.
 2. Write the done row. Fault points: ``serving.2_before_done``, ``serving.2_after_done``.
 """
 
@@ -24,8 +25,9 @@ from infra.lake import delta, table_paths
 from infra.lake.leases import Lease
 from infra.lake.process_identity import current_user
 from infra.settings import Settings
-from infra.trino import metastore, served_views
+from infra.trino import metastore, served_views, view_fences
 from infra.trino.served_views import PINNED, SERVING, STATUS, Served
+from infra.trino.view_fences import ViewFence
 from serving import view_sql, whole_tables
 
 
@@ -74,9 +76,9 @@ def apply_change(settings: Settings, catalog: Catalog, lease: Lease, change: Ser
 
 def finish(settings: Settings, catalog: Catalog, lease: Lease, intent: Publication) -> Publication:
     """Replaces the views that differ, then ``serving.status``, then writes the done row."""
-    _replace_views(settings, catalog, lease, intent)
-    lease.check()
-    _replace_status(settings, intent)
+    publisher = _Publisher(settings, lease, view_fences.take(settings, lease, intent.seq))
+    _replace_views(publisher, catalog, intent)
+    _replace_status(publisher, intent)
     faults.at("serving.2_before_done")
     lease.check()
     publication = replace(intent, state="done", at=datetime.now(UTC))
@@ -87,43 +89,74 @@ def finish(settings: Settings, catalog: Catalog, lease: Lease, intent: Publicati
 
 def restore(settings: Settings, catalog: Catalog, lease: Lease, publication: Publication) -> tuple[Name, ...]:
     """Replaces views and ``serving.status`` where they differ from the publication; returns the replaced views."""
-    replaced = _replace_views(settings, catalog, lease, publication)
-    lease.check()
-    if not _status_matches(settings, publication):
-        _replace_status(settings, publication)
-        replaced.append(STATUS)
+    replaced: list[Name] = []
+    status_matches = _status_matches(settings, publication)
+    if not status_matches or _outdated(settings, publication):
+        publisher = _Publisher(settings, lease, view_fences.take(settings, lease, publication.seq))
+        replaced = _replace_views(publisher, catalog, publication)
+        _replace_status(publisher, publication)  # always, and last: its fence is that of a publisher that has finished
+        replaced += [] if status_matches else [STATUS]
     return (*replaced, *(view for view in _add_comments(settings, catalog, publication) if view not in replaced))
 
 
-def _replace_views(settings: Settings, catalog: Catalog, lease: Lease, publication: Publication) -> list[Name]:
+@dataclass(frozen=True)
+class _Publisher:
+    """A process that replaces views under the lease ``control``, with the fence that its statements need."""
+
+    settings: Settings
+    lease: Lease
+    fence: ViewFence
+
+    def replace_view(self, schema: str, name: str, sql: str, comment: str = "") -> None:
+        """Creates a view or replaces its text. Raises TryAgain when another process has taken over the lease."""
+        self.lease.check()
+        faults.at("serving.1_before_view")
+        try:
+            metastore.replace_view(self.settings, schema, name, sql, comment)
+        except metastore.SqlRefused:
+            self.lease.check()  # a successor drops the fence
+            raise
+
+
+def _replace_views(publisher: _Publisher, catalog: Catalog, publication: Publication) -> list[Name]:
     replaced = []
-    served = served_views.read_served(settings, publication.pins)
+    served = served_views.read_served(publisher.settings, publication.pins)
     for view, pin in publication.pins.items():
-        lease.check()
-        if _replace_view(settings, catalog, view, served.get(view), pin, publication.texts[view]):
+        if not _serves(served.get(view), view, pin):
+            _replace_view(publisher, catalog, view, served.get(view), pin, publication.texts[view])
             replaced.append(view)
             faults.at("serving.1_between_views")
     return replaced
 
 
-def _replace_status(settings: Settings, publication: Publication) -> None:
-    metastore.replace_view(settings, SERVING, STATUS, publication.texts[STATUS], "What every view serves")
+def _replace_status(publisher: _Publisher, publication: Publication) -> None:
+    sql = publisher.fence.guard(publication.texts[STATUS])
+    publisher.replace_view(SERVING, STATUS, sql, "What every view serves")
 
 
-def _replace_view(settings: Settings, catalog: Catalog, view: Name, served: Served | None, pin: Pin, sql: str) -> bool:
-    """Replaces the SQL of one served view; returns False if it serves the pin already."""
-    pinned_name = view_sql.pinned_name(view, pin)
-    if served and served.inner == pinned_name and serves_pin(served, pin):
-        return False
-    metastore.replace_view(settings, PINNED, pinned_name, sql)
-    if not served or served.inner != pinned_name:
-        comment = catalog.views[view].comment if view in catalog.views else ""
-        metastore.replace_view(settings, SERVING, view, view_sql.serving_view_sql(view, pin), comment)
-        if view in catalog.views:
-            metastore.comment_columns(settings, SERVING, view, merge_sql.comments(catalog.views[view]))
-    if served and served.inner not in ("", pinned_name):
-        metastore.drop_view(settings, PINNED, served.inner)
-    return True
+def _replace_view(
+    publisher: _Publisher, catalog: Catalog, view: Name, served: Served | None, pin: Pin, sql: str
+) -> None:
+    """Replaces the SQL of one served view, and the view that people name if its shape changed."""
+    has_shape = served is not None and view_sql.has_shape(served.inner, view, pin)
+    inner = served.inner if served and has_shape else view_sql.pinned_name(view, pin, publisher.fence)
+    publisher.replace_view(PINNED, inner, publisher.fence.guard(sql))
+    if not has_shape:
+        definition = catalog.views.get(view)
+        outer_sql = view_sql.serving_view_sql(inner)
+        publisher.replace_view(SERVING, view, outer_sql, definition.comment if definition else "")
+        if definition:
+            metastore.comment_columns(publisher.settings, SERVING, view, merge_sql.comments(definition))
+
+
+def _outdated(settings: Settings, publication: Publication) -> bool:
+    served = served_views.read_served(settings, publication.pins)
+    return not all(_serves(served.get(view), view, pin) for view, pin in publication.pins.items())
+
+
+def _serves(served: Served | None, view: Name, pin: Pin) -> bool:
+    """Whether a view has the shape of a pin and serves it."""
+    return served is not None and view_sql.has_shape(served.inner, view, pin) and serves_pin(served, pin)
 
 
 def serves_pin(served: Served, pin: Pin) -> bool:

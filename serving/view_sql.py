@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from datetime import datetime
 
@@ -12,7 +13,9 @@ from core.identifiers import Name, joined, quoted
 from core.view import View
 from infra.control.pins import Pin
 from infra.trino.metastore import CATALOG, literal
-from infra.trino.served_views import PINNED
+from infra.trino.view_fences import PINNED, ViewFence
+
+_SUFFIX = re.compile(r"_g[0-9]+_p[0-9]+\Z")
 
 
 def view_parts(view: View, pin: Pin, *, newest: int | None = None) -> list[str]:
@@ -30,14 +33,19 @@ def pinned_sql(view: View, pin: Pin) -> str:
     return serving_sql(view, view_parts(view, pin))
 
 
-def pinned_name(view: Name, pin: Pin) -> str:
-    """Name of the pinned view, which the view in schema ``serving`` selects from."""
-    return joined(view, pin.shape)
+def pinned_name(view: Name, pin: Pin, fence: ViewFence) -> str:
+    """Name of a new pinned view, which the view in schema ``serving`` selects from; no other publisher makes it."""
+    return f"{joined(view, pin.shape)}_{fence.suffix}"
 
 
-def serving_view_sql(view: Name, pin: Pin) -> str:
+def has_shape(pinned: str, view: Name, pin: Pin) -> bool:
+    """Whether this is the name of a pinned view with the shape of a pin."""
+    return _SUFFIX.sub("", pinned) == joined(view, pin.shape)
+
+
+def serving_view_sql(pinned: str) -> str:
     """SQL of the view in schema ``serving``. It changes only with the shape, so column comments persist."""
-    return f"SELECT * FROM {quoted(CATALOG, PINNED, pinned_name(view, pin))}"  # noqa: S608 - a quoted Name
+    return f"SELECT * FROM {quoted(CATALOG, PINNED, pinned)}"  # noqa: S608 - a quoted Name
 
 
 def shape_digest(view: View) -> Name:

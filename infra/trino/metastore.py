@@ -94,8 +94,12 @@ def column_comments(settings: Settings, schema: str, name: str | None = None) ->
 
 
 def drop_view(settings: Settings, schema: str, name: str) -> None:
-    """Drops a view if it exists."""
-    execute(settings, f"DROP VIEW IF EXISTS {quoted(CATALOG, schema, name)}")
+    """Drops a view if it exists; a broken entry is removed."""
+    try:
+        execute(settings, f"DROP VIEW IF EXISTS {quoted(CATALOG, schema, name)}")
+    except SqlRefused as e:
+        if e.code != "HIVE_METASTORE_ERROR" or not remove_entry(settings, schema, name):
+            raise
 
 
 def tables(settings: Settings, *schemas: str) -> frozenset[tuple[str, str]]:
@@ -164,6 +168,12 @@ def remove_entry(settings: Settings, schema: str, name: str) -> bool:
     quoted(schema, name)
     object_store.register_stores(settings)
     return files.remove(f"{settings.lake_root}/{METASTORE}/{schema}/{name}")
+
+
+def entries(settings: Settings, schema: str) -> list[str]:
+    """The names in a schema of the file metastore, those of broken entries too."""
+    object_store.register_stores(settings)
+    return [name for name in files.folders(f"{settings.lake_root}/{METASTORE}/{schema}") if not name.startswith(".")]
 
 
 def _column(name: str) -> str:

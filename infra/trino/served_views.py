@@ -1,8 +1,8 @@
 """The pins of the served views, parsed from the views' own texts in Trino.
 
 A served view is two Trino views. ``serving.<view>`` names the columns, carries their comments and changes only with the
-definition. ``pinned.<view>__<shape>`` pins build, run and epoch; a publication replaces it atomically. So comments
-survive a publication. Pins are parsed from the text because Trino stores one document per view and replaces it whole:
+definition. ``pinned.<view>__<shape>_<fence>`` pins build, run and epoch; a publication replaces it atomically, so that
+comments survive it. Pins are parsed from the text because Trino stores one document per view and replaces it whole:
 text and pins cannot disagree, whatever a control table says.
 """
 
@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core.identifiers import Name
 from infra.control.manifest import ARCHIVE_EPOCH
 from infra.settings import Settings
 from infra.trino import metastore
+from infra.trino.view_fences import PINNED, SERVING, STATUS, fence_of, inner_of
 
-SERVING, PINNED = "serving", "pinned"
-STATUS = Name("status")
-_INNER = re.compile(r'\bpinned"?\."?([a-z0-9_]+)"?')
+__all__ = ["PINNED", "SERVING", "STATUS", "Served", "parse_pins", "read_served"]
+
 _BUILD = re.compile(r'\bbatch"?\."?[a-z0-9_]+?__(b[0-9]+)"?')
 _RUN = re.compile(r'\bspeed"?\."?[a-z0-9_]+?__([a-z0-9_]+)"?')
 _EPOCH = re.compile(r'\bfirst_epoch"? > (-?[0-9]+)')
@@ -29,7 +29,8 @@ _EPOCH = re.compile(r'\bfirst_epoch"? > (-?[0-9]+)')
 class Served:
     """The pins of a served view; ``inner`` is the name of its pinned view and ``text`` that view's query.
 
-    ``broken`` says that a text cannot be read or that the pinned view is missing.
+    ``broken`` says that a text cannot be read, or that the pinned view or its fence is missing; ``inner`` is "" if it
+    is not known.
     """
 
     build: Name | None
@@ -73,9 +74,18 @@ def _parsed(view: Name, text_of: Callable[[str, str], str | None]) -> Served | N
     outer = text_of(SERVING, view)
     if outer is None:
         return None
-    inner = _INNER.search(outer)
-    text = text_of(PINNED, inner[1]) if inner else None
-    return parse_pins(inner[1], text) if inner and text else _BROKEN
+    inner = inner_of(outer)
+    if inner is None:
+        return _BROKEN
+    broken = replace(_BROKEN, inner=inner)
+    try:
+        text = text_of(PINNED, inner)
+        fence = fence_of(text or "")
+        if text is None or (fence is not None and text_of(PINNED, fence.name) is None):
+            return broken
+    except metastore.BrokenView:
+        return broken
+    return parse_pins(inner, text)
 
 
 def parse_pins(inner: str, text: str) -> Served:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import partial
 
 import pytest
@@ -16,34 +13,16 @@ from core.errors import TryAgain
 from infra.control.manifest import read_epochs
 from infra.control.publications import read_publications
 from infra.kafka import kafka_admin
-from infra.lake import delta, leases, table_paths
+from infra.lake import delta, table_paths
 from infra.settings import Settings
 from infra.trino import served_views
 from serving.promote import serve_run
 from serving.publish import publish
 from speed import job
-from tests.support.crashes import HeldThread, held_at
+from tests.support.crashes import held_at, standing_still, taken_over
 from tests.support.layers import built, catalog_of, check_served, commit_epoch, new_run, send
 from tests.support.speed_runs import catch_up, check, declared
 from tests.support.waiting import eventually
-
-
-@contextmanager
-def standing_still(work: Callable[[], object], point: str, hit: int = 1) -> Iterator[tuple[HeldThread, Future[object]]]:
-    """Runs ``work`` in a thread and holds the thread at a fault point."""
-    with held_at(point, hit) as held, ThreadPoolExecutor(1) as pool:
-        future = pool.submit(work)
-        try:
-            assert held.reached.wait(60), f"{point} was not reached"
-            yield held, future
-        finally:
-            held.released.set()
-
-
-def taken_over(settings: Settings, lease: str, fenced: Sequence[str] = ()) -> None:
-    """Takes over the lease, as if its holder had missed its heartbeats, and releases it."""
-    with leases.hold(settings.model_copy(update={"lease_seconds": 0.0}), lease, fenced=fenced):
-        pass
 
 
 def test_a_landing_that_was_taken_over_commits_nothing(stack: Settings, spark: SparkSession) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,10 +20,12 @@ from infra.control.publications import Publication, add_publication, read_public
 from infra.lake import files, leases, table_paths
 from infra.local import local_stack
 from infra.settings import Settings
-from infra.trino import metastore, served_views
+from infra.trino import metastore, served_views, view_fences
+from infra.trino.view_fences import ViewFence
 from serving import recover, replace_views
 from serving.publish import publish
 from serving.served_status import served_status
+from tests.support.crashes import standing_still, taken_over
 from tests.support.killing import kill
 from tests.support.layers import built, catalog_of, check_served, send
 
@@ -64,6 +67,12 @@ def arm(settings: Settings, monkeypatch: pytest.MonkeyPatch, point: str) -> None
     monkeypatch.setenv(faults.VARIABLE, f"{point}:raise")
     faults.arm(settings)
     monkeypatch.delenv(faults.VARIABLE)
+
+
+def served_texts(settings: Settings) -> dict[tuple[str, str], str]:
+    """The texts that readers see: all but the fences, of which a publisher that was replaced may leave one."""
+    texts = metastore.view_texts(settings, "serving", "pinned")
+    return {place: text for place, text in texts.items() if not place[1].startswith("fence__")}
 
 
 def interrupted(two: Two, monkeypatch: pytest.MonkeyPatch, build: Name, point: str) -> None:
@@ -157,6 +166,77 @@ def test_a_publisher_that_lost_its_lease_changes_nothing(two: Two) -> None:
         with pytest.raises(TryAgain, match="lease lost"):
             add_publication(two.settings, stale, late)
     assert recover.last_done(two.settings) == publication
+
+
+@pytest.mark.parametrize("which", ["first view", "last view", "status"])
+def test_a_paused_publication_changes_nothing_when_it_wakes(two: Two, which: str) -> None:
+    """It is paused after its last look at the lease. Its successor finishes its work, then serves the other build."""
+    hit = {"first view": 1, "last view": len(two.catalog.views), "status": len(two.catalog.views) + 1}[which]
+    publish_newer = partial(publish, two.settings, two.catalog, two.newer.build, why="paused")
+    with standing_still(publish_newer, "serving.1_before_view", hit) as (held, publishing):
+        taken_over(two.settings, "control")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("infra.faults.at", lambda _: None)
+            two.serve(two.older)
+        served, history = served_texts(two.settings), read_publications(two.settings)
+        held.released.set()
+        with pytest.raises(TryAgain, match="lease lost"):
+            publishing.result(60)
+    assert (served_texts(two.settings), read_publications(two.settings)) == (served, history)
+    assert [publication.why for publication in history[-2:]] == ["paused", "before"]
+    two.check(two.older)
+
+
+def test_a_paused_repair_does_not_bring_the_build_before_back(two: Two) -> None:
+    view = next(iter(two.catalog.views))
+    metastore.replace_view(two.settings, "serving", view, "SELECT 1 AS a")
+    repair = partial(recover.repair, two.settings, two.catalog)
+    with standing_still(repair, "serving.1_before_view") as (held, repairing):
+        taken_over(two.settings, "control")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("infra.faults.at", lambda _: None)
+            publish(two.settings, two.catalog, two.newer.build, why="newer")
+        served = served_texts(two.settings)
+        held.released.set()
+        with pytest.raises(TryAgain, match="lease lost"):
+            repairing.result(60)
+    assert served_texts(two.settings) == served
+    two.check(two.newer)
+
+
+def test_a_text_whose_fence_is_gone_is_seen_and_made_again(two: Two) -> None:
+    view = next(iter(two.catalog.views))
+    fence = view_fences.fence_of(served_views.read_served(two.settings, [view])[view].text)
+    assert fence
+    metastore.drop_view(two.settings, "pinned", fence.name)
+    assert any(f"view {view} " in reason for reason in served_status(two.settings, two.catalog).unhealthy)
+    assert recover.repair(two.settings, two.catalog) == (Name("status"),)  # the texts of views got the new fence first
+    assert recover.repair(two.settings, two.catalog) == ()
+    two.check(two.older)
+
+
+def test_a_publisher_takes_over_from_those_of_a_lake_that_was_lost(two: Two) -> None:
+    """Trino's catalog outlives the lake where Glue keeps it: it names generations that no lease knows."""
+    view = next(iter(two.catalog.views))
+    lost = ViewFence(10**6, 10**6)
+    metastore.replace_view(two.settings, "pinned", lost.name, "SELECT 1 AS publisher")
+    served = served_views.read_served(two.settings, [view])[view]
+    metastore.replace_view(two.settings, "pinned", served.inner, lost.guard("SELECT 1 AS a"))
+    metastore.replace_view(two.settings, "serving", "status", lost.guard("SELECT 2 AS a"))
+    publish(two.settings, two.catalog, two.newer.build, why="newer")
+    assert not [name for _, name in metastore.tables(two.settings, "pinned") if name == lost.name]
+    assert not [text for text in served_texts(two.settings).values() if lost.name in text]
+    two.check(two.newer)
+
+
+def test_a_fence_whose_file_is_broken_is_removed(two: Two) -> None:
+    fence = ViewFence(1, 1)
+    metastore.replace_view(two.settings, "pinned", fence.name, "SELECT 1 AS publisher")
+    entry = Path(two.settings.lake_root) / metastore.METASTORE / "pinned" / fence.name / ".trinoSchema"
+    entry.write_bytes(entry.read_bytes()[:20])
+    publish(two.settings, two.catalog, two.newer.build, why="newer")
+    assert fence.name not in {name for _, name in metastore.tables(two.settings, "pinned")}
+    two.check(two.newer)
 
 
 def test_a_trino_killed_in_the_middle_of_a_publication(two: Two, monkeypatch: pytest.MonkeyPatch) -> None:

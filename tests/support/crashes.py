@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -12,6 +13,7 @@ import pytest
 from pyspark.errors import StreamingQueryException
 
 from infra import faults
+from infra.lake import leases
 from infra.settings import Settings
 
 
@@ -62,3 +64,21 @@ def held_at(point: str, hit: int = 1) -> Iterator[HeldThread]:
             yield held_thread
         finally:
             held_thread.released.set()
+
+
+@contextmanager
+def standing_still(work: Callable[[], object], point: str, hit: int = 1) -> Iterator[tuple[HeldThread, Future[object]]]:
+    """Runs ``work`` in a thread and holds the thread at a fault point."""
+    with held_at(point, hit) as held, ThreadPoolExecutor(1) as pool:
+        future = pool.submit(work)
+        try:
+            assert held.reached.wait(60), f"{point} was not reached"
+            yield held, future
+        finally:
+            held.released.set()
+
+
+def taken_over(settings: Settings, lease: str, fenced: Sequence[str] = ()) -> None:
+    """Takes over the lease, as if its holder had missed its heartbeats, and releases it."""
+    with leases.hold(settings.model_copy(update={"lease_seconds": 0.0}), lease, fenced=fenced):
+        pass

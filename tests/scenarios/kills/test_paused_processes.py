@@ -24,7 +24,7 @@ def wait_until_free(world: World, lease: str) -> None:
 
 
 def test_processes_that_wake_after_their_successors_change_nothing(world: World, spark: SparkSession) -> None:
-    """A publication between two views, a landing before its commit, and an epoch before its first view."""
+    """A publication before a statement, a landing before its commit, and an epoch before its first view."""
     world.running()
     world.send(mixed(seed=60, count=60))
     world.settle()
@@ -33,8 +33,8 @@ def test_processes_that_wake_after_their_successors_change_nothing(world: World,
     world.settle()
     batch = world.spawn("batch", "--json", fault="batch.1_in_land:pause")
     world.wait_for_proof("batch.1_in_land")
-    publish = world.spawn("publish", "--build", stale_build, "--json", fault="serving.1_between_views:2:pause")
-    world.wait_for_proof("serving.1_between_views")
+    publish = world.spawn("publish", "--build", stale_build, "--json", fault="serving.1_before_view:2:pause")
+    world.wait_for_proof("serving.1_before_view")
     world.stop_speed()
     world.send(mixed(seed=62, count=60))
     pid = world.start_speed(fault="speed.3_before_view:2:pause")
@@ -63,7 +63,7 @@ def test_processes_that_wake_after_their_successors_change_nothing(world: World,
         assert world.pieces.served() == served_before
         assert read_publications(world.settings) == publications_before
         assert world.versions("archive", "batch") == versions_before
-        for point in ("batch.1_in_land", "serving.1_between_views", "speed.3_before_view"):
+        for point in ("batch.1_in_land", "serving.1_before_view", "speed.3_before_view"):
             assert world.take_proof(point).startswith("pause ")
         world.check()
     finally:

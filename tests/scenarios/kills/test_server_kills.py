@@ -67,7 +67,7 @@ def test_up_repairs_a_view_whose_stored_file_is_broken(world: World) -> None:
     world.running()
     world.settle()
     seq_before = read_publications(world.settings)[-1].seq
-    schema_files = sorted((world.settings.data / "lake" / metastore.METASTORE / "pinned").glob("*/.trinoSchema"))
+    schema_files = sorted((world.settings.data / "lake" / metastore.METASTORE / "pinned").glob("*__s*/.trinoSchema"))
     assert len(schema_files) == len(world.catalog.views)
     schema_files[0].write_bytes(schema_files[0].read_bytes()[:20])
     status = world.here("status", "--json")
