@@ -23,7 +23,7 @@ from deltalake import CommitProperties, DeltaTable
 from deltalake.transaction import AddAction, RemoveAction
 
 from core.errors import TryAgain
-from infra.lake import delta, files
+from infra.lake import checksums, damage, delta, files
 from infra.lake.fence import Fence
 
 MIN, MAX = -(2**63), 2**63 - 1
@@ -80,11 +80,12 @@ def batches_holding(
         fragments = [fragment for fragment in pool.map(select, held) if fragment.row_groups]
     is_one = pc.field(column).isin(pa.array(values, pa.int64()))
     rows = pyarrow.dataset.FileSystemDataset(fragments, schema, parquet, file_system)
-    yield from rows.to_batches(
-        columns=list(columns),
-        filter=is_one if condition is None else is_one & condition,
-        batch_size=delta.rows_at_once((file.size, file.rows) for file, _ in held),
-    )
+    with damage.named(path):
+        yield from rows.to_batches(
+            columns=list(columns),
+            filter=is_one if condition is None else is_one & condition,
+            batch_size=delta.rows_at_once((file.size, file.rows) for file, _ in held),
+        )
 
 
 def count_between(path: str, column: str, first: int, last: int) -> int:
@@ -161,6 +162,8 @@ def replace(path: str, removed: Sequence[DataFile], added: Sequence[AddAction], 
             commit_properties=CommitProperties(app_transactions=txns),
             post_commithook_properties=delta.HOOKS,
         )
+        opened.update_incremental()
+    checksums.record(path, int(opened.version()))
 
 
 def _row_groups(

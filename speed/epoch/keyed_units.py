@@ -94,8 +94,8 @@ class Units:
         """The events of few keys. Spark skips row groups by a list of values only in a scan of files."""
         opened = delta.table(path)
         held = data_files.holding(data_files.live_files(opened, HASH), hashes)
-        paths = [f"{path}/{file.path}" for file, _ in held]
-        kept = parquet_scan.scan_files(self.spark, path, opened.schema().to_json(), paths)
+        sizes = {file.path: file.size for file, _ in held}
+        kept = parquet_scan.scan_files(self.spark, path, opened.schema().to_json(), sizes)
         return kept.where(f"epoch <= {number} AND {HASH} IN ({', '.join(map(str, hashes))})")
 
     def _near(self, path: str, definition: Keyed, number: int) -> DataFrame:
