@@ -150,24 +150,31 @@ def _stop_request() -> Iterator[threading.Event]:
         restore()
 
 
+def options(settings: Settings) -> dict[str, Any]:
+    """Options of every idempotent producer: acks=all, and partitions by key as in Java clients."""
+    return {
+        **librdkafka(settings),
+        "enable.idempotence": True,
+        "acks": "all",
+        "compression.type": "lz4",
+        "partitioner": "murmur2_random",  # a key has the same partition for every client
+        "message.max.bytes": MAX_RECORD_BYTES,
+        "logger": _silent(),
+    }
+
+
 def _producer(settings: Settings, live: bool) -> Producer:
     return Producer(
-        {
-            **librdkafka(settings),
+        options(settings)
+        | {
             "client.id": "lk-produce",
-            "enable.idempotence": True,
-            "acks": "all",
-            "compression.type": "lz4",
-            "partitioner": "murmur2_random",  # as in Java clients: a key has the same partition for every client
             "sticky.partitioning.linger.ms": 0,  # a partition for each record without a key, not for each batch
             "linger.ms": 5 if live else 100,  # at a rate, low latency; in bulk, bigger batches
             "batch.size": 1_000_000,
-            "message.max.bytes": MAX_RECORD_BYTES,
             "queue.buffering.max.kbytes": 262_144,
             "queue.buffering.max.messages": 500_000,
             "message.timeout.ms": DELIVERY_TIMEOUT_MS,
-        },
-        logger=_silent(),
+        }
     )
 
 

@@ -23,6 +23,7 @@ from core.identifiers import Name
 from infra.lake import checksums, compaction, damage, delta, durable, lake_format, table_paths
 from infra.lake.fence import Fence, lease_lost
 from infra.lake.process_identity import ProcessIdentity
+from infra.retry import retry_on
 from infra.settings import Settings
 
 _BEATS = 6  # heartbeats within ``lease_seconds``
@@ -72,6 +73,10 @@ class Lease(Fence):
             table = delta.table(self._path)
             self.check_against(table)
             _empty_commit(table, [self.transaction, Transaction(_beat(self.name), _now_ms())])
+
+    def renew(self, timeout: float) -> None:
+        """Commits a heartbeat; tries again, for ``timeout`` seconds, when another lease was renewed at the moment."""
+        retry_on(DeltaError, self.beat, timeout, every=0.1)
 
     def release(self) -> None:
         """Releases the lease, unless it is lost already."""

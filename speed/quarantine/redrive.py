@@ -3,7 +3,7 @@
 0. Check every line of the file: its record is in quarantine, and the repaired record can be decoded. Look up in the log
    what an interrupted redrive has sent. Write an intent row: what will be sent, and where the topics end.
    Fault point: ``redrive.0_before_intent``.
-1. Send the copies. Fault point: ``redrive.1_in_send``.
+1. Send the copies, in chunks; before each, renew the lease. Fault point: ``redrive.1_in_send``.
 2. Write the done row. Fault point: ``redrive.2_before_done``.
 """
 
@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,11 +28,12 @@ from infra import faults
 from infra.control import locks, redrives
 from infra.control.redrives import Redrive
 from infra.kafka import kafka_admin
+from infra.kafka.fenced_send import send_fenced
 from infra.kafka.input_files import OutgoingRecord
-from infra.kafka.producer import produce
 from infra.kafka.redriven_copies import fingerprint, read_copies
 from infra.lake.leases import Lease
 from infra.lake.process_identity import current_user
+from infra.progress_bar import bar
 from infra.settings import Settings
 from speed.quarantine import listing, repair_file
 from speed.quarantine.listing import QuarantinedRecord
@@ -154,16 +156,16 @@ def _send(
     )
     faults.at("redrive.0_before_intent")
     redrives.add_redrive(settings, lease, intent)
+    renew = partial(lease.renew, settings.lease_seconds / 6)
     for topic in topics:
-        lease.check()
         of_topic = [repair for repair in repairs if repair.topic == topic]
-        report = produce(
-            settings, catalog.topic(topic), _records(catalog.topic(topic), of_topic, originals), total=len(of_topic)
-        )
-        if not report.complete or report.sent != len(of_topic):
+        copies = _records(catalog.topic(topic), of_topic, originals)
+        with bar(f"sending to {topic}", len(of_topic)) as progress:
+            sent = send_fenced(settings, topic, copies, renew, progress)
+        if sent.acknowledged < len(of_topic):
             raise TryAgain(
-                f"{len(of_topic) - report.count} of {len(of_topic)} records of {topic} were not acknowledged",
-                where=", ".join(failure.reason for failure in report.failures[:1]),
+                f"{len(of_topic) - sent.acknowledged} of {len(of_topic)} records of {topic} were not acknowledged",
+                where=", ".join(sent.failures[:1]),
                 fix="run the command again: it finds what arrived, and sends the rest",
             )
     faults.at("redrive.2_before_done")

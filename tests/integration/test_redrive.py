@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pyarrow.compute as pc
 import pytest
 from pyspark.sql import SparkSession
@@ -18,23 +23,26 @@ from batch.land import land
 from core.catalog import Catalog
 from core.cut import Cut
 from core.decoding.redrive_headers import RULE
-from core.errors import Refused
+from core.errors import Refused, TryAgain
 from core.identifiers import Name
 from infra import faults
 from infra.control import redrives
 from infra.control.manifest import last_epoch
 from infra.control.runs import Run
-from infra.kafka import kafka_admin
+from infra.kafka import fenced_send, kafka_admin
 from infra.kafka.input_files import OutgoingRecord
 from infra.kafka.redriven_copies import read_copies
 from infra.lake import delta, files, table_paths
+from infra.project_files import ROOT
 from infra.settings import Settings
 from speed.process import lifecycle
 from speed.quarantine import listing, repair_file, rule_counts
 from speed.quarantine.redrive import Redriven, redrive
+from tests.support.crashes import standing_still, taken_over
 from tests.support.kafka_log import Log
 from tests.support.layers import catalog_of, send, topic_of
 from tests.support.speed_runs import catch_up, check
+from tests.support.waiting import eventually
 
 AT = 1_700_000_000_000
 TRADE = {"type": "bid", "ticker": "ACME", "price": 10, "size": 1, "event_time": AT}
@@ -43,6 +51,22 @@ Change = Callable[[dict[str, Any]], None]
 
 def bad(**changed: Any) -> OutgoingRecord:
     return OutgoingRecord(b"ACME", json.dumps(TRADE | changed).encode())
+
+
+# Sends one record, stops itself where the lease would be renewed, and prints how many were acknowledged and failed.
+STOPPED = """
+import os, signal, sys
+from core.identifiers import Name
+from infra.kafka.fenced_send import send_fenced
+from infra.kafka.input_files import OutgoingRecord
+from infra.settings import Settings
+
+settings = Settings(data=sys.argv[1], kafka_port=int(sys.argv[2]), lease_seconds=5.0)
+record = OutgoingRecord(b"ACME", b"{}")
+stop = lambda: os.kill(os.getpid(), signal.SIGSTOP)
+sent = send_fenced(settings, Name(sys.argv[3]), [record], stop, lambda _: None)
+print(sent.acknowledged, len(sent.failures))
+"""
 
 
 @dataclass
@@ -158,6 +182,7 @@ def test_a_file_that_is_there_is_not_written_over(bench: Bench) -> None:
 def test_an_interrupted_redrive_sends_the_rest_and_nothing_twice(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, point: str
 ) -> None:
+    monkeypatch.setattr(fenced_send, "CHUNK", 1)
     bench.quarantined(*(bad(size=0) for _ in range(3)))
     file = bench.repaired(fix)
     before = sum(bench.origins().values())
@@ -176,6 +201,45 @@ def test_an_interrupted_redrive_sends_the_rest_and_nothing_twice(
     assert (sum(origins.values()), set(origins.values())) == (before + 3, {1})
     bench.read()
     check(bench.settings, bench.catalog, bench.run, "qred")
+
+
+@pytest.mark.parametrize("chunk", [1, 500])
+def test_a_paused_redrive_sends_nothing_when_it_wakes(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, chunk: int
+) -> None:
+    """It is paused in the middle of its records, and its successor sends those that had not arrived."""
+    monkeypatch.setattr(fenced_send, "CHUNK", chunk)
+    bench.quarantined(*(bad(size=0) for _ in range(4)))
+    file = bench.repaired(fix)
+    before = sum(bench.origins().values())
+    with standing_still(partial(bench.redrive, file), "redrive.1_in_send", 3) as (held, redriving):
+        taken_over(bench.settings, "redrives")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("infra.faults.at", lambda _: None)
+            redriven = bench.redrive(file)
+        held.released.set()
+        with pytest.raises(TryAgain, match="lease lost"):
+            redriving.result(60)
+    assert (redriven.sent, redriven.already) == ((2, 2) if chunk == 1 else (4, 0))
+    origins = bench.origins()
+    assert (sum(origins.values()), set(origins.values())) == (before + 4, {1})
+    assert bench.redrive(file) == Redriven(file, 0, 4, (bench.topic,))
+
+
+def test_a_process_that_is_stopped_while_its_records_are_queued_never_sends_them(bench: Bench) -> None:
+    """It is stopped after its last look at the lease, for longer than its queue keeps a record."""
+    ends = kafka_admin.end_offsets(bench.settings, [bench.topic])
+    words = [sys.executable, "-c", STOPPED, str(bench.settings.data), str(bench.settings.kafka_port), bench.topic]
+    with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, text=True) as sender:
+
+        def is_stopped() -> None:
+            assert psutil.Process(sender.pid).status() == psutil.STATUS_STOPPED
+
+        eventually(bench.settings, 60, is_stopped)
+        time.sleep(2.5)  # the pause itself
+        sender.send_signal(signal.SIGCONT)
+        assert sender.communicate(timeout=60)[0].split() == ["0", "1"]
+    assert kafka_admin.end_offsets(bench.settings, [bench.topic]) == ends
 
 
 def test_the_copies_in_a_short_topic_are_read_without_waiting_for_more(bench: Bench) -> None:
