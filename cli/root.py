@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import logging
 import signal
 import sys
-import tempfile
 from collections.abc import Sequence
-from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Any
 
@@ -32,13 +29,13 @@ from cli import (
     upkeep,
     views,
 )
-from cli.explained import explained
 from cli.output import INTERRUPTED
 from cli.verb_group import WIDTH, VerbGroup
 from cli.version import VERSION
 from core.errors import LkError, Usage
+from infra.error_report import write_report
+from infra.library_errors import explained, first_line
 
-_LARGEST_LOG = 4 * 1024 * 1024  # bytes
 SECTIONS: dict[str, Sequence[click.Command]] = {
     "Servers": servers.COMMANDS,
     "Data": [*data.COMMANDS, *views.COMMANDS, *route.COMMANDS],
@@ -91,29 +88,11 @@ def _usage(error: click.ClickException, as_json: bool) -> int:
 
 
 def _unexpected(error: BaseException, as_json: bool) -> int:
-    log = _log_error(error)
-    known = explained(error, f"the stack trace is in {log}")
-    if known is not None:
-        return _report(known, as_json)
-    text = str(error).strip().splitlines()
-    click.echo(f"lk: unexpected {type(error).__name__}: {text[0][:300] if text else ''}", err=True)
-    click.echo(f"  where: the stack trace is in {log}", err=True)
-    click.echo("  fix: check `lk status`, then run the command again; it is safe to repeat", err=True)
-    return LkError.exit_code
-
-
-def _log_error(error: BaseException) -> Path:
-    """Adds the error with its stack trace to a log of bounded size, and returns its path."""
-    handler: logging.FileHandler
-    try:
-        folder = Path(click.get_app_dir("lambda-kappa"))
-        folder.mkdir(parents=True, exist_ok=True)
-        handler = RotatingFileHandler(folder / "lk-errors.log", maxBytes=_LARGEST_LOG, backupCount=1)
-    except OSError:  # the home folder is read-only or full
-        handler = logging.FileHandler(tempfile.mkstemp(prefix="lk-errors-", suffix=".log")[1])
-    logging.basicConfig(handlers=[handler], format="%(asctime)s %(message)s", datefmt="%Y-%m-%dT%H:%M:%S%z", force=True)
-    logging.error("unexpected error in %s", " ".join(sys.argv), exc_info=error)
-    return Path(handler.baseFilename)
+    log = write_report(error)
+    known = explained(error, log)
+    what = f"unexpected {type(error).__name__}: {first_line(str(error))}"
+    fix = "check `lk status`, then run the command again; it is safe to repeat"
+    return _report(known or LkError(what, where=log, fix=fix), as_json)
 
 
 def run(arguments: list[str]) -> int:

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -19,9 +21,11 @@ from infra.control.log_history import require_log_of_run
 from infra.control.manifest import last_epoch
 from infra.control.run_roles import ServingWatch
 from infra.control.runs import Run
+from infra.error_report import write_report
 from infra.kafka import kafka_admin, log_checks
 from infra.kafka.spark_source import source_options
 from infra.lake import damage, delta, leases, table_paths
+from infra.library_errors import explained, first_line
 from infra.runtime import spark_versions
 from infra.settings import Settings
 from infra.spark.session import session, with_more_tasks
@@ -30,7 +34,7 @@ from speed.epoch.archive_prefix import keep_history, replay_prefix
 from speed.epoch.commit import EpochSink, StopRequested, require_same_topics
 from speed.epoch.compute_epoch import SMALL, EpochComputer
 from speed.process import epoch_pacing, lifecycle, state_file
-from speed.process.run_until_stopped import first_line, run_until_stopped
+from speed.process.run_until_stopped import run_until_stopped
 from speed.tables import schemas
 from speed.tables.maintenance import Maintenance
 
@@ -66,6 +70,9 @@ _BROKER_ERRORS = (
     "BrokerNotAvailable",
     "No resolvable bootstrap",
 )
+
+# Words of Spark errors whose cause is a file of the checkpoint.
+_CHECKPOINT_ERRORS = ("ChecksumException", "Incomplete log file", "Log file was malformed", "StreamMetadata")
 
 
 def run_forever(settings: Settings, catalog: Catalog, run: Name) -> None:
@@ -166,10 +173,18 @@ def raise_reason(sink: EpochSink, error: Any) -> None:
         ) from None
     if any(word in text for word in _BROKER_ERRORS):
         raise TryAgain(f"Kafka did not answer: {first_line(text)}", fix="run `lk speed start`")
+    _require_whole_checkpoint(sink.settings, sink.run)
+    if any(word in text for word in _CHECKPOINT_ERRORS):
+        where = table_paths.checkpoint(sink.settings, sink.run.id)
+        raise Refused(f"the checkpoint is damaged: {first_line(text)}", where=where, fix=_NEW)
+    report = write_report(failure or error)
+    known = explained(failure or error, report)
+    if known is not None:
+        raise known
     raise Refused(
         f"the run cannot continue: {first_line(text)}",
-        where=f"run {sink.run.id}, after epoch {_last(sink.settings, sink.run.id)}",
-        fix="read the run's log; then `lk speed start` resumes the run",
+        where=f"run {sink.run.id}, after epoch {_last(sink.settings, sink.run.id)}; {report}",
+        fix="read the stack trace; then `lk speed start` resumes the run",
     )
 
 
@@ -185,7 +200,11 @@ def _start(spark: SparkSession, settings: Settings, sink: EpochSink) -> Streamin
     }
     records = spark.readStream.format("kafka").options(**options).load()
     writer = records.writeStream.foreachBatch(sink).queryName(str(run.id)).trigger(processingTime=settings.trigger)
-    return writer.option("checkpointLocation", table_paths.checkpoint(settings, run.id)).start()
+    try:
+        return writer.option("checkpointLocation", table_paths.checkpoint(settings, run.id)).start()
+    except (PySparkException, Py4JError) as e:
+        raise_reason(sink, e)
+        raise
 
 
 def _starting(settings: Settings, run: Run) -> dict[str, dict[str, int]]:

@@ -10,8 +10,10 @@ from contextlib import contextmanager
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from core.errors import LkError, TryAgain
+from core.errors import LkError, Refused, TryAgain
 from core.identifiers import Name
+from infra.error_report import write_report
+from infra.library_errors import explained, first_line
 from infra.settings import Settings
 from infra.spark.session import driver_log
 from speed.process import state_file
@@ -23,7 +25,7 @@ def run_until_stopped(
 ) -> Iterator[threading.Event]:
     """The block drives a run; SIGTERM and Ctrl-C set the event, and the state file records how the block ended.
 
-    Spark's errors become TryAgain, which names the log of the session ``app``.
+    Errors of libraries become ours; ``app`` is the session whose log they name.
     """
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -34,19 +36,23 @@ def run_until_stopped(
     except LkError as e:
         _write_failure(settings, run, e)
         raise
-    except (PySparkException, Py4JError, OSError) as e:
-        error = TryAgain(
-            f"Spark ended: {first_line(str(e))}", where=str(driver_log(settings, app)), fix="run `lk speed start`"
-        )
+    except Exception as e:
+        error = _explained(settings, app, e)
         _write_failure(settings, run, error)
         raise error from None
     state_file.write_state(settings, run, "stopped", epoch=epoch())
 
 
-def first_line(text: str) -> str:
-    """The first line of an error that is not empty, at most 300 characters."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[0][:300] if lines else "no reason given"
+def _explained(settings: Settings, app: str, error: Exception) -> LkError:
+    report = write_report(error)
+    known = explained(error, report)
+    if known is not None:
+        return known
+    if isinstance(error, PySparkException | Py4JError | OSError):
+        where = f"{driver_log(settings, app)}; {report}"
+        return TryAgain(f"Spark ended: {first_line(str(error))}", where=where, fix="run `lk speed start`")
+    what = f"unexpected {type(error).__name__}: {first_line(str(error))}"
+    return Refused(what, where=report, fix="read the stack trace; `lk speed start` resumes the run")
 
 
 def _write_failure(settings: Settings, run: Name, e: LkError) -> None:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from confluent_kafka import TopicPartition
+from deltalake.exceptions import DeltaError
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
 from core.catalog import Catalog
 from core.cut import Cut
-from core.errors import Refused, TryAgain
+from core.errors import REPAIR, Refused, TryAgain
 from core.identifiers import Name
 from core.record_counts import Totals
 from core.topic import Rule
@@ -27,7 +29,7 @@ from serving.served_status import lost_records
 from speed import job
 from speed.process import lifecycle
 from tests.support.layers import catalog_of, send, topic_of
-from tests.support.speed_runs import catch_up, declared, running
+from tests.support.speed_runs import catch_up, check, declared, running
 from tests.support.topics import delete
 
 
@@ -107,6 +109,34 @@ def test_a_lost_checkpoint_is_refused(stack: Settings, spark: SparkSession) -> N
     shutil.rmtree(table_paths.checkpoint(stack, run.id))
     with pytest.raises(Refused, match="checkpoint is at epoch -1, the manifest at epoch"):
         catch_up(stack, spark, catalog, run)
+
+
+def test_a_damaged_checkpoint_is_refused_by_its_file(stack: Settings, spark: SparkSession) -> None:
+    """Nobody is told to start the run again: it cannot resume."""
+    catalog, run = declared(stack, "damaged")
+    send(stack, catalog, 50)
+    catch_up(stack, spark, catalog, run)
+    checkpoint, last = Path(table_paths.checkpoint(stack, run.id)), read_epochs(stack, run.id)[-1].number
+    for name in ("metadata", f"offsets/{last}", f"commits/{last}"):
+        file = checkpoint / name
+        content = file.read_bytes()
+        for damaged in (b"", content[: len(content) // 2], content[:-1] + b"\0"):
+            file.write_bytes(damaged)
+            with pytest.raises(Refused) as refused:
+                catch_up(stack, spark, catalog, run)
+            assert refused.value.where == str(file)
+            assert refused.value.fix == REPAIR
+        file.write_bytes(content)
+    catch_up(stack, spark, catalog, run)
+    check(stack, catalog, run, "damaged")
+
+
+def test_a_table_that_cannot_be_read_is_said_in_one_line(stack: Settings, spark: SparkSession) -> None:
+    catalog, run = declared(stack, "unreadable")
+    with job.driving(spark, stack, catalog, run) as (query, sink):
+        sink.failure = DeltaError("Invalid JSON in log\nat line 3")
+        with pytest.raises(TryAgain, match=r"a Delta table cannot be read or written: Invalid JSON in log\n"):
+            job.finish(query, sink)
 
 
 def test_two_processes_cannot_drive_one_run(stack: Settings, spark: SparkSession) -> None:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import errno
+import subprocess
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import click
 import pytest
 from deltalake.exceptions import DeltaError
-from py4j.protocol import Py4JNetworkError
+from py4j.protocol import Py4JError, Py4JNetworkError
+from pyspark import SparkContext
 
 from cli import root
+from infra import library_errors
 
 
 @pytest.mark.parametrize(
@@ -47,6 +52,55 @@ def test_an_error_of_a_library_says_what_to_do(
     assert said[2].startswith("  fix: ")
     assert str(tmp_path / "lk-errors.log") in said[1]
     assert "Traceback" in (tmp_path / "lk-errors.log").read_text("utf-8")
+
+
+@pytest.mark.parametrize("error", [ConnectionRefusedError(errno.ECONNREFUSED, "refused"), Py4JError("while calling")])
+def test_a_java_process_that_ended_under_a_verb_is_said_in_one_line(
+    error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The error is that of the next call, which finds nobody."""
+
+    @click.command()
+    def fail() -> None:
+        raise error
+
+    monkeypatch.setattr(click, "get_app_dir", lambda _: str(tmp_path))
+    monkeypatch.setattr(library_errors, "_SECONDS_TO_END", 0.1)
+    monkeypatch.setitem(root.lk.commands, "fail", fail)
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as java:
+        monkeypatch.setattr(SparkContext, "_gateway", SimpleNamespace(proc=java))
+        assert root.run(["fail"]) == 1
+        java.kill()
+        java.wait()
+        assert root.run(["fail"]) == 75
+    said = capsys.readouterr().err.splitlines()
+    assert said[0].startswith(f"lk: unexpected {type(error).__name__}")
+    assert said[3] == "lk: the Java process of Spark ended; it may have been out of memory"
+    assert [line[:8] for line in said[4:]] == ["  where:", "  fix: r"]
+
+
+def test_a_report_that_cannot_be_written_is_not_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """/dev/full takes no byte, as a full disk."""
+    (tmp_path / "lk-errors.log").symlink_to("/dev/full")
+
+    @click.command()
+    def fail() -> None:
+        raise KeyError("lost")
+
+    monkeypatch.setattr(click, "get_app_dir", lambda _: str(tmp_path))
+    monkeypatch.setitem(root.lk.commands, "fail", fail)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "other"))
+    assert root.run(["fail"]) == 1
+    said = capsys.readouterr().err.splitlines()
+    assert said[0] == "lk: unexpected KeyError: 'lost'"
+    assert said[1].startswith("  where: the stack trace could not be written: [Errno 2]")
+    (tmp_path / "other").mkdir()
+    assert root.run(["fail"]) == 1
+    (log,) = (tmp_path / "other").glob("lk-errors-*.log")
+    assert f"the stack trace is in {log}" in capsys.readouterr().err
+    assert "KeyError" in log.read_text("utf-8")
 
 
 def test_an_error_is_logged_where_the_home_folder_cannot_be_written(

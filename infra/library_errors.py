@@ -1,18 +1,22 @@
-"""Errors of libraries that a person can act on, as errors of ours; the stack trace is in the log all the same."""
+"""Errors of libraries that a person can act on, as errors of ours."""
 
 from __future__ import annotations
 
 import errno
 import re
+import subprocess
+import sys
 
 from core.errors import REPAIR, LkError, Refused, TryAgain
 
+_SECONDS_TO_END = 2.0  # the connection to a Java process breaks a moment before the process has ended
+
 
 def explained(error: BaseException, log: str) -> LkError | None:
-    """What an error of a library means; None for one that is not known. ``log`` is where its stack trace is."""
+    """What an error of a library means; None for one that is not known. ``log`` says where its stack trace is."""
     # By name: importing the libraries would make every verb slower.
-    kinds, line = {kind.__name__ for kind in type(error).__mro__}, _first_line(error)
-    if "Py4JNetworkError" in kinds:
+    kinds, line = {kind.__name__ for kind in type(error).__mro__}, first_line(str(error) or type(error).__name__)
+    if "Py4JNetworkError" in kinds or _java_ended("Py4JError" in kinds or isinstance(error, ConnectionError)):
         return TryAgain(
             "the Java process of Spark ended; it may have been out of memory",
             where=f"its log is spark-*.log in the folder of logs; {log}",
@@ -38,6 +42,20 @@ def explained(error: BaseException, log: str) -> LkError | None:
     return None
 
 
-def _first_line(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0][:300] if lines else type(error).__name__
+def first_line(text: str) -> str:
+    """The first line of an error that is not empty, at most 300 characters."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[0][:300] if lines else "no reason given"
+
+
+def _java_ended(suspected: bool) -> bool:
+    """Whether the Java process that this process started for Spark has ended."""
+    context = getattr(sys.modules.get("pyspark"), "SparkContext", None)
+    process = getattr(getattr(context, "_gateway", None), "proc", None)
+    if process is None:
+        return False
+    try:
+        process.wait(_SECONDS_TO_END if suspected else 0)
+    except subprocess.TimeoutExpired:
+        return False
+    return True

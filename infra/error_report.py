@@ -1,0 +1,45 @@
+"""The report of an unexpected error: its stack trace, in a log of bounded size."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import traceback
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+_LARGEST_LOG = 4 * 1024 * 1024  # bytes
+
+
+def write_report(error: BaseException) -> str:
+    """Adds the error with its stack trace to a log; says where that is, or why it could not be written."""
+    trace = "".join(traceback.format_exception(error))
+    report = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} unexpected error in {' '.join(sys.argv)}\n{trace}\n"
+    reasons = []
+    for open_log in (_home_log, _temporary_log):
+        try:
+            log = open_log()
+            with log.open("a", encoding="utf-8") as out:
+                out.write(report)
+        except OSError as e:  # the home folder is read-only or the disk is full
+            reasons.append(e)
+        else:
+            return f"the stack trace is in {log}"
+    return f"the stack trace could not be written: {reasons[-1]}"
+
+
+def _home_log() -> Path:
+    log = Path(click.get_app_dir("lambda-kappa")) / "lk-errors.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    if log.exists() and log.stat().st_size > _LARGEST_LOG:
+        log.replace(f"{log}.1")
+    return log
+
+
+def _temporary_log() -> Path:
+    descriptor, path = tempfile.mkstemp(prefix="lk-errors-", suffix=".log")
+    os.close(descriptor)
+    return Path(path)
