@@ -35,7 +35,7 @@ class Lookup:
 
 
 def parse(text: str) -> Lookup:
-    """A lookup from CSV text with the columns code, valid_from (ISO 8601, UTC) and value.
+    """A lookup from CSV text with the columns code, valid_from (ISO 8601; UTC, or with an offset) and value.
 
     Add rows to change values and never edit old ones. Raises Usage that names the wrong line.
     """
@@ -51,12 +51,15 @@ def parse(text: str) -> Lookup:
 def _row(number: int, line: list[str]) -> tuple[str, int, str]:
     try:
         code, since, value = line
-        moment = datetime.fromisoformat(since).replace(tzinfo=UTC)
+        moment = datetime.fromisoformat(since)
     except ValueError:
         raise Usage(f"line {number} is not code,valid_from,value: {','.join(line)[:80]}") from None
     if not _CODE.match(code):
         raise Usage(f"line {number}: {code[:60]!r} is not a code")
-    return code, int(moment.timestamp() * 1_000), value
+    if moment.microsecond % 1_000:
+        raise Usage(f"line {number}: {since} is finer than a millisecond, as no event time is")
+    in_utc = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return code, int(in_utc.timestamp() * 1_000), value
 
 
 def _text(value: str) -> str:

@@ -27,6 +27,15 @@ def test_the_rows_of_a_lookup_are_in_the_digest_of_the_view() -> None:
     assert view_digest(view, {Name("t"): TOPIC}) != view_digest(other, {Name("t"): TOPIC})
 
 
+def test_a_time_with_an_offset_is_converted_to_utc() -> None:
+    assert parse("code,valid_from,value\nNO,2022-06-01T00:00:00+02:00,Norge\n").rows == (
+        ("NO", 1_654_034_400_000, "Norge"),
+    )
+    assert parse("code,valid_from,value\nNO,2022-06-01T00:00:00.250Z,Norge\n").rows == (
+        ("NO", 1_654_041_600_250, "Norge"),
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -36,6 +45,8 @@ def test_the_rows_of_a_lookup_are_in_the_digest_of_the_view() -> None:
         ("code,valid_from,value\nNO,1971-01-01\n", "line 2"),
         ("code,valid_from,value\nN'O,1971-01-01,Norway\n", "is not a code"),
         ("code,valid_from,value\nNO,1971-01-01,a\nNO,1971-01-01,b\n", "two values"),
+        ("code,valid_from,value\nNO,1971-01-01,a\nNO,1971-01-01T02:00+02:00,b\n", "two values"),
+        ("code,valid_from,value\nNO,1971-01-01T00:00:00.0005,a\n", "line 2: .* finer than a millisecond"),
     ],
 )
 def test_an_invalid_lookup_is_refused(text: str, message: str) -> None:
