@@ -34,7 +34,8 @@ def views(ctx: click.Context) -> None:
 def views_check() -> int:
     """Report every mistake in definition files; exit 1 if any.
 
-    Checks the files of topics, views and routes, their SQL in Spark and, when Trino is up, presentation columns.
+    Checks the files of topics, views and routes, their SQL in Spark and, when Trino is up, presentation columns. Keyed
+    views are computed over generated events, by key and all at once.
     """
     from flows.check_definitions import check
 

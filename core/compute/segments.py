@@ -31,3 +31,9 @@ def owning_segment(view: Keyed) -> Column:
         fn.lit(f"a row of {view.name} has a null {view.reach.anchor}, which is the anchor of its reach")
     )
     return fn.coalesce(pane_start(anchor, view.reach.segment), no_anchor.cast("bigint"))
+
+
+def reach_width(view: Keyed) -> int:
+    """How many milliseconds away from an event others can be that count in the segments that it touches."""
+    assert view.reach is not None
+    return view.reach.before + view.reach.after + view.reach.segment

@@ -24,6 +24,7 @@ from core.validation.mistake import Mistake
 from core.view import Check, Fresh, Keyed, Rollup, Total, View
 from infra.definitions import probe_values
 from infra.definitions.expression_types import TypeCheck, array, boolean, declared, exact, measured, string, time
+from infra.definitions.spark_errors import first_sentence
 
 _CLOCK = re.compile(r"\b(current_timestamp|current_date|current_time|localtimestamp|now|curdate)\(", re.IGNORECASE)
 _TRINO = {"string": "varchar", "int": "integer", "timestamp": "timestamp(3) with time zone"}
@@ -80,7 +81,7 @@ def _pattern(
     try:
         compiled = spark._jvm.java.util.regex.Pattern.compile(pattern)  # type: ignore[union-attr]
     except Exception as e:  # py4j wraps what Java throws
-        yield Mistake(kind, name, f"pattern: {_first_sentence(e)}")
+        yield Mistake(kind, name, f"pattern: {first_sentence(e)}")
         return
     actual_groups = compiled.matcher("").groupCount()
     if groups is not None and actual_groups != groups:
@@ -126,7 +127,7 @@ def _aggregate(stored: DataFrame, expression: _Expression) -> Iterator[Mistake]:
     try:
         actual = stored.agg(fn.expr(expression.sql).alias("_value")).schema["_value"].dataType
     except PySparkException as e:
-        yield expression.mistake(_first_sentence(e))
+        yield expression.mistake(first_sentence(e))
         return
     mistake = expression.check(actual)
     if mistake:
@@ -155,7 +156,7 @@ def _keyed(spark: SparkSession, view: Keyed, topics: Mapping[Any, Topic]) -> Ite
         results = spark.sql(view.query, None, **rows)
         result_rows(view, rows).collect()
     except PySparkException as e:
-        yield Mistake("Keyed", view.name, f"query: {_first_sentence(e)}")
+        yield Mistake("Keyed", view.name, f"query: {first_sentence(e)}")
         return
     yield from _expressions(results, [_Expression("Result", r.name, r.name, declared(r.type)) for r in view.results])
     if _CLOCK.search(view.query) or not results._jdf.queryExecution().analyzed().deterministic():
@@ -240,7 +241,7 @@ def _analysed(frame: DataFrame, expression: _Expression) -> str | None:
     try:
         selected = frame.select(fn.expr(expression.sql).alias("_value"))
     except PySparkException as e:
-        return _first_sentence(e)
+        return first_sentence(e)
     mistake = expression.check(selected.schema["_value"].dataType)
     if mistake:
         return f"{mistake}: {expression.sql}"
@@ -254,11 +255,4 @@ def _failing(kind: str, name: str, what: str, frame: DataFrame, column: Any = No
     try:
         (frame if column is None else frame.select(column)).collect()
     except PySparkException as e:
-        yield Mistake(kind, name, f"{what}: {_first_sentence(e)}")
-
-
-def _first_sentence(error: Exception) -> str:
-    """The first line of an error, without plan, stack or SQLSTATE."""
-    text = str(getattr(error, "desc", None) or getattr(error, "java_exception", None) or error)
-    first = text.strip().splitlines()[0]
-    return re.sub(r" ?SQLSTATE: \w+.*", "", first)[:300]
+        yield Mistake(kind, name, f"{what}: {first_sentence(e)}")

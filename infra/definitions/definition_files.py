@@ -22,7 +22,7 @@ from core.topic import Topic
 from core.validation.definition import mistakes
 from core.validation.mistake import Mistake
 from core.validation.view_mistakes import total_mistakes
-from core.view import Total, View
+from core.view import Keyed, Total, View
 from infra.project_files import VIEWS
 from infra.settings import Settings
 
@@ -83,12 +83,21 @@ def problems(settings: Settings) -> list[DefinitionProblem]:
 def spark_problems(spark: SparkSession, catalog: Catalog) -> list[DefinitionProblem]:
     """Every mistake in the SQL of topics, views and routes, by file and line; the catalog must come from ``load``."""
     from infra.definitions.check_sql import sql_mistakes
+    from infra.definitions.unit_proof import unit_mistakes
 
-    problems: list[DefinitionProblem] = []
     definitions: list[Definition] = [*catalog.topics.values(), *catalog.views.values(), *catalog.routes.values()]
+    found = {_key(definition): sql_mistakes(spark, definition, catalog) for definition in definitions}
+    correct = {key for key, mistakes in found.items() if not mistakes}
+    keyed = [
+        view
+        for view in catalog.views.values()
+        if isinstance(view, Keyed) and {_key(view), *(("topic", source) for source in view.sources)} <= correct
+    ]
+    found |= {("view", str(name)): mistakes for name, mistakes in unit_mistakes(spark, keyed, catalog).items()}
+    problems: list[DefinitionProblem] = []
     for definition in definitions:
-        path = Path(catalog.files[_kind(definition), definition.name])
-        problems.extend(_problems(path, definition, sql_mistakes(spark, definition, catalog)))
+        path = Path(catalog.files[_key(definition)])
+        problems.extend(_problems(path, definition, found[_key(definition)]))
     return sorted(set(problems))
 
 
@@ -169,6 +178,10 @@ def _read_folders(settings: Settings) -> tuple[list[_Located], list[DefinitionPr
 
 def _named(things: dict[str, T]) -> dict[Name, T]:
     return {Name(name): things[name] for name in sorted(things)}
+
+
+def _key(definition: Definition) -> tuple[str, str]:
+    return _kind(definition), str(definition.name)
 
 
 def _kind(definition: Definition) -> str:

@@ -19,8 +19,9 @@ from pyspark.sql import functions as fn
 from core.catalog import Catalog
 from core.compute.keyed_events import EVENT, HASH, SOURCE, TIME, inlined, timed, unpack
 from core.compute.keyed_rows import events_of_units, result_rows, touched_units
+from core.compute.segments import reach_width
 from core.identifiers import Name
-from core.view import Keyed, Reach
+from core.view import Keyed
 from infra.control.runs import Run
 from infra.lake import data_files, delta, parquet_scan, table_paths
 from infra.settings import Settings
@@ -68,7 +69,7 @@ class Units:
         hashes = pc.unique(new[HASH])
         if definition.reach is None:
             return _few(data_files.batches_holding(path, HASH, sorted(hashes.to_pylist()), columns, condition))
-        width = _width(definition.reach)
+        width = reach_width(definition)
         first, last = (pc.min_max(new[TIME]).as_py()[end] for end in ("min", "max"))
         condition &= (pc.field(TIME) >= first - width) & (pc.field(TIME) <= last + width)
         return _few(delta.batches(path, columns, condition & pc.field(HASH).isin(hashes)))
@@ -105,7 +106,7 @@ class Units:
         if definition.reach is not None:
             bounds = new.agg(fn.min(TIME), fn.max(TIME)).first()
             assert bounds is not None
-            width = _width(definition.reach)
+            width = reach_width(definition)
             events = events.where(fn.col(TIME).between(bounds[0] - width, bounds[1] + width))
         return events.join(new.select(HASH).distinct(), HASH, "left_semi")
 
@@ -132,10 +133,6 @@ def _new_hashes(path: str, number: int) -> list[int] | None:
         if len(found) > _MOST_HASHES:
             return None
     return sorted(found)
-
-
-def _width(reach: Reach) -> int:
-    return reach.before + reach.after + reach.segment
 
 
 def plan_units(spark: SparkSession, settings: Settings, catalog: Catalog, run: Run) -> Units:
