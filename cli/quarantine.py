@@ -63,7 +63,9 @@ def quarantine_export(file: Path, topic: Name | None, rule: str | None) -> None:
     from speed.quarantine.repair_file import export
 
     settings = load_settings()
-    emit(export(settings, quarantined_records(settings, load_catalog(settings), topic), file, rule), _print_exported)
+    catalog = load_catalog(settings)
+    records = quarantined_records(settings, catalog, topic)
+    emit(export(settings, catalog.topics, records, file, rule), _print_exported)
 
 
 @quarantine.command("redrive")

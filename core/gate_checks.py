@@ -13,6 +13,7 @@ from typing import Literal
 
 from core.checks import AnyCheck, Check, Severity, Total
 from core.event_columns import ERROR
+from core.record_keys import bad_key_rule
 from core.topic import EVENT_TIME, Json, Topic
 from core.view import ROWS, Keyed, Rollup, View
 
@@ -105,7 +106,7 @@ def rule_names(topic: Topic) -> tuple[str, ...]:
     """Every rule that a record of the topic can break, in the order of the decoder."""
     names = [*([] if topic.changelog else ["null_value"]), "too_long", "bad_utf8"]
     names += ["null_key"] if topic.key is not None else []
-    names += ["bad_utf8_key"] if topic.changelog else []
+    names += [bad_key_rule(topic.key_encoding)] if topic.changelog else []
     names += ["not_json", "unknown_version"] if isinstance(topic.format, Json) else ["no_match"]
     names += [f"field_{name}" for name in dict.fromkeys([*(field.name for field in topic.fields), EVENT_TIME])]
     return (*names, *(f"rule_{rule.name}" for rule in topic.rules))

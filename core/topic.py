@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from core.record_keys import TEXT
 from core.sample_spec import BlockGenerator, EventGenerator
 
 EVENT_TIME = "event_time"  # the column with the time of an event, whichever field it comes from
@@ -75,10 +76,11 @@ class Topic:
     """A Kafka topic, and how its records become events.
 
     ``key``: the field that producers use as the record key. Records without a key are quarantined.
+    ``key_encoding``: how its text becomes the bytes of the record key: TEXT, or one of core.record_keys.KEY_ENCODINGS.
     ``event_time``: a timestamp field; None takes the timestamp of the record.
     ``append_time``: record timestamps are set by the broker (LogAppendTime), else by the producer (CreateTime).
     ``changelog``: a record without a value deletes its key. It is an event at the record's timestamp, in which
-    ``deleted`` is true and the other fields are null.
+    ``deleted`` is true and the other fields are null. A key that is not text is taken from the record key.
     ``compacted``: Kafka keeps only the last record of each key, so offsets may have no record. The key is taken from
     the record key. A record that cannot be decoded makes all values of its key null, ``deleted`` too.
     ``max_bytes``: larger values are quarantined.
@@ -93,6 +95,7 @@ class Topic:
     comment: str = ""
     partitions: int = 4
     key: str | None = None
+    key_encoding: str = TEXT
     event_time: str | None = None
     rules: tuple[Rule, ...] = ()
     max_bytes: int = 65_536

@@ -35,6 +35,7 @@ from core.example import (
     expected_rows,
 )
 from core.identifiers import Name
+from core.record_keys import encode_key
 from core.topic import Topic
 from core.view import ROWS, Keyed, View
 from infra.kafka.input_files import key_extractor
@@ -89,7 +90,9 @@ def run_examples(settings: Settings, catalog: Catalog, views: Iterable[str] = ()
         example = catalog.examples.get(Name(view.name))
         try:
             if example is not None:
-                tasks.append(_Task(number, view, example, example_records(view, example), expected_rows(view, example)))
+                records = example_records(view, example)
+                _require_keys(catalog, records)
+                tasks.append(_Task(number, view, example, records, expected_rows(view, example)))
         except ValueError as e:
             results[view.name] = replace(results[view.name], result="failed", error=str(e))
     if tasks:
@@ -101,6 +104,15 @@ def run_examples(settings: Settings, catalog: Catalog, views: Iterable[str] = ()
                 raise _not_computed(e, [task.view.name for task in tasks]) from None
         results |= {task.view.name: _compare(catalog, task, computed) for task in tasks}
     return tuple(results.values())
+
+
+def _require_keys(catalog: Catalog, records: Mapping[str, Sequence[ExampleRecord]]) -> None:
+    """Raises ValueError for a record key that is not in the encoding of its topic."""
+    for topic, of_topic in records.items():
+        encoding = catalog.topic(topic).key_encoding
+        for record in of_topic:
+            if record.key is not None and encode_key(encoding, record.key) is None:
+                raise ValueError(f"topic {topic}: key {record.key!r} is not in the topic's key encoding, {encoding}")
 
 
 def _not_computed(error: PySparkException, views: Sequence[str]) -> Refused:
@@ -158,9 +170,9 @@ def _kafka_rows(task: _Task, topic: Topic) -> Iterable[dict[str, Any]]:
     offsets: Counter[int] = Counter()
     for record in task.records.get(topic.name, ()):
         value = record.value.encode() if record.value is not None else None
-        key = record.key if record.key is not None or not key_of or value is None else key_of(value)
+        text = record.key if record.key is not None or not key_of or value is None else key_of(value)
         yield {
-            "key": key.encode() if key is not None else None,
+            "key": encode_key(topic.key_encoding, text) if text is not None else None,
             "value": value,
             "topic": topic.name,
             "partition": task.number * _STRIDE + record.partition,

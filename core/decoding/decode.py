@@ -13,6 +13,7 @@ from pyspark.sql import functions as fn
 from core.decoding import rules
 from core.decoding.field_types import in_range, typed_value
 from core.decoding.formats import field_texts, pre_validated
+from core.decoding.key_columns import is_keyed_by_record, key_text
 from core.decoding.redrive_headers import is_copy, original_key, original_value
 from core.event_columns import DELETED, ERROR, RAW_COLUMNS, SOURCE_COLUMNS
 from core.topic import EVENT_TIME, Field, Topic
@@ -67,7 +68,9 @@ def _read(topic: Topic, frame: DataFrame) -> DataFrame:
 
 
 def _typed(topic: Topic, field: Field) -> Column:
-    return typed_value(field, fn.col(f"_text_{field.name}"), pre_validated(topic, field))
+    is_record_key = topic.changelog and field.name == topic.key and is_keyed_by_record(topic)
+    checked = fn.lit(False) if is_record_key else pre_validated(topic, field)  # the text in the value, not the key
+    return typed_value(field, fn.col(f"_text_{field.name}"), checked)
 
 
 def _raw_columns(records: DataFrame) -> DataFrame:
@@ -87,13 +90,12 @@ def _checked_bytes(topic: Topic, frame: DataFrame) -> DataFrame:
 
 
 def _with_key(topic: Topic, frame: DataFrame) -> DataFrame:
-    """In a changelog, a delete takes its key from the record key; in a compacted topic every record does."""
+    """In a changelog, a delete takes its key from the record key, and so does every record where only that is sure."""
     if not topic.changelog:
         return frame
-    record_key = fn.when(fn.is_valid_utf8(fn.col("_key").cast("string")), fn.col("_key").cast("string"))
-    text = (
-        record_key if topic.compacted else fn.when(rules.deletes(), record_key).otherwise(fn.col(f"_text_{topic.key}"))
-    )
+    text = key_text(topic)
+    if not is_keyed_by_record(topic):
+        text = fn.when(rules.deletes(), text).otherwise(fn.col(f"_text_{topic.key}"))
     return frame.withColumn(f"_text_{topic.key}", text)
 
 

@@ -16,12 +16,14 @@ from pyspark.sql import Column
 from pyspark.sql import functions as fn
 
 from core.decoding.field_types import error_of
+from core.decoding.key_columns import is_keyed_by_record, key_text
 from core.decoding.redrive_headers import RULE
+from core.record_keys import bad_key_rule
 from core.topic import EVENT_TIME, Json, Topic
 
 ORIGINAL_DECODES = "_original_decodes"  # column: whether the original of a redriven copy decodes
 BYTES_ERROR = "_bytes_error"  # column: the first rule that the bytes break
-_KEY_RULES = ("null_key", "bad_utf8_key")  # the value of a record that breaks only these can be read
+_KEY_RULES = ("null_key", "bad_utf8_key", "bad_key")  # the value of a record that breaks only these can be read
 
 
 @dataclass(frozen=True)
@@ -35,11 +37,12 @@ class DecodeRule:
 
 def byte_rules(topic: Topic) -> list[DecodeRule]:
     """Rules for the bytes of a record, before anything is parsed."""
-    value, key = (fn.col(name).cast("string") for name in ("_value", "_key"))
+    value = fn.col("_value").cast("string")
     broken_by = {} if topic.changelog else {"null_value": fn.col("_value").isNull()}
     broken_by |= {"too_long": fn.octet_length("_value") > topic.max_bytes, "bad_utf8": ~fn.is_valid_utf8(value)}
     broken_by |= {"null_key": fn.col("_key").isNull()} if topic.key is not None else {}
-    broken_by |= {"bad_utf8_key": ~fn.is_valid_utf8(key)} if topic.changelog else {}
+    if topic.changelog:
+        broken_by[bad_key_rule(topic.key_encoding)] = fn.col("_key").isNotNull() & key_text(topic).isNull()
     return [DecodeRule(name, broken, fn.lit(True)) for name, broken in broken_by.items()]
 
 
@@ -78,7 +81,7 @@ def _rules_after_bytes(topic: Topic) -> list[DecodeRule]:
     ]
     for name, broken in wrong.items():
         if topic.changelog and name == topic.key:
-            applies = _key_is_text() & (deletes() | _keyed_by_record(topic) | versioned)
+            applies = key_text(topic).isNotNull() & (deletes() | fn.lit(is_keyed_by_record(topic)) | versioned)
             rules.append(DecodeRule(f"field_{name}", broken, applies))
         else:
             rules.append(DecodeRule(f"field_{name}", has_value & broken, versioned))
@@ -106,15 +109,6 @@ def broken_rules(topic: Topic) -> Column:
 
 def _copy_rule() -> DecodeRule:
     return DecodeRule(RULE, fn.col(ORIGINAL_DECODES), fn.lit(True))
-
-
-def _key_is_text() -> Column:
-    return fn.coalesce(fn.is_valid_utf8(fn.col("_key").cast("string")), fn.lit(False))
-
-
-def _keyed_by_record(topic: Topic) -> Column:
-    """Whether the key field of every record is taken from the record key."""
-    return fn.lit(topic.compacted)
 
 
 def _time_rule_applies(topic: Topic, versioned: Column, wrong: dict[str, Column]) -> Column:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from core.draws import Draws
 from core.errors import Usage
+from core.record_keys import encode_key
 from core.sample_spec import DISORDER_MS, BlockGenerator, EventGenerator, SampleRecord, SampleSpec
 from core.topic import Json, Topic
 
@@ -65,13 +66,21 @@ def _record(topic: Topic, generator: EventGenerator, spec: SampleSpec, event: _E
     values = generator(draws)
     if isinstance(values, str):
         return SampleRecord(None, values.encode(), at)
-    key = str(values[topic.key]).encode() if topic.key else None
+    key = _key(topic, str(values[topic.key])) if topic.key else None
     if topic.changelog and set(values) == {topic.key}:
         return SampleRecord(key, None, at)
     assert isinstance(topic.format, Json)
     timed = {**values, **({topic.event_time: at} if topic.event_time else {})}
     members = {name: timed[name] for name in topic.format.versions[0].names if name in timed}
     return SampleRecord(key, json.dumps(members, separators=(",", ":")).encode(), at)
+
+
+def _key(topic: Topic, text: str) -> bytes:
+    key = encode_key(topic.key_encoding, text)
+    if key is None:
+        fix = "correct the generator or the key_encoding in the topic's file"
+        raise Usage(f"the generator of topic {topic.name} gave the key {text!r}, not a {topic.key_encoding}", fix=fix)
+    return key
 
 
 def _delay(spec: SampleSpec, draws: Draws) -> int:

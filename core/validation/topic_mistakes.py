@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 
 from core.event_columns import DELETED
+from core.record_keys import KEY_ENCODINGS, TEXT
 from core.topic import EVENT_TIME, FIELD_TYPES, Field, Json, Lines, Topic, Version
 from core.validation.mistake import Mistake, column_names, is_decimal, mistake_in, name_mistakes
 
@@ -28,6 +29,7 @@ def topic_mistakes(topic: Topic) -> Iterator[Mistake]:
         yield mistake_in(topic, f"most_quarantined is a share from 0 to 1, not {topic.most_quarantined}")
     if topic.key is not None and topic.key not in by_name:
         yield mistake_in(topic, f"key {topic.key!r} is not a field")
+    yield from _key_encoding(topic, by_name.get(topic.key or ""))
     if topic.changelog and topic.key is None:
         yield mistake_in(topic, "a changelog needs a key: a record without a value deletes its key")
     if topic.changelog and DELETED in by_name:
@@ -45,6 +47,21 @@ def topic_mistakes(topic: Topic) -> Iterator[Mistake]:
     for field in topic.fields:
         yield from _field(field)
     yield from _json(topic, topic.format) if isinstance(topic.format, Json) else _lines(topic, topic.format)
+
+
+def _key_encoding(topic: Topic, key: Field | None) -> Iterator[Mistake]:
+    if topic.key_encoding == TEXT:
+        return
+    encoding = KEY_ENCODINGS.get(topic.key_encoding)
+    if encoding is None:
+        yield mistake_in(
+            topic, f"key_encoding {topic.key_encoding!r} must be one of {', '.join([TEXT, *KEY_ENCODINGS])}"
+        )
+    elif topic.key is None:
+        yield mistake_in(topic, "a topic without a key has no key_encoding")
+    elif key is not None and key.type not in encoding.types:
+        types = " or ".join(encoding.types)
+        yield mistake_in(key, f"a key in the encoding {topic.key_encoding} must be a {types}, not a {key.type}")
 
 
 def _field(field: Field) -> Iterator[Mistake]:

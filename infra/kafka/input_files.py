@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from core.errors import Refused, Usage
+from core.record_keys import encode_key
 from core.topic import Field, Json, Lines, Topic
 
 GZIP_MAGIC = b"\x1f\x8b"
@@ -57,12 +58,14 @@ class InputFile:
     def records(self) -> Iterator[OutgoingRecord]:
         """One record per line, without the line ending. A line without the key or time field has no key or timestamp.
 
+        A key that is not in the topic's encoding is no key.
         Raises Refused where a gzip file is broken or has no lines.
         """
         for turn in range(self.loop):
             for line in self._lines(turn):
                 key = self._key(line) if self._key else None
-                yield OutgoingRecord(key.encode() if key is not None else None, line, self._time(line))
+                encoded = encode_key(self.topic.key_encoding, key) if key is not None else None
+                yield OutgoingRecord(encoded, line, self._time(line))
 
     def _lines(self, turn: int) -> Iterator[bytes]:
         line_count = 0

@@ -61,7 +61,7 @@ def redrive(spark: SparkSession, settings: Settings, catalog: Catalog, file: Pat
     Raises Refused, with nothing sent, for a line whose record is not in quarantine, is a copy itself, still cannot be
     decoded, or was sent before with other bytes.
     """
-    repairs = repair_file.read(file)
+    repairs = repair_file.read(file, catalog.topics)
     topics = tuple(sorted({repair.topic for repair in repairs}))
     quarantined = [
         record

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,13 @@ from typing import Any
 from core.decoding.redrive_headers import ORIGIN, origin_of
 from core.errors import Refused, Usage
 from core.identifiers import Name
+from core.record_keys import TEXT, decode_key, encode_key
+from core.topic import Topic
 from infra.control import redrives
 from infra.settings import Settings
 from speed.quarantine.listing import QuarantinedRecord
+
+Topics = Mapping[Name, Topic]
 
 _FIX = "see docs/runbooks/quarantine-growing.md; nothing was sent"
 
@@ -46,9 +50,12 @@ class Repaired:
         return f"{self.topic}/{self.partition}/{self.offset}"
 
 
-def export(settings: Settings, records: Iterable[QuarantinedRecord], file: Path, rule: str | None = None) -> Exported:
+def export(
+    settings: Settings, topics: Topics, records: Iterable[QuarantinedRecord], file: Path, rule: str | None = None
+) -> Exported:
     """Writes the records that can be repaired, of one ``rule`` or all; leaves out those that were redriven.
 
+    Keys are written as the text that the topic's key encoding gives them.
     Raises Refused when the file exists: it may have repairs.
     """
     if file.exists():
@@ -57,7 +64,7 @@ def export(settings: Settings, records: Iterable[QuarantinedRecord], file: Path,
     originals = [record for record in matching if origin_of(record.headers) is None]
     sent = redrives.sent_origins(settings)
     repairable = [record for record in originals if record.place not in sent]
-    text = "".join(json.dumps(_line(record), ensure_ascii=False) + "\n" for record in repairable)
+    text = "".join(json.dumps(_line(topics, record), ensure_ascii=False) + "\n" for record in repairable)
     try:
         with file.open("x", encoding="utf-8") as out:
             out.write(text)
@@ -66,13 +73,13 @@ def export(settings: Settings, records: Iterable[QuarantinedRecord], file: Path,
     return Exported(file, len(repairable), len(originals) - len(repairable), len(matching) - len(originals))
 
 
-def read(file: Path) -> list[Repaired]:
+def read(file: Path, topics: Topics) -> list[Repaired]:
     """The repairs in a file. Raises Refused, which names the first bad line."""
     try:
         lines = file.read_text("utf-8").split("\n")  # splitlines would split at other line ends inside a text
     except (OSError, UnicodeDecodeError) as e:
         raise Refused(f"the file cannot be read: {e}", where=str(file), fix=_FIX) from None
-    repairs = [_repaired(file, number, text) for number, text in enumerate(lines, 1) if text.strip()]
+    repairs = [_repaired(file, topics, number, text) for number, text in enumerate(lines, 1) if text.strip()]
     seen: dict[str, int] = {}
     for repair in repairs:
         if seen.setdefault(repair.place, repair.line) != repair.line:
@@ -85,36 +92,45 @@ def bad_line(file: Path, line: int, why: str) -> Refused:
     return Refused(f"line {line}: {why}", where=str(file), fix=_FIX)
 
 
-def _line(record: QuarantinedRecord) -> dict[str, Any]:
+def _line(topics: Topics, record: QuarantinedRecord) -> dict[str, Any]:
     place = {"topic": record.topic, "partition": record.partition, "offset": record.offset}
     headers = [{"name": name, **_named("value", value)} for name, value in record.headers]
     details = {"rules": list(record.rules), "timestamp": record.timestamp.isoformat(), "headers": headers}
-    return {**place, **_named("key", record.key), **_named("value", record.value), **details}
+    key = _named("key", record.key, _key_encoding(topics, record.topic))
+    return {**place, **key, **_named("value", record.value), **details}
 
 
-def _named(name: str, value: bytes | None) -> dict[str, str | None]:
-    try:
-        return {name: None if value is None else value.decode("utf-8")}
-    except UnicodeDecodeError:
-        return {f"{name}_base64": base64.b64encode(value or b"").decode()}
+def _named(name: str, value: bytes | None, encoding: str = TEXT) -> dict[str, str | None]:
+    text = None if value is None else decode_key(encoding, value)
+    if value is not None and text is None:
+        return {f"{name}_base64": base64.b64encode(value).decode()}
+    return {name: text}
 
 
-def _repaired(file: Path, number: int, text: str) -> Repaired:
+def _key_encoding(topics: Topics, topic: Name) -> str:
+    return topics[topic].key_encoding if topic in topics else TEXT
+
+
+def _repaired(file: Path, topics: Topics, number: int, text: str) -> Repaired:
     try:
         fields = json.loads(text)
         place = (Name(fields["topic"]), int(fields["partition"]), int(fields["offset"]))
-        return Repaired(number, *place, _bytes(fields, "key"), _bytes(fields, "value"))
+        key = _bytes(fields, "key", _key_encoding(topics, place[0]))
+        return Repaired(number, *place, key, _bytes(fields, "value"))
     except KeyError as e:
         raise bad_line(file, number, f"{e} is missing") from None
     except (ValueError, TypeError, AttributeError, Usage) as e:
         raise bad_line(file, number, f"it is not a record of `lk quarantine export`: {e}") from None
 
 
-def _bytes(fields: dict[str, Any], name: str) -> bytes | None:
-    """The bytes of text or of base64. Raises ValueError when both are there."""
+def _bytes(fields: dict[str, Any], name: str, encoding: str = TEXT) -> bytes | None:
+    """The bytes of text or of base64. Raises ValueError when both are there, or the text is not in the encoding."""
     if f"{name}_base64" not in fields:
         text: str | None = fields[name]
-        return None if text is None else text.encode("utf-8")
+        encoded = None if text is None else encode_key(encoding, text)
+        if text is not None and encoded is None:
+            raise ValueError(f"{name} {text!r} is not in the topic's key encoding, {encoding}")
+        return encoded
     if name in fields:
         raise ValueError(f"it has both {name} and {name}_base64")
     return base64.b64decode(fields[f"{name}_base64"], validate=True)

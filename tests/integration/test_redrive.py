@@ -94,7 +94,11 @@ class Bench:
     def export(self, rule: str | None = None) -> tuple[Path, list[dict[str, Any]]]:
         file = self.folder / f"{len(list(self.folder.iterdir()))}.jsonl"
         repair_file.export(
-            self.settings, listing.quarantined_records(self.settings, self.catalog, self.topic), file, rule
+            self.settings,
+            self.catalog.topics,
+            listing.quarantined_records(self.settings, self.catalog, self.topic),
+            file,
+            rule,
         )
         return file, [json.loads(line) for line in file.read_text("utf-8").splitlines()]
 
@@ -175,7 +179,7 @@ def test_repaired_records_are_sent_once_and_counted(bench: Bench) -> None:
 def test_a_file_that_is_there_is_not_written_over(bench: Bench) -> None:
     file, _ = bench.export()
     with pytest.raises(Refused, match="may have repairs"):
-        repair_file.export(bench.settings, [], file)
+        repair_file.export(bench.settings, bench.catalog.topics, [], file)
 
 
 @pytest.mark.parametrize("point", ["redrive.0_before_intent", "redrive.1_in_send", "redrive.2_before_done"])

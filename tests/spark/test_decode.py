@@ -11,7 +11,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from core.decoding.decode import decode, decode_originals, raw
+from core.decoding.key_columns import key_text
 from core.event_columns import RAW_COLUMNS, decoded_columns
+from core.record_keys import decode_key
+from core.topic import Field
 from tests.support.decoder import Decoder
 from tests.support.frames import dicts, from_kafka
 from tests.support.oracle.view_oracle import Record, decode_record, moment
@@ -236,6 +239,49 @@ def test_a_changelog_reports_only_rules_that_apply_to_its_record(
     for topic, expected in ((profiles.TOPIC, profile_error), (preferences.TOPIC, preference_error)):
         [row] = dicts(decoder.rows(topic, [Record(topic.name, 0, 0, T0, key, value)]))
         assert row["_error"] == expected
+
+
+KEYS = {
+    "int32": [b"\0\0\0*", b"\xff\xff\xff\xff", b"\x80\0\0\0", b"\x7f\xff\xff\xff", b"\0*", b"42", b"", None],
+    "int64": [b"\0\0\0\0\0\0\0*", b"\xff" * 8, b"\x80" + b"\0" * 7, b"\x7f" + b"\xff" * 7, b"\0\0\0*", None],
+    "uuid": [bytes(range(0xF8, 0x100)) + bytes(range(8)), b"\0" * 16, b"\0" * 15, None],
+    "bytes": [b"\0\xff", b"", b"a", None],
+    "text": ["é1".encode(), b"", b"\xff", None],
+}
+
+
+def test_spark_and_python_read_a_key_alike(spark: SparkSession) -> None:
+    rows = [(encoding, key) for encoding, keys in KEYS.items() for key in keys]
+    frame = spark.createDataFrame(rows, "encoding string, _key binary").coalesce(1)
+    texts = [key_text(replace(profiles.TOPIC, key_encoding=encoding)).alias(encoding) for encoding in KEYS]
+    expected = [decode_key(encoding, key) if key is not None else None for encoding, key in rows]
+    assert [row[row["encoding"]] for row in frame.select("encoding", *texts).collect()] == expected
+    assert expected[:4] == ["42", "-1", "-2147483648", "2147483647"]
+
+
+def test_a_changelog_whose_keys_are_not_text_takes_them_from_the_record(decoder: Decoder) -> None:
+    """The value's own text of the key does not count, as a delete has none."""
+    fields = (Field("user_id", "bigint"), *profiles.TOPIC.fields[1:])
+    topic = replace(profiles.TOPIC, name="numbered", key_encoding="int32", fields=fields)
+    value = b'{"user_id":7,"city":"Oslo","level":1}'
+    keys_and_values = [(b"\0\0\0*", value), (b"\0\0\0*", None), (b"42", value), (b"42", None), (None, None)]
+    rows = dicts(decoder.rows(topic, [Record("numbered", 0, n, T0, k, v) for n, (k, v) in enumerate(keys_and_values)]))
+    assert [(row["_error"], row["user_id"], row["deleted"]) for row in rows] == [
+        (None, 42, False),
+        (None, 42, True),
+        ("bad_key", None, None),
+        ("bad_key", None, None),
+        ("null_key", None, None),
+    ]
+
+
+def test_the_key_of_a_compacted_topic_must_match_its_own_pattern(decoder: Decoder) -> None:
+    """It is the text of the record key that must match, not the text in the value."""
+    fields = (Field("user_id", pattern="u[0-9]"), Field("theme"))
+    topic = replace(preferences.TOPIC, name="strict", fields=fields)
+    value = b'{"user_id":"u1","theme":"dark"}'
+    rows = dicts(decoder.rows(topic, [Record("strict", 0, n, T0, key, value) for n, key in enumerate((b"u2", b"x"))]))
+    assert [(row["_error"], row["user_id"]) for row in rows] == [(None, "u2"), ("field_user_id", None)]
 
 
 def test_decoded_rows_have_the_declared_columns_and_their_coordinates(spark: SparkSession) -> None:

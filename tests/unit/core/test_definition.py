@@ -142,6 +142,26 @@ def test_a_compacted_topic_is_a_changelog_with_append_times(tmp_path: Path) -> N
     assert (line, "must be a changelog with append_time" in text) == (4, True)
 
 
+NUMBERED = TOPIC.replace('key="user",', 'key="user",\n    key_encoding="int32",')
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "text"),
+    [
+        ('"int32"', '"int16"', 4, "key_encoding 'int16' must be one of text, int32, int64, uuid, bytes"),
+        ('"int32"', '"uuid"', 11, "a key in the encoding uuid must be a string, not a bigint"),
+        ('key="user",', "", 4, "a topic without a key has no key_encoding"),
+    ],
+)
+def test_a_mistake_in_a_key_encoding_is_reported_with_its_line(
+    tmp_path: Path, old: str, new: str, line: int, text: str
+) -> None:
+    numbered = NUMBERED.replace('Field("user")', 'Field("user", "bigint")')
+    assert problems_of(tmp_path, users=numbered) == []
+    reported = problems_of(tmp_path, users=numbered.replace(old, new))
+    assert [at for _, at, message in reported if message == text] == [line], reported
+
+
 CHECKED = """
 from core.measures import Count
 from core.view import Check, Fresh, Key, Rollup, Total

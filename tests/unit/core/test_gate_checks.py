@@ -103,6 +103,8 @@ def test_a_topic_is_checked_for_its_record_counts_and_each_rule_of_its_decoder()
     assert rule_names(lines) == ("null_value", "too_long", "bad_utf8", "no_match", "field_x", "field_event_time")
     changes = rule_names(replace(TOPIC, changelog=True))
     assert ("null_value" in changes, "bad_utf8_key" in changes) == (False, True)
+    numbered = rule_names(replace(TOPIC, changelog=True, key_encoding="int32"))
+    assert ("bad_utf8_key" in numbered, "bad_key" in numbered) == (False, True)
 
 
 def test_a_check_without_an_outcome_refuses_the_build() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from itertools import islice
 
 import pytest
@@ -41,6 +42,13 @@ def test_the_same_seed_gives_the_same_orders_for_ever() -> None:
         b'{"order_id":"o0","customer":"c928","country":"XX","amount":"280.41","event_time":1763681068155}',
         b'{"order_id":"o1","customer":"c741","country":"NO","amount":"99.77","event_time":1763682841419}',
     ]
+
+
+def test_a_generated_key_has_the_encoding_of_the_topic() -> None:
+    numbered = replace(CATALOG.topic("readings"), key="seq", key_encoding="int64")
+    assert [record.key for record in records(numbered, PLAIN, 1, first=100)] == [b"\0\0\0\0\0\0\0\x02"]
+    with pytest.raises(Usage, match="gave the key 'd0', not a int64"):
+        list(records(replace(numbered, key="device"), PLAIN, 1))
 
 
 def test_without_a_count_records_never_end() -> None:

@@ -1,6 +1,7 @@
 """Lines of a file become records unchanged; keys and timestamps come from fields; every error has its own message."""
 
 import gzip
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,12 @@ def test_gzip_is_recognized_by_content_not_by_name(tmp_path: Path) -> None:
 def test_the_key_is_the_topics_key_field_whatever_the_version_calls_it(tmp_path: Path) -> None:
     content = b'{"ticker":"A","price":1.50}\n{"symbol":"B"}\nnot json\n{"ticker":7}\n{"ticker":null}\n[1]\n'
     assert [r.key for r in lines(tmp_path, content, TRADES)] == [b"A", b"B", None, b"7", None, None]
+
+
+def test_the_key_has_the_encoding_of_the_topic(tmp_path: Path) -> None:
+    numbered = replace(TRADES, key_encoding="int32")
+    content = b'{"ticker":42}\n{"ticker":"-1"}\n{"ticker":"ACME"}\n{}\n'
+    assert [r.key for r in lines(tmp_path, content, numbered)] == [b"\0\0\0*", b"\xff\xff\xff\xff", None, None]
 
 
 def test_another_field_can_be_the_key(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 from core.decoding.redrive_headers import headers
 from core.errors import Refused
 from core.identifiers import Name
+from core.topic import Field, Lines, Topic
 from infra.settings import Settings
 from speed.quarantine.listing import QuarantinedRecord
 from speed.quarantine.repair_file import Repaired, export, read
@@ -32,17 +33,30 @@ def test_exported_records_are_read_back_unchanged(tmp_path: Path) -> None:
         copy,
     ]
     file = tmp_path / "repairs.jsonl"
-    exported = export(Settings(data=tmp_path), records, file)
+    exported = export(Settings(data=tmp_path), {}, records, file)
     assert (exported.records, exported.redriven, exported.copies) == (3, 0, 1)
     topic = Name("trades")
-    assert read(file) == [
+    assert read(file, {}) == [
         Repaired(1, topic, 1, 1, b"k", TEXT),
         Repaired(2, topic, 1, 2, None, b"\xff\x00"),
         Repaired(3, topic, 1, 3, b"\xfe", None),
     ]
     assert file.read_bytes().count(b"\n") == 3
-    without_match = export(Settings(data=tmp_path), records, tmp_path / "other.jsonl", rule="null_key")
+    without_match = export(Settings(data=tmp_path), {}, records, tmp_path / "other.jsonl", rule="null_key")
     assert (without_match.records, (tmp_path / "other.jsonl").read_bytes()) == (0, b"")
+
+
+def test_a_key_is_written_in_the_encoding_of_its_topic(tmp_path: Path) -> None:
+    topic = Topic("trades", Lines("(.*)"), (Field("n"),), key="n", key_encoding="int32")
+    records = [quarantined_record(1, b"\0\0\0*", b"x"), quarantined_record(2, b"\0*", b"x")]
+    file = tmp_path / "repairs.jsonl"
+    export(Settings(data=tmp_path), {Name("trades"): topic}, records, file)
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    assert [(line.get("key"), line.get("key_base64")) for line in lines] == [("42", None), (None, "ACo=")]
+    assert [repair.key for repair in read(file, {Name("trades"): topic})] == [b"\0\0\0*", b"\0*"]
+    file.write_text(json.dumps({**lines[0], "key": "many"}))
+    with pytest.raises(Refused, match=r"line 1: .* key 'many' is not in the topic's key encoding, int32"):
+        read(file, {Name("trades"): topic})
 
 
 @pytest.mark.parametrize(
@@ -63,6 +77,6 @@ def test_an_invalid_line_is_reported_with_its_number(tmp_path: Path, line: str, 
     file = tmp_path / "repairs.jsonl"
     file.write_text(f"{good}\n{line}\n", "utf-8")
     with pytest.raises(Refused) as refused:
-        read(file)
+        read(file, {})
     assert error in refused.value.what
     assert refused.value.where == str(file)
