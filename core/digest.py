@@ -26,7 +26,8 @@ def view_digest(view: View, topics: Mapping[Name, Topic]) -> Name:
     """Digest of what a view computes, including the decoders of its sources."""
     version = semantics.KEYED if isinstance(view, Keyed) else semantics.ROLLUP
     sources = [topic_digest(topics[Name(source)]) for source in sorted(view.sources)]
-    return _digest({"view": _plain(view), "sources": sources, "semantics": version})
+    time_keys = {"time_keys": semantics.TIME_KEYS} if any(key.type == "timestamp" for key in view.keys) else {}
+    return _digest({"view": _plain(view), "sources": sources, "semantics": version, **time_keys})
 
 
 def route_digest(route: Route, topics: Mapping[Name, Topic]) -> Name:

@@ -6,5 +6,7 @@ with the old digest are refused.
 
 DECODER = 3  # of decoding: part of every topic's digest
 ROLLUP = 2  # of rollup views: part of their digests
+COMPACTED = 1  # of decoding and views of compacted topics: part of the digests of these
+TIME_KEYS = 1  # of views with a time among their keys: part of their digests
 KEYED = 1  # of keyed views: part of their digests
 ROUTE = 1  # of routes: part of their digests

@@ -7,13 +7,14 @@ from pyspark.sql import functions as fn
 
 from core.compute.keyed_rows import newest_rows
 from core.compute.partial_rows import combine
+from core.compute.stored_values import stored
 from core.view import ROWS, Keyed, View
 
 
 def merge_partials(view: View, parts: DataFrame) -> DataFrame:
     """Merges rows that have ``last_epoch``: adds up those of a rollup, and keeps the newest epoch of each unit."""
     if isinstance(view, Keyed):
-        return newest_rows(view, parts).select(*(column.name for column in view.stored_columns))
+        return newest_rows(view, parts).select(*map(stored, view.stored_columns))
     return combine(view, parts)
 
 

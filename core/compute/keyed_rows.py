@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as fn
 
 from core.compute.segments import influenced_segments, owning_segment
+from core.compute.stored_values import stored, stored_value
 from core.event_columns import ERROR, decoded_columns
 from core.measures import Column
 from core.topic import EVENT_TIME, Topic
@@ -36,7 +37,7 @@ def source_columns(view: Keyed, topic: Topic) -> tuple[Column, ...]:
 
 def source_rows(view: Keyed, topic: Topic, events: DataFrame) -> DataFrame:
     """The valid events of one topic that have a key, in ``source_columns``."""
-    keys = {key.name: fn.expr(key.expr).cast(key.type) for key in view.keys}
+    keys = {key.name: stored_value(fn.expr(key.expr), key.type) for key in view.keys}
     columns = [keys.get(column.name, fn.col(column.name)).alias(column.name) for column in source_columns(view, topic)]
     return events.where(fn.col(ERROR).isNull()).select(*columns).where(_has_key(view))
 
@@ -45,8 +46,7 @@ def result_rows(view: Keyed, rows: Mapping[str, DataFrame]) -> DataFrame:
     """The result of the query over the rows of every source, as stored columns, with the segment that owns each row."""
     session = next(iter(rows.values())).sparkSession
     results = session.sql(view.query, None, **rows)
-    columns = [fn.col(column.name).cast(column.type).alias(column.name) for column in view.key_columns]
-    return results.select(*columns).withColumns({SEGMENT: owning_segment(view), ROWS: fn.lit(1).cast("bigint")})
+    return results.select(*map(stored, view.key_columns)).withColumns({SEGMENT: owning_segment(view), ROWS: fn.lit(1).cast("bigint")})
 
 
 def touched_units(view: Keyed, rows: Sequence[DataFrame]) -> DataFrame:

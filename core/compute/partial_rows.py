@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
+from core.compute.stored_values import stored, stored_value
 from core.event_columns import ERROR
 from core.measures import BLOCK, ORDER
 from core.topic import EVENT_TIME
@@ -27,7 +28,7 @@ def view_rows(view: Rollup, events: DataFrame) -> DataFrame:
 def partial(view: Rollup, events: DataFrame) -> DataFrame:
     """Aggregates decoded rows of one topic to ``view.stored_columns``: first per pane and block, then per window."""
     frame = with_order(view, view_rows(view, events))
-    keys = [fn.expr(key.expr).cast(key.type).alias(key.name) for key in view.keys]
+    keys = [stored_value(fn.expr(key.expr), key.type).alias(key.name) for key in view.keys]
     if view.window is not None:
         keys.append(_pane(view.window).alias(PANE))
     by_block = any(measure.by_block for measure in view.measures)
@@ -46,7 +47,7 @@ def in_windows(view: Rollup, panes: DataFrame) -> DataFrame:
 
 def combine(view: Rollup, parts: DataFrame) -> DataFrame:
     """Merges partial rows of the view per key."""
-    keys = [fn.col(column.name) for column in view.key_columns]
+    keys = [stored(column) for column in view.key_columns]
     merged = {name: sql for measure in view.measures for name, sql in measure.combine.items()}
     return _declared(view, parts.groupBy(*keys).agg(*as_columns({**merged, ROWS: f"sum({ROWS})"})))
 
@@ -122,4 +123,4 @@ def _windows(window: Window, frame: DataFrame) -> DataFrame:
 
 
 def _declared(view: Rollup, frame: DataFrame) -> DataFrame:
-    return frame.select(*(fn.col(column.name).cast(column.type).alias(column.name) for column in view.stored_columns))
+    return frame.select(*map(stored, view.stored_columns))

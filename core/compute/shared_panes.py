@@ -14,6 +14,7 @@ from pyspark.sql import functions as fn
 
 from core.compute.large_records import LARGE, LARGE_COUNT
 from core.compute.partial_rows import PANE, as_columns, combine, in_windows, pane_start, with_order
+from core.compute.stored_values import stored_value
 from core.event_columns import ERROR, RAW_COLUMNS
 from core.measures import BLOCK
 from core.topic import EVENT_TIME
@@ -38,7 +39,7 @@ def pane_rows(views: Sequence[Rollup], events: DataFrame) -> DataFrame:
 
     The views must satisfy ``can_share``. The rows come from ``cut_large``.
     """
-    keys = [fn.expr(key.expr).cast(key.type).alias(f"_key{n}") for n, key in enumerate(views[0].keys)]
+    keys = [stored_value(fn.expr(key.expr), key.type).alias(f"_key{n}") for n, key in enumerate(views[0].keys)]
     sizes = [view.window.pane for view in views if view.window]
     panes = [pane_start(fn.unix_millis(EVENT_TIME), min(sizes)).alias(PANE)] if sizes else []
     blocks = (

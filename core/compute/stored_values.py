@@ -1,0 +1,22 @@
+"""Values as tables store them: of the declared type, and alike for Spark and Trino."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import functions as fn
+
+from core.measures import Column
+
+
+def stored_value(value: SparkColumn, kind: str) -> SparkColumn:
+    """A value in its declared type. A time is cut to milliseconds, finer than which Trino reads none of Delta's.
+
+    Else keys that differ in microseconds would be two rows in Spark and one in Trino.
+    """
+    typed = value.cast(kind)
+    return fn.timestamp_millis(fn.unix_millis(typed)) if kind == "timestamp" else typed
+
+
+def stored(column: Column) -> SparkColumn:
+    """A column of a frame as it is stored."""
+    return stored_value(fn.col(column.name), column.type).alias(column.name)
