@@ -149,7 +149,7 @@ def _rows(work: _Work, plan: _Plan) -> DataFrame:
         return result_rows(plan.view, _sources(work, plan.view))
     if work.claim.rebuild is not None:
         base = base_rows(work.spark, work.settings, plan.view, work.claim.rebuild)
-        events = [_events(work, source, Cut()) for source in plan.view.sources]
+        events = [(work.catalog.topic(source), _events(work, source, Cut())) for source in plan.view.sources]
         return rebuilt(plan.view, work.claim.rebuild, base, events)
     return _combined_rows(work, plan, plan.view)
 
@@ -177,7 +177,7 @@ def _events(work: _Work, source: str, start: Cut) -> DataFrame:
 
 def _combined_rows(work: _Work, plan: _Plan, view: Rollup) -> DataFrame:
     """Partial rows of every source and of the earlier build, combined."""
-    parts = [partial(view, _events(work, source, plan.start)) for source in view.sources]
+    parts = [partial(view, work.catalog.topic(source), _events(work, source, plan.start)) for source in view.sources]
     if plan.base:
         base = table_paths.batch(work.settings, plan.base.view, plan.base.build)
         parts.append(parquet_scan.read_table(work.spark, base))

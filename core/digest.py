@@ -19,7 +19,8 @@ _NOT_DATA = {"comment", "shown", "only", "checks", "allow_empty", "partitions", 
 
 def topic_digest(topic: Topic) -> Name:
     """Digest of a topic's decoder: format, fields, rules and the version of decoding."""
-    return _digest({"topic": _plain(topic), "semantics": semantics.DECODER})
+    compacted = {"compacted": semantics.COMPACTED} if topic.compacted else {}
+    return _digest({"topic": _plain(topic), "semantics": semantics.DECODER, **compacted})
 
 
 def view_digest(view: View, topics: Mapping[Name, Topic]) -> Name:

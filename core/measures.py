@@ -18,6 +18,8 @@ _BITS = 20  # of the offset; the 43 bits above hold the event time in millisecon
 _MASK = 2**_BITS - 1
 BLOCK = {"_topic": "_topic", "_partition": "_partition", "_block": f"shiftright(_offset, {_BITS})"}
 ORDER = {"_nth": f"shiftleft(unix_millis(event_time), {_BITS}) | (_offset & {_MASK})"}
+# Of a compacted topic: compaction keeps the last offset of a key, also where the clock of the broker stepped back.
+LOG_ORDER = {"_nth": f"_offset & {_MASK}"}
 
 
 @dataclass(frozen=True)
@@ -141,6 +143,7 @@ class Max(_Extreme):
 class Latest(Measure):
     """Value of the last event by (event time, topic, partition, offset); the position is stored beside it.
 
+    In a compacted topic the last offset of the key's partition counts, and the stored position has the time 0.
     If the event was exploded into several rows, the last element wins.
     """
 

@@ -29,10 +29,10 @@ def rows_of(view: View, topics: Mapping[str, Topic], slices: Slices, way: Way) -
     """The stored rows of the view; every way must give the same."""
     if way == "one build":
         slices = {topic: [union(frames)] for topic, frames in slices.items()}
-        return _keyed_build(view, topics, slices) if isinstance(view, Keyed) else _partial(view, slices, 0)
+        return _keyed_build(view, topics, slices) if isinstance(view, Keyed) else _partial(view, topics, slices, 0)
     if isinstance(view, Keyed):
         return _keyed_build_and_epochs(view, topics, slices)
-    return merge_partials(view, union([_partial(view, slices, number) for number in range(3)]))
+    return merge_partials(view, union([_partial(view, topics, slices, number) for number in range(3)]))
 
 
 def union(frames: Sequence[DataFrame]) -> DataFrame:
@@ -40,8 +40,8 @@ def union(frames: Sequence[DataFrame]) -> DataFrame:
     return frames[0] if len(frames) == 1 else reduce(DataFrame.unionByName, frames).coalesce(1)
 
 
-def _partial(view: Rollup, slices: Slices, number: int) -> DataFrame:
-    partials = [partial(view, frames[number]) for frames in slices.values()]
+def _partial(view: Rollup, topics: Mapping[str, Topic], slices: Slices, number: int) -> DataFrame:
+    partials = [partial(view, topics[name], frames[number]) for name, frames in slices.items()]
     return partials[0] if len(partials) == 1 else combine(view, union(partials))
 
 

@@ -9,8 +9,8 @@ from pyspark.sql import functions as fn
 
 from core.compute.stored_values import stored, stored_value
 from core.event_columns import ERROR
-from core.measures import BLOCK, ORDER
-from core.topic import EVENT_TIME
+from core.measures import BLOCK, LOG_ORDER, ORDER
+from core.topic import EVENT_TIME, Topic
 from core.view import PROCESSING_TIME, ROWS, Keyed, Rollup, View, Window
 
 _ELEMENT = "_element"  # position of the exploded element in its event
@@ -25,9 +25,9 @@ def view_rows(view: Rollup, events: DataFrame) -> DataFrame:
     return frame if view.where is None else frame.where(view.where)
 
 
-def partial(view: Rollup, events: DataFrame) -> DataFrame:
-    """Aggregates decoded rows of one topic to ``view.stored_columns``: first per pane and block, then per window."""
-    frame = with_order(view, view_rows(view, events))
+def partial(view: Rollup, topic: Topic, events: DataFrame) -> DataFrame:
+    """Aggregates decoded rows of a topic to ``view.stored_columns``: first per pane and block, then per window."""
+    frame = with_order(view, view_rows(view, events), LOG_ORDER if topic.compacted else ORDER)
     keys = [stored_value(fn.expr(key.expr), key.type).alias(key.name) for key in view.keys]
     if view.window is not None:
         keys.append(_pane(view.window).alias(PANE))
@@ -102,9 +102,9 @@ def pane_start(millis: Column, size: int) -> Column:
     return millis - fn.pmod(millis, fn.lit(size).cast("bigint"))
 
 
-def with_order(view: Rollup, frame: DataFrame) -> DataFrame:
+def with_order(view: Rollup, frame: DataFrame, order: dict[str, str]) -> DataFrame:
     """Adds the order of rows in a block: ``_nth``, and ``_order``, which also orders the elements of one event."""
-    frame = frame.withColumns({name: fn.expr(sql) for name, sql in ORDER.items()})
+    frame = frame.withColumns({name: fn.expr(sql) for name, sql in order.items()})
     nth = fn.col("_nth")
     return frame.withColumn("_order", fn.struct(nth, _ELEMENT) if view.explode else nth)
 

@@ -11,7 +11,7 @@ from pyspark.sql import functions as fn
 
 from core.compute.partial_rows import combine, partial
 from core.range_rebuild import RangeRebuild
-from core.topic import EVENT_TIME
+from core.topic import EVENT_TIME, Topic
 from core.view import Rollup, Window
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -23,14 +23,16 @@ def in_range(window: Window, rebuild: RangeRebuild) -> Column:
     return fn.coalesce((start >= _timestamp(rebuild.first)) & (start < _timestamp(rebuild.end)), fn.lit(False))
 
 
-def rebuilt(view: Rollup, rebuild: RangeRebuild, base: DataFrame, events: Sequence[DataFrame]) -> DataFrame:
+def rebuilt(
+    view: Rollup, rebuild: RangeRebuild, base: DataFrame, events: Sequence[tuple[Topic, DataFrame]]
+) -> DataFrame:
     """The rows of ``base`` outside the range, and inside it rows computed from the decoded rows of each source."""
     window = view.window
     assert window is not None
     within = in_range(window, rebuild)
     reach = timedelta(milliseconds=window.size - window.pane)  # its last window starts one pane before the range's end
     wide = (fn.col(EVENT_TIME) >= _timestamp(rebuild.first)) & (fn.col(EVENT_TIME) < _timestamp(rebuild.end + reach))
-    parts = [partial(view, frame.where(wide)).where(within) for frame in events]
+    parts = [partial(view, topic, frame.where(wide)).where(within) for topic, frame in events]
     recomputed = parts[0] if len(parts) == 1 else combine(view, reduce(DataFrame.unionByName, parts))
     columns = [column.name for column in view.stored_columns]
     return base.where(~within).select(*columns).unionByName(recomputed.select(*columns))

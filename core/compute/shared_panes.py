@@ -16,7 +16,7 @@ from core.compute.large_records import LARGE, LARGE_COUNT
 from core.compute.partial_rows import PANE, as_columns, combine, in_windows, pane_start, with_order
 from core.compute.stored_values import stored_value
 from core.event_columns import ERROR, RAW_COLUMNS
-from core.measures import BLOCK
+from core.measures import BLOCK, ORDER
 from core.topic import EVENT_TIME
 from core.view import ROWS, Rollup
 
@@ -26,7 +26,10 @@ _FIRST, _LAST = "_first_offset", "_last_offset"
 
 
 def can_share(views: Sequence[Rollup]) -> bool:
-    """Whether the views can share panes: equal keys, no filter, no explode, and panes that nest."""
+    """Whether the views can share panes: equal keys, no filter, no explode, and panes that nest.
+
+    Their topic must not be compacted.
+    """
     keys = {tuple((key.expr, key.type) for key in view.keys) for view in views}
     unfiltered = all(view.where is None and view.explode is None for view in views)
     by_event_time = all(view.window is None or view.window.over == EVENT_TIME for view in views)
@@ -47,7 +50,7 @@ def pane_rows(views: Sequence[Rollup], events: DataFrame) -> DataFrame:
     )
     bad = fn.when(fn.col(ERROR).isNotNull(), fn.struct(*RAW_COLUMNS, LARGE)).alias(_BAD)
     values = {f"{view.name}__{name}": sql for view in views for m in view.measures for name, sql in m.aggregate.items()}
-    frame = with_order(views[0], events).groupBy(*blocks, *keys, *panes, bad, fn.col(ERROR))
+    frame = with_order(views[0], events, ORDER).groupBy(*blocks, *keys, *panes, bad, fn.col(ERROR))
     offsets = fn.min("_offset").alias(_FIRST), fn.max("_offset").alias(_LAST)
     return frame.agg(*as_columns(values), fn.count(fn.lit(1)).alias(ROWS), *offsets)
 

@@ -41,7 +41,9 @@ def _any_view(view: View, topics: Mapping[str, Topic]) -> Iterator[Mistake]:
     for source in view.sources:
         if source in topics and topics[source].compacted and not _is_latest(view, topics[source]):
             yield mistake_in(
-                view, f"topic {source!r} is compacted: a view of it may only have Latest measures per key of the topic"
+                view,
+                f"topic {source!r} is compacted: a view of it may only have Latest measures per key of the topic, "
+                "and no other source",
             )
 
 
@@ -58,7 +60,7 @@ def _checks(view: View) -> Iterator[Mistake]:
 
 def _is_latest(view: View, topic: Topic) -> bool:
     """Whether a view does not depend on records that compaction removes."""
-    if not isinstance(view, Rollup) or view.window or view.where or view.explode:
+    if not isinstance(view, Rollup) or view.window or view.where or view.explode or len(view.sources) > 1:
         return False
     only_latest = all(isinstance(measure, Latest) and not isinstance(measure, First) for measure in view.measures)
     return only_latest and [key.expr for key in view.keys] == [topic.key]

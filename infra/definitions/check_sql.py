@@ -139,7 +139,7 @@ def _rollup(spark: SparkSession, view: Rollup, topics: Mapping[Any, Topic]) -> I
     yield from mistakes
     for source in view.sources if not mistakes else ():
         empty = spark.createDataFrame([], decoded_ddl(topics[source]))
-        yield from _failing("Rollup", view.name, f"from {source}", partial(view, empty))
+        yield from _failing("Rollup", view.name, f"from {source}", partial(view, topics[source], empty))
 
 
 def _keyed(spark: SparkSession, view: Keyed, topics: Mapping[Any, Topic]) -> Iterator[Mistake]:

@@ -106,7 +106,7 @@ def _write(
         sources = {s: source_rows(definition, catalog.topic(s), events[Name(s)]) for s in definition.sources}
         rows = result_rows(definition, sources)
     else:
-        rows = _partial_rows(definition, events)
+        rows = _partial_rows(catalog, definition, events)
     schema = schemas.partial_schema(definition)
     _append(
         path,
@@ -120,8 +120,10 @@ def _write(
     return delta.version(path)
 
 
-def _partial_rows(view: Rollup, events: dict[Name, DataFrame]) -> DataFrame:
-    parts = [partial(view, events[Name(source)]) for source in view.sources if Name(source) in events]
+def _partial_rows(catalog: Catalog, view: Rollup, events: dict[Name, DataFrame]) -> DataFrame:
+    parts = [
+        partial(view, catalog.topic(source), events[Name(source)]) for source in view.sources if Name(source) in events
+    ]
     return reduce(DataFrame.unionByName, parts)
 
 

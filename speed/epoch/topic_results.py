@@ -104,7 +104,7 @@ def _longest_text(rows: DataFrame) -> Column:
 
 
 def _view_rows(view: View, topic: Topic, events: DataFrame) -> DataFrame:
-    return pack(view, topic, events) if isinstance(view, Keyed) else partial(view, events)
+    return pack(view, topic, events) if isinstance(view, Keyed) else partial(view, topic, events)
 
 
 def _rollups_in_panes(topic: Topic, views: Sequence[View]) -> list[Rollup]:

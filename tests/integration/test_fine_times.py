@@ -64,7 +64,7 @@ def decoded(spark: SparkSession, micros: tuple[int, ...], first: int) -> DataFra
 def epoch_rows(view: View, epochs: list[DataFrame]) -> list[DataFrame]:
     """What each epoch stores."""
     if isinstance(view, Rollup):
-        return [partial(view, events) for events in epochs]
+        return [partial(view, TOPIC, events) for events in epochs]
     rows = [source_rows(view, TOPIC, events) for events in epochs]
     so_far = [reduce(DataFrame.unionAll, rows[: n + 1]) for n in range(len(rows))]
     return [
@@ -100,4 +100,4 @@ def expected(view: View) -> list[dict[str, Any]]:
 def test_shared_panes_give_the_same(spark: SparkSession) -> None:
     events = decoded(spark, (100, 1_999, 900), 0)
     rows = dicts(partial_from_panes(ROLLUP, pane_rows([ROLLUP], cut_large(events))))
-    assert sorted(map(repr, rows)) == sorted(map(repr, dicts(partial(ROLLUP, events))))
+    assert sorted(map(repr, rows)) == sorted(map(repr, dicts(partial(ROLLUP, TOPIC, events))))

@@ -14,6 +14,7 @@ from core.topic import Field, Json, Topic, Version
 from core.view import Explode, Key, Rollup, Window
 from tests.support.frames import dicts, from_kafka
 from tests.support.oracle.view_oracle import Record, moment
+from views.programs import preferences, preferences_now
 
 T0 = 1_763_712_000_000
 
@@ -64,7 +65,7 @@ def test_filter_and_explode(spark: SparkSession) -> None:
         Record("posts", 0, 5, T0, None, b"poison"),
     ]
     frame = decode(topic("posts"), from_kafka(spark, log))
-    rows = sorted(dicts(partial(TAGS, frame)), key=lambda row: row["tag"])
+    rows = sorted(dicts(partial(TAGS, topic("posts"), frame)), key=lambda row: row["tag"])
     assert rows == [
         {"tag": "a", "posts": 2, "liked": 2, "likes": 4, "first_by": "x", "_rows": 2},
         {"tag": "b", "posts": 2, "liked": 1, "likes": 2, "first_by": "x", "_rows": 2},
@@ -83,7 +84,8 @@ def test_several_sources_and_ties(spark: SparkSession) -> None:
     ]
     pages = [record("pages", 2, 99, 500, who="x", n=4), record("pages", 2, 100, 1_600)]
     parts = [
-        partial(SEEN, decode(topic(name), from_kafka(spark, log))) for name, log in (("posts", posts), ("pages", pages))
+        partial(SEEN, topic(name), decode(topic(name), from_kafka(spark, log)))
+        for name, log in (("posts", posts), ("pages", pages))
     ]
     rows = dicts(combine(SEEN, parts[0].unionAll(parts[1])))
     visible = {
@@ -110,7 +112,7 @@ def test_the_last_event_is_found_across_blocks_of_offsets(spark: SparkSession) -
     block = 2**20
     offsets = [block - 1, block, 5 * block + 7, 3 * block + 9, 2**40 + 1]
     log = [record("posts", 0, offset, 500, n=offset) for offset in offsets]
-    [row] = dicts(partial(last, decode(topic("posts"), from_kafka(spark, log))))
+    [row] = dicts(partial(last, topic("posts"), decode(topic("posts"), from_kafka(spark, log))))
     assert (row["first"], row["last"], row["_rows"]) == (block - 1, 2**40 + 1, 5)
     assert (row["_first_at"]["_offset"], row["_last_at"]["_offset"]) == (block - 1, 2**40 + 1)
     assert row["_last_at"]["event_time"] == moment(T0 + 500)
@@ -126,5 +128,19 @@ def test_rows_of_one_event_are_ordered_by_their_position_in_it(spark: SparkSessi
         explode=Explode("word", "split(tags, ',')"),
     )
     log = [record("posts", 0, 0, 0, who="x", tags="b,c,a"), record("posts", 0, 1, 0, who="x", tags="e,f,d")]
-    [row] = dicts(partial(words, decode(topic("posts"), from_kafka(spark, log))))
+    [row] = dicts(partial(words, topic("posts"), decode(topic("posts"), from_kafka(spark, log))))
     assert (row["first"], row["last"], row["_rows"]) == ("b", "d", 6)
+
+
+def test_of_a_compacted_topic_the_last_record_of_the_log_counts(spark: SparkSession) -> None:
+    """The clock of the broker stepped back before offset 1, and compaction removes offset 0."""
+    view, name = preferences_now.VIEW, preferences.TOPIC.name
+    later, last = (
+        Record(name, 0, offset, T0 + at, b"u1", b'{"user_id":"u1","theme":"%s"}' % theme)
+        for offset, at, theme in ((0, 9_000, b"dark"), (1, 3_000, b"light"))
+    )
+    events = decode(preferences.TOPIC, from_kafka(spark, [later, last]))
+    offsets = [events.where(f"_offset = {offset}") for offset in (0, 1)]
+    first_epoch, second_epoch = (partial(view, preferences.TOPIC, epoch) for epoch in offsets)
+    ways = (partial(view, preferences.TOPIC, events), combine(view, second_epoch.unionAll(first_epoch)), second_epoch)
+    assert [[(row["user_id"], row["theme"]) for row in dicts(way)] for way in ways] == [[("u1", "light")]] * 3

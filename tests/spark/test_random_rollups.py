@@ -51,5 +51,5 @@ def test_a_rollup_of_the_programs_equals_the_oracle(
     for event in log:
         rng.choice(epochs).append(event)
     all_events = decoded(decoder, source, log)
-    partials = [stored(spark, partial(view, at(all_events, places(epoch)))) for epoch in epochs]
+    partials = [stored(spark, partial(view, CATALOG.topic(source), at(all_events, places(epoch)))) for epoch in epochs]
     same(rows_of(view, merge_partials(view, reduce(DataFrame.unionAll, partials))), program_oracle.rows(name, log))

@@ -43,7 +43,7 @@ def rebuild(view: Rollup, first: datetime, end: datetime) -> RangeRebuild:
 
 
 def full_build(spark: SparkSession, view: Rollup, events: DataFrame) -> DataFrame:
-    return stored(spark, partial(view, events))
+    return stored(spark, partial(view, trades.TOPIC, events))
 
 
 def with_defects(view: Rollup, table: DataFrame, first: datetime, end: datetime) -> DataFrame:
@@ -77,7 +77,7 @@ def test_a_range_is_computed_again_exactly(
     rebuild_range, correct = rebuild(view, first, end), full_build(spark, view, events)
     base = stored(spark, with_defects(view, correct, first, end))
     assert by_key(view, base) != expected_rows(view)
-    rebuilt_rows = stored(spark, rebuilt(view, rebuild_range, base, [events]))
+    rebuilt_rows = stored(spark, rebuilt(view, rebuild_range, base, [(trades.TOPIC, events)]))
     assert by_key(view, rebuilt_rows) == expected_rows(view)
     assert "keys changed" in require_same_outside(view, rebuild_range, base, rebuilt_rows)
 
@@ -86,7 +86,7 @@ def test_what_is_outside_is_copied_and_not_computed(spark: SparkSession, events:
     first, end = MIDNIGHT + SECOND, MIDNIGHT + 3 * SECOND
     rebuild_range = rebuild(STATS, first, end)
     base = stored(spark, full_build(spark, STATS, events).withColumn("trades", fn.col("trades") + 7))
-    rebuilt_rows = stored(spark, rebuilt(STATS, rebuild_range, base, [events]))
+    rebuilt_rows = stored(spark, rebuilt(STATS, rebuild_range, base, [(trades.TOPIC, events)]))
     before, after = by_key(STATS, base), by_key(STATS, rebuilt_rows)
     recomputed = {("A", first), ("A", first + SECOND)}
     assert {key for key in before if before[key] != after[key]} == recomputed

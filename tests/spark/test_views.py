@@ -83,7 +83,9 @@ def expected_rows(view: str, log: list[Record]) -> Rows:
 @few
 @given(log=_logs())
 def test_a_view_is_what_the_oracle_says(decoder: Decoder, view: str, log: list[Record]) -> None:
-    assert rows_of(view, partial(rollup(CATALOG.view(view)), trades(decoder, log))) == expected_rows(view, log)
+    assert rows_of(
+        view, partial(rollup(CATALOG.view(view)), CATALOG.topic("trades"), trades(decoder, log))
+    ) == expected_rows(view, log)
 
 
 @pytest.mark.parametrize("view", ["trade_stats", "trades_by_day"])
@@ -98,7 +100,7 @@ def test_partial_results_add_up(spark: SparkSession, decoder: Decoder, view: str
         rng.choice(epochs).append(record)
     decoded = trades(decoder, log)
     slices = [at(decoded, [(record.partition, record.offset) for record in epoch]) for epoch in epochs if epoch]
-    partials = [stored(spark, partial(definition, events)) for events in slices]
+    partials = [stored(spark, partial(definition, CATALOG.topic("trades"), events)) for events in slices]
     rng.shuffle(partials)
     nested = functools.reduce(lambda a, b: combine(definition, a.unionAll(b)), partials)
     flat = combine(definition, functools.reduce(DataFrame.unionAll, reversed(partials)))
@@ -128,21 +130,21 @@ def test_the_ledger_counts_what_the_views_hold(decoder: Decoder, log: list[Recor
             "rows_trades_by_day": decoded,
         }
     for view in views:
-        row_count = sum(row["_rows"] for row in dicts(partial(view, frame)))
+        row_count = sum(row["_rows"] for row in dicts(partial(view, CATALOG.topic("trades"), frame)))
         assert row_count == sum(row[f"rows_{view.name}"] for row in counted.values())
 
 
 def test_no_events_give_no_rows(decoder: Decoder) -> None:
     empty = trades(decoder, [])
     for view in rollups(CATALOG.reading("trades")):
-        assert dicts(partial(view, empty)) == []
+        assert dicts(partial(view, CATALOG.topic("trades"), empty)) == []
     assert dicts(record_counts(CATALOG.reading("trades"), empty)) == []
 
 
 def test_stored_columns_have_their_declared_types(spark: SparkSession) -> None:
     for view in rollups(CATALOG.views.values()):
         [source] = view.sources
-        frame = partial(view, decode(CATALOG.topic(source), from_kafka(spark, [])))
+        frame = partial(view, CATALOG.topic(source), decode(CATALOG.topic(source), from_kafka(spark, [])))
         declared = [(column.name, column.type) for column in view.stored_columns]
         assert frame.dtypes == declared
 
@@ -166,4 +168,6 @@ def test_of_the_real_file_exactly_one_line_is_quarantined(web: tuple[list[Record
 @pytest.mark.parametrize("view", ["traffic_by_hour", "traffic_by_path"])
 def test_the_real_file_gives_what_the_oracle_says(web: tuple[list[Record], DataFrame], view: str) -> None:
     log, frame = web
-    assert rows_of(view, partial(rollup(CATALOG.view(view)), frame)) == expected_rows(view, log)
+    assert rows_of(view, partial(rollup(CATALOG.view(view)), CATALOG.topic("access_log"), frame)) == expected_rows(
+        view, log
+    )

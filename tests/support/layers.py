@@ -149,7 +149,9 @@ def commit_epoch(spark: SparkSession, settings: Settings, catalog: Catalog, run:
     events = decode(catalog.topic(topic), _records(spark, settings, topic, start, end)).persist()
     versions = {}
     for name, view in catalog.views.items():
-        rows = partial(rollup(view), events).withColumns({"first_epoch": fn.lit(number), "last_epoch": fn.lit(number)})
+        rows = partial(rollup(view), catalog.topic(topic), events).withColumns(
+            {"first_epoch": fn.lit(number), "last_epoch": fn.lit(number)}
+        )
         table = rows.withColumns({c: fn.col(c).cast("bigint") for c in ("first_epoch", "last_epoch")}).toArrow()
         path = table_paths.speed(settings, run.id, name)
         delta.append_once(path, table.cast(delta.read(path).schema), runs.txn_app(run.id, name), number)

@@ -21,10 +21,12 @@ VIEW = Rollup(
     only="NOT is_deleted",
 )
 
-EXAMPLE = Example(  # the row of u2, whose last record is a delete, is stored; `only` hides it from readers
+# The row of u2, whose last record is a delete, is stored; `only` hides it from readers. The broker's clock stepped back
+# before the last record of u1, which still is the last one.
+EXAMPLE = Example(
     records={
         "preferences": (
-            ExampleRecord('{"user_id":"u1","theme":"dark"}', at="2026-01-01T00:00:01Z"),
+            ExampleRecord('{"user_id":"u1","theme":"dark"}', at="2026-01-01T00:00:09Z"),
             ExampleRecord('{"user_id":"u2","theme":"dark"}', at="2026-01-01T00:00:02Z"),
             ExampleRecord('{"user_id":"u1","theme":"light"}', at="2026-01-01T00:00:03Z"),
             ExampleRecord(None, key="u2", at="2026-01-01T00:00:04Z"),

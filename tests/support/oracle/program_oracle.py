@@ -177,9 +177,9 @@ def profiles_now(events: list[Event]) -> Iterator[Row]:
 
 
 def preferences_now(events: list[Event]) -> Iterator[Row]:
-    """The last record of every user, including deletes. An undecodable last record gives nulls."""
+    """The last record of every user in the log, as compaction keeps it. An undecodable last record gives nulls."""
     for (user,), inside in _grouped(events, lambda e: (e["user_id"],)).items():
-        last = max(inside, key=_position)
+        last = max(inside, key=lambda e: (e["partition"], e["offset"]))
         yield user, last["theme"], None if last.get("unknown") else last["theme"] is None
 
 

@@ -123,11 +123,13 @@ def test_a_view_of_a_compacted_topic_may_have_latest_measures_per_key(tmp_path: 
         ('Latest("theme", "theme"),', 'Latest("theme", "theme"), Count("themes"),'),
         ('Key("user", "user")', 'Key("user", "upper(user)")'),
         ('"now", ("users",),', '"now", ("users",), where="theme is not null",'),
+        ('"now", ("users",),', '"now", ("users", "members"),'),
     ],
 )
 def test_other_views_of_a_compacted_topic_are_refused(tmp_path: Path, old: str, new: str) -> None:
     assert old in LATEST
-    ((file, line, text),) = problems_of(tmp_path, users=COMPACTED, now=LATEST.replace(old, new))
+    members = TOPIC.replace('"users"', '"members"')
+    ((file, line, text),) = problems_of(tmp_path, users=COMPACTED, members=members, now=LATEST.replace(old, new))
     assert (file, line) == ("now.py", 5)
     assert "topic 'users' is compacted" in text
 
