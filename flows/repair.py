@@ -27,7 +27,7 @@ from infra.kafka import kafka_admin, log_checks
 from infra.lake import checksums, damage, files, leases, table_paths
 from infra.settings import Settings
 from serving.promote import replace_run
-from speed.process import lifecycle
+from speed.process import background, lifecycle
 
 _WHY = "lk repair"
 
@@ -143,7 +143,7 @@ def _replace(settings: Settings, catalog: Catalog, run: Name) -> str:
             where=f"run {run}",
             fix=f"`lk replay abandon --run {run}`" if role == "replay" else f"`lk retire {run} --final`",
         )
-    lifecycle.stop(settings, run)
+    background.stop(settings, run)
     claimed = claim_log_end(settings, catalog)
     with batch_session(settings) as spark:
         land(spark, settings, catalog, claimed.cut)

@@ -16,7 +16,7 @@ from deltalake.exceptions import DeltaError
 from core.cut import Cut
 from core.errors import LkError
 from core.identifiers import Name
-from infra.lake import compaction, delta, durable, leases, table_paths
+from infra.lake import compaction, damage, delta, durable, leases, table_paths
 from infra.lake.leases import Lease
 from infra.settings import Settings
 
@@ -49,6 +49,7 @@ class ControlTable:
         """
         path = self.path(settings)
         if not delta.exists(path):
+            damage.require_no_remains(path)
             return []
         opened, names = delta.table(path), columns or self.schema.names
         stored = {field.name for field in opened.schema().fields}

@@ -22,6 +22,7 @@ from infra.lake import checksums, delta_log, files
 from infra.lake.object_store import delta_options, uri
 
 _MISSING = "is missing"
+_SEARCHED = 256 * 1024 * 1024  # bytes of a table that a verb reads to name what it failed to read
 
 
 @dataclass(frozen=True)
@@ -64,14 +65,21 @@ def named(path: str) -> Iterator[None]:
 def require_whole_log(path: str, opened: DeltaTable) -> None:
     """Raises Refused when an entry of the log since its last checkpoint is empty or missing."""
     file_system, root = files.filesystem(path)
-    last = max(opened.version(), checksums.newest(path))
-    names = map(delta_log.entry, range(delta_log.last_checkpoint(file_system, root) + 1, last + 1))
-    _require(path, dict.fromkeys(names))
+    for attempt in (1, 2):
+        checkpoint, last = delta_log.last_checkpoint(file_system, root), max(opened.version(), checksums.newest(path))
+        damages = _wrong_sizes(path, dict.fromkeys(map(delta_log.entry, range(checkpoint + 1, last + 1))))
+        if not damages:
+            return
+        # Another process may have written a checkpoint meanwhile, and deleted the entries before it.
+        if attempt == 2 or checkpoint == delta_log.last_checkpoint(file_system, root):
+            raise refusal(damages)
 
 
 def require_files(path: str, sizes: Mapping[str, int]) -> None:
     """Raises Refused when a data file is missing or does not have the size that the Delta log names."""
-    _require(path, sizes)
+    damages = _wrong_sizes(path, sizes)
+    if damages:
+        raise refusal(damages)
 
 
 def require_no_remains(path: str) -> None:
@@ -116,8 +124,12 @@ def restore_log(path: str, *, unless: Mapping[str, str]) -> list[str]:
 
 
 def _found(path: str) -> Sequence[Damage]:
+    """The damage of a table; of a large one, only what its log and the sizes of its files show."""
     with contextlib.suppress(OSError, LkError):
-        return scrub(path).damages
+        sizes, _ = _live_sizes(path)
+        if sum(size or 0 for size in sizes.values()) <= _SEARCHED:
+            return scrub(path).damages
+        return _wrong_sizes(path, sizes)
     return ()
 
 
@@ -141,13 +153,11 @@ def _log_files(file_system: fs.FileSystem, root: str, stored: Mapping[str, str])
     return needed, {*entries, *checkpoints, *(listed & {delta_log.LAST})} - needed
 
 
-def _require(path: str, sizes: Mapping[str, int | None]) -> None:
+def _wrong_sizes(path: str, sizes: Mapping[str, int | None]) -> list[Damage]:
     file_system, root = files.filesystem(path)
     infos = file_system.get_file_info([f"{root}/{name}" for name in sizes])
     wrong = {name: _wrong_size(info, sizes[name]) for name, info in zip(sizes, infos, strict=True)}
-    damages = [Damage(f"{path}/{name}", what) for name, what in sorted(wrong.items()) if what]
-    if damages:
-        raise refusal(damages)
+    return [Damage(f"{path}/{name}", what) for name, what in sorted(wrong.items()) if what]
 
 
 def _wrong(file_system: fs.FileSystem, path: str, size: int | None, checksum: str | None) -> str:

@@ -49,10 +49,13 @@ def table(path: str, version: int | None = None) -> DeltaTable:
     """The table at a path, at its last version by default. Raises Refused when it does not exist or is damaged."""
     try:
         with damage.named(path):
-            return DeltaTable(uri(path), version=version, storage_options=delta_options(path))
+            opened = DeltaTable(uri(path), version=version, storage_options=delta_options(path))
     except TableNotFoundError:
         damage.require_no_remains(path)
         raise Refused("the table does not exist", where=path, fix="see `lk status`") from None
+    if path.startswith("/") and version is None:  # a write to an object store is there as a whole, or not at all
+        damage.require_whole_log(path, opened)
+    return opened
 
 
 def exists(path: str) -> bool:

@@ -29,6 +29,7 @@ from serving.served_status import served_status
 from speed.process import lifecycle
 from tests.support.harms import HARMS, empty, flip_the_end
 from tests.support.layers import POISON, check_served, send, topic_of
+from tests.support.power_loss import data_file, not_synced
 from tests.support.speed_runs import catch_up, declared
 
 VIEW = Name("harm_trade_stats")
@@ -81,10 +82,6 @@ class Instance:
         """What a scrub finds in the tables of this test; other tests share the lake."""
         ours = ("/harm_", f"/{self.run.id}/")
         return tuple(file for file in scrub(self.settings).damaged if any(part in file.path for part in ours))
-
-
-def data_file(path: str) -> Path:
-    return Path(path, next(iter(delta_log.live_files(delta.table(path)))))
 
 
 @contextlib.contextmanager
@@ -183,7 +180,7 @@ def test_after_a_power_loss_what_was_not_on_the_disk_comes_back(
     def drive(settings: Settings, run: Name) -> None:
         catch_up(settings, spark, catalog, runs.read_run(settings, run))
 
-    for file in not_synced(instance):
+    for file in not_synced(settings, replaced, instance.build):
         empty(file)
     with pytest.raises(Refused, match="a file of the lake is empty"):
         run_batch(settings, catalog)
@@ -194,22 +191,3 @@ def test_after_a_power_loss_what_was_not_on_the_disk_comes_back(
     assert run_roles.roles(settings)[replaced] != "serving"
     check_served(settings, catalog, "harm", end)
     assert {row.passed for row in read_builds(settings) if row.view == VIEW} == {True}
-
-
-def not_synced(instance: Instance) -> list[Path]:
-    """What the last epoch, the last build and the last locks wrote, but for the rows of control tables."""
-    settings, folder = instance.settings, Path(table_paths.run(instance.settings, instance.run.id))
-    tables = [str(log.parent) for log in folder.glob("*/_delta_log")]
-    last = max(int(file.name) for file in (instance.checkpoint / "offsets").iterdir() if file.name.isdigit())
-    files = [Path(table, delta_log.entry(delta.version(table))) for table in tables]
-    files += [data_file(table) for table in tables if delta_log.live_files(delta.table(table))]
-    files += [
-        data_file(instance.build),
-        instance.checkpoint / f"offsets/{last}",
-        instance.checkpoint / f"commits/{last}",
-    ]
-    for table in table_paths.control_tables(settings):
-        last_entry = delta_log.entry(delta.version(table))
-        is_row = last_entry in checksums.read(table)[0] and not table.endswith("/leases")
-        files += [] if is_row else [Path(table, last_entry)]
-    return files

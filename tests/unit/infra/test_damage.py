@@ -36,12 +36,6 @@ def live(table: Path) -> list[Path]:
     return [table / name for name in delta_log.live_files(delta.table(str(table)))]
 
 
-def read(path: str) -> pa.Table:
-    opened = delta.table(path)
-    damage.require_whole_log(path, opened)
-    return delta.rows_of(opened)
-
-
 def needed(table: Path) -> list[Path]:
     """Every file that a reader needs."""
     log = table / delta_log.FOLDER
@@ -69,7 +63,7 @@ def test_a_reader_refuses_a_damaged_file_by_name(table: Path, harm: str, number:
     file = needed(table)[number]
     HARMS[harm](file)
     with pytest.raises(Refused, match="a file of the lake") as refused:
-        read(str(table))
+        delta.read(str(table))
     assert refused.value.where == str(file)
 
 
