@@ -16,7 +16,7 @@ from infra.retry import wait_until
 from infra.settings import Settings
 from serving.retire import end_run
 from speed import job, replay_state
-from speed.process import epoch_pacing, lifecycle
+from speed.process import background, epoch_pacing, lifecycle
 from speed.process.lifecycle import RunState
 from speed.replay_state import ReplayProgress
 
@@ -117,7 +117,7 @@ def abandon(settings: Settings, run: Name | None = None, *, why: str = "lk repla
             f"run {replay} is {role}, not a replay in progress", where=f"run {replay}", fix=f"`lk retire {replay}`"
         )
     if role == "replay":
-        lifecycle.stop(settings, replay)
+        background.stop(settings, replay)
     return end_run(settings, replay, "abandoned", why=why)
 
 

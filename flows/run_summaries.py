@@ -12,7 +12,7 @@ from infra.control.run_endings import RunEnding, read_endings
 from infra.control.run_roles import pinned_runs, roles, rollback_target, serving_runs
 from infra.settings import Settings
 from serving.retire import end_run
-from speed.process import lifecycle
+from speed.process import background, lifecycle
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def retire(settings: Settings, run: Name, *, final: bool = False, why: str = "lk
     """Stops a run that nothing uses any more, and deletes its tables and its checkpoint."""
     named = serving_runs(settings) | (frozenset() if final else pinned_runs(rollback_target(settings)))
     if run not in named and run not in read_endings(settings):
-        lifecycle.stop(settings, runs.read_run(settings, run).id)
+        background.stop(settings, runs.read_run(settings, run).id)  # its state may not be readable any more
     return end_run(settings, run, "retired", why=why, final=final)
 
 

@@ -49,7 +49,7 @@ def stop(settings: Settings) -> RunState:
     current = run_roles.current_run(settings)
     for run in runs.read_runs(settings):
         if run.id != current and background.alive(settings, run.id):
-            lifecycle.stop(settings, run.id)
+            background.stop(settings, run.id)
     return lifecycle.stop(settings)
 
 
@@ -66,7 +66,7 @@ def _start_new(settings: Settings, catalog: Catalog) -> RunState:
     serve_run(settings, catalog, run, "lk speed start --new")
     for other, role in run_roles.roles(settings).items():
         if role in ("warm", "idle") and background.alive(settings, other):
-            lifecycle.stop(settings, other)
+            background.stop(settings, other)
     return state
 
 
