@@ -29,7 +29,8 @@ from infra.lake.fence import Fence
 MIN, MAX = -(2**63), 2**63 - 1
 _BATCH_BYTES = 1024 * 1024
 _COMPARED = 50  # values; Arrow compares a longer list with no statistics
-_FOOTERS = 16  # read at once, as a store answers slowly
+_THREADS = 16  # that read footers, as a store answers slowly
+_FILES = 64  # whose footers are in memory at once, each of some hundred KB
 _GROUP_ROWS, _GROUP_BYTES = 1_000, 1024 * 1024  # the most of a row group: a reader of one value decodes one
 
 
@@ -76,16 +77,14 @@ def batches_holding(
     file_system, root = files.filesystem(path)
     schema, parquet = pa.schema(opened.schema().to_arrow()), pyarrow.dataset.ParquetFileFormat()
     select = partial(_row_groups, parquet, file_system, root, schema, column)
-    with ThreadPoolExecutor(_FOOTERS) as pool:
-        fragments = [fragment for fragment in pool.map(select, held) if fragment.row_groups]
     is_one = pc.field(column).isin(pa.array(values, pa.int64()))
-    rows = pyarrow.dataset.FileSystemDataset(fragments, schema, parquet, file_system)
-    with damage.named(path):
-        yield from rows.to_batches(
-            columns=list(columns),
-            filter=is_one if condition is None else is_one & condition,
-            batch_size=delta.rows_at_once((file.size, file.rows) for file, _ in held),
-        )
+    passing = is_one if condition is None else is_one & condition
+    batch_rows = delta.rows_at_once((file.size, file.rows) for file, _ in held)
+    with damage.named(path), ThreadPoolExecutor(_THREADS) as pool:
+        for start in range(0, len(held), _FILES):
+            fragments = [part for part in pool.map(select, held[start : start + _FILES]) if part.row_groups]
+            rows = pyarrow.dataset.FileSystemDataset(fragments, schema, parquet, file_system)
+            yield from rows.to_batches(columns=list(columns), filter=passing, batch_size=batch_rows)
 
 
 def count_between(path: str, column: str, first: int, last: int) -> int:
@@ -94,14 +93,15 @@ def count_between(path: str, column: str, first: int, last: int) -> int:
     some = [file for file in live_files(opened, column) if file.low <= last and file.high >= first]
     partly = [file for file in some if file.low < first or file.high > last]
     counted = sum(file.rows for file in some) - sum(file.rows for file in partly)
-    if not partly:
-        return counted
     file_system, root = files.filesystem(path)
     parquet, value = pyarrow.dataset.ParquetFileFormat(), pc.field(column)
-    fragments = [parquet.make_fragment(f"{root}/{file.path}", file_system) for file in partly]
     schema = pa.schema(opened.schema().to_arrow())
-    rows = pyarrow.dataset.FileSystemDataset(fragments, schema, parquet, file_system)
-    return counted + int(rows.count_rows(filter=(value >= first) & (value <= last)))
+    for start in range(0, len(partly), _FILES):
+        paths = [f"{root}/{file.path}" for file in partly[start : start + _FILES]]
+        fragments = [parquet.make_fragment(part, file_system) for part in paths]
+        rows = pyarrow.dataset.FileSystemDataset(fragments, schema, parquet, file_system)
+        counted += rows.count_rows(filter=(value >= first) & (value <= last))
+    return counted
 
 
 def memory(path: str, file: DataFile) -> int:

@@ -33,8 +33,7 @@ HOUR = "interval 1 hours"
 HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
 _WRITER = WriterProperties(compression="SNAPPY")
 _BATCH_BYTES = 256 * 1024  # on disk; a scan reads several batches ahead
-_BATCH_ROWS = (16, 32_768)  # the least and the most
-_FOOTER_BYTES = 4_096  # of a file, about
+_BATCH_ROWS = 32_768
 _MUTEXES: dict[str, threading.RLock] = {}
 _MUTEXES_LOCK = threading.Lock()
 
@@ -156,9 +155,9 @@ def batches(path: str, columns: Sequence[str], filters: Any) -> Iterator[pa.Reco
 
 def rows_at_once(sizes: Iterable[tuple[int, int | None]]) -> int:
     """The rows of a batch, so that its memory is bounded, from the bytes and the rows of each file."""
-    largest = max(((size - _FOOTER_BYTES) / max(1, rows or 1) for size, rows in sizes), default=1.0)
-    least, most = _BATCH_ROWS
-    return min(most, max(least, int(_BATCH_BYTES / max(1.0, largest))))
+    # A batch is of one file, so that small files, of whose bytes the footer is a large part, need no bound.
+    large = [rows * _BATCH_BYTES // size for size, rows in sizes if rows and size > _BATCH_BYTES]
+    return max(1, min([_BATCH_ROWS, *large]))
 
 
 def require_whole(path: str) -> None:

@@ -97,7 +97,7 @@ class Units:
         held = data_files.holding(data_files.live_files(opened, HASH), hashes)
         sizes = {file.path: file.size for file, _ in held}
         kept = parquet_scan.scan_files(self.spark, path, opened.schema().to_json(), sizes)
-        return kept.where(f"epoch <= {number} AND {HASH} IN ({', '.join(map(str, hashes))})")
+        return kept.where(f"epoch <= {number} AND {HASH} IN ({', '.join(map(str, hashes)) or 'NULL'})")
 
     def _near(self, path: str, definition: Keyed, number: int) -> DataFrame:
         """The events of the epoch's keys. With a reach, their files are by epoch, so the times skip most of them."""

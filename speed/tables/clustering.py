@@ -21,7 +21,7 @@ from infra.lake.fence import Fence
 from speed.tables import hash_tree, schemas
 from speed.tables.hash_tree import Merge, Node
 
-CHUNK_BYTES = 64 * 1024 * 1024  # of rows in memory, which are sorted at once
+CHUNK_BYTES = 32 * 1024 * 1024  # of rows in memory, which are sorted at once
 _COUNTED = (SOURCE, HASH, TIME, "epoch")
 
 

@@ -53,3 +53,11 @@ def test_a_file_is_not_read_for_a_value_that_it_cannot_hold(path: str) -> None:
     ]
     held = data_files.holding(files, [1, 4, 7, 25])
     assert sorted((file.low, list(values)) for file, values in held) == [(1, [1]), (3, [4, 7])]
+
+
+def test_a_batch_has_fewer_rows_where_rows_are_large() -> None:
+    kib = 1024
+    assert delta.rows_at_once([]) == 32_768
+    assert delta.rows_at_once([(10 * kib, 1), (8_000 * kib, 200_000)]) == 6_400
+    assert delta.rows_at_once([(8_000 * kib, 200_000), (64_000 * kib, 64)]) == 1
+    assert delta.rows_at_once([(8_000 * kib, None), (300 * kib, 1_000_000)]) == 32_768
