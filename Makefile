@@ -6,6 +6,7 @@ MAKEFLAGS += --no-print-directory
 
 PYTHON ?= python3
 TESTERS ?= 2
+HOURS ?= 2
 TOOLS := .tools
 VENV := .venv
 BIN := $(VENV)/bin
@@ -23,7 +24,7 @@ CLOUD := .venv-cloud/.installed
 # Checkov is set up only where terraform is: the tests of terraform/ say that they are not run elsewhere.
 CLOUD_HERE := $(if $(shell command -v terraform 2>/dev/null),$(CLOUD))
 
-.PHONY: help setup demo demo-airflow test test-all scenarios test-times test-emr cloud docs cloud-docs check unit lint format lock down clean
+.PHONY: help setup demo demo-airflow test test-all scenarios soak test-times test-emr cloud docs cloud-docs check unit lint format lock down clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1	\2/' | expand -t 22
@@ -65,6 +66,9 @@ cloud-docs: $(INSTALLED) $(CLOUD) ## write the tables of terraform's READMEs and
 
 test-emr: $(EMR)/.installed ## the contract of decoders and views on the Spark that EMR has, in an environment of its own
 	@$(EMR)/bin/pytest --numprocesses $(TESTERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0 tests/spark
+
+soak: setup ## events, batches, switches and readers for HOURS=2; refused if a number is wrong or something grows
+	@$(BIN)/lk bench soak --hours $(HOURS)
 
 unit: $(INSTALLED) ## the tests that need no server
 	@$(BIN)/pytest tests/unit

@@ -76,7 +76,7 @@ def build(
     with locks.hold(settings, "batch") as lease, bar("building", len(views_to_build), "") as show_progress:
         landed = archives(settings, catalog, claim, catalog.sources(claim.views))
         work = _Work(spark, settings, catalog, claim, landed, lease)
-        built_before = {b.view: b for b in read_builds(settings) if b.build == claim.build and b.passed is not False}
+        built_before = {b.view: b for b in read_builds(settings, [claim.build]) if b.passed is not False}
         plans = [_plan(work, catalog.views[name], incremental) for name in views_to_build if name not in built_before]
         counts = _counts(work, plans)
         built = dict(built_before)
@@ -90,7 +90,7 @@ def _plan(work: _Work, view: View, incremental: bool) -> _Plan:
     name = Name(view.name)
     if work.claim.rebuild is not None:
         copied = (work.claim.rebuild.bases[name], name)
-        (served,) = [b for b in read_builds(work.settings) if (b.build, b.view) == copied]
+        (served,) = [b for b in read_builds(work.settings, [copied[0]]) if b.view == name]
         return _Plan(view, "range", work.claim.cut, served, "")
     if not incremental:
         return _Plan(view, "full", Cut(), None, "")

@@ -12,10 +12,10 @@ from core.errors import Refused, TryAgain
 from core.identifiers import Name
 from infra import faults
 from infra.control import locks, log_history, run_roles, runs
-from infra.control.builds import build_name, build_number
-from infra.control.claims import Claim, add_claim, read_claims
+from infra.control.builds import build_name
+from infra.control.claims import Claim, add_claim, claimed_cuts, claims_at, last_claimed
 from infra.control.manifest import last_epoch
-from infra.control.publications import read_publications
+from infra.control.publications import last_done
 from infra.kafka import kafka_admin, log_checks
 from infra.lake import table_paths
 from infra.lake.leases import Lease
@@ -41,7 +41,7 @@ def claim(settings: Settings, catalog: Catalog, run: Name | None = None) -> Clai
     table_paths.open_lake(settings)
     with locks.hold(settings, "control") as lease:
         new = _next_claim(settings, catalog, run)
-        existing = next((c for c in read_claims(settings) if _same(c, new)), None)
+        existing = next((c for c in claims_at(settings, new.cut) if _same(c, new)), None)
         if existing is None:
             _add(settings, lease, new)
     return existing or new
@@ -95,8 +95,8 @@ def _served(settings: Settings, catalog: Catalog) -> list[served_views.Served]:
     try:
         return list(served_views.read_served(settings, catalog.reproducible).values())
     except TryAgain:
-        publications = [p for p in read_publications(settings) if p.state == "done"]
-        pins = publications[-1].pins.values() if publications else []
+        last = last_done(settings)
+        pins = last.pins.values() if last else []
         return [served_views.Served(pin.build, pin.run, pin.epoch, "", "") for pin in pins]
 
 
@@ -121,9 +121,8 @@ def _topics(settings: Settings, catalog: Catalog) -> list[Name]:
 
 
 def _claim(settings: Settings, catalog: Catalog, epoch_end: _EpochEnd, views: Sequence[Name]) -> Claim:
-    newest = max((build_number(c.build) for c in read_claims(settings)), default=0)
     return Claim(
-        build=build_name(newest + 1),
+        build=build_name(last_claimed(settings) + 1),
         run=epoch_end.run,
         epoch=epoch_end.epoch,
         cut=epoch_end.cut,
@@ -141,12 +140,12 @@ def _same(existing: Claim, new: Claim) -> bool:
 
 def _require_later_cut(settings: Settings, new: Claim) -> None:
     """Raises Refused when a run's last epoch ends before a claimed cut: a manifest only grows."""
-    for existing in read_claims(settings):
-        before = existing.cut.only(new.decoders)
-        if existing.run == new.run and new.cut != before and new.cut <= before:
+    for build, cut in claimed_cuts(settings, new.run).items():
+        before = cut.only(new.decoders)
+        if new.cut != before and new.cut <= before:
             raise Refused(
-                f"the last epoch ends before the cut of {existing.build}",
-                where=f"{new.run or 'the log'}: {new.cut}, claimed before: {existing.cut}",
+                f"the last epoch ends before the cut of {build}",
+                where=f"{new.run or 'the log'}: {new.cut}, claimed before: {cut}",
                 fix="look at `lk speed status`; if the log was deleted, use `lk rebuild`",
             )
 

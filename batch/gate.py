@@ -91,7 +91,7 @@ def require_passed(gated: GateResult) -> GateResult:
 
 
 def _built(settings: Settings, claim: Claim) -> list[Built]:
-    by_view = {view_built.view: view_built for view_built in read_builds(settings) if view_built.build == claim.build}
+    by_view = {view_built.view: view_built for view_built in read_builds(settings, [claim.build])}
     missing = [view for view in claim.views if view not in by_view]
     if missing:
         raise Refused(

@@ -40,16 +40,20 @@ def _demo_airflow() -> int:
 @click.command()
 @click.argument("figures", nargs=-1)
 @click.option("--repeat", default=3, show_default=True, help="Number of measurements of each figure.")
+@click.option("--epochs", default=7_000_000, show_default=True, help="Epochs of an aged instance, for `age`.")
+@click.option("--hours", default=2.0, show_default=True, help="Hours of `soak`.")
 @click.option("--write", type=click.Path(path_type=Path), help="Write the figures into this Markdown file.")
 @json_option
-def bench(figures: tuple[str, ...], repeat: int, write: Path | None) -> int:
+def bench(figures: tuple[str, ...], repeat: int, epochs: int, hours: float, write: Path | None) -> int:
     """Measure the benchmark figures on fresh instances.
 
-    FIGURES names some of them (default: all). Exits with 1 if a target is missed.
+    FIGURES names some of them (default: all but `age` and `soak`, which take hours).
+    Exits with 1 if a target is missed.
     """
     from flows.bench import run_bench
 
-    result = run_bench.bench(load_settings(), figures, repeat=repeat, write=write)
+    sizes = run_bench.Sizes(epochs=epochs, hours=hours)
+    result = run_bench.bench(load_settings(), figures, repeat=repeat, sizes=sizes, write=write)
     emit(result, run_bench.show)
     return 1 if result.missed else 0
 

@@ -69,7 +69,7 @@ def run_batch(
         landed = land(spark, settings, catalog, claimed.cut)
         build(spark, settings, catalog, claimed, incremental=incremental)
         gated = require_passed(gate(spark, settings, catalog, claimed))
-    built = [view for view in read_builds(settings) if view.build == claimed.build]
+    built = read_builds(settings, [claimed.build])
     if in_kappa(last_done(settings), catalog) and not to_lambda:
         return BatchRun(claimed, tuple(landed), tuple(built), gated, None)
     publication = publish(settings, catalog, claimed.build, why=why, kind="lambda" if to_lambda else "build")

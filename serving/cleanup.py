@@ -90,8 +90,8 @@ def _unused_archives(settings: Settings, catalog: Catalog, builds: set[Name]) ->
 
 def _delete_build(settings: Settings, lease: Lease, view: Name, build: Name) -> tuple[str, int]:
     """Marks a build as not publishable, unregisters it in Trino, then deletes its files."""
-    for row in read_builds(settings):
-        if (row.view, row.build, row.passed) == (view, build, True):
+    for row in read_builds(settings, [build]):
+        if (row.view, row.passed) == (view, True):
             add_built(settings, lease, replace(row, passed=False, at=datetime.now(UTC)))
     if ("batch", joined(view, build)) in metastore.tables(settings, "batch"):
         metastore.unregister(settings, "batch", joined(view, build))

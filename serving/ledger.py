@@ -74,7 +74,8 @@ class ServedState:
 
 def served_states(settings: Settings, pins: Mapping[Name, Pin]) -> dict[Name, ServedState]:
     """The state of every view. Each run is read once, so all counts of a run are of the same moment."""
-    built = {(row.view, row.build): row for row in read_builds(settings)}
+    builds = {pin.build for pin in pins.values() if pin.build}
+    built = {(row.view, row.build): row for row in read_builds(settings, builds)}
     last = {run: last_epoch(settings, run) for run in {pin.run for pin in pins.values()} if run}
     pinned = {(pin.run, pin.epoch) for pin in pins.values() if pin.run}
     totals = {(run, epoch): _total(epoch_numbered(settings, run, epoch)) for run, epoch in pinned}

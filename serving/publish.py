@@ -127,7 +127,7 @@ def _evidence(settings: Settings, catalog: Catalog, claim: Claim) -> dict[str, A
 
     Raises Refused if a view of the claim has not passed the gate or its definition changed.
     """
-    builds = {b.view: b for b in read_builds(settings) if b.build == claim.build}
+    builds = {b.view: b for b in read_builds(settings, [claim.build])}
     missing = [view for view in claim.views if view not in builds or not builds[view].passed]
     if missing:
         raise Refused(

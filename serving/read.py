@@ -11,7 +11,7 @@ from core.errors import Refused, Usage
 from core.identifiers import Name, quoted
 from core.view import View
 from infra.control.pins import Pin
-from infra.control.publications import read_publications
+from infra.control.publications import done_publication
 from infra.lake import delta, table_paths
 from infra.settings import Settings
 from infra.trino import metastore
@@ -109,10 +109,10 @@ def _limit(limit: int | None) -> str:
 
 
 def _published_sql(settings: Settings, catalog: Catalog, view: View, seq: int) -> str:
-    publications = [p for p in read_publications(settings) if p.seq == seq and p.state == "done"]
-    if not publications:
+    publication = done_publication(settings, seq)
+    if publication is None:
         raise Usage(f"there is no publication {seq}", fix="see `lk publications`")
-    pin: Pin | None = publications[0].pins.get(Name(view.name))
+    pin: Pin | None = publication.pins.get(Name(view.name))
     if pin is None or pin.build is None:
         raise Refused(
             f"publication {seq} pinned no build of {view.name}",

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 from core.catalog import Catalog
 from core.identifiers import Name
-from infra.control import locks
-from infra.control.publications import Publication, add_publication, read_publications
+from infra.control import locks, publications
+from infra.control.publications import Publication, add_publication
 from infra.lake import table_paths
 from infra.lake.leases import Lease
 from infra.settings import Settings
@@ -20,7 +20,7 @@ from serving import replace_views
 def repair(settings: Settings, catalog: Catalog) -> tuple[Name, ...]:
     """Finishes or reverts an open intent, then replaces broken views; returns the views that it replaced."""
     table_paths.open_lake(settings)
-    if not read_publications(settings):
+    if not publications.last_number(settings):
         return ()
     with locks.hold(settings, "control") as lease:
         publication = finish_open_intent(settings, catalog, lease)
@@ -30,14 +30,12 @@ def repair(settings: Settings, catalog: Catalog) -> tuple[Name, ...]:
 
 def last_done(settings: Settings) -> Publication | None:
     """The last complete publication."""
-    complete = [p for p in read_publications(settings) if p.state == "done"]
-    return complete[-1] if complete else None
+    return publications.last_done(settings)
 
 
 def open_intent(settings: Settings) -> Publication | None:
     """The publication that is neither finished nor reverted."""
-    intents = [p for p in read_publications(settings) if p.state == "intent"]
-    return intents[-1] if intents else None
+    return publications.open_intent(settings)
 
 
 def finish_open_intent(settings: Settings, catalog: Catalog, lease: Lease) -> Publication | None:

@@ -20,7 +20,7 @@ from core.identifiers import Name, joined
 from infra import faults
 from infra.control import locks
 from infra.control.pins import Pin
-from infra.control.publications import Publication, add_publication, read_publications
+from infra.control.publications import Publication, add_publication, last_number
 from infra.lake import delta, table_paths
 from infra.lake.leases import Lease
 from infra.lake.process_identity import current_user
@@ -48,7 +48,7 @@ class ServingChange:
 
 def apply_change(settings: Settings, catalog: Catalog, lease: Lease, change: ServingChange) -> Publication:
     """Serves the pins of a change and returns its publication. The caller holds the ``control`` lease."""
-    seq = max((publication.seq for publication in read_publications(settings)), default=0) + 1
+    seq = last_number(settings) + 1
     now = datetime.now(UTC)
     new_sql = {
         view: view_sql.pinned_sql(catalog.view(view), pin)

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -17,10 +18,15 @@ from core.catalog import Catalog
 from core.errors import Usage
 from flows import speed, stack
 from flows.bench import bulk, gate_time, kept_events, many_epochs, replay, rollback_time, stream_programs
+from flows.bench.age import aged_instance
+from flows.bench.age.age_figures import age
+from flows.bench.age.aged_instance import FRESH, Age
+from flows.bench.age.beside import AgedPair
 from flows.bench.bulk import BulkInstance
 from flows.bench.gate_time import BuiltInstance
 from flows.bench.kept_events import KeptInstance
 from flows.bench.many_epochs import EpochsLog
+from flows.bench.soak.soak import CHANGED, SoakInstance, soak
 from flows.bench.stream_programs import ProgramsInstance
 from flows.measure import instance, live_system
 from flows.measure.console import note, waiting
@@ -31,6 +37,8 @@ from infra.definitions import definition_files
 from infra.local import local_stack
 from infra.project_files import VIEWS
 from infra.settings import Settings
+from infra.spark.session import temporary_session
+from speed.job import CONF
 
 Subject = TypeVar("Subject")
 FOLDER = Path(".bench")
@@ -53,21 +61,41 @@ BULK: dict[str, Callable[[BulkInstance, int], list[Figure]]] = {
     "layers": bulk.layers,
     "replay": replay.replays_beside_live,
 }
+AGE: dict[str, Callable[[AgedPair, int], list[Figure]]] = {"age": age}
+SOAK: dict[str, Callable[[SoakInstance, int], list[Figure]]] = {"soak": soak}
+SHORT = [*LIVE, *LOG, *PROGRAMS, *GATE, *BULK]  # what is measured by default: the others take hours
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Sizes of the long figures: the epochs of `age`, the hours of `soak`."""
+
+    epochs: int = 7_000_000
+    hours: float = 2.0
+
+
+DEFAULT = Sizes()
 
 
 def bench(
-    base: Settings, names: Sequence[str] = (), *, repeat: int = REPEAT, folder: Path = FOLDER, write: Path | None = None
+    base: Settings,
+    names: Sequence[str] = (),
+    *,
+    repeat: int = REPEAT,
+    sizes: Sizes = DEFAULT,
+    folder: Path = FOLDER,
+    write: Path | None = None,
 ) -> Report:
-    """Measures the named groups of figures (default: all) ``repeat`` times each, then removes the instances.
+    """Measures the named groups of figures (default: SHORT) ``repeat`` times each, then removes the instances.
 
     ``write`` is a Markdown page to write, if any. Raises Usage for an unknown name.
     """
-    groups = [*LIVE, *LOG, *PROGRAMS, *KEPT, *GATE, *BULK]
+    groups = [*SHORT, *KEPT, *AGE, *SOAK]
     unknown = [name for name in names if name not in groups]
     if unknown or repeat < 1:
         what = f"there is no figure {', '.join(unknown)}" if unknown else "--repeat must be 1 or more"
         raise Usage(what, fix=f"choose from {', '.join(groups)}; repeat at least once")
-    began, chosen = time.monotonic(), list(names) or groups
+    began, chosen = time.monotonic(), list(names) or SHORT
     figures = [
         *_measure_group(chosen, LIVE, lambda: _live(base, folder), repeat),
         *_measure_group(chosen, LOG, lambda: _filled(base, folder, many_epochs.fill, many_epochs.TRADES), repeat),
@@ -75,6 +103,8 @@ def bench(
         *_measure_group(chosen, KEPT, lambda: _kept(base, folder), repeat),
         *_measure_group(chosen, GATE, lambda: _filled(base, folder, gate_time.fill, gate_time.COUNT), repeat),
         *_measure_group(chosen, BULK, lambda: _filled(base, folder, bulk.fill, bulk.COUNT), repeat),
+        *_measure_group(chosen, AGE, lambda: _aged(base, folder, Age.of(sizes.epochs)), repeat),
+        *_measure_group(chosen, SOAK, lambda: _soaked(base, folder, sizes.hours), repeat),
     ]
     measured = report(figures, time.monotonic() - began)
     if write:
@@ -139,6 +169,28 @@ def _kept(base: Settings, folder: Path) -> Iterator[KeptInstance]:
     with _instance(base.model_copy(update={"views": (views,)}), folder, kept_events.FILES) as created:
         catalog = definition_files.load(created.settings).only([kept_events.VIEW])
         yield kept_events.fill(created.settings, catalog, created.config)
+
+
+@contextmanager
+def _aged(base: Settings, folder: Path, age: Age) -> Iterator[AgedPair]:
+    """An aged and a fresh instance at the same time, so that the load of the machine is the same for both."""
+    parts = [folder.with_name(f"{folder.name}-{name}") for name in ("aged", "fresh")]
+    with (
+        temporary_session(base, "bench", CONF) as spark,
+        aged_instance.made(base, parts[0], age, spark) as aged,
+        aged_instance.made(base, parts[1], FRESH, spark) as fresh,
+    ):
+        yield AgedPair(fresh, aged, spark)
+
+
+@contextmanager
+def _soaked(base: Settings, folder: Path, hours: float) -> Iterator[SoakInstance]:
+    with _instance(base.model_copy(update=CHANGED), folder) as created:
+        catalog = definition_files.load(created.settings)
+        with waiting("starting the speed layer"):
+            speed.start(created.settings, catalog)
+        run = runs.read_runs(created.settings)[-1].id
+        yield SoakInstance(LiveInstance(created.settings, catalog, created.config, run), hours)
 
 
 @contextmanager

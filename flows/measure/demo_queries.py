@@ -17,7 +17,7 @@ from core.view import Rollup, View
 from flows.measure.expected import Table
 from infra.control.manifest import Epoch, read_epochs
 from infra.control.pins import Pin
-from infra.control.publications import read_publications
+from infra.control.publications import last_done
 from infra.kafka import kafka_admin
 from infra.settings import Settings
 from infra.trino.metastore import query
@@ -96,8 +96,8 @@ class TopicAccount:
 
 def pin_of(settings: Settings, view: Name) -> Pin:
     """The pin that a view serves. Raises Refused if it is not served."""
-    complete = [publication for publication in read_publications(settings) if publication.state == "done"]
-    pin = complete[-1].pins.get(view) if complete else None
+    last = last_done(settings)
+    pin = last.pins.get(view) if last else None
     if pin is None:
         raise Refused(f"view {view} is not served", fix="run `lk status`")
     return pin

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from core.cut import Cut
 from core.identifiers import Name
@@ -73,11 +74,19 @@ class Built:
     how: How
 
 
-def read_builds(settings: Settings) -> list[Built]:
-    """The newest row of every build and view, in the order of builds and views."""
-    by_time = sorted(map(_built, TABLE.read(settings)), key=lambda built: built.at)
+def read_builds(settings: Settings, builds: Collection[Name] | None = None) -> list[Built]:
+    """The newest row of every view of some builds, or of all, in the order of builds and views."""
+    chosen = None if builds is None else pc.field("build").isin(pa.array(sorted(builds), TEXT))
+    by_time = sorted(map(_built, TABLE.read(settings, where=chosen)), key=lambda built: built.at)
     newest = {(build_number(built.build), built.view): built for built in by_time}
     return [newest[key] for key in sorted(newest)]
+
+
+def unusable_builds(settings: Settings) -> set[tuple[Name, Name]]:
+    """View and build of what did not pass its gate, or was deleted; without the counts, which are most of a row."""
+    rows = sorted(TABLE.read(settings, ("build", "view", "passed", "at")), key=lambda row: row["at"])
+    passed = {(row["view"], row["build"]): row["passed"] for row in rows}
+    return {(Name(view), Name(build)) for (view, build), verdict in passed.items() if not verdict}
 
 
 def add_built(settings: Settings, lease: Lease, *built: Built) -> None:

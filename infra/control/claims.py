@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from core.cut import Cut
 from core.errors import Refused
@@ -52,17 +53,34 @@ def read_claims(settings: Settings) -> list[Claim]:
     return sorted(map(_claim, TABLE.read(settings)), key=lambda claim: build_number(claim.build))
 
 
+def claims_at(settings: Settings, cut: Cut) -> list[Claim]:
+    """The claims of one cut, oldest first."""
+    rows = TABLE.read(settings, where=pc.field("cut") == str(cut))
+    return sorted(map(_claim, rows), key=lambda claim: build_number(claim.build))
+
+
+def claimed_cuts(settings: Settings, run: Name | None) -> dict[Name, Cut]:
+    """Build -> the cut of its claim, for the claims of one run, or for those without a run; oldest first."""
+    of_run = pc.field("run") == run if run else pc.field("run").is_null()
+    cuts = {Name(row["build"]): Cut.parse(row["cut"]) for row in TABLE.read(settings, ("build", "cut"), of_run)}
+    return {build: cuts[build] for build in sorted(cuts, key=build_number)}
+
+
+def last_claimed(settings: Settings) -> int:
+    """The number of the last build that was claimed; 0 without any."""
+    return max((build_number(row["build"]) for row in TABLE.read(settings, ("build",))), default=0)
+
+
 def claim_of(settings: Settings, build: Name) -> Claim:
     """The claim of a build. Raises Refused when there is none."""
-    for claim in read_claims(settings):
-        if claim.build == build:
-            return claim
+    for row in TABLE.read(settings, where=pc.field("build") == build):
+        return _claim(row)
     raise Refused(f"there is no build {build}", where="control.claims", fix="run `lk batch`")
 
 
 def claimed_epochs(settings: Settings, run: Name) -> set[int]:
     """The epochs of a run that claims name."""
-    return {row["epoch"] for row in TABLE.read(settings, ("run", "epoch")) if row["run"] == run}
+    return {row["epoch"] for row in TABLE.read(settings, ("epoch",), pc.field("run") == run)}
 
 
 def add_claim(settings: Settings, lease: Lease, claim: Claim) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from core.identifiers import Name
 from infra.control.pins import Pin, pins_from_json, pins_to_json
@@ -46,23 +47,78 @@ class Publication:
 
 
 def read_publications(settings: Settings) -> list[Publication]:
-    """Every publication in its newest state, oldest first."""
+    """Every publication in its newest state, oldest first, with all SQL texts: for a history of years it takes seconds.
+
+    Most callers need the last one only (``last_done``, ``open_intent``, ``last_number``).
+    """
     by_state = sorted(map(_publication, TABLE.read(settings)), key=lambda publication: _ORDER[publication.state])
     newest = {publication.seq: publication for publication in by_state}
     return [newest[seq] for seq in sorted(newest)]
 
 
+def last_number(settings: Settings) -> int:
+    """The number of the last publication; 0 without any."""
+    return max(_states(settings), default=0)
+
+
+def last_done(settings: Settings) -> Publication | None:
+    """The last complete publication."""
+    done = [seq for seq, state in _states(settings).items() if state == "done"]
+    return _read(settings, max(done), "done") if done else None
+
+
+def open_intent(settings: Settings) -> Publication | None:
+    """The last publication that is neither finished nor reverted."""
+    intents = [seq for seq, state in _states(settings).items() if state == "intent"]
+    return _read(settings, max(intents), "intent") if intents else None
+
+
+def completed_pins(settings: Settings) -> Iterator[tuple[int, Mapping[Name, Pin]]]:
+    """Number and pins of the complete publications, newest first; each text is parsed when it is asked for."""
+    rows = TABLE.read(settings, ("seq", "pins"), pc.field("state") == "done")
+    for seq, pins in sorted({row["seq"]: row["pins"] for row in rows}.items(), reverse=True):
+        yield seq, pins_from_json(pins)
+
+
+def done_publication(settings: Settings, seq: int) -> Publication | None:
+    """The complete publication with this number."""
+    return _read(settings, seq, "done") if _states(settings).get(seq) == "done" else None
+
+
+def has_served(settings: Settings, run: Name) -> bool:
+    """Whether a complete publication ever pinned a run."""
+    naming = pc.match_substring(pc.field("pins"), json.dumps(run)) & (pc.field("state") == "done")
+    texts = {row["pins"] for row in TABLE.read(settings, ("pins",), naming)}
+    return any(pin["run"] == run for text in texts for pin in json.loads(text).values())
+
+
 def pinned_epochs(settings: Settings, run: Name) -> set[int]:
     """The epochs of a run that publications pin; the SQL texts are not read."""
-    naming = {row["pins"] for row in TABLE.read(settings, ("pins",)) if run in row["pins"]}
-    return {pin.epoch for pins in naming for pin in pins_from_json(pins).values() if pin.run == run}
+    naming = pc.match_substring(pc.field("pins"), json.dumps(run))
+    texts = {row["pins"] for row in TABLE.read(settings, ("pins",), naming)}
+    return {pin["epoch"] for text in texts for pin in json.loads(text).values() if pin["run"] == run}
 
 
-def add_publication(settings: Settings, lease: Lease, publication: Publication) -> None:
-    """Writes a publication in a new state, under the lease "control"."""
+def _states(settings: Settings) -> dict[int, str]:
+    """Number -> the newest state of each publication."""
+    rows = TABLE.read(settings, ("seq", "state"))
+    return {row["seq"]: row["state"] for row in sorted(rows, key=lambda row: _ORDER[row["state"]])}
+
+
+def _read(settings: Settings, seq: int, state: str) -> Publication:
+    *_, row = TABLE.read(settings, where=(pc.field("seq") == seq) & (pc.field("state") == state))
+    return _publication(row)
+
+
+def add_publication(settings: Settings, lease: Lease, *publications: Publication) -> None:
+    """Writes publications in a new state, in one commit, under the lease "control"."""
+    TABLE.append(settings, lease, *map(_row, publications))
+
+
+def _row(publication: Publication) -> dict[str, Any]:
     evidence = json.dumps(publication.evidence, sort_keys=True)
     pins, texts = pins_to_json(publication.pins), json.dumps(dict(publication.texts))
-    TABLE.append(settings, lease, as_row(publication, evidence=evidence, pins=pins, texts=texts))
+    return as_row(publication, evidence=evidence, pins=pins, texts=texts)
 
 
 def _publication(row: Mapping[str, Any]) -> Publication:

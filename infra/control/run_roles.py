@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Literal
@@ -11,8 +11,9 @@ from deltalake import DeltaTable
 
 from core.identifiers import Name
 from infra.control import runs
-from infra.control.builds import read_builds
-from infra.control.publications import TABLE, Publication, read_publications
+from infra.control.builds import unusable_builds
+from infra.control.pins import Pin
+from infra.control.publications import TABLE, Publication, completed_pins, done_publication, has_served, last_done
 from infra.control.run_endings import read_endings
 from infra.lake import delta
 from infra.settings import Settings
@@ -26,10 +27,8 @@ def roles(settings: Settings) -> Mapping[Name, Role]:
     ``serving``: a served view pins it. ``warm``: `lk rollback` would serve it. ``replay``: it has not served yet.
     ``idle``: any other run that has not ended. ``abandoned`` and ``retired``: it has ended.
     """
-    completed, endings = _completed(settings), read_endings(settings)
-    serving = pinned_runs(completed[-1] if completed else None)
-    warm = pinned_runs(_rollback_target(settings, completed, endings.keys()))
-    served = frozenset().union(*map(pinned_runs, completed))
+    endings, serving = read_endings(settings), serving_runs(settings)
+    warm = pinned_runs(_rollback_target(settings, endings.keys()))
     roles: dict[Name, Role] = {}
     for run in runs.read_runs(settings):
         if run.id in endings:
@@ -39,7 +38,7 @@ def roles(settings: Settings) -> Mapping[Name, Role]:
         elif run.id in warm:
             roles[run.id] = "warm"
         else:
-            roles[run.id] = "replay" if run.kind == "replay" and run.id not in served else "idle"
+            roles[run.id] = "replay" if run.kind == "replay" and not has_served(settings, run.id) else "idle"
     return roles
 
 
@@ -55,8 +54,7 @@ def current_run(settings: Settings) -> Name | None:
 
 def serving_runs(settings: Settings) -> frozenset[Name]:
     """The runs that served views pin, by the last publication."""
-    completed = _completed(settings)
-    return pinned_runs(completed[-1] if completed else None)
+    return pinned_runs(last_done(settings))
 
 
 @dataclass
@@ -85,22 +83,25 @@ class ServingWatch:
 
 def rollback_target(settings: Settings) -> Publication | None:
     """The publication that `lk rollback` serves again: the newest earlier one whose runs and builds all exist."""
-    return _rollback_target(settings, _completed(settings), read_endings(settings).keys())
+    return _rollback_target(settings, read_endings(settings).keys())
 
 
-def _rollback_target(
-    settings: Settings, completed: Sequence[Publication], ended: AbstractSet[Name]
-) -> Publication | None:
-    earlier = [p for p in completed[:-1] if p.pins != completed[-1].pins and not pinned_runs(p) & ended]
-    deleted = {(b.view, b.build) for b in read_builds(settings) if not b.passed} if earlier else set()
-    complete = [p for p in earlier if not any((view, pin.build) in deleted for view, pin in p.pins.items())]
-    return complete[-1] if complete else None
+def _rollback_target(settings: Settings, ended: AbstractSet[Name]) -> Publication | None:
+    completed = completed_pins(settings)
+    _, last = next(completed, (0, {}))
+    deleted: set[tuple[Name, Name]] | None = None
+    for seq, pins in completed:
+        if pins != last and not _runs(pins) & ended:
+            deleted = unusable_builds(settings) if deleted is None else deleted
+            if not any((view, pin.build) in deleted for view, pin in pins.items()):
+                return done_publication(settings, seq)
+    return None
 
 
 def pinned_runs(publication: Publication | None) -> frozenset[Name]:
     """The runs that a publication pins."""
-    return frozenset(pin.run for pin in publication.pins.values() if pin.run) if publication else frozenset()
+    return _runs(publication.pins) if publication else frozenset()
 
 
-def _completed(settings: Settings) -> list[Publication]:
-    return [p for p in read_publications(settings) if p.state == "done"]
+def _runs(pins: Mapping[Name, Pin]) -> frozenset[Name]:
+    return frozenset(pin.run for pin in pins.values() if pin.run)

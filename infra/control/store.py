@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from deltalake.exceptions import DeltaError
 
 from core.cut import Cut
@@ -42,10 +43,13 @@ class ControlTable:
         """The path of the table."""
         return table_paths.control(settings, Name(self.name))
 
-    def read(self, settings: Settings, columns: Sequence[str] | None = None) -> list[dict[str, Any]]:
-        """Every row, in no order, with some of the declared columns or all; an empty list without the table.
+    def read(
+        self, settings: Settings, columns: Sequence[str] | None = None, where: pc.Expression | None = None
+    ) -> list[dict[str, Any]]:
+        """Every row, or those that meet a condition, in no order; an empty list without the table.
 
-        A column that an older program did not write is None. One that only a newer program knows stays in the table.
+        ``columns`` are some of the declared ones; default: all. A column that an older program did not write is None.
+        One that only a newer program knows stays in the table.
         """
         path = self.path(settings)
         if not delta.exists(path):
@@ -53,7 +57,7 @@ class ControlTable:
             return []
         opened, names = delta.table(path), columns or self.schema.names
         stored = {field.name for field in opened.schema().fields}
-        rows = delta.rows_of(opened, [name for name in names if name in stored]).to_pylist()
+        rows = delta.rows_of(opened, [name for name in names if name in stored], where).to_pylist()
         return [{name: row.get(name) for name in names} for row in rows]
 
     def append(self, settings: Settings, lease: Lease, *rows: Mapping[str, Any]) -> None:

@@ -29,7 +29,6 @@ from infra.lake.arrow_types import comparable_schema
 from infra.lake.fence import Fence
 from infra.lake.object_store import SCHEME, delta_options, uri
 
-HOUR = "interval 1 hours"
 HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
 _WRITER = WriterProperties(compression="SNAPPY")
 _BATCH_BYTES = 256 * 1024  # on disk; a scan reads several batches ahead

@@ -128,6 +128,14 @@ class Settings(BaseSettings):
         default=100, ge=1, description="Age, in epochs before the newest, from which epochs are folded"
     )
     fold_epochs: int = Field(default=50, ge=2, description="Epochs that one fold of the lowest level combines")
+    retention_minutes: int = Field(
+        default=60,
+        ge=1,
+        description="Minutes for which a run keeps the files that it replaced; longer than the longest query",
+    )
+    log_mebibytes: int = Field(
+        default=32, ge=1, description="Largest log of a process in MiB; the part before is kept as long"
+    )
     lease_seconds: float = Field(
         default=30.0,
         ge=5.0,

@@ -21,9 +21,7 @@ from core.errors import TryAgain
 from core.identifiers import Name
 from core.view import ROWS, Rollup, View
 from infra import faults
-from infra.control import runs
-from infra.control.claims import claimed_epochs
-from infra.control.publications import pinned_epochs
+from infra.control import claims, publications, runs
 from infra.lake import delta, files, parquet_scan, table_paths
 from infra.lake.leases import Lease
 from infra.retry import retry_on
@@ -71,9 +69,27 @@ class Folding:
         return runs.txn_app(self.run, f"{self.view.name}/fold/{level}")
 
 
-def fold_boundaries(settings: Settings, run: Name) -> list[int]:
-    """Epochs of a run that are claimed or pinned: no folded row may span the end of one."""
-    return sorted(claimed_epochs(settings, run) | pinned_epochs(settings, run))
+@dataclass
+class FoldBoundaries:
+    """Epochs of a run that are claimed or pinned: no folded row may span the end of one.
+
+    They are read again only after a commit to one of the two tables, which after years takes longer than a fold.
+    """
+
+    settings: Settings
+    run: Name
+    _versions: tuple[int, ...] = ()
+    _ends: list[int] = field(default_factory=list)
+
+    def ends(self) -> list[int]:
+        """The epochs, in order."""
+        paths = [table.path(self.settings) for table in (claims.TABLE, publications.TABLE)]
+        versions = tuple(delta.version(path) if delta.exists(path) else -1 for path in paths)
+        if versions != self._versions:
+            claimed = claims.claimed_epochs(self.settings, self.run)
+            self._ends = sorted(claimed | publications.pinned_epochs(self.settings, self.run))
+            self._versions = versions
+        return self._ends
 
 
 def due_ranges(

@@ -1,9 +1,9 @@
 """Maintains the run's tables beside the epochs, so that queries stay fast and no file is kept for ever.
 
-Tasks compact small files, cluster kept events by key, fold partial rows, write Delta checkpoints, vacuum files that are
-an hour old and shorten the logs of this machine. One thread runs them, each kind of task for a table once at a time,
-however long it takes. A task that fails makes the run fail at its next epoch. A lock per table keeps tasks and appends
-apart.
+Tasks compact small files, cluster kept events by key, fold partial rows, write Delta checkpoints, vacuum files that
+were replaced ``retention_minutes`` ago and shorten the logs of this machine. One thread runs them, each kind of task
+for a table once at a time, however long it takes. A task that fails makes the run fail at its next epoch. A lock per
+table keeps tasks and appends apart.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from infra.lake.leases import Lease
 from infra.local.log_files import shorten_logs
 from infra.settings import Settings
 from speed.tables import clustering, schemas
-from speed.tables.fold import Folding, fold, fold_boundaries, remove_left_folds
+from speed.tables.fold import FoldBoundaries, Folding, fold, remove_left_folds
 
 COMPACT_EPOCHS = 20  # readers open every small file, and parse every commit since the last Delta checkpoint
 VACUUM_EPOCHS = 600
@@ -47,6 +47,7 @@ class Maintenance:
         self._compacted = [path for path in self.paths if path not in self._clustered]
         remove_left_folds(settings, run.id, lease)
         self._folds = [Folding(settings, run.id, catalog.view(view), lease) for view in sorted(run.views)]
+        self._boundaries = FoldBoundaries(settings, run.id)
         self._due: dict[
             Key, tuple[int, Task]
         ] = {}  # the epoch from which on the task is due, the longest waiting first
@@ -128,5 +129,5 @@ class Maintenance:
 
     def _fold(self, folding: Folding, epoch: int) -> None:
         """Folds one range, and adds itself again while there may be more, behind the tasks that wait."""
-        if fold(self.spark, folding, epoch, fold_boundaries(self.settings, self.run.id)):
+        if fold(self.spark, folding, epoch, self._boundaries.ends()):
             self._add(("fold", folding.view.name), epoch, partial(self._fold, folding, epoch))

@@ -58,9 +58,10 @@ def create(settings: Settings, catalog: Catalog, run: Run) -> None:
     kept = [manifest] if delta.exists(manifest) else []
     for path in kept:  # it may have columns of a newer program too
         delta.add_missing_columns(path, EPOCHS)
+    retention = f"interval {settings.retention_minutes} minutes"
     for path, schema in _tables(settings, catalog, run):
         if path not in kept:
-            delta.create(path, schema, log_retention=delta.HOUR)
+            delta.create(path, schema, log_retention=retention)
 
 
 def paths(settings: Settings, catalog: Catalog, run: Run) -> list[str]:

@@ -38,7 +38,7 @@ def epochs(path: str) -> list[int]:
 @pytest.fixture
 def path(tmp_path: Path) -> str:
     place = str(tmp_path / "table")
-    delta.create(place, SCHEMA, log_retention=delta.HOUR)
+    delta.create(place, SCHEMA, log_retention="interval 1 hours")
     return place
 
 

@@ -106,11 +106,8 @@ def test_what_is_due_waits_once_however_long_the_task_before_it_takes(
     assert sorted(order) == sorted([*paths, *paths, *(f"vacuum {path}" for path in paths), paths[0]])
 
 
-def test_maintenance_bounds_files_on_disk_and_changes_nothing(
-    stack: Settings, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings = stack.model_copy(update={"max_offsets_per_trigger": 20})
-    monkeypatch.setattr(delta, "HOUR", "interval 0 seconds")
+def test_maintenance_bounds_files_on_disk_and_changes_nothing(stack: Settings, spark: SparkSession) -> None:
+    settings = stack.model_copy(update={"max_offsets_per_trigger": 20, "retention_minutes": 0})
     catalog, run = declared(settings, "tidy")
     send(settings, catalog, 500)
     catch_up(settings, spark, catalog, run)

@@ -16,7 +16,7 @@ from core.errors import Refused
 from core.identifiers import Name
 from core.range_rebuild import RangeRebuild
 from core.record_counts import RecordCounts
-from infra.control import builds, claims, locks, publications, redrives
+from infra.control import builds, claims, locks, publications, redrives, run_roles
 from infra.control.builds import BuildCounts, Built, add_built, read_builds
 from infra.control.claims import Claim, add_claim, claim_of, read_claims
 from infra.control.pins import Pin
@@ -25,6 +25,7 @@ from infra.control.redrives import Redrive
 from infra.lake import compaction, delta
 from infra.settings import Settings
 from infra.trino.served_views import parse_pins
+from speed.tables.fold import FoldBoundaries
 
 AT = datetime(2026, 1, 2, 3, 4, 5, 678_901, UTC)
 CUT = Cut.of({"trades": {0: 5, 1: 7}})
@@ -179,3 +180,82 @@ UNION ALL    SELECT "ticker"
     assert (pin.build, pin.run, pin.epoch) == (Name("b000003"), Name("r000012"), 17)
     pin_of_no_epoch = parse_pins("x", 'FROM "lake"."speed"."v__r000001" WHERE ("first_epoch" > -1)')
     assert (pin_of_no_epoch.build, pin_of_no_epoch.run, pin_of_no_epoch.epoch) == (None, Name("r000001"), -1)
+
+
+def test_what_is_served_is_read_from_few_rows_of_a_long_history(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """300 publications; number 301 is not finished, 302 was reverted."""
+    pin = replace(PIN, run=RUN, mode="lambda")
+    done = [replace(PUBLICATION, seq=n, state="done", pins={VIEW: replace(pin, epoch=n % 7)}) for n in range(1, 301)]
+    with locks.hold(settings, "control") as lease:
+        add_publication(settings, lease, *(replace(p, state="intent") for p in done), *done)
+        last = [replace(PUBLICATION, seq=n) for n in (301, 302)]
+        add_publication(settings, lease, *last, replace(last[1], state="reverted"))
+    parsed: list[int] = []
+    parse = publications._publication
+
+    def counting(row: dict[str, object]) -> Publication:
+        parsed.append(1)
+        return parse(row)
+
+    monkeypatch.setattr(publications, "_publication", counting)
+    assert publications.last_done(settings) == done[-1]
+    assert publications.open_intent(settings) == last[0]
+    assert publications.done_publication(settings, 17) == done[16]
+    assert publications.done_publication(settings, 301) is None
+    assert publications.last_number(settings) == 302
+    assert publications.pinned_epochs(settings, RUN) == set(range(7))
+    assert publications.pinned_epochs(settings, Name("r000009")) == set()
+    assert (publications.has_served(settings, RUN), publications.has_served(settings, Name("r000009"))) == (True, False)
+    assert run_roles.rollback_target(settings) == done[-2]
+    assert len(parsed) == 4
+
+
+def test_a_build_is_read_without_the_others(settings: Settings) -> None:
+    second, deleted = replace(BUILT, build=Name("b000002"), passed=True), AT.replace(hour=5)
+    with locks.hold(settings, "batch") as lease:
+        add_built(settings, lease, BUILT, second, replace(second, passed=False, at=deleted))
+    assert read_builds(settings, [Name("b000002")]) == [replace(second, passed=False, at=deleted)]
+    assert read_builds(settings, []) == []
+    assert builds.unusable_builds(settings) == {(VIEW, Name("b000001")), (VIEW, Name("b000002"))}
+
+
+def test_claims_are_found_by_cut_and_by_run(settings: Settings) -> None:
+    later = replace(CLAIM, build=Name("b000003"), epoch=9, cut=Cut.of({"trades": {0: 6, 1: 7}}))
+    again, alone = replace(CLAIM, build=Name("b000002")), replace(later, build=Name("b000004"), run=None)
+    assert claims.last_claimed(settings) == 0
+    with locks.hold(settings, "control") as lease:
+        for claim in (alone, later, again, CLAIM):
+            add_claim(settings, lease, claim)
+    assert claims.claims_at(settings, CUT) == [CLAIM, again]
+    assert list(claims.claimed_cuts(settings, RUN).items()) == [
+        (CLAIM.build, CUT),
+        (again.build, CUT),
+        (later.build, later.cut),
+    ]
+    assert claims.claimed_cuts(settings, None) == {alone.build: later.cut}
+    assert claims.claimed_epochs(settings, RUN) == {4, 9}
+    assert claims.last_claimed(settings) == 4
+
+
+def test_fold_boundaries_are_read_again_only_after_a_commit(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads: list[int] = []
+    read = publications.pinned_epochs
+
+    def counting(settings: Settings, run: Name) -> set[int]:
+        reads.append(1)
+        return read(settings, run)
+
+    monkeypatch.setattr(publications, "pinned_epochs", counting)
+    boundaries = FoldBoundaries(settings, RUN)
+    assert boundaries.ends() == []
+    with locks.hold(settings, "control") as lease:
+        add_claim(settings, lease, CLAIM)
+        assert (boundaries.ends(), boundaries.ends()) == ([4], [4])
+        pinned = {VIEW: replace(PIN, run=RUN, epoch=3, mode="lambda")}
+        add_publication(settings, lease, replace(PUBLICATION, pins=pinned))
+        assert (boundaries.ends(), boundaries.ends()) == ([3, 4], [3, 4])
+    assert len(reads) == 3

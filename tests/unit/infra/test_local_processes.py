@@ -163,9 +163,9 @@ def test_the_log_of_the_previous_start_is_kept(settings: Settings) -> None:
     assert log.with_suffix(".1.log").read_text("utf-8") == "one\n"
 
 
-def test_a_large_log_is_emptied_while_its_process_writes(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log_files, "LARGEST", 1_000)
-    writes = "import sys\nfor line in sys.stdin: print(line * 50, end='', flush=True)"
+def test_a_large_log_is_emptied_while_its_process_writes(settings: Settings) -> None:
+    settings = settings.model_copy(update={"log_mebibytes": 1})
+    writes = "import sys\nfor line in sys.stdin: print(line * 50_000, end='', flush=True)"
     settings.log_dir.mkdir(parents=True)
     log = local_processes.log_file(settings, "x")
     with log.open("ab") as out, subprocess.Popen(python(writes), stdin=subprocess.PIPE, stdout=out, text=True) as child:
@@ -177,11 +177,11 @@ def test_a_large_log_is_emptied_while_its_process_writes(settings: Settings, mon
             lines.flush()
             wait_until(lambda: log.stat().st_size == size, 20, every=0.01, error=TimeoutError)
 
-        write("before", 350)
+        write("before", 350_000)
         assert log_files.shorten_logs(settings) == ()
-        write("many before" * 10, 350 + 50 * 111)
+        write("many before" * 2, 350_000 + 50_000 * 23)
         assert log_files.shorten_logs(settings) == (log,)
-        assert (log.stat().st_size, log.with_suffix(".1.log").stat().st_size) == (0, 1_000)
-        write("after", 300)
-        assert log.read_text("utf-8") == "after\n" * 50
+        assert (log.stat().st_size, log.with_suffix(".1.log").stat().st_size) == (0, 2**20)
+        write("after", 300_000)
+        assert log.read_text("utf-8") == "after\n" * 50_000
         assert log_files.shorten_logs(settings) == ()

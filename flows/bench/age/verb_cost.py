@@ -1,0 +1,48 @@
+"""Seconds and memory of a verb that runs as a process."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass
+
+import psutil
+
+from core.errors import Refused
+from flows.measure.live_system import LiveInstance
+
+_EVERY = 0.01
+
+
+@dataclass(frozen=True)
+class VerbCost:
+    """Seconds from the start of Python to its end, and the most memory meanwhile, in MiB (RSS)."""
+
+    seconds: float
+    mebibytes: float
+
+
+def verb_cost(live: LiveInstance, *words: str, allowed: tuple[int, ...] = (0,)) -> VerbCost:
+    """Runs a verb with --json. Raises Refused for an exit code that is not ``allowed``."""
+    argv = [sys.executable, "-m", "cli", "-c", str(live.config), *words, "--json"]
+    began, highest = time.monotonic(), 0
+    log = live.settings.log_dir / "bench.log"
+    with log.open("wb") as out, subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=out) as child:
+        watched, pause = psutil.Process(child.pid), threading.Event()
+        while child.poll() is None:
+            highest = max(highest, _resident(watched))
+            pause.wait(_EVERY)
+    seconds = time.monotonic() - began
+    if child.returncode not in allowed:
+        reason = log.read_text("utf-8")[-2_000:]
+        raise Refused(f"`lk {' '.join(words)}` failed: {reason}", where=str(log), fix="read the logs")
+    return VerbCost(seconds, highest / 2**20)
+
+
+def _resident(process: psutil.Process) -> int:
+    try:
+        return int(process.memory_info().rss)
+    except psutil.Error:  # it has just ended
+        return 0
