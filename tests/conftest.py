@@ -41,8 +41,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skips a long test that would begin after the deadline of .ci/run, which may not take for ever."""
-    deadline = float(os.environ.get("TEST_DEADLINE", "inf"))
+    """Skips a long test that would begin after the deadline of .ci/run, which may not take for ever.
+
+    A test with a timeout of its own must begin as much earlier as that is longer than the others'.
+    """
+    timeout = item.get_closest_marker("timeout")
+    longer = max(0.0, timeout.args[0] - float(item.config.getini("timeout"))) if timeout else 0.0
+    deadline = float(os.environ.get("TEST_DEADLINE", "inf")) - longer
     if item.nodeid.startswith("tests/scenarios/") and time.time() > deadline:
         pytest.skip(f"{item.nodeid} was not run: the time of .ci/run is over; `make scenarios` runs it")
 
