@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from deltalake.transaction import AddAction
 
 from core.compute.keyed_events import HASH, SOURCE, TIME
+from core.errors import TryAgain
 from infra import faults
 from infra.lake import data_files, delta
 from infra.lake.data_files import DataFile
@@ -57,13 +58,16 @@ def _fitting(path: str, files: Sequence[DataFile]) -> list[DataFile]:
 
 
 def _write(path: str, merge: Merge, inputs: Sequence[DataFile]) -> list[AddAction]:
-    written: list[AddAction] = []
+    """Writes the rows of some files into new ones. Raises TryAgain unless it has read as many as the log counts."""
+    written, read, counted = list[AddAction](), 0, sum(file.rows for file in inputs)
     for chunk in _chunks(path, inputs):
-        rows = chunk.sort_by(HASH)
+        rows, read = chunk.sort_by(HASH), read + chunk.num_rows
         for part in _by_child(rows, merge.node) if merge.split else [rows]:
             if part.num_rows:
                 written.append(data_files.write(path, part, _COUNTED))
                 faults.at("speed.6_in_merge")
+    if read != counted:
+        raise TryAgain(f"a merge read {read} of {counted} events", where=path, fix="run `lk speed start`")
     return written
 
 

@@ -59,9 +59,8 @@ class Kept:
 
 
 @pytest.fixture
-def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kept:
-    monkeypatch.setattr(delta, "HOUR", "interval 0 seconds")  # the retention of replaced files
-    settings = fresh_settings(tmp_path)
+def kept(tmp_path: Path) -> Kept:
+    settings = fresh_settings(tmp_path).model_copy(update={"retention_minutes": 0})
     table_paths.open_lake(settings)
     run = Run(Name("r000001"), {VIEW: CATALOG.digest(VIEW)}, {}, {}, Cut())
     schemas.create(settings, CATALOG, run)

@@ -12,6 +12,7 @@ from core.catalog import Catalog
 from core.identifiers import Name
 from core.validation.mistake import Mistake
 from core.view import Keyed, Reach
+from infra import progress_bar
 from infra.definitions.definition_files import load, spark_problems
 from infra.definitions.unit_proof import unit_mistakes
 from infra.project_files import VIEWS
@@ -98,7 +99,10 @@ def test_an_error_is_a_mistake_of_its_view_alone(spark: SparkSession) -> None:
     }
 
 
-def test_a_view_without_rows_is_named_as_not_proven(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_view_without_rows_is_named_as_not_proven(
+    spark: SparkSession, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress_bar, "_quiet", False)  # a verb with --json may have run in this process
     silent = changed("readings_gaps", "missing > 0 OR copies > 1", "missing = -7")
     assert unit_mistakes(spark, [silent], CATALOG) == {Name(silent.name): []}
     assert " ".join(capsys.readouterr().err.split()) == (
