@@ -23,8 +23,9 @@ _OPTIONS = {
     "enable.auto.commit": False,
     "enable.partition.eof": True,
     "auto.offset.reset": "error",
-    "fetch.wait.max.ms": 100,
+    "fetch.wait.max.ms": 10,
     "queued.min.messages": 1,
+    "fetch.queue.backoff.ms": 1,  # after a record that is enough, librdkafka waits a second by default
     "max.partition.fetch.bytes": 65_536,
     "log_level": 0,
 }
