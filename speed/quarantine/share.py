@@ -53,7 +53,9 @@ class QuarantineShare:
 def of_run(settings: Settings, catalog: Catalog, run: Name) -> tuple[QuarantineShare, ...]:
     """The topics of a run with too many quarantined records."""
     last = last_epoch(settings, run)
-    return too_many(settings, catalog, last.total, last_hour(settings, run)) if last else ()
+    if last is None:
+        return ()
+    return too_many(settings, catalog, last.total, counted_in_the_hour(settings, run, last, datetime.now(UTC)))
 
 
 def last_hour(settings: Settings, run: Name) -> Totals:

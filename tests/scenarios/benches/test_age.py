@@ -11,12 +11,39 @@ from flows.bench.age import age_figures, beside
 from tests.support.command import here, write_config
 
 FIGURES = {
-    "epoch", "epoch aged", "epoch fresh", "query", "query aged", "query fresh", "claim", "claim aged", "claim fresh",
-    "status", "status fresh", "status memory", "status memory fresh", "publish", "publish fresh", "publish memory",
-    "publish memory fresh", "quarantine", "quarantine fresh", "quarantine memory", "quarantine memory fresh", "memory",
-    "memory aged", "memory fresh", "open files", "open files aged", "open files fresh", "files", "files fresh",
-    "fold", "fold aged", "fold fresh",
-}  # fmt: skip
+    "epoch",
+    "epoch aged",
+    "epoch fresh",
+    "query",
+    "query aged",
+    "query fresh",
+    "claim",
+    "claim aged",
+    "claim fresh",
+    "status",
+    "status fresh",
+    "status memory",
+    "status memory fresh",
+    "publish",
+    "publish fresh",
+    "publish memory",
+    "publish memory fresh",
+    "quarantine",
+    "quarantine fresh",
+    "quarantine memory",
+    "quarantine memory fresh",
+    "memory",
+    "memory aged",
+    "memory fresh",
+    "open files",
+    "open files aged",
+    "open files fresh",
+    "files",
+    "files fresh",
+    "fold",
+    "fold aged",
+    "fold fresh",
+}
 
 
 @pytest.mark.timeout(1500)
