@@ -24,7 +24,7 @@ CLOUD := .venv-cloud/.installed
 # Checkov is set up only where terraform is: the tests of terraform/ say that they are not run elsewhere.
 CLOUD_HERE := $(if $(shell command -v terraform 2>/dev/null),$(CLOUD))
 
-.PHONY: help setup demo demo-airflow test test-all scenarios soak test-times test-emr cloud docs cloud-docs check unit lint format lock down clean
+.PHONY: help setup demo demo-airflow test test-all slow soak test-times test-emr cloud docs cloud-docs check unit lint format lock down clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1	\2/' | expand -t 22
@@ -40,17 +40,17 @@ demo-airflow: $(VENV)/.airflow setup ## Airflow publishes on its schedule and ru
 
 test: $(INSTALLED) ## every check, and the fast test of every promise; docs/test-times.md says how long
 	@$(MAKE) --jobs=2 setup check
-	@$(PYTEST) $(FAST)
+	@$(PYTEST) -m "not slow" $(FAST)
 
-test-all: test test-emr scenarios ## the same, then the long tests: kills, Airflow, a cluster, an object store, terraform, EMR's Spark
+test-all: test test-emr slow ## the same, then the long tests: kills, Airflow, a cluster, an object store, terraform, EMR's Spark
 
-scenarios: $(INSTALLED) setup $(CLOUD_HERE)
-	@$(PYTEST) tests/scenarios
+slow: $(INSTALLED) setup $(CLOUD_HERE)
+	@$(PYTEST) -m slow tests
 	@$(BIN)/python -m tests.support.terraform_availability
 
 test-times: $(INSTALLED) setup ## what each fast test costs, as docs/test-times.md
 	@rm -f .test-times.jsonl
-	@$(PYTEST) -p tests.support.cost --cost .test-times.jsonl $(FAST)
+	@$(PYTEST) -p tests.support.cost --cost .test-times.jsonl -m "not slow" $(FAST)
 	@$(BIN)/python -m tests.support.cost_page .test-times.jsonl docs/test-times.md
 
 cloud: $(INSTALLED) $(CLOUD_HERE) ## terraform/ alone: its style, its tests, checkov, and applied to an emulator

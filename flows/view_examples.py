@@ -51,6 +51,12 @@ _KAFKA = pa.schema(
     {"key": pa.binary(), "value": pa.binary(), "topic": pa.string(), "partition": pa.int32(), "offset": pa.int64()}
     | {"timestamp": pa.timestamp("us", tz="UTC"), "timestampType": pa.int32()}
 )
+# Generated code takes longer to compile than these rows to interpret.
+_FEW_ROWS = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
 _STRIDE = 1_000  # the records of example n are decoded in partitions from n times this number
 
 
@@ -97,7 +103,7 @@ def run_examples(settings: Settings, catalog: Catalog, views: Iterable[str] = ()
             results[view.name] = replace(results[view.name], result="failed", error=str(e))
     if tasks:
         local = settings.model_copy(update={"spark_master": "local[*]"})
-        with temporary_session(local, "views-test", {"spark.sql.shuffle.partitions": "1"}) as spark:
+        with temporary_session(local, "views-test", _FEW_ROWS) as spark:
             try:
                 computed = _compute(spark, catalog, tasks)
             except PySparkException as e:

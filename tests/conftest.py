@@ -35,21 +35,25 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByServers:
     return ByServers(config, log)
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest selects by marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The long ones first."""
+    """The longest first. Scenarios are slow tests."""
+    for item in items:
+        if item.nodeid.startswith("tests/scenarios/"):
+            item.add_marker(pytest.mark.slow)
     items[:] = [items[n] for n in longest_first([item.nodeid for item in items])]
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skips a long test that would begin after the deadline of .ci/run, which may not take for ever.
+    """Skips a slow test that would begin after the deadline of .ci/run, which may not take for ever.
 
     A test with a timeout of its own must begin as much earlier as that is longer than the others'.
     """
     timeout = item.get_closest_marker("timeout")
     longer = max(0.0, timeout.args[0] - float(item.config.getini("timeout"))) if timeout else 0.0
     deadline = float(os.environ.get("TEST_DEADLINE", "inf")) - longer
-    if item.nodeid.startswith("tests/scenarios/") and time.time() > deadline:
-        pytest.skip(f"{item.nodeid} was not run: the time of .ci/run is over; `make scenarios` runs it")
+    if item.get_closest_marker("slow") and time.time() > deadline:
+        pytest.skip(f"{item.nodeid} was not run: the time of .ci/run is over; `make slow` runs it")
 
 
 def fresh_settings(folder: Path) -> Settings:

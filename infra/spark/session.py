@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,7 @@ def session(settings: Settings, app_name: str, conf: Mapping[str, str] | None = 
 
     if is_submitted():
         return _submitted(settings, app_name, conf or {})
+    _look_functions_up_once()
     values = session_conf.own_jvm_conf(settings, app_name) | settings.spark_conf | dict(conf or {})
     spark_conf = SparkConf(loadDefaults=False).setAll(list(values.items()))
     if SparkContext._active_spark_context is None:
@@ -61,16 +63,36 @@ def session(settings: Settings, app_name: str, conf: Mapping[str, str] | None = 
 def temporary_session(
     settings: Settings, app_name: str, conf: Mapping[str, str] | None = None
 ) -> Iterator[SparkSession]:
-    """The session of this process for one block; a session that the block started stops at its end."""
-    from pyspark import SparkContext
+    """The session of this process for one block.
 
-    is_new = SparkContext._active_spark_context is None
+    A session that the block started stops at its end. One that was there gets back its own values of ``conf``.
+    """
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    running = None if SparkContext._active_spark_context is None else SparkSession.builder.getOrCreate()
+    names = [name for name in conf or {} if running and running.conf.isModifiable(name)]
+    before = {name: running.conf.get(name, None) for name in names} if running else {}
     spark = session(settings, app_name, conf)
     try:
         yield spark
     finally:
-        if is_new:
+        if not running:
             spark.stop()
+        for name, value in before.items():
+            if value is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, value)
+
+
+def _look_functions_up_once() -> None:
+    """Py4j asks the JVM for a function of SQL at every call of it, a tenth of the time that a large plan takes."""
+    from pyspark.sql import functions
+
+    module = sys.modules[functions.col.__module__]
+    if not hasattr(module._get_jvm_function, "cache_info"):
+        module._get_jvm_function = cache(module._get_jvm_function)  # type: ignore[attr-defined]
 
 
 def is_submitted() -> bool:

@@ -126,6 +126,7 @@ def test_an_incremental_build_says_why_it_is_a_full_one(stack_and_spark: Stack) 
     assert all("there is no earlier build" in note for note in notes)
 
 
+@pytest.mark.slow
 def test_a_killed_build_leaves_a_folder_that_is_made_again(stack_and_spark: Stack) -> None:
     settings, spark = stack_and_spark
     catalog = catalog_of(settings, "bkill", "trades_by")
@@ -156,6 +157,7 @@ def test_landing_goes_on_where_the_archive_ends_and_takes_a_new_partition_from_0
     assert decoder_archive(settings, topic, catalog.decoder(topic)).ends == after
 
 
+@pytest.mark.slow
 def test_a_build_of_a_compacted_topic_that_was_not_landed_up_to_its_cut_is_refused(stack_and_spark: Stack) -> None:
     """Then the last records of the archive go, as when compaction removes them before they are landed."""
     settings, spark = stack_and_spark
@@ -220,6 +222,7 @@ def delete_before(settings: Settings, topic: Name, partition: int, offset: int) 
         future.result(timeout=20)
 
 
+@pytest.mark.slow
 def test_another_decoder_decodes_the_older_archive_again_then_goes_on(stack_and_spark: Stack) -> None:
     settings, spark = stack_and_spark
     catalog = catalog_of(settings, "bdec")
@@ -253,6 +256,7 @@ def test_a_topic_that_was_created_again_is_refused(stack_and_spark: Stack) -> No
         land(spark, settings, catalog, kafka_admin.end_offsets(settings, [topic]))
 
 
+@pytest.mark.slow
 def test_the_gate_refuses_a_broken_check_and_one_that_crashes(stack_and_spark: Stack) -> None:
     settings, spark = stack_and_spark
     catalog = catalog_of(settings, "bgate")
@@ -273,6 +277,7 @@ def test_the_gate_refuses_a_broken_check_and_one_that_crashes(stack_and_spark: S
     assert rows == {name: False, Name("bgate_trades_by_day"): True}
 
 
+@pytest.mark.slow
 def test_a_claim_is_the_end_of_the_newest_epoch_of_the_run(stack_and_spark: Stack) -> None:
     settings, spark = stack_and_spark
     catalog = catalog_of(settings, "bclaim", "trades_by")

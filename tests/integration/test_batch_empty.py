@@ -1,5 +1,6 @@
 """A build succeeds when a topic is empty."""
 
+import pytest
 from pyspark.sql import SparkSession
 
 from batch.claim import claim
@@ -8,6 +9,8 @@ from core.catalog import Catalog
 from infra.lake import delta, table_paths
 from infra.settings import Settings
 from tests.support.layers import catalog_of, passed, send
+
+pytestmark = pytest.mark.slow
 
 
 def test_views_of_a_topic_without_records_are_built_empty(stack: Settings, spark: SparkSession) -> None:

@@ -93,6 +93,7 @@ def test_a_rollback_finds_its_build_and_never_one_that_was_freed(four_builds: Fo
     check_served(four_builds.settings, four_builds.catalog, "free", four_builds.builds[2].cut)
 
 
+@pytest.mark.slow
 def test_what_an_open_intent_names_stays(
     four_builds: FourBuilds, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -111,6 +112,7 @@ def test_what_an_open_intent_names_stays(
     check_served(four_builds.settings, four_builds.catalog, "free", four_builds.builds[3].cut)
 
 
+@pytest.mark.slow
 def test_an_archive_goes_when_nobody_names_it_and_todays_holds_all_of_it(
     four_builds: FourBuilds, spark: SparkSession
 ) -> None:

@@ -101,6 +101,7 @@ def test_a_row_that_is_lost_after_it_was_written_is_missed(settings: Settings, s
         publish(settings, catalog, claimed.build, why="test")
 
 
+@pytest.mark.slow
 def test_a_warning_passes_and_is_shown_with_the_rules_that_records_broke(
     settings: Settings, spark: SparkSession
 ) -> None:
@@ -135,6 +136,7 @@ def test_a_suite_that_cannot_be_asked_refuses(
     assert gate_result.refused == {Name("gcrash_trades_by_day"): ("there is no check",)}
 
 
+@pytest.mark.slow
 def test_quality_is_shown_as_a_table_and_as_json(settings: Settings, spark: SparkSession, tmp_path: Path) -> None:
     from tests.support.command import here, write_config
 

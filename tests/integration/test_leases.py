@@ -172,6 +172,7 @@ def test_leases_do_not_disturb_each_other(settings: Settings) -> None:
         assert (batch_lease.generation, control_lease.generation) == (1, 1)
 
 
+@pytest.mark.slow
 def test_heartbeats_go_on_while_old_entries_of_the_log_are_deleted(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

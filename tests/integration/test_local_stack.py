@@ -23,6 +23,8 @@ from infra.settings import Settings
 from tests.conftest import fresh_settings
 from tests.support.killing import kill
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:

@@ -28,6 +28,7 @@ from serving.served_status import served_status
 from tests.support.crashes import standing_still, taken_over
 from tests.support.killing import kill
 from tests.support.layers import built, catalog_of, check_served, send
+from tests.support.tiers import slow
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,7 @@ def interrupted(two: Two, monkeypatch: pytest.MonkeyPatch, build: Name, point: s
     faults.arm(two.settings)
 
 
+@pytest.mark.slow
 def test_columns_keep_their_comments_over_every_publication(two: Two) -> None:
     view = Name("spub_trade_stats")
     before = metastore.query(two.settings, f"SHOW COLUMNS FROM lake.serving.{view}").rows
@@ -123,6 +125,7 @@ def test_an_interrupted_publication_is_finished_by_the_next_verb(
     two.check(two.newer)
 
 
+@pytest.mark.slow
 def test_an_intent_whose_tables_are_gone_is_reverted(
     two: Two, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -135,7 +138,7 @@ def test_an_intent_whose_tables_are_gone_is_reverted(
     two.check(two.older)
 
 
-@pytest.mark.parametrize("which", ["outer", "pinned", "status", "gone", "foreign"])
+@pytest.mark.parametrize("which", ["outer", "status", *slow("pinned", "gone", "foreign")])
 def test_a_broken_view_is_seen_and_made_again(two: Two, which: str) -> None:
     view = next(iter(two.catalog.views))
     inner = served_views.read_served(two.settings, [view])[view].inner

@@ -30,6 +30,7 @@ from serving import recover
 from serving.promote import serve_run
 from serving.publish import publish
 from tests.support.layers import START, built, catalog_of, check_served, commit_epoch, new_run, send
+from tests.support.tiers import slow
 from tests.support.views import rollup
 
 STATS, DAYS = Name("srng_trade_stats"), Name("srng_trades_by_day")
@@ -121,6 +122,7 @@ def test_a_range_that_is_wrong_is_computed_again_and_published(served: ServedBui
     served.check()
 
 
+@pytest.mark.slow
 def test_two_views_are_rebuilt_at_once_and_a_repeat_after_the_publication_is_another_build(served: ServedBuild) -> None:
     first = served.rebuild((DAYS, STATS), DAY, DAY + ONE_DAY)
     publish(served.settings, served.catalog, first[0].build, why="range")
@@ -130,6 +132,7 @@ def test_two_views_are_rebuilt_at_once_and_a_repeat_after_the_publication_is_ano
         assert served.rows(old.view, old.build) == served.rows(new.view, new.build)
 
 
+@pytest.mark.slow
 def test_a_rebuild_of_what_is_not_served_any_more_is_refused(served: ServedBuild) -> None:
     (published,) = served.rebuild((STATS,), BEGIN, BEGIN + SECOND)
     (outdated,) = served.rebuild((STATS,), BEGIN + SECOND, BEGIN + 2 * SECOND)
@@ -147,7 +150,7 @@ def test_rows_outside_that_lost_events_do_not_pass_the_control_total(served: Ser
     publish(served.settings, served.catalog, rebuilt.build, why="range")
 
 
-@pytest.mark.parametrize("point", ["batch.0_after_claim", "batch.2_in_build", "batch.2_before_built"])
+@pytest.mark.parametrize("point", ["batch.2_in_build", *slow("batch.0_after_claim", "batch.2_before_built")])
 def test_an_interrupted_rebuild_changes_nothing_and_is_finished_by_the_same_command(
     served: ServedBuild, monkeypatch: pytest.MonkeyPatch, point: str
 ) -> None:

@@ -42,6 +42,7 @@ from tests.support.crashes import standing_still, taken_over
 from tests.support.kafka_log import Log
 from tests.support.layers import catalog_of, send, topic_of
 from tests.support.speed_runs import catch_up, check
+from tests.support.tiers import slow
 from tests.support.waiting import eventually
 
 AT = 1_700_000_000_000
@@ -207,7 +208,7 @@ def test_an_interrupted_redrive_sends_the_rest_and_nothing_twice(
     check(bench.settings, bench.catalog, bench.run, "qred")
 
 
-@pytest.mark.parametrize("chunk", [1, 500])
+@pytest.mark.parametrize("chunk", [500, *slow(1)])
 def test_a_paused_redrive_sends_nothing_when_it_wakes(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, chunk: int
 ) -> None:
@@ -246,6 +247,7 @@ def test_a_process_that_is_stopped_while_its_records_are_queued_never_sends_them
     assert kafka_admin.end_offsets(bench.settings, [bench.topic]) == ends
 
 
+@pytest.mark.slow
 def test_the_copies_in_a_short_topic_are_read_without_waiting_for_more(bench: Bench) -> None:
     bench.quarantined(bad(size=0))
     bench.redrive(bench.repaired(fix))
@@ -254,6 +256,7 @@ def test_the_copies_in_a_short_topic_are_read_without_waiting_for_more(bench: Be
     assert time.monotonic() - began < kafka_admin.DEADLINE / 2
 
 
+@pytest.mark.slow
 def test_without_its_control_table_the_log_says_what_was_redriven(bench: Bench) -> None:
     bench.quarantined(bad(size=0))
     file = bench.repaired(fix)

@@ -19,6 +19,7 @@ from speed.epoch import compute_epoch
 from speed.process import lifecycle
 from tests.support.layers import POISON, catalog_of, send, topic_of
 from tests.support.speed_runs import catch_up, check
+from tests.support.tiers import slow
 
 
 def replayed(settings: Settings, spark: SparkSession, catalog: Catalog, size: int) -> list[int]:
@@ -29,7 +30,7 @@ def replayed(settings: Settings, spark: SparkSession, catalog: Catalog, size: in
     return [epoch.end.size_since(epoch.start) for epoch in read_epochs(settings, run.id)]
 
 
-@pytest.mark.parametrize("partitions", [1, 4, 7])
+@pytest.mark.parametrize("partitions", [4, *slow(1, 7)])
 def test_replays_of_any_epochs_and_partitions_are_what_plain_python_gives(
     stack: Settings, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, partitions: int
 ) -> None:
@@ -49,6 +50,7 @@ def test_replays_of_any_epochs_and_partitions_are_what_plain_python_gives(
     assert [len(size) for size in sizes] == [5, 1, 2]
 
 
+@pytest.mark.slow
 def test_a_big_epoch_fetches_each_record_once(
     stack: Settings, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -129,6 +129,7 @@ def test_an_epoch_refuses_a_log_with_other_records(restored: Restored) -> None:
         chain.close()
 
 
+@pytest.mark.slow
 def test_landing_and_a_replay_from_the_archive_name_the_first_other_offset(
     restored: Restored, spark: SparkSession
 ) -> None:
@@ -142,6 +143,7 @@ def test_landing_and_a_replay_from_the_archive_name_the_first_other_offset(
     assert replay.value.what == restored.from_archive()
 
 
+@pytest.mark.slow
 def test_the_status_names_a_log_with_other_records(restored: Restored) -> None:
     epoch = last_epoch(restored.settings, restored.run.id)
     for run, wrong in ((restored.run.id, restored.from_epochs()), (None, restored.from_archive())):
@@ -151,6 +153,7 @@ def test_the_status_names_a_log_with_other_records(restored: Restored) -> None:
         assert problem.startswith(wrong)
 
 
+@pytest.mark.slow
 def test_the_log_that_was_read_is_accepted(restored: Restored, spark: SparkSession) -> None:
     """A new run over the restored log marks its own records."""
     settings, catalog = restored.settings, catalog_of(restored.settings, "again")

@@ -85,6 +85,7 @@ def test_a_record_that_fills_its_topics_limit_is_copied(spark: SparkSession, spl
     split_log.check()
 
 
+@pytest.mark.slow
 def test_a_transaction_that_takes_long_is_committed_where_it_is(
     spark: SparkSession, split_log: Split, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -166,6 +167,7 @@ def test_a_crash_at_every_step_of_a_handover_is_finished(spark: SparkSession, sp
     split_log.check()
 
 
+@pytest.mark.slow
 def test_a_route_that_starts_on_a_lost_lake_goes_on_where_its_copies_end(
     spark: SparkSession, split_log: Split, tmp_path: Path
 ) -> None:
@@ -179,6 +181,7 @@ def test_a_route_that_starts_on_a_lost_lake_goes_on_where_its_copies_end(
     split_log.check()
 
 
+@pytest.mark.slow
 def test_copies_of_another_log_are_no_position(spark: SparkSession, split_log: Split, tmp_path: Path) -> None:
     """A source was deleted and created again, and the lake is lost: nothing else tells that the records are others."""
     delete(split_log.settings, Name("service_log"))

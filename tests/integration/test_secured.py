@@ -10,6 +10,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from pyspark.sql import SparkSession
 
 from infra.local import local_stack
 from infra.local.ports import free_ports
@@ -17,7 +18,7 @@ from infra.settings import LOOPBACK, Settings
 from infra.settings.sources import read_settings
 from tests.conftest import fresh_settings
 from tests.support import secured
-from tests.support.command import Done, lk, write_config
+from tests.support.command import Done, here, lk, write_config
 from tests.support.kafka_log import Log
 from tests.support.oracle import view_oracle
 from tests.support.waiting import eventually
@@ -36,7 +37,12 @@ class Secured:
     config: Path
 
     def lk(self, *words: str) -> Done:
+        """Runs a verb in a process of its own."""
         return lk(self.config, *words)
+
+    def here(self, *words: str) -> Done:
+        """Runs a verb in this process."""
+        return here(self.config, *words)
 
 
 @pytest.fixture(scope="module")
@@ -88,26 +94,26 @@ def leaks(folder: Path, secret: str) -> list[str]:
     return files + [line for line in command_lines if any(form.decode() in line for form in forms)]
 
 
-def test_records_go_from_produce_to_what_is_served(instance: Secured) -> None:
-    applied = instance.lk("topics", "apply", "--json").ok().json
+def test_records_go_from_produce_to_what_is_served(instance: Secured, spark: SparkSession) -> None:
+    applied = instance.here("topics", "apply", "--json").ok().json
     assert [change["action"] for change in applied] == ["created", "created"]
-    instance.lk("produce", "trades", "--seed", "7", "--count", "500", "--start", "2026-03-14T12:00:00", "--json").ok()
+    instance.here("produce", "trades", "--seed", "7", "--count", "500", "--start", "2026-03-14T12:00:00", "--json").ok()
     instance.lk("speed", "start", "--json").ok()
     log = Log(instance.settings, ["trades"])
     expected = view_oracle.expected("trades_by_day", log.read())
     assert len(log.records) == 500
 
     def served() -> None:
-        rows = instance.lk("show", "trades_by_day", "--json").ok().json
+        rows = instance.here("show", "trades_by_day", "--json").ok().json
         assert [(row["ticker"], row["trades"]) for row in rows] == [
             (key[0], cells["trades"]) for key, cells in sorted(expected.items())
         ]
 
     eventually(instance.settings, 120, served)
-    status = instance.lk("status", "--json")
+    status = instance.here("status", "--json")
     assert status.code == 0, status.said
-    instance.lk("claim", "--json").ok()
-    instance.lk("land", "--json").ok()
+    instance.here("claim", "--json").ok()
+    instance.here("land", "--json").ok()
     assert "pass-word" not in status.out + status.err
     data = instance.settings.data
     assert list(data.glob("logs/*speed-*"))

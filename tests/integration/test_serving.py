@@ -109,6 +109,7 @@ def test_a_build_that_did_not_pass_or_was_not_built_is_refused(settings: Setting
         publish(settings, catalog, Name("b999999"), why="test")
 
 
+@pytest.mark.slow
 def test_a_cut_that_is_no_epochs_end_is_refused(settings: Settings, spark: SparkSession) -> None:
     catalog = catalog_of(settings, "send", "trades_by")
     send(settings, catalog, 100)
@@ -122,6 +123,7 @@ def test_a_cut_that_is_no_epochs_end_is_refused(settings: Settings, spark: Spark
     check_served(settings, catalog, "send", committed.end)
 
 
+@pytest.mark.slow
 def test_a_new_run_takes_over_when_it_has_reached_what_is_served(settings: Settings, spark: SparkSession) -> None:
     catalog = catalog_of(settings, "snew", "trades_by")
     send(settings, catalog, 100)
@@ -142,6 +144,7 @@ def test_a_new_run_takes_over_when_it_has_reached_what_is_served(settings: Setti
     check_served(settings, catalog, "snew", reached.end)
 
 
+@pytest.mark.slow
 def test_a_run_that_fits_no_build_is_refused(settings: Settings, spark: SparkSession) -> None:
     catalog = catalog_of(settings, "sfit", "trades_by")
     send(settings, catalog, 50)

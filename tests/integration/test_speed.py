@@ -37,6 +37,7 @@ def test_every_epoch_is_exact_and_counted(stack: Settings, spark: SparkSession) 
     assert kafka_admin.committed_offsets(stack, run.id, run.topics) == kafka_admin.end_offsets(stack, run.topics)
 
 
+@pytest.mark.slow
 def test_big_epochs_written_by_spark_give_the_same(
     stack: Settings, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -67,6 +68,7 @@ def test_records_of_a_megabyte_stop_no_run(stack: Settings, spark: SparkSession)
     assert pa.compute.sum(pa.compute.binary_length(quarantine["_value"])).as_py() == 300_000_000
 
 
+@pytest.mark.slow
 def test_catching_up_takes_bounded_epochs(stack: Settings, spark: SparkSession) -> None:
     catalog, run = declared(stack, "bounded")
     send(stack, catalog, 1_000)
@@ -152,6 +154,7 @@ def test_kafka_killed_under_a_running_job_loses_nothing(stack: Settings, spark: 
     check(stack, catalog, run, "restart")
 
 
+@pytest.mark.slow
 def test_a_run_is_started_once_stopped_between_epochs_and_resumed(stack: Settings) -> None:
     catalog = definition_files.load(stack)
     try:

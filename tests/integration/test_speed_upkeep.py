@@ -33,6 +33,7 @@ def counted(monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str) -> l
     return calls
 
 
+@pytest.mark.slow
 def test_folding_keeps_the_answer_and_the_boundaries(
     stack: Settings, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:

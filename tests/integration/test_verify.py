@@ -24,6 +24,8 @@ from serving.promote import serve_run
 from serving.publish import publish
 from tests.support.layers import POISON, built, catalog_of, check_served, commit_epoch, new_run, send
 
+pytestmark = pytest.mark.slow
+
 STATS, DAYS = Name("sdrf_trade_stats"), Name("sdrf_trades_by_day")
 
 

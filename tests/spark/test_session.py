@@ -19,6 +19,13 @@ def test_an_existing_session_is_reused_and_not_stopped(spark: SparkSession, tmp_
     assert not (tmp_path / "logs").exists()
 
 
+def test_an_existing_session_gets_its_own_settings_back(spark: SparkSession, tmp_path: Path) -> None:
+    name = "spark.sql.codegen.wholeStage"
+    with temporary_session(fresh_settings(tmp_path), "another", {name: "false"}) as same:
+        assert same.conf.get(name) == "false"
+    assert spark.conf.get(name) == "true"
+
+
 def test_a_frame_has_the_rows_after_an_empty_chunk(spark: SparkSession) -> None:
     """Spark takes an empty chunk for the end of all rows: a fold of 37,373 rows after one was replaced by none."""
     numbers = pa.chunked_array([pa.array([], pa.int64()), pa.array([1, 2], pa.int64()), pa.array([3], pa.int64())])

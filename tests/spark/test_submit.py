@@ -19,6 +19,8 @@ from infra.settings import Settings
 from tests.conftest import fresh_settings
 from tests.support.command import environment, write_config
 
+pytestmark = pytest.mark.slow
+
 ENTRY = ROOT / "images" / "jobs" / "lk_verb.py"
 VIEW = """
 from core.measures import Count

@@ -51,12 +51,34 @@ def test_every_promise_names_tests_that_exist() -> None:
 
 
 def test_every_promise_has_a_fast_test_and_the_folder_says_which_it_is() -> None:
-    """`make test` runs tests/unit, tests/spark and tests/integration; tests/scenarios holds the full tests."""
+    """`make test` runs what is not slow of tests/unit, tests/spark and tests/integration; all scenarios are slow."""
     fast_folders = ("tests/unit/", "tests/spark/", "tests/integration/")
     (listed,) = re.findall(r"^FAST := (.+)$", (ROOT / "Makefile").read_text("utf-8"), re.M)
     assert tuple(f"{folder}/" for folder in listed.split()) == fast_folders
     assert [fast for _, fast, _ in promises() if not fast.startswith(fast_folders)] == []
     assert [full for _, _, full in promises() if full and not full.startswith("tests/scenarios/")] == []
+
+
+def test_no_fast_test_of_a_promise_is_marked_slow() -> None:
+    """Some values of a parameter may be, not the test and not its file."""
+    marked = [fast for _, fast, _ in promises() if fast in slow_tests(ROOT / fast.partition("::")[0])]
+    assert marked == []
+    assert "tests/integration/test_verify.py::test_a_planted_difference_is_found_and_named" in slow_tests(
+        ROOT / "tests/integration/test_verify.py"
+    )
+    assert "tests/integration/test_batch.py::test_a_killed_build_leaves_a_folder_that_is_made_again" in slow_tests(
+        ROOT / "tests/integration/test_batch.py"
+    )
+
+
+def slow_tests(file: Path) -> list[str]:
+    """The tests of a file that `make test` leaves out, by a mark of theirs or of the whole file."""
+    tree = ast.parse(file.read_text("utf-8"))
+    tests = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")]
+    whole = any(isinstance(node, ast.Assign) and "slow" in ast.unparse(node) for node in tree.body)
+    name = file.relative_to(ROOT)
+    marks = "pytest.mark.slow"
+    return [f"{name}::{test.name}" for test in tests if whole or marks in map(ast.unparse, test.decorator_list)]
 
 
 def test_no_fast_test_of_a_promise_is_skipped_except_without_terraform() -> None:

@@ -123,6 +123,7 @@ def test_a_control_table_has_few_files_after_any_number_of_commits(settings: Set
     assert int(commits[-1].stem) - last_checkpoint < 10
 
 
+@pytest.mark.slow
 def test_compaction_writes_old_rows_again_seldom(settings: Settings) -> None:
     letters, path = random.Random(1), publications.TABLE.path(settings)
     with locks.hold(settings, "control") as lease:
