@@ -6,8 +6,11 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 Place = tuple[str, int]  # topic and partition
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,16 @@ class LogMark:
         """Whether both are marks of the same record."""
         epochs = {self.leader_epoch, other.leader_epoch} - {None}
         return (self.offset, self.digest) == (other.offset, other.digest) and len(epochs) <= 1
+
+
+def mark_of_row(row: Mapping[str, Any]) -> LogMark:
+    """The mark of a record that is stored as a row; its leader epoch is not known.
+
+    ``row`` has ``_offset``, ``_timestamp`` (a datetime with a zone), ``_key``, ``_value`` and ``_headers``.
+    """
+    headers = [(header["key"], header["value"]) for header in row["_headers"] or ()]
+    timestamp = (row["_timestamp"] - _EPOCH) // timedelta(milliseconds=1)
+    return LogMark(row["_offset"], record_digest(timestamp, row["_key"], row["_value"], headers))
 
 
 def record_digest(

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import reduce
 from operator import or_
-from typing import Any
 
 import pyarrow.compute as pc
 
 from core.identifiers import Name
-from core.log_mark import LogMark, Place, record_digest
+from core.log_mark import LogMark, Place, mark_of_row
 from infra.control.manifest import epoch_numbered, last_epoch, last_epoch_where
 from infra.kafka.log_marks import RecordReader, log_differs, other_records, record_reader
 from infra.lake import delta
@@ -79,10 +78,4 @@ def _archived(archive: Archive, offsets: Mapping[int, int]) -> dict[Place, LogMa
     """The marks of archived records, from partition -> offset; offsets without a record are left out."""
     conditions = [(pc.field("_partition") == p) & (pc.field("_offset") == offset) for p, offset in offsets.items()]
     rows = delta.read(archive.path, _RECORD, reduce(or_, conditions)).to_pylist() if conditions else []
-    return {(str(archive.topic), row["_partition"]): _mark(row) for row in rows}
-
-
-def _mark(row: Mapping[str, Any]) -> LogMark:
-    headers = [(header["key"], header["value"]) for header in row["_headers"] or ()]
-    timestamp = (row["_timestamp"] - _EPOCH) // timedelta(milliseconds=1)
-    return LogMark(row["_offset"], record_digest(timestamp, row["_key"], row["_value"], headers))
+    return {(str(archive.topic), row["_partition"]): mark_of_row(row) for row in rows}

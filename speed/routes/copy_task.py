@@ -13,7 +13,7 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from core.errors import LkError, TryAgain
-from core.log_mark import LogMark, record_digest
+from core.log_mark import mark_of_row
 from core.route_ownership import Slice
 from infra import faults
 from infra.kafka.route_positions import ORIGIN, Position
@@ -76,7 +76,8 @@ def copy(task: CopyTask, batches: Iterable[pa.RecordBatch]) -> Outcome:
         counts, began, reached, mark = Counter(before.counts), time.monotonic(), span.end, before.mark
         for batch in batches:
             counts.update(_send(task, open_, batch))
-            mark = _last_mark(batch)
+            (last,) = batch.slice(batch.num_rows - 1).to_pylist()
+            mark = mark_of_row(last)
             if time.monotonic() - began > LONGEST:
                 reached = batch["_offset"][-1].as_py() + 1
                 break
@@ -99,13 +100,6 @@ def _row(topic: str, partition: int, outcome: Outcome, error: str | None) -> pa.
     types = (pa.string(), pa.int32(), pa.string(), pa.string())
     columns = {name: pa.array([value], kind) for (name, value), kind in zip(values.items(), types, strict=True)}
     return pa.RecordBatch.from_pydict(columns)
-
-
-def _last_mark(batch: pa.RecordBatch) -> LogMark:
-    (row,) = batch.slice(batch.num_rows - 1).to_pylist()
-    timestamp = batch["_timestamp"][-1].cast(pa.timestamp("ms", "UTC")).cast(pa.int64()).as_py()
-    headers = [(header["key"], header["value"]) for header in row["_headers"] or ()]
-    return LogMark(row["_offset"], record_digest(timestamp, row["_key"], row["_value"], headers))
 
 
 def _send(task: CopyTask, open_: Transaction, batch: pa.RecordBatch) -> Counter[str]:
