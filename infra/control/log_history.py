@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from functools import reduce
 from operator import or_
 
@@ -18,7 +17,6 @@ from infra.lake.archive import Archive
 from infra.settings import Settings
 
 _RECORD = ["_partition", "_offset", "_timestamp", "_key", "_value", "_headers"]
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def require_log_of_run(settings: Settings, run: Name, *, fix: str) -> None:
