@@ -31,7 +31,7 @@ def server(settings: Settings) -> Server:
     return Server(
         name=NAME,
         # -I keeps this folder, whose modules are named like packages, out of the import path.
-        argv=(sys.executable, "-I", str(_SUPERVISOR), POOL),
+        argv=(sys.executable, "-I", str(_SUPERVISOR), POOL, str(logs(settings))),
         ports={"airflow_port": settings.airflow_port},
         prepare=lambda: _prepare(settings, home),
         probe=lambda: _probe(settings),
@@ -47,6 +47,11 @@ def require_installed() -> None:
 def launcher(settings: Settings) -> Path:
     """Path of the `lk` that comes first in the PATH of tasks: this code with the settings of this instance."""
     return airflow_api.home(settings) / "bin" / "lk"
+
+
+def logs(settings: Settings) -> Path:
+    """The folder of the logs of tasks."""
+    return settings.log_dir / NAME
 
 
 def _path(home: Path) -> tuple[str, str]:
@@ -118,7 +123,7 @@ def _config(settings: Settings, home: Path, keys: dict[str, str]) -> str:
                 "expose_config": False,
             },
             "api_auth": {"jwt_secret": keys["jwt"]},
-            "logging": {"base_log_folder": settings.log_dir / NAME, "colored_console_log": False},
+            "logging": {"base_log_folder": logs(settings), "colored_console_log": False},
             "dag_processor": {"parsing_processes": 1, "dag_bundle_storage_path": home / "bundles"},
             "usage_data_collection": {"enabled": False},
         }

@@ -1,4 +1,4 @@
-"""Runs Airflow's processes under one parent: `python -I airflow_supervisor.py POOL`. When one ends, all end.
+"""Runs Airflow's processes under one parent: `python -I airflow_supervisor.py POOL LOGS`. When one ends, all end.
 
 `airflow standalone` does the same, but its scheduler and triggerer serve their logs on every network interface. Here
 the API server reads the logs from a shared folder.
@@ -11,6 +11,8 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
+from pathlib import Path
 from types import FrameType
 
 _COMMANDS = (
@@ -19,10 +21,11 @@ _COMMANDS = (
     ("dag-processor",),
     ("triggerer", "--skip-serve-logs"),
 )
+_HISTORY = Path(__file__).with_name("airflow_history.py")
 _GRACE = 10.0  # seconds; a scheduler waits for its tasks, which are safe to kill at any time
 
 
-def main(pool: str) -> int:
+def main(pool: str, logs: str) -> int:
     """Migrates the database, creates the pool and runs until SIGTERM. Returns 1 when a process ended by itself."""
     signal.signal(signal.SIGTERM, _stop)
     preparation = multiprocessing.get_context("fork").Process(target=_prepare, args=(pool,))
@@ -30,15 +33,16 @@ def main(pool: str) -> int:
     preparation.join()
     if preparation.exitcode:
         return 1
-    children = [subprocess.Popen(["airflow", *command]) for command in _COMMANDS]
+    children = {command[0]: subprocess.Popen(["airflow", *command]) for command in _COMMANDS}
+    children["history"] = subprocess.Popen([sys.executable, "-I", _HISTORY, logs])
     try:
         return _until_one_ends(children)
     except KeyboardInterrupt:
         return 0
     finally:
-        for child in children:
+        for child in children.values():
             child.terminate()
-        for child in children:
+        for child in children.values():
             _end(child)
 
 
@@ -56,10 +60,10 @@ def _stop(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _until_one_ends(children: list[subprocess.Popen[bytes]]) -> int:
+def _until_one_ends(children: Mapping[str, subprocess.Popen[bytes]]) -> int:
     pid, _ = os.wait()
-    command = next((command for command, child in zip(_COMMANDS, children, strict=True) if child.pid == pid), ("?",))
-    print(f"airflow {command[0]} ended by itself; stopping all of Airflow", flush=True)
+    name = next((name for name, child in children.items() if child.pid == pid), "?")
+    print(f"airflow {name} ended by itself; stopping all of Airflow", flush=True)
     return 1
 
 
@@ -71,4 +75,4 @@ def _end(child: subprocess.Popen[bytes]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(*sys.argv[1:]))

@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import sqlite3
+from contextlib import closing
+from datetime import timedelta
+
+import pytest
+
+from infra import airflow_api
+from infra.local import airflow_history, airflow_server
 from tests.support.airflow_runs import Cockpit
 from tests.support.waiting import eventually
 from tests.support.world import World
@@ -48,3 +57,32 @@ def test_housekeeping_finds_nothing_wrong_and_changes_nothing_that_is_served(coc
     }
     assert (world.pieces.served(), world.publication) == (served_before, publication_before)
     world.check()
+
+
+def test_rows_and_logs_of_airflow_go_after_ninety_days(
+    cockpit: Cockpit, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Airflow keeps the last run of a DAG, and here all runs of other DAGs."""
+    others = len(cockpit.api.runs("lambda_batch")) + len(cockpit.api.runs("housekeeping"))
+    assert len(cockpit.api.runs("range_rebuild")) > 1
+    old = timedelta(days=91)
+    database = airflow_api.home(world.settings) / "airflow.db"
+    with closing(sqlite3.connect(database, timeout=60)) as connection, connection:
+        connection.execute(
+            "UPDATE dag_run SET start_date = datetime(start_date, ?) WHERE dag_id = 'range_rebuild'",
+            (f"-{old.days} days",),
+        )
+    logs = airflow_server.logs(world.settings)
+    of_rebuilds = [path for path in logs.rglob("*.log") if "range_rebuild" in str(path)]
+    kept = [path for path in logs.rglob("*.log") if "range_rebuild" not in str(path)]
+    assert of_rebuilds
+    for path in of_rebuilds:
+        then = path.stat().st_mtime - old.total_seconds()
+        os.utime(path, (then, then))
+    for name, value in airflow_server.server(world.settings).env.items():
+        monkeypatch.setenv(name, value)
+    airflow_history.clean(logs)
+    assert len(cockpit.api.runs("range_rebuild")) == 1
+    assert len(cockpit.api.runs("lambda_batch")) + len(cockpit.api.runs("housekeeping")) == others
+    assert [path for path in of_rebuilds if path.exists()] == []
+    assert [path for path in kept if not path.exists()] == []
