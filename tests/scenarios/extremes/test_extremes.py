@@ -1,0 +1,135 @@
+"""Records of every size, and shapes that nobody expected, with the settings that a new instance has.
+
+A real speed process takes them; one that lacks memory would die.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+
+import pytest
+from pyspark.sql import SparkSession
+
+from core.identifiers import Name
+from infra.definitions import definition_files
+from infra.local import local_stack
+from infra.settings import Settings
+from infra.trino import metastore
+from speed.process import background
+from tests.conftest import fresh_settings
+from tests.support.kafka_log import Sent, send
+from tests.support.load import NOON, TICKERS, millis, mixed
+from tests.support.oracle import view_oracle
+from tests.support.world import World, make_world
+
+LINE = '10.0.0.1 - - [14/Mar/2026:12:00:00 +0000] "GET /{} HTTP/1.1" 200 10 "-" "client"'
+WIDTH = 60  # of columns, and of views
+VIEWS = """
+from core.measures import Count, Sum
+from core.view import Key, Rollup
+
+VIEW = Rollup("{name}", sources=("trades",), keys=(Key("ticker", "ticker"),), measures={measures})
+"""
+
+
+def trade(ticker: str, size: int, padding: int = 0) -> Sent:
+    """A valid trade; its id has ``padding`` characters."""
+    text = f'{{"type":"bid","ticker":"{ticker}","price":1.50,"size":{size},"event_time":{millis(NOON)}'
+    return Sent("trades", ticker.encode(), f'{text},"id":"{"x" * padding}"}}'.encode())
+
+
+def of_bytes(count: int, size: int) -> list[Sent]:
+    """Records that do not decode, each of so many bytes."""
+    return [Sent("trades", b"k%d" % number, b"x" * size) for number in range(count)]
+
+
+def hot_key() -> list[Sent]:
+    """Of 20,000 trades 99 in 100 have one key."""
+    rng = random.Random(1)
+    return [trade("ACME" if rng.random() < 0.99 else rng.choice(TICKERS), 1 + n % 400) for n in range(20_000)]
+
+
+SHAPES: dict[str, Callable[[], list[Sent]]] = {
+    "10,000 of one byte": lambda: of_bytes(10_000, 1),
+    "10,000 of 60 KB that decode": lambda: [trade(TICKERS[n % 6], 1 + n % 400, 60_000) for n in range(10_000)],
+    "1,000 of 64 KiB that do not": lambda: of_bytes(1_000, 1 << 16),
+    "100 of 1 MB": lambda: of_bytes(100, 1_000_000),
+    "20 of the limit": lambda: of_bytes(20, (3 << 20) - 1024),
+    "one key with 99 %": hot_key,
+    "200,000 keys": lambda: [Sent("access_log", None, LINE.format(n).encode()) for n in range(200_000)],
+}
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[World]:
+    folder = tmp_path_factory.mktemp("extremes")
+    instance = make_world(fresh_settings(folder / "data"), folder)
+    try:
+        instance.start_speed()
+        yield instance
+    finally:
+        local_stack.stop_servers(instance.settings)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_records_of_every_size_and_shape_are_counted_by_a_run_that_goes_on(world: World, shape: str) -> None:
+    """By one process from the first shape to the last."""
+    process = background.alive(world.settings, world.run)
+    assert process
+    send(world.settings, SHAPES[shape]())
+    world.send(mixed(seed=5, count=40))
+    world.settle(300)
+    alive = background.alive(world.settings, world.run)
+    assert alive == process
+    for name in ("trade_stats", "traffic_by_path"):
+        (served,) = metastore.query(world.settings, f"SELECT sum(_rows) FROM ({total(world, name)})").rows[0]
+        assert served == sum(cells["requests" if "path" in name else "trades"] for cells in oracle(world, name))
+
+
+def total(world: World, view: str) -> str:
+    count = "requests" if view == "traffic_by_path" else "trades"
+    return f"SELECT {count} AS _rows FROM lake.serving.{view}"
+
+
+def oracle(world: World, view: str) -> list[dict[str, int]]:
+    return list(view_oracle.expected(view, world.log.records).values())
+
+
+def test_a_view_of_sixty_columns_and_sixty_views_in_one_run(tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("wide")
+    (folder / "views").mkdir()
+    sums = ", ".join(f'Sum("s{n}", "size * {n}")' for n in range(1, WIDTH))
+    texts = {"wide": f"(Count('trades'), {sums})"} | {f"narrow{n}": "(Count('trades'),)" for n in range(WIDTH)}
+    for name, measures in texts.items():
+        (folder / "views" / f"{name}.py").write_text(VIEWS.format(name=name, measures=measures), "utf-8")
+    settings = fresh_settings(folder / "data").model_copy(update={"views": (folder / "views",)})
+    instance = make_world(settings, folder)
+    try:
+        instance.start_speed()
+        instance.send([trade(TICKERS[n % 6], n) for n in range(1, 601)])
+        instance.settle(300)
+        check_wide(settings)
+        instance.here("batch", "--json").ok()
+        instance.send([trade(TICKERS[n % 6], n) for n in range(1, 601)])
+        instance.settle(300)
+        check_wide(settings, times=2)
+    finally:
+        local_stack.stop_servers(instance.settings)
+
+
+def check_wide(settings: Settings, times: int = 1) -> None:
+    """By the sizes of the trades that were sent: 1 to 600, in turn of six tickers."""
+    sizes = {ticker: [n for n in range(1, 601) if TICKERS[n % 6] == ticker] for ticker in TICKERS}
+    columns = ", ".join(f"s{n}" for n in range(1, WIDTH))
+    rows = metastore.query(settings, f"SELECT ticker, trades, {columns} FROM lake.serving.wide ORDER BY ticker").rows
+    assert [list(row) for row in rows] == [
+        [ticker, times * 100, *(Decimal(times * n * sum(sizes[ticker])) for n in range(1, WIDTH))]
+        for ticker in sorted(TICKERS)
+    ]
+    catalog = definition_files.load(settings)
+    narrow = [name for name in catalog.views if name.startswith("narrow")]
+    assert len(narrow) == WIDTH
+    counts = " UNION ALL ".join(f"SELECT sum(trades) AS n FROM lake.serving.{Name(name)}" for name in narrow)
+    assert [row[0] for row in metastore.query(settings, counts).rows] == [times * 600] * WIDTH
