@@ -115,6 +115,7 @@ def test_an_incremental_build_equals_the_full_one(stack_and_spark: Stack) -> Non
         )
 
 
+@pytest.mark.slow
 def test_an_incremental_build_says_why_it_is_a_full_one(stack_and_spark: Stack) -> None:
     settings, spark = stack_and_spark
     catalog = catalog_of(settings, "bwhy", "trades_by")

@@ -125,6 +125,7 @@ def test_a_warning_passes_and_is_shown_with_the_rules_that_records_broke(
     assert metastore.query(settings, sql, [claimed.build]).rows == ((len(suite.checks), 1 + len(broken)),)
 
 
+@pytest.mark.slow
 def test_a_suite_that_cannot_be_asked_refuses(
     settings: Settings, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:

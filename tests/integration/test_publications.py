@@ -110,6 +110,7 @@ def test_a_slow_batch_behind_a_newer_one_is_refused(two: Two) -> None:
 @pytest.mark.parametrize(
     "point", ["serving.0_before_intent", "serving.0_after_intent", "serving.1_between_views", "serving.2_before_done"]
 )
+@pytest.mark.slow
 def test_an_interrupted_publication_is_finished_by_the_next_verb(
     two: Two, monkeypatch: pytest.MonkeyPatch, point: str
 ) -> None:
@@ -138,7 +139,7 @@ def test_an_intent_whose_tables_are_gone_is_reverted(
     two.check(two.older)
 
 
-@pytest.mark.parametrize("which", ["outer", "status", *slow("pinned", "gone", "foreign")])
+@pytest.mark.parametrize("which", ["outer", *slow("status", "pinned", "gone", "foreign")])
 def test_a_broken_view_is_seen_and_made_again(two: Two, which: str) -> None:
     view = next(iter(two.catalog.views))
     inner = served_views.read_served(two.settings, [view])[view].inner
@@ -207,6 +208,7 @@ def test_a_paused_repair_does_not_bring_the_build_before_back(two: Two) -> None:
     two.check(two.newer)
 
 
+@pytest.mark.slow
 def test_a_text_whose_fence_is_gone_is_seen_and_made_again(two: Two) -> None:
     view = next(iter(two.catalog.views))
     fence = view_fences.fence_of(served_views.read_served(two.settings, [view])[view].text)
@@ -218,6 +220,7 @@ def test_a_text_whose_fence_is_gone_is_seen_and_made_again(two: Two) -> None:
     two.check(two.older)
 
 
+@pytest.mark.slow
 def test_a_publisher_takes_over_from_those_of_a_lake_that_was_lost(two: Two) -> None:
     """Trino's catalog outlives the lake where Glue keeps it: it names generations that no lease knows."""
     view = next(iter(two.catalog.views))
@@ -232,6 +235,7 @@ def test_a_publisher_takes_over_from_those_of_a_lake_that_was_lost(two: Two) -> 
     two.check(two.newer)
 
 
+@pytest.mark.slow
 def test_a_fence_whose_file_is_broken_is_removed(two: Two) -> None:
     fence = ViewFence(1, 1)
     metastore.replace_view(two.settings, "pinned", fence.name, "SELECT 1 AS publisher")

@@ -142,6 +142,7 @@ def test_a_rebuild_of_what_is_not_served_any_more_is_refused(served: ServedBuild
     assert served.pin(STATS).build == published.build
 
 
+@pytest.mark.slow
 def test_rows_outside_that_lost_events_do_not_pass_the_control_total(served: ServedBuild) -> None:
     served.damage(STATS, BEGIN + 3 * SECOND, BEGIN + 4 * SECOND, "_rows")
     with pytest.raises(Refused, match="the gate refuses the build"):

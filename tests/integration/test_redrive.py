@@ -183,7 +183,7 @@ def test_a_file_that_is_there_is_not_written_over(bench: Bench) -> None:
         repair_file.export(bench.settings, bench.catalog.topics, [], file)
 
 
-@pytest.mark.parametrize("point", ["redrive.0_before_intent", "redrive.1_in_send", "redrive.2_before_done"])
+@pytest.mark.parametrize("point", ["redrive.1_in_send", *slow("redrive.0_before_intent", "redrive.2_before_done")])
 def test_an_interrupted_redrive_sends_the_rest_and_nothing_twice(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, point: str
 ) -> None:
@@ -268,6 +268,7 @@ def test_without_its_control_table_the_log_says_what_was_redriven(bench: Bench) 
     assert bench.export()[1] == []
 
 
+@pytest.mark.slow
 def test_a_line_that_is_no_repair_refuses_the_file(bench: Bench) -> None:
     bench.quarantined(bad(size=0), bad(type="sell", size=0))
     _, lines = bench.export()

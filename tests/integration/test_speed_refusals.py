@@ -145,6 +145,7 @@ def test_two_processes_cannot_drive_one_run(stack: Settings, spark: SparkSession
         catch_up(stack, spark, catalog, run)
 
 
+@pytest.mark.slow
 def test_a_start_that_fails_says_why(stack: Settings) -> None:
     """The definitions changed after the run was declared, so the child process fails."""
     catalog = catalog_of(stack, "unknown")

@@ -20,6 +20,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     return installed(tmp_path_factory.mktemp("wheel"))
 
 
+@pytest.mark.slow
 def test_lk_runs_outside_the_clone(wheel: Installed) -> None:
     assert "Usage: lk [OPTIONS] COMMAND [ARGS]..." in wheel.lk("--help").ok().out
     assert {"trade_stats", "traffic_by_path"} <= set(wheel.lk("views", "--json").ok().json["views"])

@@ -95,7 +95,8 @@ def test_an_older_and_a_newer_program_share_a_lake_for_a_whole_cycle(world: Worl
     new.lk("speed", "start")  # goes on with the run
     world.send(mixed(seed=91, count=200))
     world.settle()
-    new.lk("batch")
+    built = new.lk("batch", "--incremental").json["built"]
+    assert {build["how"] for build in built} == {"incremental"}
     new.lk("switch", "kappa")
     world.check()
     new.lk("speed", "stop")
