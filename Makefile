@@ -24,7 +24,7 @@ CLOUD := .venv-cloud/.installed
 # Checkov is set up only where terraform is: the tests of terraform/ say that they are not run elsewhere.
 CLOUD_HERE := $(if $(shell command -v terraform 2>/dev/null),$(CLOUD))
 
-.PHONY: help setup demo demo-airflow test test-all slow soak test-times test-emr cloud docs cloud-docs check unit lint format lock down clean
+.PHONY: help setup demo demo-airflow test test-all fast slow soak test-times test-emr cloud docs cloud-docs check unit lint format lock down clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1	\2/' | expand -t 22
@@ -39,7 +39,10 @@ demo-airflow: $(VENV)/.airflow setup ## Airflow publishes on its schedule and ru
 	@$(BIN)/lk demo --airflow
 
 test: $(INSTALLED) ## every check, and the fast test of every promise; docs/test-times.md says how long
-	@$(MAKE) --jobs=2 setup check
+	@$(MAKE) setup
+	@$(MAKE) --jobs=2 check fast
+
+fast:
 	@$(PYTEST) -m "not slow" $(FAST)
 
 test-all: test test-emr slow ## the same, then the long tests: kills, Airflow, a cluster, an object store, terraform, EMR's Spark

@@ -88,7 +88,7 @@ def test_a_crash_in_a_fold_leaves_every_row_once(
 ) -> None:
     monkeypatch.setattr(fold, "LEVELS", (1, 2))
     settings = stack.model_copy(update={"max_offsets_per_trigger": 40, "fold_epochs": 4, "fold_behind": 2})
-    catalog, run = declared(settings, "xfold")
+    catalog, run = declared(settings, "xfold", only="trade")
     send(settings, catalog, 400)
     catch_up(settings, spark, catalog, run)
     newest = read_epochs(settings, run.id)[-1].number

@@ -97,7 +97,7 @@ def harmed(file: Path, harm: str) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def instance(stack: Settings, spark: SparkSession) -> Instance:
-    catalog, run = declared(stack, "harm")
+    catalog, run = declared(stack, "harm", only="trade")
     send(stack, catalog, 200, 0, POISON)
     catch_up(stack, spark, catalog, run)
     serve_run(stack, catalog, run.id, "test")

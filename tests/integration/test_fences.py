@@ -52,7 +52,7 @@ def test_a_landing_that_was_taken_over_commits_nothing(stack: Settings, spark: S
 
 
 def test_a_publication_that_was_taken_over_changes_nothing_more(stack: Settings, spark: SparkSession) -> None:
-    catalog = catalog_of(stack, "fpub")
+    catalog = catalog_of(stack, "fpub", "trades_by")
     send(stack, catalog, 100)
     run = new_run(stack, catalog)
     commit_epoch(spark, stack, catalog, run)

@@ -52,7 +52,7 @@ def of(settings: Settings, claimed: Claim, view: str) -> dict[str, CheckResult]:
 def test_what_the_gate_refuses_leaves_readers_alone_until_it_is_corrected(
     settings: Settings, spark: SparkSession
 ) -> None:
-    catalog = catalog_of(settings, "gstop")
+    catalog = catalog_of(settings, "gstop", "trades_by")
     send(settings, catalog, 300, extra=POISON)
     first = built(spark, settings, catalog)
     publish(settings, catalog, first.build, why="test")

@@ -28,7 +28,6 @@ from serving.served_status import served_status
 from tests.support.crashes import standing_still, taken_over
 from tests.support.killing import kill
 from tests.support.layers import built, catalog_of, check_served, send
-from tests.support.tiers import slow
 
 
 @dataclass(frozen=True)
@@ -139,7 +138,8 @@ def test_an_intent_whose_tables_are_gone_is_reverted(
     two.check(two.older)
 
 
-@pytest.mark.parametrize("which", ["outer", *slow("status", "pinned", "gone", "foreign")])
+@pytest.mark.slow
+@pytest.mark.parametrize("which", ["outer", "status", "pinned", "gone", "foreign"])
 def test_a_broken_view_is_seen_and_made_again(two: Two, which: str) -> None:
     view = next(iter(two.catalog.views))
     inner = served_views.read_served(two.settings, [view])[view].inner

@@ -35,7 +35,7 @@ def test_replays_of_any_epochs_and_partitions_are_what_plain_python_gives(
     stack: Settings, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, partitions: int
 ) -> None:
     """The log has late, out-of-order, invalid and repeated records. Spark computes and writes the last replay."""
-    base = catalog_of(stack, f"split{partitions}")
+    base = catalog_of(stack, f"split{partitions}", "trades_by")
     (topic,) = base.topics
     catalog = Catalog({topic: replace(base.topics[topic], partitions=partitions)}, base.views)
     topic_admin.create_topics(stack, catalog)
@@ -77,6 +77,7 @@ def stages(spark: SparkSession) -> list[Any]:
     return [stage_list.apply(n) for n in range(stage_list.size())]
 
 
+@pytest.mark.slow
 def test_a_replay_is_a_group_of_its_own_and_its_id_is_never_used_again(stack: Settings, spark: SparkSession) -> None:
     catalog = catalog_of(stack, "named")
     send(stack, catalog, 50)

@@ -74,7 +74,7 @@ def restored(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> I
     (broker,) = settings.brokers
     try:
         local_stack.start_servers(settings)
-        catalog, run = declared(settings, "back")
+        catalog, run = declared(settings, "back", only="trade")
         send(settings, catalog, 200)
         catch_up(settings, spark, catalog, run)
         copied = kafka_admin.end_offsets(settings, [topic_of(catalog)])
@@ -157,7 +157,7 @@ def test_the_status_names_a_log_with_other_records(restored: Restored) -> None:
 def test_the_log_that_was_read_is_accepted(restored: Restored, spark: SparkSession) -> None:
     """A new run over the restored log marks its own records."""
     settings, catalog = restored.settings, catalog_of(restored.settings, "again")
-    _, run = declared(settings, "again")
+    _, run = declared(settings, "again", only="trade")
     for first in (0, 50):
         send(settings, catalog, 50, first=first)
         catch_up(settings, spark, catalog, run)

@@ -9,7 +9,6 @@ import pytest
 from confluent_kafka.admin import NewPartitions  # type: ignore[attr-defined]
 from pyspark.sql import SparkSession
 
-from core.identifiers import Name
 from infra.control.manifest import read_epochs
 from infra.definitions import definition_files
 from infra.kafka import kafka_admin
@@ -23,11 +22,11 @@ from speed.quarantine.listing import list_quarantined
 from tests.support.killing import kill
 from tests.support.layers import POISON, catalog_of, log, send, topic_of, wanted
 from tests.support.oracle import view_oracle
-from tests.support.speed_runs import VIEWS, catch_up, check, declared, running, served
+from tests.support.speed_runs import catch_up, check, declared, running, served
 
 
 def test_every_epoch_is_exact_and_counted(stack: Settings, spark: SparkSession) -> None:
-    catalog, run = declared(stack, "exact")
+    catalog, run = declared(stack, "exact", only="trade")
     with running(stack, spark, catalog, run) as (query, _):
         for part in range(3):
             send(stack, catalog, 300, 300 * part, POISON if part == 1 else ())
@@ -124,8 +123,8 @@ def test_a_run_starts_at_its_declared_start(stack: Settings, spark: SparkSession
     catch_up(stack, spark, catalog, run)
     records = [r for r in log(stack, topic_of(catalog)) if r.offset >= start.end("later_trades", r.partition)]
     assert len(records) == 200
-    for view in VIEWS:
-        assert served(stack, catalog, run, f"later_{view}") == wanted(Name(f"later_{view}"), "later", records)
+    for view in run.views:
+        assert served(stack, catalog, run, view) == wanted(view, "later", records)
 
 
 def test_quarantine_lists_each_bad_record_once_with_its_rule(stack: Settings, spark: SparkSession) -> None:

@@ -97,7 +97,7 @@ def test_another_definition_is_refused(stack: Settings, spark: SparkSession) -> 
     topic = catalog.topic("changed_trades")
     rules = (*topic.rules, Rule("small", "size < 10"))
     changed_catalog = Catalog({Name(topic.name): replace(topic, rules=rules)}, catalog.views)
-    with pytest.raises(Refused, match="topic changed_trades, view changed_trade_stats"):
+    with pytest.raises(Refused, match="topic changed_trades, view changed_trades_by_day"):
         catch_up(stack, spark, changed_catalog, run)
 
 

@@ -44,7 +44,7 @@ def test_folding_keeps_the_answer_and_the_boundaries(
     small = counted(monkeypatch, fold, "_replace")
     settings = stack.model_copy(update={"max_offsets_per_trigger": 40})
     folding = settings.model_copy(update={"fold_epochs": 4, "fold_behind": 2})
-    catalog, run = declared(settings, "folded")
+    catalog, run = declared(settings, "folded", only="trade")
     send(settings, catalog, 600)
     catch_up(settings, spark, catalog, run)
     newest = read_epochs(settings, run.id)[-1].number
@@ -109,7 +109,7 @@ def test_what_is_due_waits_once_however_long_the_task_before_it_takes(
 
 def test_maintenance_bounds_files_on_disk_and_changes_nothing(stack: Settings, spark: SparkSession) -> None:
     settings = stack.model_copy(update={"max_offsets_per_trigger": 20, "retention_minutes": 0})
-    catalog, run = declared(settings, "tidy")
+    catalog, run = declared(settings, "tidy", only="trade")
     send(settings, catalog, 500)
     catch_up(settings, spark, catalog, run)
     with leases.hold(settings, f"run_{run.id}") as lease:

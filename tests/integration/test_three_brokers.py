@@ -48,6 +48,7 @@ def check(settings: Settings, catalog: Catalog, run: Name, log: Log) -> None:
     same(VIEW, served, expected(view, log.read(), measured(view)))
 
 
+@pytest.mark.slow
 def test_a_broker_killed_under_a_running_job_stops_nothing(brokers: Settings, spark: SparkSession) -> None:
     catalog = definition_files.load(brokers).only([VIEW])
     run, log = lifecycle.declare(brokers, catalog), Log(brokers, ["trades"])

@@ -6,19 +6,18 @@ import pytest
 from pyspark.sql import SparkSession
 
 from core.errors import Refused
-from core.identifiers import Name
 from infra.control.manifest import last_epoch
 from infra.kafka import kafka_admin
 from infra.settings import Settings
 from speed import replay_state
 from tests.support.crashes import crash_at
 from tests.support.layers import POISON, built, catalog_of, log, send, topic_of, wanted
-from tests.support.speed_runs import VIEWS, catch_up, running, served
+from tests.support.speed_runs import catch_up, running, served
 from tests.support.topics import truncate
 
 
 def test_a_truncated_log_is_refused_or_replayed_from_the_archive(stack: Settings, spark: SparkSession) -> None:
-    catalog = catalog_of(stack, "short")
+    catalog = catalog_of(stack, "short", "trades_by")
     topic = topic_of(catalog)
     send(stack, catalog, 300, 0, POISON)
     built(spark, stack, catalog)
@@ -33,9 +32,8 @@ def test_a_truncated_log_is_refused_or_replayed_from_the_archive(stack: Settings
             catch_up(stack, spark, catalog, run)
     with running(stack, spark, catalog, run) as (query, _):
         query.processAllAvailable()
-        for view in VIEWS:
-            name = Name(f"short_{view}")
-            assert served(stack, catalog, run, name) == wanted(name, "short", records)
+        for view in run.views:
+            assert served(stack, catalog, run, view) == wanted(view, "short", records)
     last = last_epoch(stack, run.id)
     assert last
     assert last.end == kafka_admin.end_offsets(stack, [topic])

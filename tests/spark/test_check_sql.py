@@ -145,6 +145,7 @@ def test_mistakes_of_totals_and_freshness(spark: SparkSession, check: Total | Fr
     assert [mistake_text.startswith(text) for mistake_text in texts] == ([True] if text else []), texts
 
 
+@pytest.mark.slow
 def test_this_projects_own_sql_has_no_mistakes(spark: SparkSession) -> None:
     assert spark_problems(spark, load(Settings())) == []
 
@@ -159,6 +160,7 @@ def test_trino_validates_the_sql_of_shown_columns() -> None:
     }
 
 
+@pytest.mark.slow
 def test_the_examples_of_the_documentation_have_no_mistakes(spark: SparkSession, tmp_path: Path) -> None:
     page = (ROOT / "docs" / "add-a-view.md").read_text()
     for name, text in re.findall(r"```python file=(\S+)\n(.*?)```", page, re.DOTALL):

@@ -32,9 +32,11 @@ from tests.support.decoder import Decoder
 from tests.support.frames import at, dicts
 from tests.support.oracle import program_oracle
 from tests.support.program_records import Event, logs, record
+from tests.support.tiers import slow
 
 CATALOG: Catalog = load(Settings(views=(VIEWS / "programs",)))
 KEYED = sorted(name for name, view in CATALOG.views.items() if isinstance(view, Keyed))
+SPLIT = ("order_payments", "purchases_once", "sessions")  # a join, deduplication, sessions
 
 few = settings(
     max_examples=3,
@@ -142,7 +144,7 @@ class KeyedRun:
         return rows_of(self.view, merge_partials(self.view, parts))
 
 
-@pytest.mark.parametrize("name", KEYED)
+@pytest.mark.parametrize("name", [*SPLIT, *slow(*(name for name in KEYED if name not in SPLIT))])
 @settings(few, max_examples=2)
 @given(data=st.data(), seed=st.integers(0, 2**32))
 def test_any_split_into_epochs_gives_the_same(

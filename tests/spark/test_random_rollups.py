@@ -37,6 +37,7 @@ def file_of(name: str) -> str:
     return CATALOG.files["view", name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ROLLUPS)
 @few
 @given(data=st.data(), seed=st.integers(0, 2**32))

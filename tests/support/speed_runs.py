@@ -30,7 +30,6 @@ from tests.support.layers import catalog_of, log, topic_of, wanted
 from tests.support.oracle import view_oracle
 from tests.support.oracle.view_oracle import Rows
 
-VIEWS = ("trade_stats", "trades_by_day")
 _plans: dict[tuple[Path, Name], PreparedPlans | None] = {}
 
 
@@ -61,8 +60,8 @@ def catch_up(settings: Settings, spark: SparkSession, catalog: Catalog, run: Run
         query.processAllAvailable()
 
 
-def declared(settings: Settings, prefix: str, start: Cut | None = None) -> tuple[Catalog, Run]:
-    catalog = catalog_of(settings, prefix)
+def declared(settings: Settings, prefix: str, start: Cut | None = None, only: str = "trades_by") -> tuple[Catalog, Run]:
+    catalog = catalog_of(settings, prefix, only)
     return catalog, lifecycle.declare(settings, catalog, start or Cut())
 
 
@@ -85,8 +84,8 @@ def served(settings: Settings, catalog: Catalog, run: Run, view: str) -> Rows:
 def check(settings: Settings, catalog: Catalog, run: Run, prefix: str) -> None:
     """Fails unless the run's views equal the oracle's rows and the manifest counts every offset."""
     records = log(settings, topic_of(catalog))
-    for view in VIEWS:
-        assert served(settings, catalog, run, f"{prefix}_{view}") == wanted(Name(f"{prefix}_{view}"), prefix, records)
+    for view in run.views:
+        assert served(settings, catalog, run, view) == wanted(view, prefix, records)
     epochs = read_epochs(settings, run.id)
     assert [epoch.number for epoch in epochs] == list(range(len(epochs)))
     assert [epoch.start for epoch in epochs] == [run.start, *(epoch.end for epoch in epochs[:-1])]
@@ -96,4 +95,6 @@ def check(settings: Settings, catalog: Catalog, run: Run, prefix: str) -> None:
     assert sum(count.records for count in counts) == len(records)
     assert sum(count.quarantined for count in counts) == len(bad)
     assert sum(count.decoded for count in counts) == len(records) - len(bad)
-    assert sum(epoch.rows[Name(f"{prefix}_trade_stats")] for epoch in epochs) == 5 * (len(records) - len(bad))
+    for view in run.views:
+        windows = 5 if view.endswith("trade_stats") else 1
+        assert sum(epoch.rows[view] for epoch in epochs) == windows * (len(records) - len(bad))
