@@ -21,7 +21,7 @@ from core.validation.definition_change import require_same_definitions
 from core.view import Keyed, Rollup, View
 from infra import faults
 from infra.control import locks
-from infra.control.builds import BuildCounts, Built, How, add_built, read_builds
+from infra.control.builds import BuildCounts, Built, How, add_built, passed_builds, read_builds
 from infra.control.claims import Claim, claim_of
 from infra.lake import checksums, delta, files, parquet_scan, table_paths
 from infra.lake.archive import Archive, rows_below
@@ -89,21 +89,15 @@ def build(
 def _plan(work: _Work, view: View, incremental: bool) -> _Plan:
     name = Name(view.name)
     if work.claim.rebuild is not None:
-        copied = (work.claim.rebuild.bases[name], name)
-        (served,) = [b for b in read_builds(work.settings, [copied[0]]) if b.view == name]
-        return _Plan(view, "range", work.claim.cut, served, "")
+        return _Plan(view, "range", work.claim.cut, _built(work, work.claim.rebuild.bases[name], name), "")
     if not incremental:
         return _Plan(view, "full", Cut(), None, "")
     if isinstance(view, Keyed):
         return _Plan(view, "full", Cut(), None, "in full: a late event may change any unit of a keyed view")
-    passed = [
-        b
-        for b in read_builds(work.settings)
-        if b.view == name and b.passed and delta.exists(table_paths.batch(work.settings, name, b.build))
-    ]
-    if not passed:
+    passed = reversed(passed_builds(work.settings, name))
+    base = next((b for b in passed if delta.exists(table_paths.batch(work.settings, name, b.build))), None)
+    if base is None:
         return _Plan(view, "full", Cut(), None, "in full: there is no earlier build")
-    base = passed[-1]
     earlier = claim_of(work.settings, base.build)
     if base.digest != work.claim.views[name]:
         return _Plan(view, "full", Cut(), None, f"in full: the definition changed since {base.build}")
@@ -111,7 +105,12 @@ def _plan(work: _Work, view: View, incremental: bool) -> _Plan:
         return _Plan(view, "full", Cut(), None, f"in full: a decoder changed since {base.build}")
     if not base.cut.only(view.sources) <= work.claim.cut:
         return _Plan(view, "full", Cut(), None, f"in full: the cut is before that of {base.build}")
-    return _Plan(view, "incremental", base.cut, base, f"added to {base.build}")
+    return _Plan(view, "incremental", base.cut, _built(work, base.build, name), f"added to {base.build}")
+
+
+def _built(work: _Work, build: Name, view: Name) -> Built:
+    (built,) = [b for b in read_builds(work.settings, [build]) if b.view == view]
+    return built
 
 
 def _counts(work: _Work, plans: Sequence[_Plan]) -> dict[Cut, dict[Name, TopicCounts]]:

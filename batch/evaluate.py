@@ -29,7 +29,7 @@ from core.gate_checks import (
 from core.view import Rollup, View
 from infra import faults
 from infra.control import check_results
-from infra.control.builds import Built, add_built, read_builds
+from infra.control.builds import Built, add_built, passed_builds
 from infra.control.check_results import TOPIC, CheckResult
 from infra.control.claims import Claim
 from infra.lake import parquet_scan, table_paths
@@ -132,10 +132,8 @@ def _before(settings: Settings, view: View, built: Built) -> int | None:
     """The row count of the last other build of this definition that passed and whose cut is not later."""
     row_counts = [
         other_build.rows
-        for other_build in read_builds(settings)
-        if (other_build.view, other_build.digest, other_build.passed) == (built.view, built.digest, True)
-        and other_build.build != built.build
-        and other_build.cut.only(view.sources) <= built.cut
+        for other_build in passed_builds(settings, built.view, built.digest)
+        if other_build.build != built.build and other_build.cut.only(view.sources) <= built.cut
     ]
     return row_counts[-1] if row_counts else None
 

@@ -16,7 +16,7 @@ from core.errors import Refused
 from core.identifiers import Name
 from core.validation.definition_change import remedies
 from infra.control import check_results
-from infra.control.builds import Built, read_builds
+from infra.control.builds import Built, passed_builds, read_builds
 from infra.control.claims import Claim, claim_of, read_claims
 from infra.control.publications import Publication
 from infra.settings import Settings
@@ -81,7 +81,7 @@ def current_build(settings: Settings, catalog: Catalog) -> Claim:
 
     Publishes nothing.
     """
-    passed = {(built.build, built.view): built.digest for built in read_builds(settings) if built.passed}
+    passed = {(built.build, built.view): built.digest for built in passed_builds(settings)}
     for earlier in reversed(read_claims(settings)):
         if all(passed.get((earlier.build, view)) == catalog.digest(view) for view in catalog.reproducible):
             return earlier

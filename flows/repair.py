@@ -126,7 +126,7 @@ def _land_again(settings: Settings, catalog: Catalog, topic: Name, decoder: Name
 def _build_again(settings: Settings, catalog: Catalog, name: Name, views: list[Name]) -> str:
     """Takes the verdict of the gate back, then builds and gates the views again."""
     with locks.hold(settings, "batch") as lease:
-        rows = [row for row in read_builds(settings) if row.build == name and row.view in views and row.passed]
+        rows = [row for row in read_builds(settings, [name]) if row.view in views and row.passed]
         if rows:
             add_built(settings, lease, *(replace(row, passed=False, at=datetime.now(UTC)) for row in rows))
     build_claim(settings, catalog, name)

@@ -8,7 +8,7 @@ from core.cut import Cut
 from core.errors import LkError
 from core.identifiers import Name
 from infra.control import run_roles
-from infra.control.builds import read_builds
+from infra.control.builds import passed_builds
 from infra.kafka import log_checks
 from infra.lake import archive, checksums, damage, delta, leases, table_paths
 from infra.lake.damage import Damage
@@ -63,7 +63,7 @@ def scrub(settings: Settings) -> ScrubResult:
 
 def _lost_builds(settings: Settings, damaged: list[DamagedFile]) -> list[DamagedFile]:
     """Builds that passed their gate and have no table any more."""
-    passed = [row for row in read_builds(settings) if row.passed] if not _of_control(damaged) else []
+    passed = passed_builds(settings) if not _of_control(damaged) else []
     paths = {(row.view, row.build): table_paths.batch(settings, row.view, row.build) for row in passed}
     lost = [path for path in paths.values() if not delta.exists(path)]
     found = [file.table for file in damaged]

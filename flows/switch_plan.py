@@ -9,7 +9,7 @@ from core.errors import Refused
 from core.identifiers import Name
 from core.validation.definition_change import definition_refusal
 from infra.control import run_roles, runs
-from infra.control.builds import Built, read_builds
+from infra.control.builds import PassedBuild, passed_builds
 from infra.control.manifest import last_epoch
 from infra.control.runs import Run
 from infra.lake import delta, files, table_paths
@@ -136,12 +136,12 @@ def mode(settings: Settings) -> str:
     return modes[0] if len(modes) == 1 else ("mixed: " + ", ".join(modes) if modes else "nothing")
 
 
-def _last_build(settings: Settings) -> list[Built]:
+def _last_build(settings: Settings) -> list[PassedBuild]:
     """Every view of the last full build whose tables still exist."""
     existing = [
         built
-        for built in read_builds(settings)
-        if built.passed and built.how == "full" and delta.exists(table_paths.batch(settings, built.view, built.build))
+        for built in passed_builds(settings)
+        if built.how == "full" and delta.exists(table_paths.batch(settings, built.view, built.build))
     ]
     return [built for built in existing if built.build == existing[-1].build]
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from core.catalog import Catalog
 from core.identifiers import Name, joined
 from infra.control import locks, run_roles, runs
-from infra.control.builds import Built, add_built, build_number, read_builds
+from infra.control.builds import PassedBuild, add_built, build_number, passed_builds, read_builds
 from infra.control.claims import read_claims
 from infra.control.publications import Publication
 from infra.control.run_endings import read_endings
@@ -50,10 +50,10 @@ def clean_up(settings: Settings, catalog: Catalog) -> CleanupResult:
 def _kept(settings: Settings) -> set[Build]:
     publications = (recover.last_done(settings), run_roles.rollback_target(settings), recover.open_intent(settings))
     kept = {build for publication in publications for build in _pinned_builds(publication)}
-    built = read_builds(settings)
-    last_passed = {row.view: row.build for row in built if row.passed}
+    passed = passed_builds(settings)
+    last_passed = {row.view: row.build for row in passed}
     kept |= set(last_passed.items())
-    kept |= _builds_of_idle_runs(settings, built)
+    kept |= _builds_of_idle_runs(settings, passed)
     since = {view: build_number(build) for view, build in last_passed.items()}
     return kept | {(v, b) for v, b in table_paths.builds(settings) if build_number(b) > since.get(v, 0)}
 
@@ -63,11 +63,11 @@ def _pinned_builds(publication: Publication | None) -> list[Build]:
     return [(view, pin.build) for view, pin in pins.items() if pin.build]
 
 
-def _builds_of_idle_runs(settings: Settings, built: list[Built]) -> set[Build]:
+def _builds_of_idle_runs(settings: Settings, passed: list[PassedBuild]) -> set[Build]:
     """Builds that end where an idle run starts: the run will be served on top of one."""
     roles = run_roles.roles(settings)
     idle = [run for run in runs.read_runs(settings) if roles[run.id] == "idle" and run.start.ends]
-    return {(b.view, b.build) for b in built for run in idle if b.passed and b.cut.only(run.topics) == run.start}
+    return {(b.view, b.build) for b in passed for run in idle if b.cut.only(run.topics) == run.start}
 
 
 def _unused_archives(settings: Settings, catalog: Catalog, builds: set[Name]) -> list[tuple[Name, Name]]:

@@ -11,7 +11,7 @@ from core.cut import Cut
 from core.errors import Refused, TryAgain
 from core.identifiers import Name
 from infra.control import locks, runs
-from infra.control.builds import read_builds
+from infra.control.builds import passed_builds
 from infra.control.claims import claim_of
 from infra.control.manifest import claimed_epoch
 from infra.control.pins import Pin
@@ -103,8 +103,8 @@ def _pin(settings: Settings, catalog: Catalog, run: Run, view: Name, before: Pin
             return Pin(before.build, run.id, epoch, before.cut, digest, "lambda", shape)
     if run.start.only(catalog.view(view).sources) == Cut():
         return Pin(None, run.id, -1, Cut(), digest, "speed", shape)
-    for built in reversed(read_builds(settings)):
-        if (built.view, built.digest, built.passed) == (view, digest, True) and built.cut.only(run.topics) == run.start:
+    for built in reversed(passed_builds(settings, view, digest)):
+        if built.cut.only(run.topics) == run.start:
             return Pin(built.build, run.id, -1, built.cut, digest, "lambda", shape)
     return None
 

@@ -6,6 +6,8 @@ import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import reduce
+from operator import and_
 from typing import Any, Literal
 
 import pyarrow as pa
@@ -74,12 +76,50 @@ class Built:
     how: How
 
 
+@dataclass(frozen=True)
+class PassedBuild:
+    """One view of a build that has passed its gate, without the counts, which are most of a row of the table."""
+
+    build: Name
+    view: Name
+    digest: Name
+    cut: Cut
+    rows: int
+    seconds: float
+    how: How
+
+
 def read_builds(settings: Settings, builds: Collection[Name] | None = None) -> list[Built]:
     """The newest row of every view of some builds, or of all, in the order of builds and views."""
     chosen = None if builds is None else pc.field("build").isin(pa.array(sorted(builds), TEXT))
     by_time = sorted(map(_built, TABLE.read(settings, where=chosen)), key=lambda built: built.at)
     newest = {(build_number(built.build), built.view): built for built in by_time}
     return [newest[key] for key in sorted(newest)]
+
+
+def passed_builds(settings: Settings, view: Name | None = None, digest: Name | None = None) -> list[PassedBuild]:
+    """Every view of every build whose last verdict is that it passed, in the order of builds and views.
+
+    Of one view, or of one definition of it, if they are given.
+    """
+    columns = ("build", "view", "digest", "cut", "rows", "seconds", "how", "passed", "at")
+    asked = {name: value for name, value in (("view", view), ("digest", digest)) if value is not None}
+    conditions = [pc.field(name) == str(value) for name, value in asked.items()]
+    rows = TABLE.read(settings, columns, reduce(and_, conditions) if conditions else None)
+    newest = {(build_number(row["build"]), row["view"]): row for row in sorted(rows, key=lambda row: row["at"])}
+    return [
+        PassedBuild(
+            build=Name(row["build"]),
+            view=Name(row["view"]),
+            digest=Name(row["digest"]),
+            cut=Cut.parse(row["cut"]),
+            rows=row["rows"],
+            seconds=row["seconds"],
+            how=row["how"],
+        )
+        for _, row in sorted(newest.items())
+        if row["passed"]
+    ]
 
 
 def unusable_builds(settings: Settings) -> set[tuple[Name, Name]]:

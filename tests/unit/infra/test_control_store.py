@@ -3,7 +3,7 @@
 import json
 import random
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
@@ -211,6 +211,23 @@ def test_what_is_served_is_read_from_few_rows_of_a_long_history(
     assert (publications.has_served(settings, RUN), publications.has_served(settings, Name("r000009"))) == (True, False)
     assert run_roles.rollback_target(settings) == done[-2]
     assert len(parsed) == 4
+
+
+def test_the_builds_that_passed_are_read_without_their_counts(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 40 builds every second passed; the second's verdict was taken back, and the fourth is of another view."""
+    rows = [replace(BUILT, build=builds.build_name(n), passed=n % 2 == 0) for n in range(1, 41)]
+    rows[3] = replace(rows[3], view=Name("w"), digest=Name("d456"))
+    with locks.hold(settings, "batch") as lease:
+        builds.add_built(settings, lease, *rows, replace(rows[1], passed=False, at=AT + timedelta(seconds=1)))
+    monkeypatch.setattr(builds, "_counts", None)
+    passed = builds.passed_builds(settings)
+    assert [built.build for built in passed] == ["b000004", *(f"b{n:06d}" for n in range(6, 41, 2))]
+    assert passed[0] == builds.PassedBuild(Name("b000004"), Name("w"), Name("d456"), CUT, 3, 1.5, "full")
+    assert [built.build for built in builds.passed_builds(settings, Name("w"))] == ["b000004"]
+    assert builds.passed_builds(settings, Name("w"), DIGEST) == []
+    assert len(builds.passed_builds(settings, VIEW, DIGEST)) == 18
 
 
 def test_a_build_is_read_without_the_others(settings: Settings) -> None:
