@@ -52,7 +52,7 @@ def test_a_landing_that_was_taken_over_commits_nothing(stack: Settings, spark: S
 
 
 def test_a_publication_that_was_taken_over_changes_nothing_more(stack: Settings, spark: SparkSession) -> None:
-    catalog = catalog_of(stack, "fpub", "trades_by")
+    catalog = catalog_of(stack, "fpub")
     send(stack, catalog, 100)
     run = new_run(stack, catalog)
     commit_epoch(spark, stack, catalog, run)
@@ -78,7 +78,7 @@ def test_a_publication_that_was_taken_over_changes_nothing_more(stack: Settings,
 
 
 def test_an_epoch_that_was_taken_over_is_committed_by_its_successor_alone(stack: Settings, spark: SparkSession) -> None:
-    catalog, run = declared(stack, "fspeed")
+    catalog, run = declared(stack, "fspeed", only="trade")
     send(stack, catalog, 100)
     catch_up(stack, spark, catalog, run)
     send(stack, catalog, 100, 100)
