@@ -142,6 +142,7 @@ def test_a_killed_build_leaves_a_folder_that_is_made_again(stack_and_spark: Stac
     assert delta.version(path) == 0
 
 
+@pytest.mark.slow
 def test_landing_goes_on_where_the_archive_ends_and_takes_a_new_partition_from_0(stack_and_spark: Stack) -> None:
     settings, spark = stack_and_spark
     catalog = catalog_of(settings, "bpart")

@@ -173,6 +173,7 @@ def test_a_crash_at_every_step_of_a_merge_leaves_every_event_once(kept: Kept) ->
     assert len(list(Path(kept.path).glob("*.parquet"))) == len(delta.table(kept.path).file_uris())
 
 
+@pytest.mark.slow
 def test_one_key_with_nearly_all_events_is_merged_in_chunks(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its events fit in no chunk, and lie among those of others in files that an older program wrote."""
     monkeypatch.setattr(hash_tree, "FULL", 64 * 1024)

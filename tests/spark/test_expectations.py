@@ -112,6 +112,7 @@ def test_each_bad_candidate_is_refused_by_name(
     assert refused_by(spark, tmp_path, rows=rows, ledger=ledger) == expected
 
 
+@pytest.mark.slow
 def test_a_check_that_crashes_refuses_even_as_a_warning_and_the_other_outcomes_are_kept(
     spark: SparkSession, tmp_path: Path
 ) -> None:
