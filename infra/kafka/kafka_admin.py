@@ -58,7 +58,8 @@ def admin_client(settings: Settings) -> AdminClient:
 def close_client(settings: Settings) -> None:
     """Closes the admin client of this process for these brokers; the next ``admin_client`` opens another.
 
-    A client keeps reconnecting while its brokers stop one after another, and librdkafka once aborted a process then.
+    A client keeps reconnecting while its brokers stop one after another. librdkafka has aborted a process then, and when
+    a late answer came to a request that had failed before (confluentinc/librdkafka#4605); so it is closed at both.
     """
     with _lock:
         _clients.pop(tuple(sorted(librdkafka(settings).items())), None)
@@ -246,15 +247,19 @@ def result_or_raise(settings: Settings, future: Future[T], *, ignore: int | None
             raise _no_topic(settings, Name(topic)) from None
         raise _failed(settings, error) from None
     except TimeoutError:
+        close_client(settings)
         raise unavailable(settings, "the request timed out") from None
 
 
-_TRANSIENT = (
+_LOST = (
     KafkaError._TRANSPORT,
     KafkaError._ALL_BROKERS_DOWN,
     KafkaError._TIMED_OUT,
-    KafkaError._RESOLVE,
     KafkaError._DESTROY_BROKER,  # the broker died during the request
+)
+_TRANSIENT = (
+    *_LOST,
+    KafkaError._RESOLVE,
     KafkaError.REQUEST_TIMED_OUT,
     KafkaError.LEADER_NOT_AVAILABLE,
     KafkaError.NOT_LEADER_FOR_PARTITION,
@@ -272,6 +277,8 @@ def is_transient(error: KafkaError) -> bool:
 
 
 def _failed(settings: Settings, error: KafkaError) -> Refused | TryAgain:
+    if error.code() in _LOST:
+        close_client(settings)
     if is_transient(error):
         return unavailable(settings, error.str())
     return Refused(f"Kafka refused: {error.str()}", where=settings.bootstrap_servers, fix="read the broker's log")

@@ -84,13 +84,13 @@ def moods(world: World, table: ControlTable) -> set[str | None]:
 
 
 def test_an_older_and_a_newer_program_share_a_lake_for_a_whole_cycle(world: World, tmp_path: Path) -> None:
-    old, new = Checkout(ROOT, world), Checkout(newer(tmp_path / "newer"), world)
-    old.lk("speed", "start")
+    new = Checkout(newer(tmp_path / "newer"), world)
+    world.start_speed()
     world.send(mixed(seed=90, count=200))
     world.settle()
-    old.lk("batch")
+    world.here("batch", "--json").ok()
     world.check()
-    old.lk("speed", "stop")
+    world.stop_speed()
 
     new.lk("speed", "start")  # goes on with the run
     world.send(mixed(seed=91, count=200))
@@ -101,15 +101,12 @@ def test_an_older_and_a_newer_program_share_a_lake_for_a_whole_cycle(world: Worl
     world.check()
     new.lk("speed", "stop")
 
-    old.lk("speed", "start")
+    world.start_speed()
     world.send(mixed(seed=92, count=200))
-    world.settle()
-    old.lk("rollback")
-    old.lk("batch")
-    old.lk("cleanup")
+    world.settle_all()
+    world.here("rollback", "--json").ok()
+    world.here("batch", "--json").ok()
+    world.here("cleanup", "--json").ok()
     new.lk("status")
-    assert {mood for table in TABLES for mood in moods(world, table)} == {"new", None}
-    assert {frozenset(moods(world, table)) for table in (claims.TABLE, publications.TABLE)} == {
-        frozenset({"new", None})
-    }
+    assert {table.name: moods(world, table) for table in TABLES} == {table.name: {"new", None} for table in TABLES}
     world.check()
