@@ -58,8 +58,8 @@ def admin_client(settings: Settings) -> AdminClient:
 def close_client(settings: Settings) -> None:
     """Closes the admin client of this process for these brokers; the next ``admin_client`` opens another.
 
-    A client keeps reconnecting while its brokers stop one after another. librdkafka has aborted a process then, and when
-    a late answer came to a request that had failed before (confluentinc/librdkafka#4605); so it is closed at both.
+    A client keeps reconnecting while its brokers stop one after another. librdkafka has aborted a process then, and
+    when a late answer came to a request that had failed before (confluentinc/librdkafka#4605). It is closed at both.
     """
     with _lock:
         _clients.pop(tuple(sorted(librdkafka(settings).items())), None)

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from infra.control import builds, claims, publications, runs
+from infra.control import builds, claims, publications
 from infra.control.store import ControlTable
 from infra.lake import delta
 from infra.local import local_stack
@@ -32,7 +32,7 @@ WIDER = """wider = self.schema.append(pa.field("mood", TEXT))
             delta.add_missing_columns(path, wider)
         opened = leases.append(lease, path, pa.Table.from_pylist([{**row, "mood": "new"} for row in rows], wider))"""
 FOLDERS = ("batch", "cli", "core", "dags", "data", "flows", "infra", "serving", "speed", "views")
-TABLES = (claims.TABLE, builds.TABLE, publications.TABLE, runs.TABLE)
+TABLES = (claims.TABLE, builds.TABLE, publications.TABLE)
 
 
 @dataclass(frozen=True)
