@@ -133,5 +133,5 @@ def check_wide(settings: Settings, times: int = 1) -> None:
     catalog = definition_files.load(settings)
     narrow = [name for name in catalog.views if name.startswith("narrow")]
     assert len(narrow) == WIDTH
-    counts = " UNION ALL ".join(f"SELECT sum(trades) AS n FROM lake.serving.{Name(name)}" for name in narrow)
-    assert [row[0] for row in metastore.query(settings, counts).rows] == [times * 600] * WIDTH
+    for name in narrow:
+        assert metastore.query(settings, f"SELECT sum(trades) FROM lake.serving.{Name(name)}").rows[0][0] == times * 600
