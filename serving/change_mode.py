@@ -13,7 +13,7 @@ from core.errors import Refused
 from core.identifiers import Name
 from core.validation.definition_change import changed_definitions, definition_refusal
 from infra.control import comparisons, locks, runs
-from infra.control.builds import passed_builds
+from infra.control.builds import read_builds
 from infra.control.comparisons import Comparison
 from infra.control.manifest import ARCHIVE_EPOCH, last_epoch
 from infra.control.pins import Mode, Pin
@@ -158,7 +158,7 @@ def _proof(settings: Settings, catalog: Catalog, run: Run) -> Mapping[Name, Comp
 
 def _refuse_ungated(settings: Settings, builds: Mapping[Name, Name]) -> None:
     """Raises Refused if a compared build has not passed its gate: a run equal to a bad build is bad too."""
-    passed = {(built.build, built.view) for built in passed_builds(settings)}
+    passed = {(built.build, built.view) for built in read_builds(settings, set(builds.values())) if built.passed}
     missing = {view: build for view, build in builds.items() if (build, view) not in passed}
     if missing:
         build = next(iter(missing.values()))

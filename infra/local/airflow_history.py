@@ -42,11 +42,11 @@ def clean(logs: Path) -> None:
 def _remove_old_files(folder: Path, before: float) -> None:
     """Removes old files below a folder, and the folders that are empty without them."""
     for path in sorted(folder.rglob("*"), reverse=True):  # what is in a folder before the folder
-        if path.is_dir():
+        if path.is_dir() and not path.is_symlink():
             if path.stat().st_mtime < before and not any(path.iterdir()):
                 path.rmdir()
         elif path.lstat().st_mtime < before:
-            path.unlink()
+            path.unlink(missing_ok=True)
 
 
 if __name__ == "__main__":
