@@ -19,9 +19,10 @@ from infra.settings import Settings
 from infra.trino import metastore
 from speed.process import background
 from tests.conftest import fresh_settings
+from tests.support.assertions import expected, same
 from tests.support.kafka_log import Sent, send
 from tests.support.load import NOON, TICKERS, millis, mixed
-from tests.support.oracle import view_oracle
+from tests.support.pieces import shown
 from tests.support.world import World, make_world
 
 LINE = '10.0.0.1 - - [14/Mar/2026:12:00:00 +0000] "GET /{} HTTP/1.1" 200 10 "-" "client"'
@@ -85,18 +86,8 @@ def test_records_of_every_size_and_shape_are_counted_by_a_run_that_goes_on(world
     world.settle(300)
     alive = background.alive(world.settings, world.run)
     assert alive == process
-    for name in ("trade_stats", "traffic_by_path"):
-        (served,) = metastore.query(world.settings, f"SELECT sum(_rows) FROM ({total(world, name)})").rows[0]
-        assert served == sum(cells["requests" if "path" in name else "trades"] for cells in oracle(world, name))
-
-
-def total(world: World, view: str) -> str:
-    count = "requests" if view == "traffic_by_path" else "trades"
-    return f"SELECT {count} AS _rows FROM lake.serving.{view}"
-
-
-def oracle(world: World, view: str) -> list[dict[str, int]]:
-    return list(view_oracle.expected(view, world.log.records).values())
+    for name, view in world.catalog.views.items():
+        same(name, world.pieces.merged(view), expected(view, world.log.records, shown(view)))
 
 
 def test_a_view_of_sixty_columns_and_sixty_views_in_one_run(tmp_path_factory: pytest.TempPathFactory) -> None:
