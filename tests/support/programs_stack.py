@@ -56,7 +56,7 @@ class ProgramsStack:
     def send(self, count: int) -> None:
         """Sends the next ``count`` records of every topic. Some are late, repeated, invalid or without a match."""
         for topic in map(self.catalog.topic, SAMPLES):
-            spec = SampleSpec(7, START, 2.0, 0.1, 7_200_000, 0.1, duplicate=0.05, unmatched=0.1, bad=0.02)
+            spec = SampleSpec(7, START, 2.0, 0.1, 7_200_000, 0.1, duplicate=0.05, unmatched=0.1, bad=0.005)
             outgoing = (OutgoingRecord(r.key, r.value, r.at) for r in records(topic, spec, count, self.sent))
             produce(self.settings, topic, outgoing, draw=False).require_complete()
         spec, topic = SampleSpec(7, START, 2.0, 0.1, 7_200_000, 0.1), self.catalog.topic("trades")
