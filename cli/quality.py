@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.option("--build", metavar="BUILD", help="The build to check (default: the last claim).")
 @json_option
 def gate(build: str | None) -> int:
-    """Run the data-quality checks on a build; exit 1 if one fails.
+    """Check a build; exit 1 if a critical check fails or cannot run.
 
     A failed check of severity "critical", or a check that cannot be evaluated, refuses the build. A failed warning is
     only printed.

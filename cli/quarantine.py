@@ -1,4 +1,4 @@
-"""The verbs of records that could not be decoded: list, digest, export, redrive."""
+"""The verbs of records that could not be decoded: list, counts, export, redrive."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _TOPIC = topic_option("Only this topic.")
 
 
-@click.group(cls=VerbGroup)
+@click.group(cls=VerbGroup, renamed={"digest": "counts"})
 def quarantine() -> None:
     """List, export and redrive records that cannot be decoded."""
 
@@ -38,15 +38,15 @@ def quarantine_list(topic: Name | None, limit: int) -> None:
     emit(list_quarantined(load_settings(), topic=topic, limit=limit), _print_list)
 
 
-@quarantine.command("digest")
+@quarantine.command("counts")
 @click.option("--since", type=Name, metavar="BUILD", help="Only records after the cut of this build.")
 @json_option
-def quarantine_digest(since: Name | None) -> None:
+def quarantine_counts(since: Name | None) -> None:
     """Count quarantined records by topic and rule."""
-    from flows.quarantine import digest
+    from flows.quarantine import count_by_rule
 
     settings = load_settings()
-    emit(digest(settings, load_catalog(settings), since), _print_digest)
+    emit(count_by_rule(settings, load_catalog(settings), since), _print_counts)
 
 
 @quarantine.command("export")
@@ -88,7 +88,7 @@ def _print_list(records: Sequence[QuarantineEntry]) -> None:
     table(f"{len(records)} quarantined", columns, rows, ids=["offset"])
 
 
-def _print_digest(counts: Sequence[RuleCount]) -> None:
+def _print_counts(counts: Sequence[RuleCount]) -> None:
     rows = [(c.topic, c.rule, c.records, c.redriven, c.first, c.first_at, c.last, c.last_at) for c in counts]
     columns = ["topic", "rule", "records", "redriven", "first", "at", "last", "at"]
     table("quarantined, by rule", columns, rows)

@@ -19,15 +19,18 @@ _GENERATED = "<!-- Generated from the code by `make docs`. -->"
 _VERBS = f"""{_GENERATED}
 # Verbs
 
-Every verb has `--help` and `--json`, and can be repeated safely (`produce` sends its records again). `-c FILE` before
-the verb names the settings file.
+Every verb has `--help` and `--json`. `-c FILE` before the verb names the settings file.
+
+You can repeat every verb safely, except two: `lk produce` sends its records again, and a second `lk rollback` without
+`--from` undoes the first. `lk speed start --new` starts one more run each time.
 
 | exit code | meaning |
 |---|---|
 | 0 | done, or nothing was to be done |
-| 1 | refused: nothing changed, and a repeat would be refused again; the message says why and how to fix it |
+| 1 | refused: nothing changed; or a bad result, such as unhealthy, damaged or different: the output says what to do |
 | 2 | wrong usage |
 | 75 | try again: a server is starting, another process holds a lease |
+| 130 | interrupted with Ctrl-C |
 
 With `--json`, an error is one JSON document too: `error`, `where`, `fix`, `exit`.
 """

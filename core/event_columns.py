@@ -17,6 +17,7 @@ SOURCE_COLUMNS = {  # column of Kafka's source -> our name and its Spark type
 }
 RAW_COLUMNS = tuple(name for name, _ in SOURCE_COLUMNS.values())
 ERROR = "_error"  # names of the rules that a record broke, between commas; null for an event
+DROPPED_COPY = "redriven_original_decodes"  # the rule that a redriven copy breaks when its original decodes by now
 DELETED = "deleted"  # of a changelog: whether the event deletes its key
 
 

@@ -12,7 +12,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Literal
 
 from core.checks import AnyCheck, Check, Severity, Total
-from core.event_columns import ERROR
+from core.event_columns import DROPPED_COPY, ERROR
 from core.record_keys import bad_key_rule
 from core.topic import EVENT_TIME, Json, Topic
 from core.view import ROWS, Keyed, Rollup, View
@@ -104,7 +104,7 @@ def topic_suite(topic: Topic, records: int, quarantined: int) -> tuple[GateCheck
 
 def rule_names(topic: Topic) -> tuple[str, ...]:
     """Every rule that a record of the topic can break, in the order of the decoder."""
-    names = [*([] if topic.changelog else ["null_value"]), "too_long", "bad_utf8"]
+    names = [DROPPED_COPY, *([] if topic.changelog else ["null_value"]), "too_long", "bad_utf8"]
     names += ["null_key"] if topic.key is not None else []
     names += [bad_key_rule(topic.key_encoding)] if topic.changelog else []
     names += ["not_json", "unknown_version"] if isinstance(topic.format, Json) else ["no_match"]

@@ -31,5 +31,5 @@ with DAG(
         words=["cleanup"],
         keep=lambda result: {"bytes": result["bytes"], "removed": len(result["removed"])},
     )
-    LkVerb(task_id="quarantine", words=["quarantine", "digest"], keep=lambda result: result)
+    LkVerb(task_id="quarantine", words=["quarantine", "counts"], keep=lambda result: result)
     LkVerb(task_id="compare_served", words=["compare", "--served"])

@@ -66,14 +66,21 @@ def run_batch(
     """
     claimed = claim(settings, catalog)
     with batch_session(settings) as spark:
-        landed = land(spark, settings, catalog, claimed.cut)
-        build(spark, settings, catalog, claimed, incremental=incremental)
-        gated = require_passed(gate(spark, settings, catalog, claimed))
+        landed, gated = land_and_build(spark, settings, catalog, claimed, incremental=incremental)
     built = read_builds(settings, [claimed.build])
     if in_kappa(last_done(settings), catalog) and not to_lambda:
         return BatchRun(claimed, tuple(landed), tuple(built), gated, None)
     publication = publish(settings, catalog, claimed.build, why=why, kind="lambda" if to_lambda else "build")
     return BatchRun(claimed, tuple(landed), tuple(built), gated, publication)
+
+
+def land_and_build(
+    spark: SparkSession, settings: Settings, catalog: Catalog, claimed: Claim, *, incremental: bool = False
+) -> tuple[list[Landed], GateResult]:
+    """Lands the log up to the cut of a claim, builds every view of it and runs the gate; Refused if that refuses."""
+    landed = land(spark, settings, catalog, claimed.cut)
+    build(spark, settings, catalog, claimed, incremental=incremental)
+    return landed, require_passed(gate(spark, settings, catalog, claimed))
 
 
 def current_build(settings: Settings, catalog: Catalog) -> Claim:
@@ -87,9 +94,7 @@ def current_build(settings: Settings, catalog: Catalog) -> Claim:
             return earlier
     claimed = claim(settings, catalog)
     with batch_session(settings) as spark:
-        land(spark, settings, catalog, claimed.cut)
-        build(spark, settings, catalog, claimed)
-        require_passed(gate(spark, settings, catalog, claimed))
+        land_and_build(spark, settings, catalog, claimed)
     return claimed
 
 

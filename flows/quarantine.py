@@ -15,7 +15,7 @@ from speed.quarantine.redrive import Redriven, redrive
 from speed.quarantine.rule_counts import RuleCount
 
 
-def digest(settings: Settings, catalog: Catalog, since: Name | None = None) -> list[RuleCount]:
+def count_by_rule(settings: Settings, catalog: Catalog, since: Name | None = None) -> list[RuleCount]:
     """Counts quarantined records by topic and rule: all, or those after the cut of a build."""
     return rule_counts.count_by_rule(settings, catalog, claim_of(settings, since).cut if since else Cut())
 

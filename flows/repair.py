@@ -11,15 +11,14 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 
-from batch.build import build
 from batch.claim import claim_log_end
-from batch.gate import gate, require_passed
+from batch.gate import require_passed
 from batch.land import land
 from core.catalog import Catalog
 from core.cut import Cut
 from core.errors import LkError, Refused
 from core.identifiers import Name
-from flows.batch_cycle import batch_session, build_claim, gate_claim
+from flows.batch_cycle import batch_session, build_claim, gate_claim, land_and_build
 from flows.scrub import DamagedFile, ScrubResult, scrub
 from infra.control import locks, run_roles
 from infra.control.builds import add_built, read_builds
@@ -146,9 +145,7 @@ def _replace(settings: Settings, catalog: Catalog, run: Name) -> str:
     background.stop(settings, run)
     claimed = claim_log_end(settings, catalog)
     with batch_session(settings) as spark:
-        land(spark, settings, catalog, claimed.cut)
-        build(spark, settings, catalog, claimed)
-        require_passed(gate(spark, settings, catalog, claimed))
+        land_and_build(spark, settings, catalog, claimed)
     new = lifecycle.declare(settings, catalog, claimed.cut, note=f"instead of {run}, whose files were damaged")
     lifecycle.start(settings, new.id)
     publication = replace_run(settings, catalog, new.id, run, _WHY)

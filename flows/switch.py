@@ -5,14 +5,11 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from batch.build import build
 from batch.claim import claim
-from batch.gate import gate, require_passed
-from batch.land import land
 from core.catalog import Catalog
 from core.identifiers import Name
 from flows import replays
-from flows.batch_cycle import BatchRun, batch_session, run_batch
+from flows.batch_cycle import BatchRun, batch_session, land_and_build, run_batch
 from flows.switch_plan import refuse_changed, refuse_mixed
 from infra import faults
 from infra.control import comparisons, run_roles, runs
@@ -96,9 +93,7 @@ def prove_equal(settings: Settings, catalog: Catalog, run: Name) -> list[Compari
     claimed = claim(settings, catalog, run)
     faults.at("replay.2_before_compare")
     with batch_session(settings) as spark:
-        land(spark, settings, catalog, claimed.cut)
-        build(spark, settings, catalog, claimed)
-        require_passed(gate(spark, settings, catalog, claimed))
+        land_and_build(spark, settings, catalog, claimed)
         return compare(spark, settings, catalog, claimed)
 
 

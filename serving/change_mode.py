@@ -8,15 +8,14 @@ from datetime import datetime
 from typing import Any
 
 from core.catalog import Catalog
-from core.cut import Cut
 from core.errors import Refused
 from core.identifiers import Name
 from core.validation.definition_change import changed_definitions, definition_refusal
 from infra.control import comparisons, locks, runs
 from infra.control.builds import read_builds
 from infra.control.comparisons import Comparison
-from infra.control.manifest import ARCHIVE_EPOCH, last_epoch
-from infra.control.pins import Mode, Pin
+from infra.control.manifest import last_epoch
+from infra.control.pins import Mode
 from infra.control.publications import Publication
 from infra.control.run_endings import read_endings
 from infra.control.run_roles import rollback_target
@@ -27,8 +26,6 @@ from serving.promote import PATIENCE, caught_up
 from serving.publish import ServedNow, in_kappa, last_published, require_uncrossed, served_ends, served_now
 from serving.recover import finish_open_intent
 from serving.replace_views import ServingChange
-
-ALL = ARCHIVE_EPOCH - 1  # the epoch before a run's first: the pin covers all of its partials
 
 
 def to_kappa(
@@ -44,7 +41,7 @@ def to_kappa(
         now = served_now(settings, catalog, lease)
         _refuse_ended(settings, run)
         proof = _proof(settings, catalog, declared)
-        pins = {**now.pins, **{view: _pin(catalog, declared, view) for view in proof}}
+        pins = {**now.pins, **{view: view_sql.whole_run_pin(catalog.view(view), declared) for view in proof}}
         if now.last and pins == now.last.pins:
             return now.last
         changed_pins = {view: pins[view] for view in proof if now.pins.get(view) != pins[view]}
@@ -71,7 +68,9 @@ def switch_in_place(
     with locks.hold(settings, "control") as lease:
         now = served_now(settings, catalog, lease)
         mode: Mode = "kappa" if in_kappa(now.last, catalog) else "speed"
-        run_pins = {view: replace(_pin(catalog, declared, view), mode=mode) for view in declared.views}
+        run_pins = {
+            view: replace(view_sql.whole_run_pin(catalog.view(view), declared), mode=mode) for view in declared.views
+        }
         pins = {**now.pins, **run_pins}
         if now.last and pins == now.last.pins:
             return now.last
@@ -177,10 +176,6 @@ def _difference(comparison: Comparison) -> str:
     parts += [] if comparison.trino else ["Trino's hash differs"]
     first = f"; first: {comparison.first[0]}"[:300] if comparison.first else ""
     return f"{comparison.view}: {', '.join(parts)}{first}"
-
-
-def _pin(catalog: Catalog, run: Run, view: Name) -> Pin:
-    return Pin(None, run.id, ALL, Cut(), run.views[view], "kappa", view_sql.shape_digest(catalog.view(view)))
 
 
 def _summary(comparison: Comparison) -> dict[str, Any]:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as fn
 
 from core.catalog import Catalog
+from core.compute import epoch_range
 from core.compute.combine import comparable, merge_partials
 from core.compute.compare_rows import differences
 from core.compute.merge_sql import merge_sql
-from core.cut import Cut
 from core.errors import Refused
 from core.identifiers import Name
 from core.view import ROWS, View
@@ -48,7 +48,7 @@ def compare(spark: SparkSession, settings: Settings, catalog: Catalog, claim: Cl
         )
     run = runs.read_run(settings, claim.run)
     views = [view for view, digest in run.views.items() if claim.views.get(view) == digest]
-    pins = {view: _alone(catalog.view(view), run) for view in views}
+    pins = {view: view_sql.whole_run_pin(catalog.view(view), run) for view in views}
     results = []
     with locks.hold(settings, "batch") as lease, bar("comparing", len(views), "") as advance:
         for comparison in _each(spark, settings, catalog, claim, pins):
@@ -71,10 +71,6 @@ def compare_served(
             results.append(comparison)
             advance(len(results))
     return results
-
-
-def _alone(view: View, run: Run) -> Pin:
-    return Pin(None, run.id, ARCHIVE_EPOCH - 1, Cut(), run.views[Name(view.name)], "kappa", view_sql.shape_digest(view))
 
 
 def _each(
@@ -126,7 +122,7 @@ def _pinned(spark: SparkSession, settings: Settings, view: View, claim: Claim, p
     name, columns = Name(view.name), [*(column.name for column in view.stored_columns), "last_epoch"]
     parts = spark.read.format("delta").load(table_paths.speed(settings, pin.run, name))
     _refuse_crossing(parts, claim, name)
-    after = parts.where((fn.col("first_epoch") > pin.epoch) & (fn.col("last_epoch") <= claim.epoch)).select(*columns)
+    after = parts.where(epoch_range.within(pin.epoch, claim.epoch)).select(*columns)
     if pin.build is None:
         return after
     base = parquet_scan.read_table(spark, table_paths.batch(settings, name, pin.build))
@@ -134,7 +130,7 @@ def _pinned(spark: SparkSession, settings: Settings, view: View, claim: Claim, p
 
 
 def _refuse_crossing(parts: DataFrame, claim: Claim, view: Name) -> None:
-    crossing = parts.where((fn.col("first_epoch") <= claim.epoch) & (fn.col("last_epoch") > claim.epoch)).count()
+    crossing = parts.where(epoch_range.crosses(claim.epoch)).count()
     if crossing:
         raise Refused(
             f"{crossing} partial rows of view {view} were folded across epoch {claim.epoch}",

@@ -3,7 +3,7 @@
 0. Declare the run and start its process. Fault point: ``replay.0_before_start``.
 1. Compute what the log has lost from the archive, as one epoch. Fault points: ``replay.1_before_prefix``,
    ``replay.1_before_prefix_manifest``. Then commit epochs as any run (speed/epoch/commit.py).
-2. Compare the replay with what is served. Fault points: ``replay.2_before_compare``, ``replay.2_in_compare``.
+2. Compare the replay with a full build. Fault points: ``replay.2_before_compare``, ``replay.2_in_compare``.
 3. Switch: serve the replay (serving/replace_views.py). Fault point: ``replay.3_before_switch``.
 """
 

@@ -11,7 +11,7 @@ from pyspark.sql import functions as fn
 
 from core.compute.combine import merge_partials
 from core.compute.keyed_events import pack, unpack
-from core.compute.keyed_rows import events_of_units, result_rows, source_rows, touched_units
+from core.compute.keyed_rows import result_rows, rows_of_units, source_rows, touched_units
 from core.compute.partial_rows import combine, partial
 from core.topic import Topic
 from core.view import Keyed, Rollup, View
@@ -59,5 +59,5 @@ def _keyed_build_and_epochs(view: Keyed, topics: Mapping[str, Topic], slices: Sl
     for epoch in (1, 2):
         units = touched_units(view, [frames[epoch] for frames in kept.values()])
         results = result_rows(view, {name: union(frames[: epoch + 1]) for name, frames in kept.items()})
-        rows.append(events_of_units(view, units, results).withColumn("last_epoch", fn.lit(epoch)))
+        rows.append(rows_of_units(view, units, results).withColumn("last_epoch", fn.lit(epoch)))
     return merge_partials(view, union(rows))

@@ -58,7 +58,7 @@ def touched_units(view: Keyed, rows: Sequence[DataFrame]) -> DataFrame:
     return reduce(DataFrame.unionAll, units).distinct()
 
 
-def events_of_units(view: Keyed, units: DataFrame, results: DataFrame) -> DataFrame:
+def rows_of_units(view: Keyed, units: DataFrame, results: DataFrame) -> DataFrame:
     """The result rows of these units; a unit without rows becomes one row with the count 0."""
     names = [column.name for column in view.unit_columns]
     joined = units.join(results, names, "left").withColumn(ROWS, fn.coalesce(ROWS, fn.lit(0).cast("bigint")))

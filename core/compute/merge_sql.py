@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from core.compute import epoch_range
 from core.identifiers import Name
 from core.view import ROWS, Keyed, Rollup, View
 
@@ -21,8 +22,7 @@ def speed_part(view: View, table: str, after: int, until: int | None = None) -> 
 
     Beside a build, ``after`` is the epoch that ends at its cut, so no event is in both parts and none is in neither.
     """
-    where = f"first_epoch > {after:d}" + (f" AND last_epoch <= {until:d}" if until is not None else "")
-    return _part(view, table, "last_epoch", where)
+    return _part(view, table, "last_epoch", epoch_range.within(after, until))
 
 
 def merge_sql(view: View, parts: list[str]) -> str:

@@ -13,7 +13,6 @@ from pyspark.sql import functions as fn
 
 ORIGIN = "lk_origin"  # header: topic/partition/offset of the original
 _KEY, _VALUE = "lk_origin_key", "lk_origin_value"  # headers: bytes of the original
-RULE = "redriven_original_decodes"  # the rule that a dropped copy breaks
 
 Headers = Sequence[tuple[str, bytes | None]]
 

@@ -17,7 +17,7 @@ from pyspark.sql import functions as fn
 
 from core.decoding.field_types import error_of
 from core.decoding.key_columns import is_keyed_by_record, key_text
-from core.decoding.redrive_headers import RULE
+from core.event_columns import DROPPED_COPY
 from core.record_keys import bad_key_rule
 from core.topic import EVENT_TIME, Json, Topic
 
@@ -108,7 +108,7 @@ def broken_rules(topic: Topic) -> Column:
 
 
 def _copy_rule() -> DecodeRule:
-    return DecodeRule(RULE, fn.col(ORIGINAL_DECODES), fn.lit(True))
+    return DecodeRule(DROPPED_COPY, fn.col(ORIGINAL_DECODES), fn.lit(True))
 
 
 def _time_rule_applies(topic: Topic, versioned: Column, wrong: dict[str, Column]) -> Column:

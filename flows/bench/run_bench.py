@@ -17,7 +17,7 @@ from rich.table import Table
 from core.catalog import Catalog
 from core.errors import Usage
 from flows import speed, stack
-from flows.bench import bulk, gate_time, kept_events, many_epochs, replay, rollback_time, stream_programs
+from flows.bench import bulk, gate_time, kept_events, many_epochs, replay_rate, rollback_time, stream_programs
 from flows.bench.age import aged_instance
 from flows.bench.age.age_figures import age
 from flows.bench.age.aged_instance import FRESH, Age
@@ -59,7 +59,7 @@ BULK: dict[str, Callable[[BulkInstance, int], list[Figure]]] = {
     "produce": bulk.producing,
     "consume": bulk.consuming,
     "layers": bulk.layers,
-    "replay": replay.replays_beside_live,
+    "replay": replay_rate.replays_beside_live,
 }
 AGE: dict[str, Callable[[AgedPair, int], list[Figure]]] = {"age": age}
 SOAK: dict[str, Callable[[SoakInstance, int], list[Figure]]] = {"soak": soak}

@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from core.catalog import Catalog
+from core.compute import epoch_range
 from core.cut import Cut
 from core.errors import Refused
 from core.identifiers import Name, joined, quoted
@@ -163,7 +164,7 @@ def split(settings: Settings) -> list[TickerByLayer]:
         raise Refused(f"{BY_DAY} is not served from a build and a run", fix="run `lk status`")
     batch = tickers(settings, quoted(Name("lake"), Name("batch"), joined(BY_DAY, pin.build)))
     speed_table = quoted(Name("lake"), Name("speed"), joined(BY_DAY, pin.run))
-    speed = tickers(settings, speed_table, f"WHERE first_epoch > {int(pin.epoch)}")
+    speed = tickers(settings, speed_table, f"WHERE {epoch_range.within(pin.epoch)}")
     merged = tickers(settings, served(BY_DAY))
     rows = [TickerByLayer(batch.get(name), speed.get(name), row) for name, row in merged.items()]
     return sorted(rows, key=lambda row: (-row.merged.trades, row.merged.ticker))

@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
 from core.catalog import Catalog
-from core.compute.keyed_rows import events_of_units, result_rows, source_rows, touched_units
+from core.compute.keyed_rows import result_rows, rows_of_units, source_rows, touched_units
 from core.compute.row_pairs import pair_rows
 from core.compute.segments import reach_width
 from core.identifiers import Name
@@ -143,7 +143,7 @@ def _side(session: SparkSession, view: Keyed, side: str, events: Events, touchin
     rows = result_rows(view, {source: frame_of(session, table) for source, table in events.items()})
     if touching is not None:
         units = touched_units(view, [frame_of(session, table) for table in touching.values()])
-        rows = events_of_units(view, units, rows)
+        rows = rows_of_units(view, units, rows)
     return rows.select(
         fn.lit(view.name).alias("view"),
         fn.lit(side).alias("events"),

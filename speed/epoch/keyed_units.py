@@ -18,7 +18,7 @@ from pyspark.sql import functions as fn
 
 from core.catalog import Catalog
 from core.compute.keyed_events import EVENT, HASH, SOURCE, TIME, inlined, timed, unpack
-from core.compute.keyed_rows import events_of_units, result_rows, touched_units
+from core.compute.keyed_rows import result_rows, rows_of_units, touched_units
 from core.compute.segments import reach_width
 from core.identifiers import Name
 from core.view import Keyed
@@ -89,7 +89,7 @@ class Units:
         new = near.where(fn.col("epoch") == number)
         rows = {s: self._unpacked(definition, near, s) for s in definition.sources}
         units = touched_units(definition, [self._unpacked(definition, new, s) for s in definition.sources])
-        return events_of_units(definition, units, result_rows(definition, rows))
+        return rows_of_units(definition, units, result_rows(definition, rows))
 
     def _of_keys(self, path: str, hashes: list[int], number: int) -> DataFrame:
         """The events of few keys. Spark skips row groups by a list of values only in a scan of files."""
@@ -153,7 +153,7 @@ def _plan(spark: SparkSession, catalog: Catalog, inbox: str, view: Keyed) -> Cac
     }
     units = touched_units(view, [timed(view, read_input(spark, inbox, _file(name)))])
     # A full outer join forgets that all of it is in one partition.
-    return plan_query(events_of_units(view, units, result_rows(view, rows).coalesce(1)))
+    return plan_query(rows_of_units(view, units, result_rows(view, rows).coalesce(1)))
 
 
 def _file(view: Name, *source: str) -> str:

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 
+from core.compute import epoch_range
 from core.compute.combine import merge_partials
 from core.errors import TryAgain
 from core.identifiers import Name
@@ -221,7 +222,7 @@ def _tagged(rows: pa.Table, view: View, epochs: EpochRange) -> pa.Table:
 
 
 def _predicate(epochs: EpochRange) -> str:
-    return f"first_epoch >= {epochs.first} AND last_epoch <= {epochs.last}"
+    return epoch_range.within(epochs.first - 1, epochs.last)
 
 
 def _inside(epochs: EpochRange) -> pc.Expression:

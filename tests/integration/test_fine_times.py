@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from core.catalog import Catalog
 from core.compute.combine import comparable, merge_partials
-from core.compute.keyed_rows import events_of_units, result_rows, source_rows, touched_units
+from core.compute.keyed_rows import result_rows, rows_of_units, source_rows, touched_units
 from core.compute.large_records import cut_large
 from core.compute.partial_rows import partial
 from core.compute.shared_panes import pane_rows, partial_from_panes
@@ -68,7 +68,7 @@ def epoch_rows(view: View, epochs: list[DataFrame]) -> list[DataFrame]:
     rows = [source_rows(view, TOPIC, events) for events in epochs]
     so_far = [reduce(DataFrame.unionAll, rows[: n + 1]) for n in range(len(rows))]
     return [
-        events_of_units(view, touched_units(view, [new]), result_rows(view, {"clicks": kept}))
+        rows_of_units(view, touched_units(view, [new]), result_rows(view, {"clicks": kept}))
         for new, kept in zip(rows, so_far, strict=True)
     ]
 

@@ -22,7 +22,6 @@ from pyspark.sql import SparkSession
 from batch.land import land
 from core.catalog import Catalog
 from core.cut import Cut
-from core.decoding.redrive_headers import RULE
 from core.errors import Refused, TryAgain
 from core.identifiers import Name
 from infra import faults
@@ -338,7 +337,7 @@ def test_where_originals_decode_by_now_their_copies_are_dropped_by_every_layer(b
     path = table_paths.archive(settings, bench.topic, wider.decoder(bench.topic))
     batch_ = delta.read(path, ["_partition", "_offset", "_error"], pc.field("_error").is_valid()).to_pylist()
     assert sorted(map(repr, speed_)) == sorted(map(repr, batch_))
-    dropped = [row for row in speed_ if row["_error"] == RULE]
+    dropped = [row for row in speed_ if row["_error"] == "redriven_original_decodes"]
     assert len(dropped) == expected_drops
     last = last_epoch(settings, run.id)
     assert last

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from core.decoding.decode import decode, decode_originals
 from core.decoding.redrive_headers import headers, origin_of
+from core.gate_checks import rule_names
 from core.topic import Topic
 from tests.spark.test_decode import GOOD, T0, but
 from tests.support.frames import KAFKA, dicts
@@ -62,6 +63,7 @@ def test_a_copy_is_an_event_while_its_original_does_not_decode(
     assert alone["_error"]
     expected = [None, None, "redriven_original_decodes", alone["_error"]]
     assert [row["_error"] for row in dicts(decode(topic, rows))] == expected
+    assert {rule for error in expected if error for rule in error.split(",")} <= set(rule_names(topic))
     quick = [None, None, None, alone["_error"]]
     assert [row["_error"] for row in dicts(decode_originals(topic, rows))] == quick
 

@@ -1,0 +1,13 @@
+"""SQL over the epochs that a partial row covers, ``first_epoch`` to ``last_epoch``; a fold widens that range."""
+
+from __future__ import annotations
+
+
+def within(after: int, until: int | None = None) -> str:
+    """Whether all epochs of a row come after ``after``, and none after ``until``."""
+    return f"first_epoch > {after:d}" + (f" AND last_epoch <= {until:d}" if until is not None else "")
+
+
+def crosses(epoch: int) -> str:
+    """Whether a row has epochs up to ``epoch`` and others after it, which cannot be told apart any more."""
+    return f"first_epoch <= {epoch:d} AND last_epoch > {epoch:d}"
