@@ -88,3 +88,11 @@ class Cut:
     def behind(self, other: Cut) -> tuple[Span, ...]:
         """The spans that ``other`` has beyond this cut; empty exactly when ``other <= self``."""
         return other.since(self)
+
+
+def highest(cuts: Iterable[Cut]) -> Cut:
+    """The latest end of each partition that is in any of the cuts."""
+    ends: dict[tuple[Name, int], int] = {}
+    for topic, partition, end in (row for cut in cuts for row in cut.ends):
+        ends[topic, partition] = max(end, ends.get((topic, partition), 0))
+    return Cut(tuple(sorted((topic, partition, end) for (topic, partition), end in ends.items())))

@@ -6,7 +6,7 @@ that starts at the cut of a new build of the whole log.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -15,15 +15,16 @@ from batch.claim import claim_log_end
 from batch.gate import require_passed
 from batch.land import land
 from core.catalog import Catalog
-from core.cut import Cut
+from core.cut import Cut, highest
 from core.errors import LkError, Refused
 from core.identifiers import Name
 from flows.batch_cycle import batch_session, build_claim, gate_claim, land_and_build
 from flows.scrub import DamagedFile, ScrubResult, scrub
-from infra.control import locks, run_roles
+from infra.control import locks, log_history, run_roles, runs
 from infra.control.builds import add_built, read_builds
+from infra.control.claims import read_claims
 from infra.kafka import kafka_admin, log_checks
-from infra.lake import checksums, damage, files, leases, table_paths
+from infra.lake import archive, checksums, damage, files, leases, table_paths
 from infra.settings import Settings
 from serving.promote import replace_run
 from speed.process import background, lifecycle
@@ -92,7 +93,10 @@ def _steps(
     damaged_runs |= {Name(names[0]) for names in tables if len(names) == 1}
     steps: list[tuple[str, Callable[[], str]]] = []
     for topic, decoder in archives:
-        steps.append((f"archive {topic}/{decoder}", partial(_land_again, settings, catalog, topic, decoder)))
+        path = table_paths.archive(settings, topic, decoder)
+        bad_files = frozenset(file.path for file in damaged if file.path.startswith(f"{path}/"))
+        step = partial(_land_again, settings, catalog, topic, decoder, bad_files)
+        steps.append((f"archive {topic}/{decoder}", step))
     for name in sorted({name for _, name in builds}):
         views = [view for view, of in builds if of == name]
         steps.append((f"build {name} of {', '.join(views)}", partial(_build_again, settings, catalog, name, views)))
@@ -101,8 +105,11 @@ def _steps(
     return steps
 
 
-def _land_again(settings: Settings, catalog: Catalog, topic: Name, decoder: Name) -> str:
-    """Deletes an archive and lands its topic again. Raises Refused, and deletes nothing, when the log lacks records."""
+def _land_again(settings: Settings, catalog: Catalog, topic: Name, decoder: Name, bad_files: Collection[str]) -> str:
+    """Deletes an archive and lands its topic again.
+
+    Raises Refused, and deletes nothing, when the log lacks records that were landed or claimed, or has others.
+    """
     path = table_paths.archive(settings, topic, decoder)
     if topic not in catalog.topics or catalog.decoder(topic) != decoder:
         raise Refused(
@@ -114,12 +121,39 @@ def _land_again(settings: Settings, catalog: Catalog, topic: Name, decoder: Name
     starts = kafka_admin.start_offsets(settings, [topic])
     if missing := starts.since(Cut()):
         raise log_checks.records_removed(missing, where=path, fix="restore the archive's files from a copy of the lake")
+    _require_log_of_history(settings, topic, decoder, bad_files)
     with locks.hold(settings, "batch") as lease:
         lease.check()
         files.remove(path)
     with batch_session(settings) as spark:
         land(spark, settings, catalog, ends)
     return "was landed again from the log"
+
+
+def _require_log_of_history(settings: Settings, topic: Name, decoder: Name, bad_files: Collection[str]) -> None:
+    """Raises Refused unless the log is known to be the one that a damaged archive was landed from.
+
+    The last record of each partition in the archive's whole files must be that of the log, or those that the topic's
+    newest run read. Every claimed cut must lie in the log.
+    """
+    path, fix = table_paths.archive(settings, topic, decoder), log_checks.RESTORE_LOG
+    claimed = highest(claim.cut.only([topic]) for claim in read_claims(settings))
+    log_checks.require_no_lost_records(settings, [topic], claimed, where="control.claims", fix=fix)
+    of_topic = [run for run in runs.read_runs(settings) if topic in run.topics]
+    for run in of_topic[-1:]:
+        log_checks.require_same_topics(settings, {topic: run.topics[topic]}, where=f"run {run.id}", fix=fix)
+        log_history.require_log_of_run(settings, run.id, fix=fix)
+    try:
+        archived = archive.decoder_archive(settings, topic, decoder)
+    except Refused:
+        if of_topic:
+            return
+        raise
+    if archived.topic_id:
+        log_checks.require_same_topics(settings, {topic: archived.topic_id}, where=path, fix=fix)
+    whole = [file.span for file in archived.files if f"{path}/{file.path}" not in bad_files]
+    ends = {span.partition: max(s.end for s in whole if s.partition == span.partition) for span in whole}
+    log_history.require_log_of_archive(settings, archived, fix=fix, ends=Cut.of({topic: ends}))
 
 
 def _build_again(settings: Settings, catalog: Catalog, name: Name, views: list[Name]) -> str:

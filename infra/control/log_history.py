@@ -8,9 +8,11 @@ from operator import or_
 
 import pyarrow.compute as pc
 
+from core.cut import Cut
 from core.identifiers import Name
 from core.log_mark import LogMark, Place, mark_of_row
 from infra.control.manifest import epoch_numbered, last_epoch, last_epoch_where
+from infra.kafka import log_checks
 from infra.kafka.log_marks import RecordReader, log_differs, other_records, record_reader
 from infra.lake import delta
 from infra.lake.archive import Archive
@@ -47,16 +49,17 @@ def _first_other(settings: Settings, reader: RecordReader, run: Name, place: Pla
     return first, after.marks[place].offset if after and place in after.marks else last.offset
 
 
-def require_log_of_archive(settings: Settings, archive: Archive, *, fix: str) -> None:
-    """Raises Refused when the log has other records than the archive, with the first offset of them.
+def require_log_of_archive(settings: Settings, archive: Archive, *, fix: str, ends: Cut | None = None) -> None:
+    """Raises Refused when the log ends before the archive, or has other records, with the first offset of them.
 
-    It compares the last record of each partition that both have.
+    It compares the last record of each partition that both have; with ``ends``, the last one below these.
     """
+    where = f"{archive.path}; what is served stays as it is"
+    log_checks.require_no_lost_records(settings, [archive.topic], archive.ends, where=where, fix=fix)
     with record_reader(settings) as reader:
-        marks = _archived(archive, {partition: end - 1 for _, partition, end in archive.ends.ends})
+        marks = _archived(archive, {partition: end - 1 for _, partition, end in (ends or archive.ends).ends})
         if others := other_records(reader, marks):
             firsts = {place: _first_not_archived(reader, archive, place, mark.offset) for place, mark in others.items()}
-            where = f"{archive.path}; what is served stays as it is"
             raise log_differs({place: (first, first) for place, first in firsts.items()}, where=where, fix=fix)
 
 

@@ -9,7 +9,7 @@ import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from core.errors import Refused
 from core.log_mark import LogMark, Place, record_digest
@@ -18,6 +18,7 @@ from infra.kafka.client_config import librdkafka
 from infra.settings import Settings
 
 _PATIENCE = 5.0  # seconds without any answer
+_ABSENT = (KafkaError._PARTITION_EOF, KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE)
 _OPTIONS = {
     "group.id": "lk_marks",
     "enable.auto.commit": False,
@@ -50,9 +51,12 @@ class RecordReader:
                 message = self._consumer.poll(_PATIENCE)
                 if message is None:
                     raise kafka_admin.unavailable(self._settings, f"no record of {', '.join(map(str, waiting))} came")
+                error = message.error()
+                if error is not None and error.code() not in _ABSENT:
+                    raise kafka_admin.unavailable(self._settings, error.str())
                 place = (message.topic() or "", message.partition() or 0)
                 offset = waiting.pop(place, None)
-                if offset is not None and message.error() is None and message.offset() == offset:
+                if offset is not None and error is None and message.offset() == offset:
                     records[place] = message
             self._consumer.unassign()
         except KafkaException as e:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from core.cut import Cut, Span
+from core.cut import Cut, Span, highest
 from core.errors import Refused
 from core.identifiers import Name
 from infra.lake import checksums, damage, delta, parquet_scan, table_paths
@@ -71,7 +71,7 @@ def read_archive(topic: Name, decoder: Name, path: str) -> Archive:
     configuration = table.metadata().configuration
     files = tuple(_file(topic, row) for row in pa.table(table.get_add_actions(flatten=True)).to_pylist())
     ends = _ends(topic, path, files, gaps=GAPS in configuration)
-    ends = _later(ends, Cut.parse(configuration.get(_LANDED) or "{}"))
+    ends = highest([ends, Cut.parse(configuration.get(_LANDED) or "{}")])
     return Archive(
         topic=topic,
         decoder=decoder,
@@ -90,7 +90,7 @@ def mark_landed(archive: Archive, cut: Cut) -> Archive:
     if not archive.gaps:
         return archive
     with delta.mutex(archive.path):
-        landed = str(_later(archive.ends, cut))
+        landed = str(highest([archive.ends, cut]))
         opened = delta.table(archive.path)
         opened.alter.set_table_properties({_LANDED: landed}, raise_if_not_exists=False)
         checksums.record(archive.path, opened.version())
@@ -120,12 +120,6 @@ def rows_below(spark: SparkSession, archive: Archive, cut: Cut, start: Cut | Non
 def _file(topic: Name, row: Mapping[str, Any]) -> File:
     span = Span(topic, int(row["partition._partition"]), int(row["min._offset"]), int(row["max._offset"]) + 1)
     return File(row["path"], int(row["size_bytes"]), span, int(row["num_records"]))
-
-
-def _later(a: Cut, b: Cut) -> Cut:
-    """The later end of each partition."""
-    partitions = {(topic, partition) for topic, partition, _ in a.ends + b.ends}
-    return Cut(tuple(sorted((t, p, max(a.end(t, p), b.end(t, p))) for t, p in partitions)))
 
 
 def _ends(topic: Name, path: str, files: Sequence[File], *, gaps: bool) -> Cut:

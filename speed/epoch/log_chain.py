@@ -10,10 +10,12 @@ from core.log_mark import LogMark, Place
 from infra.control.manifest import last_epoch
 from infra.control.runs import Run
 from infra.kafka.log_marks import RecordReader, marks_before, require_same_log
+from infra.retry import retry_on
 from infra.settings import Settings
 from speed.epoch.offset_log import PlannedEpoch
 
 Marks = Mapping[Place, LogMark]
+_DEADLINE = 60.0  # seconds for a broker that restarts
 
 
 class LogChain:
@@ -30,8 +32,8 @@ class LogChain:
     def read(self, planned: PlannedEpoch) -> Future[Marks]:
         """The marks up to the end of an epoch.
 
-        The result raises Refused when the log has another record before the epoch than the run read. When Kafka does
-        not answer, the marks stay as they were: they are of older records of the same log.
+        The result raises Refused when the log has another record before the epoch than the run read, and TryAgain
+        when Kafka does not answer for a minute: an epoch without new marks would hide that its records were replaced.
         """
         return self._pool.submit(self._read, planned)
 
@@ -49,13 +51,14 @@ class LogChain:
         if self._marks is None:
             last = last_epoch(self._settings, self._run.id)
             self._marks = last.marks if last else {}
+        return retry_on(TryAgain, lambda: self._new_marks(planned), _DEADLINE, every=0.5)
+
+    def _new_marks(self, planned: PlannedEpoch) -> Marks:
+        assert self._marks is not None
         self._reader = self._reader or RecordReader(self._settings)
         read = {(str(span.topic), span.partition) for span in planned.spans}
         where = f"run {self._run.id}, before epoch {planned.number}; what is served stays as it is"
-        try:
-            before = {place: mark for place, mark in self._marks.items() if place in read}
-            require_same_log(self._reader, before, where=where, fix=self._fix)
-            ends = [(span.topic, span.partition, span.end) for span in planned.spans]
-            return {**self._marks, **marks_before(self._reader, ends)}
-        except TryAgain:
-            return self._marks
+        before = {place: mark for place, mark in self._marks.items() if place in read}
+        require_same_log(self._reader, before, where=where, fix=self._fix)
+        ends = [(span.topic, span.partition, span.end) for span in planned.spans]
+        return {**self._marks, **marks_before(self._reader, ends)}

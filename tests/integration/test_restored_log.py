@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -13,24 +14,31 @@ from batch.claim import claim
 from batch.land import land
 from core.catalog import Catalog
 from core.cut import Cut
-from core.errors import Refused
+from core.errors import Refused, TryAgain
 from core.identifiers import Name
 from core.record_counts import Totals
-from infra.control.log_history import require_log_of_run
+from flows.repair import repair_files
+from flows.scrub import DamagedFile
+from infra.control.log_history import require_log_of_archive, require_log_of_run
 from infra.control.manifest import last_epoch, read_epochs
 from infra.control.pins import Pin
 from infra.control.runs import Run
-from infra.kafka import kafka_admin
+from infra.kafka import kafka_admin, log_marks
+from infra.lake import table_paths
+from infra.lake.archive import decoder_archive
 from infra.local import local_stack
 from infra.local.ports import free_ports
 from infra.settings import LOOPBACK, Settings
 from serving.ledger import ServedState
 from serving.served_status import other_logs
 from speed import replay_state
+from speed.epoch import log_chain
 from speed.epoch.log_chain import LogChain
 from speed.epoch.offset_log import PlannedEpoch
 from tests.conftest import fresh_settings
+from tests.support.harms import HARMS
 from tests.support.layers import catalog_of, send, topic_of
+from tests.support.power_loss import data_file
 from tests.support.speed_runs import catch_up, declared
 from tests.support.topics import truncate
 
@@ -39,13 +47,17 @@ OTHER = "the log has other records than those that were read: "
 
 @dataclass(frozen=True)
 class Restored:
-    """A run that read up to ``read``, on a broker that was restored to ``copied`` and then got other records."""
+    """A run that read up to ``read``, on a broker that was restored to ``copied`` and then got other records.
+
+    ``went_back`` is the refusal of the archive before it got them.
+    """
 
     settings: Settings
     catalog: Catalog
     run: Run
     copied: Cut
     read: Cut
+    went_back: str
 
     @property
     def topic(self) -> Name:
@@ -89,8 +101,13 @@ def restored(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> I
         shutil.rmtree(broker.folder)
         shutil.copytree(folder / "copy", broker.folder)
         local_stack.start_servers(settings)
+        archived = decoder_archive(settings, topic_of(catalog), catalog.decoder(topic_of(catalog)))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(kafka_admin, "DEADLINE", 2.0)
+            with pytest.raises(Refused) as refused:
+                require_log_of_archive(settings, archived, fix="")
         send(settings, catalog, 400, first=1_000)
-        yield Restored(settings, catalog, run, copied, claimed.cut)
+        yield Restored(settings, catalog, run, copied, claimed.cut, refused.value.what)
     finally:
         local_stack.stop_servers(settings)
 
@@ -127,6 +144,39 @@ def test_an_epoch_refuses_a_log_with_other_records(restored: Restored) -> None:
             chain.read(planned).result()
     finally:
         chain.close()
+
+
+def test_an_epoch_has_no_marks_while_kafka_does_not_answer(restored: Restored, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the marks of older records it would hide that the broker came back with others."""
+    monkeypatch.setattr(log_chain, "_DEADLINE", 1.0)
+    monkeypatch.setattr(log_marks, "_PATIENCE", 0.5)
+    nobody = restored.settings.model_copy(update={"kafka_port": free_ports(1)[0]})
+    chain = LogChain(nobody, restored.run, "")
+    try:
+        with pytest.raises(TryAgain):
+            chain.read(PlannedEpoch(1, restored.copied, restored.read, 0)).result()
+    finally:
+        chain.close()
+
+
+def test_a_damaged_archive_of_another_log_is_kept(restored: Restored) -> None:
+    """Its whole files may be the only copy of the records that the log lost."""
+    settings, catalog = restored.settings, restored.catalog
+    path = table_paths.archive(settings, restored.topic, catalog.decoder(restored.topic))
+    file = data_file(path)
+    content, kept = file.read_bytes(), sorted(Path(path).rglob("*.parquet"))
+    HARMS["flip"](file)
+    relative = table_paths.relative(settings, path)
+    try:
+        repaired, (refused,) = repair_files(settings, catalog, (DamagedFile(str(file), relative, "is damaged", ""),))
+    finally:
+        file.write_bytes(content)
+    assert (repaired, OTHER in refused) == ((), True), refused
+    assert sorted(Path(path).rglob("*.parquet")) == kept
+
+
+def test_a_log_that_ends_before_the_archive_is_refused_without_a_run(restored: Restored) -> None:
+    assert f"the log went back: topic {restored.topic}, partition" in restored.went_back
 
 
 @pytest.mark.slow
