@@ -41,7 +41,7 @@ def query(settings: Settings, sql: str) -> QueryResult:
             where=" ".join(sql.split())[:200],
             fix=f"begin with {', '.join(_QUERIES[:-1])} or {_QUERIES[-1]}",
         )
-    _require_whole(settings, lambda view: view in sql)
+    _require_whole(settings, lambda view: view in sql.lower())  # Trino ignores the case of names
     return metastore.query(settings, sql, schema=SERVING)
 
 

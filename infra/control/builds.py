@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import reduce
 from operator import and_
@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from core.cut import Cut
 from core.identifiers import Name
 from core.record_counts import RecordCounts
-from infra.control.store import TEXT, TIME, ControlTable, as_row
+from infra.control.store import TEXT, TIME, ControlTable, after, as_row
 from infra.lake.leases import Lease
 from infra.settings import Settings
 
@@ -131,7 +131,9 @@ def unusable_builds(settings: Settings) -> set[tuple[Name, Name]]:
 
 def add_built(settings: Settings, lease: Lease, *built: Built) -> None:
     """Writes views that were built or checked, in one commit, under the lease "batch"."""
-    rows = [as_row(view, checks=_as_json(view.counts)) for view in built]
+    names = pa.array(sorted({view.build for view in built}), TEXT)
+    before = TABLE.read(settings, ("at",), pc.field("build").isin(names))
+    rows = [as_row(replace(b, at=after(b.at, before)), checks=_as_json(b.counts)) for b in built]
     TABLE.append(settings, lease, *({column: row[column] for column in TABLE.schema.names} for row in rows))
 
 

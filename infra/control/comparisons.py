@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from core.compute.row_pairs import Row, differing_columns
 from core.cut import Cut
 from core.identifiers import Name
-from infra.control.store import TEXT, TIME, ControlTable, as_row
+from infra.control.store import TEXT, TIME, ControlTable, after, as_row
 from infra.lake.leases import Lease
 from infra.settings import Settings
 
@@ -96,12 +97,13 @@ class Comparison:
 def add_comparison(settings: Settings, lease: Lease, comparison: Comparison) -> None:
     """Writes the comparison of a view, under the lease "batch"."""
     first = json.dumps([asdict(row) for row in comparison.first])
-    TABLE.append(settings, lease, as_row(comparison, first=first, head=str(comparison.prefix)))
+    at = after(comparison.at, TABLE.read(settings, ("at",), pc.field("run") == comparison.run))
+    TABLE.append(settings, lease, as_row(replace(comparison, at=at), first=first, head=str(comparison.prefix)))
 
 
 def latest_by_view(settings: Settings, run: Name) -> Mapping[Name, Comparison]:
     """The newest comparison of each view of a run."""
-    rows = [row for row in TABLE.read(settings) if row["run"] == run]
+    rows = TABLE.read(settings, where=pc.field("run") == run)
     by_time = map(_comparison, sorted(rows, key=lambda row: row["at"]))
     return {comparison.view: comparison for comparison in by_time}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -15,7 +15,7 @@ from core.cut import Cut
 from core.errors import Refused
 from core.identifiers import Name
 from infra.control import route_runs
-from infra.control.store import TEXT, TIME, ControlTable, as_row, bound_files
+from infra.control.store import TEXT, TIME, ControlTable, after, as_row, bound_files
 from infra.kafka import kafka_admin
 from infra.lake import delta, durable
 from infra.settings import Settings
@@ -61,16 +61,19 @@ def new_run_id(settings: Settings) -> Name:
     return Name(f"r{max(numbers, default=0) + 1:06d}")
 
 
-def declare_run(settings: Settings, run: Run) -> None:
-    """Writes a run before it starts. Raises Refused when a run or a consumer group ever had its id."""
+def declare_run(settings: Settings, run: Run) -> Run:
+    """Writes a run before it starts, created after all others; Refused when a run or a group ever had its id."""
     path = TABLE.path(settings)
     delta.create(path, TABLE.schema)
-    used = any(other.id == run.id for other in read_runs(settings)) or kafka_admin.group_exists(settings, run.id)
+    others = read_runs(settings)
+    run = replace(run, created_at=after(run.created_at, [{"at": other.created_at} for other in others]))
+    used = any(other.id == run.id for other in others) or kafka_admin.group_exists(settings, run.id)
     version = None if used else delta.append_once(path, _row(run), f"run/{run.id}", 1)
     if version is None:
         raise Refused(f"the run id {run.id} was used before", where=path, fix="start a new run: `lk speed start --new`")
     durable.sync_commit(path, version)
     bound_files(path, delta.table(path))
+    return run
 
 
 def read_runs(settings: Settings) -> tuple[Run, ...]:

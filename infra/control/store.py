@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -82,6 +83,11 @@ def as_row(value: DataclassInstance, **columns: str | None) -> dict[str, Any]:
     """A dataclass as a row of its table: cuts as text, and ``columns`` instead of the fields of their names."""
     fields = {name: getattr(value, name) for name in value.__dataclass_fields__}
     return {name: str(field) if isinstance(field, Cut) else field for name, field in fields.items()} | columns
+
+
+def after(at: datetime, rows: Sequence[Mapping[str, datetime]]) -> datetime:
+    """``at``, or the next microsecond after the stored rows of a subject: its last row counts, and clocks step back."""
+    return max([at, *(row["at"] + timedelta(microseconds=1) for row in rows)])
 
 
 def optional_name(text: str | None) -> Name | None:

@@ -69,8 +69,7 @@ def create(
     ``log_retention``, such as ``interval 1 hours``, is also the retention of deleted files; None is Delta's default.
     ``checkpoint_every`` is a number of commits; only writers with the checkpoint hook obey it.
     """
-    retention = {"delta.logRetentionDuration": log_retention, "delta.deletedFileRetentionDuration": log_retention}
-    configuration = retention if log_retention else {}
+    configuration = _retention(log_retention) if log_retention else {}
     if checkpoint_every:
         configuration["delta.checkpointInterval"] = str(checkpoint_every)
     with mutex(path):
@@ -85,6 +84,19 @@ def create(
             where=path,
             fix="a changed definition needs a new run or build",
         )
+
+
+def set_retention(path: str, log_retention: str) -> None:
+    """Changes the retention of an existing table if it has another one; ``log_retention`` as in ``create``."""
+    with mutex(path):
+        opened = table(path)
+        if _retention(log_retention).items() - opened.metadata().configuration.items():
+            opened.alter.set_table_properties(_retention(log_retention), post_commithook_properties=HOOKS)
+            checksums.record(path, opened.version())
+
+
+def _retention(log_retention: str) -> dict[str, str]:
+    return {"delta.logRetentionDuration": log_retention, "delta.deletedFileRetentionDuration": log_retention}
 
 
 def add_missing_columns(path: str, schema: pa.Schema) -> None:

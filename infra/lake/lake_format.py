@@ -48,11 +48,10 @@ def create(settings: Settings) -> None:
     if _versions(settings) is not None:
         return
     file_system, root = files.filesystem(settings.lake_root)
-    if any(file_system.get_file_info(f"{root}/{area}").type == fs.FileType.Directory for area in _AREAS):
+    if _has_tables(file_system, root):
         raise _unknown(settings, "no format", _OLDER)
     file_system.create_dir(root, recursive=True)
-    with file_system.open_output_stream(f"{root}/FORMAT") as out:
-        out.write(str(VERSION).encode())
+    files.replace(_place(settings), str(VERSION).encode())
     if settings.lake_is_local:
         durable.sync([Path(settings.lake_root, "FORMAT")])
 
@@ -66,12 +65,18 @@ def _versions(settings: Settings) -> tuple[int, int] | None:
     except FileNotFoundError:
         return None
     words = text.split()
+    if not words and not _has_tables(file_system, root):
+        return None  # its writer was killed, or the disk was full
     if not 1 <= len(words) <= 2 or not all(word.isdigit() for word in words):
         raise _unknown(settings, f"format {text[:20]!r}", _OLDER)
     reader, writer = int(words[0]), int(words[-1])
     if reader != VERSION:
         raise _unknown(settings, f"format {text[:20]!r}", _NEWER if reader > VERSION else _OLDER)
     return reader, writer
+
+
+def _has_tables(file_system: fs.FileSystem, root: str) -> bool:
+    return any(file_system.get_file_info(f"{root}/{area}").type == fs.FileType.Directory for area in _AREAS)
 
 
 def _unknown(settings: Settings, version: str, fix: str) -> Refused:

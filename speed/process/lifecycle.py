@@ -94,8 +94,7 @@ def declare(
         kind=kind,
         prefix=prefix.only(sources),
     )
-    runs.declare_run(settings, run)
-    return run
+    return runs.declare_run(settings, run)
 
 
 def require_declared_definitions(catalog: Catalog, run: Run) -> None:

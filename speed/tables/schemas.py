@@ -53,7 +53,10 @@ def clustered_paths(settings: Settings, catalog: Catalog, run: Run) -> list[str]
 
 
 def create(settings: Settings, catalog: Catalog, run: Run) -> None:
-    """Creates every missing table of the run, and the missing columns of an older program's manifest."""
+    """Creates every missing table of the run, and the missing columns of an older program's manifest.
+
+    All get today's ``retention_minutes``.
+    """
     manifest = table_paths.manifest(settings, run.id)
     kept = [manifest] if delta.exists(manifest) else []
     for path in kept:  # it may have columns of a newer program too
@@ -62,6 +65,7 @@ def create(settings: Settings, catalog: Catalog, run: Run) -> None:
     for path, schema in _tables(settings, catalog, run):
         if path not in kept:
             delta.create(path, schema, log_retention=retention)
+        delta.set_retention(path, retention)
 
 
 def paths(settings: Settings, catalog: Catalog, run: Run) -> list[str]:

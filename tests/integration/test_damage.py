@@ -24,7 +24,7 @@ from infra.kafka import kafka_admin
 from infra.lake import checksums, delta, delta_log, table_paths
 from infra.settings import Settings
 from serving.promote import serve_run
-from serving.read import show
+from serving.read import query, show
 from serving.served_status import served_status
 from speed.process import lifecycle
 from tests.support.harms import HARMS, empty, flip_the_end
@@ -135,6 +135,8 @@ def test_no_answer_is_smaller(instance: Instance, kind: str, harm: str) -> None:
     with harmed(instance.files[kind], harm):
         with pytest.raises(Refused, match="a file of the lake") as refused:
             show(instance.settings, instance.catalog, VIEW)
+        with pytest.raises(Refused, match="a file of the lake"):  # Trino ignores the case of names
+            query(instance.settings, f"SELECT count(*) FROM {VIEW.upper()}")
         unhealthy = served_status(instance.settings, instance.catalog).unhealthy
     assert refused.value.where == str(instance.files[kind])
     assert any(str(instance.files[kind]) in problem for problem in unhealthy)

@@ -151,3 +151,12 @@ def test_a_lake_of_another_format_is_refused(tmp_path: Path) -> None:
     (tmp_path / "lake" / "FORMAT").write_text("1")
     with pytest.raises(Refused, match="format '1'"):
         table_paths.open_lake(settings)
+
+
+def test_a_changed_retention_holds_for_a_table_that_exists(path: str) -> None:
+    for _ in range(2):
+        delta.set_retention(path, "interval 90 minutes")
+    configuration = delta.table(path).metadata().configuration
+    assert configuration["delta.logRetentionDuration"] == "interval 90 minutes"
+    assert configuration["delta.deletedFileRetentionDuration"] == "interval 90 minutes"
+    assert delta.version(path) == 1

@@ -16,8 +16,9 @@ from core.errors import Refused
 from core.identifiers import Name
 from core.range_rebuild import RangeRebuild
 from core.record_counts import RecordCounts
-from infra.control import builds, claims, locks, publications, redrives, run_roles
+from infra.control import builds, check_results, claims, locks, publications, redrives, run_roles
 from infra.control.builds import BuildCounts, Built, add_built, read_builds
+from infra.control.check_results import CheckResult
 from infra.control.claims import Claim, add_claim, claim_of, read_claims
 from infra.control.pins import Pin
 from infra.control.publications import Publication, add_publication, read_publications
@@ -277,3 +278,19 @@ def test_fold_boundaries_are_read_again_only_after_a_commit(
         add_publication(settings, lease, replace(PUBLICATION, pins=pinned))
         assert (boundaries.ends(), boundaries.ends()) == ([3, 4], [3, 4])
     assert len(reads) == 3
+
+
+def test_the_last_row_counts_also_when_the_clock_stepped_back(settings: Settings) -> None:
+    """A verdict is written by one host, and taken back by another whose clock is a day behind."""
+    passed, taken_back = replace(BUILT, passed=True), replace(BUILT, passed=False, at=AT - timedelta(days=1))
+    result = CheckResult(
+        CLAIM.build, VIEW, "complete", "critical", True, None, "1", "1", None, "[]", "offsets", AT, 0.5
+    )
+    with locks.hold(settings, "batch") as lease:
+        for row in (passed, taken_back):
+            add_built(settings, lease, row)
+        for evaluated in (result, replace(result, success=False, at=AT - timedelta(days=1))):
+            check_results.add_results(settings, lease, [evaluated])
+    assert [built.passed for built in read_builds(settings)] == [False]
+    assert builds.passed_builds(settings) == []
+    assert [row.success for row in check_results.of_build(settings, CLAIM.build)] == [False]

@@ -17,7 +17,7 @@ from infra.control import claims, locks
 from infra.control.claims import add_claim, read_claims
 from infra.control.manifest import EPOCHS, Epoch, epoch_row, read_epochs
 from infra.control.runs import txn_app
-from infra.lake import delta, leases, table_paths
+from infra.lake import delta, lake_format, leases, table_paths
 from infra.settings import Settings
 from tests.unit.infra.test_control_store import CLAIM
 
@@ -89,3 +89,17 @@ def test_a_lake_that_only_a_newer_program_may_write_is_read(settings: Settings) 
 
 def test_a_new_lake_is_of_the_version_that_this_program_writes(settings: Settings) -> None:
     assert Path(settings.lake_root, "FORMAT").read_text("utf-8") == "2"
+
+
+def test_a_version_whose_writer_was_killed_is_written_again(tmp_path: Path) -> None:
+    """A lake with tables and an empty version is refused: no program is known to be able to read it."""
+    settings = Settings(data=tmp_path)
+    lake = Path(settings.lake_root)
+    lake.mkdir(parents=True)
+    (lake / "FORMAT").write_text("", "utf-8")
+    lake_format.create(settings)
+    assert (lake / "FORMAT").read_text("utf-8") == "2"
+    (lake / "FORMAT").write_text("", "utf-8")
+    (lake / "control").mkdir()
+    with pytest.raises(Refused, match="format ''"):
+        lake_format.create(settings)
