@@ -3,8 +3,9 @@
 A small epoch goes through a prepared plan: its records pass through the driver into an input file per topic, and Spark
 runs a plan that was made when the run started. Building and planning a query costs Spark several times what computing a
 few hundred records does. The records of a big epoch do not pass through the driver: executors read its offset range
-from Kafka again, topic by topic, decode it, cache it, and compute every result from the cache. Both ways build their
-queries with the same functions (topic_results.py), so they compute the same rows.
+from Kafka again, topic by topic, decode it, cache it, and compute every result from the cache. So does a small epoch
+whose prepared plans fail, as their results may be too large for the driver. Both ways build their queries with the same
+functions (topic_results.py), so they compute the same rows.
 """
 
 from __future__ import annotations
@@ -91,11 +92,22 @@ class EpochComputer:
         Raises Refused when a view cannot be computed, or when records and offsets do not add up.
         """
         topics = sorted({span.topic for span in planned.spans})
+        failing: TopicResult | None = None
         if planned.size <= SMALL and self.prepared and self.prepared.write_records(records, topics, planned.size):
-            yield self._checked(self._run_prepared(self.prepared, topics, planned), planned)
-            return
-        with self._read_again(topics, planned) as results:
-            yield self._checked(results, planned)
+            try:
+                results = [(result, Rows(table=table)) for result, table in self.prepared.run(topics)]
+            except (PySparkException, Py4JError):
+                failing = self.prepared.failing_result(topics)
+            else:
+                yield self._checked(results, planned)
+                return
+        try:
+            with self._read_again(topics, planned) as results:
+                yield self._checked(results, planned)
+        except (PySparkException, Py4JError) as e:
+            if failing is None:
+                raise
+            raise computation_error(failing.part, [failing.topic], planned, e) from None
 
     def units(self, view: Name, events: Sequence[Rows], planned: PlannedEpoch) -> list[Rows]:
         """The rows of every unit of a keyed view that the epoch's ``events`` touch, once the run keeps these events."""
@@ -109,16 +121,6 @@ class EpochComputer:
 
     def _views_of(self, topic: Name) -> list[View]:
         return [view for view in self.catalog.reading(topic) if view.name in self.run.views]
-
-    def _run_prepared(self, prepared: PreparedPlans, topics: Sequence[Name], planned: PlannedEpoch) -> Results:
-        """A small epoch."""
-        try:
-            return [(result, Rows(table=table)) for result, table in prepared.run(topics)]
-        except (PySparkException, Py4JError) as e:
-            failing = prepared.failing_result(topics)
-            if failing is None:
-                raise
-            raise computation_error(failing.part, [failing.topic], planned, e) from None
 
     @contextlib.contextmanager
     def _read_again(self, topics: Sequence[Name], planned: PlannedEpoch) -> Iterator[Results]:

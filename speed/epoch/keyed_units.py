@@ -1,18 +1,21 @@
 """Keyed views in an epoch: which units its events touch, and the rows of those units computed from all their events.
 
 Both read the events that the run keeps of the view, those of the epoch included, so that a retry computes the same.
-Few events go through a prepared plan; many stay in Spark. With a reach, what is far in time is not read; without one,
-what has other keys (speed/tables/clustering.py).
+Few events go through a prepared plan; many stay in Spark, and so do results that are too large for it. With a reach,
+what is far in time is not read; without one, what has other keys (speed/tables/clustering.py).
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
@@ -56,7 +59,8 @@ class Units:
         if new is not None and view in self.plans:
             events = self._few_events(view, definition, number, new)
             if events is not None:
-                return self._run_prepared(view, definition, number, events)
+                with contextlib.suppress(PySparkException, Py4JError):  # few events of a key may give very many rows
+                    return self._run_prepared(view, definition, number, events)
         return self._in_spark(view, definition, number)
 
     def _few_events(self, view: Name, definition: Keyed, number: int, new: pa.Table) -> pa.Table | None:

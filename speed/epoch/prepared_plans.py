@@ -32,6 +32,7 @@ from speed.epoch.cached_plan import (
 )
 from speed.epoch.topic_results import TopicResult, results_of_topic
 
+MAX_RESULT_BYTES = 192 * 1024 * 1024  # of all results of an epoch, which this process collects
 _RECORDS = (
     "array<struct<key:binary,value:binary,topic:string,partition:int,offset:bigint,timestamp:bigint,"
     "timestampType:int,headers:array<struct<key:string,value:binary>>>>"
@@ -49,16 +50,19 @@ class PreparedPlans:
     def write_records(self, records: DataFrame, topics: Sequence[Name], count: int) -> bool:
         """Writes the input files. False, with nothing written, for too many bytes or a redriven record.
 
-        Of ``count`` records, one that is larger than its share of ``MAX_INPUT_BYTES`` does not reach the driver.
+        Of ``count`` records, one that is larger than its share of ``MAX_INPUT_BYTES`` does not reach the driver. The
+        results of all plans together, each about as large as its input at most, fit into ``MAX_RESULT_BYTES``.
         """
-        texts = records.coalesce(1).select("topic", _record_json())
+        selected = records.coalesce(1).select("topic", _record_json())
         fits = fn.octet_length("json") <= MAX_INPUT_BYTES // max(1, count)
-        rows = texts.select("topic", fn.when(fits, fn.col("json")).alias("json")).toArrow()
+        rows = selected.select("topic", fn.when(fits, fn.col("json")).alias("json")).toArrow()
         redriven = pa.compute.any(pa.compute.match_substring(rows["json"], f'"{ORIGIN}"')).as_py()
         if redriven or rows["json"].null_count:
             return False
-        for topic in topics:
-            texts = rows.filter(pa.compute.equal(rows["topic"], str(topic)))["json"]
+        texts_of = {topic: rows.filter(pa.compute.equal(rows["topic"], str(topic)))["json"] for topic in topics}
+        if sum(texts.nbytes * len(self.plans[topic]) for topic, texts in texts_of.items()) > MAX_RESULT_BYTES:
+            return False
+        for topic, texts in texts_of.items():
             write_input(self.inbox, topic, texts.to_pylist())
         return True
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from confluent_kafka.admin import NewPartitions  # type: ignore[attr-defined]
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
+from core.identifiers import Name
 from infra.control.manifest import read_epochs
 from infra.definitions import definition_files
 from infra.kafka import kafka_admin
@@ -16,7 +18,8 @@ from infra.kafka.input_files import OutgoingRecord
 from infra.lake import delta, table_paths
 from infra.local import local_processes, local_stack
 from infra.settings import Settings
-from speed.epoch import compute_epoch
+from speed.epoch import compute_epoch, prepared_plans
+from speed.epoch.prepared_plans import PreparedPlans
 from speed.process import lifecycle
 from speed.quarantine.listing import list_quarantined
 from tests.support.killing import kill
@@ -65,6 +68,30 @@ def test_records_of_a_megabyte_stop_no_run(stack: Settings, spark: SparkSession)
     quarantine = delta.read(table_paths.quarantine(stack, run.id), ["_value", "_error"])
     assert quarantine["_error"].unique().to_pylist() == ["too_long"]
     assert pa.compute.sum(pa.compute.binary_length(quarantine["_value"])).as_py() == 300_000_000
+
+
+def test_an_epoch_whose_plans_fail_or_give_too_much_is_computed_from_the_log(
+    stack: Settings, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The plans of the second epoch find no input files."""
+    catalog, run = declared(stack, "unplanned")
+    write_records = PreparedPlans.write_records
+
+    def without_files(plans: PreparedPlans, records: DataFrame, topics: Sequence[Name], count: int) -> bool:
+        written = write_records(plans, records, topics, count)
+        for file in Path(plans.inbox).iterdir():
+            file.unlink()
+        return written
+
+    send(stack, catalog, 200, 0, POISON)
+    with running(stack, spark, catalog, run) as (query, _):
+        with monkeypatch.context() as patch:
+            patch.setattr(prepared_plans, "MAX_RESULT_BYTES", 1)
+            query.processAllAvailable()
+        monkeypatch.setattr(PreparedPlans, "write_records", without_files)
+        send(stack, catalog, 100, 200)
+        query.processAllAvailable()
+    check(stack, catalog, run, "unplanned")
 
 
 @pytest.mark.slow

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
 
 from core.catalog import Catalog
@@ -31,7 +34,7 @@ from tests.conftest import fresh_settings
 from tests.support.decoder import Decoder
 from tests.support.frames import at, dicts
 from tests.support.oracle import program_oracle
-from tests.support.program_records import Event, logs, record
+from tests.support.program_records import START, Event, logs, record
 from tests.support.tiers import slow
 
 CATALOG: Catalog = load(Settings(views=(VIEWS / "programs",)))
@@ -114,17 +117,23 @@ class KeyedRun:
         delta.create(table_paths.speed(self.settings, self.run.id, self.name), schemas.partial_schema(view))
         self.units: Units = plan_units(spark, self.settings, CATALOG, self.run)
 
-    def epoch(self, number: int, events: Sequence[Event], *, small: bool) -> None:
+    def keep(self, number: int, events: Sequence[Event]) -> pa.Table:
+        """Appends an epoch's events to those that the run keeps, and returns them packed."""
         new = pa.concat_tables(
             pack(self.view, CATALOG.topic(s), at(self.decoded[s], places(events_of(s, events)))).toArrow()
             for s in self.view.sources
         )
+        if new.num_rows:
+            events_path = table_paths.events(self.settings, self.run.id, self.name)
+            delta.append_once(events_path, schemas.tagged(new, schemas.events_schema(), epoch=number), "events", number)
+            if self.view.reach is None:
+                self.cluster(events_path)
+        return new
+
+    def epoch(self, number: int, events: Sequence[Event], *, small: bool) -> None:
+        new = self.keep(number, events)
         if not new.num_rows:
             return
-        events_path = table_paths.events(self.settings, self.run.id, self.name)
-        delta.append_once(events_path, schemas.tagged(new, schemas.events_schema(), epoch=number), "events", number)
-        if self.view.reach is None:
-            self.cluster(events_path)
         results = self.units.results(self.name, number, new if small else None)
         assert isinstance(results, pa.Table) == small
         rows = results if isinstance(results, pa.Table) else results.toArrow()
@@ -163,3 +172,32 @@ def test_any_split_into_epochs_gives_the_same(
     for number, (start, end) in enumerate(zip([0, *ends], [*ends, len(log)], strict=True)):
         run.epoch(number, log[start:end], small=rng.random() < 0.7)
         same(run.rows(), program_oracle.rows(name, log[:end]))
+
+
+def test_rows_that_are_too_large_for_the_driver_stay_in_spark(
+    job: SparkSession, decoder: Decoder, tmp_path: Path
+) -> None:
+    """A hundred orders and a hundred payments of one key are few events, and give 10,000 rows."""
+    order = {"topic": "orders", "order_id": "A", "amount": Decimal(1), "country": "NO"}
+    payment = {"topic": "payments", "order_id": "A", "payment_id": "p", "paid": Decimal(1)}
+    log = [{**e, "at": START, "partition": 0, "offset": n} for e in (order, payment) for n in range(100)]
+    run = KeyedRun(job, decoder, tmp_path, view_of("order_payments"), log)
+    new = run.keep(0, log)
+    with largest_result(job, "64k"), pytest.raises(Py4JError):
+        run.units._run_prepared(run.name, run.view, 0, new.append_column("epoch", pa.array([0] * 200)))
+    with largest_result(job, "64k"):
+        results = run.units.results(run.name, 0, new)
+    assert not isinstance(results, pa.Table)
+    assert results.agg({"_rows": "sum"}).collect()[0][0] == 10_000
+
+
+@contextmanager
+def largest_result(job: SparkSession, size: str) -> Iterator[None]:
+    """Limits what a Spark job returns, which is otherwise fixed when the process starts."""
+    conf, name = job.sparkContext._jsc.sc().conf(), "spark.driver.maxResultSize"
+    before = conf.get(name, "1g")
+    conf.set(name, size)
+    try:
+        yield
+    finally:
+        conf.set(name, before)
