@@ -32,9 +32,9 @@ class RunSummary:
 
 def run_summaries(settings: Settings) -> tuple[RunSummary, ...]:
     """Every run, oldest first."""
-    ended = read_endings(settings)
+    ended, role_of = read_endings(settings), roles(settings)
     return tuple(
-        _ended_run(run, ended[run.id]) if run.id in ended else _live_run(settings, run, roles(settings)[run.id])
+        _ended_run(run, ended[run.id]) if run.id in ended else _live_run(settings, run, role_of[run.id])
         for run in runs.read_runs(settings)
     )
 

@@ -103,5 +103,6 @@ def _warm_runs(settings: Settings, catalog: Catalog) -> list[Name]:
     last = recover.last_done(settings)
     if last is None or last.kind not in _SWITCHES:
         return []
-    warm = [run for run in runs.read_runs(settings) if run_roles.roles(settings)[run.id] == "warm"]
+    roles = run_roles.roles(settings)
+    warm = [run for run in runs.read_runs(settings) if roles[run.id] == "warm"]
     return [run.id for run in warm if not changed_definitions(catalog, run.views, run.decoders)]

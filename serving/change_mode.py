@@ -103,6 +103,7 @@ def rollback(
                 fix="see `lk publications` and `lk runs`: nothing was served before, or its run was retired",
             )
         evidence = {"back_to": before.seq, "from": now.last.seq, "behind": _behind(settings, now, before)}
+        require_uncrossed(settings, before.pins)
         sql = {view: before.texts[view] for view in before.pins}
         change = ServingChange("rollback", before.pins, why, who, evidence, sql)
         return replace_views.apply_change(settings, catalog, lease, change)

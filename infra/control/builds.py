@@ -122,11 +122,19 @@ def passed_builds(settings: Settings, view: Name | None = None, digest: Name | N
     ]
 
 
-def unusable_builds(settings: Settings) -> set[tuple[Name, Name]]:
-    """View and build of what did not pass its gate, or was deleted; without the counts, which are most of a row."""
+def verdicts(settings: Settings) -> dict[tuple[Name, Name], bool | None]:
+    """View and build -> its last verdict: False also when it was deleted, None before the gate.
+
+    The counts, which are most of a row, are not read.
+    """
     rows = sorted(TABLE.read(settings, ("build", "view", "passed", "at")), key=lambda row: row["at"])
-    passed = {(row["view"], row["build"]): row["passed"] for row in rows}
-    return {(Name(view), Name(build)) for (view, build), verdict in passed.items() if not verdict}
+    last = {(row["view"], row["build"]): row["passed"] for row in rows}
+    return {(Name(view), Name(build)): passed for (view, build), passed in last.items()}
+
+
+def unusable_builds(settings: Settings) -> set[tuple[Name, Name]]:
+    """View and build of what has not passed its gate, or was deleted."""
+    return {of_view for of_view, passed in verdicts(settings).items() if not passed}
 
 
 def add_built(settings: Settings, lease: Lease, *built: Built) -> None:

@@ -78,9 +78,10 @@ def claim_of(settings: Settings, build: Name) -> Claim:
     raise Refused(f"there is no build {build}", where="control.claims", fix="run `lk batch`")
 
 
-def claimed_epochs(settings: Settings, run: Name) -> set[int]:
-    """The epochs of a run that claims name."""
-    return {row["epoch"] for row in TABLE.read(settings, ("epoch",), pc.field("run") == run)}
+def claimed_epochs(settings: Settings, run: Name) -> list[tuple[Name, int, frozenset[Name]]]:
+    """The builds whose claims name a run, each with the epoch and the views of its claim."""
+    rows = TABLE.read(settings, ("build", "epoch", "views"), pc.field("run") == run)
+    return [(Name(row["build"]), row["epoch"], frozenset(_digests(row["views"]))) for row in rows]
 
 
 def add_claim(settings: Settings, lease: Lease, claim: Claim) -> None:

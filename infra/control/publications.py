@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from core.identifiers import Name
 from infra.control.pins import Pin, pins_from_json, pins_to_json
-from infra.control.store import TEXT, TIME, ControlTable, as_row
+from infra.control.store import TEXT, TIME, ControlTable, as_row, optional_name
 from infra.lake.leases import Lease
 from infra.settings import Settings
 
@@ -25,6 +25,7 @@ TABLE = ControlTable(
         | {"pins": TEXT, "texts": TEXT}
     ),
 )
+_AT_ONCE = 50  # publications whose pins are read together
 _ORDER = {"intent": 0, "reverted": 1, "done": 2}
 
 
@@ -74,10 +75,13 @@ def open_intent(settings: Settings) -> Publication | None:
 
 
 def completed_pins(settings: Settings) -> Iterator[tuple[int, Mapping[Name, Pin]]]:
-    """Number and pins of the complete publications, newest first; each text is parsed when it is asked for."""
-    rows = TABLE.read(settings, ("seq", "pins"), pc.field("state") == "done")
-    for seq, pins in sorted({row["seq"]: row["pins"] for row in rows}.items(), reverse=True):
-        yield seq, pins_from_json(pins)
+    """Number and pins of the complete publications, newest first; a few texts are read at a time, when asked for."""
+    done = sorted((seq for seq, state in _states(settings).items() if state == "done"), reverse=True)
+    for first in range(0, len(done), _AT_ONCE):
+        some = pa.array(done[first : first + _AT_ONCE], pa.int64())
+        rows = TABLE.read(settings, ("seq", "pins"), pc.field("seq").isin(some) & (pc.field("state") == "done"))
+        for seq, pins in sorted({row["seq"]: row["pins"] for row in rows}.items(), reverse=True):
+            yield seq, pins_from_json(pins)
 
 
 def done_publication(settings: Settings, seq: int) -> Publication | None:
@@ -92,11 +96,12 @@ def has_served(settings: Settings, run: Name) -> bool:
     return any(pin["run"] == run for text in texts for pin in json.loads(text).values())
 
 
-def pinned_epochs(settings: Settings, run: Name) -> set[int]:
-    """The epochs of a run that publications pin; the SQL texts are not read."""
+def pinned_epochs(settings: Settings, run: Name) -> set[tuple[Name, Name | None, int]]:
+    """View, build and epoch of the pins of a run, in all publications; the SQL texts are not read."""
     naming = pc.match_substring(pc.field("pins"), json.dumps(run))
     texts = {row["pins"] for row in TABLE.read(settings, ("pins",), naming)}
-    return {pin["epoch"] for text in texts for pin in json.loads(text).values() if pin["run"] == run}
+    pins = ((Name(view), pin) for text in texts for view, pin in json.loads(text).items() if pin["run"] == run)
+    return {(view, optional_name(pin["build"]), pin["epoch"]) for view, pin in pins}
 
 
 def _states(settings: Settings) -> dict[int, str]:

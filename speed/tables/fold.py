@@ -1,7 +1,8 @@
 """Fold (compaction): combines the partial rows of a range of epochs into one row per key.
 
-A folded row is tagged with the first and last epoch of its range. Ranges grow in levels, so that the number of rows
-stays bounded and each fold is short. No row spans a boundary: the end of an epoch whose cut is claimed or served.
+A folded row is tagged with the first and last epoch of its range. Ranges grow in levels, each twenty times as long as
+the one before, so the rows of a key grow with the logarithm of the epochs. No row spans a boundary: the end of an epoch
+whose build is served, or may be.
 Every fold stores how far its level is folded, so a plan reads only what is newer.
 """
 
@@ -22,7 +23,8 @@ from core.errors import TryAgain
 from core.identifiers import Name
 from core.view import ROWS, Rollup, View
 from infra import faults
-from infra.control import claims, publications, runs
+from infra.control import builds, claims, publications, runs
+from infra.control.builds import build_number
 from infra.lake import delta, files, parquet_scan, table_paths
 from infra.lake.leases import Lease
 from infra.retry import retry_on
@@ -30,7 +32,7 @@ from infra.settings import Settings
 from infra.spark.frames import frame_of
 from speed.tables import schemas
 
-LEVELS = (1, 20, 400)  # times ``fold_epochs``: the epochs that one row covers, each a multiple of the one before
+GROWTH = 20  # how many rows of a level become one of the next, which covers so many times the epochs
 COLLECTED_BYTES = 32 * 1024 * 1024  # the most that one fold brings into this process; Spark writes a larger one
 _PATIENCE = 10.0  # seconds in which a fold whose counts differ is computed again; nothing is replaced meanwhile
 _TAGS = ("first_epoch", "last_epoch")
@@ -46,7 +48,10 @@ class EpochRange:
 
 @dataclass
 class Folding:
-    """The folds of one view of a run. ``folded`` is level -> the last epoch up to which it is folded."""
+    """The folds of one view of a run.
+
+    ``folded`` is level -> the last epoch up to which it is folded. A level is a number of times ``fold_epochs``.
+    """
 
     settings: Settings
     run: Name
@@ -54,11 +59,12 @@ class Folding:
     lease: Lease
     folded: dict[int, int] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        opened = delta.table(self.path)
-        for level in LEVELS:
-            last = opened.transaction_version(self.app(level))
+    def last_folded(self, level: int) -> int:
+        """The last epoch up to which a level is folded; -1 for none."""
+        if level not in self.folded:
+            last = delta.table(self.path).transaction_version(self.app(level))
             self.folded[level] = -1 if last is None else last
+        return self.folded[level]
 
     @property
     def path(self) -> str:
@@ -72,25 +78,42 @@ class Folding:
 
 @dataclass
 class FoldBoundaries:
-    """Epochs of a run that are claimed or pinned: no folded row may span the end of one.
+    """Epochs of a run whose builds are served, or may be: no folded row may span the end of one.
 
-    They are read again only after a commit to one of the two tables, which after years takes longer than a fold.
+    A build that was refused or deleted is no boundary any more, nor a claim without a build that is older than a build
+    that passed. They are read again only after a commit, which after years takes longer than a fold.
     """
 
     settings: Settings
     run: Name
     _versions: tuple[int, ...] = ()
-    _ends: list[int] = field(default_factory=list)
+    _ends: dict[Name, list[int]] = field(default_factory=dict)
 
-    def ends(self) -> list[int]:
-        """The epochs, in order."""
-        paths = [table.path(self.settings) for table in (claims.TABLE, publications.TABLE)]
+    def ends(self, view: Name) -> list[int]:
+        """The epochs for a view, in order."""
+        paths = [table.path(self.settings) for table in (claims.TABLE, publications.TABLE, builds.TABLE)]
         versions = tuple(delta.version(path) if delta.exists(path) else -1 for path in paths)
         if versions != self._versions:
-            claimed = claims.claimed_epochs(self.settings, self.run)
-            self._ends = sorted(claimed | publications.pinned_epochs(self.settings, self.run))
+            self._ends = self._read()
             self._versions = versions
-        return self._ends
+        return self._ends.get(view, [])
+
+    def _read(self) -> dict[Name, list[int]]:
+        verdicts = builds.verdicts(self.settings)
+        last_passed: dict[Name, int] = {}
+        for (view, build), passed in verdicts.items():
+            if passed:
+                last_passed[view] = max(build_number(build), last_passed.get(view, 0))
+        ends: dict[Name, set[int]] = {}
+        for build, epoch, views in claims.claimed_epochs(self.settings, self.run):
+            for view in views:
+                passed = verdicts.get((view, build))
+                if passed or (passed is None and build_number(build) > last_passed.get(view, 0)):
+                    ends.setdefault(view, set()).add(epoch)
+        for view, pinned, epoch in publications.pinned_epochs(self.settings, self.run):
+            if pinned is None or verdicts.get((view, pinned)) is not False:
+                ends.setdefault(view, set()).add(epoch)
+        return {view: sorted(epochs) for view, epochs in ends.items()}
 
 
 def due_ranges(
@@ -106,11 +129,19 @@ def due_ranges(
         yield from _split(max(block * size, folded + 1), (block + 1) * size - 1, ends)
 
 
+def levels(newest: int, fold_epochs: int) -> Iterator[int]:
+    """The levels of a run whose last epoch is ``newest``: 1, 20, 400 and so on, as long as a row has so many epochs."""
+    level = 1
+    while level == 1 or level * fold_epochs <= newest + 1:
+        yield level
+        level *= GROWTH
+
+
 def fold(spark: SparkSession, folding: Folding, newest: int, boundaries: Iterable[int]) -> bool:
     """Folds the oldest range that is due; False when there is none."""
     settings, ends = folding.settings, list(boundaries)
-    for level in LEVELS:
-        size, folded = level * settings.fold_epochs, folding.folded[level]
+    for level in levels(newest, settings.fold_epochs):
+        size, folded = level * settings.fold_epochs, folding.last_folded(level)
         due = list(due_ranges(newest, settings.fold_behind, ends, size, folded))
         tags = _tags(folding.path, EpochRange(due[0].first, due[-1].last)) if due else []
         for epochs in due:

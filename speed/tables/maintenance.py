@@ -16,6 +16,7 @@ from functools import partial
 from pyspark.sql import SparkSession
 
 from core.catalog import Catalog
+from core.identifiers import Name
 from infra.control.runs import Run
 from infra.lake import compaction
 from infra.lake.leases import Lease
@@ -129,5 +130,5 @@ class Maintenance:
 
     def _fold(self, folding: Folding, epoch: int) -> None:
         """Folds one range, and adds itself again while there may be more, behind the tasks that wait."""
-        if fold(self.spark, folding, epoch, self._boundaries.ends()):
+        if fold(self.spark, folding, epoch, self._boundaries.ends(Name(folding.view.name))):
             self._add(("fold", folding.view.name), epoch, partial(self._fold, folding, epoch))

@@ -86,7 +86,7 @@ def test_a_crash_at_every_step_of_an_epoch_commits_it_once(stack: Settings, spar
 def test_a_crash_in_a_fold_leaves_every_row_once(
     stack: Settings, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fold, "LEVELS", (1, 2))
+    monkeypatch.setattr(fold, "GROWTH", 2)
     settings = stack.model_copy(update={"max_offsets_per_trigger": 40, "fold_epochs": 4, "fold_behind": 2})
     catalog, run = declared(settings, "xfold", only="trade")
     send(settings, catalog, 400)

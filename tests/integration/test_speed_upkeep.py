@@ -38,7 +38,7 @@ def test_folding_keeps_the_answer_and_the_boundaries(
     stack: Settings, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Spark writes the folds of more than 40 KB."""
-    monkeypatch.setattr(fold, "LEVELS", (1, 2))
+    monkeypatch.setattr(fold, "GROWTH", 2)
     monkeypatch.setattr(fold, "COLLECTED_BYTES", 40_000)
     large = counted(monkeypatch, fold, "_replace_from_spark")
     small = counted(monkeypatch, fold, "_replace")

@@ -26,7 +26,7 @@ from infra.local import local_processes
 from serving.cleanup import clean_up
 from speed.process import background
 from speed.tables import schemas
-from speed.tables.fold import LEVELS, FoldBoundaries, Folding, fold
+from speed.tables.fold import FoldBoundaries, Folding, fold
 
 STATUS_SECONDS, STATUS_MIB, PUBLISH_SECONDS, ON_DISK = 2.0, 300.0, 5.0, 3.0
 RATE = 100.0  # trades a second: some small epochs a second
@@ -199,9 +199,9 @@ def _ready_to_fold(live: LiveInstance, pair: AgedPair, lease: Lease, repeat: int
     boundaries = FoldBoundaries(settings, live.run)
 
     def once() -> bool:
-        return fold(pair.spark, folding, plan.last + settings.fold_behind, boundaries.ends())
+        return fold(pair.spark, folding, plan.last + settings.fold_behind, boundaries.ends(BY_WINDOW))
 
-    while folding.folded[LEVELS[0]] < plan.first and once():
+    while folding.last_folded(1) < plan.first and once():
         pass
     return once
 

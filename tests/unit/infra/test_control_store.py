@@ -26,7 +26,7 @@ from infra.control.redrives import Redrive
 from infra.lake import compaction, delta
 from infra.settings import Settings
 from infra.trino.served_views import parse_pins
-from speed.tables.fold import FoldBoundaries
+from speed.tables.fold import FoldBoundaries, levels
 
 AT = datetime(2026, 1, 2, 3, 4, 5, 678_901, UTC)
 CUT = Cut.of({"trades": {0: 5, 1: 7}})
@@ -207,7 +207,7 @@ def test_what_is_served_is_read_from_few_rows_of_a_long_history(
     assert publications.done_publication(settings, 17) == done[16]
     assert publications.done_publication(settings, 301) is None
     assert publications.last_number(settings) == 302
-    assert publications.pinned_epochs(settings, RUN) == set(range(7))
+    assert {epoch for _, _, epoch in publications.pinned_epochs(settings, RUN)} == set(range(7))
     assert publications.pinned_epochs(settings, Name("r000009")) == set()
     assert (publications.has_served(settings, RUN), publications.has_served(settings, Name("r000009"))) == (True, False)
     assert run_roles.rollback_target(settings) == done[-2]
@@ -254,7 +254,7 @@ def test_claims_are_found_by_cut_and_by_run(settings: Settings) -> None:
         (later.build, later.cut),
     ]
     assert claims.claimed_cuts(settings, None) == {alone.build: later.cut}
-    assert claims.claimed_epochs(settings, RUN) == {4, 9}
+    assert {epoch for _, epoch, _ in claims.claimed_epochs(settings, RUN)} == {4, 9}
     assert claims.last_claimed(settings) == 4
 
 
@@ -264,20 +264,43 @@ def test_fold_boundaries_are_read_again_only_after_a_commit(
     reads: list[int] = []
     read = publications.pinned_epochs
 
-    def counting(settings: Settings, run: Name) -> set[int]:
+    def counting(settings: Settings, run: Name) -> set[tuple[Name, Name | None, int]]:
         reads.append(1)
         return read(settings, run)
 
     monkeypatch.setattr(publications, "pinned_epochs", counting)
     boundaries = FoldBoundaries(settings, RUN)
-    assert boundaries.ends() == []
+    assert boundaries.ends(VIEW) == []
     with locks.hold(settings, "control") as lease:
         add_claim(settings, lease, CLAIM)
-        assert (boundaries.ends(), boundaries.ends()) == ([4], [4])
+        assert (boundaries.ends(VIEW), boundaries.ends(VIEW)) == ([4], [4])
         pinned = {VIEW: replace(PIN, run=RUN, epoch=3, mode="lambda")}
         add_publication(settings, lease, replace(PUBLICATION, pins=pinned))
-        assert (boundaries.ends(), boundaries.ends()) == ([3, 4], [3, 4])
+        assert (boundaries.ends(VIEW), boundaries.ends(VIEW)) == ([3, 4], [3, 4])
     assert len(reads) == 3
+    assert boundaries.ends(Name("other")) == []
+
+
+def test_only_builds_that_are_served_or_may_be_divide_a_fold(settings: Settings) -> None:
+    """1 was deleted, 2 passed, 3 was never built, 4 passed, 5 was refused, 6 is not judged yet, 7 is only claimed."""
+    judged = {1: False, 2: True, 4: True, 5: False, 6: None}
+    with locks.hold(settings, "control") as control, locks.hold(settings, "batch") as batch:
+        for number in range(1, 8):
+            add_claim(settings, control, replace(CLAIM, build=builds.build_name(number), epoch=10 * number))
+        for number, passed in judged.items():
+            add_built(settings, batch, replace(BUILT, build=builds.build_name(number), passed=passed))
+        pin = replace(PIN, build=builds.build_name(1), run=RUN, epoch=10, mode="lambda")
+        alone = replace(PIN, build=None, run=RUN, epoch=15, mode="speed")
+        for seq, pinned in enumerate((pin, alone), start=1):
+            add_publication(settings, control, replace(PUBLICATION, seq=seq, pins={VIEW: pinned}))
+    assert FoldBoundaries(settings, RUN).ends(VIEW) == [15, 20, 40, 60, 70]
+
+
+def test_the_levels_of_folds_go_on_as_long_as_a_run() -> None:
+    """So the rows of a key grow with the logarithm of its epochs: 20 for each level."""
+    assert list(levels(10, 50)) == [1]
+    assert list(levels(1_000, 50)) == [1, 20]
+    assert list(levels(500_000_000, 50)) == [1, 20, 400, 8_000, 160_000, 3_200_000]
 
 
 def test_the_last_row_counts_also_when_the_clock_stepped_back(settings: Settings) -> None:
