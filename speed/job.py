@@ -18,7 +18,7 @@ from core.errors import LkError, Refused, TryAgain
 from core.identifiers import Name
 from infra.control import runs
 from infra.control.log_history import require_log_of_run
-from infra.control.manifest import last_epoch
+from infra.control.manifest import last_epoch, store_totals
 from infra.control.run_roles import ServingWatch
 from infra.control.runs import Run
 from infra.error_report import write_report
@@ -126,6 +126,7 @@ def driving(
         for path in schemas.paths(settings, catalog, run):
             delta.require_whole(path)
             leases.fence(lease, path)
+        store_totals(settings, run.id, lease)
         _require_same_history(settings, run)
         _require_whole_checkpoint(settings, run)
         keep_history(spark, settings, catalog, run, lease)

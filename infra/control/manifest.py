@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import reduce
@@ -23,6 +23,7 @@ from infra.control.claims import Claim
 from infra.control.runs import Run
 from infra.control.store import TIME
 from infra.lake import delta, table_paths
+from infra.lake.fence import Fence
 from infra.settings import Settings
 
 EPOCHS = pa.schema(
@@ -31,6 +32,7 @@ EPOCHS = pa.schema(
     + [("batch_time_ms", pa.int64()), ("committed_at", TIME)]
     + [(name, pa.string()) for name in ("total_counted", "total_rows", "marks")]
 )
+_AT_ONCE = 5_000  # rows of an older program that are read together
 ARCHIVE_EPOCH = -1  # the number of the epoch that was computed from the archive
 
 
@@ -101,20 +103,53 @@ def first_epoch_after(settings: Settings, id: Name, cuts: Sequence[Cut]) -> Epoc
 
 
 def last_epoch_where(settings: Settings, id: Name, holds: Callable[[Epoch], bool]) -> Epoch | None:
-    """The last epoch for which a condition holds that holds for all epochs before it: a binary search."""
+    """The last epoch for which a condition holds that holds for all epochs before it: a binary search.
+
+    The condition sees no total.
+    """
     opened = _open(settings, id)
     last = _last_number(opened, id) if opened else None
     if opened is None or last is None:
         return None
-    low, high, newest = ARCHIVE_EPOCH, last, None
+    return _read_epoch(opened, _last_row_where(opened, last, lambda row: holds(_epoch(row, Totals()))))
+
+
+def _last_row_where(opened: DeltaTable, last: int, holds: Callable[[Mapping[str, Any]], bool]) -> int:
+    """The number of the last row for which a condition holds that holds for all rows before it."""
+    low, high = ARCHIVE_EPOCH, last
     while low <= high:
         middle = (low + high + 1) // 2
-        epoch = _read_epoch(opened, middle)
-        if epoch is None or holds(epoch):  # only a replay from the archive has an epoch -1
-            low, newest = middle + 1, epoch
+        rows = _rows(opened, middle, middle)
+        if not rows or holds(rows[0]):  # only a replay from the archive has an epoch -1
+            low = middle + 1
         else:
             high = middle - 1
-    return newest
+    return high
+
+
+def store_totals(settings: Settings, id: Name, lease: Fence | None = None) -> None:
+    """Stores the totals of epochs that an older program committed without them, in one commit; once for a run."""
+    opened = _open(settings, id)
+    newest = _last_number(opened, id) if opened else None
+    if opened is None or newest is None or all(row.get("total_rows") for row in _rows(opened, None, 0)):
+        return
+    last = _last_row_where(opened, newest, lambda row: not row["total_rows"])
+    schema = pa.schema(opened.schema().to_arrow())
+    rows = pa.RecordBatchReader.from_batches(schema, _with_totals(opened, last, schema))
+    path, app = table_paths.manifest(settings, id), runs.txn_app(id, "_epochs/totals")
+    delta.overwrite_once(path, rows, f"number <= {last:d}", app, 1, lease=lease)
+
+
+def _with_totals(opened: DeltaTable, last: int, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """The rows up to number ``last`` with totals."""
+    total = Totals()
+    for first in range(ARCHIVE_EPOCH, last + 1, _AT_ONCE):
+        rows = _rows(opened, first, min(first + _AT_ONCE - 1, last))
+        for row in rows:
+            total += Totals(_counts_from_json(row["counted"]), _rows_from_json(row["rows"]))
+            row["total_counted"] = _counts_to_json(total.partitions)
+            row["total_rows"] = json.dumps(dict(total.rows), sort_keys=True)
+        yield from pa.Table.from_pylist(rows, schema=schema).to_batches()
 
 
 def claimed_epoch(settings: Settings, run: Run, claim: Claim) -> int | None:
@@ -187,8 +222,11 @@ def _rows(opened: DeltaTable, first: int | None, last: int | None) -> list[dict[
 
 def _total_before(opened: DeltaTable, rows: Sequence[Mapping[str, Any]]) -> Totals:
     """The total of the epochs before these rows, which an older program wrote without totals."""
-    earlier = _rows(opened, None, rows[0]["number"] - 1) if rows else []
-    return sum((Totals(_counts_from_json(row["counted"]), _rows_from_json(row["rows"])) for row in earlier), Totals())
+    total = Totals()
+    for first in range(ARCHIVE_EPOCH, rows[0]["number"] if rows else ARCHIVE_EPOCH, _AT_ONCE):
+        for row in _rows(opened, first, min(first + _AT_ONCE, rows[0]["number"]) - 1):
+            total += Totals(_counts_from_json(row["counted"]), _rows_from_json(row["rows"]))
+    return total
 
 
 def _epoch(row: Mapping[str, Any], before: Totals) -> Epoch:

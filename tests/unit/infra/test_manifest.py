@@ -98,6 +98,24 @@ def test_rows_of_an_older_program_are_totalled_and_later_ones_go_on(settings: Se
     assert manifest.epoch_numbered(settings, RUN, 7) == epoch(7)
 
 
+def test_totals_of_an_older_program_are_stored_once(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then a lookup reads no row before its own."""
+    monkeypatch.setattr(manifest, "_AT_ONCE", 7)
+    path = table_paths.manifest(settings, RUN)
+    write(settings, range(20), OLDER, files=3)
+    delta.add_missing_columns(path, EPOCHS)
+    write(settings, range(20, 22))
+    for _ in range(2):
+        manifest.store_totals(settings, RUN)
+    version = delta.version(path)
+    write(settings, range(22, 30))
+    manifest.store_totals(settings, RUN)
+    assert delta.version(path) == version + 1
+    monkeypatch.setattr(manifest, "_total_before", None)
+    assert manifest.read_epochs(settings, RUN) == tuple(map(epoch, range(30)))
+    assert manifest.last_epoch_before(settings, RUN, AT + timedelta(minutes=7)) == epoch(6)
+
+
 def test_a_lookup_reads_few_rows_of_a_long_manifest(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     write(settings, range(20_000), files=4)
     parsed: list[int] = []
@@ -111,4 +129,4 @@ def test_a_lookup_reads_few_rows_of_a_long_manifest(settings: Settings, monkeypa
     assert manifest.last_epoch(settings, RUN) == epoch(19_999)
     assert manifest.last_epoch_before(settings, RUN, AT + timedelta(minutes=12_345)) == epoch(12_344)
     assert manifest.first_epoch_after(settings, RUN, [cut(70_000)]) == epoch(6_999)
-    assert len(parsed) <= 2 + 2 * 16
+    assert len(parsed) <= 2 + 2 * 17
