@@ -28,9 +28,13 @@ def record(path: str, version: int) -> None:
     _THREAD.submit(_record, path, version)
 
 
-def merge(path: str, opened: DeltaTable) -> None:
-    """Keeps the checksums of live files only, in one file, and computes missing ones. ``opened`` is up to date."""
-    _THREAD.submit(_merge, path, opened).result()
+def merge(path: str, opened: DeltaTable, written: Iterable[str] = ()) -> None:
+    """Keeps the checksums of live files only, in one file, and adds those of files that were just ``written``.
+
+    A file that has none stays without: computed now, it would be that of a file which may be damaged already.
+    ``opened`` is up to date.
+    """
+    _THREAD.submit(_merge, path, opened, frozenset(written)).result()
 
 
 def finish() -> None:
@@ -81,14 +85,14 @@ def _record(path: str, version: int) -> None:
         _write(path, version, {delta_log.entry(version): hashlib.sha256(entry).hexdigest(), **checksums})
 
 
-def _merge(path: str, opened: DeltaTable) -> None:
+def _merge(path: str, opened: DeltaTable, written: frozenset[str]) -> None:
     with contextlib.suppress(OSError):
         file_system, root = files.filesystem(path)
         earlier = [version for version in _versions(file_system, root) if version < opened.version()]
         stored, last = read(path)[0], delta_log.last_checkpoint(file_system, root)
         kept = {*delta_log.live_files(opened), *map(delta_log.entry, range(last + 1, opened.version() + 1))}
         kept |= {delta_log.checkpoint(last)} if last >= 0 else set()
-        computed = _computed(file_system, root, sorted(kept - stored.keys()))
+        computed = _computed(file_system, root, sorted(written & kept - stored.keys()))
         _write(path, opened.version(), {name: stored[name] for name in kept & stored.keys()} | computed)
         for version in earlier:
             file_system.delete_file(f"{root}/{FOLDER}/{version}.json")
