@@ -11,6 +11,6 @@ from serving.cleanup import CleanupResult
 
 def clean_up(settings: Settings, catalog: Catalog) -> CleanupResult:
     """Finishes or reverts an open publication, then deletes what nothing uses any more, and shortens large logs."""
-    recover.repair(settings, catalog)
+    recover.recover_views(settings, catalog)
     shorten_logs(settings)
     return cleanup.clean_up(settings, catalog)

@@ -22,7 +22,7 @@ def rebuild_range(
 
     A repeat resumes the same build, or returns it, until it is published.
     """
-    recover.repair(settings, catalog)
+    recover.recover_views(settings, catalog)
     last = recover.last_done(settings)
     claimed = claim_range(settings, catalog, last.pins if last else {}, views, start, end)
     with batch_session(settings) as spark:

@@ -6,13 +6,13 @@ from core.catalog import Catalog
 from infra.kafka import topic_admin
 from infra.local import local_stack
 from infra.settings import Settings
-from serving.recover import repair
+from serving.recover import recover_views
 
 
 def up(settings: Settings, catalog: Catalog, *extra: str) -> tuple[local_stack.ServerState, ...]:
     """Starts the servers and the ``extra`` ones, repairs the served views, then applies the topic files."""
     states = local_stack.start_servers(settings, *extra)
-    repair(settings, catalog)
+    recover_views(settings, catalog)
     if settings.manages_kafka:
         topic_admin.apply_topics(settings, catalog)
     return states

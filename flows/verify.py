@@ -23,7 +23,7 @@ def verify_served(settings: Settings, catalog: Catalog) -> tuple[Comparison, ...
     What is served is merged from a build and partial rows. The new build is not published; `lk cleanup` deletes it once
     there is a newer one.
     """
-    recover.repair(settings, catalog)
+    recover.recover_views(settings, catalog)
     pins = _served(settings, catalog)
     serving = {pin.run for pin in pins.values() if pin.run}
     if not serving:

@@ -17,7 +17,7 @@ from infra.trino.served_views import SERVING
 from serving import replace_views
 
 
-def repair(settings: Settings, catalog: Catalog) -> tuple[Name, ...]:
+def recover_views(settings: Settings, catalog: Catalog) -> tuple[Name, ...]:
     """Finishes or reverts an open intent, then replaces broken views; returns the views that it replaced."""
     table_paths.open_lake(settings)
     if not publications.last_number(settings):

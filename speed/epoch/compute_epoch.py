@@ -14,6 +14,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -50,7 +51,7 @@ from speed.epoch.topic_results import (
 )
 
 SMALL = 25_000  # offsets; up to it (a restart's backlog too) a prepared plan and one task each beat a shuffle
-COLLECTED = 192 * 1024 * 1024  # bytes; partial rows up to it are collected, as delta-rs writes them faster than Spark
+COLLECTED = 192 * 1024 * 1024  # bytes of partial rows that are collected, as delta-rs writes them faster than Spark
 _TASK_RECORDS = 1_000_000  # each task groups by itself; few enough records to balance partitions of unequal size
 _ROW_BYTES = 768  # of a row without its texts, where the counts do not bound its size
 _FEW_BAD = 1_000  # none of them large
@@ -182,11 +183,13 @@ class EpochComputer:
                 )
 
     def _collect_small(self, results: Results, counts: Sequence[dict[str, Any]], bad: int) -> Results:
-        """The same results; those with few bytes are collected to the driver, all of one table or none."""
+        """The same results; the smallest, COLLECTED bytes together, are collected, each table whole or not at all."""
         frames = [(result, rows) for result, rows in results if rows.frame is not None]
         few_bad = 0 < bad <= _FEW_BAD and not any(row.get(LARGE_COUNT) for row in counts)
-        parts = {result.part for result, _ in frames if result.part != QUARANTINE}
-        collected = {part for part in parts if self._max_bytes(part, counts) <= COLLECTED}
+        sizes = {r.part: self._max_bytes(r.part, counts) for r, _ in frames if r.part != QUARANTINE}
+        smallest_first = sorted(sizes, key=lambda part: sizes[part])
+        totals = accumulate(sizes[part] for part in smallest_first)
+        collected = {part for part, total in zip(smallest_first, totals, strict=True) if total <= COLLECTED}
         collected |= {QUARANTINE} if few_bad else set()
         small = [result for result, _ in frames if result.part in collected]
         others = [(result, rows) for result, rows in results if rows.frame is None or result.part not in collected]

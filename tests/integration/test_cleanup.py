@@ -108,7 +108,7 @@ def test_what_an_open_intent_names_stays(
     four_builds.builds.append(built(spark, four_builds.settings, four_builds.catalog))
     four_builds.clean_up()
     assert four_builds.there()[2:] == [True, True, True]
-    recover.repair(four_builds.settings, four_builds.catalog)
+    recover.recover_views(four_builds.settings, four_builds.catalog)
     check_served(four_builds.settings, four_builds.catalog, "free", four_builds.builds[3].cut)
 
 

@@ -133,7 +133,7 @@ def test_an_intent_whose_tables_are_gone_is_reverted(
     doomed = built(spark, two.settings, two.catalog)
     interrupted(two, monkeypatch, doomed.build, "serving.1_between_views")
     files.remove(table_paths.batch(two.settings, next(iter(two.catalog.views)), doomed.build))
-    recover.repair(two.settings, two.catalog)
+    recover.recover_views(two.settings, two.catalog)
     assert read_publications(two.settings)[-1].state == "reverted"
     two.check(two.older)
 
@@ -153,8 +153,8 @@ def test_a_broken_view_is_seen_and_made_again(two: Two, which: str) -> None:
         entry.write_bytes(entry.read_bytes()[:100])
     if which != "status":
         assert any(f"view {view} " in reason for reason in served_status(two.settings, two.catalog).unhealthy)
-    assert recover.repair(two.settings, two.catalog) == (Name("status") if which == "status" else view,)
-    assert recover.repair(two.settings, two.catalog) == ()
+    assert recover.recover_views(two.settings, two.catalog) == (Name("status") if which == "status" else view,)
+    assert recover.recover_views(two.settings, two.catalog) == ()
     two.check(two.older)
 
 
@@ -194,7 +194,7 @@ def test_a_paused_publication_changes_nothing_when_it_wakes(two: Two, which: str
 def test_a_paused_repair_does_not_bring_the_build_before_back(two: Two) -> None:
     view = next(iter(two.catalog.views))
     metastore.replace_view(two.settings, "serving", view, "SELECT 1 AS a")
-    repair = partial(recover.repair, two.settings, two.catalog)
+    repair = partial(recover.recover_views, two.settings, two.catalog)
     with standing_still(repair, "serving.1_before_view") as (held, repairing):
         taken_over(two.settings, "control")
         with pytest.MonkeyPatch.context() as patch:
@@ -215,8 +215,10 @@ def test_a_text_whose_fence_is_gone_is_seen_and_made_again(two: Two) -> None:
     assert fence
     metastore.drop_view(two.settings, "pinned", fence.name)
     assert any(f"view {view} " in reason for reason in served_status(two.settings, two.catalog).unhealthy)
-    assert recover.repair(two.settings, two.catalog) == (Name("status"),)  # the texts of views got the new fence first
-    assert recover.repair(two.settings, two.catalog) == ()
+    assert recover.recover_views(two.settings, two.catalog) == (
+        Name("status"),
+    )  # the texts of views got the new fence first
+    assert recover.recover_views(two.settings, two.catalog) == ()
     two.check(two.older)
 
 

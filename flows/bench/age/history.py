@@ -44,7 +44,7 @@ def write(settings: Settings, catalog: Catalog, run: Name, plan: EpochPlan, buil
         texts = {**last.texts, STATUS: view_sql.status_sql(again.pins, again.seq, again.at)}
         for states in _in_pieces(_states(chain(served, [replace(again, texts=texts)]))):
             add_publication(settings, control, *states)
-    recover.repair(settings, catalog)
+    recover.recover_views(settings, catalog)
 
 
 def _claims(settings: Settings, catalog: Catalog, run: Name, plan: EpochPlan, count: int) -> Iterator[Claim]:
