@@ -31,9 +31,10 @@ from infra.settings import Settings
 from infra.spark.session import session, with_more_tasks
 from speed.epoch import checkpoint_damage, offset_log
 from speed.epoch.archive_prefix import keep_history, replay_prefix
-from speed.epoch.commit import EpochSink, StopRequested, require_same_topics
+from speed.epoch.commit import EpochSink, require_same_topics
 from speed.epoch.compute_epoch import SMALL, EpochComputer
 from speed.process import epoch_pacing, lifecycle, state_file
+from speed.process.epoch_pacing import StopRequested
 from speed.process.run_until_stopped import run_until_stopped
 from speed.tables import schemas
 from speed.tables.maintenance import Maintenance

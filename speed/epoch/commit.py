@@ -48,13 +48,9 @@ from speed.epoch.log_chain import LogChain, Marks
 from speed.epoch.offset_log import PlannedEpoch
 from speed.epoch.run_tables import RunTables
 from speed.process import state_file
-from speed.process.epoch_pacing import EpochPacing
+from speed.process.epoch_pacing import EpochPacing, StopRequested
 
 _BROKER_DEADLINE = 60.0
-
-
-class StopRequested(Exception):
-    """The run is stopping; the next epoch has not started and has written nothing."""
 
 
 class EpochSink:
@@ -75,7 +71,7 @@ class EpochSink:
         self.start_maintenance = start_maintenance
         self.pacing = EpochPacing(settings, run)
         self.tables = RunTables(settings, catalog, run, lease)
-        self.log = LogChain(settings, run, log_checks.RESTORE_LOG)
+        self.log = LogChain(settings, run, log_checks.RESTORE_LOG, self.pacing.stopping)
         self.idle = threading.Event()
         self.idle.set()
         self.failure: BaseException | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 
@@ -13,6 +14,7 @@ from infra.kafka.log_marks import RecordReader, marks_before, require_same_log
 from infra.retry import retry_on
 from infra.settings import Settings
 from speed.epoch.offset_log import PlannedEpoch
+from speed.process.epoch_pacing import StopRequested
 
 Marks = Mapping[Place, LogMark]
 _DEADLINE = 60.0  # seconds for a broker that restarts
@@ -21,10 +23,11 @@ _DEADLINE = 60.0  # seconds for a broker that restarts
 class LogChain:
     """The marks of a run, read by a thread of its own while Spark computes the epoch."""
 
-    def __init__(self, settings: Settings, run: Run, fix: str) -> None:
+    def __init__(self, settings: Settings, run: Run, fix: str, stopping: threading.Event) -> None:
         self._settings = settings
         self._run = run
         self._fix = fix
+        self._stopping = stopping
         self._marks: Marks | None = None  # of the last committed epoch; read with the first one of this process
         self._reader: RecordReader | None = None
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="log-marks")
@@ -32,8 +35,9 @@ class LogChain:
     def read(self, planned: PlannedEpoch) -> Future[Marks]:
         """The marks up to the end of an epoch.
 
-        The result raises Refused when the log has another record before the epoch than the run read, and TryAgain
-        when Kafka does not answer for a minute: an epoch without new marks would hide that its records were replaced.
+        The result raises Refused when the log has another record before the epoch than the run read. When Kafka does
+        not answer for a minute it raises TryAgain, or StopRequested as soon as the run stops: an epoch without new
+        marks would hide that its records were replaced.
         """
         return self._pool.submit(self._read, planned)
 
@@ -51,7 +55,15 @@ class LogChain:
         if self._marks is None:
             last = last_epoch(self._settings, self._run.id)
             self._marks = last.marks if last else {}
-        return retry_on(TryAgain, lambda: self._new_marks(planned), _DEADLINE, every=0.5)
+        return retry_on(TryAgain, lambda: self._attempt(planned), _DEADLINE, every=0.5)
+
+    def _attempt(self, planned: PlannedEpoch) -> Marks:
+        try:
+            return self._new_marks(planned)
+        except TryAgain:
+            if self._stopping.is_set():
+                raise StopRequested from None
+            raise
 
     def _new_marks(self, planned: PlannedEpoch) -> Marks:
         assert self._marks is not None

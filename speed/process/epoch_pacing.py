@@ -28,6 +28,10 @@ SMALLEST_EPOCH = 10_000  # offsets; a smaller epoch would spend most of its time
 _SECONDS_PER_EPOCH = 4  # of reading at the rate limit
 
 
+class StopRequested(Exception):
+    """The run is stopping; the epoch that would be next has written nothing."""
+
+
 @dataclass
 class EpochPacing:
     """The pace of one run in the process that drives it; ``serving`` is whether a view serves the run."""
