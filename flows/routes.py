@@ -70,8 +70,7 @@ def replay(settings: Settings, catalog: Catalog, route: Name) -> RouteState:
     """Starts or resumes a run that copies the log from offset 0 again, into topics of its own."""
     catalog.route(route)
     history = _finish_handover(settings, catalog, route)
-    if history.owner is None:
-        raise Refused(f"route {route} was never started", where="control.routes", fix=f"`lk route start {route}`")
+    _require_owner(history)
     open_replays = [r for r in history.runs.values() if _role(history, r) == "replay" and _is_todays(catalog, r)]
     run = open_replays[-1] if open_replays else _declare(settings, catalog, route, replays=True)
     return _start(settings, catalog, run)
@@ -84,16 +83,23 @@ def switch(settings: Settings, catalog: Catalog, route: Name, run: Name | None =
     """
     catalog.route(route)
     history = route_runs.read_history(settings, route)
-    if history.owner is None:
-        raise Refused(f"route {route} was never started", where="control.routes", fix=f"`lk route start {route}`")
+    owner = _require_owner(history)
     chosen = _chosen(settings, catalog, history, run)
     require_same_definition(catalog, chosen)
     require_same_topics(settings, chosen)
-    if chosen.id not in (history.owner, history.handover):
+    if chosen.id not in (owner, history.handover):
         _require_near(settings, history, chosen)
-    if chosen.id != history.owner:
-        background.stop(settings, history.owner)
+    if chosen.id != owner:
+        background.stop(settings, owner)
     return _start(settings, catalog, hand_over(settings, catalog.route(route), chosen.id).runs[chosen.id])
+
+
+def _require_owner(history: RouteHistory) -> Name:
+    """The run that writes to the route's topics. Raises Refused when the route was never started."""
+    if history.owner is None:
+        route = history.route
+        raise Refused(f"route {route} was never started", where="control.routes", fix=f"`lk route start {route}`")
+    return history.owner
 
 
 def stop(settings: Settings, catalog: Catalog, route: Name) -> list[RouteState]:
@@ -192,7 +198,7 @@ def _state(settings: Settings, catalog: Catalog, history: RouteHistory, run: Rou
     remote = background.remote_owner(settings, run.id) is not None
     alive = remote or background.alive(settings, run.id) is not None
     state = state_file.read_state(settings, run.id)
-    phase, reason = "running" if remote else str(state.get("phase", "stopped")), state.get("reason") or {}
+    reason = state.get("reason") or {}
     copied, behind, exact = _counted(settings, history, run)
     role = _role(history, run)
     route = catalog.routes.get(run.route)
@@ -201,7 +207,7 @@ def _state(settings: Settings, catalog: Catalog, history: RouteHistory, run: Rou
         run=run.id,
         role=role,
         alive=alive,
-        phase=phase if alive or phase in ("failed", "stopped") else "died",
+        phase=state_file.phase_of(state, alive=alive, remote=remote),
         copied=copied,
         behind=behind,
         exact=exact,

@@ -8,11 +8,11 @@ import re
 from collections.abc import Mapping
 from datetime import datetime
 
+from core.compute import epoch_range
 from core.compute.merge_sql import batch_part, comments, serving_sql, speed_part
 from core.cut import Cut
 from core.identifiers import Name, joined, quoted
 from core.view import View
-from infra.control.manifest import ARCHIVE_EPOCH
 from infra.control.pins import Pin
 from infra.control.runs import Run
 from infra.trino.metastore import CATALOG, literal
@@ -23,8 +23,7 @@ _SUFFIX = re.compile(r"_g[0-9]+_p[0-9]+\Z")
 
 def whole_run_pin(view: View, run: Run) -> Pin:
     """The pin of a view in Kappa: all partial rows of a run, those of the prefix from the archive too, and no build."""
-    before_the_first = ARCHIVE_EPOCH - 1
-    return Pin(None, run.id, before_the_first, Cut(), run.views[Name(view.name)], "kappa", shape_digest(view))
+    return Pin(None, run.id, epoch_range.BEFORE_ALL, Cut(), run.views[Name(view.name)], "kappa", shape_digest(view))
 
 
 def view_parts(view: View, pin: Pin, *, newest: int | None = None) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+BEFORE_ALL = -2  # before every epoch: a prefix from the archive is epoch -1
+
 
 def within(after: int, until: int | None = None) -> str:
     """Whether all epochs of a row come after ``after``, and none after ``until``."""

@@ -9,7 +9,7 @@ from core.identifiers import Name
 from core.view import ROWS, Keyed, Rollup, View
 
 _EPOCH = "_epoch"  # orders the rows of a unit of a keyed view by age
-_BUILT = "BIGINT '-2'"  # a build is older than every epoch; the prefix from the archive is epoch -1
+_BUILT = f"BIGINT '{epoch_range.BEFORE_ALL}'"  # a build is older than every epoch
 
 
 def batch_part(view: View, table: str) -> str:

@@ -58,7 +58,7 @@ def record_counts(views: Iterable[View], events: DataFrame, more: Iterable[Colum
     View rows are counted per event, without the grouping of the view, so that the counts check it. For a keyed view
     they are the events that have a key. ``more`` are other aggregates of the partition.
     """
-    counted = [fn.coalesce(fn.sum(_copies(view)), fn.lit(0)).alias(f"rows_{view.name}") for view in views]
+    counted = [fn.coalesce(fn.sum(_rows_per_event(view)), fn.lit(0)).alias(f"rows_{view.name}") for view in views]
     return events.groupBy("_topic", "_partition").agg(
         fn.count(fn.lit(1)).alias("records"),
         fn.count_if(fn.col(ERROR).isNull()).alias("decoded"),
@@ -70,8 +70,8 @@ def record_counts(views: Iterable[View], events: DataFrame, more: Iterable[Colum
     )
 
 
-def _copies(view: View) -> Column:
-    """The number of view rows that one decoded row gives."""
+def _rows_per_event(view: View) -> Column:
+    """The number of view rows that one event gives; 0 for a record that is none."""
     return fn.expr(_keyed(view) if isinstance(view, Keyed) else _rolled_up(view))
 
 

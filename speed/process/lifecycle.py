@@ -128,12 +128,11 @@ def status(settings: Settings, run: Name | None = None) -> RunState:
     host = alive.host if isinstance(alive, ProcessIdentity) else None
     state = state_file.read_state(settings, chosen)
     epoch = last_epoch(settings, chosen)
-    phase = "running" if host else str(state.get("phase", "stopped"))
     reason = state.get("reason") or {}
     return RunState(
         run=chosen,
         alive=alive is not None,
-        phase=phase if alive or phase in ("failed", "stopped") else "died",
+        phase=state_file.phase_of(state, alive=alive is not None, remote=host is not None),
         epoch=epoch.number if epoch else -1,
         pid=alive.pid if alive else None,
         host=host,

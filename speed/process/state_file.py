@@ -33,3 +33,12 @@ def read_state(settings: Settings, run: Name) -> Mapping[str, Any]:
     except (OSError, ValueError):
         return {}
     return state
+
+
+def phase_of(state: Mapping[str, Any], *, alive: bool, remote: bool) -> str:
+    """The phase of a run: ``died`` when its process is gone and did not say so.
+
+    A process on another machine writes no state here, and runs as long as it holds the run's lease.
+    """
+    phase = "running" if remote else str(state.get("phase", "stopped"))
+    return phase if alive or phase in ("failed", "stopped") else "died"
