@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -222,14 +223,17 @@ class World:
         return self.settings.data / "faults" / point
 
 
-def make_world(settings: Settings, folder: Path) -> World:
-    """Starts the servers of an instance that allows fault injection."""
+@contextmanager
+def running_world(settings: Settings, folder: Path) -> Iterator[World]:
+    """An instance that allows fault injection, with its servers. Stops them at the end of the block."""
     conf = IDLE | settings.spark_conf
     changed = {"fold_behind": 2, "lease_seconds": LEASE_SECONDS, "yield_seconds": 0.2, "spark_conf": conf}
     settings = settings.model_copy(update=changed)
     values = settings.model_dump(mode="json", exclude_defaults=True) | {"spark_conf": json.dumps(conf)}
     config = write_config(folder / "lk.toml", values)
-    local_stack.start_servers(settings)
-    (settings.data / MARKER).touch()
-    catalog = definition_files.load(settings)
-    return World(settings, config, catalog, Log(settings, TOPICS))
+    try:
+        local_stack.start_servers(settings)
+        (settings.data / MARKER).touch()
+        yield World(settings, config, definition_files.load(settings), Log(settings, TOPICS))
+    finally:
+        local_stack.stop_servers(settings)

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from infra.local import local_stack
 from tests.conftest import fresh_settings
 from tests.support import airflow_runs
 from tests.support.airflow_runs import Cockpit
 from tests.support.load import mixed
-from tests.support.world import World, make_world
+from tests.support.world import World, running_world
 
 DAGS = frozenset({"lambda_batch", "kappa_reprocess", "rollback", "range_rebuild", "housekeeping", "consumer", "codes"})
 
@@ -20,16 +19,13 @@ DAGS = frozenset({"lambda_batch", "kappa_reprocess", "rollback", "range_rebuild"
 def cockpit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cockpit]:
     """Servers, Airflow, a started run and some committed records. Stops the servers after the last test."""
     folder = tmp_path_factory.mktemp("airflow")
-    world = make_world(fresh_settings(folder / "data"), folder)
-    try:
+    with running_world(fresh_settings(folder / "data"), folder) as world:
         airflow = airflow_runs.start(world)
         world.start_speed()
         world.send(mixed(seed=1, count=200))
         airflow_runs.wait_for_dags(airflow, DAGS)
         world.settle()
         yield airflow
-    finally:
-        local_stack.stop_servers(world.settings)
 
 
 @pytest.fixture

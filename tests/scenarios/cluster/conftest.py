@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from infra.local import local_stack
 from infra.local.ports import free_ports
 from tests.conftest import fresh_settings
 from tests.support.workers import CONF, Workers
-from tests.support.world import World, make_world
+from tests.support.world import World, running_world
 
 
 @dataclass(frozen=True)
@@ -38,10 +37,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         }
     )
     workers = Workers(settings, spark_port, ui_port)
-    try:
-        world = make_world(settings, folder)
+    with running_world(settings, folder) as world:
         workers.start()
         world.start_speed()
         yield Cluster(world, workers)
-    finally:
-        local_stack.stop_servers(settings)

@@ -14,7 +14,6 @@ from pyspark.sql import SparkSession
 
 from core.identifiers import Name
 from infra.definitions import definition_files
-from infra.local import local_stack
 from infra.settings import Settings
 from infra.trino import metastore
 from speed.process import background
@@ -23,7 +22,7 @@ from tests.support.assertions import expected, same
 from tests.support.kafka_log import Sent, send
 from tests.support.load import NOON, TICKERS, millis, mixed
 from tests.support.pieces import shown
-from tests.support.world import World, make_world
+from tests.support.world import World, running_world
 
 LINE = '10.0.0.1 - - [14/Mar/2026:12:00:00 +0000] "GET /{} HTTP/1.1" 200 10 "-" "client"'
 WIDTH = 60  # of columns, and of views
@@ -66,12 +65,9 @@ SHAPES: dict[str, Callable[[], list[Sent]]] = {
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[World]:
     folder = tmp_path_factory.mktemp("extremes")
-    instance = make_world(fresh_settings(folder / "data"), folder)
-    try:
+    with running_world(fresh_settings(folder / "data"), folder) as instance:
         instance.start_speed()
         yield instance
-    finally:
-        local_stack.stop_servers(instance.settings)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -98,8 +94,7 @@ def test_a_view_of_sixty_columns_and_sixty_views_in_one_run(tmp_path_factory: py
     for name, measures in texts.items():
         (folder / "views" / f"{name}.py").write_text(VIEWS.format(name=name, measures=measures), "utf-8")
     settings = fresh_settings(folder / "data").model_copy(update={"views": (folder / "views",)})
-    instance = make_world(settings, folder)
-    try:
+    with running_world(settings, folder) as instance:
         instance.start_speed()
         instance.send([trade(TICKERS[n % 6], n) for n in range(1, 601)])
         instance.settle(300)
@@ -108,8 +103,6 @@ def test_a_view_of_sixty_columns_and_sixty_views_in_one_run(tmp_path_factory: py
         instance.send([trade(TICKERS[n % 6], n) for n in range(1, 601)])
         instance.settle(300)
         check_wide(settings, times=2)
-    finally:
-        local_stack.stop_servers(instance.settings)
 
 
 def check_wide(settings: Settings, times: int = 1) -> None:

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from infra.local import local_stack
 from infra.runtime import jars
 from infra.settings import Settings
 from infra.spark import log_store
 from tests.support import s3_store
 from tests.support.s3_store import S3Server, settings_on
-from tests.support.world import World, make_world
+from tests.support.world import World, running_world
 
 
 @pytest.fixture(scope="package")
@@ -29,9 +28,6 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
 def world(store: S3Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """Servers and a run that serves. The tests of test_cycle.py run in order, before the others."""
     folder = tmp_path_factory.mktemp("objects")
-    world = make_world(settings_on(store, folder / "data", "cycle"), folder)
-    try:
+    with running_world(settings_on(store, folder / "data", "cycle"), folder) as world:
         world.start_speed()
         yield world
-    finally:
-        local_stack.stop_servers(world.settings)

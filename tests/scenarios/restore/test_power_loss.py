@@ -9,14 +9,14 @@ from pyspark.sql import SparkSession
 
 from core.identifiers import Name
 from infra.lake import table_paths
-from infra.local import local_processes, local_stack
+from infra.local import local_processes
 from speed.process import background
 from tests.conftest import fresh_settings
 from tests.support.harms import empty
 from tests.support.killing import kill
 from tests.support.load import mixed
 from tests.support.power_loss import not_synced
-from tests.support.world import World, make_world
+from tests.support.world import World, running_world
 
 VIEW = Name("trade_stats")
 
@@ -25,8 +25,7 @@ VIEW = Name("trade_stats")
 def world(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[World]:
     """An own instance with a run that has epochs after a published build."""
     folder = tmp_path_factory.mktemp("power")
-    instance = make_world(fresh_settings(folder / "data"), folder)
-    try:
+    with running_world(fresh_settings(folder / "data"), folder) as instance:
         instance.start_speed()
         instance.send(mixed(seed=80, count=400))
         instance.settle()
@@ -34,8 +33,6 @@ def world(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iter
         instance.send(mixed(seed=81, count=200))
         instance.settle()
         yield instance
-    finally:
-        local_stack.stop_servers(instance.settings)
 
 
 def test_after_a_power_loss_lk_repair_serves_every_record_again(world: World) -> None:

@@ -16,29 +16,25 @@ from flows import replays
 from infra.control import comparisons, run_roles, runs
 from infra.control.manifest import last_epoch
 from infra.kafka import kafka_admin
-from infra.local import local_stack
 from speed.process import background
 from tests.conftest import fresh_settings
 from tests.support import assertions
 from tests.support.command import write_config
 from tests.support.load import mixed
 from tests.support.topics import truncate
-from tests.support.world import World, make_world
+from tests.support.world import World, running_world
 
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[World]:
     """An own instance with a build of its whole log, so that tests may truncate the log."""
     folder = tmp_path_factory.mktemp("short")
-    instance = make_world(fresh_settings(folder / "data"), folder)
-    try:
+    with running_world(fresh_settings(folder / "data"), folder) as instance:
         instance.start_speed()
         instance.send(mixed(seed=70, count=400))
         instance.settle()
         instance.here("batch", "--json").ok()
         yield instance
-    finally:
-        local_stack.stop_servers(instance.settings)
 
 
 @pytest.fixture(scope="module")

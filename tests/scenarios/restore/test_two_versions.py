@@ -18,12 +18,11 @@ from pyspark.sql import SparkSession
 from infra.control import builds, claims, publications
 from infra.control.store import ControlTable
 from infra.lake import delta
-from infra.local import local_stack
 from infra.project_files import ROOT
 from tests.conftest import fresh_settings
 from tests.support.command import Done, environment
 from tests.support.load import mixed
-from tests.support.world import World, make_world
+from tests.support.world import World, running_world
 
 STORE = "infra/control/store.py"
 APPEND = "opened = leases.append(lease, path, pa.Table.from_pylist(list(rows), schema=self.schema))"
@@ -60,11 +59,8 @@ class Checkout:
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[World]:
     folder = tmp_path_factory.mktemp("versions")
-    instance = make_world(fresh_settings(folder / "data"), folder)
-    try:
+    with running_world(fresh_settings(folder / "data"), folder) as instance:
         yield instance
-    finally:
-        local_stack.stop_servers(instance.settings)
 
 
 def newer(folder: Path) -> Path:

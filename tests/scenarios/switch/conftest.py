@@ -8,10 +8,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from infra.control import run_roles
-from infra.local import local_stack
 from tests.conftest import fresh_settings
 from tests.support.load import mixed
-from tests.support.world import World, make_world
+from tests.support.world import World, running_world
 
 
 @pytest.fixture(scope="package")
@@ -19,15 +18,12 @@ def world(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iter
     """Servers, some records, and a run that serves with a build. Stops the servers after the last test."""
     folder = tmp_path_factory.mktemp("switch")
     settings = fresh_settings(folder / "data").model_copy(update={"fold_epochs": 4})
-    instance = make_world(settings, folder)
-    try:
+    with running_world(settings, folder) as instance:
         instance.start_speed()
         instance.send(mixed(seed=1, count=300))
         instance.settle()
         instance.here("batch", "--json").ok()
         yield instance
-    finally:
-        local_stack.stop_servers(instance.settings)
 
 
 @pytest.fixture(autouse=True)
