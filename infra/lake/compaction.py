@@ -34,6 +34,7 @@ def compact(path: str, size: int | None = None, *, lease: Fence | None = None) -
     """Runs OPTIMIZE on files below ``size`` bytes (default: that of delta-rs); returns the number of files removed."""
     with delta.mutex(path), delta.conflicts(path):
         opened = delta.table(path)
+        before = opened.version()
         commit = CommitProperties(app_transactions=delta.fence_txns(lease, opened))
         metrics = opened.optimize.compact(
             target_size=size,
@@ -41,7 +42,8 @@ def compact(path: str, size: int | None = None, *, lease: Fence | None = None) -
             post_commithook_properties=delta.HOOKS,
             writer_properties=_MERGED_WRITER,
         )
-        checksums.record(path, opened.version())
+        if opened.version() > before:
+            checksums.record(path, opened.version())
     return int(metrics["numFilesRemoved"])
 
 
