@@ -23,6 +23,8 @@ from flows.scrub import DamagedFile, ScrubResult, scrub
 from infra.control import locks, log_history, run_roles, runs
 from infra.control.builds import add_built, read_builds
 from infra.control.claims import read_claims
+from infra.control.manifest import last_epoch
+from infra.control.runs import Run
 from infra.kafka import kafka_admin, log_checks
 from infra.lake import archive, checksums, damage, files, leases, table_paths
 from infra.settings import Settings
@@ -133,27 +135,35 @@ def _land_again(settings: Settings, catalog: Catalog, topic: Name, decoder: Name
 def _require_log_of_history(settings: Settings, topic: Name, decoder: Name, bad_files: Collection[str]) -> None:
     """Raises Refused unless the log is known to be the one that a damaged archive was landed from.
 
-    The last record of each partition in the archive's whole files must be that of the log, or those that the topic's
-    newest run read. Every claimed cut must lie in the log.
+    The log must have the last records of the archive's whole files, and those that a run read last; one of both must
+    be known. Every claimed cut must lie in the log.
     """
     path, fix = table_paths.archive(settings, topic, decoder), log_checks.RESTORE_LOG
     claimed = highest(claim.cut.only([topic]) for claim in read_claims(settings))
     log_checks.require_no_lost_records(settings, [topic], claimed, where="control.claims", fix=fix)
-    of_topic = [run for run in runs.read_runs(settings) if topic in run.topics]
-    for run in of_topic[-1:]:
-        log_checks.require_same_topics(settings, {topic: run.topics[topic]}, where=f"run {run.id}", fix=fix)
-        log_history.require_log_of_run(settings, run.id, fix=fix)
+    marked = next((run for run in reversed(runs.read_runs(settings)) if _has_marks(settings, run, topic)), None)
+    if marked:
+        log_checks.require_same_topics(settings, {topic: marked.topics[topic]}, where=f"run {marked.id}", fix=fix)
+        log_history.require_log_of_run(settings, marked.id, fix=fix)
     try:
         archived = archive.decoder_archive(settings, topic, decoder)
     except Refused:
-        if of_topic:
+        if marked:
             return
         raise
     if archived.topic_id:
         log_checks.require_same_topics(settings, {topic: archived.topic_id}, where=path, fix=fix)
     whole = [file.span for file in archived.files if f"{path}/{file.path}" not in bad_files]
+    if not whole and not marked:
+        raise Refused("nothing tells whether the log is the one that was landed", where=path, fix=fix)
     ends = {span.partition: max(s.end for s in whole if s.partition == span.partition) for span in whole}
     log_history.require_log_of_archive(settings, archived, fix=fix, ends=Cut.of({topic: ends}))
+
+
+def _has_marks(settings: Settings, run: Run, topic: Name) -> bool:
+    """Whether a run knows the last records of a topic that it read."""
+    last = last_epoch(settings, run.id) if topic in run.topics else None
+    return last is not None and any(of_topic == topic for of_topic, _ in last.marks)
 
 
 def _build_again(settings: Settings, catalog: Catalog, name: Name, views: list[Name]) -> str:

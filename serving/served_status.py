@@ -12,7 +12,7 @@ from core.cut import Cut
 from core.errors import LkError
 from core.identifiers import Name
 from core.validation.definition_change import remedies
-from infra.control.log_history import require_log_of_archive, require_log_of_run
+from infra.control.log_history import require_log_of_run, require_same_records
 from infra.control.pins import Pin
 from infra.kafka import kafka_admin, log_checks
 from infra.kafka.log_marks import record_reader
@@ -165,7 +165,7 @@ def other_logs(settings: Settings, catalog: Catalog, served_states: Mapping[Name
     for topic in catalog.sources(alone) if alone else ():
         with _collect_errors(problems):
             archive = decoder_archive(settings, topic, catalog.decoder(topic))
-            require_log_of_archive(settings, archive, fix=log_checks.RESTORE_LOG)
+            require_same_records(settings, archive, fix=log_checks.RESTORE_LOG)
     return problems
 
 

@@ -108,6 +108,7 @@ def _restarted(spark: SparkSession, settings: Settings, query: StreamingQuery, s
     """Restarts the query on its checkpoint, with the epoch size of the new rate limit."""
     finish(query, sink)
     sink.pacing.stopping.clear()
+    sink.failure = None
     return _start(spark, settings, sink)
 
 

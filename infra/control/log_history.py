@@ -50,12 +50,17 @@ def _first_other(settings: Settings, reader: RecordReader, run: Name, place: Pla
 
 
 def require_log_of_archive(settings: Settings, archive: Archive, *, fix: str, ends: Cut | None = None) -> None:
-    """Raises Refused when the log ends before the archive, or has other records, with the first offset of them.
+    """Raises Refused when the log ends before the archive, or has other records, as ``require_same_records``."""
+    log_checks.require_no_lost_records(settings, [archive.topic], archive.ends, where=archive.path, fix=fix)
+    require_same_records(settings, archive, fix=fix, ends=ends)
+
+
+def require_same_records(settings: Settings, archive: Archive, *, fix: str, ends: Cut | None = None) -> None:
+    """Raises Refused when the log has other records than the archive, with the first offset of them.
 
     It compares the last record of each partition that both have; with ``ends``, the last one below these.
     """
     where = f"{archive.path}; what is served stays as it is"
-    log_checks.require_no_lost_records(settings, [archive.topic], archive.ends, where=where, fix=fix)
     with record_reader(settings) as reader:
         marks = _archived(archive, {partition: end - 1 for _, partition, end in (ends or archive.ends).ends})
         if others := other_records(reader, marks):

@@ -19,6 +19,7 @@ from infra.lake.arrow_types import arrow_type
 from infra.settings import Settings
 
 MAX_INPUT_BYTES = 32 * 1024 * 1024  # of one epoch's input files; more records do not pass through the driver
+_TOO_LARGE = ("spark.driver.maxResultSize", "OutOfMemoryError")
 _KEEPS_RESULTS = ("Exchange", "InMemoryTable", "Subquery", "Reused")
 
 
@@ -28,6 +29,11 @@ class CachedPlan:
 
     rdd: Any
     schema: pa.Schema
+
+
+def is_too_large(error: Exception) -> bool:
+    """Whether Spark failed because a result is too large for the driver; executors can write it."""
+    return any(word in str(error) for word in _TOO_LARGE)
 
 
 def create_inbox(settings: Settings, run: Run) -> str:

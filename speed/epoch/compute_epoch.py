@@ -4,7 +4,7 @@ A small epoch goes through a prepared plan: its records pass through the driver 
 runs a plan that was made when the run started. Building and planning a query costs Spark several times what computing a
 few hundred records does. The records of a big epoch do not pass through the driver: executors read its offset range
 from Kafka again, topic by topic, decode it, cache it, and compute every result from the cache. So does a small epoch
-whose prepared plans fail, as their results may be too large for the driver. Both ways build their queries with the same
+whose results are too large for the driver. Both ways build their queries with the same
 functions (topic_results.py), so they compute the same rows.
 """
 
@@ -35,6 +35,7 @@ from core.view import ROWS, Keyed, View
 from infra.control.runs import Run
 from infra.kafka.spark_source import read_spans
 from infra.settings import Settings
+from speed.epoch.cached_plan import is_too_large
 from speed.epoch.keyed_units import plan_units
 from speed.epoch.offset_log import PlannedEpoch
 from speed.epoch.prepared_plans import PreparedPlans, prepare
@@ -93,22 +94,13 @@ class EpochComputer:
         Raises Refused when a view cannot be computed, or when records and offsets do not add up.
         """
         topics = sorted({span.topic for span in planned.spans})
-        failing: TopicResult | None = None
         if planned.size <= SMALL and self.prepared and self.prepared.write_records(records, topics, planned.size):
-            try:
-                results = [(result, Rows(table=table)) for result, table in self.prepared.run(topics)]
-            except (PySparkException, Py4JError):
-                failing = self.prepared.failing_result(topics)
-            else:
-                yield self._checked(results, planned)
+            few = self._run_prepared(self.prepared, topics, planned)
+            if few is not None:
+                yield self._checked(few, planned)
                 return
-        try:
-            with self._read_again(topics, planned) as results:
-                yield self._checked(results, planned)
-        except (PySparkException, Py4JError) as e:
-            if failing is None:
-                raise
-            raise computation_error(failing.part, [failing.topic], planned, e) from None
+        with self._read_again(topics, planned) as results:
+            yield self._checked(results, planned)
 
     def units(self, view: Name, events: Sequence[Rows], planned: PlannedEpoch) -> list[Rows]:
         """The rows of every unit of a keyed view that the epoch's ``events`` touch, once the run keeps these events."""
@@ -122,6 +114,18 @@ class EpochComputer:
 
     def _views_of(self, topic: Name) -> list[View]:
         return [view for view in self.catalog.reading(topic) if view.name in self.run.views]
+
+    def _run_prepared(self, prepared: PreparedPlans, topics: Sequence[Name], planned: PlannedEpoch) -> Results | None:
+        """A small epoch; None when its results are too large for the driver."""
+        try:
+            return [(result, Rows(table=table)) for result, table in prepared.run(topics)]
+        except (PySparkException, Py4JError) as e:
+            if is_too_large(e):
+                return None
+            failing = prepared.failing_result(topics)
+            if failing is None:
+                raise
+            raise computation_error(failing.part, [failing.topic], planned, e) from None
 
     @contextlib.contextmanager
     def _read_again(self, topics: Sequence[Name], planned: PlannedEpoch) -> Iterator[Results]:

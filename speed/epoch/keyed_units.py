@@ -7,7 +7,6 @@ what is far in time is not read; without one, what has other keys (speed/tables/
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -32,6 +31,7 @@ from speed.epoch.cached_plan import (
     MAX_INPUT_BYTES,
     CachedPlan,
     create_inbox,
+    is_too_large,
     plan_query,
     read_input,
     run_plans,
@@ -59,8 +59,11 @@ class Units:
         if new is not None and view in self.plans:
             events = self._few_events(view, definition, number, new)
             if events is not None:
-                with contextlib.suppress(PySparkException, Py4JError):  # few events of a key may give very many rows
+                try:
                     return self._run_prepared(view, definition, number, events)
+                except (PySparkException, Py4JError) as e:
+                    if not is_too_large(e):  # few events of a key may give very many rows
+                        raise
         return self._in_spark(view, definition, number)
 
     def _few_events(self, view: Name, definition: Keyed, number: int, new: pa.Table) -> pa.Table | None:

@@ -80,8 +80,9 @@ class Folding:
 class FoldBoundaries:
     """Epochs of a run whose builds are served, or may be: no folded row may span the end of one.
 
-    A build that was refused or deleted is no boundary any more, nor a claim without a build that is older than a build
-    that passed. They are read again only after a commit, which after years takes longer than a fold.
+    What is served, or about to be, always counts, also while a repair has taken the verdict of its build back. Of the
+    claims, those count whose build passed and was not deleted, and all that are newer than the last that passed. They
+    are read again only after a commit, which after years takes longer than a fold.
     """
 
     settings: Settings
@@ -99,21 +100,28 @@ class FoldBoundaries:
         return self._ends.get(view, [])
 
     def _read(self) -> dict[Name, list[int]]:
-        verdicts = builds.verdicts(self.settings)
+        verdicts, claimed = builds.verdicts(self.settings), claims.claimed_epochs(self.settings, self.run)
         last_passed: dict[Name, int] = {}
-        for (view, build), passed in verdicts.items():
-            if passed:
+        for build, _, views in claimed:
+            for view in (view for view in views if verdicts.get((view, build))):
                 last_passed[view] = max(build_number(build), last_passed.get(view, 0))
-        ends: dict[Name, set[int]] = {}
-        for build, epoch, views in claims.claimed_epochs(self.settings, self.run):
+        ends = self._served_ends()
+        for build, epoch, views in claimed:
             for view in views:
-                passed = verdicts.get((view, build))
-                if passed or (passed is None and build_number(build) > last_passed.get(view, 0)):
+                if verdicts.get((view, build)) or build_number(build) > last_passed.get(view, 0):
                     ends.setdefault(view, set()).add(epoch)
         for view, pinned, epoch in publications.pinned_epochs(self.settings, self.run):
             if pinned is None or verdicts.get((view, pinned)) is not False:
                 ends.setdefault(view, set()).add(epoch)
         return {view: sorted(epochs) for view, epochs in ends.items()}
+
+    def _served_ends(self) -> dict[Name, set[int]]:
+        ends: dict[Name, set[int]] = {}
+        for publication in (publications.last_done(self.settings), publications.open_intent(self.settings)):
+            for view, pin in publication.pins.items() if publication else ():
+                if pin.run == self.run:
+                    ends.setdefault(view, set()).add(pin.epoch)
+        return ends
 
 
 def due_ranges(

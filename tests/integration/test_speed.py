@@ -8,7 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from confluent_kafka.admin import NewPartitions  # type: ignore[attr-defined]
-from pyspark.sql import DataFrame, SparkSession
+from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
 
 from core.identifiers import Name
 from infra.control.manifest import read_epochs
@@ -20,9 +21,11 @@ from infra.local import local_processes, local_stack
 from infra.settings import Settings
 from speed.epoch import compute_epoch, prepared_plans
 from speed.epoch.prepared_plans import PreparedPlans
+from speed.epoch.topic_results import TopicResult
 from speed.process import lifecycle
 from speed.quarantine.listing import list_quarantined
 from tests.support.killing import kill
+from tests.support.largest_result import largest_result
 from tests.support.layers import POISON, catalog_of, log, send, topic_of, wanted
 from tests.support.oracle import view_oracle
 from tests.support.speed_runs import catch_up, check, declared, running, served
@@ -70,28 +73,35 @@ def test_records_of_a_megabyte_stop_no_run(stack: Settings, spark: SparkSession)
     assert pa.compute.sum(pa.compute.binary_length(quarantine["_value"])).as_py() == 300_000_000
 
 
-def test_an_epoch_whose_plans_fail_or_give_too_much_is_computed_from_the_log(
+def test_an_epoch_whose_results_are_too_large_for_the_driver_is_written_by_spark(
     stack: Settings, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The plans of the second epoch find no input files."""
-    catalog, run = declared(stack, "unplanned")
-    write_records = PreparedPlans.write_records
+    """The first epoch by the size of its records, the second by Spark's refusal to return its rows."""
+    catalog, run = declared(stack, "toolarge", only="trade")
+    refused: list[object] = []
+    run_plans = PreparedPlans.run
 
-    def without_files(plans: PreparedPlans, records: DataFrame, topics: Sequence[Name], count: int) -> bool:
-        written = write_records(plans, records, topics, count)
-        for file in Path(plans.inbox).iterdir():
-            file.unlink()
-        return written
+    def counting(plans: PreparedPlans, topics: Sequence[Name]) -> list[tuple[TopicResult, pa.Table]]:
+        try:
+            return run_plans(plans, topics)
+        except Py4JError as e:
+            refused.append(e)
+            raise
 
+    monkeypatch.setattr(PreparedPlans, "run", counting)
+    for limit in ("COLLECTED", "_FEW_BAD"):
+        monkeypatch.setattr(compute_epoch, limit, 0)
     send(stack, catalog, 200, 0, POISON)
     with running(stack, spark, catalog, run) as (query, _):
         with monkeypatch.context() as patch:
             patch.setattr(prepared_plans, "MAX_RESULT_BYTES", 1)
             query.processAllAvailable()
-        monkeypatch.setattr(PreparedPlans, "write_records", without_files)
-        send(stack, catalog, 100, 200)
-        query.processAllAvailable()
-    check(stack, catalog, run, "unplanned")
+        assert not refused
+        with largest_result(spark, "48k"):
+            send(stack, catalog, 2_000, 200)
+            query.processAllAvailable()
+        assert refused
+    check(stack, catalog, run, "toolarge")
 
 
 @pytest.mark.slow

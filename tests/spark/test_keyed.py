@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
 
@@ -33,6 +32,7 @@ from speed.tables import clustering, hash_tree, schemas
 from tests.conftest import fresh_settings
 from tests.support.decoder import Decoder
 from tests.support.frames import at, dicts
+from tests.support.largest_result import largest_result
 from tests.support.oracle import program_oracle
 from tests.support.program_records import START, Event, logs, record
 from tests.support.tiers import slow
@@ -189,15 +189,3 @@ def test_rows_that_are_too_large_for_the_driver_stay_in_spark(
         results = run.units.results(run.name, 0, new)
     assert not isinstance(results, pa.Table)
     assert results.agg({"_rows": "sum"}).collect()[0][0] == 10_000
-
-
-@contextmanager
-def largest_result(job: SparkSession, size: str) -> Iterator[None]:
-    """Limits what a Spark job returns, which is otherwise fixed when the process starts."""
-    conf, name = job.sparkContext._jsc.sc().conf(), "spark.driver.maxResultSize"
-    before = conf.get(name, "1g")
-    conf.set(name, size)
-    try:
-        yield
-    finally:
-        conf.set(name, before)

@@ -282,7 +282,10 @@ def test_fold_boundaries_are_read_again_only_after_a_commit(
 
 
 def test_only_builds_that_are_served_or_may_be_divide_a_fold(settings: Settings) -> None:
-    """1 was deleted, 2 passed, 3 was never built, 4 passed, 5 was refused, 6 is not judged yet, 7 is only claimed."""
+    """1 was deleted, 2 passed, 3 was never built, 4 passed, 5 was refused, 6 is not judged yet, 7 is only claimed.
+
+    5 may be built again at its cut. 2 is served, and stays a boundary when a repair takes its verdict back.
+    """
     judged = {1: False, 2: True, 4: True, 5: False, 6: None}
     with locks.hold(settings, "control") as control, locks.hold(settings, "batch") as batch:
         for number in range(1, 8):
@@ -291,9 +294,12 @@ def test_only_builds_that_are_served_or_may_be_divide_a_fold(settings: Settings)
             add_built(settings, batch, replace(BUILT, build=builds.build_name(number), passed=passed))
         pin = replace(PIN, build=builds.build_name(1), run=RUN, epoch=10, mode="lambda")
         alone = replace(PIN, build=None, run=RUN, epoch=15, mode="speed")
-        for seq, pinned in enumerate((pin, alone), start=1):
-            add_publication(settings, control, replace(PUBLICATION, seq=seq, pins={VIEW: pinned}))
-    assert FoldBoundaries(settings, RUN).ends(VIEW) == [15, 20, 40, 60, 70]
+        served = replace(pin, build=builds.build_name(2), epoch=20)
+        for seq, pinned in enumerate((pin, alone, served), start=1):
+            add_publication(settings, control, replace(PUBLICATION, seq=seq, state="done", pins={VIEW: pinned}))
+        assert FoldBoundaries(settings, RUN).ends(VIEW) == [15, 20, 40, 50, 60, 70]
+        add_built(settings, batch, replace(BUILT, build=builds.build_name(2), passed=False))
+    assert FoldBoundaries(settings, RUN).ends(VIEW) == [15, 20, 40, 50, 60, 70]
 
 
 def test_the_levels_of_folds_go_on_as_long_as_a_run() -> None:
