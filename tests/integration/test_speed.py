@@ -81,25 +81,23 @@ def test_an_epoch_whose_results_are_too_large_for_the_driver_is_written_by_spark
     refused: list[object] = []
     run_plans = PreparedPlans.run
 
-    def counting(plans: PreparedPlans, topics: Sequence[Name]) -> list[tuple[TopicResult, pa.Table]]:
+    def limited(plans: PreparedPlans, topics: Sequence[Name]) -> list[tuple[TopicResult, pa.Table]]:
         try:
-            return run_plans(plans, topics)
+            with largest_result(spark, "2k"):
+                return run_plans(plans, topics)
         except Py4JError as e:
             refused.append(e)
             raise
 
-    monkeypatch.setattr(PreparedPlans, "run", counting)
-    for limit in ("COLLECTED", "_FEW_BAD"):
-        monkeypatch.setattr(compute_epoch, limit, 0)
+    monkeypatch.setattr(PreparedPlans, "run", limited)
     send(stack, catalog, 200, 0, POISON)
     with running(stack, spark, catalog, run) as (query, _):
         with monkeypatch.context() as patch:
             patch.setattr(prepared_plans, "MAX_RESULT_BYTES", 1)
             query.processAllAvailable()
         assert not refused
-        with largest_result(spark, "48k"):
-            send(stack, catalog, 2_000, 200)
-            query.processAllAvailable()
+        send(stack, catalog, 200, 200)
+        query.processAllAvailable()
         assert refused
     check(stack, catalog, run, "toolarge")
 
