@@ -40,6 +40,7 @@ TOPIC = Topic(
     format=Json((Version(1, names=("customer", "cents", "at")),)),
     fields=(Field("customer"), Field("cents", "bigint"), Field("at", "timestamp")),
     rules=(Rule("most", "cents <= 9999"),),
+    most_quarantined=0.5,  # one test changes the rule
 )
 """,
     "orders_by_customer": """
