@@ -140,8 +140,8 @@ def unusable_builds(settings: Settings) -> set[tuple[Name, Name]]:
 def add_built(settings: Settings, lease: Lease, *built: Built) -> None:
     """Writes views that were built or checked, in one commit, under the lease "batch"."""
     names = pa.array(sorted({view.build for view in built}), TEXT)
-    before = TABLE.read(settings, ("at",), pc.field("build").isin(names))
-    rows = [as_row(replace(b, at=after(b.at, before)), checks=_as_json(b.counts)) for b in built]
+    stored = [row["at"] for row in TABLE.read(settings, ("at",), pc.field("build").isin(names))]
+    rows = [as_row(replace(b, at=after(b.at, stored)), checks=_as_json(b.counts)) for b in built]
     TABLE.append(settings, lease, *({column: row[column] for column in TABLE.schema.names} for row in rows))
 
 

@@ -62,10 +62,9 @@ class CheckResult:
 
 def add_results(settings: Settings, lease: Lease, results: Sequence[CheckResult]) -> None:
     """Writes all results of one gate in one commit, under the lease "batch"."""
-    for build in {result.build for result in results}:
-        before = TABLE.read(settings, ("at",), pc.field("build") == build)
-        results = [replace(r, at=after(r.at, before)) if r.build == build else r for r in results]
-    TABLE.append(settings, lease, *map(as_row, results))
+    names = pa.array(sorted({result.build for result in results}), TEXT)
+    stored = [row["at"] for row in TABLE.read(settings, ("at",), pc.field("build").isin(names))]
+    TABLE.append(settings, lease, *(as_row(replace(result, at=after(result.at, stored))) for result in results))
 
 
 def of_build(settings: Settings, build: Name) -> list[CheckResult]:

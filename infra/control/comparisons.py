@@ -97,7 +97,8 @@ class Comparison:
 def add_comparison(settings: Settings, lease: Lease, comparison: Comparison) -> None:
     """Writes the comparison of a view, under the lease "batch"."""
     first = json.dumps([asdict(row) for row in comparison.first])
-    at = after(comparison.at, TABLE.read(settings, ("at",), pc.field("run") == comparison.run))
+    stored = TABLE.read(settings, ("at",), pc.field("run") == comparison.run)
+    at = after(comparison.at, (row["at"] for row in stored))
     TABLE.append(settings, lease, as_row(replace(comparison, at=at), first=first, head=str(comparison.prefix)))
 
 

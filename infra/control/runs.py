@@ -66,7 +66,7 @@ def declare_run(settings: Settings, run: Run) -> Run:
     path = TABLE.path(settings)
     delta.create(path, TABLE.schema)
     others = read_runs(settings)
-    run = replace(run, created_at=after(run.created_at, [{"at": other.created_at} for other in others]))
+    run = replace(run, created_at=after(run.created_at, (other.created_at for other in others)))
     used = any(other.id == run.id for other in others) or kafka_admin.group_exists(settings, run.id)
     version = None if used else delta.append_once(path, _row(run), f"run/{run.id}", 1)
     if version is None:

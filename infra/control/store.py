@@ -6,7 +6,7 @@ A change of state (intent, done) is a new row; the last row of a subject counts.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -85,9 +85,9 @@ def as_row(value: DataclassInstance, **columns: str | None) -> dict[str, Any]:
     return {name: str(field) if isinstance(field, Cut) else field for name, field in fields.items()} | columns
 
 
-def after(at: datetime, rows: Sequence[Mapping[str, datetime]]) -> datetime:
+def after(at: datetime, stored: Iterable[datetime]) -> datetime:
     """``at``, or the next microsecond after the stored rows of a subject: its last row counts, and clocks step back."""
-    return max([at, *(row["at"] + timedelta(microseconds=1) for row in rows)])
+    return max([at, *(time + timedelta(microseconds=1) for time in stored)])
 
 
 def optional_name(text: str | None) -> Name | None:

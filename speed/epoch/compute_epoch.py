@@ -3,9 +3,9 @@
 A small epoch goes through a prepared plan: its records pass through the driver into an input file per topic, and Spark
 runs a plan that was made when the run started. Building and planning a query costs Spark several times what computing a
 few hundred records does. The records of a big epoch do not pass through the driver: executors read its offset range
-from Kafka again, topic by topic, decode it, cache it, and compute every result from the cache. So does a small epoch
-whose results are too large for the driver. Both ways build their queries with the same
-functions (topic_results.py), so they compute the same rows.
+from Kafka again, topic by topic, decode it, cache it, and compute every result from the cache. So they do for a small
+epoch whose results are too large for the driver. Both ways build their queries with the same functions
+(topic_results.py), so they compute the same rows.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from infra.settings import Settings
 from speed.epoch.cached_plan import is_too_large
 from speed.epoch.keyed_units import plan_units
 from speed.epoch.offset_log import PlannedEpoch
-from speed.epoch.prepared_plans import PreparedPlans, prepare
+from speed.epoch.prepared_plans import MAX_RESULT_BYTES, PreparedPlans, prepare
 from speed.epoch.topic_results import (
     COUNTS,
     LONGEST_TEXT,
@@ -52,7 +52,7 @@ from speed.epoch.topic_results import (
 )
 
 SMALL = 25_000  # offsets; up to it (a restart's backlog too) a prepared plan and one task each beat a shuffle
-COLLECTED = 192 * 1024 * 1024  # bytes of partial rows that are collected, as delta-rs writes them faster than Spark
+COLLECTED = MAX_RESULT_BYTES  # of a big epoch too, as delta-rs writes what is collected faster than Spark
 _TASK_RECORDS = 1_000_000  # each task groups by itself; few enough records to balance partitions of unequal size
 _ROW_BYTES = 768  # of a row without its texts, where the counts do not bound its size
 _FEW_BAD = 1_000  # none of them large
