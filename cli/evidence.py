@@ -1,4 +1,4 @@
-"""The verbs that show what the system does: demo, bench."""
+"""The verbs that show and measure what the system does: demo, bench, study."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from cli.options import json_option, load_settings
-from cli.output import emit
+from cli.output import emit, line
 
 
 @click.command()
@@ -58,4 +58,34 @@ def bench(figures: tuple[str, ...], repeat: int, epochs: int, hours: float, writ
     return 1 if result.missed else 0
 
 
-COMMANDS = [demo, bench]
+def _sizes(_context: click.Context, _parameter: click.Parameter, text: str) -> tuple[int, ...]:
+    """Records, from a list of millions."""
+    try:
+        return tuple(int(float(millions) * 1_000_000) for millions in text.split(","))
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is not a list of numbers, such as 1,10") from None
+
+
+@click.command()
+@click.argument("sections", nargs=-1)
+@click.option("--sizes", default="1,10", show_default=True, callback=_sizes, help="Millions of records in the log.")
+@click.option("--repeat", default=5, show_default=True, help="Number of measurements of each mode and size.")
+@click.option("--study", "folder", type=click.Path(path_type=Path), help="Folder of its rows (default: .study).")
+@click.option("--label-busy", is_flag=True, help="Measure also while other programs use the machine, and say so.")
+@json_option
+def study(
+    sections: tuple[str, ...], sizes: tuple[int, ...], repeat: int, folder: Path | None, label_busy: bool
+) -> None:
+    """Compare Lambda and Kappa on fresh instances; keep every row.
+
+    SECTIONS names some of its parts (default: all). It takes hours. A repeated call measures only what is missing.
+    """
+    from flows.study import run_study
+    from flows.study.study_plan import SECTIONS, StudyPlan
+
+    plan = StudyPlan(sizes, repeat, sections or SECTIONS)
+    result = run_study.study(load_settings(), plan, folder or run_study.FOLDER, label_busy=label_busy)
+    emit(result, lambda done: line(f"{done.measured:,} of {done.sections:,} sections measured · rows in {done.folder}"))
+
+
+COMMANDS = [demo, bench, study]

@@ -157,7 +157,8 @@ QUESTIONS = (
         "correction",
         "How long from a changed rule until corrected history is served?",
         "s",
-        "The rule of trades_by_day is edited in its file; then the one command of the mode runs. The parts add up.",
+        "The rule of volume_by_day is edited in its file; then the one command of the mode runs. The parts add up. "
+        "A replay reads and computes in one pass. Kappa has no shorter way for one day than the whole history.",
     ),
     Question(
         "reader-pause",
@@ -168,9 +169,18 @@ QUESTIONS = (
         "The longest time between two answers, while readers query ten times a second.",
     ),
     Question(
+        "answers",
+        "reprocessing",
+        "correction",
+        "What do readers see across a change?",
+        "s",
+        "One row for each answer: when it arrived, how long it took, which mode answered.",
+        axis="seconds since the change",
+    ),
+    Question(
         "rollback",
         "reprocessing",
-        "rollback",
+        "correction",
         "How long does it take to go back?",
         "s",
         "`lk rollback`, with the start of its process; the next query must see what served before.",
@@ -178,7 +188,7 @@ QUESTIONS = (
     Question(
         "freshness-back",
         "reprocessing",
-        "rollback",
+        "correction",
         "How fresh are answers after going back?",
         "s",
         "The same measure as freshness, right after the rollback.",
@@ -202,12 +212,12 @@ QUESTIONS = (
         "User and system time of a process and its children, divided by the events that it read.",
     ),
     Question(
-        "cpu-fixed",
+        "cpu-live",
         "resources",
-        "resources",
-        "How many CPU seconds does a job cost that has nothing to read?",
-        "s",
-        "User and system time of a job over a few records: its start and its bookkeeping.",
+        "freshness",
+        "How many cores does the speed layer use while little arrives?",
+        "cores",
+        "User and system time of the speed process a second, while 1,000 events arrive a second.",
     ),
     Question(
         "written",
@@ -241,6 +251,14 @@ QUESTIONS = (
         "records/s",
         "Records of a full build, or of a replay, divided by the time of reading and computing.",
         better="higher",
+    ),
+    Question(
+        "deployment",
+        "operations",
+        "resources",
+        "How long from a log with a history until the mode serves it?",
+        "s",
+        "After the first run has read it. Lambda: claim, land, build, gate, publish. Kappa: a replay and its proof.",
     ),
     Question(
         "recovery",
@@ -280,7 +298,7 @@ QUESTIONS = (
         "operations",
         "How many lines state a rule?",
         "lines",
-        "Lines of the file of trades_by_day, without its example.",
+        "Lines of the file of volume_by_day, without its example and empty lines.",
     ),
     Question(
         "rule-files",

@@ -70,7 +70,7 @@ def report(figures: Sequence[Figure], seconds: float) -> Report:
     """The figures with the machine and the time at which they were measured."""
     command = " ".join(["lk", *sys.argv[1:]])
     now = datetime.now(UTC).isoformat(sep=" ", timespec="minutes").replace("+00:00", " UTC")
-    return Report(now, _machine(), _versions(), command, seconds, tuple(figures))
+    return Report(now, machine(), versions(), command, seconds, tuple(figures))
 
 
 def number(value: float) -> str:
@@ -102,7 +102,8 @@ def _verdict(figure: Figure) -> str:
     return "" if figure.ok else "**missed**"
 
 
-def _machine() -> str:
+def machine() -> str:
+    """The processor, cores, memory and system of this machine."""
     memory = psutil.virtual_memory().total / 2**30
     return f"{_cpu()}, {psutil.cpu_count()} cores, {memory:.0f} GiB, {platform.system()} {platform.release()}"
 
@@ -116,6 +117,7 @@ def _cpu() -> str:
     return platform.processor() or platform.machine()
 
 
-def _versions() -> str:
+def versions() -> str:
+    """The versions of Python and of the engines."""
     packages = ", ".join(f"{name} {version(name)}" for name in ("pyspark", "delta-spark", "deltalake"))
     return f"Python {platform.python_version()}, {packages}"

@@ -57,12 +57,12 @@ def results(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> di
         (folder / f"docs_{name}").write_text(text.replace('"songs"', '"docs_songs"').replace("{songs}", "{docs_songs}"))
     defect = (folder / "docs_plays_in_a_row.py").read_text().replace("| Blue\n", "| Green\n")
     (folder / "docs_broken.py").write_text(defect.replace('"plays_in_a_row"', '"plays_in_a_row_broken"'))
-    settings = Settings(views=(VIEWS / "programs", folder))
+    settings = Settings(views=(VIEWS / "programs", VIEWS / "study", folder))
     return {result.view: result for result in run_examples(settings, load(settings))}
 
 
 def shipped() -> Catalog:
-    return load(Settings(views=(VIEWS / "programs",)))
+    return load(Settings(views=(VIEWS / "programs", VIEWS / "study")))
 
 
 def test_every_shipped_view_has_an_example_and_computes_its_rows(results: dict[str, ExampleResult]) -> None:

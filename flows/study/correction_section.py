@@ -1,0 +1,202 @@
+"""A rule changes: how long until corrected history is served, what readers see, and the way back."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from core.errors import Refused
+from core.evidence.measurement import Measurement
+from core.identifiers import Name
+from flows.demo.readers import ReaderAnswer, Readers, account, count_query
+from flows.measure import demo_queries, load
+from flows.measure.demo_queries import BY_DAY
+from flows.measure.live_system import RATE, SEEDS
+from flows.measure.load import TRADES
+from flows.study.correction_times import kappa_times, lambda_times
+from flows.study.deploy import serving_run
+from flows.study.disk_use import Peaks, disk_rows, peaks
+from flows.study.history import DAYS
+from flows.study.live_flows import percentile_rows, timed, trade_delays
+from flows.study.measured_verb import measured_verb
+from flows.study.subject import Subject
+from infra.control import comparisons, runs
+from infra.control.claims import read_claims
+from infra.control.manifest import read_epochs
+from infra.control.publications import Publication
+from infra.settings import Settings
+from infra.trino.metastore import query
+from serving.recover import last_done
+
+COMMANDS = {"lambda": ("speed", "start", "--new"), "kappa": ("switch", "kappa")}
+RULE, CHANGED = '"size", comment="Shares traded"', '"size * 2", comment="Shares traded, counted on both sides"'
+VOLUME = Name("volume_by_day")
+WHOLE, ONE_DAY = "whole history", f"one day of {DAYS}"
+_AROUND = 10.0  # seconds before and after a change whose answers are kept
+_RETENTION = 86_400.0
+_BACK_SECONDS = 15.0
+
+
+@dataclass(frozen=True)
+class _Changed:
+    """A change of what is served: wall clock and ``time.monotonic`` at its begin and end, and its publication."""
+
+    at: datetime
+    began: float
+    ended: float
+    publication: Publication
+
+    def shown(self) -> float:
+        """When what is served changed (``time.monotonic``)."""
+        return self.began + (self.publication.at - self.at).total_seconds()
+
+
+def correction_section(subject: Subject) -> list[Measurement]:
+    """One day again, then a changed rule for the whole history, then the rollback; readers query all the time."""
+    day = _one_day(subject) if subject.unit.mode == "lambda" else []
+    first_run = serving_run(subject)
+    with peaks(subject.settings) as highest:
+        whole = _whole_history(subject)
+    if subject.unit.mode == "kappa":  # a replay of one day is a replay of all
+        totals = [row for row in whole if row.question == "correction"]
+        day = [subject.row("correction", row.value, situation=ONE_DAY, part=row.part) for row in totals]
+    back = _rollback(subject, first_run)
+    return [*day, *whole, *back, *_resources(subject, highest)]
+
+
+def rule_file(subject: Subject) -> Path:
+    """The file whose rule the study changes."""
+    return subject.instance.folder / "views" / f"{VOLUME}.py"
+
+
+def _one_day(subject: Subject) -> list[Measurement]:
+    """`lk build --from --to` of one day of the history, its gate, its publication."""
+    day = subject.history.days[DAYS // 2]
+    start, end = (moment.strftime("%Y-%m-%dT%H:%M:%SZ") for moment in (day, day + timedelta(days=1)))
+    began = time.monotonic()
+    computed = measured_verb(subject.instance, "build", "--views", VOLUME, "--from", start, "--to", end)
+    gated = measured_verb(subject.instance, "gate")
+    published = measured_verb(subject.instance, "publish")
+    parts = {"compute": computed.seconds, "proof": gated.seconds, "swap": published.seconds}
+    return _time_rows(subject, ONE_DAY, {**parts, "in all": time.monotonic() - began})
+
+
+def _whole_history(subject: Subject) -> list[Measurement]:
+    """Edits the rule, runs the command of the mode under load, and checks that corrected history is served."""
+    volume = _volume(subject)
+    before = set(runs.read_runs(subject.settings))
+    readers = Readers(count_query(subject.settings, subject.catalog(), BY_DAY))
+    with load.in_background(readers.run):
+        changed = _change(subject, readers)
+    if _volume(subject) != 2 * volume:
+        raise Refused(f"the corrected volume is {_volume(subject):,}, not twice {volume:,}", fix="report this as a bug")
+    (run,) = set(runs.read_runs(subject.settings)) - before
+    moments = (lambda_times if subject.unit.mode == "lambda" else kappa_times)(subject.settings, run, changed.at)
+    seconds = changed.ended - changed.began
+    parts = {**moments, "swap": seconds - sum(moments.values()), "in all": seconds}
+    return [
+        *_time_rows(subject, WHOLE, parts),
+        *_reader_rows(subject, readers, changed, "correction"),
+        *_proof_rows(subject, run.id),
+        *_replayable(subject, run.id, changed.at),
+    ]
+
+
+def _change(subject: Subject, readers: Readers) -> _Changed:
+    with load.flowing(subject.settings, subject.catalog(), next(SEEDS), RATE):
+        at, began = datetime.now().astimezone(), time.monotonic()
+        _edit(subject, RULE, CHANGED)
+        readers.hurry(3_600.0)
+        measured_verb(subject.instance, *COMMANDS[subject.unit.mode])
+        ended = time.monotonic()
+        load.wait_for(lambda: time.monotonic() > ended + _AROUND / 2, "answers after the change")
+    return _Changed(at, began, ended, _served(subject.settings))
+
+
+def _rollback(subject: Subject, run: Name) -> list[Measurement]:
+    """Undoes the edit and goes back: the command, until everything is read, and how fresh answers are then."""
+    _edit(subject, CHANGED, RULE)
+    live = subject.live(run)
+    with load.flowing(subject.settings, subject.catalog(), next(SEEDS), RATE):
+        command = measured_verb(subject.instance, "rollback")
+        load.wait_for(lambda: load.lag(subject.settings, run) < RATE, "the run that serves again", every=0.1)
+    reading = timed(lambda: load.wait_for_lag_zero(subject.settings, run))
+    ordered = trade_delays(live, _BACK_SECONDS)
+    return [
+        subject.row("rollback", command.seconds, part="the command"),
+        subject.row("rollback", command.seconds + reading, part="until everything is read"),
+        *percentile_rows(subject, "freshness-back", ordered),
+    ]
+
+
+def _edit(subject: Subject, old: str, new: str) -> None:
+    path = rule_file(subject)
+    text = path.read_text("utf-8")
+    if text.count(old) != 1:
+        raise Refused("the rule is not in the file once", where=str(path), fix="report this as a bug")
+    path.write_text(text.replace(old, new), "utf-8")
+
+
+def _volume(subject: Subject) -> int:
+    """Shares traded in the days of the history, as they are served."""
+    today = subject.history.days[-1] + timedelta(days=1)
+    sql = f"SELECT sum(volume) FROM {demo_queries.served(VOLUME)} WHERE day < DATE '{today:%Y-%m-%d}'"  # noqa: S608
+    return int(query(subject.settings, sql).rows[0][0])
+
+
+def _reader_rows(subject: Subject, readers: Readers, changed: _Changed, situation: str) -> list[Measurement]:
+    """The answers around the change, the share of right ones over all, and the longest pause around it."""
+    shown = changed.shown()
+    near = [answer for answer in readers.answers if abs(answer.arrived - shown) <= _AROUND]
+    counts = _possible_counts(subject.settings)
+    errors = account(readers.answers, readers.failures, counts, ()).errors
+    asked = len(readers.answers) + len(readers.failures)
+    return [
+        subject.row("right-answers", 1 - len(errors) / asked, situation=situation),
+        subject.row("reader-pause", account(near, (), counts, ()).pause, situation=situation),
+        *(_answer_row(subject, answer, shown, situation) for answer in near),
+    ]
+
+
+def _answer_row(subject: Subject, answer: ReaderAnswer, shown: float, situation: str) -> Measurement:
+    seconds, since = answer.arrived - answer.due, answer.arrived - shown
+    return subject.row("answers", seconds, situation=situation, mode=answer.mode, x=since)
+
+
+def _possible_counts(settings: Settings) -> frozenset[int]:
+    """The trades at the end of each epoch of every run: all are valid, so the offsets count them."""
+    ends = (epoch.end for run in runs.read_runs(settings) for epoch in read_epochs(settings, run.id))
+    claimed = (claim.cut for claim in read_claims(settings))
+    return frozenset(cut.only([TRADES]).size for cut in (*ends, *claimed))
+
+
+def _proof_rows(subject: Subject, run: Name) -> list[Measurement]:
+    proof = comparisons.latest_by_view(subject.settings, run)
+    return [subject.row("replay-cells", view.differences, view=name) for name, view in proof.items()]
+
+
+def _replayable(subject: Subject, run: Name, at: datetime) -> list[Measurement]:
+    """The share of a day's retention that is left once the first epoch of a replay is committed."""
+    if subject.unit.mode == "lambda":
+        return []  # a build reads the archive, which no retention of the log shortens
+    first = read_epochs(subject.settings, run, last=0)[0]
+    return [subject.row("replayable-history", 1 - (first.committed_at - at).total_seconds() / _RETENTION)]
+
+
+def _resources(subject: Subject, highest: Peaks) -> list[Measurement]:
+    return [
+        subject.row("memory", highest.memory / 2**30, situation="correction"),
+        *disk_rows(subject, "peak", highest.disk),
+    ]
+
+
+def _time_rows(subject: Subject, situation: str, parts: dict[str, float]) -> list[Measurement]:
+    return [subject.row("correction", seconds, situation=situation, part=part) for part, seconds in parts.items()]
+
+
+def _served(settings: Settings) -> Publication:
+    publication = last_done(settings)
+    assert publication is not None, "the change has just been published"
+    return publication

@@ -1,0 +1,88 @@
+"""The log of a study: ten days of events for views of every kind, and flows of today."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from core.catalog import Catalog
+from core.identifiers import Name
+from core.sample_data.records import records
+from core.sample_spec import SampleSpec
+from infra.kafka.producer import OnSend, produce
+from infra.kafka.sample_input import outgoing
+from infra.settings import Settings
+
+DAYS = 10
+PROGRAMS = ("orders", "payments", "order_payments", "page_views", "purchases", "purchases_once")  # of views/programs
+OWN = ("volume_by_day", "visits")  # of views/study
+KINDS = {  # view -> its kind, as the report names it
+    Name("trades_by_day"): "additive rollup",
+    Name("trade_stats"): "hopping window",
+    Name("order_payments"): "join",
+    Name("visits"): "sessions",
+    Name("purchases_once"): "deduplication",
+}
+_SHARES = {"trades": 0.70, "orders": 0.10, "payments": 0.10, "purchases": 0.05, "page_views": 0.05}
+_RATE = 1_000.0  # trades a second of a day; the other topics have their shares of it
+_SEED = 77
+_OPENS = timedelta(hours=10)
+
+
+@dataclass(frozen=True)
+class History:
+    """What was sent: records of each topic, and the days, oldest first."""
+
+    counts: dict[Name, int]
+    days: tuple[datetime, ...]
+
+    @property
+    def size(self) -> int:
+        """All records."""
+        return sum(self.counts.values())
+
+
+def send_history(settings: Settings, catalog: Catalog, size: int) -> History:
+    """Sends ``size`` valid records of the ten days before today, a tenth of each topic on each day, day by day.
+
+    Events of a day begin at ten o'clock, 1,000 trades a second. The same size gives the same records on the same day.
+    """
+    today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    days = tuple(today - timedelta(days=DAYS - number) for number in range(DAYS))
+    counts = {Name(topic): int(size * share / DAYS) for topic, share in _SHARES.items()}
+    for number, day in enumerate(days):
+        for topic, count in counts.items():
+            rate = _RATE * _SHARES[topic] / _SHARES["trades"]
+            spec = SampleSpec(_SEED, _millis(day + _OPENS) - int(number * count * 1_000 / rate), rate, out_of_order=0.1)
+            _send(settings, catalog, topic, spec, count, first=number * count)
+    return History({topic: DAYS * count for topic, count in counts.items()}, days)
+
+
+def send_at_rate(
+    settings: Settings, catalog: Catalog, topic: Name, seed: int, rate: float, seconds: float, on_send: OnSend
+) -> int:
+    """Sends records of now on schedule; returns how many. ``on_send`` gets each one's due time."""
+    count, spec = int(rate * seconds), SampleSpec(seed, time.time_ns() // 1_000_000, rate)
+    _send(settings, catalog, topic, spec, count, rate=rate, on_send=on_send)
+    return count
+
+
+def _send(
+    settings: Settings,
+    catalog: Catalog,
+    topic: Name,
+    spec: SampleSpec,
+    count: int,
+    *,
+    first: int = 0,
+    rate: float | None = None,
+    on_send: OnSend | None = None,
+) -> None:
+    declared = catalog.topic(topic)
+    samples = outgoing(declared, records(declared, spec, count, first))
+    produce(settings, declared, samples, rate=rate, on_send=on_send, draw=False).require_complete()
+
+
+def _millis(moment: datetime) -> int:
+    return int(moment.timestamp() * 1_000)

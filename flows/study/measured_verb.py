@@ -1,0 +1,44 @@
+"""Verbs as processes, with their result, their time and what they used."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from core.errors import Refused
+from flows.measure.instance import Instance
+from infra.local import local_processes
+from infra.local.resource_usage import ResourceUsage, UsageMonitor
+
+_PATIENCE = 4 * 3_600.0  # a replay of a hundred million records is long
+
+
+@dataclass(frozen=True)
+class MeasuredVerb:
+    """A verb that ended well: what it printed with ``--json``, its seconds, and the CPU and disk that it used."""
+
+    output: Any
+    seconds: float
+    usage: ResourceUsage
+
+
+def measured_verb(instance: Instance, *words: str) -> MeasuredVerb:
+    """Runs a verb, as an operator does. Raises Refused with its last lines if it failed."""
+    logs = instance.settings.log_dir
+    logs.mkdir(parents=True, exist_ok=True)
+    output, log = logs / "study-verb.json", logs / f"study-{words[0]}.log"
+    argv = [sys.executable, "-m", "cli", "-c", str(instance.config), *words, "--json"]
+    began = time.monotonic()
+    with output.open("wb") as out, log.open("wb") as err:
+        child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+        monitor = UsageMonitor(child.pid)
+        code = child.wait(_PATIENCE)
+    seconds = time.monotonic() - began
+    if code:
+        lines = "\n    ".join(local_processes.last_lines(output, 12) + local_processes.last_lines(log, 12))
+        raise Refused(f"`lk {' '.join(words)}` failed:\n    {lines}", where=str(logs), fix="read the logs")
+    return MeasuredVerb(json.loads(output.read_text("utf-8")), seconds, monitor.last)

@@ -1,0 +1,139 @@
+"""`lk study`: measures what is missing, one instance after another, and keeps every row."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from core.errors import Refused
+from core.evidence.measurement import Measurement
+from flows.measure.console import note
+from flows.measure.figures import machine, versions
+from flows.study.correction_section import correction_section
+from flows.study.correctness_section import correctness_section
+from flows.study.deploy import deployed
+from flows.study.freshness_section import freshness_section
+from flows.study.machine import busy_share, is_busy, require_disk
+from flows.study.operations_section import operations_section
+from flows.study.overload_section import overload_section
+from flows.study.queries_section import queries_section
+from flows.study.recovery_section import recovery_section
+from flows.study.settling_section import settling_section
+from flows.study.study_plan import StudyPlan, Unit, missing_sections, rows_file, seconds_left
+from flows.study.subject import Subject
+from infra import measurement_files
+from infra.progress_bar import console, drawn
+from infra.settings import Settings
+
+FOLDER = Path(".study")
+ABOUT = "study.json"
+MEASURES: dict[str, Callable[[Subject], Sequence[Measurement]]] = {
+    "resources": lambda subject: subject.deployed,
+    "freshness": freshness_section,
+    "settling": settling_section,
+    "queries": queries_section,
+    "correction": correction_section,
+    "overload": overload_section,
+    "recovery": recovery_section,
+    "operations": operations_section,
+    "correctness": correctness_section,
+}
+
+
+@dataclass(frozen=True)
+class StudyAbout:
+    """What a folder of rows was measured with: the command, the machine, the program's packages, the time."""
+
+    command: str
+    machine: str
+    versions: str
+    at: str
+
+
+@dataclass(frozen=True)
+class StudyResult:
+    """Where the rows are, how many sections they are of, and how many of those were measured by this call."""
+
+    folder: Path
+    sections: int
+    measured: int
+    seconds: float
+
+
+@dataclass
+class _Progress:
+    """Counts finished sections, and says how long the others take."""
+
+    progress: Progress
+    total: int
+    taken: dict[str, list[float]]
+    measured: int = 0
+
+    def finished(self, unit: Unit, section: str, seconds: float, missing: Sequence[str]) -> None:
+        """Records a section, advances the bar and prints a line."""
+        self.taken.setdefault(section, []).append(seconds)
+        self.measured += 1
+        left = seconds_left(self.taken, missing)
+        remaining = f"about {left / 60:.0f} minutes left" if left else "the last one"
+        self.progress.update(self.progress.task_ids[0], advance=1, description=remaining)
+        note(f"{unit.text}: {section}, {seconds:.0f} s; {remaining}")
+
+
+def study(base: Settings, plan: StudyPlan, folder: Path = FOLDER, *, label_busy: bool = False) -> StudyResult:
+    """Measures every section of the plan that ``folder`` has no rows of; a repeated call goes on where one ended.
+
+    Raises Refused if other programs use the machine, unless ``label_busy``; or if the disk is too small.
+    """
+    began = time.monotonic()
+    folder.mkdir(parents=True, exist_ok=True)
+    require_disk(folder, max(plan.sizes))
+    _require_same_machine(folder)
+    todo = {unit: missing_sections(folder, plan, unit) for unit in plan.units()}
+    sections = sum(len(plan.sections_of(unit)) for unit in plan.units())
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console(), transient=True, disable=not drawn()) as progress:
+        missing = sum(map(len, todo.values()))
+        progress.add_task("measuring", total=sections, completed=sections - missing)
+        shown = _Progress(progress, sections, {})
+        for unit in [unit for unit, names in todo.items() if names]:
+            _measure(base, folder, unit, todo, shown, label_busy=label_busy)
+    return StudyResult(folder, sections, shown.measured, time.monotonic() - began)
+
+
+def _measure(
+    base: Settings, folder: Path, unit: Unit, todo: dict[Unit, list[str]], shown: _Progress, *, label_busy: bool
+) -> None:
+    """Deploys one instance and measures its missing sections; each one's rows are kept as soon as they are there."""
+    busy = is_busy(label=label_busy, share=busy_share())
+    began = time.monotonic()
+    with deployed(base, folder / "instance", unit, busy=busy) as subject:
+        for section in list(todo[unit]):
+            rows = MEASURES[section](subject)
+            measurement_files.write(rows_file(folder, unit, section), rows)
+            todo[unit].remove(section)
+            left = [name for names in todo.values() for name in names]
+            shown.finished(unit, section, time.monotonic() - began, left)
+            began = time.monotonic()
+
+
+def _require_same_machine(folder: Path) -> None:
+    """Writes what the rows are measured with. Raises Refused if the folder has rows of another machine or version."""
+    about = StudyAbout("lk study", machine(), versions(), datetime.now(UTC).isoformat(timespec="minutes"))
+    path = folder / ABOUT
+    if not path.is_file():
+        path.write_text(json.dumps(asdict(about), indent=2) + "\n", "utf-8")
+        return
+    earlier = StudyAbout(**json.loads(path.read_text("utf-8")))
+    if (earlier.machine, earlier.versions) != (about.machine, about.versions):
+        raise Refused(
+            f"its rows were measured with {earlier.machine}, {earlier.versions}; this is {about.machine}, "
+            f"{about.versions}: they cannot be compared",
+            where=str(folder),
+            fix="name another folder: --study FOLDER",
+        )

@@ -1,0 +1,87 @@
+"""What a study measures: sizes, repetitions, modes in alternating order, and the sections of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.errors import Usage
+from core.evidence.measurement import MODES
+
+# In this order on each instance; the first is measured while the mode is deployed.
+SECTIONS = (
+    "resources",
+    "freshness",
+    "settling",
+    "queries",
+    "correction",
+    "overload",
+    "recovery",
+    "operations",
+    "correctness",
+)
+# What does not depend on the length of the history is measured with the shortest one only.
+_ONLY_SMALLEST = frozenset({"settling", "overload", "recovery"})
+SMALLEST = 10_000  # records of a log in which each topic and day has some
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One instance: a log of ``size`` records, served in one mode, in one repetition (from 1)."""
+
+    size: int
+    repetition: int
+    mode: str
+
+    @property
+    def text(self) -> str:
+        """The unit in words."""
+        return f"{self.size:,} records, repetition {self.repetition}, {self.mode}"
+
+
+@dataclass(frozen=True)
+class StudyPlan:
+    """The sizes (records in the log), the repetitions and the sections of a study."""
+
+    sizes: tuple[int, ...] = (1_000_000, 10_000_000)
+    repeat: int = 5
+    sections: tuple[str, ...] = SECTIONS
+
+    def __post_init__(self) -> None:
+        unknown = sorted(set(self.sections) - set(SECTIONS))
+        if unknown or not self.sections:
+            raise Usage(f"there is no section {', '.join(unknown)}", fix=f"choose from {', '.join(SECTIONS)}")
+        if self.repeat < 1 or not self.sizes or min(self.sizes) < SMALLEST:
+            raise Usage(f"a study needs a repetition, and sizes of {SMALLEST:,} records or more", fix="see --help")
+
+    def units(self) -> Iterator[Unit]:
+        """Every unit; the mode that is measured first alternates."""
+        for repetition in range(1, self.repeat + 1):
+            for size in sorted(self.sizes):
+                for mode in MODES if repetition % 2 else MODES[::-1]:
+                    yield Unit(size, repetition, mode)
+
+    def sections_of(self, unit: Unit) -> Sequence[str]:
+        """The sections that are measured on an instance, in order."""
+        is_smallest = unit.size == min(self.sizes)
+        return [name for name in SECTIONS if name in self.sections and (is_smallest or name not in _ONLY_SMALLEST)]
+
+
+def rows_file(folder: Path, unit: Unit, section: str) -> Path:
+    """The file with the rows of one section of a unit; it exists once the section was measured."""
+    return folder / "rows" / f"{unit.size}-{unit.repetition}-{unit.mode}-{section}.parquet"
+
+
+def missing_sections(folder: Path, plan: StudyPlan, unit: Unit) -> list[str]:
+    """The sections of a unit that were not measured yet."""
+    return [section for section in plan.sections_of(unit) if not rows_file(folder, unit, section).is_file()]
+
+
+def seconds_left(taken: dict[str, list[float]], missing: Sequence[str]) -> float | None:
+    """Seconds that the missing sections take, each as long as its mean so far; None before the first section."""
+    if not taken:
+        return None
+    means = {section: sum(seconds) / len(seconds) for section, seconds in taken.items()}
+    usual = sum(means.values()) / len(means)
+    return sum(means.get(section, usual) for section in missing)

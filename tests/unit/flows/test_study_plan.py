@@ -1,0 +1,93 @@
+"""What a study measures, what is missing of it, and how long that takes."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from core.errors import Refused, Usage
+from core.evidence.measurement import Measurement
+from core.evidence.questions import GROUPS, QUESTIONS
+from flows.study import machine
+from flows.study.run_study import MEASURES
+from flows.study.study_plan import SECTIONS, StudyPlan, Unit, missing_sections, rows_file, seconds_left
+from infra import measurement_files
+
+AT = datetime(2026, 11, 26, 5, 49, tzinfo=UTC)
+
+
+def test_the_mode_that_is_measured_first_alternates() -> None:
+    order = [(unit.repetition, unit.mode) for unit in StudyPlan((100_000,), 3).units()]
+    assert order == [(1, "lambda"), (1, "kappa"), (2, "kappa"), (2, "lambda"), (3, "lambda"), (3, "kappa")]
+
+
+def test_by_default_five_repetitions_of_one_and_ten_million_records() -> None:
+    units = list(StudyPlan().units())
+    assert len(units) == 20
+    assert {unit.size for unit in units} == {1_000_000, 10_000_000}
+
+
+def test_what_no_history_changes_is_measured_with_the_shortest_one() -> None:
+    plan = StudyPlan((100_000, 200_000), 1)
+    assert plan.sections_of(Unit(100_000, 1, "kappa")) == list(SECTIONS)
+    assert set(SECTIONS) - set(plan.sections_of(Unit(200_000, 1, "kappa"))) == {"settling", "overload", "recovery"}
+
+
+def test_an_impossible_study_is_named() -> None:
+    for arguments in (((), 5), ((100,), 5), ((100_000,), 0)):
+        with pytest.raises(Usage, match="needs a repetition"):
+            StudyPlan(*arguments)
+    with pytest.raises(Usage, match="no section speed"):
+        StudyPlan((100_000,), 1, ("speed",))
+
+
+def test_a_repeated_study_measures_only_what_is_missing(tmp_path: Path) -> None:
+    plan, unit = StudyPlan((100_000,), 1, ("freshness", "queries")), Unit(100_000, 1, "lambda")
+    assert missing_sections(tmp_path, plan, unit) == ["freshness", "queries"]
+    measurement_files.write(rows_file(tmp_path, unit, "freshness"), [])
+    assert missing_sections(tmp_path, plan, unit) == ["queries"]
+    assert missing_sections(tmp_path, plan, Unit(100_000, 1, "kappa")) == ["freshness", "queries"]
+
+
+def test_the_time_left_is_the_mean_of_each_section_so_far() -> None:
+    taken = {"freshness": [100.0, 200.0], "queries": [50.0]}
+    assert seconds_left(taken, ["freshness", "queries", "recovery"]) == 150 + 50 + 100
+    assert seconds_left({}, ["freshness"]) is None
+
+
+def test_every_question_is_answered_by_a_section_of_the_study() -> None:
+    assert {question.section for question in QUESTIONS} == set(SECTIONS)
+    assert tuple(MEASURES) == SECTIONS
+    assert {question.group for question in QUESTIONS} == set(GROUPS)
+    assert len({question.id for question in QUESTIONS}) == len(QUESTIONS)
+
+
+def test_a_busy_machine_is_refused_or_labelled() -> None:
+    assert not machine.is_busy(label=False, share=0.05)
+    assert machine.is_busy(label=True, share=0.5)
+    with pytest.raises(Refused, match="other programs use 50% of the cores"):
+        machine.is_busy(label=False, share=0.5)
+
+
+def test_a_disk_without_room_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(Refused, match="needs about 2500000005 GB"):
+        machine.require_disk(tmp_path, 10**15)
+
+
+def test_rows_are_read_as_they_were_written(tmp_path: Path) -> None:
+    rows = [
+        Measurement("freshness", "kappa", 0.7, AT, situation="steady", size=100_000, repetition=2, x=50.0, busy=True),
+        Measurement("records-lost", "lambda", 0.0, AT, view="trades_by_day", part="all"),
+    ]
+    measurement_files.write(tmp_path / "rows" / "b.parquet", rows[1:])
+    measurement_files.write(tmp_path / "rows" / "a.parquet", rows[:1])
+    assert measurement_files.read(tmp_path) == rows
+    assert not list(tmp_path.rglob("*.part"))
+
+
+def test_damaged_rows_are_refused_by_name(tmp_path: Path) -> None:
+    (tmp_path / "a.parquet").write_bytes(b"no Parquet")
+    with pytest.raises(Refused, match="cannot be read"):
+        measurement_files.read(tmp_path)
