@@ -123,18 +123,26 @@ def passed_builds(settings: Settings, view: Name | None = None, digest: Name | N
 
 
 def verdicts(settings: Settings) -> dict[tuple[Name, Name], bool | None]:
-    """View and build -> its last verdict: False also when it was deleted, None before the gate.
+    """View and build -> its last verdict: True, or None before the gate. Without what failed or was deleted.
 
-    The counts, which are most of a row, are not read.
+    After years nearly all builds were deleted, so that only few rows leave Arrow.
     """
-    rows = sorted(TABLE.read(settings, ("build", "view", "passed", "at")), key=lambda row: row["at"])
-    last = {(row["view"], row["build"]): row["passed"] for row in rows}
-    return {(Name(view), Name(build)): passed for (view, build), passed in last.items()}
+    last = _last_verdicts(settings)
+    kept = last.filter(pc.fill_null(last["passed_last"], fill_value=True))
+    return {(Name(row["view"]), Name(row["build"])): row["passed_last"] for row in kept.to_pylist()}
 
 
-def unusable_builds(settings: Settings) -> set[tuple[Name, Name]]:
-    """View and build of what has not passed its gate, or was deleted."""
-    return {of_view for of_view, passed in verdicts(settings).items() if not passed}
+def unusable_builds(settings: Settings, builds: Collection[Name]) -> set[tuple[Name, Name]]:
+    """View and build of what has not passed its gate or was deleted, of some builds."""
+    rows = _last_verdicts(settings, pc.field("build").isin(pa.array(sorted(builds), TEXT))).to_pylist()
+    return {(Name(row["view"]), Name(row["build"])) for row in rows if not row["passed_last"]}
+
+
+def _last_verdicts(settings: Settings, where: pc.Expression | None = None) -> pa.Table:
+    """One row for each view and build; the counts, which are most of a row of the table, are not read."""
+    rows = TABLE.read_arrow(settings, ("view", "build", "passed", "at"), where).sort_by("at")
+    newest = ("passed", "last", pc.ScalarAggregateOptions(skip_nulls=False, min_count=0))
+    return rows.group_by(["view", "build"], use_threads=False).aggregate([newest])
 
 
 def add_built(settings: Settings, lease: Lease, *built: Built) -> None:

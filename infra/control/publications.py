@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import reduce
+from operator import or_
 from typing import Any, Literal
 
 import pyarrow as pa
@@ -96,9 +98,11 @@ def has_served(settings: Settings, run: Name) -> bool:
     return any(pin["run"] == run for text in texts for pin in json.loads(text).values())
 
 
-def pinned_epochs(settings: Settings, run: Name) -> set[tuple[Name, Name | None, int]]:
-    """View, build and epoch of the pins of a run, in all publications; the SQL texts are not read."""
-    naming = pc.match_substring(pc.field("pins"), json.dumps(run))
+def pinned_epochs(settings: Settings, run: Name, builds: Collection[Name]) -> set[tuple[Name, Name | None, int]]:
+    """View, build and epoch of the pins of a run with one of the builds or with none; the SQL texts are not read."""
+    named = [f'"build": {json.dumps(build)}' for build in sorted({None, *builds}, key=str)]
+    with_build = reduce(or_, (pc.match_substring(pc.field("pins"), text) for text in named))
+    naming = pc.match_substring(pc.field("pins"), json.dumps(run)) & with_build
     texts = {row["pins"] for row in TABLE.read(settings, ("pins",), naming)}
     pins = ((Name(view), pin) for text in texts for view, pin in json.loads(text).items() if pin["run"] == run)
     return {(view, optional_name(pin["build"]), pin["epoch"]) for view, pin in pins}

@@ -89,11 +89,10 @@ def rollback_target(settings: Settings) -> Publication | None:
 def _rollback_target(settings: Settings, ended: AbstractSet[Name]) -> Publication | None:
     completed = completed_pins(settings)
     _, last = next(completed, (0, {}))
-    deleted: set[tuple[Name, Name]] | None = None
     for seq, pins in completed:
         if pins != last and not _runs(pins) & ended:
-            deleted = unusable_builds(settings) if deleted is None else deleted
-            if not any((view, pin.build) in deleted for view, pin in pins.items()):
+            unusable = unusable_builds(settings, {pin.build for pin in pins.values() if pin.build})
+            if not any((view, pin.build) in unusable for view, pin in pins.items()):
                 return done_publication(settings, seq)
     return None
 

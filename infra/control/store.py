@@ -52,14 +52,18 @@ class ControlTable:
         ``columns`` are some of the declared ones; default: all. A column that an older program did not write is None.
         One that only a newer program knows stays in the table.
         """
+        names = columns or self.schema.names
+        return [{name: row.get(name) for name in names} for row in self.read_arrow(settings, names, where).to_pylist()]
+
+    def read_arrow(self, settings: Settings, columns: Sequence[str], where: pc.Expression | None = None) -> pa.Table:
+        """The same as Arrow, for a table of years; without the columns that an older program did not write."""
         path = self.path(settings)
         if not delta.exists(path):
             damage.require_no_remains(path)
-            return []
-        opened, names = delta.table(path), columns or self.schema.names
+            return self.schema.empty_table().select(list(columns))
+        opened = delta.table(path)
         stored = {field.name for field in opened.schema().fields}
-        rows = delta.rows_of(opened, [name for name in names if name in stored], where).to_pylist()
-        return [{name: row.get(name) for name in names} for row in rows]
+        return delta.rows_of(opened, [name for name in columns if name in stored], where)
 
     def append(self, settings: Settings, lease: Lease, *rows: Mapping[str, Any]) -> None:
         """Writes rows in one commit, under the lease that protects the table (see locks.py)."""

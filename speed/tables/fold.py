@@ -110,8 +110,9 @@ class FoldBoundaries:
             for view in views:
                 if verdicts.get((view, build)) or build_number(build) > last_passed.get(view, 0):
                     ends.setdefault(view, set()).add(epoch)
-        for view, pinned, epoch in publications.pinned_epochs(self.settings, self.run):
-            if pinned is None or verdicts.get((view, pinned)) is not False:
+        kept = {build for _, build in verdicts}
+        for view, pinned, epoch in publications.pinned_epochs(self.settings, self.run, kept):
+            if pinned is None or (view, pinned) in verdicts:
                 ends.setdefault(view, set()).add(epoch)
         return {view: sorted(epochs) for view, epochs in ends.items()}
 

@@ -207,8 +207,9 @@ def test_what_is_served_is_read_from_few_rows_of_a_long_history(
     assert publications.done_publication(settings, 17) == done[16]
     assert publications.done_publication(settings, 301) is None
     assert publications.last_number(settings) == 302
-    assert {epoch for _, _, epoch in publications.pinned_epochs(settings, RUN)} == set(range(7))
-    assert publications.pinned_epochs(settings, Name("r000009")) == set()
+    builds_pinned = [PIN.build] if PIN.build else []
+    assert {epoch for _, _, epoch in publications.pinned_epochs(settings, RUN, builds_pinned)} == set(range(7))
+    assert publications.pinned_epochs(settings, Name("r000009"), builds_pinned) == set()
     assert (publications.has_served(settings, RUN), publications.has_served(settings, Name("r000009"))) == (True, False)
     assert run_roles.rollback_target(settings) == done[-2]
     assert len(parsed) == 4
@@ -235,9 +236,16 @@ def test_a_build_is_read_without_the_others(settings: Settings) -> None:
     second, deleted = replace(BUILT, build=Name("b000002"), passed=True), AT.replace(hour=5)
     with locks.hold(settings, "batch") as lease:
         add_built(settings, lease, BUILT, second, replace(second, passed=False, at=deleted))
+        third, fourth = builds.build_name(3), builds.build_name(4)
+        add_built(settings, lease, replace(BUILT, build=third, passed=True), replace(BUILT, build=fourth, passed=None))
     assert read_builds(settings, [Name("b000002")]) == [replace(second, passed=False, at=deleted)]
     assert read_builds(settings, []) == []
-    assert builds.unusable_builds(settings) == {(VIEW, Name("b000001")), (VIEW, Name("b000002"))}
+    assert builds.unusable_builds(settings, [Name("b000001"), Name("b000002"), Name("b000007")]) == {
+        (VIEW, Name("b000001")),
+        (VIEW, Name("b000002")),
+    }
+    assert builds.unusable_builds(settings, [Name("b000002")]) == {(VIEW, Name("b000002"))}
+    assert builds.verdicts(settings) == {(VIEW, third): True, (VIEW, fourth): None}
 
 
 def test_claims_are_found_by_cut_and_by_run(settings: Settings) -> None:
@@ -264,9 +272,9 @@ def test_fold_boundaries_are_read_again_only_after_a_commit(
     reads: list[int] = []
     read = publications.pinned_epochs
 
-    def counting(settings: Settings, run: Name) -> set[tuple[Name, Name | None, int]]:
+    def counting(settings: Settings, run: Name, builds: set[Name]) -> set[tuple[Name, Name | None, int]]:
         reads.append(1)
-        return read(settings, run)
+        return read(settings, run, builds)
 
     monkeypatch.setattr(publications, "pinned_epochs", counting)
     boundaries = FoldBoundaries(settings, RUN)
