@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from core.errors import Refused
@@ -26,14 +28,17 @@ from infra.control import comparisons, runs
 from infra.control.claims import read_claims
 from infra.control.manifest import read_epochs
 from infra.control.publications import Publication
+from infra.control.run_endings import read_endings
 from infra.settings import Settings
 from infra.trino.metastore import query
 from serving.recover import last_done
+from speed.process import background
 
 COMMANDS = {"lambda": ("speed", "start", "--new"), "kappa": ("switch", "kappa")}
 RULE, CHANGED = '"size", comment="Shares traded"', '"size * 2", comment="Shares traded, counted on both sides"'
 VOLUME = Name("volume_by_day")
 WHOLE, ONE_DAY = "whole history", f"one day of {DAYS}"
+_LOOK_EVERY = 0.5
 _AROUND = 10.0  # seconds before and after a change whose answers are kept
 _RETENTION = 86_400.0
 _BACK_SECONDS = 15.0
@@ -86,13 +91,13 @@ def _one_day(subject: Subject) -> list[Measurement]:
 def _whole_history(subject: Subject) -> list[Measurement]:
     """Edits the rule, runs the command of the mode under load, and checks that corrected history is served."""
     volume = _volume(subject)
-    before = set(runs.read_runs(subject.settings))
+    before = {run.id for run in runs.read_runs(subject.settings)}
     readers = Readers(count_query(subject.settings, subject.catalog(), BY_DAY))
     with load.in_background(readers.run):
         changed = _change(subject, readers)
     if _volume(subject) != 2 * volume:
         raise Refused(f"the corrected volume is {_volume(subject):,}, not twice {volume:,}", fix="report this as a bug")
-    (run,) = set(runs.read_runs(subject.settings)) - before
+    (run,) = [run for run in runs.read_runs(subject.settings) if run.id not in before]
     moments = (lambda_times if subject.unit.mode == "lambda" else kappa_times)(subject.settings, run, changed.at)
     seconds = changed.ended - changed.began
     parts = {**moments, "swap": seconds - sum(moments.values()), "in all": seconds}
@@ -108,11 +113,21 @@ def _change(subject: Subject, readers: Readers) -> _Changed:
     with load.flowing(subject.settings, subject.catalog(), next(SEEDS), RATE):
         at, began = datetime.now().astimezone(), time.monotonic()
         _edit(subject, RULE, CHANGED)
-        readers.hurry(3_600.0)
-        measured_verb(subject.instance, *COMMANDS[subject.unit.mode])
+        with load.in_background(partial(_hurry_before_the_change, subject, readers)):
+            measured_verb(subject.instance, *COMMANDS[subject.unit.mode])
         ended = time.monotonic()
         load.wait_for(lambda: time.monotonic() > ended + _AROUND / 2, "answers after the change")
     return _Changed(at, began, ended, _served(subject.settings))
+
+
+def _hurry_before_the_change(subject: Subject, readers: Readers, stop: threading.Event) -> None:
+    """Lets readers query more often once a proof is stored, or the new run of Lambda is declared."""
+    settings, known_runs = subject.settings, len(runs.read_runs(subject.settings))
+    views = len(subject.catalog().reproducible)
+    while not stop.wait(_LOOK_EVERY):
+        new = runs.read_runs(settings)[known_runs:]
+        if new and (subject.unit.mode == "lambda" or len(comparisons.latest_by_view(settings, new[0].id)) == views):
+            readers.hurry(_AROUND)
 
 
 def _rollback(subject: Subject, run: Name) -> list[Measurement]:
@@ -124,11 +139,21 @@ def _rollback(subject: Subject, run: Name) -> list[Measurement]:
         load.wait_for(lambda: load.lag(subject.settings, run) < RATE, "the run that serves again", every=0.1)
     reading = timed(lambda: load.wait_for_lag_zero(subject.settings, run))
     ordered = trade_delays(live, _BACK_SECONDS)
+    _retire_others(subject, run)
     return [
         subject.row("rollback", command.seconds, part="the command"),
         subject.row("rollback", command.seconds + reading, part="until everything is read"),
         *percentile_rows(subject, "freshness-back", ordered),
     ]
+
+
+def _retire_others(subject: Subject, run: Name) -> None:
+    """Ends the run that a rollback left warm, so that what follows is measured with one run."""
+    ended = read_endings(subject.settings)
+    for other in runs.read_runs(subject.settings):
+        if other.id != run and other.id not in ended:
+            background.stop(subject.settings, other.id)
+            measured_verb(subject.instance, "retire", other.id, "--final")
 
 
 def _edit(subject: Subject, old: str, new: str) -> None:
@@ -140,9 +165,9 @@ def _edit(subject: Subject, old: str, new: str) -> None:
 
 
 def _volume(subject: Subject) -> int:
-    """Shares traded in the days of the history, as they are served."""
-    today = subject.history.days[-1] + timedelta(days=1)
-    sql = f"SELECT sum(volume) FROM {demo_queries.served(VOLUME)} WHERE day < DATE '{today:%Y-%m-%d}'"  # noqa: S608
+    """Shares traded in the days of the history but the last, as they are served."""
+    last = subject.history.days[-1]  # soon after midnight, late events of a flow are of that day
+    sql = f"SELECT sum(volume) FROM {demo_queries.served(VOLUME)} WHERE day < DATE '{last:%Y-%m-%d}'"  # noqa: S608
     return int(query(subject.settings, sql).rows[0][0])
 
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from core.identifiers import Name
 from infra.control import check_results, comparisons
-from infra.control.builds import read_builds
+from infra.control.builds import build_times
 from infra.control.claims import Claim, read_claims
 from infra.control.manifest import read_epochs
 from infra.control.runs import Run
@@ -23,15 +23,14 @@ def lambda_times(settings: Settings, run: Run, at: datetime) -> Mapping[str, flo
     the gate. catch-up: the new run, until it is published.
     """
     claim = _claim(settings, at)
-    built = read_builds(settings, [claim.build])
-    first = min(view.at.timestamp() - view.seconds for view in built)
+    began, ended = build_times(settings, claim.build)
     gated = max(result.at for result in check_results.of_build(settings, claim.build))
     last = last_done(settings)
     assert last is not None, "the correction was published"
     ends = [
         ("start", claim.at.timestamp()),
-        ("read", first),
-        ("compute", max(view.at.timestamp() for view in built)),
+        ("read", began.timestamp()),
+        ("compute", ended.timestamp()),
         ("proof", max(gated, run.created_at).timestamp()),
         ("catch-up", last.at.timestamp()),
     ]

@@ -10,6 +10,7 @@ from core.catalog import Catalog
 from core.identifiers import Name
 from core.sample_data.records import records
 from core.sample_spec import SampleSpec
+from flows.measure import expected, load
 from infra.kafka.producer import OnSend, produce
 from infra.kafka.sample_input import outgoing
 from infra.settings import Settings
@@ -25,6 +26,7 @@ KINDS = {  # view -> its kind, as the report names it
     Name("purchases_once"): "deduplication",
 }
 _SHARES = {"trades": 0.70, "orders": 0.10, "payments": 0.10, "purchases": 0.05, "page_views": 0.05}
+ACCESS_LOG = Name("access_log")
 _RATE = 1_000.0  # trades a second of a day; the other topics have their shares of it
 _SEED = 77
 _OPENS = timedelta(hours=10)
@@ -44,7 +46,7 @@ class History:
 
 
 def send_history(settings: Settings, catalog: Catalog, size: int) -> History:
-    """Sends ``size`` valid records of the ten days before today, a tenth of each topic on each day, day by day.
+    """Sends ``size`` valid records of the ten days before today, a tenth of each topic on each day; and the access log.
 
     Events of a day begin at ten o'clock, 1,000 trades a second. The same size gives the same records on the same day.
     """
@@ -56,7 +58,9 @@ def send_history(settings: Settings, catalog: Catalog, size: int) -> History:
             rate = _RATE * _SHARES[topic] / _SHARES["trades"]
             spec = SampleSpec(_SEED, _millis(day + _OPENS) - int(number * count * 1_000 / rate), rate, out_of_order=0.1)
             _send(settings, catalog, topic, spec, count, first=number * count)
-    return History({topic: DAYS * count for topic, count in counts.items()}, days)
+    load.send_access_log(settings, catalog)  # the views of the demo refuse to be empty
+    sent = {topic: DAYS * count for topic, count in counts.items()}
+    return History({**sent, ACCESS_LOG: expected.LINES}, days)
 
 
 def send_at_rate(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import reduce
 from operator import and_
 from typing import Any, Literal
@@ -95,6 +95,13 @@ def read_builds(settings: Settings, builds: Collection[Name] | None = None) -> l
     by_time = sorted(map(_built, TABLE.read(settings, where=chosen)), key=lambda built: built.at)
     newest = {(build_number(built.build), built.view): built for built in by_time}
     return [newest[key] for key in sorted(newest)]
+
+
+def build_times(settings: Settings, build: Name) -> tuple[datetime, datetime]:
+    """When the first view of a build began, and when the last one was built; the gate is not part of it."""
+    rows = TABLE.read(settings, ("at", "seconds", "passed"), pc.field("build") == str(build))
+    built = [row for row in rows if row["passed"] is None]
+    return min(row["at"] - timedelta(seconds=row["seconds"]) for row in built), max(row["at"] for row in built)
 
 
 def passed_builds(settings: Settings, view: Name | None = None, digest: Name | None = None) -> list[PassedBuild]:
