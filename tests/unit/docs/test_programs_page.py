@@ -1,8 +1,12 @@
-"""docs/programs.md: each query returns the rows that stand below it. Records and rows are computed in plain Python."""
+"""docs/programs.md: each query returns the rows that stand below it. Records and rows are computed in plain Python.
+
+``LK_WRITE_DOCS=1 .venv/bin/pytest tests/unit/docs/test_programs_page.py`` writes the rows again.
+"""
 
 from __future__ import annotations
 
 import gzip
+import os
 import re
 import sqlite3
 from collections import Counter
@@ -23,6 +27,7 @@ from tests.support.oracle.view_oracle import Record
 from views import trades
 from views.programs import lines, orders, page_views, payments, profiles, purchases, readings, searches
 
+PAGE = ROOT / "docs" / "programs.md"
 GENERATED = (lines, orders, page_views, payments, profiles, purchases, readings, searches, trades)
 START = 1_763_726_400_000  # 2025-11-21T12:00:00 UTC, and the shares of the page's first commands
 SPEC = SampleSpec(7, START, rate=20, late=0.1, late_by=600_000, out_of_order=0.1, unmatched=0.1, bad=0.01)
@@ -65,17 +70,27 @@ def database() -> Iterator[sqlite3.Connection]:
 
 
 def test_each_query_of_the_page_returns_the_rows_below_it(database: sqlite3.Connection) -> None:
-    blocks = BLOCK.findall((ROOT / "docs" / "programs.md").read_text("utf-8"))
+    page = PAGE.read_text("utf-8")
+    if os.environ.get("LK_WRITE_DOCS"):
+        page = BLOCK.sub(lambda block: f"```sh\n{block[1]}```\n\n{answer(database, block[1])}", page)
+        PAGE.write_text(page, "utf-8")
+    blocks = BLOCK.findall(page)
     assert len(blocks) == 16
     for commands, table in blocks:
-        answers = [database.execute(sql) for sql in re.findall(r'"(.+)"', commands)]
-        header = [column[0] for column in answers[0].description]
-        rows = [["" if cell is None else str(cell) for cell in row] for answer in answers for row in answer]
-        assert cells(table) == [header, ["---"] * len(header), *rows], commands
+        assert table == answer(database, commands), commands
 
 
-def cells(table: str) -> list[list[str]]:
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
+def answer(database: sqlite3.Connection, commands: str) -> str:
+    """The rows of some queries, one after the other, as a Markdown table."""
+    answers = [database.execute(sql) for sql in re.findall(r'"(.+)"', commands)]
+    header = [column[0] for column in answers[0].description]
+    rows = [["" if cell is None else str(cell) for cell in row] for answer in answers for row in answer]
+    rule = "|" + "---|" * len(header)
+    return "".join(f"{line}\n" for line in (markdown(header), rule, *map(markdown, rows)))
+
+
+def markdown(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
 def log() -> Iterator[Record]:
