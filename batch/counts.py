@@ -12,7 +12,7 @@ from core.cut import Cut
 from core.errors import Refused
 from core.event_columns import decoded_ddl
 from core.identifiers import Name
-from core.record_counts import RecordCounts
+from core.record_counts import RecordCounts, account_for
 from core.view import View
 from infra.control.builds import BuildCounts
 from infra.control.claims import Claim
@@ -61,8 +61,8 @@ def count_topic(spark: SparkSession, archive: Archive, views: Sequence[View], cu
     for span in cut.only([archive.topic]).since(start):
         where = f"{span.topic}/{span.partition}"
         counts = partitions.get(where, RecordCounts())
-        lost = counts.records < span.size and not archive.gaps
-        if counts.records != counts.decoded + counts.quarantined or counts.records > span.size or lost:
+        is_sum = counts.records == counts.decoded + counts.quarantined
+        if not (is_sum and account_for(counts.records, span.size, gaps=archive.gaps)):
             problems.append(
                 f"{where}: {span.size} offsets, {counts.decoded} decoded and {counts.quarantined} quarantined records"
             )

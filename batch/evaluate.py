@@ -194,7 +194,7 @@ def _examples(catalog: Catalog, suite: SuiteRun, check: GateCheck) -> list[Any]:
 
     if suite.name.startswith(TOPIC) or not (check.broken or check.keys):
         return []
-    keys = [column.name for column in catalog.view(suite.name).key_columns]
+    keys = [column.name for column in catalog.view(suite.name).identifying_columns]
     wrong = repeated_keys(suite.frame, keys) if check.keys else suite.frame.where(check.broken)
     text = fn.to_json(fn.struct(*keys)).alias("text")
     try:

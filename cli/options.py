@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from core.catalog import Catalog
     from infra.settings import Settings
 
-OLD_PREFIX_OPTION = "--head-from-archive"
-PREFIX_OPTION = "--prefix-from-archive"
+OLD_PREFIX_OPTION, PREFIX_OPTION = "--head-from-archive", "--prefix-from-archive"
+OLD_LINES_OPTION, LINES_OPTION = "--lines", "--json-lines"  # of `lk status`; --lines of `lk logs` is a number
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
@@ -37,18 +37,22 @@ def json_option(function: Any) -> Any:
 
 def archive_option(function: Any) -> Any:
     """Adds --prefix-from-archive to a verb that reads the log from its start."""
-    renamed = click.option(OLD_PREFIX_OPTION, is_flag=True, expose_value=False, hidden=True, callback=_renamed)
     return click.option(
         PREFIX_OPTION,
         "from_archive",
         is_flag=True,
         help="Read from the archive the first records, which Kafka has deleted.",
-    )(renamed(function))
+    )(renamed_flag(OLD_PREFIX_OPTION, PREFIX_OPTION)(function))
 
 
-def _renamed(_ctx: click.Context, option: click.Parameter, value: bool) -> None:
-    if value:
-        raise click.UsageError(f"`{option.opts[0]}` is now `{PREFIX_OPTION}`")
+def renamed_flag(old: str, new: str) -> Decorator:
+    """Adds the old spelling of a flag, which answers with the new one."""
+
+    def refuse(_ctx: click.Context, _option: click.Parameter, value: bool) -> None:
+        if value:
+            raise click.UsageError(f"`{old}` is now `{new}`")
+
+    return click.option(old, is_flag=True, expose_value=False, hidden=True, callback=refuse)
 
 
 def run_option(text: str = "The run (default: the replay in progress).") -> Decorator:

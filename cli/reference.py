@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from cli.options import OLD_PREFIX_OPTION, PREFIX_OPTION
+from cli.options import LINES_OPTION, OLD_LINES_OPTION, OLD_PREFIX_OPTION, PREFIX_OPTION
 from cli.root import RENAMED, SECTIONS, lk
 from infra.project_files import ROOT
 from infra.settings import PREFIX, Settings
@@ -65,6 +65,7 @@ def _verbs() -> str:
     ]
     renamed = [f"| `lk {old}` | `lk {new}` |\n" for old, new in RENAMED.items()]
     renamed.append(f"| `{OLD_PREFIX_OPTION}` | `{PREFIX_OPTION}` |\n")
+    renamed.append(f"| `lk status {OLD_LINES_OPTION}` | `lk status {LINES_OPTION}` |\n")
     return "".join([_VERBS, *sections, "\n## Old spellings\n\n| old | now |\n|---|---|\n", *renamed])
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cli import candidates
-from cli.options import json_option, load_settings, load_usable
+from cli.options import LINES_OPTION, OLD_LINES_OPTION, json_option, load_settings, load_usable, renamed_flag
 from cli.output import emit, out, plain, table, wants_json
 from core.errors import Usage
 
@@ -74,10 +74,13 @@ def down() -> None:
 
 
 @click.command()
-@click.option("--lines", is_flag=True, help="For alarms: print one line of JSON for each view, and exit 0.")
-@click.option("--every", type=click.IntRange(min=1), help="With --lines: repeat after this many seconds, until Ctrl-C.")
+@click.option(LINES_OPTION, is_flag=True, help="For alarms: print one line of JSON for each view, and exit 0.")
+@click.option(
+    "--every", type=click.IntRange(min=1), help=f"With {LINES_OPTION}: repeat after this many seconds, until Ctrl-C."
+)
+@renamed_flag(OLD_LINES_OPTION, LINES_OPTION)
 @json_option
-def status(lines: bool, every: int | None) -> int:
+def status(json_lines: bool, every: int | None) -> int:
     """Show servers, views and record counts; exit 1 if unhealthy.
 
     Every reason for an exit code of 1 is printed.
@@ -85,11 +88,11 @@ def status(lines: bool, every: int | None) -> int:
     from flows import overview
 
     settings = load_settings()
-    if lines:
+    if json_lines:
         overview.watch(settings, load_usable(settings), every, lambda alarms: click.echo(json.dumps(plain(alarms))))
         return 0
     if every:
-        raise Usage("--every needs --lines", fix="see `lk status --help`")
+        raise Usage(f"--every needs {LINES_OPTION}", fix="see `lk status --help`")
     state = overview.status(settings)
     emit(state, _print_status)
     return 1 if state.unhealthy else 0

@@ -15,7 +15,6 @@ from cli.verb_group import VerbGroup
 
 if TYPE_CHECKING:
     from core.catalog import Catalog
-    from core.view import View
     from flows.view_examples import ExampleResult
     from infra.definitions.definition_files import DefinitionProblem
 
@@ -74,15 +73,11 @@ def print_examples(results: Sequence[ExampleResult]) -> None:
 
 
 def _print_views(catalog: Catalog) -> None:
-    rows = [(v.name, ", ".join(v.sources), ", ".join(_keys(v)), v.comment) for v in catalog.views.values()]
+    rows = [
+        (view.name, ", ".join(view.sources), ", ".join(column.name for column in view.key_columns), view.comment)
+        for view in catalog.views.values()
+    ]
     table("", ["view", "from", "one row per", "what it is"], rows)
-
-
-def _keys(view: View) -> Sequence[str]:
-    from core.view import Rollup
-
-    columns = view.key_columns if isinstance(view, Rollup) else view.unit_columns[:-1]
-    return [column.name for column in columns]
 
 
 def _print_problems(problems: Sequence[DefinitionProblem]) -> None:

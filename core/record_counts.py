@@ -8,6 +8,14 @@ from dataclasses import dataclass, field
 from core.identifiers import Name
 
 
+def account_for(records: int, offsets: int, *, gaps: bool) -> bool:
+    """Whether so many records account for all of these offsets: one each; with ``gaps``, at most one each.
+
+    A compacted topic has gaps: offsets whose records Kafka has removed.
+    """
+    return records <= offsets if gaps else records == offsets
+
+
 @dataclass(frozen=True)
 class RecordCounts:
     """Counted record by record, never computed from offsets: ``records`` = ``decoded`` + ``quarantined``."""

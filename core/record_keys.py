@@ -1,7 +1,7 @@
 """Encodings of record keys: between the bytes in Kafka and the text of the key field.
 
 ``int32`` and ``int64`` are big-endian, as Kafka's IntegerSerializer and LongSerializer write them. ``uuid`` is 16 bytes
-(Kafka's UUIDSerializer writes text). The text of ``bytes`` is hexadecimal. In Spark: core/decoding/key_columns.py.
+(Kafka's UUIDSerializer writes text). The text of ``bytes`` is hexadecimal. In Spark: core/decoding/record_key_text.py.
 """
 
 from __future__ import annotations

@@ -109,9 +109,14 @@ class Rollup:
 
     @property
     def key_columns(self) -> tuple[Column, ...]:
-        """The columns that identify a row: keys, and the start of the window."""
+        """The columns that events are grouped by: the keys, and the start of the window."""
         window = (Column(self.window.name, "timestamp"),) if self.window else ()
         return tuple(Column(key.name, key.type) for key in self.keys) + window
+
+    @property
+    def identifying_columns(self) -> tuple[Column, ...]:
+        """The columns that identify a row: its key columns."""
+        return self.key_columns
 
     @property
     def stored_columns(self) -> tuple[Column, ...]:
@@ -171,20 +176,24 @@ class Keyed:
         return True
 
     @property
-    def unit_columns(self) -> tuple[Column, ...]:
-        """The columns that identify a unit."""
-        return (*(Column(key.name, key.type) for key in self.keys), Column(SEGMENT, "bigint"))
+    def key_columns(self) -> tuple[Column, ...]:
+        """The keys."""
+        return tuple(Column(key.name, key.type) for key in self.keys)
 
     @property
-    def key_columns(self) -> tuple[Column, ...]:
+    def unit_columns(self) -> tuple[Column, ...]:
+        """The columns that identify a unit."""
+        return (*self.key_columns, Column(SEGMENT, "bigint"))
+
+    @property
+    def identifying_columns(self) -> tuple[Column, ...]:
         """The columns that identify a row: all columns of the query. Equal rows are stored separately."""
-        keys = tuple(Column(key.name, key.type) for key in self.keys)
-        return keys + tuple(Column(result.name, result.type) for result in self.results)
+        return self.key_columns + tuple(Column(result.name, result.type) for result in self.results)
 
     @property
     def stored_columns(self) -> tuple[Column, ...]:
         """The columns of a batch table. A row with count 0 and null results marks a unit without rows."""
-        return (*self.key_columns, Column(SEGMENT, "bigint"), Column(ROWS, "bigint"))
+        return (*self.identifying_columns, Column(SEGMENT, "bigint"), Column(ROWS, "bigint"))
 
 
 View = Rollup | Keyed

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from airflow.sdk import DAG, CronDataIntervalTimetable
 
-from lk_verb import DEFAULTS, START, WHY, LkVerb, name
+from lk_operators import DEFAULTS, START, WHY, LkVerb, name
 
 with DAG(
     "housekeeping",

@@ -14,7 +14,7 @@ from airflow.providers.standard.operators.hitl import ApprovalOperator
 from airflow.sdk import DAG, Context, Param, chain, task
 from airflow.sdk.exceptions import AirflowFailException
 
-from lk_verb import DEFAULTS, START, LkPublication, LkVerb, LkWait, name, names, whole_number
+from lk_operators import DEFAULTS, START, LkPublication, LkVerb, LkWait, name, names, whole_number
 
 ARCHIVE = "{{ '--prefix-from-archive' if params.from_archive else '' }}"
 RUN = "--run={{ ti.xcom_pull(task_ids='start')['run'] }}"

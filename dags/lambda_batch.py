@@ -11,7 +11,7 @@ from typing import Any
 from airflow.sdk import DAG, CronDataIntervalTimetable, Param, chain
 from airflow.sdk.exceptions import AirflowSkipException
 
-from lk_verb import DEFAULTS, START, LkPublication, LkVerb
+from lk_operators import DEFAULTS, START, LkPublication, LkVerb
 
 BUILD = "--build={{ ti.xcom_pull(task_ids='claim')['build'] }}"
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from airflow.sdk import DAG, CronDataIntervalTimetable, chain
 
-from lk_verb import DEFAULTS, START, LkPublication, LkVerb, names
+from lk_operators import DEFAULTS, START, LkPublication, LkVerb, names
 
 BUILD = "--build={{ ti.xcom_pull(task_ids='build')['build'] }}"
 

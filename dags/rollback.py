@@ -7,7 +7,7 @@ from typing import Any
 from airflow.sdk import DAG, chain
 from airflow.sdk.exceptions import AirflowFailException
 
-from lk_verb import DEFAULTS, START, WHY, LkPublication, LkVerb, reason
+from lk_operators import DEFAULTS, START, WHY, LkPublication, LkVerb, reason
 
 
 def _last_publication(publications: list[dict[str, Any]]) -> int:

@@ -220,7 +220,7 @@ def _text(name: str, kind: str) -> Column:
 
 def _compare(catalog: Catalog, task: _Task, computed: Mapping[tuple[str, Way], list[Cells]]) -> ExampleResult:
     view, names = task.view, [column.name for column in example_columns(task.view)]
-    key = tuple(column.name for column in (view.keys if isinstance(view, Keyed) else view.key_columns))
+    key = tuple(column.name for column in view.key_columns)
     differences: list[ExampleDifference] = []
     for way in ways_of(view):
         expected, rows = Counter(task.expected), Counter(computed.get((view.name, way), ()))

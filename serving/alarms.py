@@ -83,6 +83,6 @@ def _is_waiting(settings: Settings, catalog: Catalog, view: Name, state: ServedS
         return True
     try:
         sources = catalog.view(view).sources
-        return kafka_admin.end_offsets(settings, list(sources)).size_since(state.end.only(sources)) > 0
+        return kafka_admin.end_offsets(settings, list(sources)).size_since(state.served_end.only(sources)) > 0
     except LkError:
         return True

@@ -23,9 +23,10 @@ from infra.control.runs import Run
 from infra.settings import Settings
 from serving import replace_views, view_sql
 from serving.promote import PATIENCE, caught_up
-from serving.publish import ServedNow, in_kappa, last_published, require_uncrossed, served_ends, served_now
+from serving.publish import ServedNow, in_kappa, last_published, require_uncrossed, served_now
 from serving.recover import finish_open_intent
 from serving.replace_views import ServingChange
+from serving.served_ends import served_ends
 
 
 def to_kappa(

@@ -9,7 +9,7 @@ from core.catalog import Catalog
 from core.compute.merge_sql import ledger_sql
 from core.cut import Cut
 from core.identifiers import Name
-from core.record_counts import RecordCounts, Totals
+from core.record_counts import RecordCounts, Totals, account_for
 from core.view import Rollup
 from infra.control.builds import Built, read_builds
 from infra.control.manifest import Epoch, epoch_numbered, last_epoch
@@ -18,6 +18,7 @@ from infra.lake import data_files, table_paths
 from infra.settings import Settings
 from infra.trino import metastore
 from serving import view_sql
+from serving.served_ends import served_end
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,7 @@ class PartitionCounts:
     @property
     def ok(self) -> bool:
         """Whether each offset was decoded or quarantined once; a compacted topic has offsets without a record."""
-        counted = self.decoded + self.quarantined
-        return counted <= self.offsets if self.gaps else counted == self.offsets
+        return account_for(self.decoded + self.quarantined, self.offsets, gaps=self.gaps)
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,9 @@ class ServedState:
     since: Totals
 
     @property
-    def end(self) -> Cut:
-        """The end of what is served: that of the last epoch, else the pinned cut."""
-        return self.last.end if self.last and self.last.number > self.pin.epoch else self.pin.cut
+    def served_end(self) -> Cut:
+        """The end of what is served."""
+        return served_end(self.pin, self.last)
 
     @property
     def newest(self) -> int:
@@ -97,9 +97,9 @@ def _total(epoch: Epoch | None) -> Totals:
 def partition_counts(catalog: Catalog, states: Mapping[Name, ServedState]) -> tuple[PartitionCounts, ...]:
     """Every partition once, from the view with the highest end."""
     partitions: dict[tuple[Name, int], PartitionCounts] = {}
-    for view, state in sorted(states.items(), key=lambda item: item[1].end.size):
+    for view, state in sorted(states.items(), key=lambda item: item[1].served_end.size):
         counted = _counted(state)
-        for topic, partition, end in state.end.only(catalog.view(view).sources).ends:
+        for topic, partition, end in state.served_end.only(catalog.view(view).sources).ends:
             counts = counted.get(f"{topic}/{partition}", RecordCounts())
             gaps = catalog.topic(topic).compacted
             partitions[topic, partition] = PartitionCounts(

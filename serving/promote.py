@@ -22,8 +22,9 @@ from infra.local.epoch_lock import block_epochs
 from infra.retry import retry_on
 from infra.settings import Settings
 from serving import replace_views, view_sql
-from serving.publish import ServedNow, require_uncrossed, served_ends, served_now
+from serving.publish import ServedNow, require_uncrossed, served_now
 from serving.replace_views import ServingChange
+from serving.served_ends import served_ends
 
 PATIENCE = 120.0
 

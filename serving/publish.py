@@ -9,14 +9,13 @@ from typing import Any, Literal
 import pyarrow.compute as pc
 
 from core.catalog import Catalog
-from core.cut import Cut
 from core.errors import Refused
 from core.identifiers import Name
 from core.validation.definition_change import changed_definitions, definition_refusal, require_same_definitions
 from infra.control import locks, runs
 from infra.control.builds import read_builds
 from infra.control.claims import Claim, claim_of
-from infra.control.manifest import claimed_epoch, last_epoch
+from infra.control.manifest import claimed_epoch
 from infra.control.pins import Pin
 from infra.control.publications import Publication
 from infra.lake import delta, table_paths
@@ -24,6 +23,7 @@ from infra.lake.leases import Lease
 from infra.settings import Settings
 from serving import recover, replace_views, view_sql
 from serving.replace_views import ServingChange
+from serving.served_ends import served_ends
 
 PublishKind = Literal["build", "lambda", "rollback"]
 
@@ -113,13 +113,6 @@ def _refuse_in_kappa(now: ServedNow, catalog: Catalog, build: Name) -> None:
             where=f"build {build}; publication {now.last.seq if now.last else 0}",
             fix="run `lk switch lambda`: it builds and serves",
         )
-
-
-def served_ends(settings: Settings, pins: Mapping[Name, Pin]) -> dict[Name, Cut]:
-    """The end of each view: the end of the last epoch of its run, else the cut of its build."""
-    last_epochs = {run: last_epoch(settings, run) for run in {pin.run for pin in pins.values()} if run}
-    epochs = {view: last_epochs[pin.run] if pin.run else None for view, pin in pins.items()}
-    return {view: epoch.end if epoch else pins[view].cut for view, epoch in epochs.items()}
 
 
 def _evidence(settings: Settings, catalog: Catalog, claim: Claim) -> dict[str, Any]:

@@ -68,7 +68,7 @@ def show(
         source = f"SELECT * FROM {quoted(CATALOG, SERVING, Name(definition.name))}"  # noqa: S608 - a quoted Name
     else:
         source = _published_sql(settings, catalog, definition, publish)
-    keys = ", ".join(f'"{column.name}"' for column in definition.key_columns)
+    keys = ", ".join(f'"{column.name}"' for column in definition.identifying_columns)
     order = f" ORDER BY {keys}" if keys else ""
     return metastore.query(settings, f"SELECT * FROM ({source}){order}{_limit(limit)}")  # noqa: S608 - quoted Names
 
@@ -87,7 +87,7 @@ def get(
         raise Usage(f"{len(values)} values for the keys of {view}", fix=f"its keys are {key_list}")
     _require_whole(settings, lambda served: served == view)
     where = " AND ".join(f"{quoted(name)} = CAST(? AS {kind})" for name, kind in keys)
-    descending = [f'"{column.name}" DESC' for column in definition.key_columns[len(keys) :]]
+    descending = [f'"{column.name}" DESC' for column in definition.identifying_columns[len(keys) :]]
     order = f" ORDER BY {', '.join(descending)}" if descending else ""
     sql = f"SELECT * FROM {quoted(CATALOG, SERVING, view)} WHERE {where}{order}{_limit(limit)}"  # noqa: S608 - quoted Names
     try:

@@ -130,7 +130,7 @@ def _view_states(
         end_offsets = {
             offset
             for view, state in served_states.items()
-            for offset in state.end.only(catalog.view(view).sources).ends
+            for offset in state.served_end.only(catalog.view(view).sources).ends
         }
         with record_reader(settings) as reader:
             times = last_timestamps(reader, end_offsets)
@@ -140,7 +140,7 @@ def _view_states(
     views = []
     for view, state in served_states.items():
         of_view = catalog.view(view).sources
-        end = state.end.only(of_view)
+        end = state.served_end.only(of_view)
         newest = max((times[offset] for offset in end.ends if offset in times), default=None)
         lag = ends.only(of_view).size_since(end) if ends is not None else None
         views.append(_view_state(view, state, seq, lag, newest))
@@ -149,7 +149,7 @@ def _view_states(
 
 def lost_records(ends: Cut, topics: Sequence[Name], served_states: Mapping[Name, ServedState]) -> list[str]:
     """A problem for each partition whose log ends before what is served: other records will get these offsets."""
-    lost = (log_checks.lost_records(ends, state.end.only(topics)) for state in served_states.values())
+    lost = (log_checks.lost_records(ends, state.served_end.only(topics)) for state in served_states.values())
     spans = {span for spans in lost for span in spans}
     return [log_checks.log_went_back([span], where="", fix="").what for span in sorted(spans)]
 

@@ -19,7 +19,7 @@ def merge_partials(view: View, parts: DataFrame) -> DataFrame:
 
 
 def comparable(view: View, rows: DataFrame, *, gaps: bool = False) -> DataFrame:
-    """One row per ``key_columns``: equal rows of a keyed view become one with their count, without tombstones.
+    """One row per ``identifying_columns``: equal rows of a keyed view become one with their count, without tombstones.
 
     With ``gaps`` in a compacted source, the number of records of a row depends on when it was read, so it is set to 0.
     """

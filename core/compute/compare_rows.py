@@ -15,7 +15,7 @@ def differences(view: View, build: DataFrame, run: DataFrame) -> DataFrame:
 
     Keys and columns are compared null-safe. ``n_cells`` is 0 unless each side has the key exactly once.
     """
-    keys = [column.name for column in view.key_columns]
+    keys = [column.name for column in view.identifying_columns]
     cells = [column.name for column in view.stored_columns if column.name not in keys]
     sides = _side(build, keys, cells, 1).unionByName(_side(run, keys, cells, 0))
     compared = sides.groupBy(*keys).agg(

@@ -46,7 +46,7 @@ def result_rows(view: Keyed, rows: Mapping[str, DataFrame]) -> DataFrame:
     """The result of the query over the rows of every source, as stored columns, with the segment that owns each row."""
     session = next(iter(rows.values())).sparkSession
     results = session.sql(view.query, None, **rows)
-    return results.select(*map(stored, view.key_columns)).withColumns(
+    return results.select(*map(stored, view.identifying_columns)).withColumns(
         {SEGMENT: owning_segment(view), ROWS: fn.lit(1).cast("bigint")}
     )
 

@@ -13,7 +13,7 @@ from pyspark.sql import functions as fn
 from core.decoding import rules
 from core.decoding.field_types import in_range, typed_value
 from core.decoding.formats import field_texts, pre_validated
-from core.decoding.key_columns import is_keyed_by_record, key_text
+from core.decoding.record_key_text import is_keyed_by_record, key_text
 from core.decoding.redrive_headers import is_copy, original_key, original_value
 from core.event_columns import DELETED, ERROR, RAW_COLUMNS, SOURCE_COLUMNS
 from core.topic import EVENT_TIME, Field, Topic

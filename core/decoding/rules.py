@@ -16,7 +16,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as fn
 
 from core.decoding.field_types import error_of
-from core.decoding.key_columns import is_keyed_by_record, key_text
+from core.decoding.record_key_text import is_keyed_by_record, key_text
 from core.event_columns import DROPPED_COPY
 from core.record_keys import bad_key_rule
 from core.topic import EVENT_TIME, Json, Topic

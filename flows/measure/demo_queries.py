@@ -14,6 +14,7 @@ from core.cut import Cut
 from core.errors import Refused
 from core.identifiers import Name, joined, quoted
 from core.measures import Count
+from core.record_counts import account_for
 from core.view import Rollup, View
 from flows.measure.expected import Table
 from infra.control.manifest import Epoch, read_epochs
@@ -92,7 +93,7 @@ class TopicAccount:
         """Whether no record is missing or counted twice, in either layer."""
         speed = self.speed_decoded + self.speed_quarantined
         batch = self.batch_decoded + self.batch_quarantined
-        return speed == self.log and batch == self.cut
+        return account_for(speed, self.log, gaps=False) and account_for(batch, self.cut, gaps=False)
 
 
 def pin_of(settings: Settings, view: Name) -> Pin:

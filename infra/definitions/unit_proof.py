@@ -148,7 +148,7 @@ def _side(session: SparkSession, view: Keyed, side: str, events: Events, touchin
         fn.lit(view.name).alias("view"),
         fn.lit(side).alias("events"),
         _json([column.name for column in view.unit_columns]).alias("unit"),
-        _json([column.name for column in view.key_columns]).alias("row"),
+        _json([column.name for column in view.identifying_columns]).alias("row"),
         fn.col(ROWS).alias("copies"),
     )
 

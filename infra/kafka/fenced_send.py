@@ -25,7 +25,7 @@ _FULL = 2**31 - 1  # bytes: no batch is full, so none is sent before its chunk
 
 
 @dataclass
-class Sent:
+class SendResult:
     """How many records Kafka has acknowledged, and why it did not acknowledge the others."""
 
     acknowledged: int = 0
@@ -44,13 +44,13 @@ def send_fenced(
     records: Iterable[OutgoingRecord],
     renew: Callable[[], None],
     progress: Callable[[float], None],
-) -> Sent:
+) -> SendResult:
     """Sends records to an existing topic, and stops at the first chunk that is not acknowledged in full.
 
     ``renew`` renews the lease, and raises when another process has taken it over; then nothing of the chunk is sent.
     """
     seconds = settings.lease_seconds / 3
-    producer, sent = _producer(settings, seconds), Sent()
+    producer, sent = _producer(settings, seconds), SendResult()
     count = size = 0
     try:
         for record in records:
@@ -87,7 +87,7 @@ def _producer(settings: Settings, seconds: float) -> Producer:
     )
 
 
-def _queue(producer: Producer, topic: Name, record: OutgoingRecord, sent: Sent) -> None:
+def _queue(producer: Producer, topic: Name, record: OutgoingRecord, sent: SendResult) -> None:
     timestamp, headers = record.timestamp or 0, cast("Any", list(record.headers))  # 0 is now
     try:
         producer.produce(topic, record.value, record.key, on_delivery=sent.report, timestamp=timestamp, headers=headers)

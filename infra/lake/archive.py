@@ -11,6 +11,7 @@ import pyarrow as pa
 from core.cut import Cut, Span, highest
 from core.errors import Refused
 from core.identifiers import Name
+from core.record_counts import account_for
 from infra.lake import checksums, damage, delta, parquet_scan, table_paths
 from infra.settings import Settings
 
@@ -123,7 +124,7 @@ def _file(topic: Name, row: Mapping[str, Any]) -> File:
 
 
 def _ends(topic: Name, path: str, files: Sequence[File], *, gaps: bool) -> Cut:
-    """The end offset of each partition, whose record count must equal it, or be lower with gaps."""
+    """The end offset of each partition. Raises Refused when its records do not account for all offsets below it."""
     ends: dict[int, int] = {}
     counts: dict[int, int] = {}
     for file in files:
@@ -131,7 +132,7 @@ def _ends(topic: Name, path: str, files: Sequence[File], *, gaps: bool) -> Cut:
         ends[partition] = max(ends.get(partition, 0), file.span.end)
         counts[partition] = counts.get(partition, 0) + file.records
     for partition, end in ends.items():
-        if counts[partition] > end or (counts[partition] < end and not gaps):
+        if not account_for(counts[partition], end, gaps=gaps):
             raise Refused(
                 f"the archive holds {counts[partition]} records for {end} offsets",
                 where=f"topic {topic}, partition {partition}, {path}",

@@ -37,7 +37,7 @@ def first_differences(view: View, compared: DataFrame) -> tuple[RowDifference, .
 
     All columns of a keyed view identify a row, so a row of one side is paired with the most similar one of the other.
     """
-    keys = [column.name for column in view.key_columns]
+    keys = [column.name for column in view.identifying_columns]
     text = fn.to_json(
         fn.struct(fn.struct(*keys).alias("key"), "n_build", "n_run", "build", "run"), {"ignoreNullFields": "false"}
     )

@@ -22,7 +22,7 @@ from core.cut import Cut
 from core.errors import Refused
 from core.event_columns import ERROR, RAW_COLUMNS, decoded_ddl
 from core.identifiers import Name
-from core.record_counts import RecordCounts, Totals
+from core.record_counts import RecordCounts, Totals, account_for
 from core.view import Keyed, Rollup
 from infra import faults
 from infra.control import runs
@@ -89,7 +89,7 @@ def _events(spark: SparkSession, settings: Settings, catalog: Catalog, run: Run,
 def _require_complete(catalog: Catalog, run: Run, counted: dict[str, RecordCounts]) -> None:
     for topic, partition, end in run.prefix.ends:
         records = counted.get(f"{topic}/{partition}", RecordCounts(0, 0, 0)).records
-        if records != end and not (catalog.topic(topic).compacted and records < end):
+        if not account_for(records, end, gaps=catalog.topic(topic).compacted):
             raise Refused(
                 f"the archive holds {records} records of {end} offsets",
                 where=f"topic {topic}, partition {partition}",

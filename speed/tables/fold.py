@@ -105,7 +105,7 @@ class FoldBoundaries:
         for build, _, views in claimed:
             for view in (view for view in views if verdicts.get((view, build))):
                 last_passed[view] = max(build_number(build), last_passed.get(view, 0))
-        ends = self._served_ends()
+        ends = self._served_epochs()
         for build, epoch, views in claimed:
             for view in views:
                 if verdicts.get((view, build)) or build_number(build) > last_passed.get(view, 0):
@@ -116,13 +116,13 @@ class FoldBoundaries:
                 ends.setdefault(view, set()).add(epoch)
         return {view: sorted(epochs) for view, epochs in ends.items()}
 
-    def _served_ends(self) -> dict[Name, set[int]]:
-        ends: dict[Name, set[int]] = {}
+    def _served_epochs(self) -> dict[Name, set[int]]:
+        epochs: dict[Name, set[int]] = {}
         for publication in (publications.last_done(self.settings), publications.open_intent(self.settings)):
             for view, pin in publication.pins.items() if publication else ():
                 if pin.run == self.run:
-                    ends.setdefault(view, set()).add(pin.epoch)
-        return ends
+                    epochs.setdefault(view, set()).add(pin.epoch)
+        return epochs
 
 
 def due_ranges(

@@ -51,7 +51,7 @@ def stack_and_spark(stack: Settings, spark: SparkSession) -> Stack:
 
 def built_rows(settings: Settings, catalog: Catalog, view: Name, build_: Name) -> Rows:
     """The stored measures of a build by key, in the oracle's form."""
-    keys = [column.name for column in catalog.view(view).key_columns]
+    keys = [column.name for column in catalog.view(view).identifying_columns]
     rows = delta.read(table_paths.batch(settings, view, build_)).to_pylist()
     rows_by_key: Rows = {}
     for row in rows:

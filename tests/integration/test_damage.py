@@ -36,7 +36,7 @@ VIEW = Name("harm_trade_stats")
 
 
 @dataclass
-class Instance:
+class ServingRun:
     """A run with some epochs that serves on top of a build."""
 
     settings: Settings
@@ -96,7 +96,7 @@ def harmed(file: Path, harm: str) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def instance(stack: Settings, spark: SparkSession) -> Instance:
+def instance(stack: Settings, spark: SparkSession) -> ServingRun:
     catalog, run = declared(stack, "harm", only="trade")
     send(stack, catalog, 200, 0, POISON)
     catch_up(stack, spark, catalog, run)
@@ -105,17 +105,17 @@ def instance(stack: Settings, spark: SparkSession) -> Instance:
     send(stack, catalog, 100, 200)
     catch_up(stack, spark, catalog, run)
     checksums.finish()
-    return Instance(stack, catalog, run, batch.claim)
+    return ServingRun(stack, catalog, run, batch.claim)
 
 
-def test_a_whole_instance_has_no_damage(instance: Instance) -> None:
+def test_a_whole_instance_has_no_damage(instance: ServingRun) -> None:
     assert instance.damaged() == ()
     for path in (instance.archive, instance.build, instance.partials):
         assert delta_log.live_files(delta.table(path)).keys() <= checksums.read(path)[0].keys()
 
 
 @pytest.mark.parametrize("harm", HARMS)
-def test_every_damaged_file_is_named_with_its_repair(instance: Instance, harm: str) -> None:
+def test_every_damaged_file_is_named_with_its_repair(instance: ServingRun, harm: str) -> None:
     """One of each kind at once. No checksum is kept of the id of Spark's query, and nothing reads it."""
     kinds = {kind: file for kind, file in instance.files.items() if harm != "flip" or kind != "metadata"}
     for of_logs in (True, False):
@@ -131,7 +131,7 @@ def test_every_damaged_file_is_named_with_its_repair(instance: Instance, harm: s
 
 @pytest.mark.parametrize("harm", ["halve", "empty", "remove"])
 @pytest.mark.parametrize("kind", ["build", "partial rows", "log of the partial rows", "log of the build"])
-def test_no_answer_is_smaller(instance: Instance, kind: str, harm: str) -> None:
+def test_no_answer_is_smaller(instance: ServingRun, kind: str, harm: str) -> None:
     with harmed(instance.files[kind], harm):
         with pytest.raises(Refused, match="a file of the lake") as refused:
             show(instance.settings, instance.catalog, VIEW)
@@ -143,7 +143,9 @@ def test_no_answer_is_smaller(instance: Instance, kind: str, harm: str) -> None:
 
 
 @pytest.mark.parametrize("harm", ["halve", "empty", "remove"])
-def test_a_build_from_a_damaged_archive_is_refused_by_name(instance: Instance, spark: SparkSession, harm: str) -> None:
+def test_a_build_from_a_damaged_archive_is_refused_by_name(
+    instance: ServingRun, spark: SparkSession, harm: str
+) -> None:
     """Spark takes an empty file for one without rows."""
     claim = claim_of(instance.settings, instance.claim.build)
     file = instance.files["archive"]
@@ -155,13 +157,15 @@ def test_a_build_from_a_damaged_archive_is_refused_by_name(instance: Instance, s
 
 @pytest.mark.parametrize("harm", ["empty", "remove"])
 @pytest.mark.parametrize("kind", ["log of the partial rows", "log of the manifest"])
-def test_a_run_does_not_go_on_with_a_damaged_log(instance: Instance, spark: SparkSession, kind: str, harm: str) -> None:
+def test_a_run_does_not_go_on_with_a_damaged_log(
+    instance: ServingRun, spark: SparkSession, kind: str, harm: str
+) -> None:
     with harmed(instance.files[kind], harm), pytest.raises(Refused, match="a file of the lake") as refused:
         catch_up(instance.settings, spark, instance.catalog, instance.run)
     assert refused.value.where == str(instance.files[kind])
 
 
-def test_what_the_log_holds_comes_back(instance: Instance) -> None:
+def test_what_the_log_holds_comes_back(instance: ServingRun) -> None:
     settings, catalog = instance.settings, instance.catalog
     end = kafka_admin.end_offsets(settings, [topic_of(catalog)])
     for kind in ("archive", "build"):
@@ -173,7 +177,7 @@ def test_what_the_log_holds_comes_back(instance: Instance) -> None:
 
 
 def test_after_a_power_loss_what_was_not_on_the_disk_comes_back(
-    instance: Instance, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+    instance: ServingRun, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All files are empty that nothing has waited for. This process drives the new run: no file defines its views."""
     settings, catalog, replaced = instance.settings, instance.catalog, instance.run.id

@@ -84,7 +84,7 @@ def test_they_are_the_same_rows_in_spark_and_in_trino(stack: Settings, spark: Sp
         delta.append_once(path, tagged, "rows", number)
     merged = comparable(view, merge_partials(view, spark.read.format("delta").load(path)))
     in_spark = [{k: v for k, v in row.items() if not k.startswith("_")} for row in dicts(merged)]
-    key = [column.name for column in view.key_columns]
+    key = [column.name for column in view.identifying_columns]
     in_trino = [dict(zip(key, at, strict=True)) | row for at, row in served(stack, CATALOG, run, view.name).items()]
     by_time = itemgetter("at")
     assert sorted(in_spark, key=by_time) == sorted(in_trino, key=by_time) == expected(view)

@@ -32,7 +32,7 @@ TASKS = """
 import json, sys
 from collections import defaultdict
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
-from lk_verb import LkPublication, LkVerb, LkWait
+from lk_operators import LkPublication, LkVerb, LkWait
 
 class Events(list):
     def add(self, asset, extra):

@@ -61,7 +61,7 @@ class ServedBuild:
     def rows(self, view: Name, build: Name) -> list[dict[str, Any]]:
         columns = [c.name for c in self.catalog.view(view).stored_columns]
         rows = delta.read(table_paths.batch(self.settings, view, build), columns).to_pylist()
-        return sorted(rows, key=lambda row: [str(row[c.name]) for c in self.catalog.view(view).key_columns])
+        return sorted(rows, key=lambda row: [str(row[c.name]) for c in self.catalog.view(view).identifying_columns])
 
     def damage(self, view: Name, start: datetime, end: datetime, column: str) -> None:
         """Adds one to a column of the served build, in the rows whose window starts in the range."""

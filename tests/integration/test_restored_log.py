@@ -48,7 +48,7 @@ OTHER = "the log has other records than those that were read: "
 
 
 @dataclass(frozen=True)
-class Restored:
+class RestoredLog:
     """A run that read up to ``read``, on a broker that was restored to ``copied`` and then got other records.
 
     ``went_back`` is the refusal of the archive before it got them.
@@ -80,7 +80,7 @@ class Restored:
 
 
 @pytest.fixture(scope="module")
-def restored(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[Restored]:
+def restored(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[RestoredLog]:
     kafka, controller = free_ports(2)
     ports = {"kafka_port": kafka, "kafka_controller_port": controller, "trino_host": LOOPBACK}
     folder = tmp_path_factory.mktemp("restored")
@@ -109,19 +109,19 @@ def restored(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> I
             with pytest.raises(Refused) as refused:
                 require_log_of_archive(settings, archived, fix="")
         send(settings, catalog, 400, first=1_000)
-        yield Restored(settings, catalog, run, copied, claimed.cut, refused.value.what)
+        yield RestoredLog(settings, catalog, run, copied, claimed.cut, refused.value.what)
     finally:
         local_stack.stop_servers(settings)
 
 
-def test_the_offsets_alone_do_not_show_it(restored: Restored) -> None:
+def test_the_offsets_alone_do_not_show_it(restored: RestoredLog) -> None:
     ends = kafka_admin.end_offsets(restored.settings, [restored.topic])
     assert restored.read <= ends
     assert len(restored.read.since(restored.copied)) > 1
     assert [epoch.end for epoch in read_epochs(restored.settings, restored.run.id)] == [restored.copied, restored.read]
 
 
-def test_a_start_and_a_claim_refuse_a_log_with_other_records(restored: Restored, spark: SparkSession) -> None:
+def test_a_start_and_a_claim_refuse_a_log_with_other_records(restored: RestoredLog, spark: SparkSession) -> None:
     settings, catalog, run = restored.settings, restored.catalog, restored.run
     before = read_epochs(settings, run.id)
     for verb in (
@@ -136,7 +136,7 @@ def test_a_start_and_a_claim_refuse_a_log_with_other_records(restored: Restored,
     assert read_epochs(settings, run.id) == before
 
 
-def test_an_epoch_refuses_a_log_with_other_records(restored: Restored) -> None:
+def test_an_epoch_refuses_a_log_with_other_records(restored: RestoredLog) -> None:
     """As if the broker had been restored under a process that goes on."""
     end = kafka_admin.end_offsets(restored.settings, [restored.topic])
     planned = PlannedEpoch(2, restored.read, end, 0)
@@ -148,7 +148,9 @@ def test_an_epoch_refuses_a_log_with_other_records(restored: Restored) -> None:
         chain.close()
 
 
-def test_an_epoch_has_no_marks_while_kafka_does_not_answer(restored: Restored, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_epoch_has_no_marks_while_kafka_does_not_answer(
+    restored: RestoredLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With the marks of older records it would hide that the broker came back with others."""
     monkeypatch.setattr(log_chain, "_DEADLINE", 1.0)
     monkeypatch.setattr(log_marks, "_PATIENCE", 0.5)
@@ -164,7 +166,7 @@ def test_an_epoch_has_no_marks_while_kafka_does_not_answer(restored: Restored, m
         chain.close()
 
 
-def test_a_damaged_archive_of_another_log_is_kept(restored: Restored) -> None:
+def test_a_damaged_archive_of_another_log_is_kept(restored: RestoredLog) -> None:
     """Its whole files may be the only copy of the records that the log lost."""
     settings, catalog = restored.settings, restored.catalog
     path = table_paths.archive(settings, restored.topic, catalog.decoder(restored.topic))
@@ -180,13 +182,13 @@ def test_a_damaged_archive_of_another_log_is_kept(restored: Restored) -> None:
     assert sorted(Path(path).rglob("*.parquet")) == kept
 
 
-def test_a_log_that_ends_before_the_archive_is_refused_without_a_run(restored: Restored) -> None:
+def test_a_log_that_ends_before_the_archive_is_refused_without_a_run(restored: RestoredLog) -> None:
     assert f"the log went back: {restored.topic}, partition 0 ends at " in restored.went_back
 
 
 @pytest.mark.slow
 def test_landing_and_a_replay_from_the_archive_name_the_first_other_offset(
-    restored: Restored, spark: SparkSession
+    restored: RestoredLog, spark: SparkSession
 ) -> None:
     settings, catalog = restored.settings, restored.catalog
     with pytest.raises(Refused) as landing:
@@ -199,7 +201,7 @@ def test_landing_and_a_replay_from_the_archive_name_the_first_other_offset(
 
 
 @pytest.mark.slow
-def test_the_status_names_a_log_with_other_records(restored: Restored) -> None:
+def test_the_status_names_a_log_with_other_records(restored: RestoredLog) -> None:
     epoch = last_epoch(restored.settings, restored.run.id)
     for run, wrong in ((restored.run.id, restored.from_epochs()), (None, restored.from_archive())):
         pin = Pin(None, run, -1, Cut(), Name("d"), "speed", Name("s"))
@@ -209,7 +211,7 @@ def test_the_status_names_a_log_with_other_records(restored: Restored) -> None:
 
 
 @pytest.mark.slow
-def test_the_log_that_was_read_is_accepted(restored: Restored, spark: SparkSession) -> None:
+def test_the_log_that_was_read_is_accepted(restored: RestoredLog, spark: SparkSession) -> None:
     """A new run over the restored log marks its own records."""
     settings, catalog = restored.settings, catalog_of(restored.settings, "again")
     _, run = declared(settings, "again", only="trade")

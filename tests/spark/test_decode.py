@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from core.decoding.decode import decode, decode_originals, raw
-from core.decoding.key_columns import key_text
+from core.decoding.record_key_text import key_text
 from core.event_columns import RAW_COLUMNS, decoded_columns
 from core.record_keys import decode_key
 from core.topic import Field

@@ -81,7 +81,7 @@ def places(events: Sequence[Event]) -> list[tuple[int, int]]:
 
 def rows_of(view: Keyed, frame: DataFrame) -> list[program_oracle.Row]:
     """The rows of a keyed view, each as many times as ``_rows`` says."""
-    names = [column.name for column in view.key_columns]
+    names = [column.name for column in view.identifying_columns]
     rows = dicts(comparable(view, frame))
     return [tuple(row[name] for name in names) for row in rows for _ in range(row["_rows"])]
 

@@ -101,7 +101,7 @@ def whole(pieces: Pieces, log: Log, marks: Sequence[Ends]) -> list[int]:
 
 def expected(view: View, records: Sequence[Record], columns: Sequence[str]) -> list[Row]:
     """The oracle's rows with these columns, sorted. The hidden count is the number of events of the row."""
-    keys = [column.name for column in view.key_columns]
+    keys = [column.name for column in view.identifying_columns]
     counted = next(c.name for c in view.stored_columns if c.name in ("trades", "requests"))
     rows = []
     for key, cells in view_oracle.expected(view.name, records).items():

@@ -28,10 +28,10 @@ def pytest_configure(config: pytest.Config) -> None:
     """Starts the measurement in each process that runs tests."""
     file = config.getoption("--cost")
     if file and (hasattr(config, "workerinput") or not config.getoption("numprocesses", None)):
-        config.pluginmanager.register(Cost(Path(file).absolute()), "cost of tests")
+        config.pluginmanager.register(CostRecorder(Path(file).absolute()), "cost of tests")
 
 
-class Cost:
+class CostRecorder:
     """Samples the CPU time of every process of this worker, and writes the increase during each test."""
 
     def __init__(self, file: Path) -> None:

@@ -65,7 +65,7 @@ def dicts(frame: DataFrame) -> list[dict[str, Any]]:
 
 def by_key(view: View, frame: DataFrame) -> Rows:
     """The stored rows by key, with the visible columns. Fails on a duplicate key."""
-    keys = [column.name for column in view.key_columns]
+    keys = [column.name for column in view.identifying_columns]
     out: Rows = {}
     for row in dicts(frame):
         key = tuple(row.pop(name) for name in keys)

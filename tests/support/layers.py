@@ -100,7 +100,7 @@ def log(settings: Settings, topic: Name, end: Cut | None = None) -> list[Record]
 def shown(settings: Settings, catalog: Catalog, view: Name, publish: int | None = None) -> Rows:
     """The served rows by key, in the oracle's form. Fails on a duplicate key."""
     result = show(settings, catalog, view, publish=publish)
-    width = len(catalog.view(view).key_columns)
+    width = len(catalog.view(view).identifying_columns)
     rows_by_key: Rows = {}
     for row in result.rows:
         key = tuple(_plain(value) for value in row[:width])

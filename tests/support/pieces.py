@@ -64,7 +64,7 @@ class Pieces:
         """The partial rows of a run after an epoch, combined in Python and not by the merge under test."""
         path, since = table_paths.speed(self.settings, run, Name(view.name)), pc.field("first_epoch") > after
         parts: dict[Row, list[dict[str, Any]]] = defaultdict(list)
-        keys = [column.name for column in view.key_columns]
+        keys = [column.name for column in view.identifying_columns]
         for row in delta.read(path, filters=since).to_pylist():
             parts[tuple(_plain(row[name]) for name in keys)].append(row)
         return in_order((*key, *added_up(view, rows)) for key, rows in parts.items())

@@ -73,7 +73,7 @@ def served(settings: Settings, catalog: Catalog, run: Run, view: str) -> Rows:
     )
     part = speed_part(definition, quoted("lake", "speed", table), -3)
     result = metastore.query(settings, serving_sql(definition, [part]))
-    width = len(definition.key_columns)
+    width = len(definition.identifying_columns)
     rows_by_key: Rows = {}
     for row in result.rows:
         assert row[:width] not in rows_by_key

@@ -20,7 +20,7 @@ from core.identifiers import Name
 from core.sample_data.records import records
 from core.sample_spec import SampleSpec
 from flows import overview, speed, stack
-from flows.bench.age import bulk_epochs, checkpoint, history
+from flows.bench.age import bulk_epochs, checkpoint, past_batches
 from flows.bench.age.bulk_epochs import BulkRun
 from flows.bench.age.epoch_plan import STEP_MS, EpochPlan
 from flows.measure import instance, load
@@ -138,7 +138,7 @@ def _grow_old(live: LiveInstance, age: Age, spark: SparkSession, lease: Lease) -
     _timed(f"{before.count:,} epochs before the build", lambda: bulk_epochs.commit(bulk, before, partials=False))
     if age.builds:
         written = (live.settings, live.catalog, live.run, before, age.builds, age.publications)
-        _timed(f"{age.builds:,} builds, {age.publications:,} publications", lambda: history.write(*written))
+        _timed(f"{age.builds:,} builds, {age.publications:,} publications", lambda: past_batches.write(*written))
     _timed("a build, served", lambda: publish_build(live.settings, live.catalog, spark))
     _timed(f"{after.count:,} epochs, folded", lambda: bulk_epochs.commit(bulk, after, partials=True))
     checkpoint.move_to_end(live.settings, live.run, after)

@@ -107,11 +107,11 @@ def test_what_never_ends_is_started_once_and_left_alone(cloud: Cloud, tmp_path: 
     cloud.runs = False
     aws, application = cloud.client("emr-serverless"), cloud.application
     for _ in range(2):
-        child = lk(cloud, tmp_path, "status", "--lines", "--every", "60")
+        child = lk(cloud, tmp_path, "status", "--json-lines", "--every", "60")
         _, err = child.communicate(timeout=60)
         assert (child.returncode, "runs until it is cancelled" in err) == (0, True), err
         jobs = aws.list_job_runs(applicationId=application)["jobRuns"]
-        assert [job["name"] for job in jobs] == ["views", "status---lines---every-60"]
+        assert [job["name"] for job in jobs] == ["views", "status---json-lines---every-60"]
         # The shim runs a job when its state is requested.
         aws.get_job_run(applicationId=application, jobRunId=jobs[-1]["id"])
 

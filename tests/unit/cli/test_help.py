@@ -76,6 +76,7 @@ def test_every_verb_says_in_one_sentence_what_it_does() -> None:
         (("quarantine", "digest"), "`lk quarantine digest` is now `lk quarantine counts`"),
         (("switch", "kappa", "--head-from-archive"), "`--head-from-archive` is now `--prefix-from-archive`"),
         (("replay", "start", "--head-from-archive"), "`--head-from-archive` is now `--prefix-from-archive`"),
+        (("status", "--lines", "--every", "60"), "`--lines` is now `--json-lines`"),
     ],
 )
 def test_an_old_spelling_answers_with_the_new_one(config: Path, words: tuple[str, ...], now: str) -> None:

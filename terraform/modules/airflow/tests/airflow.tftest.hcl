@@ -5,7 +5,7 @@ mock_provider "aws" {
 variables {
   name                 = "lk-test"
   dags                 = "../../../dags"
-  lk                   = "../../../dags/lk_verb.py" # any file
+  lk                   = "../../../dags/lk_operators.py" # any file
   settings_uri         = "s3://artifacts/settings/lk.toml"
   artifacts_bucket     = "artifacts"
   artifacts_bucket_arn = "arn:aws:s3:::artifacts"
@@ -19,7 +19,7 @@ variables {
 
 run "our_dags_in_a_private_airflow" {
   assert {
-    condition     = contains(output.dags, "lambda_batch.py") && contains(output.dags, "lk_verb.py") && contains(output.dags, ".airflowignore")
+    condition     = contains(output.dags, "lambda_batch.py") && contains(output.dags, "lk_operators.py") && contains(output.dags, ".airflowignore")
     error_message = "all files of dags/ are uploaded"
   }
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from airflow.sdk import DAG, Asset, task
 
-from lk_verb import START, LkVerb
+from lk_operators import START, LkVerb
 
 DAY = Asset("lk://serving/trades_by_day")
 QUICK = {"retries": 2, "retry_delay": timedelta(seconds=1)}
