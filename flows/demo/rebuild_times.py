@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from infra.control.builds import build_times
 from infra.control.claims import Claim
 from infra.control.manifest import Epoch
 from infra.lake import delta, table_paths
@@ -28,14 +29,15 @@ class RebuildTimes:
 
 
 def of_batch(settings: Settings, claim: Claim, began: float, seconds: float, usage: ResourceUsage) -> RebuildTimes:
-    """The first `lk batch` of an instance, which began at ``began`` (epoch seconds); its tables say the rest.
+    """The first `lk batch` of an instance, which began at ``began`` (epoch seconds).
 
-    Landing begins by creating an archive; the last commit to a table of the build ends the computation.
+    It reads from when landing creates the first archive, and computes until the last view is built.
     """
-    archives = [table_paths.archive(settings, topic, decoder) for topic, decoder in claim.decoders.items()]
-    first = min(_commit_times(path for path in archives if delta.exists(path)))
-    last = max(_commit_times(table_paths.batch(settings, view, claim.build) for view in claim.views))
-    return RebuildTimes(seconds, first - began, claim.cut.size / (last - first), claim.cut.size, usage)
+    paths = [table_paths.archive(settings, topic, decoder) for topic, decoder in claim.decoders.items()]
+    first = min(_created(path) for path in paths if delta.exists(path))
+    _, last = build_times(settings, claim.build)
+    rate = claim.cut.size / (last.timestamp() - first)
+    return RebuildTimes(seconds, first - began, rate, claim.cut.size, usage)
 
 
 def of_replay(
@@ -52,6 +54,6 @@ def of_replay(
     return RebuildTimes(seconds, epochs[0].batch_time_ms / 1_000 - began, rate, records, usage)
 
 
-def _commit_times(paths: Iterable[str]) -> list[float]:
-    """When the commits of some Delta tables were written, in epoch seconds."""
-    return [commit["timestamp"] / 1_000 for path in paths for commit in delta.table(path).history()]
+def _created(path: str) -> float:
+    """When the first commit to a Delta table was written, in epoch seconds."""
+    return float(delta.table(path).history()[-1]["timestamp"]) / 1_000

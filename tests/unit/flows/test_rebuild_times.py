@@ -1,8 +1,9 @@
-"""Start-up is told apart from the rate: by the commit times of a build's tables, and by the epochs of a replay."""
+"""Start-up is told apart from the rate: by the tables of a build, and by the epochs of a replay."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from core.cut import Cut
 from core.identifiers import Name
 from core.record_counts import Totals
 from flows.demo.rebuild_times import RebuildTimes, of_batch, of_replay
+from infra.control import locks
+from infra.control.builds import BuildCounts, Built, add_built
 from infra.control.claims import Claim
 from infra.control.manifest import Epoch
 from infra.lake import table_paths
@@ -41,15 +44,19 @@ def write_log(path: str, *seconds: float) -> None:
 
 
 def test_a_batch_starts_until_it_creates_an_archive_and_computes_until_the_last_view(tmp_path: Path) -> None:
+    """The verdict of the gate, 31 seconds after the begin, counts for neither."""
     settings, views = Settings(data=tmp_path), (Name("v"), Name("w"))
     decoders = {TRADES: Name("d1"), OTHER: Name("d2"), Name("never_landed"): Name("d3")}
     cut = Cut.of({"trades": {0: 30_000, 1: 10_000}})
     claim = Claim(BUILD, None, -1, cut, datetime.now(UTC), "me", dict.fromkeys(views, Name("d")), decoders)
     write_log(table_paths.archive(settings, TRADES, Name("d1")), 14.0, 18.0)
     write_log(table_paths.archive(settings, OTHER, Name("d2")), 12.5, 13.0)
-    write_log(table_paths.batch(settings, views[0], BUILD), 20.5)
-    write_log(table_paths.batch(settings, views[1], BUILD), 19.0)
-    assert of_batch(settings, claim, BEGAN, 33.0, USAGE) == RebuildTimes(33.0, 12.5, 5_000.0, 40_000, USAGE)
+    with locks.hold(settings, "batch") as lease:
+        for view, after, passed in ((views[0], 20.5, None), (views[1], 19.0, None), (views[0], 31.0, True)):
+            at, counts = datetime.fromtimestamp(BEGAN + after, UTC), BuildCounts()
+            add_built(settings, lease, Built(BUILD, view, Name("d"), cut, "", 3, True, counts, passed, at, 1.0, "full"))
+    times = of_batch(settings, claim, BEGAN, 33.0, USAGE)
+    assert replace(times, rate=round(times.rate, 1)) == RebuildTimes(33.0, 12.5, 5_000.0, 40_000, USAGE)
 
 
 def epoch(number: int, first: int, last: int, planned: float, committed: float) -> Epoch:
