@@ -9,7 +9,7 @@ import click
 
 from cli import candidates
 from cli.options import LINES_OPTION, OLD_LINES_OPTION, json_option, load_settings, load_usable, renamed_flag
-from cli.output import emit, out, plain, table, wants_json
+from cli.output import emit, line, out, plain, table, wants_json
 from core.errors import Usage
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from flows.overview import Overview
     from infra.local.local_stack import ServerState
+    from infra.local.other_instances import OtherInstance
 
 
 @click.command()
@@ -83,7 +84,7 @@ def down() -> None:
 def status(json_lines: bool, every: int | None) -> int:
     """Show servers, views and record counts; exit 1 if unhealthy.
 
-    Every reason for an exit code of 1 is printed.
+    Every reason for an exit code of 1 is printed. Other instances that run on this machine are named.
     """
     from flows import overview
 
@@ -147,6 +148,13 @@ def _print_status(overview: Overview) -> None:
         out().print(f"unhealthy: {reason}", style="bold red", markup=False, highlight=False)
     if not overview.unhealthy:
         out().print("healthy", style="bold green")
+    for other in overview.others:
+        line(_other(other))
+
+
+def _other(instance: OtherInstance) -> str:
+    ports = ", ".join(f"{setting} {port}" for setting, port in instance.ports.items()) or "no ports"
+    return f"another instance runs: {instance.data} · {ports} · since {instance.since:%Y-%m-%d %H:%M} UTC"
 
 
 def _print_counts(overview: Overview) -> None:

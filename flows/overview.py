@@ -12,6 +12,7 @@ from flows import quarantine_shares
 from infra.definitions import definition_files
 from infra.definitions.definition_files import DefinitionProblem
 from infra.local import local_stack
+from infra.local.other_instances import OtherInstance, other_instances
 from infra.settings import Settings
 from serving import alarms
 from serving.alarms import ViewAlarms
@@ -21,13 +22,17 @@ from serving.served_status import ViewState, served_status
 
 @dataclass(frozen=True)
 class Overview:
-    """Processes, views, record and row counts. ``unhealthy`` says what is wrong; empty if nothing is."""
+    """Processes, views, record and row counts. ``unhealthy`` says what is wrong; empty if nothing is.
+
+    ``others`` are the instances of this user that run on this machine beside this one.
+    """
 
     processes: tuple[local_stack.ServerState, ...]
     views: tuple[ViewState, ...]
     partitions: tuple[PartitionCounts, ...]
     rows: tuple[ViewCounts, ...]
     unhealthy: tuple[str, ...]
+    others: tuple[OtherInstance, ...]
 
 
 def status(settings: Settings) -> Overview:
@@ -38,7 +43,8 @@ def status(settings: Settings) -> Overview:
     served = served_status(settings, catalog)
     shares = quarantine_shares.served_shares(settings, catalog, served.partitions)
     unhealthy = (*down, *map(_mistake, problems), *served.unhealthy, *(share.line for share in shares))
-    return Overview(processes, served.views, served.partitions, served.rows, unhealthy)
+    others = other_instances(settings)
+    return Overview(processes, served.views, served.partitions, served.rows, unhealthy, others)
 
 
 def _down(process: local_stack.ServerState) -> str:

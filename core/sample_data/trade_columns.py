@@ -1,7 +1,8 @@
 """The numbers of generated trades, computed for many trades at once.
 
-Prices wander: several layers of interpolated noise, each layer twice as slow and √2 as strong, have the spectrum of a
-random walk and need no history. Idea: value noise, K. Perlin, "An Image Synthesizer", 1985.
+The price of a ticker depends on the event time alone, so that all seeds trade at the same prices. It wanders: layers of
+interpolated noise, each four times as slow and twice as strong as the one before, have the spectrum of a random walk
+and need no history. Idea: value noise, K. Perlin, "An Image Synthesizer", 1985.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ import numpy.typing as npt
 
 from core.sample_spec import DISORDER_MS, SampleSpec
 
-_LAYERS = range(6, 22, 2)
+_LAYERS = range(12, 28, 2)  # a layer has a new value every 2 ** layer milliseconds: from 4 seconds to 19 hours
+_STRONGEST = 0.15  # of the slowest layer; all layers together stay below 0.3, so no price doubles
+_PRICES = 0  # the seed of all prices
 
 Unsigned = npt.NDArray[np.uint64]
 
@@ -29,7 +32,7 @@ def trade_columns(
     due = spec.start + np.floor(index.astype(np.float64) * (1_000.0 / spec.rate)).astype(np.int64)
     times = due - _delays(spec, index)
     asks = (_hash(spec.seed, 7, index) & np.uint64(1)).astype(bool)
-    cents = _cents(spec.seed, index, ticker)
+    cents = _cents(times, ticker)
     return asks.tolist(), ticker.tolist(), cents.tolist(), sizes.tolist(), times.tolist()
 
 
@@ -42,18 +45,18 @@ def _tickers(seed: int, index: Unsigned, count: int) -> npt.NDArray[np.int64]:
     return picked
 
 
-def _cents(seed: int, index: Unsigned, tickers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _cents(times: npt.NDArray[np.int64], tickers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The prices of tickers at times in epoch milliseconds: a base price, and up to 30 % more or less."""
     ticker = tickers.astype(np.uint64)
-    base = 2_000 + (_hash(seed, 3, ticker) % np.uint64(38_000)).astype(np.float64)
-    drift = np.zeros(len(index))
+    base = 2_000 + (_hash(_PRICES, 3, ticker) % np.uint64(38_000)).astype(np.float64)
+    drift = np.zeros(len(times))
     for layer in _LAYERS:
-        shift = np.uint64(layer)
-        cell = index >> shift
-        part = (index & ((np.uint64(1) << shift) - np.uint64(1))).astype(np.float64) / float(1 << layer)
-        lane = ticker * np.uint64(64) + shift
-        left, right = (_unit(_hash(seed, 4, (c << np.uint64(12)) ^ lane)) for c in (cell, cell + np.uint64(1)))
-        drift += (left + (right - left) * part) * 2.0 ** (layer / 2 - 14)
-    cents: npt.NDArray[np.int64] = np.maximum(1, np.rint(base * (1 + drift * 0.5))).astype(np.int64)
+        cell = (times >> layer).astype(np.uint64)
+        part = (times & ((1 << layer) - 1)).astype(np.float64) / float(1 << layer)
+        lane = ticker * np.uint64(64) + np.uint64(layer)
+        left, right = (_unit(_hash(_PRICES, 4, (c << np.uint64(12)) ^ lane)) for c in (cell, cell + np.uint64(1)))
+        drift += (left + (right - left) * part) * 2.0 ** ((layer - _LAYERS[-1]) / 2)
+    cents: npt.NDArray[np.int64] = np.rint(base * (1 + drift * _STRONGEST)).astype(np.int64)
     return cents
 
 

@@ -1,4 +1,4 @@
-"""Generated stock trades: a pure function of a seed and an event number."""
+"""Generated stock trades: a pure function of a spec and an event number. All seeds trade at the same prices."""
 
 from __future__ import annotations
 

@@ -13,7 +13,8 @@ from core.errors import Refused
 from core.sample_data.records import records
 from core.sample_spec import SampleSpec
 from flows import speed, stack, switch_plan
-from flows.demo import compare_numbers
+from flows.demo import compare_numbers, connection
+from flows.demo.connection import Connection
 from flows.measure import demo_queries, instance, load
 from flows.measure.console import note, waiting
 from flows.measure.demo_queries import BY_DAY, BY_HOUR
@@ -61,6 +62,7 @@ class DemoAirflow:
     """What the demo did and measured. ``problems`` is empty if every number is right."""
 
     config: Path
+    connection: Connection
     url: str
     password_file: Path
     seconds: float
@@ -86,7 +88,7 @@ def demo_airflow(base: Settings, folder: Path = FOLDER) -> DemoAirflow:
     began = time.monotonic()
     if instance.remove(folder):
         note("stopped and removed the earlier demo")
-    created = instance.create(base, folder)
+    created = instance.create(base, folder, connection.PORTS)
     settings, catalog, tally = created.settings, definition_files.load(created.settings), Tally()
     stack.up(settings, catalog)
     starting = time.monotonic()
@@ -107,6 +109,7 @@ def demo_airflow(base: Settings, folder: Path = FOLDER) -> DemoAirflow:
         checks = _checks(settings, catalog, tally, sent, events)
     return DemoAirflow(
         config=created.config,
+        connection=connection.connection(settings),
         url=airflow_api.url(settings),
         password_file=airflow_api.password_file(settings),
         seconds=time.monotonic() - began,

@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from flows.demo.airflow import DagRunTimes, DemoAirflow
-from flows.demo.report_frame import checks_table, command, print_report, short
+from flows.demo.report_frame import checks_table, command, other_ports, print_report, short
 from flows.measure.console import bare
 from infra.airflow_api import USER
 
@@ -41,5 +41,5 @@ def _next(demo: DemoAirflow) -> Text:
         "lambda_batch runs every hour; it skips its work while Kappa serves. Next steps:\n"
         f"\n  # go back to Lambda\n  start the DAG rollback in Airflow, or: {lk} rollback\n"
         f"\n  # what was published, by which DAG run\n  {lk} publications\n"
-        f"\n  # stop everything\n  {lk} down\n"
+        f"\n  # stop everything\n  {lk} down\n" + other_ports(demo.connection)
     )

@@ -64,6 +64,15 @@ class ReaderAccount:
     slowest: float
 
 
+@dataclass(frozen=True)
+class TimelineAnswer:
+    """An answer near a change: when it arrived, in seconds since the change, the seconds that it took, and its mode."""
+
+    since: float
+    seconds: float
+    mode: str
+
+
 @dataclass
 class Readers:
     """Queries at a steady rate; ``query`` returns the mode and the count.
@@ -133,6 +142,12 @@ def account(
         p50=percentile(times, 50) if times else 0.0,
         slowest=max(times, default=0.0),
     )
+
+
+def timeline(answers: Sequence[ReaderAnswer], change: float, around: float) -> tuple[TimelineAnswer, ...]:
+    """The answers that arrived within ``around`` seconds of a change (``time.monotonic``), in the order of arrival."""
+    near = sorted((a for a in answers if abs(a.arrived - change) <= around), key=lambda answer: answer.arrived)
+    return tuple(TimelineAnswer(a.arrived - change, a.arrived - a.due, a.mode) for a in near)
 
 
 def _broken_rules(answers: Sequence[ReaderAnswer], period: Period) -> Iterator[str]:

@@ -8,11 +8,13 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from flows.demo import report_switch
-from flows.demo.report_frame import checks_table, command, print_report, short
-from flows.demo.run_demo import HISTORY, Demo
+from flows.demo.connection import Connection
+from flows.demo.quality_warnings import QualityWarning
+from flows.demo.report_frame import checks_table, command, other_ports, print_report, short
+from flows.demo.report_switch import FRESHNESS
+from flows.demo.run_demo import Demo
 from flows.measure.console import bare, mark
 from flows.measure.demo_queries import Hour, Ticker, TickerByLayer
-from infra.kafka.producer import Acknowledged
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _BAR = 30
@@ -25,31 +27,49 @@ def show(demo: Demo) -> None:
 
 
 def _parts(demo: Demo) -> Iterable[tuple[str, RenderableType]]:
-    yield "What was sent", _sent(demo)
-    yield "Record accounting: decoded + quarantined = total, in both layers", _accounts(demo)
+    yield "What was sent, and what is counted at the end", _sent(demo)
+    yield "Record accounting: decoded + quarantined = total, in both layers, before the switch", _accounts(demo)
     yield "The ten most traded tickers", _tickers(demo.split[:10])
     yield "Requests of the web server, by hour (UTC)", _hours(demo.hours)
     yield "One view by layer: trades_by_day, sums of all days", _split(demo.split[:5], len(demo.split))
-    yield "Freshness: time from sending an event until a Trino query counts it", _freshness(demo)
+    yield "Freshness of Lambda while `lk batch` runs", _freshness(demo)
     yield from report_switch.parts(demo.switched)
+    yield "Data quality: failed checks of severity warning, which refuse no build", _warnings(demo.warnings)
     numbers = checks_table(demo.checks, "counted in Python", "answered by Trino")
     yield "Every number, counted in plain Python and by Trino", numbers
 
 
 def _sent(demo: Demo) -> RenderableType:
-    table = bare("topic", "sent", "acknowledged", "by partition", "")
-    for sent in (demo.access_log, demo.history, demo.trades):
-        table.add_row(sent.topic, f"{sent.sent:,}", f"{sent.count:,}", _per_partition(sent), mark(sent.complete))
+    purposes = bare("topic", "sent", "records", left=2)
+    for sent in demo.sent:
+        purposes.add_row(sent.topic, sent.purpose, f"{sent.count:,}")
+    totals = bare("topic", "sent", "in Kafka", "valid", "view", "counts", "")
+    totals.columns[4].justify = "left"
+    for topic in demo.topics:
+        for number, (view, events) in enumerate(topic.views.items()):
+            counts = ("", "", "", "") if number else (topic.topic, *map(_whole, (topic.sent, topic.log, topic.valid)))
+            totals.add_row(*counts, view, _whole(events), mark(topic.ok))
     text = (
-        f"access_log: lines of a real web server, May 2015; trades: generated, {HISTORY // 60} minutes at once,\n"
-        f"then half a minute at 1,000 a second; {demo.late:,} are up to an hour late, {demo.out_of_order:,} are up to "
-        "3 seconds out of order"
+        "access_log: lines as they were written; trades: generated. valid: records that can be decoded.\n"
+        f"Of the trades before the switch, {demo.late:,} are up to an hour late, {demo.out_of_order:,} are up to 3 "
+        "seconds out of order"
     )
-    return Group(table, Text(text, style="dim"))
+    return Group(purposes, Text(), totals, Text(text, style="dim"))
 
 
-def _per_partition(sent: Acknowledged) -> str:
-    return " + ".join(f"{written.count:,}" for written in sent.partitions)
+def _whole(number: int) -> str:
+    return f"{number:,}"
+
+
+def _warnings(warnings: Sequence[QualityWarning]) -> RenderableType:
+    if not warnings:
+        return Text("no quality warnings")
+    table = bare("build", "view or topic", "check", "rows", "what it counts", left=3)
+    table.columns[-1].justify = "left"
+    for warning in warnings:
+        rows = "" if warning.rows is None else _whole(warning.rows)
+        table.add_row(warning.build, warning.view, warning.check, rows, warning.detail)
+    return table
 
 
 def _accounts(demo: Demo) -> RenderableType:
@@ -111,8 +131,8 @@ def _freshness(demo: Demo) -> RenderableType:
     seconds = (f"{value:.2f} s" for value in (freshness.p50, freshness.p95, freshness.p99, freshness.worst))
     table.add_row(*seconds, f"{freshness.samples:,}", f"{freshness.polls:,}")
     text = (
-        f"at 1,000 events a second; `lk batch` ran for {demo.batch.seconds:.0f} s meanwhile on the same machine. "
-        "`lk bench freshness` measures without a batch"
+        f"{FRESHNESS}. 1,000 events a second; `lk batch` ran for {demo.batch.seconds:.0f} s meanwhile on the same "
+        "machine. `lk bench freshness` measures without a batch"
     )
     return Group(table, Text(text, style="dim"))
 
@@ -131,9 +151,19 @@ def _next(demo: Demo) -> Text:
         ("back to Kappa at once; the same command again goes back to Lambda", f"{lk} rollback"),
         ("stop the servers and the speed layer; `up` and `speed start` start them again", f"{lk} down"),
     )
-    text = Text(f"The servers are up: Trino at {demo.trino_url}, catalog lake, schema serving. Next steps:\n")
+    text = Text(
+        f"The servers are up: Trino at {demo.connection.trino_url}, catalog lake, schema serving. Next steps:\n"
+    )
     for comment, command_line in steps:
         text.append(f"\n  # {comment}\n", style="dim").append(f"  {command_line}\n")
     if demo.unset:
         text.append(f"\nUnset {', '.join(demo.unset)} first: the environment overrides the settings file.\n", "yellow")
-    return text
+    return text.append_text(_programs(demo.connection))
+
+
+def _programs(connection: Connection) -> Text:
+    """Texts to paste, without indentation, as Python needs it."""
+    text = Text("\nConnect with any user name, without a password.\n")
+    text.append("\n# Python, with the package trino\n", style="dim").append(connection.python)
+    text.append("\n# JDBC, with the driver io.trino:trino-jdbc\n", style="dim").append(f"{connection.jdbc}\n")
+    return text.append(other_ports(connection), style="yellow")

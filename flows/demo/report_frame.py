@@ -12,6 +12,7 @@ from rich.panel import Panel
 from rich.rule import Rule
 from rich.text import Text
 
+from flows.demo.connection import Connection
 from flows.measure.console import bare, mark
 from flows.measure.expected import NumberCheck, wrong_numbers
 
@@ -47,6 +48,11 @@ def short(path: Path) -> str:
     """A path, relative to the working directory if it is below that."""
     folder = Path.cwd()
     return str(path.relative_to(folder)) if path.is_relative_to(folder) else str(path)
+
+
+def other_ports(connection: Connection) -> str:
+    """A line about the usual ports that are in use; empty if the demo has all of them."""
+    return f"\nNot the usual ports: {connection.other_ports}.\n" if connection.other_ports else ""
 
 
 def _verdict(checks: Sequence[NumberCheck]) -> str:

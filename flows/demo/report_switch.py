@@ -7,10 +7,15 @@ from collections.abc import Iterable
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from flows.demo.both_modes import rows
+from flows.demo.both_modes import WARM_AFTER
+from flows.demo.mode_rows import rows
 from flows.demo.readers import AT_ONCE, QUICK, SLOW
 from flows.demo.switch_modes import DemoSwitches
 from flows.measure.console import bare, mark, with_text
+
+FRESHNESS = "freshness: time from when an event is due to be sent until a query that counts it has answered"
+_LATENCY = "latency: time from when a query is due until its answer has arrived"
+_PAUSE = "pause: longest time from one answer to the next, of all readers together"
 
 
 def parts(switches: DemoSwitches) -> Iterable[tuple[str, RenderableType]]:
@@ -23,10 +28,12 @@ def parts(switches: DemoSwitches) -> Iterable[tuple[str, RenderableType]]:
 
 def _steps(switches: DemoSwitches) -> RenderableType:
     replay, table = switches.replay, with_text("step", "time", "")
-    ratio = f"{replay.rate:,.0f} records/s, {replay.rate / switches.raw:.2f} of a raw consumer's {switches.raw:,.0f}"
-    read = f"{replay.rebuilt.records:,} records from offset 0; run and consumer group {replay.run}; {ratio}"
+    times = replay.rebuilt
+    ratio = f"{times.rate:,.0f} records/s, {times.rate / switches.raw:.2f} of a raw consumer's {switches.raw:,.0f}"
+    read = f"{times.records:,} records from offset 0; run and consumer group {replay.run}"
+    started = f"{times.start_up:.1f} s of start-up, then {ratio}"
     lag = f"its run had a lag of {switches.behind:,} records" if switches.behind else "its run had no lag"
-    table.add_row("replay, until caught up", _seconds(replay.rebuilt.seconds), read)
+    table.add_row("replay, until caught up", _seconds(times.seconds), f"{read}; {started}")
     table.add_row(
         "proof", _seconds(switches.proof_seconds), "starting Spark; landing, building and comparing every view"
     )
@@ -53,15 +60,16 @@ def _proof(switches: DemoSwitches) -> RenderableType:
 def _readers(switches: DemoSwitches) -> RenderableType:
     readers = switches.readers
     modes = [f"from {mode}" for mode in readers.modes]
-    table = bare("answers", *modes, "errors", "longest pause", "p50", "slowest", "", left=0)
+    table = bare("answers", *modes, "errors", "pause", "latency p50", "slowest", "", left=0)
     times = (f"{seconds:.2f} s" for seconds in (readers.pause, readers.p50, readers.slowest))
     counts = (f"{count:,}" for count in readers.modes.values())
     table.add_row(f"{readers.answers:,}", *counts, f"{len(readers.errors):,}", *times, mark(not readers.errors))
     text = (
         f"Readers count the trades {SLOW:.0f} times a second, {QUICK:.0f} times around each change.\n"
-        f"At most {AT_ONCE} queries run at once; the time of a late one counts from when it was due.\n"
+        f"At most {AT_ONCE} queries run at once.\n"
         "Every answer must be the exact count at the end of an epoch. No count may go back before the rollback.\n"
-        "The query after a change must see it. The longest pause is the longest time without an answer."
+        "The query after a change must see it.\n"
+        f"{_PAUSE}\n{_LATENCY}"
     )
     errors = [Text(error, style="red") for error in readers.errors[:5]]
     return Group(table, *errors, Text(text, style="dim"))
@@ -69,10 +77,16 @@ def _readers(switches: DemoSwitches) -> RenderableType:
 
 def _modes(switches: DemoSwitches) -> RenderableType:
     first, second = switches.modes
-    table = with_text("", first.name, second.name, "measured")
+    table = with_text("", first.name, second.name, "n", "measured", left=1)
     for row in rows(first, second):
-        table.add_row(row.what, row.first, row.second, row.how)
-    return table
+        table.add_row(row.what, row.first, row.second, row.n, row.how)
+    text = (
+        f"n: events, queries or records that were measured, of {first.name} / of {second.name}\n"
+        f"{FRESHNESS}\n{_LATENCY}\n"
+        f"Freshness, latency and live work are those of speed processes that had run for {WARM_AFTER:.0f} s or more. "
+        "A row that was not measured for both modes is left out"
+    )
+    return Group(table, Text(text, style="dim"))
 
 
 def _seconds(seconds: float) -> str:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -14,22 +15,24 @@ from core.errors import Refused, TryAgain
 from core.sample_data.records import records
 from core.sample_spec import SampleSpec
 from flows import speed, stack
-from flows.demo import compare_numbers, switch_modes
-from flows.demo.both_modes import RebuildTimes
+from flows.demo import compare_numbers, connection, quality_warnings, sent_records, switch_modes
+from flows.demo.background_batch import BackgroundBatch
+from flows.demo.connection import Connection
+from flows.demo.quality_warnings import QualityWarning
+from flows.demo.rebuild_times import RebuildTimes
+from flows.demo.sent_records import REQUEST_LOG, SentRecords, TopicCounts
 from flows.demo.switch_modes import DemoSwitches
-from flows.measure import demo_queries, expected, instance, load, run_verb
+from flows.measure import demo_queries, expected, instance, load
 from flows.measure.console import ProgressLines, note, progress_lines, waiting
 from flows.measure.demo_queries import BY_DAY, BY_HOUR, Hour, TickerByLayer
 from flows.measure.expected import NumberCheck, Tally, wrong_numbers
 from flows.measure.freshness import Freshness, Meter, measuring
 from flows.measure.instance import Instance
-from flows.measure.load import LATE, LATE_BY_MS, OUT_OF_ORDER
+from flows.measure.load import LATE, LATE_BY_MS, OUT_OF_ORDER, TRADES
 from flows.overview import status
-from infra.control.claims import read_claims
 from infra.definitions import definition_files
 from infra.kafka.input_files import InputFile
 from infra.kafka.producer import Acknowledged, produce
-from infra.local.resource_usage import UsageMonitor
 from infra.project_files import ACCESS_LOG
 from infra.retry import wait_until
 from infra.settings import Settings
@@ -46,16 +49,20 @@ _JAVA = "-XX:TieredStopAtLevel=1"
 
 @dataclass(frozen=True)
 class Demo:
-    """What the demo did and measured. ``problems`` is empty if every number is right."""
+    """What the demo did and measured. ``problems`` is empty if every number is right.
+
+    ``late`` and ``out_of_order`` count the trades of the history and of those sent while ``batch`` ran; ``ledger``,
+    ``split`` and ``hours`` are of the moment after these. ``at`` is the end.
+    """
 
     config: Path
     unset: tuple[str, ...]
-    trino_url: str
+    connection: Connection
+    at: datetime
     seconds: float
     batch: RebuildTimes
-    access_log: Acknowledged
-    history: Acknowledged
-    trades: Acknowledged
+    sent: tuple[SentRecords, ...]
+    topics: tuple[TopicCounts, ...]
     late: int
     out_of_order: int
     ledger: tuple[demo_queries.TopicAccount, ...]
@@ -63,6 +70,7 @@ class Demo:
     hours: tuple[Hour, ...]
     freshness: Freshness
     switched: DemoSwitches
+    warnings: tuple[QualityWarning, ...]
     checks: tuple[NumberCheck, ...]
 
     @property
@@ -91,7 +99,8 @@ def demo(base: Settings, folder: Path = FOLDER) -> Demo:
     began = time.monotonic()
     if instance.remove(folder):
         note("stopped and removed the earlier demo")
-    created = instance.create(base.model_copy(update={"java_options": base.java_options or _JAVA}), folder)
+    settings_of_demo = base.model_copy(update={"java_options": base.java_options or _JAVA})
+    created = instance.create(settings_of_demo, folder, connection.PORTS)
     settings = created.settings
     catalog = definition_files.load(settings)
     stack.up(settings, catalog)
@@ -124,7 +133,7 @@ def _send(created: Instance, catalog: Catalog, history: Acknowledged, tally: Tal
         _wait_until(settings, lambda: trades() >= history.count, "the earlier trades")
     note(f"queries count all {history.count:,} trades, and {expected.REQUESTS:,} requests of a real access log")
     note(f"sending {RATE * SECONDS:,.0f} more trades in {SECONDS} s; `lk batch` starts after {_BATCH_AT / RATE:.0f} s")
-    batch = BackgroundBatch(settings, created.config)
+    batch = BackgroundBatch(settings, created.config, f"after {_BATCH_AT / RATE:.0f} s")
     with measuring(trades) as meter, progress_lines() as progress:
         sent = _send_at_rate(settings, catalog, tally, batch, meter, progress)
         return _Sent(access_log, history, sent, tally, meter.result(), batch.rebuild_times())
@@ -157,40 +166,6 @@ def _send_at_rate(
     return sent
 
 
-class BackgroundBatch:
-    """`lk batch` as a process, as an operator or a scheduler runs it."""
-
-    def __init__(self, settings: Settings, config: Path) -> None:
-        self._settings, self._config = settings, config
-        self._verb: run_verb.RunningVerb | None = None
-        self._usage: UsageMonitor | None = None
-        self._seconds = 0.0
-
-    def start(self) -> None:
-        """Starts the process."""
-        self._verb = run_verb.start(self._settings, self._config, "batch")
-        self._usage = UsageMonitor(self._verb.child.pid)
-
-    @property
-    def state(self) -> str:
-        """Its state in words: when it starts, its steps while it runs, when it published."""
-        if self._verb is None:
-            return f"starts after {_BATCH_AT / RATE:.0f} s"
-        return f"published after {self._seconds:.0f} s" if self.ended() else "claims, lands, builds, publishes"
-
-    def ended(self) -> bool:
-        """Whether it has ended. Raises Refused with its last lines if it failed."""
-        if self._verb is None or not run_verb.ended(self._verb):
-            return False
-        self._seconds = self._seconds or time.monotonic() - self._verb.began
-        return True
-
-    def rebuild_times(self) -> RebuildTimes:
-        """What it used, once it has ended."""
-        assert self._usage is not None
-        return RebuildTimes(self._seconds, read_claims(self._settings)[-1].cut.size, self._usage.last)
-
-
 def _read(created: Instance, catalog: Catalog, sent: _Sent, began: float) -> Demo:
     """Reads everything back and compares it while Lambda serves; then switches to Kappa and back."""
     settings = created.settings
@@ -205,15 +180,18 @@ def _read(created: Instance, catalog: Catalog, sent: _Sent, began: float) -> Dem
         )
     note(f"first result: {sum(check.ok for check in checks)} of {len(checks)} numbers of Lambda are exact")
     switched = switch_modes.there_and_back(created, catalog, sent.batch)
+    records_sent = (*_first_half(sent), *switched.sent)
+    topics = sent_records.counts_at_end(settings, catalog, records_sent)
+    at_the_end = (*sent_records.checks(topics), compare_numbers.health(status(settings), " at the end"))
     return Demo(
         config=created.config,
         unset=created.unset,
-        trino_url=settings.trino_url,
+        connection=connection.connection(settings),
+        at=datetime.now(UTC),
         seconds=time.monotonic() - began,
         batch=sent.batch,
-        access_log=sent.access_log,
-        history=sent.history,
-        trades=sent.trades,
+        sent=records_sent,
+        topics=topics,
         late=sent.tally.late,
         out_of_order=sent.tally.out_of_order,
         ledger=tuple(ledger),
@@ -221,7 +199,17 @@ def _read(created: Instance, catalog: Catalog, sent: _Sent, began: float) -> Dem
         hours=tuple(hours),
         freshness=sent.freshness,
         switched=switched,
-        checks=(*checks, *switched.checks, compare_numbers.health(status(settings), " at the end")),
+        warnings=quality_warnings.failed_warnings(settings),
+        checks=(*checks, *switched.checks, *at_the_end),
+    )
+
+
+def _first_half(sent: _Sent) -> tuple[SentRecords, ...]:
+    at_rate = f"{SECONDS} s at {RATE:,.0f} a second, while `lk batch` runs"
+    return (
+        SentRecords(REQUEST_LOG, "the log of a real web server, May 2015", sent.access_log.count),
+        SentRecords(TRADES, f"{HISTORY // 60} minutes of history, at once", sent.history.count),
+        SentRecords(TRADES, at_rate, sent.trades.count),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -11,9 +11,20 @@ from core.catalog import Catalog
 from core.errors import Refused
 from core.identifiers import Name
 from flows import replays, switch_plan
-from flows.demo import both_modes
-from flows.demo.both_modes import ModeFigures, RebuildTimes
-from flows.demo.readers import Period, ReaderAccount, Readers, account, count_query, epoch_counts
+from flows.demo import both_modes, rebuild_times
+from flows.demo.both_modes import ModeFigures
+from flows.demo.readers import (
+    Period,
+    ReaderAccount,
+    Readers,
+    TimelineAnswer,
+    account,
+    count_query,
+    epoch_counts,
+    timeline,
+)
+from flows.demo.rebuild_times import RebuildTimes
+from flows.demo.sent_records import SentRecords
 from flows.measure import demo_queries, load, raw_consumer, run_verb
 from flows.measure.console import note, waiting
 from flows.measure.demo_queries import BY_DAY, BY_HOUR
@@ -33,23 +44,24 @@ from serving.recover import last_done
 from speed.process import background
 
 _AROUND = 5.0  # seconds around a change in which readers query more often
+_TIMELINE = 10.0  # seconds before and after a change whose answers are kept
 _PATIENCE = 300.0
 
 
 @dataclass(frozen=True)
 class ReplayFigures:
-    """The replay: its run (also its consumer group), what it used, and the rate of its big epochs in records/s."""
+    """The replay: its run (also its consumer group), its times and what it used."""
 
     run: Name
     rebuilt: RebuildTimes
-    rate: float
 
 
 @dataclass(frozen=True)
 class DemoSwitches:
     """To Kappa and back. ``raw`` is the raw consumer's rate in records/s.
 
-    ``behind`` is how many records the run of Lambda had still to read at the rollback.
+    ``behind`` is how many records the run of Lambda had still to read at the rollback. ``timelines`` has the answers to
+    the readers around each change. ``sent`` is the traffic of all this.
     """
 
     replay: ReplayFigures
@@ -60,18 +72,28 @@ class DemoSwitches:
     rollback_seconds: float
     behind: int
     readers: ReaderAccount
+    timelines: Mapping[str, tuple[TimelineAnswer, ...]]
+    sent: tuple[SentRecords, ...]
     modes: tuple[ModeFigures, ModeFigures]
     checks: tuple[NumberCheck, ...]
 
 
 @dataclass(frozen=True)
 class _Change:
-    """A verb that changed what is served: its begin and end (``time.monotonic``), and its publication."""
+    """A verb that changed what is served: its begin and end (``time.monotonic``), and its publication.
+
+    ``at`` is the time of day at ``began``.
+    """
 
     at: datetime
     began: float
     ended: float
     publication: Publication
+
+    @property
+    def moment(self) -> float:
+        """When the publication was done (``time.monotonic``)."""
+        return self.began + (self.publication.at - self.at).total_seconds()
 
 
 def there_and_back(created: Instance, catalog: Catalog, batch: RebuildTimes) -> DemoSwitches:
@@ -82,13 +104,13 @@ def there_and_back(created: Instance, catalog: Catalog, batch: RebuildTimes) -> 
     settings, lambda_run = created.settings, _current_run(created.settings)
     readers = Readers(count_query(settings, catalog, BY_DAY))
     with load.in_background(readers.run):
-        with load.flowing(settings, catalog, next(SEEDS), RATE):
+        with load.flowing(settings, catalog, next(SEEDS), RATE) as to_kappa:
             raw = raw_consumer.rate(settings, TRADES)
             replay = _replay(created)
             switched = _to_kappa(created, catalog, replay.run, readers)
         kappa = _measured(LiveInstance(settings, catalog, created.config, replay.run), switched, replay.rebuilt)
         checks = _count_checks(settings, catalog, replay.run, "kappa")
-        with load.flowing(settings, catalog, next(SEEDS), RATE):
+        with load.flowing(settings, catalog, next(SEEDS), RATE) as back:
             rolled_back = _rollback(created, readers)
         lambda_ = _measured(LiveInstance(settings, catalog, created.config, lambda_run), rolled_back, batch)
         checks += _count_checks(settings, catalog, lambda_run, "lambda")
@@ -105,29 +127,36 @@ def there_and_back(created: Instance, catalog: Catalog, batch: RebuildTimes) -> 
         rollback_seconds=rolled_back.ended - rolled_back.began,
         behind=int(rolled_back.publication.evidence["behind"]),
         readers=reader_account,
+        timelines={
+            "to kappa": timeline(readers.answers, switched.moment, _TIMELINE),
+            "rollback": timeline(readers.answers, rolled_back.moment, _TIMELINE),
+        },
+        sent=_traffic(to_kappa.sent, kappa.sent, back.sent, lambda_.sent),
         modes=(lambda_, kappa),
         checks=(_proof_check(proof), _reader_check(reader_account), *checks),
     )
 
 
+def _traffic(to_kappa: int, kappa: int, back: int, lambda_: int) -> tuple[SentRecords, ...]:
+    return (
+        SentRecords(TRADES, "during the replay and the switch to Kappa", to_kappa),
+        SentRecords(TRADES, "while Kappa was measured", kappa),
+        SentRecords(TRADES, "during the rollback", back),
+        SentRecords(TRADES, "while Lambda was measured", lambda_),
+    )
+
+
 def _replay(created: Instance) -> ReplayFigures:
     """Starts a replay and waits until it has caught up."""
-    settings, began = created.settings, time.monotonic()
+    settings, began, began_at = created.settings, time.monotonic(), time.time()
     with waiting("starting a replay"):
         run = Name(run_verb.run(settings, created.config, "replay", "start")["run"])
     records = replays.wait(settings, run, patience=_PATIENCE).read
     seconds, process = time.monotonic() - began, background.alive(settings, run)
     usage = resource_usage.usage_of(process.pid) if process else ResourceUsage()
     note(f"run {run} replayed {records:,} records from offset 0 in {seconds:.0f} s")
-    return ReplayFigures(run, RebuildTimes(seconds, records, usage), _rate(settings, run))
-
-
-def _rate(settings: Settings, run: Name) -> float:
-    """Records a second of a replay's big epochs, from the planning of the first to the commit of the last."""
     epochs = read_epochs(settings, run)
-    sizes = [epoch.end.size_since(epoch.start) for epoch in epochs]
-    big = [epoch for epoch, records in zip(epochs, sizes, strict=True) if records * 2 >= max(sizes)]
-    return big[-1].end.size_since(big[0].start) / (big[-1].committed_at.timestamp() - big[0].batch_time_ms / 1_000)
+    return ReplayFigures(run, rebuild_times.of_replay(epochs, began_at, seconds, records, usage))
 
 
 def _to_kappa(created: Instance, catalog: Catalog, run: Name, readers: Readers) -> _Change:

@@ -1,26 +1,27 @@
-"""A fresh instance in its own folder, with free ports and its own settings file. It shares only the downloads."""
+"""A fresh instance in its own folder, with ports and a settings file of its own. It shares only the downloads."""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from core.errors import Refused
 from infra.local import local_stack
-from infra.local.ports import free_ports
+from infra.local.ports import free_or_others, free_ports
 from infra.settings import PREFIX, Settings
 from infra.settings.sources import read_settings
 
-_OWN = ("data", "kafka_port", "kafka_controller_port", "trino_port", "airflow_port")
+_PORTS = ("kafka_port", "kafka_controller_port", "trino_port", "airflow_port")
 _MARK = "# Made by lk: the next run replaces this folder.\n"
 _CLUSTER = ("bootstrap", "kafka_brokers", "kafka_peer_ports", "kafka_peer_controller_ports", "kafka_replication")
 _SECURITY = ("kafka_tiered_hours", "kafka_security", "kafka_user", "kafka_password_file", "kafka_ca")
 _CLOUD = ("trino_host", "trino_tls", *(name for name in Settings.model_fields if name.startswith("emr_")))
-_NOT_COPIED = (*_OWN, *_CLUSTER, *_SECURITY, *_CLOUD, "lake", "checkpoints")
+_NOT_COPIED = ("data", *_PORTS, *_CLUSTER, *_SECURITY, *_CLOUD, "lake", "checkpoints")
 
 
 @dataclass(frozen=True)
@@ -36,9 +37,10 @@ class Instance:
     unset: tuple[str, ...] = ()
 
 
-def create(base: Settings, folder: Path) -> Instance:
+def create(base: Settings, folder: Path, preferred: Mapping[str, int] | None = None) -> Instance:
     """Creates an instance in ``folder`` with the memory, views and downloads of ``base``; starts nothing.
 
+    Its ports are free ones. ``preferred`` has a port for each setting, which is used if it is free.
     Removes an instance that an earlier call created there. Changes the environment of this process so that child
     processes use the new instance. Raises Refused if the folder holds anything else.
     """
@@ -46,7 +48,8 @@ def create(base: Settings, folder: Path) -> Instance:
     folder = folder.absolute()
     folder.mkdir(parents=True)
     kept = base.model_dump(mode="json", exclude_defaults=True, exclude=set(_NOT_COPIED))
-    values = kept | {"data": str(folder / "data")} | dict(zip(_OWN[1:], free_ports(len(_OWN) - 1), strict=True))
+    ports = free_or_others([preferred[name] for name in _PORTS]) if preferred else free_ports(len(_PORTS))
+    values = kept | {"data": str(folder / "data")} | dict(zip(_PORTS, ports, strict=True))
     config = folder / "lk.toml"
     config.write_text(_MARK + "".join(f"{key} = {_toml(value)}\n" for key, value in values.items()), "utf-8")
     unset = tuple(PREFIX + name.upper() for name in _NOT_COPIED if os.environ.get(PREFIX + name.upper()))

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 
@@ -61,22 +62,31 @@ def send_access_log(settings: Settings, catalog: Catalog) -> None:
     produce(settings, source.topic, source.records(), draw=False).require_complete()
 
 
-def send_for(settings: Settings, catalog: Catalog, seed: int, seconds: float, rate: float, on_send: OnSend) -> None:
-    """Sends trades on schedule for some seconds."""
+def send_for(settings: Settings, catalog: Catalog, seed: int, seconds: float, rate: float, on_send: OnSend) -> int:
+    """Sends trades on schedule for some seconds; returns how many."""
     samples = records(catalog.topic(TRADES), spec(seed, rate), int(rate * seconds))
-    send_trades(settings, catalog, samples, rate=rate, on_send=on_send)
+    return send_trades(settings, catalog, samples, rate=rate, on_send=on_send).count
 
 
-def flowing(
-    settings: Settings, catalog: Catalog, seed: int, rate: float = 1_000.0
-) -> AbstractContextManager[threading.Event]:
+@dataclass
+class Flow:
+    """Trades that are sent in the background; ``sent`` is how many Kafka acknowledged, once the block has ended."""
+
+    sent: int = 0
+
+
+@contextmanager
+def flowing(settings: Settings, catalog: Catalog, seed: int, rate: float = 1_000.0) -> Iterator[Flow]:
     """Sends trades in the background until the block ends."""
+    flow = Flow()
 
     def work(stop: threading.Event) -> None:
         samples = records(catalog.topic(TRADES), spec(seed, rate), None)
-        send_trades(settings, catalog, takewhile(lambda _: not stop.is_set(), samples), rate=rate)
+        until_stopped = takewhile(lambda _: not stop.is_set(), samples)
+        flow.sent = send_trades(settings, catalog, until_stopped, rate=rate).count
 
-    return in_background(work)
+    with in_background(work):
+        yield flow
 
 
 def batches(settings: Settings, config: Path) -> AbstractContextManager[threading.Event]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import socket
+from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 
@@ -39,6 +40,21 @@ def free_ports(count: int) -> list[int]:
     raise Refused(
         f"no {count} free ports", where=f"{LOOPBACK}, ports {_LOWEST} to {highest}", fix="stop what listens on them"
     )
+
+
+def free_or_others(preferred: Sequence[int]) -> list[int]:
+    """Each preferred port if nobody listens on it, else another free one."""
+    taken = []
+    with ExitStack() as bound:
+        for port in preferred:
+            server = bound.enter_context(closing(socket.socket()))
+            server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # connections that closed do not keep it
+            try:
+                server.bind((LOOPBACK, port))
+            except OSError:
+                taken.append(port)
+        others = dict(zip(taken, free_ports(len(taken)), strict=True)) if taken else {}
+    return [others.get(port, port) for port in preferred]
 
 
 def _first_ephemeral() -> int:

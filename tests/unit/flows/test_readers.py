@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from flows.demo.readers import Period, ReaderAccount, ReaderAnswer, Readers, account
+from flows.demo.readers import Period, ReaderAccount, ReaderAnswer, Readers, TimelineAnswer, account, timeline
 
 COUNTS = frozenset({0, 10, 25, 40})
 ANSWERS = [
@@ -92,3 +92,13 @@ def test_readers_query_until_they_are_stopped_and_record_failures_separately() -
     readers.run(stop)
     assert readers.failures == ["ValueError: no answer"]
     assert [(answer.mode, answer.count) for answer in readers.answers][:2] == [("lambda", 0), ("lambda", 2)]
+
+
+def test_a_timeline_has_the_answers_near_a_change_by_arrival() -> None:
+    near = timeline(list(reversed(ANSWERS)), change=1.0, around=0.8)
+    assert [(round(answer.since, 3), round(answer.seconds, 3), answer.mode) for answer in near] == [
+        (-0.8, 0.2, "lambda"),
+        (-0.1, 0.4, "lambda"),
+        (0.1, 0.1, "lambda"),
+    ]
+    assert timeline(ANSWERS, change=1.0, around=2.0)[-1] == TimelineAnswer(2.0, 1.5, "kappa")
