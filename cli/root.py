@@ -17,6 +17,7 @@ from cli import (
     completion,
     data,
     evidence,
+    plan,
     quality,
     quarantine,
     replay,
@@ -45,7 +46,7 @@ SECTIONS: dict[str, Sequence[click.Command]] = {
     "Serving": serving.COMMANDS,
     "Quality": [*quality.COMMANDS, *quarantine.COMMANDS],
     "Upkeep": [*upkeep.COMMANDS, *completion.COMMANDS],
-    "Evidence": evidence.COMMANDS,
+    "Evidence": [*evidence.COMMANDS, *plan.COMMANDS],
 }
 RENAMED = {
     "drift": "compare --served",

@@ -1,4 +1,4 @@
-"""Files that belong to the project and are not code: the views, the DAGs, the sample log."""
+"""Files that belong to the project and are not code: the views, the DAGs, the sample log, the study's rows."""
 
 from __future__ import annotations
 
@@ -16,3 +16,4 @@ def _folder(name: str) -> Path:
 VIEWS = ROOT / "views"
 DAGS = _folder("dags")
 ACCESS_LOG = _folder("data") / "apache-access-2015-05.log.gz"
+STUDY = _folder("data") / "study.parquet"

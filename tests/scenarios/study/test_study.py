@@ -48,6 +48,9 @@ def test_a_short_study_measures_both_modes_and_goes_on(tmp_path: Path, monkeypat
         assert sum(row.value for row in parts) == pytest.approx(total)
         assert min(row.value for row in parts) >= 0, parts
     assert set(values(rows, "replay-cells", "kappa")) == {0.0}
+    # All that the planner needs was measured, except what the section freshness measures.
+    planned = here(config, "plan", "--study", ".study", "--json")
+    assert (planned.code, planned.json["fix"]) == (1, "measure it: `lk study freshness`")
     (kept, *_) = sorted((tmp_path / ".study" / "rows").iterdir())
     before = kept.stat().st_mtime_ns
     again = here(config, *arguments).ok()

@@ -12,8 +12,8 @@ ROOT = Path(core.__file__).parent
 MODULES = sorted(path for path in ROOT.rglob("*.py"))
 PURE_IMPORTS = {
     *("__future__", "collections", "csv", "dataclasses", "datetime", "decimal", "functools", "hashlib", "io"),
-    *("itertools", "json", "math", "numpy", "operator", "pydantic", "pydantic_core", "pyspark", "re", "string", "types"),
-    *("typing", "core"),
+    *("itertools", "json", "math", "numpy", "operator", "pydantic", "pydantic_core", "pyspark", "re", "statistics"),
+    *("string", "types", "typing", "core"),
 }
 RUNS_A_JOB = {"collect", "count()", "toPandas", "toArrow", "toLocalIterator", "first", "head", "take", "isEmpty"}
 READS_OR_WRITES = {"open", "read_text", "read_bytes", "write_text", "write_bytes", "now", "today", "getenv", "save"}

@@ -1,0 +1,1 @@
+"""The planner: what both modes would cost, from what the study measured."""
