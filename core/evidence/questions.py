@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from core.evidence.measurement import MODES
+
 Better = Literal["lower", "higher", ""]
 GROUPS = ("correctness", "freshness", "reprocessing", "resources", "operations", "people")
 
@@ -14,7 +16,8 @@ class Question:
     """A question: ``id`` names it in commands and files, ``how`` says how it is measured.
 
     ``section`` is the part of the study that answers it: ``lk study SECTION`` measures it again. ``axis`` names ``x``
-    of its measurements, if they have one. ``better`` is the better direction, "" if neither is.
+    of its measurements, if they have one. ``better`` is the better direction, "" if neither is. ``modes`` are those
+    that it is about.
     """
 
     id: str
@@ -25,6 +28,7 @@ class Question:
     how: str
     axis: str = ""
     better: Better = "lower"
+    modes: tuple[str, ...] = MODES
 
 
 QUESTIONS = (
@@ -90,6 +94,7 @@ QUESTIONS = (
         "How many cells of a replay differ from a full build at the same offsets?",
         "cells",
         "`lk switch kappa` compares every view, cell by cell, before it serves the replay.",
+        modes=("kappa",),
     ),
     Question(
         "mode-cells",
@@ -150,6 +155,7 @@ QUESTIONS = (
         "How old is the batch layer's answer just before the next batch replaces it?",
         "s",
         "From the cut of a batch to the publication of the next, when one batch follows another without a pause.",
+        modes=("lambda",),
     ),
     Question(
         "correction",
@@ -159,6 +165,15 @@ QUESTIONS = (
         "s",
         "The rule of volume_by_day is edited in its file; then the one command of the mode runs. The parts add up. "
         "A replay reads and computes in one pass. Kappa has no shorter way for one day than the whole history.",
+    ),
+    Question(
+        "answers",
+        "reprocessing",
+        "correction",
+        "What do readers see across a change?",
+        "s",
+        "One dot for each answer: when it arrived, how long it took, which mode answered.",
+        axis="seconds since the change",
     ),
     Question(
         "reader-pause",
@@ -202,6 +217,7 @@ QUESTIONS = (
         "share of the retention",
         "1 minus the time until a replay's first epoch is committed, divided by a retention of a day.",
         better="higher",
+        modes=("kappa",),
     ),
     Question(
         "cpu",
