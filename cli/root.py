@@ -21,6 +21,7 @@ from cli import (
     quality,
     quarantine,
     replay,
+    report_verb,
     route,
     runs,
     servers,
@@ -46,7 +47,7 @@ SECTIONS: dict[str, Sequence[click.Command]] = {
     "Serving": serving.COMMANDS,
     "Quality": [*quality.COMMANDS, *quarantine.COMMANDS],
     "Upkeep": [*upkeep.COMMANDS, *completion.COMMANDS],
-    "Evidence": [*evidence.COMMANDS, *plan.COMMANDS],
+    "Evidence": [*evidence.COMMANDS, *report_verb.COMMANDS, *plan.COMMANDS],
 }
 RENAMED = {
     "drift": "compare --served",

@@ -128,3 +128,5 @@ CASES = (
         "computes a range of windows again, Kappa replays the log.",
     ),
 )
+
+BY_CASE = {case.id: case for case in CASES}

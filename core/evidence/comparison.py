@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from core.evidence.cases import Criterion, Rows
-from core.evidence.measurement import MODES
+from core.evidence.measurement import MODES, Measurement
 from core.evidence.questions import BY_ID
 from core.evidence.summary import Summary
 
@@ -83,7 +83,7 @@ def compare(criterion: Criterion, summaries: Iterable[Summary]) -> Comparison:
 
 def _rows(criterion: Criterion, summaries: Iterable[Summary]) -> dict[str, list[Summary]]:
     """The rows of each mode that the criterion asks for, measured often enough."""
-    rows = [row for row in summaries if row.repetitions >= ENOUGH and _belongs(row, criterion)]
+    rows = [row for row in summaries if row.repetitions >= ENOUGH and belongs(row, criterion)]
     by_mode = {mode: [row for row in rows if row.mode in (mode, "")] for mode in MODES}
     if criterion.x is None and BY_ID[criterion.question].axis:
         places = set.intersection(*({row.x for row in of_mode} for of_mode in by_mode.values()))
@@ -92,7 +92,8 @@ def _rows(criterion: Criterion, summaries: Iterable[Summary]) -> dict[str, list[
     return by_mode
 
 
-def _belongs(row: Summary, criterion: Criterion) -> bool:
+def belongs(row: Summary | Measurement, criterion: Criterion) -> bool:
+    """Whether a row is about what the criterion compares; its part is not looked at."""
     return (
         (row.question, row.view) == (criterion.question, criterion.view)
         and criterion.situation in ("", row.situation)
@@ -102,14 +103,15 @@ def _belongs(row: Summary, criterion: Criterion) -> bool:
 
 def _parts(rows: Sequence[Summary], wanted: Rows) -> _Parts:
     """The rows of each part that is added up, by size. A part without rows is there, and empty."""
-    parts: dict[str, dict[int, Summary]] = {name: {} for name in _names(rows, wanted)}
+    parts: dict[str, dict[int, Summary]] = {name: {} for name in part_names(rows, wanted)}
     for row in sorted(rows, key=lambda row: (not row.busy, row.mode)):  # the last one counts
         if row.part in parts:
             parts[row.part][row.size] = row
     return parts
 
 
-def _names(rows: Iterable[Summary], wanted: Rows) -> Sequence[str]:
+def part_names(rows: Iterable[Summary | Measurement], wanted: Rows) -> Sequence[str]:
+    """The parts that are added up. A stored total stands for all of them."""
     measured = list(dict.fromkeys(row.part for row in rows))
     if wanted.without:
         return [name for name in measured if name not in (TOTAL, wanted.without)]

@@ -15,18 +15,24 @@ from core.evidence.summary import summarize
 
 @dataclass(frozen=True)
 class Recommendation:
-    """The answer for a case: ``mode``, or "" if nothing is decided; ``sentence`` says it with the numbers.
+    """The answer for a case: ``mode``, or "" if nothing is decided; ``reason`` has the numbers, as a clause.
 
     ``comparisons`` are those of all criteria. ``deciding`` is the one that decided, None if none did. ``against`` has a
-    sentence for each later criterion that clearly favours the other mode.
+    clause for each later criterion that clearly favours the other mode.
     """
 
     case: Case
-    mode: str
-    sentence: str
+    answer: str
+    reason: str
     comparisons: tuple[Comparison, ...]
+    mode: str = ""
     deciding: Comparison | None = None
     against: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """The answer and its reason."""
+        return f"{self.answer}: {self.reason}."
 
 
 def recommend(measurements: Iterable[Measurement]) -> list[Recommendation]:
@@ -39,43 +45,34 @@ def _decided(case: Case, comparisons: tuple[Comparison, ...]) -> Recommendation:
     """The first clear difference decides; one that was not measured before it leaves the case open."""
     for place, comparison in enumerate(comparisons):
         if comparison.missing:
-            return Recommendation(case, "", _not_measured(comparison), comparisons)
-        if comparison.better:
-            others = [later for later in comparisons[place + 1 :] if later.better not in ("", comparison.better)]
-            against = tuple(f"{_difference(later)}." for later in others)
-            return Recommendation(case, comparison.better, _choice(comparison), comparisons, comparison, against)
-    return Recommendation(case, "", _no_difference(comparisons), comparisons)
-
-
-def _choice(comparison: Comparison) -> str:
-    return f"{comparison.better.capitalize()}: {_difference(comparison)}."
+            return Recommendation(case, "Not decided", _not_measured(comparison), comparisons)
+        mode = comparison.better
+        if mode:
+            against = tuple(_difference(later) for later in comparisons[place + 1 :] if later.better not in ("", mode))
+            reason = _difference(comparison)
+            return Recommendation(case, mode.capitalize(), reason, comparisons, mode, comparison, against)
+    reason = "; ".join(map(_both, comparisons))
+    return Recommendation(case, "No clear difference", reason, comparisons)
 
 
 def _difference(comparison: Comparison) -> str:
-    """The number of the better mode first."""
-    better, other = sorted(_sides(comparison), key=lambda side: side[0] != comparison.better)
-    return (
-        f"{comparison.criterion.what} is {better[1]} in {better[0].capitalize()}, {other[1]} in {other[0].capitalize()}"
-    )
+    """The numbers of both modes, that of the better one first."""
+    return _numbers(comparison, sorted(MODES, key=lambda mode: mode != comparison.better), " against ")
 
 
-def _no_difference(comparisons: Iterable[Comparison]) -> str:
-    texts = []
-    for comparison in comparisons:
-        numbers = " and ".join(f"{text} in {mode.capitalize()}" for mode, text in _sides(comparison))
-        texts.append(f"{comparison.criterion.what} is {numbers}")
-    return f"No clear difference: {'; '.join(texts)}."
+def _both(comparison: Comparison) -> str:
+    return _numbers(comparison, MODES, " and ")
+
+
+def _numbers(comparison: Comparison, modes: Iterable[str], between: str) -> str:
+    unit = BY_ID[comparison.criterion.question].unit
+    sides = [side for mode in modes if (side := comparison.sides[mode])]
+    texts = [f"{quantity(side.median, unit)} in {side.mode.capitalize()}" for side in sides]
+    return f"{comparison.criterion.what} is {between.join(texts)}"
 
 
 def _not_measured(comparison: Comparison) -> str:
     modes = " and ".join(mode.capitalize() for mode in comparison.missing)
     section = BY_ID[comparison.criterion.question].section
-    return f"Not decided: not measured in {modes}, or fewer than {ENOUGH} times: {comparison.criterion.what} "
-        f"(`lk study {section}`)."
-
-
-def _sides(comparison: Comparison) -> list[tuple[str, str]]:
-    """The mode and its number with its unit, in the order of MODES."""
-    unit = BY_ID[comparison.criterion.question].unit
-    sides = {mode: side for mode, side in comparison.sides.items() if side}
-    return [(mode, quantity(sides[mode].median, unit)) for mode in MODES]
+    times = f"not measured {ENOUGH} times in {modes}"
+    return f"{times}: {comparison.criterion.what} (`lk study {section}`)"

@@ -77,7 +77,7 @@ def _missing_modes(question: Question, measured: Collection[str]) -> tuple[str, 
 
 def _in_given_order(rows: Iterable[Summary]) -> list[Summary]:
     """Rows of one situation, part and view together, in the order of their first row; x ascends in them."""
-    groups: dict[tuple[str, str, str], list[Summary]] = defaultdict(list)
+    groups: dict[tuple[str, str, str, str], list[Summary]] = defaultdict(list)
     for row in rows:
-        groups[row.situation, row.part, row.view].append(row)
+        groups[row.question, row.situation, row.part, row.view].append(row)
     return [row for group in groups.values() for row in sorted(group, key=lambda row: (row.x is not None, row.x or 0))]

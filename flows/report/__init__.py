@@ -1,0 +1,1 @@
+"""The architects' report: one page, its plots and its raw rows."""

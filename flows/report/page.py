@@ -1,0 +1,108 @@
+"""The page of the report: one file that loads nothing, with light and dark colours, readable without JavaScript."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from core.evidence.comparison import CLEAR, ENOUGH
+from core.evidence.measurement import Measurement
+from core.evidence.origin import Origin
+from core.evidence.quantity import number, quantity
+from core.evidence.questions import BY_ID, GROUPS, QUESTIONS, Question
+from core.evidence.recommendations import Recommendation
+from core.evidence.summary import Summary, in_short, not_measured
+from flows.report.chart_style import LABELS
+from flows.report.plots import Plot
+from flows.report.question_tables import QuestionTable, anchor, place_of, question_table, spread
+
+MOST_RAW_ROWS = 200  # in the page; more are in the raw files only
+MARKS = {"lambda": "●", "kappa": "◆", "": "○"}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A question, its table, and its raw rows if they are few enough for the page."""
+
+    question: Question
+    table: QuestionTable
+    count: int
+    raw: Sequence[Measurement]
+
+
+def render(
+    measurements: Sequence[Measurement],
+    recommendations: Sequence[Recommendation],
+    plots: Sequence[Plot],
+    origin: Origin,
+) -> str:
+    """The HTML of the page. Every text is escaped, except the plots, which are SVG that this project has drawn."""
+    answers = _answers(measurements)
+    shown = {row.anchor for answer in answers for row in answer.table.rows}
+    templates = _templates()
+    templates.filters["row"] = lambda row: _link(row, shown)
+    return templates.get_template("report.html").render(
+        origin=origin,
+        rows=measurements,
+        busy=sum(row.busy for row in measurements),
+        sizes=sorted({row.size for row in measurements if row.size}),
+        first=min(row.at for row in measurements),
+        last=max(row.at for row in measurements),
+        recommendations=recommendations,
+        plots=plots,
+        groups=_by_group(answers),
+        missing=not_measured(measurements),
+        labels=LABELS,
+        marks=MARKS,
+        by_id=BY_ID,
+        clear=CLEAR,
+        enough=ENOUGH,
+    )
+
+
+def _answers(measurements: Sequence[Measurement]) -> list[Answer]:
+    """Every question that was measured, in the order of QUESTIONS."""
+    raw: dict[str, list[Measurement]] = {question.id: [] for question in QUESTIONS}
+    for row in measurements:
+        raw[row.question].append(row)
+    return [
+        Answer(
+            question,
+            question_table(question, in_short(raw[question.id])),
+            len(raw[question.id]),
+            raw[question.id] if len(raw[question.id]) <= MOST_RAW_ROWS else (),
+        )
+        for question in QUESTIONS
+        if raw[question.id]
+    ]
+
+
+def _by_group(answers: Iterable[Answer]) -> Mapping[str, list[Answer]]:
+    groups: dict[str, list[Answer]] = {group: [] for group in GROUPS}
+    for answer in answers:
+        groups[answer.question.group].append(answer)
+    return {group: of_group for group, of_group in groups.items() if of_group}
+
+
+def _link(row: Summary, shown: set[str]) -> str:
+    """The id of the row in a table of the page; that of its question if the table left it out."""
+    of_row = anchor(row.question, place_of(row))
+    return of_row if of_row in shown else row.question
+
+
+def _templates() -> Environment:
+    folder = FileSystemLoader(Path(__file__).with_name("templates"))
+    templates = Environment(
+        loader=folder, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    templates.filters |= {"utc": _utc, "number": number, "quantity": quantity, "exact": "{:.10g}".format}
+    templates.globals |= {"spread": spread}
+    return templates
+
+
+def _utc(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
