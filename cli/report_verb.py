@@ -9,6 +9,7 @@ import click
 
 from cli.options import json_option
 from cli.output import emit, line
+from core.errors import Refused
 
 if TYPE_CHECKING:
     from flows.report.write_report import ReportFiles
@@ -31,15 +32,19 @@ STUDY_FOLDER = Path(".study")
 )
 @json_option
 def report(study: Path | None, out: Path) -> None:
-    """Write the architects' report of a study: one page, its plots and its raw rows.
+    """Write a study's report: a page, plots and raw rows.
 
-    The page answers five cases, each with the measured row that decides it. docs/report.md says how to read it.
+    The page answers five cases for architects, each with the measured row that decides it. Then come plots, every
+    question with its numbers, and what was not measured. docs/report.md says how to read it.
     """
     from flows.report import write_report
     from infra import measurement_files, project_files, study_origin
 
     source = study or (STUDY_FOLDER if STUDY_FOLDER.is_dir() else project_files.STUDY)
-    emit(write_report.report(measurement_files.read(source), out, study_origin.read(source)), _print_files)
+    if not source.exists():
+        raise Refused("there is no study", where=str(source), fix="run `lk study`")
+    rows = source / "rows" if source.is_dir() else source  # beside them is the data of an instance that still runs
+    emit(write_report.report(measurement_files.read(rows), out, study_origin.read(source)), _print_files)
 
 
 def _print_files(files: ReportFiles) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from core.evidence.cases import Criterion, Rows
+from core.evidence.cases import Criterion, Part, Rows
 from core.evidence.measurement import MODES, Measurement
 from core.evidence.questions import BY_ID
 from core.evidence.summary import Summary
@@ -17,18 +17,28 @@ CLEAR = 1.1  # the factor between medians below which no difference is clear
 ENOUGH = 3  # repetitions; fewer have no spread that could be compared
 TOTAL = "total"
 
-_Parts = Mapping[str, Mapping[int, Summary]]  # part -> size -> row
+TOTAL = "in all"  # the part that stands for all parts
+
+_Sizes = Mapping[int, Summary]
+
+
+@dataclass(frozen=True)
+class Term:
+    """A summary row of a side, and the factor that it is multiplied by."""
+
+    row: Summary
+    factor: float = 1.0
 
 
 @dataclass(frozen=True)
 class Side:
-    """The number of one mode: the sum of ``rows``. ``smallest`` and ``largest`` are the sums of theirs.
+    """The number of one mode: the sum of its ``terms``. ``smallest`` and ``largest`` are the sums of theirs.
 
-    Without rows it is a value that needs no measurement, for the reason ``why``.
+    Without terms it is a value that needs no measurement, for the reason ``why``.
     """
 
     mode: str
-    rows: tuple[Summary, ...]
+    terms: tuple[Term, ...]
     median: float
     smallest: float
     largest: float
@@ -37,12 +47,12 @@ class Side:
     @property
     def busy(self) -> bool:
         """Whether other programs used the machine meanwhile."""
-        return any(row.busy for row in self.rows)
+        return any(term.row.busy for term in self.terms)
 
     @property
     def repetitions(self) -> int:
         """The smallest number of repetitions of a row; 0 for a value that was not measured."""
-        return min((row.repetitions for row in self.rows), default=0)
+        return min((term.row.repetitions for term in self.terms), default=0)
 
 
 @dataclass(frozen=True)
@@ -74,55 +84,62 @@ def compare(criterion: Criterion, summaries: Iterable[Summary]) -> Comparison:
 
     A row without a mode counts for both. Values of a busy machine count only where there are no others.
     """
-    by_mode = _rows(criterion, summaries)
-    parts = {mode: _parts(rows, criterion.of(mode)) for mode, rows in by_mode.items()}
-    sizes = [set(by_size) for of_mode in parts.values() for by_size in of_mode.values() if by_size]
+    rows = [row for row in summaries if row.repetitions >= ENOUGH]
+    parts = {mode: _sizes_of_parts(criterion, mode, rows) for mode in MODES}
+    sizes = [set(of_part) for of_mode in parts.values() for of_part in of_mode.values() if of_part]
     common = max(set.intersection(*sizes), default=None) if sizes else None
     return Comparison(criterion, {mode: _side(mode, parts[mode], criterion.of(mode), common) for mode in MODES})
 
 
-def _rows(criterion: Criterion, summaries: Iterable[Summary]) -> dict[str, list[Summary]]:
-    """The rows of each mode that the criterion asks for, measured often enough."""
-    rows = [row for row in summaries if row.repetitions >= ENOUGH and belongs(row, criterion)]
-    by_mode = {mode: [row for row in rows if row.mode in (mode, "")] for mode in MODES}
-    if criterion.x is None and BY_ID[criterion.question].axis:
-        places = set.intersection(*({row.x for row in of_mode} for of_mode in by_mode.values()))
-        largest = max((x for x in places if x is not None), default=None)
-        return {mode: [row for row in of_mode if row.x == largest] for mode, of_mode in by_mode.items()}
-    return by_mode
+def parts_of(criterion: Criterion, mode: str, rows: Iterable[Summary | Measurement]) -> tuple[Part, ...]:
+    """The parts that are added up for a mode. A stored total stands for all parts that have rows."""
+    wanted = criterion.of(mode)
+    measured = dict.fromkeys(row.part for row in rows if belongs(row, criterion, mode))
+    names = [name for name in measured if not wanted.without or name not in (TOTAL, wanted.without)]
+    return wanted.parts or tuple(Part(name) for name in ([TOTAL] if TOTAL in names else names))
 
 
-def belongs(row: Summary | Measurement, criterion: Criterion) -> bool:
-    """Whether a row is about what the criterion compares; its part is not looked at."""
+def belongs(row: Summary | Measurement, criterion: Criterion, mode: str, part: Part | None = None) -> bool:
+    """Whether a row is one that the criterion looks at for a mode, of this part or of any."""
+    question = part.question if part and part.question else criterion.question
     return (
-        (row.question, row.view) == (criterion.question, criterion.view)
+        (row.question, row.view) == (question, criterion.view)
+        and row.mode in (mode, "")
+        and (part is None or row.part == part.name)
         and criterion.situation in ("", row.situation)
         and criterion.x in (None, row.x)
     )
 
 
-def _parts(rows: Sequence[Summary], wanted: Rows) -> _Parts:
-    """The rows of each part that is added up, by size. A part without rows is there, and empty."""
-    parts: dict[str, dict[int, Summary]] = {name: {} for name in part_names(rows, wanted)}
-    for row in sorted(rows, key=lambda row: (not row.busy, row.mode)):  # the last one counts
-        if row.part in parts:
-            parts[row.part][row.size] = row
-    return parts
+def _sizes_of_parts(criterion: Criterion, mode: str, summaries: Sequence[Summary]) -> dict[Part, _Sizes]:
+    """The row of each part by size; a part without rows is there, and empty."""
+    rows = _at_common_x(criterion, summaries)
+    in_order = sorted(rows, key=lambda row: (not row.busy, row.mode))  # the last row of a size counts
+    return {
+        part: {row.size: row for row in in_order if belongs(row, criterion, mode, part)}
+        for part in parts_of(criterion, mode, rows)
+    }
 
 
-def part_names(rows: Iterable[Summary | Measurement], wanted: Rows) -> Sequence[str]:
-    """The parts that are added up. A stored total stands for all of them."""
-    measured = list(dict.fromkeys(row.part for row in rows))
-    if wanted.without:
-        return [name for name in measured if name not in (TOTAL, wanted.without)]
-    return wanted.parts or ([TOTAL] if TOTAL in measured else measured)
+def _at_common_x(criterion: Criterion, rows: Sequence[Summary]) -> Sequence[Summary]:
+    """Rows at the largest place on the axis that both modes have, if the criterion names none."""
+    if criterion.x is not None or not BY_ID[criterion.question].axis:
+        return rows
+    places = [{row.x for row in rows if belongs(row, criterion, mode)} for mode in MODES]
+    largest = max((x for x in set.intersection(*places) if x is not None), default=None)
+    return [row for row in rows if row.x == largest]
 
 
-def _side(mode: str, parts: _Parts, wanted: Rows, common: int | None) -> Side | None:
+def _side(mode: str, parts: Mapping[Part, _Sizes], wanted: Rows, common: int | None) -> Side | None:
     if wanted.given is not None:
         return Side(mode, (), wanted.given, wanted.given, wanted.given, wanted.why)
     if not parts or not all(parts.values()):
         return None
-    rows = tuple(by_size[common if common in by_size else max(by_size)] for by_size in parts.values())
-    medians, smallest, largest = ([getattr(row, name) for row in rows] for name in ("median", "smallest", "largest"))
-    return Side(mode, rows, sum(medians), sum(smallest), sum(largest))
+    terms = tuple(Term(sizes[common if common in sizes else max(sizes)], part.factor) for part, sizes in parts.items())
+    return Side(
+        mode,
+        terms,
+        sum(term.factor * term.row.median for term in terms),
+        sum(term.factor * term.row.smallest for term in terms),
+        sum(term.factor * term.row.largest for term in terms),
+    )

@@ -8,8 +8,8 @@ def number(value: float, unit: str = "") -> str:
     if value == round(value) or abs(value) >= 1_000:
         return f"{value:,.0f}"
     if unit.startswith("share"):
-        return f"{min(value, 0.9999):.4f}".rstrip("0") if 0.0001 <= value < 1 else f"{value:.2g}"
-    return f"{value:.3g}" if abs(value) < 100 else f"{value:.0f}"
+        return f"{min(value, 0.99999):.5f}".rstrip("0") if 0.00001 <= value < 1 else f"{value:.2g}"
+    return f"{value:#.3g}".removesuffix(".")
 
 
 def quantity(value: float, unit: str) -> str:

@@ -167,15 +167,6 @@ QUESTIONS = (
         "A replay reads and computes in one pass. Kappa has no shorter way for one day than the whole history.",
     ),
     Question(
-        "answers",
-        "reprocessing",
-        "correction",
-        "What do readers see across a change?",
-        "s",
-        "One dot for each answer: when it arrived, how long it took, which mode answered.",
-        axis="seconds since the change",
-    ),
-    Question(
         "reader-pause",
         "reprocessing",
         "correction",

@@ -24,7 +24,8 @@ LABELS = {"lambda": "Lambda", "kappa": "Kappa", "": "both modes"}
 ORDER = tuple(LABELS.values())
 WIDTH = 620
 FONT = "system-ui, sans-serif"
-_LEGEND = alt.Legend(title=None, symbolOpacity=1)
+_PADDING = {"left": 16, "top": 4, "right": 12, "bottom": 4}  # a page's font may be wider than the converter's
+_LEGEND = alt.Legend(title=None, symbolOpacity=1, symbolStrokeWidth=0)
 _LEGEND_OF_LINES = alt.Legend(title=None, symbolOpacity=1, symbolType="stroke", symbolStrokeWidth=2)
 
 
@@ -60,7 +61,7 @@ def configured(chart: Any) -> dict[str, Any]:
     """The Vega-Lite specification of a chart with the common look."""
     axis = {"labelColor": FAINT, "titleColor": FAINT, "titleFontWeight": "normal", "tickColor": GRID, "labelFont": FONT}
     return dict(
-        chart.configure(background=PAPER, font=FONT, aria=False, padding=4)
+        chart.configure(background=PAPER, font=FONT, aria=False, padding=_PADDING)
         .configure_view(stroke=None)
         .configure_axis(**axis, titleFont=FONT, gridColor=GRID, domainColor=GRID, labelFontSize=11, titleFontSize=11)
         .configure_header(labelColor=INK, titleColor=INK, labelFont=FONT, labelFontSize=12, labelFontWeight="bold")

@@ -59,22 +59,22 @@ SPECS = (
         "history-plot",
         "What a correction of the whole history costs, by its size",
         ("correction", "cpu"),
-        "Marks are repetitions. The line is fitted by least squares: a fixed part, and a part for each million records.",
+        "Marks are repetitions. The line is fitted by least squares: a fixed part, and one for each million records.",
         cost_by_history,
     ),
     PlotSpec(
         "answers-plot",
         "What readers see across a change",
         ("answers",),
-        "One mark for each answer of the first repetition: when it arrived, how long it took, which mode answered. The "
-        "vertical line is the change.",
+        "One mark for each answer of the first repetition at the largest size: when it arrived, how long it took, "
+        "which mode answered. The vertical line is the change.",
         answers_across_a_change,
     ),
     PlotSpec(
         "resources-plot",
         "What each part of a mode uses",
-        ("cpu", "written", "disk", "memory"),
-        "Medians at the largest size. A part that only one mode has is there once.",
+        ("cpu", "cpu-live", "written", "disk", "memory"),
+        "Medians at the largest size of each question. A part that only one mode has is there once.",
         resources_by_part,
     ),
     PlotSpec(

@@ -21,7 +21,7 @@ Place = tuple[str, str, str, int, float | None, bool]  # situation, part, view, 
 
 @dataclass(frozen=True)
 class Cell:
-    """The numbers of one mode as text; the medians of a column are padded, so that their points are below each other."""
+    """The numbers of one mode as text; a column's medians are padded, so that their points are below each other."""
 
     median: str
     spread: str
@@ -42,7 +42,7 @@ class TableRow:
 class QuestionTable:
     """``headers`` are those of the labels, ``modes`` those of the cells.
 
-    ``records`` is the size of the log if it is the same in all rows, else 0. ``left_out`` is a number of rows of curves.
+    ``records`` is the size of the log if it is the same in all rows, else 0. ``left_out`` is a number of curve rows.
     """
 
     headers: tuple[str, ...]

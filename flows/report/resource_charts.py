@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from core.evidence.cases import BY_CASE, Criterion
-from core.evidence.comparison import belongs, part_names
+from core.evidence.comparison import belongs, parts_of
 from core.evidence.measurement import MODES, Measurement
 from core.evidence.quantity import number
 from core.evidence.questions import BY_ID
@@ -87,14 +87,14 @@ def recovery_times(rows: Sequence[Measurement]) -> Chart:
 
 def _points(criterion: Criterion, mode: str, rows: Sequence[Measurement]) -> list[tuple[int, float]]:
     """Size and value of each repetition that measured all parts. A value per million is multiplied by the records."""
-    of_mode = [row for row in rows if belongs(row, criterion) and row.mode in (mode, "")]
-    names = part_names(of_mode, criterion.of(mode))
-    runs: dict[tuple[int, int], dict[str, float]] = defaultdict(dict)
-    for row in of_mode:
-        if row.part in names and row.size:
-            factor = row.size / 1e6 if BY_ID[row.question].unit.endswith("per million") else 1
-            runs[row.size, row.repetition][row.part] = row.value * factor
-    return sorted((size, sum(parts.values())) for (size, _), parts in runs.items() if len(parts) == len(names))
+    parts = parts_of(criterion, mode, rows)
+    runs: dict[tuple[int, int], list[float]] = defaultdict(list)
+    for part in parts:
+        for row in rows:
+            if row.size and belongs(row, criterion, mode, part):
+                millions = row.size / 1e6 if BY_ID[row.question].unit.endswith("per million") else 1
+                runs[row.size, row.repetition].append(part.factor * row.value * millions)
+    return sorted((size, sum(values)) for (size, _), values in runs.items() if len(values) == len(parts))
 
 
 def _fitted(points: Sequence[tuple[int, float]]) -> FittedLine | None:
@@ -132,7 +132,7 @@ def _against_size(
         "value:Q",
         title=title,
         scale=alt.Scale(type="log", nice=True),
-        axis=alt.Axis(format=",~g", values=_round_numbers(frame["value"])),
+        axis=alt.Axis(format=",~f", values=_round_numbers(frame["value"])),
     )
     dots = (
         alt.Chart(frame)
@@ -154,7 +154,7 @@ def _parts(question: str, summaries: Sequence[Summary]) -> Any:
     frame = pd.DataFrame([{"mode": LABELS[row.mode], "place": place(row), "value": row.median} for row in summaries])
     labels = list(frame["mode"].unique())
     where = {"y": alt.Y("place:N", sort=None, axis=_NO_TITLE), "yOffset": alt.YOffset("mode:N", sort=None)}
-    value = alt.X("value:Q", title=asked.unit, axis=alt.Axis(format=",~g", tickCount=5))
+    value = alt.X("value:Q", title=asked.unit, axis=alt.Axis(format=",~f", tickCount=5))
     stems = (
         alt.Chart(frame)
         .mark_rule(strokeWidth=2)

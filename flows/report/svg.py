@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from xml.etree import ElementTree
 
@@ -11,6 +12,7 @@ from flows.report import chart_style
 
 _SVG = "http://www.w3.org/2000/svg"
 _DROPPED = ("class", "role", "pointer-events", "version")  # attributes that draw nothing
+_LONG = re.compile(r"\d+\.\d{3,}")  # a hundredth of a pixel is enough
 _EMPTY = ("", "M0,0h0v0h0Z")
 
 
@@ -44,5 +46,9 @@ def _simplify(element: ElementTree.Element, name: str) -> None:
             del element.attrib[attribute]
         elif attribute == "id":
             element.set("id", f"{name}-{value}")
-        elif "url(#" in value:
-            element.set(attribute, value.replace("url(#", f"url(#{name}-"))
+        else:
+            element.set(attribute, _LONG.sub(_rounded, value).replace("url(#", f"url(#{name}-"))
+
+
+def _rounded(digits: re.Match[str]) -> str:
+    return f"{float(digits[0]):.2f}"

@@ -85,25 +85,26 @@ def settling_curve(rows: Sequence[Measurement]) -> Chart:
 
 
 def answers_across_a_change(rows: Sequence[Measurement]) -> Chart:
-    """A mark for each answer of the first repetition, one panel for each change."""
-    first = min(row.repetition for row in rows)
-    frame = pd.DataFrame([{**_named(row), "x": row.x, "seconds": row.value} for row in rows if row.repetition == first])
+    """A mark for each answer of the first repetition at the largest size; a panel for each change and mode."""
+    shown = max((row.size, -row.repetition) for row in rows)
+    one = [row for row in rows if (row.size, -row.repetition) == shown]
+    frame = pd.DataFrame([{**_named(row), "x": row.x, "seconds": row.value} for row in one])
+    frame["panel"] = frame["place"] + ": " + frame["mode"] + " answers"
     labels = list(frame["mode"].unique())
     dots = (
         alt.Chart()
-        .mark_point(size=22, opacity=0.8, strokeWidth=1.2)
+        .mark_point(filled=True, size=18, opacity=0.75)
         .encode(
             alt.X("x:Q", title="seconds since the change", scale=alt.Scale(nice=False)),
-            alt.Y("seconds:Q", title="seconds until answered"),
+            alt.Y("seconds:Q", title="seconds", axis=alt.Axis(tickCount=4)),
             color=colour(labels),
             shape=shape(labels),
         )
     )
     change = alt.Chart().mark_rule(color=FAINT, strokeDash=[2, 3]).encode(x=alt.datum(0))
-    panels = alt.layer(change, dots, data=frame).properties(width=WIDTH, height=130)
-    return panels.facet(row=alt.Row("place:N", sort=list(frame["place"].unique()), title=None, header=_ABOVE)), words(
-        in_short(rows), "s"
-    )
+    panels = alt.layer(change, dots, data=frame).properties(width=WIDTH, height=80)
+    row = alt.Row("panel:N", sort=list(frame["panel"].unique()), title=None, header=_ABOVE)
+    return panels.facet(row=row, spacing=4), words(in_short(rows), "s")
 
 
 def lag_under_overload(rows: Sequence[Measurement]) -> Chart:
@@ -127,7 +128,7 @@ def lag_under_overload(rows: Sequence[Measurement]) -> Chart:
     return lines.properties(width=WIDTH, height=200), "; ".join(highest) + "."
 
 
-_ABOVE = alt.Header(labelOrient="top", labelAnchor="start", labelAngle=0)
+_ABOVE = alt.Header(labelOrient="top", labelAnchor="start", labelAngle=0, labelPadding=2)
 
 
 def _named(row: Measurement | Summary) -> dict[str, str]:

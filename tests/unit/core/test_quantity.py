@@ -1,0 +1,31 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.evidence.quantity import number, quantity
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (0.0, "records", "0"),
+        (3.0, "s", "3"),
+        (0.77, "s", "0.770"),
+        (41.46, "s", "41.5"),
+        (99.97, "s", "100"),
+        (123.4, "s", "123"),
+        (1_234_567.8, "records/s", "1,234,568"),
+        (1.0, "share", "1"),
+        (0.9997, "share of the retention", "0.9997"),
+        (0.9999999, "share", "0.99999"),
+        (0.5, "share", "0.5"),
+    ],
+)
+def test_three_digits_and_no_share_below_one_is_written_as_one(value: float, unit: str, text: str) -> None:
+    assert number(value, unit) == text
+
+
+def test_a_share_has_no_unit() -> None:
+    assert (quantity(0.5, "share of the retention"), quantity(2.5, "s")) == ("0.5", "2.50 s")
