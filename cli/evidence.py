@@ -22,8 +22,9 @@ def demo(airflow: bool) -> int:
         return _demo_airflow()
     from flows.demo import run_demo
     from flows.demo.report import show
+    from flows.demo.run_report import with_report
 
-    result = run_demo.demo(load_settings())
+    result = with_report(run_demo.demo(load_settings()))
     emit(result, show)
     return 1 if result.problems else 0
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
@@ -25,3 +27,8 @@ def read(study: Path) -> Origin:
     except ValidationError as error:
         what = f"this is not the origin of a study: {error.errors()[0]['msg']}"
         raise Refused(what, where=str(path), fix="remove it; the report then names no machine") from error
+
+
+def write(study: Path, origin: Origin) -> None:
+    """Writes the origin of a folder of rows."""
+    (study / NAME).write_text(json.dumps(asdict(origin), indent=2) + "\n", "utf-8")

@@ -151,8 +151,13 @@ def _next(demo: Demo) -> Text:
         ("back to Kappa at once; the same command again goes back to Lambda", f"{lk} rollback"),
         ("stop the servers and the speed layer; `up` and `speed start` start them again", f"{lk} down"),
     )
+    page = (
+        f"The report of this run, with its plots and the readers' timeline: {short(demo.report)}\n"
+        if demo.report
+        else ""
+    )
     text = Text(
-        f"The servers are up: Trino at {demo.connection.trino_url}, catalog lake, schema serving. Next steps:\n"
+        f"{page}The servers are up: Trino at {demo.connection.trino_url}, catalog lake, schema serving. Next steps:\n"
     )
     for comment, command_line in steps:
         text.append(f"\n  # {comment}\n", style="dim").append(f"  {command_line}\n")

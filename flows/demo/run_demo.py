@@ -72,6 +72,7 @@ class Demo:
     switched: DemoSwitches
     warnings: tuple[QualityWarning, ...]
     checks: tuple[NumberCheck, ...]
+    report: Path | None = None
 
     @property
     def problems(self) -> tuple[NumberCheck, ...]:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from core.errors import Refused
 from core.evidence.measurement import Measurement
+from core.evidence.origin import Origin
 from flows.measure.console import note
 from flows.measure.figures import machine, versions
 from flows.study.correction_section import correction_section
@@ -27,12 +26,11 @@ from flows.study.recovery_section import recovery_section
 from flows.study.settling_section import settling_section
 from flows.study.study_plan import StudyPlan, Unit, missing_sections, rows_file, seconds_left
 from flows.study.subject import Subject
-from infra import measurement_files
+from infra import measurement_files, study_origin
 from infra.progress_bar import console, drawn
 from infra.settings import Settings
 
 FOLDER = Path(".study")
-ABOUT = "study.json"
 MEASURES: dict[str, Callable[[Subject], Sequence[Measurement]]] = {
     "resources": lambda subject: subject.deployed,
     "freshness": freshness_section,
@@ -44,16 +42,6 @@ MEASURES: dict[str, Callable[[Subject], Sequence[Measurement]]] = {
     "operations": operations_section,
     "correctness": correctness_section,
 }
-
-
-@dataclass(frozen=True)
-class StudyAbout:
-    """What a folder of rows was measured with: the command, the machine, the program's packages, the time."""
-
-    command: str
-    machine: str
-    versions: str
-    at: str
 
 
 @dataclass(frozen=True)
@@ -93,7 +81,7 @@ def study(base: Settings, plan: StudyPlan, folder: Path = FOLDER, *, label_busy:
     began = time.monotonic()
     folder.mkdir(parents=True, exist_ok=True)
     require_disk(folder, max(plan.sizes))
-    _require_same_machine(folder)
+    _require_same_machine(folder, plan)
     todo = {unit: missing_sections(folder, plan, unit) for unit in plan.units()}
     sections = sum(len(plan.sections_of(unit)) for unit in plan.units())
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
@@ -122,18 +110,16 @@ def _measure(
             began = time.monotonic()
 
 
-def _require_same_machine(folder: Path) -> None:
-    """Writes what the rows are measured with. Raises Refused if the folder has rows of another machine or version."""
-    about = StudyAbout("lk study", machine(), versions(), datetime.now(UTC).isoformat(timespec="minutes"))
-    path = folder / ABOUT
-    if not path.is_file():
-        path.write_text(json.dumps(asdict(about), indent=2) + "\n", "utf-8")
-        return
-    earlier = StudyAbout(**json.loads(path.read_text("utf-8")))
-    if (earlier.machine, earlier.versions) != (about.machine, about.versions):
+def _require_same_machine(folder: Path, plan: StudyPlan) -> None:
+    """Writes the origin of the rows. Raises Refused if the folder has rows of another machine or other versions."""
+    sizes = ",".join(f"{size / 10**6:g}" for size in plan.sizes)
+    origin = Origin(machine(), versions(), f"lk study --sizes {sizes} --repeat {plan.repeat}")
+    earlier = study_origin.read(folder)
+    if earlier not in (Origin(), replace(origin, command=earlier.command)):
         raise Refused(
-            f"its rows were measured with {earlier.machine}, {earlier.versions}; this is {about.machine}, "
-            f"{about.versions}: they cannot be compared",
+            f"its rows were measured with {earlier.machine}, {earlier.versions}; this is {origin.machine}, "
+            f"{origin.versions}: they cannot be compared",
             where=str(folder),
             fix="name another folder: --study FOLDER",
         )
+    study_origin.write(folder, origin)

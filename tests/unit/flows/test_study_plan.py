@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,10 +11,10 @@ import pytest
 from core.errors import Refused, Usage
 from core.evidence.measurement import Measurement
 from core.evidence.questions import GROUPS, QUESTIONS
-from flows.study import machine
+from flows.study import machine, run_study
 from flows.study.run_study import MEASURES
 from flows.study.study_plan import SECTIONS, StudyPlan, Unit, missing_sections, rows_file, seconds_left
-from infra import measurement_files
+from infra import measurement_files, study_origin
 
 AT = datetime(2026, 11, 26, 5, 49, tzinfo=UTC)
 
@@ -91,3 +92,13 @@ def test_damaged_rows_are_refused_by_name(tmp_path: Path) -> None:
     (tmp_path / "a.parquet").write_bytes(b"no Parquet")
     with pytest.raises(Refused, match="cannot be read"):
         measurement_files.read(tmp_path)
+
+
+def test_a_folder_holds_rows_of_one_machine_and_one_version(tmp_path: Path) -> None:
+    plan = StudyPlan((100_000,), 2)
+    run_study._require_same_machine(tmp_path, plan)
+    run_study._require_same_machine(tmp_path, StudyPlan((100_000,), 5))
+    assert study_origin.read(tmp_path).command == "lk study --sizes 0.1 --repeat 5"
+    study_origin.write(tmp_path, replace(study_origin.read(tmp_path), machine="another"))
+    with pytest.raises(Refused, match="measured with another"):
+        run_study._require_same_machine(tmp_path, plan)
