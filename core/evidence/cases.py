@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from core.evidence.coefficients import LIVE_RATE
+
 
 @dataclass(frozen=True)
 class Part:
@@ -61,8 +63,7 @@ class Case:
 
 WHOLE, ONE_DAY, STEADY = "whole history", "one day of 10", "steady"
 _FRESH = "the 95th percentile of freshness"
-# A core for a second is a million events at a rate of a thousand a second, divided by a thousand.
-_LIVE = Part("", "cpu-live", 1_000)
+_LIVE = Part("", "cpu-live", 1e6 / LIVE_RATE)  # cores while some events arrive a second -> seconds per million
 _RUNNING = {"lambda": Rows((_LIVE, Part("land"), Part("build"), Part("gate"))), "kappa": Rows((_LIVE,))}
 _CORRECTING = {"lambda": Rows((Part("build"), Part("gate"))), "kappa": Rows((Part("replay"), Part("proof")))}
 _READING = {"lambda": Rows((Part("build"),)), "kappa": Rows((Part("replay"),))}
@@ -78,7 +79,7 @@ CASES = (
             Criterion("freshness", _FRESH, STEADY, x=95),
             Criterion(
                 "cpu",
-                "the CPU time of events at 1,000 a second (in Lambda also landed, built and checked once)",
+                f"the CPU time of events at {LIVE_RATE:,} a second (in Lambda also landed, built and checked once)",
                 rows=_RUNNING,
             ),
             Criterion("disk", "the disk used with the log while nothing runs", STEADY),

@@ -135,7 +135,7 @@ def _side(mode: str, parts: Mapping[Part, _Sizes], wanted: Rows, common: int | N
         return Side(mode, (), wanted.given, wanted.given, wanted.given, wanted.why)
     if not parts or not all(parts.values()):
         return None
-    terms = tuple(Term(sizes[common if common in sizes else max(sizes)], part.factor) for part, sizes in parts.items())
+    terms = tuple(Term(sizes.get(common or 0) or sizes[max(sizes)], part.factor) for part, sizes in parts.items())
     return Side(
         mode,
         terms,

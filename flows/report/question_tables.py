@@ -12,9 +12,11 @@ from core.evidence.measurement import MODES
 from core.evidence.quantity import number
 from core.evidence.questions import Question
 from core.evidence.summary import Summary
+from flows.study.history import KINDS
 
 MOST_X = 12  # rows of a curve that a table shows; its plot and its raw rows have all
 _FIGURE_SPACE, _PUNCTUATION_SPACE = "\u2007", "\u2008"  # as wide as a digit, as wide as a point
+_KINDS: Mapping[str, str] = {**KINDS}
 
 Place = tuple[str, str, str, int, float | None, bool]  # situation, part, view, size, x, busy
 
@@ -119,9 +121,11 @@ def _chosen(curve: Sequence[Place]) -> list[Place]:
 
 
 def _text(value: object) -> str:
-    if value is None:
-        return ""
-    return number(value) if isinstance(value, int | float) else str(value)
+    """A part of a place as text; a view is named with its kind."""
+    if isinstance(value, int | float):
+        return number(value)
+    text = str(value or "")
+    return f"{text} ({_KINDS[text]})" if text in _KINDS else text
 
 
 def _cell(row: Summary | None, median: str, unit: str) -> Cell | None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from statistics import linear_regression, median
+from statistics import median
 from typing import Any
 
 import altair as alt
@@ -14,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from core.evidence.cases import BY_CASE, Criterion
+from core.evidence.coefficients import Line
 from core.evidence.comparison import belongs, parts_of
 from core.evidence.measurement import MODES, Measurement
 from core.evidence.quantity import number
@@ -26,19 +26,6 @@ _NO_TITLE = alt.Axis(title=None, grid=False, ticks=False, domain=False, labelLim
 _HALF = (WIDTH - 70) // 2
 
 
-@dataclass(frozen=True)
-class FittedLine:
-    """``fixed + per_million × millions``, fitted by least squares through the medians of each size."""
-
-    fixed: float
-    per_million: float
-
-    @property
-    def text(self) -> str:
-        """The line as a sum."""
-        return f"{number(self.fixed)} s + {number(self.per_million)} s per million"
-
-
 def cost_by_history(rows: Sequence[Measurement]) -> Chart | None:
     """Seconds and CPU seconds of a correction of the whole history against its size, with fitted lines."""
     time, cpu = BY_CASE["rules-change"].criteria
@@ -48,7 +35,7 @@ def cost_by_history(rows: Sequence[Measurement]) -> Chart | None:
         if any(points.values()):
             fitted = {mode: _fitted(of_mode) for mode, of_mode in points.items()}
             panels.append(_against_size(points, fitted, title))
-            texts += [f"{title} in {LABELS[mode]}: {line.text}" for mode, line in fitted.items() if line]
+            texts += [f"{title} in {LABELS[mode]}: {_as_sum(line)}" for mode, line in fitted.items() if line]
     return (alt.hconcat(*panels, spacing=30), "; ".join(texts) + ".") if panels else None
 
 
@@ -97,25 +84,28 @@ def _points(criterion: Criterion, mode: str, rows: Sequence[Measurement]) -> lis
     return sorted((size, sum(values)) for (size, _), values in runs.items() if len(values) == len(parts))
 
 
-def _fitted(points: Sequence[tuple[int, float]]) -> FittedLine | None:
+def _fitted(points: Sequence[tuple[int, float]]) -> Line | None:
     """The line through the medians of two sizes or more."""
-    by_size: dict[int, list[float]] = defaultdict(list)
+    by_size: dict[float, list[float]] = defaultdict(list)
     for size, value in points:
-        by_size[size].append(value)
-    if len(by_size) < 2:
-        return None
-    line = linear_regression([size / 1e6 for size in by_size], [median(values) for values in by_size.values()])
-    return FittedLine(line.intercept, line.slope)
+        by_size[size / 1e6].append(value)
+    return (
+        Line.through({millions: median(values) for millions, values in by_size.items()}) if len(by_size) > 1 else None
+    )
+
+
+def _as_sum(line: Line) -> str:
+    return f"{number(line.fixed)} s + {number(line.per_million)} s per million"
 
 
 def _against_size(
-    points: Mapping[str, Sequence[tuple[int, float]]], fitted: Mapping[str, FittedLine | None], title: str
+    points: Mapping[str, Sequence[tuple[int, float]]], fitted: Mapping[str, Line | None], title: str
 ) -> Any:
     marks = [(LABELS[mode], size, value) for mode, of_mode in points.items() for size, value in of_mode]
     frame = pd.DataFrame(marks, columns=["mode", "records", "value"])
     sizes = np.geomspace(frame["records"].min(), frame["records"].max(), 40)
     curves = [
-        (LABELS[mode], float(size), line.fixed + line.per_million * float(size) / 1e6)
+        (LABELS[mode], float(size), line.at(float(size) / 1e6))
         for mode, line in fitted.items()
         if line
         for size in sizes

@@ -138,10 +138,15 @@ def _exact() -> Iterator[Measurement]:
 
 
 def _row(
-    question: str, mode: str, value: float, situation: str = "", part: str = "", view: str = "", **more: float
+    question: str,
+    mode: str,
+    value: float,
+    situation: str = "",
+    part: str = "",
+    view: str = "",
+    size: int = SIZES[-1],
+    x: float | None = None,
 ) -> Measurement:
-    """A row of the largest size, if ``more`` names no other; ``x`` is in ``more``."""
-    size, x = int(more.get("size", SIZES[-1])), more.get("x")
     return Measurement(question, mode, value, BEGAN, situation, part, view, size, x=x)
 
 
@@ -155,7 +160,7 @@ def _growing() -> Iterator[Measurement]:
         for (question, *place), lines in _GROWS.items():
             for mode, line in zip(MODES, lines, strict=True):
                 if line:
-                    yield _row(question, mode, line[0] + line[1] * millions, *place, size=size)
+                    yield _row(question, mode, line[0] + line[1] * millions, *place, size)
         yield from _of_modes(_PER_MILLION, 1 + 2 / millions, size=size)
         yield from _of_modes(_RATES, 1 / (1 + 0.4 / millions), size=size)
 
@@ -165,11 +170,11 @@ def _distributions() -> Iterator[Measurement]:
         yield from _of_modes(_FRESHNESS, factor, x=percentile, size=SIZES[0])
 
 
-def _of_modes(table: Mapping[_Key, _Both], factor: float, **more: float) -> Iterator[Measurement]:
+def _of_modes(table: Mapping[_Key, _Both], factor: float, size: int, x: float | None = None) -> Iterator[Measurement]:
     for (question, *place), values in table.items():
         for mode, value in zip(MODES, values, strict=True):
             if value is not None:
-                yield _row(question, mode, value * factor, *place, **more)
+                yield _row(question, mode, value * factor, *place, size, x)
 
 
 def _curves() -> Iterator[Measurement]:

@@ -260,7 +260,11 @@ def test_lambda_and_kappa_differ_by_more_than_colour(files: ReportFiles) -> None
 
 @pytest.mark.parametrize("field", ["situation", "part", "view"])
 def test_hostile_text_is_shown_as_text(tmp_path: Path, field: str) -> None:
-    planted = [replace(row, **{field: HOSTILE}) for row in study() if row.question in ("recovery", "freshness")]
+    planted = [
+        replace(row, **{field: HOSTILE})  # type: ignore[arg-type]
+        for row in study()
+        if row.question in ("recovery", "freshness")
+    ]
     hostile = Page(report(planted, tmp_path).page.read_text("utf-8"))
     assert hostile.loads == hostile.mistakes == []
     assert any(HOSTILE in text for cells in hostile.rows.values() for _, text in cells)
