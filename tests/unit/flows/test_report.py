@@ -24,6 +24,7 @@ from core.evidence.measurement import Measurement
 from core.evidence.origin import Origin
 from core.evidence.questions import BY_ID, QUESTIONS
 from flows.report.chart_style import DARK
+from flows.report.plots import SPECS
 from flows.report.write_report import ReportFiles, report
 from flows.study import correction_section
 from infra.project_files import ROOT
@@ -231,6 +232,22 @@ def test_a_plot_without_rows_says_how_to_measure_it(tmp_path: Path) -> None:
     files = report(some, tmp_path)
     assert {"lag-plot.svg", "history-plot.svg"} & {path.name for path in files.plots} == set()
     assert "<code>lk study overload</code>" in files.page.read_text("utf-8").partition('id="lag-plot"')[2][:600]
+
+
+def test_one_run_of_one_size_has_a_report_too(tmp_path: Path) -> None:
+    run = [row for row in study() if row.repetition == 1 and row.size == min(each.size for each in study())]
+    files = report([*run, replace(run[0], question="answers", x=0.0, situation="to kappa")], tmp_path)
+    assert len(files.plots) == 7
+    assert {each.answer for each in files.recommendations} == {"Not decided"}
+    assert Page(files.page.read_text("utf-8")).mistakes == []
+
+
+@pytest.mark.parametrize("question", sorted({question for spec in SPECS for question in spec.questions}))
+def test_a_single_row_has_a_report_too(tmp_path: Path, question: str) -> None:
+    row = next(row for row in study() if row.question == question)
+    for value in (0.0, row.value):
+        files = report([replace(row, value=value)], tmp_path)
+        assert Page(files.page.read_text("utf-8")).mistakes == []
 
 
 def test_a_dark_screen_has_colours_of_its_own_for_the_page_and_for_every_colour_of_a_plot(page: Page) -> None:
