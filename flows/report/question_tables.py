@@ -12,11 +12,10 @@ from core.evidence.measurement import MODES
 from core.evidence.quantity import number
 from core.evidence.questions import Question
 from core.evidence.summary import Summary
-from flows.study.history import KINDS
+from core.evidence.view_kinds import KINDS
 
 MOST_X = 12  # rows of a curve that a table shows; its plot and its raw rows have all
 _FIGURE_SPACE, _PUNCTUATION_SPACE = "\u2007", "\u2008"  # as wide as a digit, as wide as a point
-_KINDS = {str(view): kind for view, kind in KINDS.items()}
 
 Place = tuple[str, str, str, int, float | None, bool]  # situation, part, view, size, x, busy
 
@@ -125,7 +124,7 @@ def _text(value: object) -> str:
     if isinstance(value, int | float):
         return number(value)
     text = str(value or "")
-    return f"{text} ({_KINDS[text]})" if text in _KINDS else text
+    return f"{text} ({KINDS[text]})" if text in KINDS else text
 
 
 def _cell(row: Summary | None, median: str, unit: str) -> Cell | None:

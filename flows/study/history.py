@@ -18,13 +18,6 @@ from infra.settings import Settings
 DAYS = 10
 PROGRAMS = ("orders", "payments", "order_payments", "page_views", "purchases", "purchases_once")  # of views/programs
 OWN = ("volume_by_day", "visits")  # of views/study
-KINDS = {  # view -> its kind, as the report names it
-    Name("trades_by_day"): "additive rollup",
-    Name("trade_stats"): "hopping window",
-    Name("order_payments"): "join",
-    Name("visits"): "sessions",
-    Name("purchases_once"): "deduplication",
-}
 _SHARES = {"trades": 0.70, "orders": 0.10, "payments": 0.10, "purchases": 0.05, "page_views": 0.05}
 ACCESS_LOG = Name("access_log")
 _RATE = 1_000.0  # trades a second of a day; the other topics have their shares of it
