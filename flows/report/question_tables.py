@@ -16,7 +16,7 @@ from flows.study.history import KINDS
 
 MOST_X = 12  # rows of a curve that a table shows; its plot and its raw rows have all
 _FIGURE_SPACE, _PUNCTUATION_SPACE = "\u2007", "\u2008"  # as wide as a digit, as wide as a point
-_KINDS: Mapping[str, str] = {**KINDS}
+_KINDS = {str(view): kind for view, kind in KINDS.items()}
 
 Place = tuple[str, str, str, int, float | None, bool]  # situation, part, view, size, x, busy
 

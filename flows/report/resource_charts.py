@@ -81,7 +81,8 @@ def _points(criterion: Criterion, mode: str, rows: Sequence[Measurement]) -> lis
             if row.size and belongs(row, criterion, mode, part):
                 millions = row.size / 1e6 if BY_ID[row.question].unit.endswith("per million") else 1
                 runs[row.size, row.repetition].append(part.factor * row.value * millions)
-    return sorted((size, sum(values)) for (size, _), values in runs.items() if len(values) == len(parts))
+    whole = [(size, sum(values)) for (size, _), values in runs.items() if len(values) == len(parts)]
+    return sorted((size, value) for size, value in whole if value > 0)  # the axes are logarithmic
 
 
 def _fitted(points: Sequence[tuple[int, float]]) -> Line | None:

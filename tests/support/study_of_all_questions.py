@@ -157,10 +157,10 @@ def _same() -> Iterator[Measurement]:
 def _growing() -> Iterator[Measurement]:
     for size in SIZES:
         millions = size / 1e6
-        for (question, *place), lines in _GROWS.items():
+        for (question, situation, part, view), lines in _GROWS.items():
             for mode, line in zip(MODES, lines, strict=True):
                 if line:
-                    yield _row(question, mode, line[0] + line[1] * millions, *place, size)
+                    yield _row(question, mode, line[0] + line[1] * millions, situation, part, view, size)
         yield from _of_modes(_PER_MILLION, 1 + 2 / millions, size=size)
         yield from _of_modes(_RATES, 1 / (1 + 0.4 / millions), size=size)
 
@@ -171,10 +171,10 @@ def _distributions() -> Iterator[Measurement]:
 
 
 def _of_modes(table: Mapping[_Key, _Both], factor: float, size: int, x: float | None = None) -> Iterator[Measurement]:
-    for (question, *place), values in table.items():
+    for (question, situation, part, view), values in table.items():
         for mode, value in zip(MODES, values, strict=True):
             if value is not None:
-                yield _row(question, mode, value * factor, *place, size, x)
+                yield _row(question, mode, value * factor, situation, part, view, size, x)
 
 
 def _curves() -> Iterator[Measurement]:
