@@ -6,7 +6,7 @@ import csv
 import re
 import subprocess
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
@@ -28,7 +28,7 @@ from flows.report.plots import SPECS
 from flows.report.write_report import ReportFiles, report
 from flows.study import correction_section
 from infra.project_files import ROOT
-from tests.support.study_of_all_questions import study
+from tests.support.study_of_all_questions import SIZES, study
 
 HOSTILE = '<script>alert(1)</script><img src=x onerror="alert(2)">{{ 7 * 7 }}'
 VOID = {"meta", "br", "link", "img", "input", "hr"}
@@ -140,9 +140,10 @@ def test_every_link_inside_the_page_has_its_target(page: Page) -> None:
 
 
 def test_every_question_has_its_text_its_method_its_command_and_its_raw_rows(text: str, page: Page) -> None:
+    counts = Counter(row.question for row in study())
     for question in QUESTIONS:
         article = text[text.index(f'<article class="question" id="{question.id}">') :].partition("</article>")[0]
-        count = sum(row.question == question.id for row in study())
+        count = counts[question.id]
         shown = article.replace("<code>", "`").replace("</code>", "`").replace("&#39;", "'")
         assert question.text in shown
         assert question.how in shown
@@ -235,7 +236,7 @@ def test_a_plot_without_rows_says_how_to_measure_it(tmp_path: Path) -> None:
 
 
 def test_one_run_of_one_size_has_a_report_too(tmp_path: Path) -> None:
-    run = [row for row in study() if row.repetition == 1 and row.size == min(each.size for each in study())]
+    run = [row for row in study() if row.repetition == 1 and row.size == SIZES[0]]
     files = report([*run, replace(run[0], question="answers", x=0.0, situation="to kappa")], tmp_path)
     assert len(files.plots) == 7
     assert {each.answer for each in files.recommendations} == {"Not decided"}
