@@ -4,11 +4,11 @@ from __future__ import annotations
 
 
 def number(value: float, unit: str = "") -> str:
-    """The value without its unit. A share below 1 is never written as 1."""
+    """The value without its unit. A share has more digits near 1, and below 1 it is never written as 1."""
     if value == round(value) or abs(value) >= 1_000:
         return f"{value:,.0f}"
-    if unit.startswith("share"):
-        return f"{min(value, 0.99999):.5f}".rstrip("0") if 0.00001 <= value < 1 else f"{value:.2g}"
+    if unit.startswith("share") and 0.001 <= value < 1:
+        return (f"{min(value, 0.99999):.5f}" if value >= 0.999 else f"{value:.3f}").rstrip("0")
     return f"{value:#.3g}".removesuffix(".")
 
 

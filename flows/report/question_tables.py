@@ -122,7 +122,7 @@ def _chosen(curve: Sequence[Place]) -> list[Place]:
 def _text(value: object) -> str:
     """A part of a place as text; a view is named with its kind."""
     if isinstance(value, int | float):
-        return number(value)
+        return f"{value:,}" if isinstance(value, int) else f"{value:,g}"
     text = str(value or "")
     return f"{text} ({KINDS[text]})" if text in KINDS else text
 

@@ -21,6 +21,8 @@ from core.evidence.quantity import number, quantity
         (0.9997, "share of the retention", "0.9997"),
         (0.9999999, "share", "0.99999"),
         (0.5, "share", "0.5"),
+        (0.98765, "share", "0.988"),
+        (0.0001234, "share", "0.000123"),
     ],
 )
 def test_three_digits_and_no_share_below_one_is_written_as_one(value: float, unit: str, text: str) -> None:
