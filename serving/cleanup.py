@@ -106,11 +106,15 @@ def _delete(settings: Settings, lease: Lease, path: str) -> tuple[str, int]:
 
 
 def _compact(settings: Settings, held: Mapping[str, Lease]) -> int:
-    """Compacts the control tables that the held leases guard; returns the bytes freed."""
+    """Compacts the control tables that the held leases guard; returns the bytes freed.
+
+    All get today's ``retention_minutes``: their rows are the history, so that nobody reads an older version.
+    """
     paths = {table.path(settings): lease for name, lease in held.items() for table in locks.PROTECTED[name]}
     before = sum(files.size(path) for path in paths)
     for path, lease in paths.items():
         if delta.exists(path):
+            delta.set_retention(path, f"interval {settings.retention_minutes} minutes")
             compaction.compact(path, lease=lease)
             compaction.checkpoint(path)
             compaction.vacuum(path)

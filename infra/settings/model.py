@@ -131,7 +131,7 @@ class Settings(BaseSettings):
     retention_minutes: int = Field(
         default=60,
         ge=1,
-        description="Minutes for which a run keeps the files that it replaced; longer than the longest query",
+        description="Minutes for which runs and control tables keep replaced files; longer than the longest query",
     )
     log_mebibytes: int = Field(
         default=32, ge=1, description="Largest log of a process in MiB; the part before is kept as long"

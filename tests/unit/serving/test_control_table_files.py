@@ -1,0 +1,62 @@
+"""`lk cleanup` bounds the files of control tables: what was replaced longer ago than the retention goes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from core.cut import Cut
+from core.identifiers import Name
+from infra.control import locks, publications
+from infra.control.pins import Pin
+from infra.control.publications import Publication, add_publication, read_publications
+from infra.settings import Settings
+from serving import cleanup
+
+PIN = Pin(Name("b000001"), None, -1, Cut.of({"trades": {0: 5}}), Name("d1"), "batch", Name("s1"))
+DONE = Publication(
+    1, "build", "done", datetime(2026, 11, 26, tzinfo=UTC), "me", "why", {}, {Name("v"): PIN}, {Name("v"): "SELECT 1"}
+)
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(data=tmp_path, retention_minutes=60)
+
+
+def files(settings: Settings) -> list[Path]:
+    """Every file of the table of publications."""
+    return [path for path in Path(publications.TABLE.path(settings)).rglob("*") if path.is_file()]
+
+
+def clean(settings: Settings) -> None:
+    with locks.hold(settings, "control") as lease:
+        cleanup._compact(settings, {"control": lease})
+
+
+def publish(settings: Settings, first: int, count: int) -> None:
+    with locks.hold(settings, "control") as lease:
+        for number in range(first, first + count):
+            add_publication(settings, lease, replace(DONE, seq=number))
+
+
+def test_files_of_a_control_table_do_not_grow_with_its_commits(settings: Settings) -> None:
+    """120 commits left 314 files. A retention of nothing stands for commits that are older than it."""
+    at_once = settings.model_copy(update={"retention_minutes": 0})
+    numbers = []
+    for turn in range(4):
+        publish(at_once, 1 + 30 * turn, 30)
+        clean(at_once)
+        numbers.append(len(files(at_once)))
+    assert max(numbers) <= 8, numbers
+    assert [publication.seq for publication in read_publications(at_once)] == list(range(1, 121))
+
+
+def test_files_that_were_just_replaced_stay_for_readers(settings: Settings) -> None:
+    publish(settings, 1, 5)
+    before = {path for path in files(settings) if path.suffix == ".parquet" and "_delta_log" not in path.parts}
+    clean(settings)
+    assert before <= set(files(settings))
