@@ -63,7 +63,7 @@ def _sizes(_context: click.Context, _parameter: click.Parameter, text: str) -> t
     """Records, from a list of millions."""
     try:
         return tuple(int(float(millions) * 1_000_000) for millions in text.split(","))
-    except ValueError:
+    except (ValueError, OverflowError):
         raise click.BadParameter(f"{text!r} is not a list of numbers, such as 1,10") from None
 
 
@@ -83,9 +83,10 @@ def study(
     """
     from flows.study import run_study
     from flows.study.study_plan import SECTIONS, StudyPlan
+    from infra import study_files
 
     plan = StudyPlan(sizes, repeat, sections or SECTIONS)
-    result = run_study.study(load_settings(), plan, folder or run_study.FOLDER, label_busy=label_busy)
+    result = run_study.study(load_settings(), plan, folder or study_files.FOLDER, label_busy=label_busy)
     emit(result, lambda done: line(f"{done.measured:,} of {done.sections:,} sections measured · rows in {done.folder}"))
 
 

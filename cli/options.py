@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -53,6 +54,12 @@ def renamed_flag(old: str, new: str) -> Decorator:
             raise click.UsageError(f"`{old}` is now `{new}`")
 
     return click.option(old, is_flag=True, expose_value=False, hidden=True, callback=refuse)
+
+
+def study_option(function: Any) -> Any:
+    """Adds --study to a verb that reads the rows of a study."""
+    text = "Folder or file of a study (default: .study, else the study that comes with the project)."
+    return click.option("--study", type=click.Path(path_type=Path), help=text)(function)
 
 
 def run_option(text: str = "The run (default: the replay in progress).") -> Decorator:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from cli.options import Decorator, json_option
+from cli.options import Decorator, json_option, study_option
 from cli.output import emit
 from core.evidence.workload import Prices, Workload
 
@@ -28,7 +28,7 @@ def _input(option: str, default: float, text: str, *name: str) -> Decorator:
 @_input("--gb-price", Prices.gb_month, "Price of a GB-month in the object store: S3.")
 @_input("--log-gb-price", Prices.log_gb_month, "Price of a GB-month of the log: broker disk.")
 @_input("--log-replicas", Prices.log_replicas, "Replicas of the log.")
-@click.option("--study", type=click.Path(path_type=Path), help="Folder or file of a study (default: the project's).")
+@study_option
 @click.option(
     "--study-cores",
     type=click.FloatRange(min=0, min_open=True),

@@ -7,22 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cli.options import json_option
+from cli.options import json_option, study_option
 from cli.output import emit, line
-from core.errors import Refused
 
 if TYPE_CHECKING:
     from flows.report.write_report import ReportFiles
 
-STUDY_FOLDER = Path(".study")
-
 
 @click.command()
-@click.option(
-    "--study",
-    type=click.Path(path_type=Path),
-    help="Folder or file of a study (default: .study, else the study that comes with the project).",
-)
+@study_option
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
@@ -38,13 +31,11 @@ def report(study: Path | None, out: Path) -> None:
     question with its numbers, and what was not measured. docs/report.md says how to read it.
     """
     from flows.report import write_report
-    from infra import measurement_files, project_files, study_origin
+    from infra import study_files
 
-    source = study or (STUDY_FOLDER if STUDY_FOLDER.is_dir() else project_files.STUDY)
-    if not source.exists():
-        raise Refused("there is no study", where=str(source), fix="run `lk study`")
-    rows = source / "rows" if source.is_dir() else source  # beside them is the data of an instance that still runs
-    emit(write_report.report(measurement_files.read(rows), out, study_origin.read(source)), _print_files)
+    source = study or study_files.default()
+    files = write_report.report(study_files.read_rows(source), out, study_files.read_origin(source))
+    emit(files, _print_files)
 
 
 def _print_files(files: ReportFiles) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from core.evidence.coefficients import LIVE_RATE
+from core.evidence.measurement import ONE_DAY, STEADY, WHOLE
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,6 @@ class Case:
     why: str
 
 
-WHOLE, ONE_DAY, STEADY = "whole history", "one day of 10", "steady"
 _FRESH = "the 95th percentile of freshness"
 _LIVE = Part("", "cpu-live", 1e6 / LIVE_RATE)  # cores while some events arrive a second -> seconds per million
 _RUNNING = {"lambda": Rows((_LIVE, Part("land"), Part("build"), Part("gate"))), "kappa": Rows((_LIVE,))}

@@ -9,15 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from core.evidence.cases import Criterion, Part, Rows
-from core.evidence.measurement import MODES, Measurement
+from core.evidence.measurement import MODES, TOTAL, Measurement
 from core.evidence.questions import BY_ID
 from core.evidence.summary import Summary
 
 CLEAR = 1.1  # the factor between medians below which no difference is clear
 ENOUGH = 3  # repetitions; fewer have no spread that could be compared
-TOTAL = "total"
-
-TOTAL = "in all"  # the part that stands for all parts
 
 _Sizes = Mapping[int, Summary]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from core.errors import Refused
 from core.evidence.coefficients import Coefficients, Line, ModeCoefficients
-from core.evidence.measurement import MODES, Measurement
+from core.evidence.measurement import MODES, STEADY, TOTAL, WHOLE, Measurement
 from core.evidence.study_rows import Source, middle, rows_of, totals
 
 STUDY_CORES = 2  # of the machine that the study ran on, as in docs/deploy/sizing.md
@@ -22,13 +22,12 @@ SHARED = {
     "land_rate": Source("rate", "land"),
     "build_rate": Source("rate", "build"),
     "replay_rate": Source("rate", "replay"),
-    "log_bytes": Source("disk", "log", situation="steady"),
-    "archive_bytes": Source("disk", "archive", "lambda", "steady"),
-    "build_bytes": Source("disk", "builds", "lambda", "steady"),
-    "partial_bytes": Source("disk", "partial rows", "kappa", "steady"),
+    "log_bytes": Source("disk", "log", situation=STEADY),
+    "archive_bytes": Source("disk", "archive", "lambda", STEADY),
+    "build_bytes": Source("disk", "builds", "lambda", STEADY),
+    "partial_bytes": Source("disk", "partial rows", "kappa", STEADY),
 }
 FIXED_PARTS = ("start", "read", "catch-up", "swap")  # of a correction
-_HISTORY = "whole history"
 # A correction of Kappa reads and computes in one pass. The study sends late events, and does not tell their cost apart.
 _MAY_BE_ABSENT = ("late_cpu", "read")
 
@@ -36,10 +35,10 @@ _MAY_BE_ABSENT = ("late_cpu", "read")
 def _of_mode(mode: str) -> dict[str, Source]:
     return {
         "live_cores": Source("cpu-live", mode=mode),
-        "freshness_p50": Source("freshness", mode=mode, situation="steady", x=50),
-        "freshness_p99": Source("freshness", mode=mode, situation="steady", x=99),
-        "proof_seconds": Source("correction", "proof", mode, _HISTORY),
-        **{part: Source("correction", part, mode, _HISTORY) for part in FIXED_PARTS},
+        "freshness_p50": Source("freshness", mode=mode, situation=STEADY, x=50),
+        "freshness_p99": Source("freshness", mode=mode, situation=STEADY, x=99),
+        "proof_seconds": Source("correction", "proof", mode, WHOLE),
+        **{part: Source("correction", part, mode, WHOLE) for part in FIXED_PARTS},
     }
 
 
@@ -50,7 +49,7 @@ PREDICTED = {
     "time of a replay": (SHARED["replay_rate"], "s"),
     "CPU of a full build": (SHARED["build_cpu"], "CPU s"),
     "CPU of a replay": (SHARED["replay_cpu"], "CPU s"),
-    **{f"correction, {mode.capitalize()}": (Source("correction", "in all", mode, _HISTORY), "s") for mode in MODES},
+    **{f"correction, {mode.capitalize()}": (Source("correction", TOTAL, mode, WHOLE), "s") for mode in MODES},
     "disk: log": (SHARED["log_bytes"], "MB"),
     "disk: archive": (SHARED["archive_bytes"], "MB"),
     "disk: builds": (SHARED["build_bytes"], "MB"),

@@ -6,6 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 MODES = ("lambda", "kappa")
+DAYS = 10  # of the history in a study's log
+# Situations and parts that rules compare.
+STEADY, WHOLE, ONE_DAY = "steady", "whole history", f"one day of {DAYS}"
+TOTAL = "in all"  # the part that stands for all parts
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,6 @@ from infra.control import route_runs, runs
 from infra.control.claims import read_claims
 from infra.control.manifest import last_epoch, read_epochs
 from infra.kafka import kafka_admin
-from infra.kafka.producer import produce
-from infra.kafka.sample_input import outgoing
 from infra.settings import Settings
 from serving.read import get
 from speed.routes.planner import reached
@@ -47,7 +45,7 @@ class ProgramsInstance:
         """Sends the generated records with these numbers."""
         declared, spec = self.catalog.topic(topic), SampleSpec(_SEED, self.start, _RATE)
         samples = (sample for number in numbers for sample in records(declared, spec, 1, number))
-        produce(self.settings, declared, outgoing(declared, samples), draw=False).require_complete()
+        load.send(self.settings, declared, samples)
 
 
 def open_instance(settings: Settings, catalog: Catalog, config: Path) -> ProgramsInstance:

@@ -16,7 +16,7 @@ from infra.control.manifest import last_epoch
 from infra.control.publications import Publication
 from infra.control.run_roles import pinned_runs
 from infra.lake import files, table_paths
-from infra.local import local_processes, resource_usage, trino_server
+from infra.local import local_processes, trino_server
 from infra.local.resource_usage import ResourceUsage
 from infra.settings import Settings
 from infra.settings.local_brokers import SINGLE
@@ -27,6 +27,15 @@ WARM_AFTER = 60.0  # seconds that a speed process has run before what it does li
 _SERVERS = (SINGLE, trino_server.NAME)  # without a scheduler: any can run the batch steps, and Kappa needs none
 SECONDS = 8.0  # of the sample of freshness
 _QUERIES = 9
+
+
+@dataclass(frozen=True)
+class ServedParts:
+    """``processes`` must run, ``jobs`` must be scheduled; an answer is merged from ``tables``."""
+
+    processes: tuple[str, ...]
+    jobs: tuple[str, ...]
+    tables: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -63,16 +72,15 @@ class ModeFigures:
 def measure_mode(live: LiveInstance, served: Publication, rebuilt: RebuildTimes) -> ModeFigures:
     """Measures what is served now, as `lk bench` does, while events flow."""
     settings = live.settings
-    uptime, usage_before, records_before = _uptime(live), _usage(live), _committed_records(live)
+    uptime, usage_before, records_before = _uptime(live), live_system.speed_usage(live), _committed_records(live)
     (freshness,) = live_system.sample(live, SECONDS, 1)
-    usage, records = _usage(live).since(usage_before), _committed_records(live) - records_before
+    usage, records = live_system.speed_usage(live).since(usage_before), _committed_records(live) - records_before
     with load.flowing(settings, live.catalog, next(SEEDS), RATE) as flow:
         sql = live_system.fixed_range(settings)
         latencies = sorted(live_system.query_seconds(settings, sql) for _ in range(_QUERIES))
-    pins = served.pins.values()
-    tables = {"batch": any(pin.build for pin in pins), "speed": any(pin.run for pin in pins)}
+    parts = parts_of(served)
     return ModeFigures(
-        name=", ".join(sorted({pin.mode for pin in pins})),
+        name=", ".join(sorted({pin.mode for pin in served.pins.values()})),
         freshness=freshness,
         latency=percentile(latencies, 50),
         queries=len(latencies),
@@ -83,16 +91,21 @@ def measure_mode(live: LiveInstance, served: Publication, rebuilt: RebuildTimes)
         disk=_disk(settings, live.catalog, served),
         log_records=_committed_records(live),
         sent=freshness.samples + flow.sent,
+        processes=parts.processes,
+        jobs=parts.jobs,
+        tables=parts.tables,
+    )
+
+
+def parts_of(served: Publication) -> ServedParts:
+    """What must run and what is read for a publication."""
+    pins = served.pins.values()
+    tables = {"batch": any(pin.build for pin in pins), "speed": any(pin.run for pin in pins)}
+    return ServedParts(
         processes=(*_SERVERS, *(background.name(run) for run in sorted(pinned_runs(served)))),
         jobs=BATCH_STEPS if tables["batch"] else (),
         tables=tuple(name for name, is_read in tables.items() if is_read),
     )
-
-
-def _usage(live: LiveInstance) -> ResourceUsage:
-    """What the speed process has used so far."""
-    process = local_processes.running_process(live.settings, background.name(live.run))
-    return resource_usage.usage_of(process.pid) if process else ResourceUsage()
 
 
 def _uptime(live: LiveInstance) -> float:

@@ -19,6 +19,7 @@ from core.catalog import Catalog
 from core.identifiers import Name, quoted
 from flows.measure.demo_queries import count_sql
 from flows.measure.freshness import percentile
+from infra.control import runs
 from infra.control.manifest import read_epochs
 from infra.settings import Settings
 from infra.trino.metastore import literal, query
@@ -121,9 +122,9 @@ def count_query(settings: Settings, catalog: Catalog, view: Name) -> Callable[[]
     return mode_and_count
 
 
-def epoch_counts(settings: Settings, topic: Name, runs: Iterable[Name]) -> frozenset[int]:
-    """The events of a topic at the end of each epoch of the runs, which start at offset 0."""
-    return frozenset(count for run in runs for count in _counts(settings, topic, run))
+def epoch_counts(settings: Settings, topic: Name, run_ids: Iterable[Name]) -> frozenset[int]:
+    """The events of a topic at the end of each epoch of the runs; every record before their starts is an event."""
+    return frozenset(count for run in run_ids for count in _counts(settings, topic, run))
 
 
 def account(
@@ -166,4 +167,4 @@ def _counts(settings: Settings, topic: Name, run: Name) -> Iterator[int]:
         sum(row.decoded for partition, row in epoch.counted.items() if partition.partition("/")[0] == topic)
         for epoch in read_epochs(settings, run)
     )
-    return accumulate(added, initial=0)
+    return accumulate(added, initial=runs.read_run(settings, run).start.only([topic]).size)

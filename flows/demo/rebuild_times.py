@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from flows.measure import epoch_times
 from infra.control.builds import build_times
 from infra.control.claims import Claim
 from infra.control.manifest import Epoch
@@ -47,11 +48,9 @@ def of_replay(
 
     They last from the planning of the first to the commit of the last; the small ones only follow the producers.
     """
-    sizes = [epoch.end.size_since(epoch.start) for epoch in epochs]
-    big = [epoch for epoch, size in zip(epochs, sizes, strict=True) if size * 2 >= max(sizes)]
-    computing = big[-1].committed_at.timestamp() - big[0].batch_time_ms / 1_000
-    rate = big[-1].end.size_since(big[0].start) / computing
-    return RebuildTimes(seconds, epochs[0].batch_time_ms / 1_000 - began, rate, records, usage)
+    big = epoch_times.backlog(epochs)
+    rate = epoch_times.records(big) / epoch_times.seconds(big)
+    return RebuildTimes(seconds, epoch_times.began(epochs) - began, rate, records, usage)
 
 
 def _created(path: str) -> float:

@@ -25,6 +25,7 @@ from flows.demo.readers import (
 )
 from flows.demo.rebuild_times import RebuildTimes
 from flows.demo.sent_records import SentRecords
+from flows.demo.served_change import ServedChange, served_since
 from flows.measure import demo_queries, load, raw_consumer, run_verb
 from flows.measure.console import note, waiting
 from flows.measure.demo_queries import BY_DAY, BY_HOUR
@@ -35,12 +36,10 @@ from flows.measure.load import TRADES
 from infra.control import comparisons, run_roles
 from infra.control.comparisons import Comparison
 from infra.control.manifest import read_epochs
-from infra.control.publications import Publication
 from infra.kafka import kafka_admin
 from infra.local import resource_usage
 from infra.local.resource_usage import ResourceUsage
 from infra.settings import Settings
-from serving.recover import last_done
 from speed.process import background
 
 _AROUND = 5.0  # seconds around a change in which readers query more often
@@ -76,24 +75,6 @@ class DemoSwitches:
     sent: tuple[SentRecords, ...]
     modes: tuple[ModeFigures, ModeFigures]
     checks: tuple[NumberCheck, ...]
-
-
-@dataclass(frozen=True)
-class _Change:
-    """A verb that changed what is served: its begin and end (``time.monotonic``), and its publication.
-
-    ``at`` is the time of day at ``began``.
-    """
-
-    at: datetime
-    began: float
-    ended: float
-    publication: Publication
-
-    @property
-    def moment(self) -> float:
-        """When the publication was done (``time.monotonic``)."""
-        return self.began + (self.publication.at - self.at).total_seconds()
 
 
 def there_and_back(created: Instance, catalog: Catalog, batch: RebuildTimes) -> DemoSwitches:
@@ -159,7 +140,7 @@ def _replay(created: Instance) -> ReplayFigures:
     return ReplayFigures(run, rebuild_times.of_replay(epochs, began_at, seconds, records, usage))
 
 
-def _to_kappa(created: Instance, catalog: Catalog, run: Name, readers: Readers) -> _Change:
+def _to_kappa(created: Instance, catalog: Catalog, run: Name, readers: Readers) -> ServedChange:
     """`lk switch kappa`: proves the replay equal to a full build, then serves it."""
     at, verb = datetime.now(UTC), run_verb.start(created.settings, created.config, "switch", "kappa")
 
@@ -171,24 +152,17 @@ def _to_kappa(created: Instance, catalog: Catalog, run: Name, readers: Readers) 
     with waiting("building every view, comparing it with the replay, serving the replay"):
         load.wait_for(is_switched, "the switch", _PATIENCE, every=0.5)
     note(f"Kappa serves run {run} alone; every cell equals the build")
-    return _change(created.settings, at, verb.began)
+    return served_since(created.settings, at, verb.began)
 
 
-def _rollback(created: Instance, readers: Readers) -> _Change:
+def _rollback(created: Instance, readers: Readers) -> ServedChange:
     """`lk rollback`: serves again what was served before."""
     readers.hurry(_AROUND)
     at, began = datetime.now(UTC), time.monotonic()
     with waiting("rolling back"):
         run_verb.run(created.settings, created.config, "rollback")
     note("rolled back: Lambda serves")
-    return _change(created.settings, at, began)
-
-
-def _change(settings: Settings, at: datetime, began: float) -> _Change:
-    publication = last_done(settings)
-    if publication is None:
-        raise Refused("nothing is served", fix="run `lk status`")
-    return _Change(at, began, time.monotonic(), publication)
+    return served_since(created.settings, at, began)
 
 
 def _current_run(settings: Settings) -> Name:
@@ -198,7 +172,7 @@ def _current_run(settings: Settings) -> Name:
     return run
 
 
-def _measured(live: LiveInstance, change: _Change, rebuilt: RebuildTimes) -> ModeFigures:
+def _measured(live: LiveInstance, change: ServedChange, rebuilt: RebuildTimes) -> ModeFigures:
     with waiting(f"measuring {'Kappa' if change.publication.kind == 'kappa' else 'Lambda'}"):
         return both_modes.measure_mode(live, change.publication, rebuilt)
 
@@ -214,7 +188,7 @@ def _count_checks(settings: Settings, catalog: Catalog, run: Name, mode: str) ->
     )
 
 
-def _periods(switched: _Change, rolled_back: _Change) -> tuple[Period, ...]:
+def _periods(switched: ServedChange, rolled_back: ServedChange) -> tuple[Period, ...]:
     """The rules for answers: no count goes back before the rollback, and the query after a change sees it."""
     return (
         Period(ended=rolled_back.began),

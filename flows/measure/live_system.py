@@ -19,11 +19,13 @@ from flows import speed
 from flows.measure import demo_queries, load, run_verb
 from flows.measure.demo_queries import BY_DAY, BY_WINDOW
 from flows.measure.figures import Figure
-from flows.measure.freshness import Freshness, measuring, percentile
+from flows.measure.freshness import Freshness, Meter, measuring, percentile, summary
 from infra.control.manifest import last_epoch
-from infra.local import local_processes
+from infra.local import local_processes, resource_usage
+from infra.local.resource_usage import ResourceUsage
 from infra.settings import Settings
 from infra.trino.metastore import query
+from speed.process import background
 
 RATE = 1_000.0
 _WARM = 120.0  # seconds of flow before the first figure: the JVM compiles hot code for minutes
@@ -118,9 +120,12 @@ def memory(live: LiveInstance, repeat: int) -> list[Figure]:
     return [Figure("memory", what, "GiB", tuple(peaks), most=6, how=how)]
 
 
-def fixed_range(settings: Settings) -> str:
-    """SQL for one ticker's windows in the five minutes before the last window."""
-    view = demo_queries.served(BY_WINDOW)
+def fixed_range(settings: Settings, source: str | None = None) -> str:
+    """SQL for one ticker's windows in the five minutes before the last window.
+
+    ``source`` is a table or a query in brackets with the columns of trade_stats, by default what is served.
+    """
+    view = source or demo_queries.served(BY_WINDOW)
     last = query(settings, f"SELECT to_iso8601(max(window_start)) FROM {view}").rows[0][0]  # noqa: S608
     end = f"from_iso8601_timestamp('{last}')"
     span = f"window_start BETWEEN {end} - INTERVAL '5' MINUTE AND {end}"
@@ -134,11 +139,18 @@ def query_seconds(settings: Settings, sql: str) -> float:
     return time.monotonic() - began
 
 
-def _fresh(live: LiveInstance, seconds: float) -> Freshness:
+def metered(live: LiveInstance, seconds: float) -> Meter:
+    """Sends trades for some seconds while a query counts them; returns once every one is visible."""
     load.wait_for_lag_zero(live.settings, live.run)
     with measuring(lambda: demo_queries.total(live.settings, live.catalog, BY_DAY)) as meter:
         load.send_for(live.settings, live.catalog, next(SEEDS), seconds, RATE, meter.on_send)
-        return meter.result()
+        meter.result()
+    return meter
+
+
+def _fresh(live: LiveInstance, seconds: float) -> Freshness:
+    meter = metered(live, seconds)
+    return summary(meter.due, meter.answers)
 
 
 def _freshness(
@@ -167,13 +179,26 @@ def _memory_samples(live: LiveInstance, child: subprocess.Popen[bytes]) -> Itera
 
 
 def _kill(live: LiveInstance) -> None:
-    names = [name for name in local_processes.recorded_names(live.settings) if name not in ("kafka", "trino")]
-    for name in names:
-        process = local_processes.running_process(live.settings, name)
-        if process:
-            victim = psutil.Process(process.pid)
-            os.killpg(process.pid, signal.SIGKILL)
-            victim.wait()
+    for name in local_processes.recorded_names(live.settings):
+        if name not in ("kafka", "trino"):
+            kill(live.settings, name)
+
+
+def kill(settings: Settings, name: str) -> bool:
+    """Kills a recorded process and its children with SIGKILL; returns whether it ran."""
+    process = local_processes.running_process(settings, name)
+    if process is None:
+        return False
+    victim = psutil.Process(process.pid)
+    os.killpg(process.pid, signal.SIGKILL)
+    victim.wait()
+    return True
+
+
+def speed_usage(live: LiveInstance) -> ResourceUsage:
+    """What the speed process has used so far; nothing if it does not run."""
+    process = local_processes.running_process(live.settings, background.name(live.run))
+    return resource_usage.usage_of(process.pid) if process else ResourceUsage()
 
 
 def _epoch_age(live: LiveInstance) -> float:

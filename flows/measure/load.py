@@ -17,6 +17,7 @@ from core.errors import TryAgain
 from core.identifiers import Name
 from core.sample_data.records import records
 from core.sample_spec import SampleRecord, SampleSpec
+from core.topic import Topic
 from flows.measure import run_verb
 from infra.control import runs
 from infra.control.manifest import last_epoch
@@ -38,6 +39,18 @@ def spec(seed: int, rate: float = 1_000.0) -> SampleSpec:
     return SampleSpec(seed, time.time_ns() // 1_000_000, rate, LATE, LATE_BY_MS, OUT_OF_ORDER)
 
 
+def send(
+    settings: Settings,
+    topic: Topic,
+    samples: Iterable[SampleRecord],
+    *,
+    rate: float | None = None,
+    on_send: OnSend | None = None,
+) -> Acknowledged:
+    """Sends generated records of a topic: on schedule with a ``rate``, else as fast as possible."""
+    return produce(settings, topic, outgoing(topic, samples), rate=rate, on_send=on_send, draw=False).require_complete()
+
+
 def send_trades(
     settings: Settings,
     catalog: Catalog,
@@ -46,9 +59,8 @@ def send_trades(
     rate: float | None = None,
     on_send: OnSend | None = None,
 ) -> Acknowledged:
-    """Sends generated trades: on schedule with a ``rate``, else as fast as possible."""
-    topic = catalog.topic(TRADES)
-    return produce(settings, topic, outgoing(topic, samples), rate=rate, on_send=on_send, draw=False).require_complete()
+    """The same for trades."""
+    return send(settings, catalog.topic(TRADES), samples, rate=rate, on_send=on_send)
 
 
 def send_count(settings: Settings, catalog: Catalog, seed: int, count: int) -> float:

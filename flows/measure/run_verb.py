@@ -25,13 +25,17 @@ class RunningVerb:
     began: float
 
 
+def arguments(config: Path, *words: str) -> list[str]:
+    """The arguments of a verb's process, for an instance with these settings."""
+    return [sys.executable, "-m", "cli", "-c", str(config), *words]
+
+
 def start(settings: Settings, config: Path, *words: str) -> RunningVerb:
     """Starts a verb; its output goes to a log of the instance."""
     log = settings.log_dir / f"{words[0]}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("wb") as out:
-        argv = [sys.executable, "-m", "cli", "-c", str(config), *words]
-        child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+        child = subprocess.Popen(arguments(config, *words), stdin=subprocess.DEVNULL, stdout=out, stderr=out)
     return RunningVerb(words, child, log, time.monotonic())
 
 
@@ -52,7 +56,7 @@ def wait_until_ended(verb: RunningVerb) -> None:
 
 def run(settings: Settings, config: Path, *words: str) -> Any:
     """Runs a verb with --json and returns the parsed output. Raises Refused with the output if it failed."""
-    argv = [sys.executable, "-m", "cli", "-c", str(config), *words, "--json"]
+    argv = arguments(config, *words, "--json")
     process = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if process.returncode:
         output = (process.stdout + process.stderr).strip()[-2_000:]

@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.errors import Refused
 from core.evidence.break_even import BreakEven, break_evens, nearest
 from core.evidence.coefficients import Coefficients
 from core.evidence.cost_model import ModePlan, plan
 from core.evidence.fit import PREDICTED, STUDY_CORES, Prediction, fit, predicted_and_measured
 from core.evidence.measurement import MODES, Measurement
 from core.evidence.workload import Prices, Workload
-from infra import measurement_files
-from infra.project_files import STUDY
+from infra import study_files
 
 
 @dataclass(frozen=True)
@@ -56,14 +54,12 @@ class PlanReport:
 def run_plan(
     workload: Workload, prices: Prices, study: Path | None = None, *, study_cores: float = STUDY_CORES
 ) -> PlanReport:
-    """Plans both modes from the rows of ``study`` (default: those that come with the project).
+    """Plans both modes from the rows of ``study`` (default: that of this folder, else the project's).
 
     Raises Refused if there is no study, or if it measured too little.
     """
-    path = study or STUDY
-    measurements = measurement_files.read(path) if path.exists() else []
-    if not measurements:
-        raise Refused("there is no study", where=str(path), fix="run `lk study`, or name its folder with --study")
+    path = study or study_files.default()
+    measurements = study_files.read_rows(path)
     coefficients = fit(measurements, study_cores)
     sizes = _sizes(measurements)
     return PlanReport(

@@ -20,9 +20,8 @@ from core.evidence.quantity import number
 from core.evidence.questions import BY_ID
 from core.evidence.summary import Summary, summarize
 from flows.report.chart_style import INK, LABELS, WIDTH, colour, dash, shape
-from flows.report.time_charts import Chart, place, words
+from flows.report.time_charts import Chart, by_place, named, words
 
-_NO_TITLE = alt.Axis(title=None, grid=False, ticks=False, domain=False, labelLimit=260)
 _HALF = (WIDTH - 70) // 2
 
 
@@ -56,12 +55,10 @@ def resources_by_part(rows: Sequence[Measurement]) -> Chart:
 def recovery_times(rows: Sequence[Measurement]) -> Chart:
     """A row for each crash, a mark for each repetition, a stroke for their median."""
     summaries = summarize(rows)
-    frame = pd.DataFrame([{"mode": LABELS[row.mode], "place": place(row), "seconds": row.value} for row in rows])
-    medians = pd.DataFrame(
-        [{"mode": LABELS[row.mode], "place": place(row), "seconds": row.median} for row in summaries]
-    )
+    frame = pd.DataFrame([{**named(row), "seconds": row.value} for row in rows])
+    medians = pd.DataFrame([{**named(row), "seconds": row.median} for row in summaries])
     labels = list(frame["mode"].unique())
-    where = {"y": alt.Y("place:N", sort=None, axis=_NO_TITLE), "yOffset": alt.YOffset("mode:N", sort=None)}
+    where = by_place()
     seconds = alt.X("seconds:Q", title="seconds until everything is read", scale=alt.Scale(zero=True))
     marks = (
         alt.Chart(frame)
@@ -142,9 +139,9 @@ def _round_numbers(values: Iterable[float]) -> list[float]:
 
 def _parts(question: str, summaries: Sequence[Summary]) -> Any:
     asked = BY_ID[question]
-    frame = pd.DataFrame([{"mode": LABELS[row.mode], "place": place(row), "value": row.median} for row in summaries])
+    frame = pd.DataFrame([{**named(row), "value": row.median} for row in summaries])
     labels = list(frame["mode"].unique())
-    where = {"y": alt.Y("place:N", sort=None, axis=_NO_TITLE), "yOffset": alt.YOffset("mode:N", sort=None)}
+    where = by_place()
     value = alt.X("value:Q", title=asked.unit, axis=alt.Axis(format=",~f", tickCount=5))
     stems = (
         alt.Chart(frame)

@@ -14,12 +14,22 @@ from core.evidence.summary import Summary, in_short, summarize
 from flows.report.chart_style import FAINT, LABELS, WIDTH, colour, dash, shape
 
 Chart = tuple[Any, str]
-_NO_TITLE = alt.Axis(title=None, grid=False, ticks=False, domain=False, labelLimit=260)
 
 
 def place(row: Measurement | Summary) -> str:
     """Situation, part and view of a row as one label."""
     return " · ".join(text for text in (row.situation, row.part, row.view) if text) or "all"
+
+
+def named(row: Measurement | Summary) -> dict[str, str]:
+    """The columns of a frame that tell rows apart: ``mode`` and ``place``."""
+    return {"mode": LABELS[row.mode], "place": place(row)}
+
+
+def by_place() -> dict[str, Any]:
+    """Encodings of a chart with a line for each place, in the order of its rows, and the modes side by side in it."""
+    axis = alt.Axis(title=None, grid=False, ticks=False, domain=False, labelLimit=260)
+    return {"y": alt.Y("place:N", sort=None, axis=axis), "yOffset": alt.YOffset("mode:N", sort=None)}
 
 
 def words(summaries: Iterable[Summary], unit: str) -> str:
@@ -34,11 +44,11 @@ def words(summaries: Iterable[Summary], unit: str) -> str:
 def freshness_ranges(rows: Sequence[Measurement]) -> Chart:
     """A line from the smallest to the largest percentile for each mode and situation."""
     summaries = summarize(rows)
-    medians = pd.DataFrame([{**_named(row), "x": row.x, "seconds": row.median} for row in summaries])
-    single = pd.DataFrame([{**_named(row), "seconds": row.value} for row in rows])
+    medians = pd.DataFrame([{**named(row), "x": row.x, "seconds": row.median} for row in summaries])
+    single = pd.DataFrame([{**named(row), "seconds": row.value} for row in rows])
     labels = list(medians["mode"].unique())
     seconds = alt.X("seconds:Q", title="seconds from sending to counted", scale=alt.Scale(zero=True))
-    base = {"y": alt.Y("place:N", sort=None, axis=_NO_TITLE), "yOffset": alt.YOffset("mode:N", sort=None)}
+    base = by_place()
     ranges = medians.groupby(["place", "mode"], sort=False)["seconds"].agg(["min", "max"]).reset_index()
     lines = (
         alt.Chart(ranges)
@@ -63,7 +73,7 @@ def settling_curve(rows: Sequence[Measurement]) -> Chart:
     summaries = summarize(rows)
     frame = pd.DataFrame(
         [
-            {**_named(row), "age": row.x, "share": row.median, "low": row.smallest, "high": row.largest}
+            {**named(row), "age": row.x, "share": row.median, "low": row.smallest, "high": row.largest}
             for row in summaries
         ]
     )
@@ -88,7 +98,7 @@ def answers_across_a_change(rows: Sequence[Measurement]) -> Chart:
     """A mark for each answer of the first repetition at the largest size; a panel for each change and mode."""
     shown = max((row.size, -row.repetition) for row in rows)
     one = [row for row in rows if (row.size, -row.repetition) == shown]
-    frame = pd.DataFrame([{**_named(row), "x": row.x, "seconds": row.value} for row in one])
+    frame = pd.DataFrame([{**named(row), "x": row.x, "seconds": row.value} for row in one])
     frame["panel"] = frame["place"] + ": " + frame["mode"] + " answers"
     labels = list(frame["mode"].unique())
     dots = (
@@ -110,7 +120,7 @@ def answers_across_a_change(rows: Sequence[Measurement]) -> Chart:
 def lag_under_overload(rows: Sequence[Measurement]) -> Chart:
     """A line for each mode and repetition."""
     frame = pd.DataFrame(
-        [{**_named(row), "x": row.x, "records": row.value, "line": f"{place(row)} {row.repetition}"} for row in rows]
+        [{**named(row), "x": row.x, "records": row.value, "line": f"{place(row)} {row.repetition}"} for row in rows]
     )
     labels = list(frame["mode"].unique())
     lines = (
@@ -129,7 +139,3 @@ def lag_under_overload(rows: Sequence[Measurement]) -> Chart:
 
 
 _ABOVE = alt.Header(labelOrient="top", labelAnchor="start", labelAngle=0, labelPadding=2)
-
-
-def _named(row: Measurement | Summary) -> dict[str, str]:
-    return {"mode": LABELS[row.mode], "place": place(row)}

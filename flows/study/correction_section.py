@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 from core.errors import Refused
-from core.evidence.measurement import Measurement
+from core.evidence.measurement import DAYS, ONE_DAY, TOTAL, WHOLE, Measurement
 from core.identifiers import Name
-from flows.demo.readers import ReaderAnswer, Readers, account, count_query
+from flows.demo.readers import Readers, account, count_query, epoch_counts, timeline
+from flows.demo.served_change import ServedChange, served_since
 from flows.measure import demo_queries, load
 from flows.measure.demo_queries import BY_DAY
 from flows.measure.live_system import RATE, SEEDS
@@ -20,42 +21,23 @@ from flows.measure.load import TRADES
 from flows.study.correction_times import kappa_times, lambda_times
 from flows.study.deploy import serving_run
 from flows.study.disk_use import Peaks, disk_rows, peaks
-from flows.study.history import DAYS
-from flows.study.live_flows import percentile_rows, timed, trade_delays
+from flows.study.live_flows import percentile_rows, trade_delays
 from flows.study.measured_verb import measured_verb
 from flows.study.subject import Subject
 from infra.control import comparisons, runs
-from infra.control.claims import read_claims
 from infra.control.manifest import read_epochs
-from infra.control.publications import Publication
 from infra.control.run_endings import read_endings
-from infra.settings import Settings
 from infra.trino.metastore import query
-from serving.recover import last_done
 from speed.process import background
 
 COMMANDS = {"lambda": ("speed", "start", "--new"), "kappa": ("switch", "kappa")}
 RULE, CHANGED = '"size", comment="Shares traded"', '"size * 2", comment="Shares traded, counted on both sides"'
 VOLUME = Name("volume_by_day")
-WHOLE, ONE_DAY = "whole history", f"one day of {DAYS}"
+_SITUATION = "correction"
 _LOOK_EVERY = 0.5
 _AROUND = 10.0  # seconds before and after a change whose answers are kept
 _RETENTION = 86_400.0
 _BACK_SECONDS = 15.0
-
-
-@dataclass(frozen=True)
-class _Changed:
-    """A change of what is served: wall clock and ``time.monotonic`` at its begin and end, and its publication."""
-
-    at: datetime
-    began: float
-    ended: float
-    publication: Publication
-
-    def shown(self) -> float:
-        """When what is served changed (``time.monotonic``)."""
-        return self.began + (self.publication.at - self.at).total_seconds()
 
 
 def correction_section(subject: Subject) -> list[Measurement]:
@@ -85,7 +67,7 @@ def _one_day(subject: Subject) -> list[Measurement]:
     gated = measured_verb(subject.instance, "gate")
     published = measured_verb(subject.instance, "publish")
     parts = {"compute": computed.seconds, "proof": gated.seconds, "swap": published.seconds}
-    return _time_rows(subject, ONE_DAY, {**parts, "in all": time.monotonic() - began})
+    return _time_rows(subject, ONE_DAY, {**parts, TOTAL: time.monotonic() - began})
 
 
 def _whole_history(subject: Subject) -> list[Measurement]:
@@ -100,24 +82,24 @@ def _whole_history(subject: Subject) -> list[Measurement]:
     (run,) = [run for run in runs.read_runs(subject.settings) if run.id not in before]
     moments = (lambda_times if subject.unit.mode == "lambda" else kappa_times)(subject.settings, run, changed.at)
     seconds = changed.ended - changed.began
-    parts = {**moments, "swap": seconds - sum(moments.values()), "in all": seconds}
+    parts = {**moments, "swap": seconds - sum(moments.values()), TOTAL: seconds}
     return [
         *_time_rows(subject, WHOLE, parts),
-        *_reader_rows(subject, readers, changed, "correction"),
+        *_reader_rows(subject, readers, changed),
         *_proof_rows(subject, run.id),
         *_replayable(subject, run.id, changed.at),
     ]
 
 
-def _change(subject: Subject, readers: Readers) -> _Changed:
+def _change(subject: Subject, readers: Readers) -> ServedChange:
     with load.flowing(subject.settings, subject.catalog(), next(SEEDS), RATE):
         at, began = datetime.now().astimezone(), time.monotonic()
         _edit(subject, RULE, CHANGED)
         with load.in_background(partial(_hurry_before_the_change, subject, readers)):
             measured_verb(subject.instance, *COMMANDS[subject.unit.mode])
-        ended = time.monotonic()
-        load.wait_for(lambda: time.monotonic() > ended + _AROUND / 2, "answers after the change")
-    return _Changed(at, began, ended, _served(subject.settings))
+        changed = served_since(subject.settings, at, began)
+        load.wait_for(lambda: time.monotonic() > changed.ended + _AROUND / 2, "answers after the change")
+    return changed
 
 
 def _hurry_before_the_change(subject: Subject, readers: Readers, stop: threading.Event) -> None:
@@ -137,7 +119,7 @@ def _rollback(subject: Subject, run: Name) -> list[Measurement]:
     with load.flowing(subject.settings, subject.catalog(), next(SEEDS), RATE):
         command = measured_verb(subject.instance, "rollback")
         load.wait_for(lambda: load.lag(subject.settings, run) < RATE, "the run that serves again", every=0.1)
-    reading = timed(lambda: load.wait_for_lag_zero(subject.settings, run))
+    reading = load.wait_for_lag_zero(subject.settings, run)
     ordered = trade_delays(live, _BACK_SECONDS)
     _retire_others(subject, run)
     return [
@@ -171,30 +153,18 @@ def _volume(subject: Subject) -> int:
     return int(query(subject.settings, sql).rows[0][0])
 
 
-def _reader_rows(subject: Subject, readers: Readers, changed: _Changed, situation: str) -> list[Measurement]:
+def _reader_rows(subject: Subject, readers: Readers, changed: ServedChange) -> list[Measurement]:
     """The answers around the change, the share of right ones over all, and the longest pause around it."""
-    shown = changed.shown()
-    near = [answer for answer in readers.answers if abs(answer.arrived - shown) <= _AROUND]
-    counts = _possible_counts(subject.settings)
+    counts = epoch_counts(subject.settings, TRADES, [run.id for run in runs.read_runs(subject.settings)])
     errors = account(readers.answers, readers.failures, counts, ()).errors
+    near = timeline(readers.answers, changed.moment, _AROUND)
+    pause = max((later.since - earlier.since for earlier, later in pairwise(near)), default=2 * _AROUND)
     asked = len(readers.answers) + len(readers.failures)
     return [
-        subject.row("right-answers", 1 - len(errors) / asked, situation=situation),
-        subject.row("reader-pause", account(near, (), counts, ()).pause, situation=situation),
-        *(_answer_row(subject, answer, shown, situation) for answer in near),
+        subject.row("right-answers", 1 - len(errors) / asked, situation=_SITUATION),
+        subject.row("reader-pause", pause, situation=_SITUATION),
+        *(subject.row("answers", a.seconds, situation=_SITUATION, mode=a.mode, x=a.since) for a in near),
     ]
-
-
-def _answer_row(subject: Subject, answer: ReaderAnswer, shown: float, situation: str) -> Measurement:
-    seconds, since = answer.arrived - answer.due, answer.arrived - shown
-    return subject.row("answers", seconds, situation=situation, mode=answer.mode, x=since)
-
-
-def _possible_counts(settings: Settings) -> frozenset[int]:
-    """The trades at the end of each epoch of every run: all are valid, so the offsets count them."""
-    ends = (epoch.end for run in runs.read_runs(settings) for epoch in read_epochs(settings, run.id))
-    claimed = (claim.cut for claim in read_claims(settings))
-    return frozenset(cut.only([TRADES]).size for cut in (*ends, *claimed))
 
 
 def _proof_rows(subject: Subject, run: Name) -> list[Measurement]:
@@ -212,16 +182,10 @@ def _replayable(subject: Subject, run: Name, at: datetime) -> list[Measurement]:
 
 def _resources(subject: Subject, highest: Peaks) -> list[Measurement]:
     return [
-        subject.row("memory", highest.memory / 2**30, situation="correction"),
+        subject.row("memory", highest.memory / 2**30, situation=_SITUATION),
         *disk_rows(subject, "peak", highest.disk),
     ]
 
 
 def _time_rows(subject: Subject, situation: str, parts: dict[str, float]) -> list[Measurement]:
     return [subject.row("correction", seconds, situation=situation, part=part) for part, seconds in parts.items()]
-
-
-def _served(settings: Settings) -> Publication:
-    publication = last_done(settings)
-    assert publication is not None, "the change has just been published"
-    return publication

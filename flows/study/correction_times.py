@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
 
-from core.identifiers import Name
+from flows.measure import epoch_times
 from infra.control import check_results, comparisons
 from infra.control.builds import build_times
 from infra.control.claims import Claim, read_claims
@@ -40,29 +40,20 @@ def lambda_times(settings: Settings, run: Run, at: datetime) -> Mapping[str, flo
 def kappa_times(settings: Settings, run: Run, at: datetime) -> Mapping[str, float]:
     """Seconds of the parts of `lk switch kappa` that began ``at``: a replay, and its proof.
 
-    start: the command and the replay's process. compute: reading and computing the log up to its end when the replay
-    was declared. catch-up: until the cut of the proof. proof: landing, building, comparing.
+    start: the command and the replay's process. compute: reading and computing the log, up to the last big epoch.
+    catch-up: until the cut of the proof. proof: landing, building, comparing.
     """
     claim = _claim(settings, at)
-    epochs = read_epochs(settings, run.id)
-    begun = epochs[0].batch_time_ms / 1_000
-    declared = _ends_at(settings, run, claim)
+    epochs = read_epochs(settings, run.id, last=claim.epoch)
+    last_of_backlog = epoch_times.backlog(epochs)[-1]
     compared = max(view.at for view in comparisons.latest_by_view(settings, run.id).values())
     ends = [
-        ("start", begun),
-        ("compute", declared),
+        ("start", epoch_times.began(epochs)),
+        ("compute", last_of_backlog.committed_at.timestamp()),
         ("catch-up", claim.at.timestamp()),
         ("proof", compared.timestamp()),
     ]
     return _seconds(at, ends)
-
-
-def _ends_at(settings: Settings, run: Run, claim: Claim) -> float:
-    """When the replay had read its backlog: the commit of its last big epoch, those of at least half the largest."""
-    epochs = read_epochs(settings, run.id, last=claim.epoch)
-    sizes = [epoch.end.size_since(epoch.start) for epoch in epochs]
-    big = [epoch for epoch, size in zip(epochs, sizes, strict=True) if 2 * size >= max(sizes)]
-    return big[-1].committed_at.timestamp()
 
 
 def _claim(settings: Settings, at: datetime) -> Claim:
@@ -70,7 +61,7 @@ def _claim(settings: Settings, at: datetime) -> Claim:
     return next(claim for claim in read_claims(settings) if claim.at >= at)
 
 
-def _seconds(at: datetime, ends: Sequence[tuple[Name | str, float]]) -> Mapping[str, float]:
+def _seconds(at: datetime, ends: Sequence[tuple[str, float]]) -> Mapping[str, float]:
     """The seconds of each part, from the end of the one before."""
     moments = [("", at.timestamp()), *ends]
-    return {str(part): end - before for (_, before), (part, end) in pairwise(moments)}
+    return {part: end - before for (_, before), (part, end) in pairwise(moments)}

@@ -8,17 +8,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from core.evidence.measurement import Measurement
+from core.evidence.measurement import STEADY, Measurement
 from core.identifiers import Name
 from flows import replays, speed, stack
-from flows.measure import instance, load
+from flows.measure import epoch_times, instance, load
+from flows.measure.epoch_times import with_records
 from flows.study.disk_use import disk_rows
 from flows.study.history import OWN, PROGRAMS, send_history
 from flows.study.measured_verb import MeasuredVerb, measured_verb
 from flows.study.study_plan import Unit
 from flows.study.subject import Subject
 from infra.control import run_roles, runs
-from infra.control.manifest import Epoch, read_epochs
+from infra.control.manifest import read_epochs
 from infra.definitions import definition_files
 from infra.local import local_stack, resource_usage
 from infra.project_files import VIEWS
@@ -74,7 +75,7 @@ def _lambda(subject: Subject) -> list[Measurement]:
         *_verb_rows(subject, "gate", gated, gated.seconds),
         *_view_rates(subject, built),
         subject.row("deployment", sum(verb.seconds for verb in (claimed, landed, built, gated, published))),
-        *disk_rows(subject, "steady"),
+        *disk_rows(subject, STEADY),
     ]
 
 
@@ -87,17 +88,17 @@ def _kappa(subject: Subject) -> list[Measurement]:
     replays.wait(subject.settings, state.run, patience=_PATIENCE)
     process = background.alive(subject.settings, state.run)
     assert process is not None, "a replay goes on after it has caught up"
-    usage, epochs = resource_usage.usage_of(process.pid), read_epochs(subject.settings, state.run)
+    usage, epochs = resource_usage.usage_of(process.pid), with_records(read_epochs(subject.settings, state.run))
     proven = measured_verb(subject.instance, "switch", "kappa")
     seconds = time.monotonic() - began
     background.stop(subject.settings, first)
     measured_verb(subject.instance, "retire", first, "--final")
-    replayed = MeasuredVerb(None, _epoch_seconds(epochs), usage)
+    replayed = MeasuredVerb(None, epoch_times.seconds(epochs), usage)
     return [
         *_verb_rows(subject, "replay", replayed, replayed.seconds),
         *_verb_rows(subject, "proof", proven, proven.seconds),
         subject.row("deployment", seconds),
-        *disk_rows(subject, "steady"),
+        *disk_rows(subject, STEADY),
     ]
 
 
@@ -114,7 +115,7 @@ def _live_rows(subject: Subject, run: Name) -> list[Measurement]:
     process = background.alive(subject.settings, run)
     assert process is not None, "the run has just read the history"
     usage = resource_usage.usage_of(process.pid)
-    seconds = _epoch_seconds(read_epochs(subject.settings, run))
+    seconds = epoch_times.seconds(with_records(read_epochs(subject.settings, run)))
     return _verb_rows(subject, "live", MeasuredVerb(None, seconds, usage), seconds)
 
 
@@ -137,9 +138,3 @@ def _view_rates(subject: Subject, built: MeasuredVerb) -> list[Measurement]:
         events = sum(counts.get(Name(topic), 0) for topic in catalog.view(Name(view["view"])).sources)
         rates[view["view"]] = events / view["seconds"]
     return [subject.row("rate", rate, part="build", view=view) for view, rate in rates.items() if rate]
-
-
-def _epoch_seconds(epochs: tuple[Epoch, ...]) -> float:
-    """From the planning of the first epoch to the commit of the last that read records."""
-    reading = [epoch for epoch in epochs if epoch.end != epoch.start]
-    return reading[-1].committed_at.timestamp() - reading[0].batch_time_ms / 1_000

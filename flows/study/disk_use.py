@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from core.evidence.measurement import Measurement
+from core.evidence.measurement import TOTAL, Measurement
 from flows.measure import load
 from flows.study.subject import Subject
 from infra.lake import files
@@ -29,7 +29,7 @@ def disk_rows(subject: Subject, situation: str, sizes: dict[str, int] | None = N
     """The rows of the question ``disk``, in MB, by part and in all."""
     by_part = disk_bytes(subject.settings) if sizes is None else sizes
     rows = [subject.row("disk", size / 10**6, situation=situation, part=part) for part, size in by_part.items()]
-    return [*rows, subject.row("disk", sum(by_part.values()) / 10**6, situation=situation, part="in all")]
+    return [*rows, subject.row("disk", sum(by_part.values()) / 10**6, situation=situation, part=TOTAL)]
 
 
 class Peaks:

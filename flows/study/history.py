@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from core.catalog import Catalog
+from core.evidence.measurement import DAYS
 from core.identifiers import Name
 from core.sample_data.records import records
 from core.sample_spec import SampleSpec
 from flows.measure import expected, load
-from infra.kafka.producer import OnSend, produce
-from infra.kafka.sample_input import outgoing
+from infra.kafka.producer import OnSend
 from infra.settings import Settings
 
-DAYS = 10
 PROGRAMS = ("orders", "payments", "order_payments", "page_views", "purchases", "purchases_once")  # of views/programs
 OWN = ("volume_by_day", "visits")  # of views/study
 _SHARES = {"trades": 0.70, "orders": 0.10, "payments": 0.10, "purchases": 0.05, "page_views": 0.05}
@@ -50,7 +49,7 @@ def send_history(settings: Settings, catalog: Catalog, size: int) -> History:
         for topic, count in counts.items():
             rate = _RATE * _SHARES[topic] / _SHARES["trades"]
             spec = SampleSpec(_SEED, _millis(day + _OPENS) - int(number * count * 1_000 / rate), rate, out_of_order=0.1)
-            _send(settings, catalog, topic, spec, count, first=number * count)
+            load.send(settings, catalog.topic(topic), records(catalog.topic(topic), spec, count, number * count))
     load.send_access_log(settings, catalog)  # the views of the demo refuse to be empty
     sent = {topic: DAYS * count for topic, count in counts.items()}
     return History({**sent, ACCESS_LOG: expected.LINES}, days)
@@ -60,25 +59,9 @@ def send_at_rate(
     settings: Settings, catalog: Catalog, topic: Name, seed: int, rate: float, seconds: float, on_send: OnSend
 ) -> int:
     """Sends records of now on schedule; returns how many. ``on_send`` gets each one's due time."""
-    count, spec = int(rate * seconds), SampleSpec(seed, time.time_ns() // 1_000_000, rate)
-    _send(settings, catalog, topic, spec, count, rate=rate, on_send=on_send)
-    return count
-
-
-def _send(
-    settings: Settings,
-    catalog: Catalog,
-    topic: Name,
-    spec: SampleSpec,
-    count: int,
-    *,
-    first: int = 0,
-    rate: float | None = None,
-    on_send: OnSend | None = None,
-) -> None:
-    declared = catalog.topic(topic)
-    samples = outgoing(declared, records(declared, spec, count, first))
-    produce(settings, declared, samples, rate=rate, on_send=on_send, draw=False).require_complete()
+    spec = SampleSpec(seed, time.time_ns() // 1_000_000, rate)
+    samples = records(catalog.topic(topic), spec, int(rate * seconds))
+    return load.send(settings, catalog.topic(topic), samples, rate=rate, on_send=on_send).count
 
 
 def _millis(moment: datetime) -> int:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from core.evidence.measurement import Measurement
 from core.identifiers import Name
 from flows import replays
-from flows.measure import demo_queries, load
-from flows.measure.demo_queries import BY_DAY
+from flows.measure import demo_queries, live_system, load
 from flows.measure.freshness import delays, measuring, percentile
-from flows.measure.live_system import RATE, SEEDS, LiveInstance
+from flows.measure.live_system import SEEDS, LiveInstance
 from flows.study.history import send_at_rate
 from flows.study.subject import Subject
 from infra.control.manifest import last_epoch
@@ -24,10 +22,7 @@ ORDERS, ORDERS_RATE = Name("orders"), 200.0
 
 def trade_delays(live: LiveInstance, seconds: float) -> list[float]:
     """Sends 1,000 trades a second; the sorted seconds from due to visible, of every one."""
-    load.wait_for_lag_zero(live.settings, live.run)
-    with measuring(lambda: demo_queries.total(live.settings, live.catalog, BY_DAY)) as meter:
-        load.send_for(live.settings, live.catalog, next(SEEDS), seconds, RATE, meter.on_send)
-        meter.result()
+    meter = live_system.metered(live, seconds)
     return sorted(delays(meter.due, meter.answers))
 
 
@@ -62,10 +57,3 @@ def beside_a_replay(subject: Subject, rate: int) -> Iterator[None]:
         yield
     finally:
         replays.abandon(subject.settings, run)
-
-
-def timed(work: Callable[[], object]) -> float:
-    """The seconds of a call."""
-    began = time.monotonic()
-    work()
-    return time.monotonic() - began

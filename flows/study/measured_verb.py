@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import time
 from dataclasses import dataclass
 from typing import Any
 
 from core.errors import Refused
+from flows.measure import run_verb
 from flows.measure.instance import Instance
 from infra.local import local_processes
 from infra.local.resource_usage import ResourceUsage, UsageMonitor
@@ -31,7 +31,7 @@ def measured_verb(instance: Instance, *words: str) -> MeasuredVerb:
     logs = instance.settings.log_dir
     logs.mkdir(parents=True, exist_ok=True)
     output, log = logs / "study-verb.json", logs / f"study-{words[0]}.log"
-    argv = [sys.executable, "-m", "cli", "-c", str(instance.config), *words, "--json"]
+    argv = run_verb.arguments(instance.config, *words, "--json")
     began = time.monotonic()
     with output.open("wb") as out, log.open("wb") as err:
         child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=err)

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from core.evidence.measurement import Measurement
-from flows.demo.both_modes import BATCH_STEPS
+from flows.demo.both_modes import parts_of
 from flows.study.correction_section import COMMANDS, rule_file
 from flows.study.subject import Subject
-from infra.control.run_roles import pinned_runs
 from infra.lake import table_paths
-from infra.local import trino_server
-from infra.settings.local_brokers import SINGLE
 from serving.recover import last_done
 
 DEPLOY = {
@@ -23,14 +20,13 @@ def operations_section(subject: Subject) -> list[Measurement]:
     """The rows of the questions ``parts``, ``steps``, ``rule-lines`` and ``rule-files``."""
     served = last_done(subject.settings)
     assert served is not None, "the mode serves"
-    mode, pins = subject.unit.mode, served.pins.values()
-    runs = pinned_runs(served)
+    mode, served_parts = subject.unit.mode, parts_of(served)
     parts = {
-        "processes": len((SINGLE, trino_server.NAME)) + len(runs),
-        "jobs to schedule": len(BATCH_STEPS) if mode == "lambda" else 0,
+        "processes": len(served_parts.processes),
+        "jobs to schedule": len(served_parts.jobs),
         "topics": len(subject.catalog().topics),
         "tables": len(table_paths.tables(subject.settings)),
-        "tables that a query reads": sum((any(pin.build for pin in pins), any(pin.run for pin in pins))),
+        "tables that a query reads": len(served_parts.tables),
     }
     steps = {"deploy": len(DEPLOY[mode]), "correct history": len((COMMANDS[mode],)), "go back": len(BACK)}
     return [

@@ -8,7 +8,7 @@ import time
 from core.evidence.measurement import Measurement
 from core.sample_data.records import records
 from core.sample_spec import SampleSpec
-from flows.measure import load
+from flows.measure import epoch_times, load
 from flows.measure.live_system import RATE, SEEDS
 from flows.measure.load import TRADES
 from flows.study.deploy import serving_run
@@ -38,10 +38,9 @@ def overload_section(subject: Subject) -> list[Measurement]:
         sent = time.monotonic()
         load.wait_for_lag_zero(settings, run, _PATIENCE)
         caught_up = time.monotonic()
-    reading = [epoch for epoch in read_epochs(settings, run, first=first) if epoch.end != epoch.start]
-    seconds = reading[-1].committed_at.timestamp() - reading[0].batch_time_ms / 1_000
+    reading = epoch_times.with_records(read_epochs(settings, run, first=first))
     return [
-        subject.row("sustained-rate", reading[-1].end.size_since(reading[0].start) / seconds),
+        subject.row("sustained-rate", epoch_times.records(reading) / epoch_times.seconds(reading)),
         subject.row("catch-up", caught_up - sent),
         *(subject.row("lag", behind, x=round(since, 1)) for since, behind in lags),
     ]

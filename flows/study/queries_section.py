@@ -9,14 +9,13 @@ from core.compute.merge_sql import serving_sql
 from core.evidence.measurement import Measurement
 from flows.measure import demo_queries, load
 from flows.measure.demo_queries import BY_WINDOW
-from flows.measure.live_system import RATE, SEEDS, query_seconds
+from flows.measure.live_system import RATE, SEEDS, fixed_range, query_seconds
 from flows.study.deploy import serving_run
 from flows.study.live_flows import percentile_rows
 from flows.study.measured_verb import measured_verb
 from flows.study.subject import Subject
 from infra.control.claims import read_claims
 from infra.control.publications import read_publications
-from infra.trino.metastore import query
 from serving.view_sql import view_parts
 
 _QUERIES = 40
@@ -44,10 +43,7 @@ def _layers(subject: Subject) -> dict[str, str]:
 
 def _seconds(subject: Subject, source: str) -> Sequence[float]:
     """Seconds of queries of one ticker's windows in the five minutes before the last window."""
-    last = query(subject.settings, f"SELECT to_iso8601(max(window_start)) FROM {source}").rows[0][0]  # noqa: S608
-    end = f"from_iso8601_timestamp('{last}')"
-    span = f"window_start BETWEEN {end} - INTERVAL '5' MINUTE AND {end}"
-    sql = f"SELECT * FROM {source} WHERE ticker = 'AAPL' AND {span} ORDER BY window_start"  # noqa: S608
+    sql = fixed_range(subject.settings, source)
     return [query_seconds(subject.settings, sql) for _ in range(_QUERIES)]
 
 

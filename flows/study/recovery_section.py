@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-
-import psutil
 
 from core.errors import LkError, Refused
 from core.evidence.measurement import Measurement
 from core.identifiers import Name
 from flows import overview, speed, stack
-from flows.measure import load
+from flows.measure import live_system, load
 from flows.measure.live_system import RATE, SEEDS
 from flows.study.deploy import serving_run
 from flows.study.measured_verb import measured_verb
 from flows.study.subject import Subject
 from infra.faults import MARKER, VARIABLE
-from infra.local import local_processes, trino_server
+from infra.local import trino_server
 from infra.settings.local_brokers import SINGLE
 from speed.process import background
 
@@ -64,7 +61,8 @@ def _process(subject: Subject, run: Name, process: str) -> list[Measurement]:
     load.wait_for_lag_zero(settings, run)
     with load.flowing(settings, catalog, next(SEEDS), RATE):
         began = time.monotonic()
-        _kill(subject, process)
+        if not live_system.kill(settings, process):
+            raise Refused(f"{process} did not run", where=str(settings.run_dir), fix="report this as a bug")
         load.wait_for(lambda: bool(overview.status(settings).unhealthy), "an alert", every=0.1)
         alerted = time.monotonic()
         stack.up(settings, catalog)
@@ -84,14 +82,6 @@ def _batch_at(subject: Subject, point: str) -> Measurement:
         _require_hit(subject, point)
         seconds = measured_verb(subject.instance, "batch").seconds
     return subject.row("recovery", seconds, part=point)
-
-
-def _kill(subject: Subject, name: str) -> None:
-    process = local_processes.running_process(subject.settings, name)
-    assert process is not None, "it ran until now"
-    victim = psutil.Process(process.pid)
-    os.killpg(process.pid, signal.SIGKILL)
-    victim.wait()
 
 
 @contextmanager

@@ -26,11 +26,10 @@ from flows.study.recovery_section import recovery_section
 from flows.study.settling_section import settling_section
 from flows.study.study_plan import StudyPlan, Unit, missing_sections, rows_file, seconds_left
 from flows.study.subject import Subject
-from infra import measurement_files, study_origin
+from infra import measurement_files, study_files
 from infra.progress_bar import console, drawn
 from infra.settings import Settings
 
-FOLDER = Path(".study")
 MEASURES: dict[str, Callable[[Subject], Sequence[Measurement]]] = {
     "resources": lambda subject: subject.deployed,
     "freshness": freshness_section,
@@ -59,7 +58,6 @@ class _Progress:
     """Counts finished sections, and says how long the others take."""
 
     progress: Progress
-    total: int
     taken: dict[str, list[float]]
     measured: int = 0
 
@@ -73,7 +71,9 @@ class _Progress:
         note(f"{unit.text}: {section}, {seconds:.0f} s; {remaining}")
 
 
-def study(base: Settings, plan: StudyPlan, folder: Path = FOLDER, *, label_busy: bool = False) -> StudyResult:
+def study(
+    base: Settings, plan: StudyPlan, folder: Path = study_files.FOLDER, *, label_busy: bool = False
+) -> StudyResult:
     """Measures every section of the plan that ``folder`` has no rows of; a repeated call goes on where one ended.
 
     Raises Refused if other programs use the machine, unless ``label_busy``; or if the disk is too small.
@@ -88,7 +88,7 @@ def study(base: Settings, plan: StudyPlan, folder: Path = FOLDER, *, label_busy:
     with Progress(*columns, console=console(), transient=True, disable=not drawn()) as progress:
         missing = sum(map(len, todo.values()))
         progress.add_task("measuring", total=sections, completed=sections - missing)
-        shown = _Progress(progress, sections, {})
+        shown = _Progress(progress, {})
         for unit in [unit for unit, names in todo.items() if names]:
             _measure(base, folder, unit, todo, shown, label_busy=label_busy)
     return StudyResult(folder, sections, shown.measured, time.monotonic() - began)
@@ -114,7 +114,7 @@ def _require_same_machine(folder: Path, plan: StudyPlan) -> None:
     """Writes the origin of the rows. Raises Refused if the folder has rows of another machine or other versions."""
     sizes = ",".join(f"{size / 10**6:g}" for size in plan.sizes)
     origin = Origin(machine(), versions(), f"lk study --sizes {sizes} --repeat {plan.repeat}")
-    earlier = study_origin.read(folder)
+    earlier = study_files.read_origin(folder)
     if earlier not in (Origin(), replace(origin, command=earlier.command)):
         raise Refused(
             f"its rows were measured with {earlier.machine}, {earlier.versions}; this is {origin.machine}, "
@@ -122,4 +122,4 @@ def _require_same_machine(folder: Path, plan: StudyPlan) -> None:
             where=str(folder),
             fix="name another folder: --study FOLDER",
         )
-    study_origin.write(folder, origin)
+    study_files.write_origin(folder, origin)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from core.errors import Usage
 from core.evidence.measurement import MODES
+from infra import study_files
 
 # In this order on each instance; the first is measured while the mode is deployed.
 SECTIONS = (
@@ -58,7 +59,7 @@ class StudyPlan:
     def units(self) -> Iterator[Unit]:
         """Every unit; the mode that is measured first alternates."""
         for repetition in range(1, self.repeat + 1):
-            for size in sorted(self.sizes):
+            for size in sorted(set(self.sizes)):
                 for mode in MODES if repetition % 2 else MODES[::-1]:
                     yield Unit(size, repetition, mode)
 
@@ -70,7 +71,7 @@ class StudyPlan:
 
 def rows_file(folder: Path, unit: Unit, section: str) -> Path:
     """The file with the rows of one section of a unit; it exists once the section was measured."""
-    return folder / "rows" / f"{unit.size}-{unit.repetition}-{unit.mode}-{section}.parquet"
+    return folder / study_files.ROWS / f"{unit.size}-{unit.repetition}-{unit.mode}-{section}.parquet"
 
 
 def missing_sections(folder: Path, plan: StudyPlan, unit: Unit) -> list[str]:

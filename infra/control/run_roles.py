@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 
 from deltalake import DeltaTable
@@ -89,11 +90,14 @@ def rollback_target(settings: Settings) -> Publication | None:
 def _rollback_target(settings: Settings, ended: AbstractSet[Name]) -> Publication | None:
     completed = completed_pins(settings)
     _, last = next(completed, (0, {}))
-    for seq, pins in completed:
-        if pins != last and not _runs(pins) & ended:
-            unusable = unusable_builds(settings, {pin.build for pin in pins.values() if pin.build})
+    candidates = ((seq, pins) for seq, pins in completed if pins != last and not _runs(pins) & ended)
+    at_once = 1  # mostly the first is usable; for a long history that is not, few reads of the builds
+    while some := list(islice(candidates, at_once)):
+        unusable = unusable_builds(settings, {pin.build for _, pins in some for pin in pins.values() if pin.build})
+        for seq, pins in some:
             if not any((view, pin.build) in unusable for view, pin in pins.items()):
                 return done_publication(settings, seq)
+        at_once *= 10
     return None
 
 

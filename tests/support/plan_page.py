@@ -27,7 +27,7 @@ def page() -> str:
 def _example() -> str:
     printed = io.StringIO()
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), contextlib.redirect_stdout(printed):
-        measurement_files.write(Path("study/planted.parquet"), planted())
+        measurement_files.write(Path("study/rows/planted.parquet"), planted())
         show(run_plan(Workload(), Prices(), Path("study")))
     return "".join(f"{line.rstrip()}\n" for line in printed.getvalue().rstrip().splitlines())
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from core.evidence.coefficients import Coefficients, Line, ModeCoefficients
 from core.evidence.measurement import MODES, Measurement
 
 AT = datetime(2026, 11, 26, tzinfo=UTC)
@@ -37,6 +38,29 @@ CORRECTION = {
 }
 FRESHNESS = {"lambda": {50.0: 0.8, 99.0: 1.4}, "kappa": {50.0: 0.7, 99.0: 1.3}}
 LIVE_CORES = {"lambda": 0.5, "kappa": 0.4}
+
+# The planted rates are those of two cores; a gate takes 0.01 s per million there, so 0.02 s of one core. A proof takes
+# 12 CPU seconds per million, of which the landing takes 8.
+COEFFICIENTS = Coefficients(
+    live_cpu=30,
+    late_cpu=0,
+    land_cpu=8,
+    gate_cpu=1,
+    build_cpu=Line(40, 2),
+    replay_cpu=Line(60, 7),
+    proof_cpu=Line(50, 4),
+    land_rate=100_000,
+    build_rate=500_000,
+    replay_rate=125_000,
+    log_bytes=100,
+    archive_bytes=50,
+    build_bytes=10,
+    partial_bytes=20,
+    modes={
+        "lambda": ModeCoefficients(0.5, 0.8, 1.4, {"start": 2, "read": 15, "catch-up": 20, "swap": 1}, Line(5, 0.02)),
+        "kappa": ModeCoefficients(0.4, 0.7, 1.3, {"start": 20, "read": 0, "catch-up": 4, "swap": 1}, Line(10, 4)),
+    },
+)
 
 
 def planted(sizes: Sequence[int] = SIZES, repetitions: int = REPETITIONS) -> list[Measurement]:

@@ -64,6 +64,6 @@ def test_without_a_study_of_its_own_it_reads_that_of_the_project(
     refused = here(config, "report")
     assert refused.code == 1
     assert "there is no study" in refused.err
-    assert "fix: run `lk study`" in refused.err
+    assert "fix: run `lk study`, or name its folder with --study" in refused.err
     measurement_files.write(shipped, study())
     assert "wrote .report/report.html" in here(config, "report").ok().out

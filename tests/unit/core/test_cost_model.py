@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import Usage
-from core.evidence.coefficients import Coefficients, Line, ModeCoefficients
 from core.evidence.cost_model import ModePlan, grid, plan
 from core.evidence.measurement import MODES
 from core.evidence.workload import Prices, Workload
+from tests.support import planted_study
 
 # 1,000 events/s: 86.4 million a day, 864 million of history, 2,628 million a month of 730 hours.
 WORKLOAD = Workload(
@@ -28,26 +28,7 @@ WORKLOAD = Workload(
 )
 # 0.36 an hour is 0.0001 a second.
 PRICES = Prices(core_hour=0.36, gb_month=0.02, log_gb_month=0.10, log_replicas=3)
-COEFFICIENTS = Coefficients(
-    live_cpu=30,
-    late_cpu=40,
-    land_cpu=8,
-    gate_cpu=1,
-    build_cpu=Line(40, 2),
-    replay_cpu=Line(60, 7),
-    proof_cpu=Line(50, 4),
-    land_rate=100_000,
-    build_rate=500_000,
-    replay_rate=125_000,
-    log_bytes=100,
-    archive_bytes=50,
-    build_bytes=10,
-    partial_bytes=20,
-    modes={
-        "lambda": ModeCoefficients(0.5, 0.8, 1.4, {"start": 2, "read": 15, "catch-up": 20, "swap": 1}, Line(5, 0.02)),
-        "kappa": ModeCoefficients(0.4, 0.7, 1.3, {"start": 20, "read": 0, "catch-up": 4, "swap": 1}, Line(10, 4)),
-    },
-)
+COEFFICIENTS = replace(planted_study.COEFFICIENTS, late_cpu=40)
 BOUNDED = st.floats(0.01, 100)
 WORKLOADS = st.builds(
     Workload,

@@ -8,34 +8,12 @@ from dataclasses import replace
 import pytest
 
 from core.errors import Refused
-from core.evidence.coefficients import Coefficients, Line, ModeCoefficients
+from core.evidence.coefficients import Coefficients, Line
 from core.evidence.fit import BY_MODE, PREDICTED, SHARED, fit, predicted_and_measured
 from core.evidence.measurement import Measurement
 from core.evidence.study_rows import Source
-from tests.support.planted_study import AT, SIZES, planted
+from tests.support.planted_study import AT, COEFFICIENTS, SIZES, planted
 
-# The planted rates are those of two cores; a gate takes 0.01 s per million there, so 0.02 s of one core. A proof takes
-# 12 CPU seconds per million, of which the landing takes 8.
-EXPECTED = Coefficients(
-    live_cpu=30,
-    late_cpu=0,
-    land_cpu=8,
-    gate_cpu=1,
-    build_cpu=Line(40, 2),
-    replay_cpu=Line(60, 7),
-    proof_cpu=Line(50, 4),
-    land_rate=100_000,
-    build_rate=500_000,
-    replay_rate=125_000,
-    log_bytes=100,
-    archive_bytes=50,
-    build_bytes=10,
-    partial_bytes=20,
-    modes={
-        "lambda": ModeCoefficients(0.5, 0.8, 1.4, {"start": 2, "read": 15, "catch-up": 20, "swap": 1}, Line(5, 0.02)),
-        "kappa": ModeCoefficients(0.4, 0.7, 1.3, {"start": 20, "read": 0, "catch-up": 4, "swap": 1}, Line(10, 4)),
-    },
-)
 MAY_BE_ABSENT = {"cpu late", "correction read whole history lambda", "correction read whole history kappa"}
 SOURCES = [*SHARED.values(), *(source for sources in BY_MODE.values() for source in sources.values())]
 
@@ -61,7 +39,7 @@ def changed(rows: list[Measurement], which: Callable[[Measurement], bool], facto
 
 
 def test_planted_lines_come_back() -> None:
-    assert flat(fit(planted(), cores=2)) == pytest.approx(flat(EXPECTED))
+    assert flat(fit(planted(), cores=2)) == pytest.approx(flat(COEFFICIENTS))
 
 
 def test_on_more_cores_the_same_rates_are_less_for_each() -> None:
@@ -84,12 +62,12 @@ def test_late_events_cost_what_was_measured_above_others() -> None:
 
 def test_a_repetition_far_off_does_not_move_the_median() -> None:
     off = changed(planted(), lambda row: row.repetition == 2, 10)
-    assert flat(fit(off)) == pytest.approx(flat(EXPECTED))
+    assert flat(fit(off)) == pytest.approx(flat(COEFFICIENTS))
 
 
 def test_rows_of_a_busy_machine_count_only_alone() -> None:
     busy = [replace(row, busy=True, value=5 * row.value) for row in planted()]
-    assert flat(fit([*planted(), *busy, *busy])) == pytest.approx(flat(EXPECTED))
+    assert flat(fit([*planted(), *busy, *busy])) == pytest.approx(flat(COEFFICIENTS))
     assert fit(busy).modes["kappa"].live_cores == 2
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -16,9 +17,9 @@ AT = datetime(2026, 1, 1, tzinfo=UTC)
 Values = tuple[float, ...]
 
 
-def rows(question: str, lambda_: Values, kappa: Values, **fields: object) -> list[Measurement]:
+def rows(question: str, lambda_: Values, kappa: Values, **fields: Any) -> list[Measurement]:
     """A row for each value, one repetition after another."""
-    template = replace(Measurement(question, "", 0.0, AT, size=1_000_000), **fields)  # type: ignore[arg-type]
+    template = replace(Measurement(question, "", 0.0, AT, size=1_000_000), **fields)
     return [
         replace(template, mode=mode, value=value, repetition=number)
         for mode, values in (("lambda", lambda_), ("kappa", kappa))

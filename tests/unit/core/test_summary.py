@@ -24,25 +24,29 @@ def test_repetitions_become_their_median_and_spread() -> None:
     (summary,) = summarize(replace(ROW, value=value, repetition=number) for number, value in enumerate(values, 1))
     assert (summary.median, summary.smallest, summary.largest, summary.repetitions) == (5.0, 1.0, 8.0, 4)
     assert (summary.question, summary.mode, summary.part, summary.size, summary.busy) == (
-        "correction", "lambda", "proof", 10, False,
-    )  # fmt: skip
+        "correction",
+        "lambda",
+        "proof",
+        10,
+        False,
+    )
 
 
 @pytest.mark.parametrize(
-    "change",
+    "other",
     [
-        {"mode": "kappa"},
-        {"situation": "one day of 10"},
-        {"part": "swap"},
-        {"view": "visits"},
-        {"size": 20},
-        {"x": 1.0},
-        {"busy": True},
-        {"question": "rollback"},
+        replace(ROW, mode="kappa"),
+        replace(ROW, situation="one day of 10"),
+        replace(ROW, part="swap"),
+        replace(ROW, view="visits"),
+        replace(ROW, size=20),
+        replace(ROW, x=1.0),
+        replace(ROW, busy=True),
+        replace(ROW, question="rollback"),
     ],
 )
-def test_what_differs_in_more_than_the_repetition_is_not_mixed(change: dict[str, object]) -> None:
-    assert len(summarize([ROW, replace(ROW, **change)])) == 2  # type: ignore[arg-type]
+def test_what_differs_in_more_than_the_repetition_is_not_mixed(other: Measurement) -> None:
+    assert len(summarize([ROW, other])) == 2
 
 
 @settings(deadline=None, max_examples=20)

@@ -13,20 +13,19 @@ from datetime import datetime
 from html.parser import HTMLParser
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
 from core.errors import Refused
 from core.evidence import cases
-from core.evidence.comparison import TOTAL
-from core.evidence.measurement import Measurement
+from core.evidence.measurement import ONE_DAY, STEADY, TOTAL, WHOLE, Measurement
 from core.evidence.origin import Origin
 from core.evidence.questions import BY_ID, QUESTIONS
 from flows.report.chart_style import DARK
 from flows.report.plots import SPECS
 from flows.report.write_report import ReportFiles, report
-from flows.study import correction_section
 from infra.project_files import ROOT
 from tests.support.study_of_all_questions import SIZES, study
 
@@ -278,11 +277,8 @@ def test_lambda_and_kappa_differ_by_more_than_colour(files: ReportFiles) -> None
 
 @pytest.mark.parametrize("field", ["situation", "part", "view"])
 def test_hostile_text_is_shown_as_text(tmp_path: Path, field: str) -> None:
-    planted = [
-        replace(row, **{field: HOSTILE})  # type: ignore[arg-type]
-        for row in study()
-        if row.question in ("recovery", "freshness")
-    ]
+    change: dict[str, Any] = {field: HOSTILE}
+    planted = [replace(row, **change) for row in study() if row.question in ("recovery", "freshness")]
     hostile = Page(report(planted, tmp_path).page.read_text("utf-8"))
     assert hostile.loads == hostile.mistakes == []
     assert any(HOSTILE in text for cells in hostile.rows.values() for _, text in cells)
@@ -357,9 +353,9 @@ def test_plots_are_drawn_without_a_network() -> None:
 
 
 def test_the_cases_ask_for_what_the_study_stores() -> None:
-    assert (cases.WHOLE, cases.ONE_DAY) == (correction_section.WHOLE, correction_section.ONE_DAY)
+    assert (WHOLE, ONE_DAY, STEADY, TOTAL) == ("whole history", "one day of 10", "steady", "in all")
     for name in ("correction_section.py", "disk_use.py"):
-        assert f'"{TOTAL}"' in (ROOT / "flows/study" / name).read_text("utf-8")
+        assert "TOTAL" in (ROOT / "flows/study" / name).read_text("utf-8")
     deploy = (ROOT / "flows/study/deploy.py").read_text("utf-8")
     parts = _named_parts(("cpu", "rate"))
     assert [part for part in parts if f'"{part}"' not in deploy] == []

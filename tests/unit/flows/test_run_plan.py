@@ -22,7 +22,7 @@ from tests.support.planted_study import SIZES, planted
 
 @pytest.fixture
 def study(tmp_path: Path) -> Path:
-    measurement_files.write(tmp_path / "study" / "planted.parquet", planted())
+    measurement_files.write(tmp_path / "study" / "rows" / "planted.parquet", planted())
     return tmp_path / "study"
 
 

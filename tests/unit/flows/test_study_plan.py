@@ -14,7 +14,7 @@ from core.evidence.questions import GROUPS, QUESTIONS
 from flows.study import machine, run_study
 from flows.study.run_study import MEASURES
 from flows.study.study_plan import SECTIONS, StudyPlan, Unit, missing_sections, rows_file, seconds_left
-from infra import measurement_files, study_origin
+from infra import measurement_files, study_files
 
 AT = datetime(2026, 11, 26, 5, 49, tzinfo=UTC)
 
@@ -98,7 +98,7 @@ def test_a_folder_holds_rows_of_one_machine_and_one_version(tmp_path: Path) -> N
     plan = StudyPlan((100_000,), 2)
     run_study._require_same_machine(tmp_path, plan)
     run_study._require_same_machine(tmp_path, StudyPlan((100_000,), 5))
-    assert study_origin.read(tmp_path).command == "lk study --sizes 0.1 --repeat 5"
-    study_origin.write(tmp_path, replace(study_origin.read(tmp_path), machine="another"))
+    assert study_files.read_origin(tmp_path).command == "lk study --sizes 0.1 --repeat 5"
+    study_files.write_origin(tmp_path, replace(study_files.read_origin(tmp_path), machine="another"))
     with pytest.raises(Refused, match="measured with another"):
         run_study._require_same_machine(tmp_path, plan)

@@ -266,6 +266,32 @@ def test_claims_are_found_by_cut_and_by_run(settings: Settings) -> None:
     assert claims.last_claimed(settings) == 4
 
 
+def test_a_rollback_past_many_deleted_builds_reads_the_builds_few_times(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """40 publications, each of a build of its own; all builds but the first and the last were deleted."""
+    names = [builds.build_name(number) for number in range(1, 41)]
+    done = [
+        replace(PUBLICATION, seq=number, state="done", pins={VIEW: replace(PIN, build=name)})
+        for number, name in enumerate(names, 1)
+    ]
+    with locks.hold(settings, "control") as control, locks.hold(settings, "batch") as batch:
+        add_publication(settings, control, *done)
+        add_built(
+            settings, batch, *(replace(BUILT, build=name, passed=name in (names[0], names[-1])) for name in names)
+        )
+    reads: list[int] = []
+    read = builds.unusable_builds
+
+    def counting(settings: Settings, some: set[Name]) -> set[tuple[Name, Name]]:
+        reads.append(len(some))
+        return read(settings, some)
+
+    monkeypatch.setattr(run_roles, "unusable_builds", counting)
+    assert run_roles.rollback_target(settings) == done[0]
+    assert reads == [1, 10, 28]
+
+
 def test_fold_boundaries_are_read_again_only_after_a_commit(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
