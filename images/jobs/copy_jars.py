@@ -10,12 +10,12 @@ from pathlib import Path
 
 from infra.runtime import jars
 from infra.settings import Settings
-from infra.spark import log_store
+from infra.spark import scala_classes
 
 with tempfile.TemporaryDirectory() as cache:
     settings = Settings(cache=Path(cache))
     locked = [jar for name in sys.argv[2:] for jar in sorted(jars.ensure_jars(settings, name).glob("*.jar"))]
     target = Path(sys.argv[1])
     target.mkdir(parents=True)
-    for jar in (*locked, log_store.jar(settings)):
+    for jar in (*locked, scala_classes.jar(settings)):
         shutil.copy2(jar, target)

@@ -12,7 +12,7 @@ from infra.runtime import jars, spark_versions
 from infra.runtime.java import class_archive
 from infra.runtime.java_properties import properties
 from infra.settings import LOOPBACK, Settings
-from infra.spark import log_store
+from infra.spark import scala_classes
 
 _EACH = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
@@ -95,7 +95,7 @@ def _store(settings: Settings) -> dict[str, str]:
     """On an object store Spark commits with a conditional put, as delta-rs does."""
     if not object_store.is_used(settings):
         return {}
-    return {**object_store.spark_conf(settings), "spark.delta.logStore.s3a.impl": log_store.CLASS}
+    return {**object_store.spark_conf(settings), "spark.delta.logStore.s3a.impl": scala_classes.CLASS}
 
 
 def _executors(settings: Settings, work: Path) -> dict[str, str]:
@@ -116,7 +116,7 @@ def _jars(settings: Settings) -> list[str]:
     """The jars that pyspark does not have."""
     paths = sorted(jars.ensure_jars(settings, spark_versions.installed_spark().jars).glob("*.jar"))
     if object_store.is_used(settings):
-        paths += [*sorted(jars.ensure_jars(settings, "aws").glob("*.jar")), log_store.jar(settings)]
+        paths += [*sorted(jars.ensure_jars(settings, "aws").glob("*.jar")), scala_classes.jar(settings)]
     return [str(path) for path in paths]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from infra.runtime import jars
 from infra.settings import Settings
-from infra.spark import log_store
+from infra.spark import scala_classes
 from tests.support import s3_store
 from tests.support.s3_store import S3Server, settings_on
 from tests.support.world import World, running_world
@@ -19,7 +19,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
     """The S3 server. Processes get its credentials from the environment."""
     settings = Settings()
     jars.ensure_jars(settings, "aws")  # a first download takes longer than the start timeout of a run
-    log_store.jar(settings)
+    scala_classes.jar(settings)
     with s3_store.s3_server(tmp_path_factory.mktemp("store")) as store:
         yield store
 

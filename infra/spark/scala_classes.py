@@ -15,7 +15,7 @@ from infra.runtime.java import find_java
 from infra.settings import Settings
 
 CLASS = "lk.CommitOnce"
-_SOURCE = Path(__file__).with_name("CommitOnce.scala")
+_SOURCE = Path(__file__).parent / "scala" / "CommitOnce.scala"
 _SECONDS = 180
 
 
