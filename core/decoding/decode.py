@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
-from core.decoding import rules
+from core.decoding import jvm_decoder, rules
 from core.decoding.field_types import in_range, typed_value
 from core.decoding.formats import field_texts, pre_validated
 from core.decoding.record_key_text import is_keyed_by_record, key_text
@@ -29,14 +29,28 @@ def decode(topic: Topic, records: DataFrame) -> DataFrame:
 
     A redriven copy whose original decodes by now is bad too: it would be counted twice.
     """
-    if "headers" not in records.columns:  # so no record is a copy
-        return decode_originals(topic, records)
-    return _events(topic, _with_originals(topic, _raw_columns(records)))
+    plain = decode_plainly if "headers" in records.columns else decode_originals_plainly
+    return _decoded(topic, _raw_columns(records), plain)
 
 
 def decode_originals(topic: Topic, records: DataFrame) -> DataFrame:
     """The same for records without redriven copies, with a plan half as large."""
-    return _events(topic, _raw_columns(records).withColumn(rules.ORIGINAL_DECODES, fn.lit(False)))
+    return _decoded(topic, _raw_columns(records), decode_originals_plainly)
+
+
+def decode_plainly(topic: Topic, frame: DataFrame) -> DataFrame:
+    """The definition of decoding, in Spark's own functions; ``frame`` has RAW_COLUMNS."""
+    return _events(topic, _with_originals(topic, frame))
+
+
+def decode_originals_plainly(topic: Topic, frame: DataFrame) -> DataFrame:
+    """The same for records without redriven copies."""
+    return _events(topic, frame.withColumn(rules.ORIGINAL_DECODES, fn.lit(False)))
+
+
+def _decoded(topic: Topic, frame: DataFrame, plain: jvm_decoder.Decode) -> DataFrame:
+    in_jvm = jvm_decoder.decoded(topic, frame, plain)
+    return plain(topic, frame) if in_jvm is None else in_jvm
 
 
 def _events(topic: Topic, frame: DataFrame) -> DataFrame:

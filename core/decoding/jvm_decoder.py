@@ -1,0 +1,82 @@
+"""A topic's decoder as one expression, where the session has the class RecordDecoder (infra/spark/scala).
+
+Spark plans and compiles the plain decoder once for each topic, and not once more for each query over its records. The
+expression reads most records in one pass, and gives the others to the plain decoder: it is no second definition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as fn
+
+from core.decoding.decoder_conf import DECODER, PLAIN
+from core.decoding.one_pass import declaration
+from core.event_columns import RAW_COLUMNS, SOURCE_COLUMNS, decoded_columns
+from core.topic import Topic
+
+_INPUTS = ("_key", "_value", "_timestamp", "_headers")
+_TYPES = dict(SOURCE_COLUMNS.values())
+
+Decode = Callable[[Topic, DataFrame], DataFrame]
+
+
+@dataclass(frozen=True)
+class _Decoder:
+    """A RecordDecoder of the JVM, and a frame with the columns that it gives."""
+
+    decoder: Any
+    plain: DataFrame
+
+
+_decoders: WeakKeyDictionary[Any, dict[tuple[str, Decode], _Decoder]] = WeakKeyDictionary()  # of each JVM
+
+
+def decoded(topic: Topic, records: DataFrame, plain: Decode) -> DataFrame | None:
+    """What ``plain(topic, records)`` gives, for records with RAW_COLUMNS; None where the class is missing or off."""
+    java_class = _java_class(records.sparkSession)
+    if java_class is None:
+        return None
+    known = _decoder(java_class, topic, records.sparkSession, plain)
+    inputs = (fn.col(name)._jc for name in _INPUTS)
+    column = _column(java_class.column(known.decoder, known.plain._jdf, *inputs))
+    return records.select(*RAW_COLUMNS, column.alias("_decoded")).select(*RAW_COLUMNS, "_decoded.*")
+
+
+def _java_class(spark: SparkSession) -> Any:
+    jvm: Any = spark._jvm
+    found = jvm.org.apache.spark.sql.lk.RecordDecoder
+    is_class = type(found).__name__ == "JavaClass"  # py4j answers with a package for what is not there
+    return found if is_class and spark.conf.get(DECODER, "") != PLAIN else None
+
+
+def _decoder(java_class: Any, topic: Topic, spark: SparkSession, plain: Decode) -> _Decoder:
+    of_jvm = _decoders.setdefault(spark.sparkContext._gateway, {})
+    key = (repr(topic), plain)
+    if key not in of_jvm:
+        frame = _plain_columns(topic, spark, plain)
+        columns = ", ".join(
+            f"`{name}` {kind}" for name, kind in decoded_columns(topic).items() if name in frame.columns
+        )
+        events = spark.createDataFrame(spark.sparkContext.emptyRDD(), columns)
+        rules = events.select(*(fn.coalesce(fn.expr(rule.sql), fn.lit(False)) for rule in topic.rules))
+        of_jvm[key] = _Decoder(java_class.make(declaration(topic), rules._jdf, frame._jdf), frame)
+    return of_jvm[key]
+
+
+def _plain_columns(topic: Topic, spark: SparkSession, plain: Decode) -> DataFrame:
+    """The plain decoder over no records: its columns after those of Kafka."""
+    inputs = ", ".join(f"{name} {_TYPES[name]}" for name in _INPUTS)
+    records = spark.createDataFrame(spark.sparkContext.emptyRDD(), inputs)
+    others = (fn.lit(None).cast(_TYPES[name]).alias(name) for name in RAW_COLUMNS if name not in _INPUTS)
+    return plain(topic, records.select("*", *others)).drop(*RAW_COLUMNS)
+
+
+def _column(java_column: Any) -> Column:
+    from pyspark.sql.classic.column import Column as ClassicColumn
+
+    return ClassicColumn(java_column)
