@@ -49,8 +49,10 @@ def decode_originals_plainly(topic: Topic, frame: DataFrame) -> DataFrame:
 
 
 def _decoded(topic: Topic, frame: DataFrame, plain: jvm_decoder.Decode) -> DataFrame:
-    in_jvm = jvm_decoder.decoded(topic, frame, plain)
-    return plain(topic, frame) if in_jvm is None else in_jvm
+    decoded = jvm_decoder.column(topic, frame.sparkSession, plain)
+    if decoded is None:
+        return plain(topic, frame)
+    return frame.select(*RAW_COLUMNS, decoded.alias("_decoded")).select(*RAW_COLUMNS, "_decoded.*")
 
 
 def _events(topic: Topic, frame: DataFrame) -> DataFrame:

@@ -36,15 +36,14 @@ class _Decoder:
 _decoders: WeakKeyDictionary[Any, dict[tuple[str, Decode], _Decoder]] = WeakKeyDictionary()  # of each JVM
 
 
-def decoded(topic: Topic, records: DataFrame, plain: Decode) -> DataFrame | None:
-    """What ``plain(topic, records)`` gives, for records with RAW_COLUMNS; None where the class is missing or off."""
-    java_class = _java_class(records.sparkSession)
+def column(topic: Topic, spark: SparkSession, plain: Decode) -> Column | None:
+    """A struct of what ``plain`` adds to records with RAW_COLUMNS; None where the class is missing or off."""
+    java_class = _java_class(spark)
     if java_class is None:
         return None
-    known = _decoder(java_class, topic, records.sparkSession, plain)
+    known = _decoder(java_class, topic, spark, plain)
     inputs = (fn.col(name)._jc for name in _INPUTS)
-    column = _column(java_class.column(known.decoder, known.plain._jdf, *inputs))
-    return records.select(*RAW_COLUMNS, column.alias("_decoded")).select(*RAW_COLUMNS, "_decoded.*")
+    return _column(java_class.column(known.decoder, known.plain._jdf, *inputs))
 
 
 def _java_class(spark: SparkSession) -> Any:

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from core.decoding.decode import decode, decode_originals, raw
+from core.decoding.decode import decode, decode_originals, decode_originals_plainly, decode_plainly, raw
 from core.decoding.record_key_text import key_text
 from core.event_columns import RAW_COLUMNS, decoded_columns
 from core.record_keys import decode_key
 from core.topic import Field
 from tests.support.decoder import Decoder
-from tests.support.frames import dicts, from_kafka
+from tests.support.frames import dicts, from_kafka, named
 from tests.support.oracle.view_oracle import Record, decode_record, moment
 from views import trades
 from views.programs import preferences, profiles
@@ -303,8 +303,11 @@ def test_a_source_without_headers_gives_null_headers(spark: SparkSession) -> Non
     assert dicts(decode(TRADES, frame))[0]["_headers"] is None
 
 
-def test_filtering_good_events_parses_each_record_once(spark: SparkSession) -> None:
-    for read, times in ((decode_originals, 1), (decode, 2)):  # the original of a redriven copy is parsed too
-        frame = read(TRADES, from_kafka(spark, trade_records(GOOD))).where("_error is null")
-        plan = frame._jdf.queryExecution().optimizedPlan().toString()
-        assert sum("parseJson" in line for line in plan.splitlines()) == times
+def test_filtering_good_events_decodes_each_record_once(spark: SparkSession) -> None:
+    records = from_kafka(spark, trade_records(GOOD))
+    plainly = {decode_originals_plainly: 1, decode_plainly: 2}  # the original of a redriven copy is parsed too
+    frames = {read(TRADES, named(records)): ("parseJson", times) for read, times in plainly.items()}
+    frames |= {read(TRADES, records): ("RecordDecoder", 1) for read in (decode_originals, decode)}
+    for frame, (call, times) in frames.items():
+        plan = frame.where("_error is null")._jdf.queryExecution().optimizedPlan().toString()
+        assert sum(call in line for line in plan.splitlines()) == times

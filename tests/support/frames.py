@@ -9,6 +9,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
+from core.event_columns import SOURCE_COLUMNS
 from core.view import View
 from tests.support.oracle.view_oracle import Record, Rows, moment
 
@@ -44,6 +45,16 @@ def from_kafka(spark: SparkSession, records: Iterable[Record]) -> DataFrame:
         for r in records
     ]
     return spark.createDataFrame(pa.Table.from_pylist(rows, KAFKA)).coalesce(1)
+
+
+def named(records: DataFrame) -> DataFrame:
+    """Records of Kafka's source under our names; columns that they lack are null."""
+    return records.select(
+        *(
+            (fn.col(source) if source in records.columns else fn.lit(None).cast(kind)).alias(name)
+            for source, (name, kind) in SOURCE_COLUMNS.items()
+        )
+    )
 
 
 def stored(spark: SparkSession, frame: DataFrame) -> DataFrame:
