@@ -16,7 +16,7 @@ from core.decoding import jvm_decoder
 from core.decoding.decode import decode, decode_originals, decode_originals_plainly, decode_plainly
 from core.decoding.decoder_conf import DECODER, PLAIN
 from core.decoding.one_pass import declaration
-from core.decoding.redrive_headers import headers
+from core.decoding.redrive_headers import Headers, headers
 from core.event_columns import ERROR, RAW_COLUMNS
 from core.example import example_records
 from core.topic import Topic
@@ -137,10 +137,11 @@ def optional(value: bytearray | None) -> bytes | None:
 
 def test_a_redriven_copy_is_never_decoded_in_one_pass(spark: SparkSession) -> None:
     copied = headers("trades/0/7", b"AAPL", TRADE, [])
+    of_records: list[Headers] = [[], [("trace", b"1")], copied, [("trace", b"1"), *copied]]
     rows = [
         {"key": b"AAPL", "value": TRADE, "topic": "trades", "partition": 0, "offset": offset, "timestamp": None}
         | {"timestampType": 0, "headers": [{"key": key, "value": value} for key, value in own]}
-        for offset, own in enumerate(([], [("trace", b"1")], copied, [("trace", b"1"), *copied]))
+        for offset, own in enumerate(of_records)
     ]
     times = [row | {"timestamp": T0 * 1_000} for row in rows]
     frame = spark.createDataFrame(pa.Table.from_pylist(times, KAFKA)).coalesce(1)

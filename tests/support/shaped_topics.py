@@ -16,7 +16,7 @@ KINDS = Topic(
                 names=("name", "whole", "side", "at", "count", "amount", "clock", "tiny", "flag"),
                 upcast={"text": "name"},
             ),
-            Version(3, names=("text", "cents", "at"), upcast={"amount": "cents / 100"}),
+            Version(3, names=("text", "cents", "at"), upcast={"amount": "concat(cents, '.00')"}),
         ),
         version_name="v",
     ),
