@@ -125,10 +125,8 @@ def test_changed_trades_and_requests_are_decoded_as_the_oracle_says(spark: Spark
         records = [Record(name, 0, row["offset"], T0, optional(row["key"]), optional(row["value"])) for row in rows]
         for row in dicts(decode_originals(topic, from_kafka(spark, records))):
             expected = decode_record(name, records[row["_offset"]])
-            if isinstance(expected, str):
-                assert row[ERROR] == expected, records[row["_offset"]]
-            else:
-                assert {column: row[column] for column in expected} == expected, name
+            decoded = row[ERROR] or {column: row[column] for column in expected if column in row}
+            assert decoded == expected, records[row["_offset"]]
 
 
 def optional(value: bytearray | None) -> bytes | None:

@@ -180,10 +180,13 @@ def _time(field: str, ms: int) -> datetime:
     return moment(ms)
 
 
+_WORD, _ESCAPED = r"([^ \t\n\x0b\f\r]+)", r"\\[^\n\r\x85\u2028\u2029]"
 _LINE = re.compile(
-    r'([^ ]+) ([^ ]+) ([^ ]+) \[([^\]]+)\] "([A-Z]+) ([^" ]*) (HTTP/[0-9.]+)" ([0-9]{3}) ([0-9]+|-)'
-    r' "((?:[^"\\]|\\.)*)" "((?:[^"\\]|\\.)*)"'
+    rf'{_WORD} {_WORD} {_WORD} \[([^\]]+)\] "([A-Z]+) ((?:[^"\\ ]|{_ESCAPED})*) (HTTP/[0-9.]+)" ([0-9]{{3}}) ([0-9]+|-)'
+    rf' "((?:[^"\\]|{_ESCAPED})*)" "((?:[^"\\]|{_ESCAPED})*)"'
 )
+_MONTHS = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
+_LOG_TIME = re.compile(rf"[0-9]{{2}}/({_MONTHS})/[0-9]{{4}}(:[0-9]{{2}}){{3}} [+-][0-9]{{4}}")
 
 
 def _request(line: str) -> tuple[Event, list[str]]:
@@ -202,6 +205,8 @@ def _request(line: str) -> tuple[Event, list[str]]:
 
 
 def _log_time(text: str) -> datetime:
+    if not _LOG_TIME.fullmatch(text):
+        raise Bad("field_time")
     try:
         at = datetime.strptime(text, "%d/%b/%Y:%H:%M:%S %z")
     except ValueError:
