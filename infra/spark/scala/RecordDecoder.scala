@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.objects.Invoke
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.util.ArrayData
 import org.apache.spark.sql.classic.ExpressionUtils
-import org.apache.spark.sql.types.{ObjectType, StructType}
+import org.apache.spark.sql.types.{ObjectType, StructType, TimestampType}
 import org.apache.spark.unsafe.types.UTF8String
 import org.apache.spark.util.Utils
 
@@ -59,7 +59,8 @@ object RecordDecoder {
   private def invoke(decoder: RecordDecoder, method: String, kind: StructType, columns: Column*): Expression = {
     val Seq(key, value, timestamp, headers) = columns.map(ExpressionUtils.expression)
     val target = Literal.fromObject(decoder, ObjectType(classOf[RecordDecoder]))
-    val arguments = Seq(key, value, timestamp, IsNotNull(timestamp), headers)
+    val time = Coalesce(Seq(timestamp, Literal(0L, TimestampType))) // of a null, Invoke would make a null row
+    val arguments = Seq(key, value, time, IsNotNull(timestamp), headers)
     Invoke(target, method, kind, arguments, propagateNull = false, returnNullable = false)
   }
 

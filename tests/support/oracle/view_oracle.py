@@ -192,7 +192,7 @@ _LOG_TIME = re.compile(rf"[0-9]{{2}}/({_MONTHS})/[0-9]{{4}}(:[0-9]{{2}}){{3}} [+
 def _request(line: str) -> tuple[Event, list[str]]:
     """The fields that the views use, from one line of the combined log format."""
     match = _LINE.fullmatch(line)
-    if not match:
+    if not match or "\x01" in line:
         return {}, ["no_match"]
     size = None if match[9] == "-" else int(match[9])
     return _fields(
