@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 def setup() -> None:
     """Download and verify the jars and Trino, once per user.
 
-    Also writes Spark's class archive, once per clone, which makes each later start of Spark faster.
+    Also writes Spark's AOT cache, once per clone, which makes each later start of Spark faster.
     """
-    from flows.spark_class_archive import write_class_archive
+    from flows.spark_training import write_aot_cache
     from infra.lake import object_store
     from infra.runtime import jars
 
     settings = load_settings()
     optional = ("aws",) if object_store.is_used(settings) else ()
     paths = {name: jars.ensure_jars(settings, name) for name in (*jars.SETS, *optional)}
-    write_class_archive(settings)
+    write_aot_cache(settings)
     emit(paths, lambda ready: out().print(f"ready: {', '.join(ready)} in {settings.cache}"))
 
 

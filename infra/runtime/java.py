@@ -31,7 +31,8 @@ _USUAL = {
 _TRUST = Path("/etc/ssl/certs/java/cacerts")
 
 _WITHOUT_VECTOR = """#!/bin/sh
-# Spark's launcher always adds the module {vector}, which this runtime lacks.
+# Spark's launcher always adds the module {vector}. Only linear algebra uses it, some runtimes
+# lack it, and with it Java cannot take its modules from a cache.
 for argument do
   shift
   case $argument in
@@ -53,7 +54,7 @@ class Java:
 
     @property
     def has_vector(self) -> bool:
-        """Whether it has the module that Spark's launcher needs. Unknown modules count as a full JDK."""
+        """Whether it has the module that Trino uses. Unknown modules count as a full JDK."""
         return self.modules is None or VECTOR in self.modules
 
 
@@ -63,9 +64,8 @@ def find_java(settings: Settings) -> Path:
 
 
 def spark_java_home(settings: Settings) -> Path:
-    """The Java home for Spark: the same, if necessary with a ``bin/java`` that drops the missing module."""
-    java = _chosen(settings)
-    return java.home if java.has_vector else _shim(java.home, settings.cache)
+    """The Java home for Spark: the same with a ``bin/java`` that drops a module."""
+    return _shim(_chosen(settings).home, settings.cache)
 
 
 def read_java(home: Path) -> Java | None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+import pyspark
 
 from core.decoding.decoder_conf import DECODER
 from infra.lake import object_store
 from infra.project_files import ROOT
-from infra.runtime import jars, spark_versions
-from infra.runtime.java import class_archive
+from infra.runtime import aot_cache, jars, spark_versions
+from infra.runtime.java import class_archive, spark_java_home
 from infra.runtime.java_properties import properties
 from infra.settings import LOOPBACK, Settings
 from infra.spark import scala_classes
@@ -53,28 +55,31 @@ _LOG4J = {
 
 def own_jvm_conf(settings: Settings, app_name: str) -> dict[str, str]:
     """The configuration of a session whose JVM we start: with master, memory, jars, JVM options and folders."""
-    installed = spark_versions.installed_spark()
-    work = settings.run_dir / "spark"
-    log4j = work / "log4j2.properties"
+    work = _work(settings)
     work.mkdir(parents=True, exist_ok=True)
-    log4j.write_text(properties(_LOG4J), "utf-8")
-    java = f"{installed.java_options} {settings.java_options}".rstrip()
-    driver = [
-        java,
-        *class_archive(_archive(settings)),
-        f"-Dlog4j2.configurationFile={log4j}",
-        f"-Djava.io.tmpdir={work}",
-    ]
+    _log4j(settings).write_text(properties(_LOG4J), "utf-8")
     return {
         **_for_each(settings),
         **_executors(settings, work),
         "spark.app.name": app_name,
         "spark.master": settings.spark_master,
         "spark.driver.memory": settings.spark_memory,
-        "spark.driver.extraJavaOptions": " ".join(driver),
-        "spark.executor.extraJavaOptions": java,
+        "spark.driver.extraJavaOptions": _driver_options(settings, _class_data(settings)),
+        "spark.executor.extraJavaOptions": _java_options(settings),
         "spark.sql.warehouse.dir": str(work / "warehouse"),
     }
+
+
+def training_conf(settings: Settings, cache: Path) -> dict[str, str]:
+    """The options of a driver whose JVM writes an AOT cache as it ends."""
+    return {"spark.driver.extraJavaOptions": _driver_options(settings, aot_cache.training_options(cache))}
+
+
+def aot_cache_file(settings: Settings) -> Path | None:
+    """The AOT cache of the driver's JVM; None where there can be none."""
+    own = [Path(path) for path in _jars(settings)]
+    pyspark_jars = sorted((Path(pyspark.__file__).parent / "jars").glob("*.jar"))
+    return aot_cache.cache_file("spark", spark_java_home(settings), [*own, *pyspark_jars])
 
 
 def submitted_conf(settings: Settings, app_name: str, more: Mapping[str, str]) -> dict[str, str]:
@@ -90,6 +95,29 @@ def on_loopback(master: str) -> bool:
 
 def _for_each(settings: Settings) -> dict[str, str]:
     return {**_EACH, **spark_versions.installed_spark().conf, **_store(settings), DECODER: settings.decoder}
+
+
+def _work(settings: Settings) -> Path:
+    return settings.run_dir / "spark"
+
+
+def _log4j(settings: Settings) -> Path:
+    return _work(settings) / "log4j2.properties"
+
+
+def _java_options(settings: Settings) -> str:
+    return f"{spark_versions.installed_spark().java_options} {settings.java_options}".rstrip()
+
+
+def _driver_options(settings: Settings, class_data: Sequence[str]) -> str:
+    files = (f"-Dlog4j2.configurationFile={_log4j(settings)}", f"-Djava.io.tmpdir={_work(settings)}")
+    return " ".join((_java_options(settings), *class_data, *files))
+
+
+def _class_data(settings: Settings) -> list[str]:
+    """Options for prepared classes: the AOT cache of the set-up, else an archive that Java writes at its first exit."""
+    cache = aot_cache_file(settings) if _is_local(settings) else None
+    return aot_cache.options(cache) if cache and cache.is_file() else class_archive(_archive(settings))
 
 
 def _store(settings: Settings) -> dict[str, str]:

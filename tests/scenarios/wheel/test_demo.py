@@ -9,7 +9,7 @@ import pytest
 from tests.support.wheel import installed
 
 # `make demo` may print fifteen lines. `make setup` prints up to ten of them: two by uv, one for uv, one for the
-# packages, three for downloads, one for half of the largest download, one for Spark's class archive, one at the end.
+# packages, three for downloads, one for half of the largest download, one for Spark's AOT cache, one at the end.
 LINES_BEFORE_THE_FIRST_RESULT = 15 - 10
 
 

@@ -63,13 +63,9 @@ def test_an_unusable_java_home_setting_is_refused(alone: Path, tmp_path: Path) -
         java.find_java(settings_of(tmp_path, java_home=tmp_path / "nothing"))
 
 
-def test_spark_gets_a_full_jdk_as_it_is(alone: Path, tmp_path: Path) -> None:
-    home(alone / "a", "25")
-    assert java.spark_java_home(settings_of(tmp_path)) == alone / "a"
-
-
-def test_spark_runs_on_a_runtime_without_the_vector_module(alone: Path, tmp_path: Path) -> None:
-    real = home(alone / "it's a runtime", "25", "java.base")
+@pytest.mark.parametrize("modules", ["java.base", ALL_MODULES])
+def test_spark_starts_without_the_vector_module(alone: Path, tmp_path: Path, modules: str) -> None:
+    real = home(alone / "it's a runtime", "25", modules)
     settings = settings_of(tmp_path)
     shim = java.spark_java_home(settings)
     arguments = ["-Xmx1g", "--add-modules=jdk.incubator.vector", "a b", "", "$HOME", "--add-modules=java.sql"]

@@ -1,0 +1,38 @@
+"""Java's AOT cache (JEP 483 and 515): loaded classes and profiles of methods from a training run, so starts are faster.
+
+The file's name depends on all that Java compares; Java ignores a cache that does not fit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from infra.runtime.java import OLDEST
+
+_HAS_PROFILES = 25
+_QUIET = ("-Xlog:aot=off", "-Xlog:cds=off")
+
+
+def cache_file(kind: str, java_home: Path, class_path: Iterable[Path]) -> Path | None:
+    """Where the cache for this Java and these files is, or will be; None where none can be written."""
+    if OLDEST < _HAS_PROFILES or not os.access(sys.prefix, os.W_OK):
+        return None
+    release = java_home / "release"
+    described = [str(java_home), release.read_text("utf-8", errors="replace") if release.is_file() else ""]
+    described += [f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in class_path]
+    digest = hashlib.sha256("\n".join(described).encode()).hexdigest()[:12]
+    return Path(sys.prefix) / "class-archives" / f"{kind}-{digest}.aot"
+
+
+def options(cache: Path) -> list[str]:
+    """Java options to start with a cache."""
+    return [f"-XX:AOTCache={cache}", *_QUIET]
+
+
+def training_options(cache: Path) -> list[str]:
+    """Java options of a training run: Java writes the cache as it ends, which takes some 20 seconds."""
+    return [f"-XX:AOTCacheOutput={cache}", *_QUIET]
