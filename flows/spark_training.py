@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,25 +35,27 @@ def write_aot_cache(settings: Settings) -> bool:
 
     Java writes the cache as it ends. Returns False and does nothing if there is one, or none can be written.
     """
-    local = settings.model_copy(update={"spark_master": "local[2]", "java_options": "", "lake": None})
-    cache = aot_cache_file(local)
-    if cache is None or cache.is_file():
+    cache = aot_cache_file(settings)
+    if cache is None or cache.is_file() or not os.access(sys.prefix, os.W_OK):
         return False
     console().print("Preparing Spark: its AOT cache, once (about 45 s, 200 MB)", highlight=False)
     cache.parent.mkdir(exist_ok=True)
-    for outdated in cache.parent.glob("spark-*.aot*"):
-        outdated.unlink()
+    for outdated in [*cache.parent.glob("*spark-*.aot*"), cache.parent / "spark.jsa"]:
+        outdated.unlink(missing_ok=True)
     part = cache.with_name(f".{os.getpid()}-{cache.name}")
     with tempfile.TemporaryDirectory() as folder, bar("preparing Spark"):
         # Without the user's own views: a mistake in one of them must not fail the set-up.
-        scratch = local.model_copy(update={"data": Path(folder), "views": ()})
-        with temporary_session(scratch, "prepare", training_conf(scratch, part)) as spark:
-            _train(spark, definition_files.load(scratch), Path(folder))
-        stop_jvm()
-    if not part.is_file():
-        return False
-    part.replace(cache)
-    return True
+        scratch = settings.model_copy(update={"data": Path(folder), "spark_master": "local[2]", "views": ()})
+        try:
+            with temporary_session(scratch, "prepare", training_conf(scratch, part)) as spark:
+                _train(spark, definition_files.load(scratch), Path(folder))
+            stop_jvm()
+            part.replace(cache)
+        except FileNotFoundError:
+            console().print("Java wrote no AOT cache: Spark starts slower", highlight=False)
+        finally:
+            part.unlink(missing_ok=True)
+    return cache.is_file()
 
 
 def _train(spark: SparkSession, catalog: Catalog, folder: Path) -> None:

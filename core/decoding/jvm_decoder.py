@@ -6,8 +6,9 @@ expression reads most records in one pass, and gives the others to the plain dec
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -17,10 +18,13 @@ from pyspark.sql import functions as fn
 from core.decoding.decoder_conf import DECODER, PLAIN
 from core.decoding.one_pass import declaration
 from core.event_columns import RAW_COLUMNS, SOURCE_COLUMNS, decoded_columns
-from core.topic import Topic
+from core.topic import Json, Topic
 
 _INPUTS = ("_key", "_value", "_timestamp", "_headers")
 _TYPES = dict(SOURCE_COLUMNS.values())
+# The pass reads times in UTC, as sessions are set; the plain decoder reads them as its session says.
+_USUAL = {"spark.sql.session.timeZone": "UTC", "spark.sql.legacy.timeParserPolicy": "CORRECTED"}
+_ANSI = "spark.sql.ansi.enabled"
 
 Decode = Callable[[Topic, DataFrame], DataFrame]
 
@@ -33,13 +37,20 @@ class _Decoder:
     plain: DataFrame
 
 
-_decoders: WeakKeyDictionary[Any, dict[tuple[str, Decode], _Decoder]] = WeakKeyDictionary()  # of each JVM
+_decoders: WeakKeyDictionary[Any, dict[tuple[object, ...], _Decoder]] = WeakKeyDictionary()  # of each JVM
 
 
 def column(topic: Topic, spark: SparkSession, plain: Decode) -> Column | None:
-    """A struct of what ``plain`` adds to records with RAW_COLUMNS; None where the class is missing or off."""
+    """A struct of what ``plain`` adds to records with RAW_COLUMNS; None where the class is missing or off.
+
+    None also for a topic whose expressions read the record itself, and for a session that reads times in another way.
+    """
     java_class = _java_class(spark)
-    if java_class is None:
+    if (
+        java_class is None
+        or _reads_record(topic)
+        or any(spark.conf.get(name) != usual for name, usual in _USUAL.items())
+    ):
         return None
     known = _decoder(java_class, topic, spark, plain)
     inputs = (fn.col(name)._jc for name in _INPUTS)
@@ -53,9 +64,17 @@ def _java_class(spark: SparkSession) -> Any:
     return found if is_class and spark.conf.get(DECODER, "") != PLAIN else None
 
 
+def _reads_record(topic: Topic) -> bool:
+    """Whether a rule, or a computed field of a version, names a column such as ``_offset``."""
+    texts = [rule.sql for rule in topic.rules]
+    if isinstance(topic.format, Json):
+        texts += [sql for version in topic.format.versions for sql in version.upcast.values()]
+    return any(re.search(rf"\b({'|'.join(RAW_COLUMNS)})\b", text) for text in texts)
+
+
 def _decoder(java_class: Any, topic: Topic, spark: SparkSession, plain: Decode) -> _Decoder:
     of_jvm = _decoders.setdefault(spark.sparkContext._gateway, {})
-    key = (repr(topic), plain)
+    key = (repr(replace(topic, generator=None)), spark.conf.get(_ANSI), plain)
     if key not in of_jvm:
         frame = _plain_columns(topic, spark, plain)
         columns = ", ".join(

@@ -16,6 +16,8 @@ from core.decoding.record_key_text import is_keyed_by_record
 from core.topic import DECIMAL, EVENT_TIME, Field, Json, Lines, Topic, Version
 
 _MOST_DIGITS = 18  # of a number, which fits into a long
+_MOST_BYTES = 2**24  # of a value; the parser of the plain decoder has limits of its own above
+_NAME_IN_SQL = re.compile(r"(?!(?:null|true|false)\b)[a-z]\w*", re.IGNORECASE | re.ASCII)
 _PLAIN_NAME = re.compile(r'[^"\\\x00-\x1f]+')
 
 
@@ -24,7 +26,7 @@ def declaration(topic: Topic) -> str | None:
     fields = [declared for field in topic.fields if (declared := _field(field)) is not None]
     shapes = _shapes(topic, topic.format) if isinstance(topic.format, Json) else []
     line = topic.format.pattern if isinstance(topic.format, Lines) else None
-    is_covered = len(fields) == len(topic.fields) and (shapes or line is not None)
+    is_covered = len(fields) == len(topic.fields) and (shapes or line is not None) and topic.max_bytes <= _MOST_BYTES
     if not is_covered or (topic.changelog and is_keyed_by_record(topic)) or _rule_reads_other_time(topic):
         return None
     names = [field.name for field in topic.fields]
@@ -49,7 +51,11 @@ def _field(field: Field) -> dict[str, Any] | None:
     if field.type in ("bigint", "string", "boolean"):
         if field.type == "bigint":
             return _number(field, declared | {"kind": "bigint"}, _MOST_DIGITS, 0)
-        return None if has_limits or (field.type == "boolean" and field.pattern) else declared | {"kind": field.type}
+        return (
+            None
+            if has_limits or (field.type == "boolean" and field.pattern is not None)
+            else declared | {"kind": field.type}
+        )
     decimal = DECIMAL.match(field.type)
     if decimal:
         precision, scale = int(decimal[1]), int(decimal[2])
@@ -84,7 +90,7 @@ def _shapes(topic: Topic, format: Json) -> list[dict[str, Any]]:
     for version in format.versions:
         readers = _readers(topic, version)
         plain = all(_PLAIN_NAME.fullmatch(name) for name in (format.version_name, *version.names))
-        if readers is None or not plain or format.version_name in version.names:
+        if not readers or not plain or format.version_name in version.names:
             continue
         for between, colon in MARKS:
             stated = "" if version.number == 1 else f'"{format.version_name}"{colon}{version.number}{between}'
@@ -97,10 +103,13 @@ def _shapes(topic: Topic, format: Json) -> list[dict[str, Any]]:
 
 def _readers(topic: Topic, version: Version) -> list[int] | None:
     """The number of the field that each name of a version gives, or -1; None if a field is computed or missing."""
+    if len(set(version.names)) < len(version.names):
+        return None
     number_of: dict[str, int] = {}
     for number, field in enumerate(topic.fields):
         name = version.upcast.get(field.name, field.name)
-        if name in version.names and name not in number_of:
+        is_name = field.name not in version.upcast or _NAME_IN_SQL.fullmatch(name)
+        if is_name and name in version.names and name not in number_of:
             number_of[name] = number
         elif field.name in version.upcast or name in version.names or field.required:
             return None

@@ -107,6 +107,8 @@ def _json(topic: Topic, json: Json) -> Iterator[Mistake]:
 def _version(topic: Topic, version: Version) -> Iterator[Mistake]:
     if version.number < 1:
         yield mistake_in(version, "version numbers start at 1")
+    for name in sorted({name for name in version.names if version.names.count(name) > 1}):
+        yield mistake_in(version, f"name {name!r} twice")
     names = {field.name for field in topic.fields}
     for name in version.upcast:
         if name not in names:

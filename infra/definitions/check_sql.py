@@ -26,7 +26,10 @@ from infra.definitions import probe_values
 from infra.definitions.expression_types import TypeCheck, array, boolean, declared, exact, measured, string, time
 from infra.definitions.spark_errors import first_sentence
 
-_CLOCK = re.compile(r"\b(current_timestamp|current_date|current_time|localtimestamp|now|curdate)\(", re.IGNORECASE)
+_CLOCK = re.compile(
+    r"\b(?:current_timestamp|current_date|current_time|localtimestamp)\b|\b(?:now|curdate|unix_timestamp)\(",
+    re.IGNORECASE,
+)
 _TRINO = {"string": "varchar", "int": "integer", "timestamp": "timestamp(3) with time zone"}
 
 

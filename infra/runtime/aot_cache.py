@@ -14,12 +14,15 @@ from pathlib import Path
 from infra.runtime.java import OLDEST
 
 _HAS_PROFILES = 25
+_JAVA_READS = ("JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS")
+_OWN_ARCHIVE = ("-Xshare", "SharedArchiveFile", "-XX:AOT", "SharedClassListFile")
 _QUIET = ("-Xlog:aot=off", "-Xlog:cds=off")
 
 
-def cache_file(kind: str, java_home: Path, class_path: Iterable[Path]) -> Path | None:
-    """Where the cache for this Java and these files is, or will be; None where none can be written."""
-    if OLDEST < _HAS_PROFILES or not os.access(sys.prefix, os.W_OK):
+def cache_file(kind: str, java_home: Path, class_path: Iterable[Path], java_options: str) -> Path | None:
+    """Where the cache for this Java and these files is, or will be; None for a Java or for options that exclude one."""
+    given = " ".join((java_options, *(os.environ.get(name, "") for name in _JAVA_READS)))
+    if OLDEST < _HAS_PROFILES or any(word in given for word in _OWN_ARCHIVE):
         return None
     release = java_home / "release"
     described = [str(java_home), release.read_text("utf-8", errors="replace") if release.is_file() else ""]

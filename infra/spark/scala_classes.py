@@ -7,6 +7,7 @@ import os
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pyspark
 
@@ -28,13 +29,9 @@ def jar(settings: Settings) -> Path:
     inputs = (*(source.read_bytes() for source in sources), jars_dir.name.encode(), pyspark.__version__.encode())
     target = settings.cache / f"scala-classes-{hashlib.sha256(b' '.join(inputs)).hexdigest()[:12]}.jar"
     if not target.is_file():
-        part = target.with_name(f".{os.getpid()}-{target.name}")
-        try:
-            with bar("compiling Spark's own classes"):
-                _compile(settings, sources, jars_dir, part)
-            part.replace(target)
-        finally:
-            part.unlink(missing_ok=True)
+        with TemporaryDirectory(dir=settings.cache) as folder, bar("compiling Spark's own classes"):
+            _compile(settings, sources, jars_dir, Path(folder) / target.name)
+            (Path(folder) / target.name).replace(target)
     return target
 
 
@@ -44,17 +41,17 @@ def _compile(settings: Settings, sources: Sequence[Path], jars_dir: Path, target
     class_path = os.pathsep.join(map(str, (pyspark_jars / "*", *jars_dir.glob("delta-storage-*.jar"))))
     java = str(find_java(settings) / "bin" / "java")
     options = ["-classpath", class_path, "-d", str(target), *map(str, sources)]
-    process = subprocess.run(
-        [java, "-cp", compiler, "scala.tools.nsc.Main", *options],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=_SECONDS,
-        check=False,
-    )
-    if process.returncode or not target.is_file():
+    command = [java, "-cp", compiler, "scala.tools.nsc.Main", *options]
+    try:
+        process = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_SECONDS, check=False
+        )
+        reason = (process.stdout + process.stderr).strip()[:2000] if process.returncode else ""
+    except subprocess.TimeoutExpired:
+        reason = f"the compiler did not end within {_SECONDS} s"
+    if reason or not target.is_file():
         raise Refused(
-            f"the Scala classes could not be compiled: {(process.stdout + process.stderr).strip()[:2000]}",
+            f"the Scala classes could not be compiled: {reason}",
             where=str(_SOURCES),
-            fix="install the locked packages: `make setup`",
+            fix='install the locked packages: `make setup`; `decoder = "plain"` does without them',
         )

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pyspark
 
-from core.decoding.decoder_conf import DECODER
+from core.decoding.decoder_conf import DECODER, PLAIN
 from infra.lake import object_store
 from infra.project_files import ROOT
 from infra.runtime import aot_cache, jars, spark_versions
-from infra.runtime.java import class_archive, spark_java_home
+from infra.runtime.java import class_archive, find_java
 from infra.runtime.java_properties import properties
 from infra.settings import LOOPBACK, Settings
 from infra.spark import scala_classes
@@ -76,10 +76,12 @@ def training_conf(settings: Settings, cache: Path) -> dict[str, str]:
 
 
 def aot_cache_file(settings: Settings) -> Path | None:
-    """The AOT cache of the driver's JVM; None where there can be none."""
+    """The AOT cache of the driver's JVM; None where there can be none, and on a cluster or an object store."""
+    if not _is_local(settings) or object_store.is_used(settings):
+        return None
     own = [Path(path) for path in _jars(settings)]
     pyspark_jars = sorted((Path(pyspark.__file__).parent / "jars").glob("*.jar"))
-    return aot_cache.cache_file("spark", spark_java_home(settings), [*own, *pyspark_jars])
+    return aot_cache.cache_file("spark", find_java(settings), [*own, *pyspark_jars], settings.java_options)
 
 
 def submitted_conf(settings: Settings, app_name: str, more: Mapping[str, str]) -> dict[str, str]:
@@ -116,7 +118,7 @@ def _driver_options(settings: Settings, class_data: Sequence[str]) -> str:
 
 def _class_data(settings: Settings) -> list[str]:
     """Options for prepared classes: the AOT cache of the set-up, else an archive that Java writes at its first exit."""
-    cache = aot_cache_file(settings) if _is_local(settings) else None
+    cache = aot_cache_file(settings)
     return aot_cache.options(cache) if cache and cache.is_file() else class_archive(_archive(settings))
 
 
@@ -144,7 +146,9 @@ def _is_local(settings: Settings) -> bool:
 def _jars(settings: Settings) -> list[str]:
     """The jars that pyspark does not have."""
     locked = sorted(jars.ensure_jars(settings, spark_versions.installed_spark().jars).glob("*.jar"))
-    paths = [*locked, scala_classes.jar(settings)]
+    paths = [*locked]
+    if settings.decoder != PLAIN or object_store.is_used(settings):
+        paths.append(scala_classes.jar(settings))
     if object_store.is_used(settings):
         paths += sorted(jars.ensure_jars(settings, "aws").glob("*.jar"))
     return [str(path) for path in paths]

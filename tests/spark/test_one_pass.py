@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -19,7 +19,7 @@ from core.decoding.one_pass import declaration
 from core.decoding.redrive_headers import Headers, headers
 from core.event_columns import ERROR, RAW_COLUMNS
 from core.example import example_records
-from core.topic import Topic
+from core.topic import Rule, Topic
 from infra.definitions import definition_files
 from infra.settings import Settings
 from tests.support.frames import KAFKA, dicts, from_kafka, named
@@ -155,18 +155,43 @@ def test_a_record_without_a_time_goes_to_the_plain_decoder(spark: SparkSession) 
     assert differences(topic, frame) == []
 
 
-@pytest.fixture
-def plain_session(spark: SparkSession) -> Iterator[SparkSession]:
-    before = spark.conf.get(DECODER)
-    spark.conf.set(DECODER, PLAIN)
-    yield spark
+def test_a_topic_whose_rules_read_the_record_is_decoded_plainly(spark: SparkSession) -> None:
+    topic = replace(trades.TOPIC, rules=(Rule("near", "event_time <= _timestamp + interval 1 day"),))
+    assert jvm_decoder.column(topic, spark, decode_originals_plainly) is None
+    assert dicts(decode(topic, from_kafka(spark, [Record("trades", 0, 0, T0, b"k", TRADE)])))[0][ERROR] is None
+
+
+@pytest.mark.parametrize(("name", "value"), [("spark.sql.session.timeZone", "America/New_York"), (DECODER, PLAIN)])
+def test_a_session_that_reads_times_elsewhere_or_says_so_decodes_plainly(
+    spark: SparkSession, name: str, value: str
+) -> None:
+    before = spark.conf.get(name)
     assert before is not None
-    spark.conf.set(DECODER, before)
+    spark.conf.set(name, value)
+    try:
+        assert jvm_decoder.column(KINDS, spark, decode_originals_plainly) is None
+    finally:
+        spark.conf.set(name, before)
 
 
-def test_the_setting_turns_one_pass_off(plain_session: SparkSession) -> None:
-    frame = decode(trades.TOPIC, from_kafka(plain_session, [Record("trades", 0, 0, T0, b"k", TRADE)]))
-    assert "RecordDecoder" not in frame._jdf.queryExecution().optimizedPlan().toString()
+def test_interpreted_expressions_decode_alike(spark: SparkSession) -> None:
+    spark.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+    try:
+        assert differences(replace(KINDS, comment="interpreted"), mutated(spark, KINDS_RECORDS, 2_000, seed=6)) == []
+    finally:
+        spark.conf.unset("spark.sql.codegen.factoryMode")
+
+
+def test_threads_do_not_share_the_state_of_expressions(spark: SparkSession) -> None:
+    """Rules with a lambda, in two tasks at once."""
+    records = mutated(spark, KINDS_RECORDS, 60_000, seed=7).repartition(2, "offset")
+    assert differences(KINDS, records) == []
+
+
+def test_a_text_on_which_a_pattern_overflows_is_left_to_the_plain_decoder(spark: SparkSession) -> None:
+    words = replace(KINDS, fields=(replace(KINDS.fields[0], pattern="[a-z]+(?: [a-z]+)*"), *KINDS.fields[1:]))
+    unfinished = b'{"text":"' + b"ab " * 20_000 + b'ab","side":"buy"'
+    assert sure(words, spark, [unfinished, KINDS_RECORDS[0]]) == [False, True]
 
 
 def test_a_planted_difference_between_the_two_ways_is_found(spark: SparkSession) -> None:

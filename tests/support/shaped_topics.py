@@ -31,7 +31,15 @@ KINDS = Topic(
         Field("at", "timestamp"),
         Field("clock", "timestamp", required=False, time_format="yyyy-MM-dd HH:mm:ss", absent=""),
     ),
-    rules=(Rule("small", "coalesce(count, 0) < 5000"), Rule("later", "clock is null or clock <= at")),
+    rules=(
+        Rule("small", "coalesce(count, 0) < 5000"),
+        Rule("later", "clock is null or clock <= at"),
+        # Spark computes the text of each of these once, in a projection before the rule's own.
+        Rule("side_between", "side is null or substr(side, 1, 1) between 'b' and 's'"),
+        Rule("not_nulled", "nullif(concat(text, side), 'bcsell') is not null or side is null or side = 'sell'"),
+        # One lambda variable is one object, which threads must not share.
+        Rule("words", "forall(split(text, ' '), word -> length(word) < 5)"),
+    ),
 )
 KINDS_RECORDS = (
     b'{"text":"a","side":"buy","amount":1.50,"tiny":0.1234,"whole":12,"count":7,"flag":true,"at":1767225600000,'

@@ -31,7 +31,11 @@ class OnePass(declaration: String) {
   /** Error, event time, `deleted` of a changelog, fields; null unless it is sure that the record breaks no rule of
     * its bytes or of a field.
     */
-  def event(key: Array[Byte], value: Array[Byte], micros: Long): InternalRow = {
+  def event(key: Array[Byte], value: Array[Byte], micros: Long): InternalRow =
+    try eventOrOverflow(key, value, micros)
+    catch { case _: StackOverflowError => null } // of a pattern, on a long text
+
+  private def eventOrOverflow(key: Array[Byte], value: Array[Byte], micros: Long): InternalRow = {
     if (value == null || value.length > maxBytes || (needsKey && key == null)) return null
     if (needsTextKey && !UTF8String.fromBytes(key).isValid) return null
     if (!(if (line != null) readLine(value) else readJson(value))) return null
@@ -87,8 +91,7 @@ class OnePass(declaration: String) {
     while (n < value.length) { if (value(n) == OnePass.SEPARATOR) return false; bits |= value(n); n += 1 }
     if (bits < 0) return false
     val found = line.reset(new String(value, ISO_8859_1))
-    try if (!found.find()) return false
-    catch { case _: StackOverflowError => return false }
+    if (!found.find()) return false
     n = 0
     while (n < readers.length) {
       val from = found.start(n + 1) // of a group that took no part in the match: -1, and its text is empty

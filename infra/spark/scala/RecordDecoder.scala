@@ -16,11 +16,11 @@ import org.apache.spark.util.Utils
 /** One topic's decoder as one expression: in one pass where that is sure of a record, else by the plain decoder.
   *
   * The plain decoder is kept as the projections that Spark optimized, so a plan with this expression neither plans nor
-  * compiles them again. Tasks get bytes, and all tasks of a process share one object.
+  * compiles them again. Tasks get bytes, and all tasks of a process share one object. Each thread makes expressions of
+  * its own from the bytes: some keep state.
   */
 class RecordDecoder private (id: String, parts: Array[Byte]) extends Serializable {
-  @transient private lazy val loaded: DecoderParts = Utils.deserialize(parts, Thread.currentThread.getContextClassLoader)
-  @transient private lazy val threads = ThreadLocal.withInitial[DecoderThread](() => new DecoderThread(loaded))
+  @transient private lazy val threads = ThreadLocal.withInitial[DecoderThread](() => new DecoderThread(parts))
 
   /** The decoded columns of a record: error, event time, `deleted` of a changelog, fields. */
   def decode(key: Array[Byte], value: Array[Byte], micros: Long, hasTime: Boolean, headers: ArrayData): InternalRow = {
@@ -46,8 +46,8 @@ object RecordDecoder {
 
   /** `declaration` of core/decoding/one_pass.py; `rules` and `plain` are select lists over a leaf of their input. */
   def make(declaration: String, rules: DataFrame, plain: DataFrame): RecordDecoder = {
-    val parts = DecoderParts(declaration, stages(rules).flatten, stages(plain))
-    val decoder = new RecordDecoder(UUID.randomUUID.toString, Utils.serialize(parts))
+    val parts = Utils.serialize(DecoderParts(declaration, stages(rules), stages(plain)))
+    val decoder = new RecordDecoder(UUID.randomUUID.toString, parts)
     decoder.readResolve().asInstanceOf[RecordDecoder]
   }
 
@@ -84,26 +84,46 @@ object RecordDecoder {
   }
 }
 
-case class DecoderParts(declaration: String, rules: Seq[Expression], plain: Seq[Seq[Expression]])
+case class DecoderParts(declaration: String, rules: Seq[Seq[Expression]], plain: Seq[Seq[Expression]])
 
 /** What decodes records in one thread. */
-class DecoderThread(parts: DecoderParts) {
+class DecoderThread(serialized: Array[Byte]) {
+  private val parts: DecoderParts = Utils.deserialize(serialized, Thread.currentThread.getContextClassLoader)
   private val onePass = Option(parts.declaration).map(new OnePass(_)).orNull
-  private val rules = parts.rules.map(Predicate.create(_)).toArray
-  private lazy val stages = parts.plain.map(UnsafeProjection.create(_))
+  private val rules = parts.rules.map(projection)
+  private var stages: Seq[UnsafeProjection] = Nil
 
   /** The columns of an event; null unless it certainly breaks no rule. */
   def inOnePass(key: Array[Byte], value: Array[Byte], micros: Long): InternalRow = {
     if (onePass == null) return null
     val row = onePass.event(key, value, micros)
+    if (row == null || rules.isEmpty) return row
+    val passed = projected(rules, row)
     var n = 0
-    while (row != null && n < rules.length) { if (!rules(n).eval(row)) return null; n += 1 }
+    while (n < passed.numFields) { if (!passed.getBoolean(n)) return null; n += 1 }
     row
   }
 
   def plain(key: Array[Byte], value: Array[Byte], micros: Any, headers: ArrayData): InternalRow = {
-    var row: InternalRow = new GenericInternalRow(Array[Any](key, value, micros, headers))
-    stages.foreach(stage => row = stage(row))
-    row.copy()
+    if (stages.isEmpty) stages = parts.plain.map(projection)
+    val row = projected(stages, new GenericInternalRow(Array[Any](key, value, micros, headers))).copy()
+    if (value != null && value.length > DecoderThread.LARGE) stages = Nil // their buffers never shrink
+    row
   }
+
+  private def projection(columns: Seq[Expression]): UnsafeProjection = {
+    val made = UnsafeProjection.create(columns)
+    made.initialize(0)
+    made
+  }
+
+  private def projected(stages: Seq[UnsafeProjection], input: InternalRow): InternalRow = {
+    var row = input
+    stages.foreach(stage => row = stage(row))
+    row
+  }
+}
+
+object DecoderThread {
+  private val LARGE = 1 << 20 // bytes
 }

@@ -92,6 +92,20 @@ def test_a_topic_with_a_field_that_is_not_covered_is_not_declared(field: Field) 
     assert declaration(topic) is None
 
 
+@pytest.mark.parametrize(
+    "version",
+    [
+        Version(1, names=("a", "a")),
+        Version(1, names=()),
+        Version(1, names=("b-c", "b", "c"), upcast={"a": "b-c"}),
+        Version(1, names=("null",), upcast={"a": "null"}),
+    ],
+)
+def test_a_version_that_is_not_covered_is_not_declared(version: Version) -> None:
+    topic = Topic("t", format=Json((version,)), fields=(Field("a", required=False),))
+    assert declaration(topic) is None
+
+
 def test_names_that_need_escapes_are_not_declared() -> None:
     topic = Topic("t", format=Json((Version(1, names=('a"b',)),)), fields=(Field('a"b'),))
     assert declaration(topic) is None
