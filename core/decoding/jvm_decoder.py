@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as fn
@@ -37,7 +36,7 @@ class _Decoder:
     plain: DataFrame
 
 
-_decoders: WeakKeyDictionary[Any, dict[tuple[object, ...], _Decoder]] = WeakKeyDictionary()  # of each JVM
+_decoders: dict[tuple[object, ...], _Decoder] = {}  # of the JVM that runs; an earlier one's are forgotten
 
 
 def column(topic: Topic, spark: SparkSession, plain: Decode) -> Column | None:
@@ -73,17 +72,19 @@ def _reads_record(topic: Topic) -> bool:
 
 
 def _decoder(java_class: Any, topic: Topic, spark: SparkSession, plain: Decode) -> _Decoder:
-    of_jvm = _decoders.setdefault(spark.sparkContext._gateway, {})
-    key = (repr(replace(topic, generator=None)), spark.conf.get(_ANSI), plain)
-    if key not in of_jvm:
+    gateway = spark.sparkContext._gateway
+    if any(known[0] is not gateway for known in _decoders):
+        _decoders.clear()
+    key = (gateway, repr(replace(topic, generator=None)), spark.conf.get(_ANSI), plain)
+    if key not in _decoders:
         frame = _plain_columns(topic, spark, plain)
         columns = ", ".join(
             f"`{name}` {kind}" for name, kind in decoded_columns(topic).items() if name in frame.columns
         )
         events = spark.createDataFrame(spark.sparkContext.emptyRDD(), columns)
         rules = events.select(*(fn.coalesce(fn.expr(rule.sql), fn.lit(False)) for rule in topic.rules))
-        of_jvm[key] = _Decoder(java_class.make(declaration(topic), rules._jdf, frame._jdf), frame)
-    return of_jvm[key]
+        _decoders[key] = _Decoder(java_class.make(declaration(topic), rules._jdf, frame._jdf), frame)
+    return _decoders[key]
 
 
 def _plain_columns(topic: Topic, spark: SparkSession, plain: Decode) -> DataFrame:
