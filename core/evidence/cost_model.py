@@ -61,7 +61,8 @@ class ModePlan:
 class GridCell:
     """Both modes for one history and one number of rule changes a month.
 
-    The seconds are those of a correction; None if it never ends.
+    The seconds are those of a correction; None if it never ends. ``cannot_run`` has the modes that the plan sets limits
+    for: they cannot run as stated.
     """
 
     history_days: float
@@ -70,11 +71,18 @@ class GridCell:
     kappa_month: float
     lambda_seconds: float | None
     kappa_seconds: float | None
+    cannot_run: tuple[str, ...]
 
     @property
     def cheaper(self) -> str:
         """The mode that costs less."""
         return MODES[0] if self.lambda_month < self.kappa_month else MODES[1]
+
+    @property
+    def saved(self) -> float:
+        """The share of the other mode's cost that the cheaper mode does not cost."""
+        low, high = sorted((self.lambda_month, self.kappa_month))
+        return 1 - low / high if high else 0.0
 
 
 def plan(workload: Workload, prices: Prices, coefficients: Coefficients, mode: str) -> ModePlan:
@@ -112,9 +120,10 @@ def grid(
     for days in histories:
         for number in changes:
             there = replace(workload, history_days=days, rule_changes=number)
-            lambda_, kappa = (plan(there, prices, coefficients, mode) for mode in MODES)
+            lambda_, kappa = both = [plan(there, prices, coefficients, mode) for mode in MODES]
             seconds = lambda_.correction_seconds, kappa.correction_seconds
-            cells.append(GridCell(days, number, lambda_.month, kappa.month, *seconds))
+            cannot_run = tuple(each.mode for each in both if each.limits)
+            cells.append(GridCell(days, number, lambda_.month, kappa.month, *seconds, cannot_run))
     return cells
 
 

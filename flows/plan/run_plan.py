@@ -61,7 +61,7 @@ def run_plan(
     path = study or study_files.default()
     measurements = study_files.read_rows(path)
     coefficients = fit(measurements, study_cores)
-    sizes = _sizes(measurements)
+    sizes = measured_sizes(measurements)
     return PlanReport(
         study=path,
         rows=len(measurements),
@@ -76,7 +76,7 @@ def run_plan(
     )
 
 
-def _sizes(measurements: Sequence[Measurement]) -> tuple[int, ...]:
+def measured_sizes(measurements: Sequence[Measurement]) -> tuple[int, ...]:
     """The sizes at which something was measured that can be predicted, smallest first."""
     sources = [source for source, _ in PREDICTED.values()]
     return tuple(sorted({row.size for row in measurements if row.size and any(each.has(row) for each in sources)}))

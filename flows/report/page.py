@@ -16,7 +16,9 @@ from core.evidence.quantity import number, quantity
 from core.evidence.questions import BY_ID, GROUPS, QUESTIONS, Question
 from core.evidence.recommendations import Recommendation
 from core.evidence.summary import Summary, in_short, not_measured
+from flows.plan.plan_tables import duration
 from flows.report.chart_style import LABELS
+from flows.report.cost_grid import cost_grid
 from flows.report.plots import Plot
 from flows.report.question_tables import QuestionTable, anchor, place_of, question_table, spread
 
@@ -55,6 +57,7 @@ def render(
         recommendations=recommendations,
         plots=plots,
         groups=_by_group(answers),
+        costs=cost_grid(measurements),
         missing=not_measured(measurements),
         labels=LABELS,
         marks=MARKS,
@@ -100,8 +103,13 @@ def _templates() -> Environment:
         loader=folder, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     templates.filters |= {"utc": _utc, "number": number, "quantity": quantity, "exact": "{:.10g}".format}
+    templates.filters |= {"duration": duration, "percent": _percent}
     templates.globals |= {"spread": spread}
     return templates
+
+
+def _percent(share: float) -> str:
+    return "under 1 %" if share < 0.01 else f"{share:.0%}".replace("%", " %")
 
 
 def _utc(moment: datetime) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from core.errors import Refused
+from core.errors import Refused, TryAgain
 from core.evidence.measurement import Measurement
 from core.evidence.origin import Origin
 from flows.measure.console import note
@@ -27,6 +28,7 @@ from flows.study.settling_section import settling_section
 from flows.study.study_plan import StudyPlan, Unit, missing_sections, rows_file, seconds_left
 from flows.study.subject import Subject
 from infra import measurement_files, study_files
+from infra.file_lock import locked
 from infra.progress_bar import console, drawn
 from infra.settings import Settings
 
@@ -76,10 +78,31 @@ def study(
 ) -> StudyResult:
     """Measures every section of the plan that ``folder`` has no rows of; a repeated call goes on where one ended.
 
-    Raises Refused if other programs use the machine, unless ``label_busy``; or if the disk is too small.
+    Raises Refused if other programs use the machine, unless ``label_busy``; or if the disk is too small. Raises
+    TryAgain while another call measures in ``folder``.
     """
+    with alone(folder):
+        return _study(base, plan, folder, label_busy=label_busy)
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """A block in which no other process measures in ``folder``. Raises TryAgain if one does.
+
+    A second call would delete the instance of the first, and its rows would be those of a busy machine.
+    """
+    with locked(folder / "study.lock", 0) as is_alone:
+        if not is_alone:
+            raise TryAgain(
+                "another `lk study` measures in this folder",
+                where=str(folder.absolute()),
+                fix="wait until it ends, then call it again: it measures what is still missing",
+            )
+        yield
+
+
+def _study(base: Settings, plan: StudyPlan, folder: Path, *, label_busy: bool) -> StudyResult:
     began = time.monotonic()
-    folder.mkdir(parents=True, exist_ok=True)
     require_disk(folder, max(plan.sizes))
     _require_same_machine(folder, plan)
     todo = {unit: missing_sections(folder, plan, unit) for unit in plan.units()}

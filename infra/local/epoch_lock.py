@@ -6,18 +6,17 @@ lock when its process dies.
 
 from __future__ import annotations
 
-import fcntl
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
+from pathlib import Path
 
 from core.identifiers import Name
-from infra.retry import retry_on
+from infra.file_lock import locked
 from infra.settings import Settings
 
 
 def run_epoch(settings: Settings, run: Name, patience: float) -> AbstractContextManager[bool]:
     """Holds the run's shared lock for one epoch. Waits at most ``patience`` seconds; yields False without the lock."""
-    return _locked(settings, run, fcntl.LOCK_SH, patience)
+    return locked(_path(settings, run), patience, shared=True)
 
 
 def block_epochs(settings: Settings, run: Name, patience: float) -> AbstractContextManager[bool]:
@@ -25,17 +24,8 @@ def block_epochs(settings: Settings, run: Name, patience: float) -> AbstractCont
 
     Yields False when that epoch did not end: its process may be paused.
     """
-    return _locked(settings, run, fcntl.LOCK_EX, patience)
+    return locked(_path(settings, run), patience)
 
 
-@contextmanager
-def _locked(settings: Settings, run: Name, mode: int, patience: float) -> Iterator[bool]:
-    path = settings.run_dir / "held-back" / run
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a") as file:
-        try:
-            retry_on(BlockingIOError, lambda: fcntl.flock(file, mode | fcntl.LOCK_NB), patience, every=0.02)
-            locked = True
-        except BlockingIOError:
-            locked = False
-        yield locked
+def _path(settings: Settings, run: Name) -> Path:
+    return settings.run_dir / "held-back" / run

@@ -180,6 +180,9 @@ def test_the_grid_has_a_cell_for_each_history_and_number_of_changes() -> None:
     assert (cells[1].lambda_month, cells[1].kappa_month) == pytest.approx((338.87024, 162.796146))
     assert (cells[1].lambda_seconds, cells[1].kappa_seconds) == pytest.approx((489.203768, 2630.462926))
     assert {cell.cheaper for cell in cells} == {"kappa"}
+    assert cells[1].saved == pytest.approx(1 - 162.796146 / 338.87024)
+    # 8,640 million at 4 × 500,000/s are 4,320 s, and a batch is due each hour.
+    assert [cell.cannot_run for cell in cells] == [(), (), ("lambda",), ("lambda",)]
 
 
 @pytest.mark.parametrize(

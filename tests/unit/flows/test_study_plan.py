@@ -77,6 +77,23 @@ def test_a_disk_without_room_is_refused(tmp_path: Path) -> None:
         machine.require_disk(tmp_path, 10**15)
 
 
+def test_a_disk_needs_what_an_instance_of_that_size_needed(tmp_path: Path) -> None:
+    """Megabytes at the highest; other sizes, parts and situations do not count. 5 GB are to spare."""
+    peak = Measurement("disk", "lambda", 3e12, AT, situation="peak", part="in all", size=10**15)
+    others = [
+        replace(peak, mode="kappa", value=2e12),
+        replace(peak, value=9e12, size=10**12),
+        replace(peak, value=9e12, part="log"),
+        replace(peak, value=9e12, situation="steady"),
+    ]
+    measurement_files.write(tmp_path / "rows" / "correction.parquet", [peak, *others])
+    with pytest.raises(Refused, match="needs about 3000000005 GB"):
+        machine.require_disk(tmp_path, 10**15)
+    measurement_files.write(tmp_path / "rows" / "correction.parquet", [replace(peak, value=1.0)])
+    with pytest.raises(Refused, match="needs about 2500000005 GB"):
+        machine.require_disk(tmp_path, 10**15 + 1)
+
+
 def test_rows_are_read_as_they_were_written(tmp_path: Path) -> None:
     rows = [
         Measurement("freshness", "kappa", 0.7, AT, situation="steady", size=100_000, repetition=2, x=50.0, busy=True),

@@ -1,0 +1,28 @@
+"""A lock of a file between the processes of this machine; the OS releases it when its process dies."""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from infra.retry import retry_on
+
+
+@contextmanager
+def locked(path: Path, patience: float, *, shared: bool = False) -> Iterator[bool]:
+    """Holds the lock while the block runs, alone or ``shared`` with others that share it.
+
+    Waits at most ``patience`` seconds; yields False without the lock. The file stays: a deleted one could be locked
+    by two processes, each its own.
+    """
+    mode = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as file:
+        try:
+            retry_on(BlockingIOError, lambda: fcntl.flock(file, mode | fcntl.LOCK_NB), patience, every=0.02)
+            is_held = True
+        except BlockingIOError:
+            is_held = False
+        yield is_held
