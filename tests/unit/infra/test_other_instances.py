@@ -16,6 +16,7 @@ from cli.servers import _other
 from infra.lake.process_identity import process_start
 from infra.local import local_processes
 from infra.local.other_instances import OtherInstance, other_instances
+from infra.retry import wait_until
 from infra.settings import Settings
 
 FOREVER = [sys.executable, "-c", "import signal; signal.pause()"]
@@ -70,7 +71,9 @@ def test_the_instance_itself_is_not_another_one(theirs: Settings) -> None:
 def test_an_instance_of_which_only_a_run_is_left_is_named(mine: Settings, theirs: Settings, tmp_path: Path) -> None:
     (tmp_path / "cli.py").write_text("import signal; signal.pause()", "utf-8")
     local_processes.start_process(theirs, "speed-r000001", RUN, env={"LK_DATA": str(theirs.data)}, cwd=tmp_path)
-    assert [instance.ports for instance in named(mine, theirs)] == [{}]
+    # Linux shows the command line of a new process a moment after it has told its parent that it started.
+    found = wait_until(lambda: named(mine, theirs), 10.0, every=0.05, error=lambda: AssertionError("it is not named"))
+    assert [instance.ports for instance in found] == [{}]
 
 
 @pytest.mark.parametrize(
