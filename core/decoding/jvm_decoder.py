@@ -53,7 +53,8 @@ def column(topic: Topic, spark: SparkSession, plain: Decode) -> Column | None:
         return None
     known = _decoder(java_class, topic, spark, plain)
     inputs = (fn.col(name)._jc for name in _INPUTS)
-    return _column(java_class.column(known.decoder, known.plain._jdf, *inputs))
+    as_column = type(fn.lit(None))  # the class of columns in this process, beside Spark Connect's
+    return as_column(java_class.column(known.decoder, known.plain._jdf, *inputs))
 
 
 def _java_class(spark: SparkSession) -> Any:
@@ -93,9 +94,3 @@ def _plain_columns(topic: Topic, spark: SparkSession, plain: Decode) -> DataFram
     records = spark.createDataFrame(spark.sparkContext.emptyRDD(), inputs)
     others = (fn.lit(None).cast(_TYPES[name]).alias(name) for name in RAW_COLUMNS if name not in _INPUTS)
     return plain(topic, records.select("*", *others)).drop(*RAW_COLUMNS)
-
-
-def _column(java_column: Any) -> Column:
-    from pyspark.sql.classic.column import Column as ClassicColumn
-
-    return ClassicColumn(java_column)
