@@ -24,7 +24,7 @@ from infra.control.manifest import read_epochs
 from infra.settings import Settings
 from infra.trino.metastore import literal, query
 
-SLOW, QUICK = 2.0, 10.0  # queries a second: normally, and around a change of what is served
+SLOW, QUICK = 1.0, 10.0  # queries a second: normally, and around a change of what is served
 AT_ONCE = 4  # queries in progress
 
 

@@ -65,7 +65,7 @@ def _readers(switches: DemoSwitches) -> RenderableType:
     counts = (f"{count:,}" for count in readers.modes.values())
     table.add_row(f"{readers.answers:,}", *counts, f"{len(readers.errors):,}", *times, mark(not readers.errors))
     text = (
-        f"Readers count the trades {SLOW:.0f} times a second, {QUICK:.0f} times around each change.\n"
+        f"Readers count the trades every {1 / SLOW:.0f} s, {QUICK:.0f} times a second around each change.\n"
         f"At most {AT_ONCE} queries run at once.\n"
         "Every answer must be the exact count at the end of an epoch. No count may go back before the rollback.\n"
         "The query after a change must see it.\n"

@@ -44,7 +44,7 @@ from speed.process import background
 
 _AROUND = 5.0  # seconds around a change in which readers query more often
 _TIMELINE = 10.0  # seconds before and after a change whose answers are kept
-_PATIENCE = 300.0
+_PATIENCE = 900.0  # a slow machine builds, replays and compares beside two runs and the readers
 
 
 @dataclass(frozen=True)
