@@ -36,7 +36,8 @@ class _Decoder:
     plain: DataFrame
 
 
-_decoders: dict[tuple[object, ...], _Decoder] = {}  # of the JVM that runs; an earlier one's are forgotten
+# By JVM, definition and way. Topics are planned in threads, so the dictionary is only asked for a key and added to.
+_decoders: dict[tuple[object, ...], _Decoder] = {}
 
 
 def column(topic: Topic, spark: SparkSession, plain: Decode) -> Column | None:
@@ -73,10 +74,7 @@ def _reads_record(topic: Topic) -> bool:
 
 
 def _decoder(java_class: Any, topic: Topic, spark: SparkSession, plain: Decode) -> _Decoder:
-    gateway = spark.sparkContext._gateway
-    if any(known[0] is not gateway for known in _decoders):
-        _decoders.clear()
-    key = (gateway, repr(replace(topic, generator=None)), spark.conf.get(_ANSI), plain)
+    key = (spark.sparkContext._gateway, repr(replace(topic, generator=None)), spark.conf.get(_ANSI), plain)
     if key not in _decoders:
         frame = _plain_columns(topic, spark, plain)
         columns = ", ".join(

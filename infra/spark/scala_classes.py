@@ -46,7 +46,8 @@ def _compile(settings: Settings, sources: Sequence[Path], jars_dir: Path, target
         process = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_SECONDS, check=False
         )
-        reason = (process.stdout + process.stderr).strip()[:2000] if process.returncode else ""
+        output = (process.stdout + process.stderr).strip()[:2000]
+        reason = (output or f"exit code {process.returncode}") if process.returncode else ""
     except subprocess.TimeoutExpired:
         reason = f"the compiler did not end within {_SECONDS} s"
     if reason or not target.is_file():

@@ -145,8 +145,7 @@ def _is_local(settings: Settings) -> bool:
 
 def _jars(settings: Settings) -> list[str]:
     """The jars that pyspark does not have."""
-    locked = sorted(jars.ensure_jars(settings, spark_versions.installed_spark().jars).glob("*.jar"))
-    paths = [*locked]
+    paths = sorted(jars.ensure_jars(settings, spark_versions.installed_spark().jars).glob("*.jar"))
     if settings.decoder != PLAIN or object_store.is_used(settings):
         paths.append(scala_classes.jar(settings))
     if object_store.is_used(settings):

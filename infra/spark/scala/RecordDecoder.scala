@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.objects.Invoke
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.util.ArrayData
 import org.apache.spark.sql.classic.ExpressionUtils
-import org.apache.spark.sql.types.{ObjectType, StructType, TimestampType}
+import org.apache.spark.sql.types.{ObjectType, TimestampType}
 import org.apache.spark.unsafe.types.UTF8String
 import org.apache.spark.util.Utils
 
@@ -53,15 +53,13 @@ object RecordDecoder {
 
   /** A decoder's result, a struct with the columns of `plain`. */
   def column(
-      decoder: RecordDecoder, plain: DataFrame, key: Column, value: Column, timestamp: Column, headers: Column): Column =
-    ExpressionUtils.column(invoke(decoder, "decode", plain.schema, key, value, timestamp, headers))
-
-  private def invoke(decoder: RecordDecoder, method: String, kind: StructType, columns: Column*): Expression = {
-    val Seq(key, value, timestamp, headers) = columns.map(ExpressionUtils.expression)
+      decoder: RecordDecoder, plain: DataFrame, key: Column, value: Column, timestamp: Column, headers: Column): Column = {
+    val Seq(k, v, t, h) = Seq(key, value, timestamp, headers).map(ExpressionUtils.expression)
     val target = Literal.fromObject(decoder, ObjectType(classOf[RecordDecoder]))
-    val time = Coalesce(Seq(timestamp, Literal(0L, TimestampType))) // of a null, Invoke would make a null row
-    val arguments = Seq(key, value, time, IsNotNull(timestamp), headers)
-    Invoke(target, method, kind, arguments, propagateNull = false, returnNullable = false)
+    val time = Coalesce(Seq(t, Literal(0L, TimestampType))) // of a null, Invoke would make a null row
+    val arguments = Seq(k, v, time, IsNotNull(t), h)
+    ExpressionUtils.column(
+      Invoke(target, "decode", plain.schema, arguments, propagateNull = false, returnNullable = false))
   }
 
   private def stages(frame: DataFrame): Seq[Seq[Expression]] = {
