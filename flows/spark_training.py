@@ -50,9 +50,10 @@ def write_aot_cache(settings: Settings) -> bool:
             with temporary_session(scratch, "prepare", training_conf(scratch, part)) as spark:
                 _train(spark, definition_files.load(scratch), Path(folder))
             stop_jvm()
-            part.replace(cache)
-        except FileNotFoundError:
-            console().print("Java wrote no AOT cache: Spark starts slower", highlight=False)
+            if part.is_file():
+                part.replace(cache)
+            else:
+                console().print("Java wrote no AOT cache: Spark starts slower", highlight=False)
         finally:
             part.unlink(missing_ok=True)
     return cache.is_file()
@@ -67,7 +68,7 @@ def _train(spark: SparkSession, catalog: Catalog, folder: Path) -> None:
         for result in results_of_topic(topic, views, few):
             result.frame.toArrow()
         many.write.format("delta").save(str(folder / topic.name))
-        rows = rows_to_cache(topic, views, decode(topic, _records(spark, topic, _MANY))).persist()
+        rows = rows_to_cache(topic, views, many).persist()
         for result in results_of_cached(topic, views, rows):
             result.frame.toArrow()
         rows.unpersist()

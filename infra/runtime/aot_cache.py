@@ -1,6 +1,6 @@
 """Java's AOT cache (JEP 483 and 515): loaded classes and profiles of methods from a training run, so starts are faster.
 
-The file's name depends on all that Java compares; Java ignores a cache that does not fit.
+The file's name depends on the Java and the jars. Java ignores a cache that does not fit, for example its options.
 """
 
 from __future__ import annotations
