@@ -26,6 +26,8 @@ from flows.bench.bulk import BulkInstance
 from flows.bench.gate_time import BuiltInstance
 from flows.bench.kept_events import KeptInstance
 from flows.bench.many_epochs import EpochsLog
+from flows.bench.peers import peer_figures
+from flows.bench.peers.peer_figures import PeersLog
 from flows.bench.soak.soak import CHANGED, SoakInstance, soak
 from flows.bench.stream_programs import ProgramsInstance
 from flows.measure import instance, live_system
@@ -61,9 +63,10 @@ BULK: dict[str, Callable[[BulkInstance, int], list[Figure]]] = {
     "layers": bulk.layers,
     "replay": replay_rate.replays_beside_live,
 }
+PEERS: dict[str, Callable[[PeersLog, int], list[Figure]]] = {"peers": peer_figures.peers}
 AGE: dict[str, Callable[[AgedPair, int], list[Figure]]] = {"age": age}
 SOAK: dict[str, Callable[[SoakInstance, int], list[Figure]]] = {"soak": soak}
-SHORT = [*LIVE, *LOG, *PROGRAMS, *GATE, *BULK]  # what is measured by default: the others take hours
+SHORT = [*LIVE, *LOG, *PROGRAMS, *GATE, *BULK]  # what is measured by default: the others take long
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,7 @@ def bench(
 
     ``write`` is a Markdown page to write, if any. Raises Usage for an unknown name.
     """
-    groups = [*SHORT, *KEPT, *AGE, *SOAK]
+    groups = [*SHORT, *KEPT, *PEERS, *AGE, *SOAK]
     unknown = [name for name in names if name not in groups]
     if unknown or repeat < 1:
         what = f"there is no figure {', '.join(unknown)}" if unknown else "--repeat must be 1 or more"
@@ -103,6 +106,7 @@ def bench(
         *_measure_group(chosen, KEPT, lambda: _kept(base, folder), repeat),
         *_measure_group(chosen, GATE, lambda: _filled(base, folder, gate_time.fill, gate_time.COUNT), repeat),
         *_measure_group(chosen, BULK, lambda: _filled(base, folder, bulk.fill, bulk.COUNT), repeat),
+        *_measure_group(chosen, PEERS, lambda: _filled(base, folder, peer_figures.fill, peer_figures.COUNT), repeat),
         *_measure_group(chosen, AGE, lambda: _aged(base, folder, Age.of(sizes.epochs)), repeat),
         *_measure_group(chosen, SOAK, lambda: _soaked(base, folder, sizes.hours), repeat),
     ]

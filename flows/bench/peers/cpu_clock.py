@@ -1,0 +1,27 @@
+"""CPU seconds of a process and its descendants while a block runs."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from flows.measure.load import in_background
+from infra.local.resource_usage import usage_of
+
+_EVERY = 0.25
+
+
+@contextmanager
+def cpu_clock(pid: int) -> Iterator[list[tuple[float, float]]]:
+    """Fills a list with times (epoch seconds) and the CPU seconds of a process tree, four times a second."""
+    measured: list[tuple[float, float]] = []
+
+    def work(stop: threading.Event) -> None:
+        while not stop.is_set():
+            measured.append((time.time(), usage_of(pid).cpu))
+            stop.wait(_EVERY)
+
+    with in_background(work):
+        yield measured
