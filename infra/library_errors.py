@@ -48,6 +48,16 @@ def first_line(text: str) -> str:
     return lines[0][:300] if lines else "no reason given"
 
 
+def root_cause(error: BaseException) -> str:
+    """The message of the first cause of an error of Java, without stack traces; of other errors, their own."""
+    cause = getattr(error, "java_exception", None)
+    if cause is None:
+        return str(error)
+    while (earlier := cause.getCause()) is not None:
+        cause = earlier
+    return str(cause.getMessage() or cause.getClass().getName())
+
+
 def _java_ended(suspected: bool) -> bool:
     """Whether the Java process that this process started for Spark has ended."""
     context = getattr(sys.modules.get("pyspark"), "SparkContext", None)

@@ -77,18 +77,21 @@ class EpochSink:
         self.failure: BaseException | None = None
         self.total: Totals | None = None  # of the committed epochs; read with the first one that this process commits
 
-    def __call__(self, records: DataFrame, number: int) -> None:
-        """Commits one epoch. Raises StopRequested, with nothing written, after a request to stop the run."""
+    def __call__(self, _records: DataFrame, number: int) -> None:
+        """Commits one epoch, whose records are read by the offsets in the offset log.
+
+        Raises StopRequested, with nothing written, after a request to stop the run.
+        """
         self.idle.clear()
         try:
-            self._commit(records, number)
+            self._commit(number)
         except BaseException as e:
             self.failure = e
             raise
         finally:
             self.idle.set()
 
-    def _commit(self, records: DataFrame, number: int) -> None:
+    def _commit(self, number: int) -> None:
         if self.pacing.stopping.is_set():
             raise StopRequested
         began = time.monotonic()
@@ -102,7 +105,7 @@ class EpochSink:
         new_marks = self.log.read(planned)
         with self.pacing.epoch(planned.size):
             # 1. Compute
-            with self.compute.computed(records, planned) as results:
+            with self.compute.computed(planned) as results:
                 faults.at("speed.1_after_compute")
                 marks = new_marks.result()
                 # 2. Quarantine

@@ -1,11 +1,10 @@
 """Computes one epoch: record counts, bad records, the partial rows of each rollup, the new events of each keyed view.
 
-A small epoch goes through a prepared plan: its records pass through the driver into an input file per topic, and Spark
-runs a plan that was made when the run started. Building and planning a query costs Spark several times what computing a
-few hundred records does. The records of a big epoch do not pass through the driver: executors read its offset range
-from Kafka again, topic by topic, decode it, cache it, and compute every result from the cache. So they do for a small
-epoch whose results are too large for the driver. Both ways build their queries with the same functions
-(topic_results.py), so they compute the same rows.
+A small epoch is one Spark task: it reads the records and runs plans that were made when the run started. Building and
+planning a query costs Spark several times what computing a few hundred records does. A big epoch is planned: executors
+read its offset range, topic by topic, decode it, cache it, and compute every result from the cache. So is a small epoch
+whose results are too large for the driver. Both ways build their queries with the same functions (topic_results.py), so
+they compute the same rows.
 """
 
 from __future__ import annotations
@@ -34,11 +33,12 @@ from core.record_counts import RecordCounts
 from core.view import ROWS, Keyed, View
 from infra.control.runs import Run
 from infra.kafka.spark_source import read_spans
+from infra.library_errors import first_line, root_cause
 from infra.settings import Settings
 from speed.epoch.cached_plan import is_too_large
 from speed.epoch.keyed_units import plan_units
 from speed.epoch.offset_log import PlannedEpoch
-from speed.epoch.prepared_plans import MAX_RESULT_BYTES, PreparedPlans, prepare
+from speed.epoch.prepared_plans import MAX_RESULT_BYTES, PreparedPlans, is_of_log, prepare
 from speed.epoch.topic_results import (
     COUNTS,
     LONGEST_TEXT,
@@ -88,18 +88,16 @@ class EpochComputer:
         self.rollups = [view for view in sorted(run.views) if view not in self.keyed]
 
     @contextlib.contextmanager
-    def computed(self, records: DataFrame, planned: PlannedEpoch) -> Iterator[EpochResults]:
+    def computed(self, planned: PlannedEpoch) -> Iterator[EpochResults]:
         """The epoch's results, with their counts checked; DataFrames in them are valid inside the block only.
 
         Raises Refused when a view cannot be computed, or when records and offsets do not add up.
         """
-        topics = sorted({span.topic for span in planned.spans})
-        if planned.size <= SMALL and self.prepared and self.prepared.write_records(records, topics, planned.size):
-            few = self._run_prepared(self.prepared, topics, planned)
-            if few is not None:
-                yield self._checked(few, planned)
-                return
-        with self._read_again(topics, planned) as results:
+        few = self._run_prepared(self.prepared, planned) if self.prepared and planned.size <= SMALL else None
+        if few is not None:
+            yield self._checked(few, planned)
+            return
+        with self._read_in_parts(planned) as results:
             yield self._checked(results, planned)
 
     def units(self, view: Name, events: Sequence[Rows], planned: PlannedEpoch) -> list[Rows]:
@@ -115,21 +113,23 @@ class EpochComputer:
     def _views_of(self, topic: Name) -> list[View]:
         return [view for view in self.catalog.reading(topic) if view.name in self.run.views]
 
-    def _run_prepared(self, prepared: PreparedPlans, topics: Sequence[Name], planned: PlannedEpoch) -> Results | None:
-        """A small epoch; None when its results are too large for the driver."""
+    def _run_prepared(self, prepared: PreparedPlans, planned: PlannedEpoch) -> Results | None:
+        """A small epoch; None when it does not fit into a prepared plan."""
         try:
-            return [(result, Rows(table=table)) for result, table in prepared.run(topics)]
+            results = prepared.run(planned.spans)
         except (PySparkException, Py4JError) as e:
             if is_too_large(e):
                 return None
-            failing = prepared.failing_result(topics)
+            failing = None if is_of_log(e) else prepared.failing_result(planned.spans)
             if failing is None:
                 raise
             raise computation_error(failing.part, [failing.topic], planned, e) from None
+        return None if results is None else [(result, Rows(table=table)) for result, table in results]
 
     @contextlib.contextmanager
-    def _read_again(self, topics: Sequence[Name], planned: PlannedEpoch) -> Iterator[Results]:
+    def _read_in_parts(self, planned: PlannedEpoch) -> Iterator[Results]:
         """A big epoch. Each topic is read by itself: selecting one topic from all records reads all of them."""
+        topics = sorted({span.topic for span in planned.spans})
         cached: list[DataFrame] = []
         try:
             by_topic = self._in_parallel(lambda topic: self._read_topic(topic, planned, cached), topics)
@@ -220,10 +220,9 @@ class EpochComputer:
 
 def computation_error(part: str, topics: Sequence[str], planned: PlannedEpoch, reason: BaseException) -> LkError:
     """Names the view that stops its run, where, and Spark's reason."""
-    lines = str(reason).strip().splitlines()
     what = f"view {part} cannot be computed" if not part.startswith("_") else "records cannot be decoded"
     return Refused(
-        f"{what}: {next((line for line in lines if line.strip()), '')[:300]}",
+        f"{what}: {first_line(root_cause(reason))}",
         where=f"topic {', '.join(topics)}, epoch {planned.number}, offsets {planned.start} to {planned.end}",
         fix="correct the definition, then start a new run: `lk speed start --new`",
     )

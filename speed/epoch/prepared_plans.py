@@ -1,115 +1,137 @@
-"""The prepared plans of small epochs: their records become an input file per topic, which plans made at the start read.
+"""The prepared plans of small epochs: one Spark task reads the epoch's records and runs plans that the start made.
 
 The plans compute the record counts, the quarantine, the partial rows of every rollup and the events of keyed views,
-with the same functions as everywhere else.
+with the same functions as everywhere else. The task is infra/spark/scala/EpochPlans.scala.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import struct
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as fn
+from pyspark.sql import DataFrame, SparkSession
 
 from core.catalog import Catalog
+from core.cut import Span
 from core.decoding.decode import decode_originals
-from core.decoding.redrive_headers import ORIGIN
 from core.identifiers import Name
 from core.view import View
 from infra.control.runs import Run
+from infra.kafka.spark_source import source_options
 from infra.settings import Settings
-from speed.epoch.cached_plan import (
-    MAX_INPUT_BYTES,
-    CachedPlan,
-    create_inbox,
-    plan_query,
-    read_input,
-    run_plans,
-    write_input,
-)
+from speed.epoch.cached_plan import MAX_INPUT_BYTES, CachedPlan, plan_query
 from speed.epoch.topic_results import TopicResult, results_of_topic
 
 MAX_RESULT_BYTES = 192 * 1024 * 1024  # of all results of an epoch, which this process collects
-_RECORDS = (
-    "array<struct<key:binary,value:binary,topic:string,partition:int,offset:bigint,timestamp:bigint,"
-    "timestampType:int,headers:array<struct<key:string,value:binary>>>>"
-)
+_NOT_READ = "LogNotRead"  # in the message of an error of Kafka
+_ALL = -1
+_KAFKA = "kafka."
+
+
+@dataclass(frozen=True)
+class TopicPlan:
+    """The plans of one topic's results, and its part of the plans in the JVM."""
+
+    results: tuple[tuple[TopicResult, CachedPlan], ...]
+    part: Any
 
 
 @dataclass(frozen=True)
 class PreparedPlans:
-    """The plans of a run's topics."""
+    """The plans of a run's topics; ``epoch_plans`` is an EpochPlans of the JVM."""
 
-    spark: SparkSession
-    inbox: str
-    plans: dict[Name, tuple[tuple[TopicResult, CachedPlan], ...]]
+    topics: dict[Name, TopicPlan]
+    epoch_plans: Any
 
-    def write_records(self, records: DataFrame, topics: Sequence[Name], count: int) -> bool:
-        """Writes the input files. False, with nothing written, for too many bytes or a redriven record.
+    def run(self, spans: Sequence[Span]) -> list[tuple[TopicResult, pa.Table]] | None:
+        """Every result of an epoch's topics. None for too many bytes, or for an epoch with a redriven record.
 
-        Of ``count`` records, one that is larger than its share of ``MAX_INPUT_BYTES`` does not reach the driver. The
-        results of all plans together, each about as large as its input at most, fit into ``MAX_RESULT_BYTES``.
+        Of so many records, one that is larger than its share of ``MAX_INPUT_BYTES`` does not reach the executor's
+        memory twice. The results of all plans together, each about as large as its input at most, fit into
+        ``MAX_RESULT_BYTES``.
         """
-        selected = records.coalesce(1).select("topic", _record_json())
-        fits = fn.octet_length("json") <= MAX_INPUT_BYTES // max(1, count)
-        rows = selected.select("topic", fn.when(fits, fn.col("json")).alias("json")).toArrow()
-        redriven = pa.compute.any(pa.compute.match_substring(rows["json"], f'"{ORIGIN}"')).as_py()
-        if redriven or rows["json"].null_count:
-            return False
-        texts_of = {topic: rows.filter(pa.compute.equal(rows["topic"], str(topic)))["json"] for topic in topics}
-        if sum(texts.nbytes * len(self.plans[topic]) for topic, texts in texts_of.items()) > MAX_RESULT_BYTES:
-            return False
-        for topic, texts in texts_of.items():
-            write_input(self.inbox, topic, texts.to_pylist())
-        return True
-
-    def run(self, topics: Sequence[Name]) -> list[tuple[TopicResult, pa.Table]]:
-        """Computes every result of these topics from the input files."""
-        pairs = [pair for topic in topics for pair in self.plans[topic]]
-        tables = run_plans(self.spark, [plan for _, plan in pairs])
+        pairs = [pair for name, plan in self.topics.items() if _reads(spans, name) for pair in plan.results]
+        payload = self._run(spans, _ALL)
+        if not payload:
+            return None
+        tables = _tables(payload, [plan.schema for _, plan in pairs])
         return [(result, table) for (result, _), table in zip(pairs, tables, strict=True)]
 
-    def failing_result(self, topics: Sequence[Name]) -> TopicResult | None:
+    def failing_result(self, spans: Sequence[Span]) -> TopicResult | None:
         """The first result whose plan fails when it runs alone."""
-        for result, plan in (pair for topic in topics for pair in self.plans[topic]):
-            try:
-                run_plans(self.spark, [plan])
-            except Exception:  # whatever Spark raises: the caller has the error already
-                return result
+        for topic, of_topic in groupby(spans, lambda span: span.topic):
+            read = list(of_topic)
+            for number, (result, _) in enumerate(self.topics[Name(topic)].results):
+                try:
+                    self._run(read, number)
+                except Exception:  # whatever Spark raises: the caller has the error already
+                    return result
         return None
+
+    def _run(self, spans: Sequence[Span], only: int) -> bytes:
+        texts = [f"{span.topic} {span.partition} {span.start} {span.end}" for span in spans]
+        largest = MAX_INPUT_BYTES // max(1, sum(span.size for span in spans))
+        return bytes(self.epoch_plans.run(texts, only, largest, MAX_RESULT_BYTES))
+
+
+def is_of_log(error: Exception) -> bool:
+    """Whether the records could not be read; then no view is to blame."""
+    return _NOT_READ in str(error)
 
 
 def prepare(
     spark: SparkSession, settings: Settings, catalog: Catalog, run: Run, views: dict[Name, list[View]]
 ) -> PreparedPlans | None:
-    """Plans every topic once; None when a plan keeps results between its runs, so cannot run twice."""
-    inbox = create_inbox(settings, run)
+    """Plans every topic once; None when a plan keeps results between its runs, so cannot run twice.
+
+    None also where the session does not have the task's class: ``decoder = "plain"`` does without our classes.
+    """
+    jvm: Any = spark._jvm
+    java_class = jvm.org.apache.spark.sql.lk.EpochPlans
+    if type(java_class).__name__ != "JavaClass":  # py4j answers with a package for what is not there
+        return None
     with ThreadPoolExecutor() as pool:  # planning is half of a start, and each topic is planned by itself
-        futures = {name: pool.submit(_plan_topic, spark, catalog, inbox, name, views[name]) for name in views}
-    plans = {name: plans for name, future in futures.items() if (plans := future.result()) is not None}
-    return PreparedPlans(spark, inbox, plans) if len(plans) == len(views) else None
-
-
-def _record_json() -> Column:
-    plain = ["key", "value", "topic", "partition", "offset", "timestampType", "headers"]
-    return fn.to_json(fn.struct(*plain, fn.unix_micros("timestamp").alias("timestamp"))).alias("json")
-
-
-def read_records(spark: SparkSession, inbox: str, topic: Name) -> DataFrame:
-    """The input file with the columns of Spark's Kafka source; bytes are base64 in it."""
-    parsed = fn.from_json(fn.col("content").cast("string"), _RECORDS)
-    rows = read_input(spark, inbox, topic).select(fn.inline(parsed))
-    return rows.withColumn("timestamp", fn.timestamp_micros("timestamp"))
+        futures = {name: pool.submit(_plan_topic, spark, catalog, java_class, name, views[name]) for name in views}
+    plans = {name: plan for name, future in futures.items() if (plan := future.result()) is not None}
+    if len(plans) < len(views):
+        return None
+    options = source_options(settings, 1)
+    kafka = {name.removeprefix(_KAFKA): value for name, value in options.items() if name.startswith(_KAFKA)}
+    parts = [plan.part for plan in plans.values()]
+    session = spark._jsparkSession
+    return PreparedPlans(plans, java_class.make(session, parts, kafka, f"{run.id}-small"))
 
 
 def _plan_topic(
-    spark: SparkSession, catalog: Catalog, inbox: str, topic: Name, views: Sequence[View]
-) -> tuple[tuple[TopicResult, CachedPlan], ...] | None:
-    events = decode_originals(catalog.topic(topic), read_records(spark, inbox, topic))
-    results = results_of_topic(catalog.topic(topic), views, events)
-    plans = [(result, plan_query(result.frame)) for result in results]
+    spark: SparkSession, catalog: Catalog, java_class: Any, name: Name, views: Sequence[View]
+) -> TopicPlan | None:
+    topic, session = catalog.topic(name), spark._jsparkSession
+    decoded = decode_originals(topic, DataFrame(java_class.records(session, name), spark))
+    events = DataFrame(java_class.events(session, name, decoded._jdf.schema()), spark)
+    plans = [(result, plan_query(result.frame)) for result in results_of_topic(topic, views, events)]
     usable = tuple((result, plan) for result, plan in plans if plan is not None)
-    return usable if len(usable) == len(plans) else None
+    if len(usable) < len(plans):
+        return None
+    return TopicPlan(usable, java_class.topic(name, decoded._jdf, [plan.rdd for _, plan in usable]))
+
+
+def _reads(spans: Sequence[Span], topic: Name) -> bool:
+    return any(span.topic == topic for span in spans)
+
+
+def _tables(payload: bytes, schemas: Sequence[pa.Schema]) -> Iterator[pa.Table]:
+    """Tables of an EpochTask's results: of each, a number of Arrow batches, then the length and bytes of each."""
+    at = 0
+    for schema in schemas:
+        (count,), at = struct.unpack_from(">i", payload, at), at + 4
+        batches = []
+        for _ in range(count):
+            (length,), at = struct.unpack_from(">i", payload, at), at + 4
+            batches.append(pa.ipc.read_record_batch(pa.py_buffer(payload[at : at + length]), schema))
+            at += length
+        yield pa.Table.from_batches(batches, schema)

@@ -37,6 +37,7 @@ from speed.epoch import offset_log
 from speed.epoch.compute_epoch import EpochComputer
 from speed.process import lifecycle
 from tests.support.layers import catalog_of
+from tests.support.spark_jobs import task_counts
 from tests.support.speed_runs import catch_up
 
 PAGE = ROOT / "docs" / "one-event.md"
@@ -102,15 +103,15 @@ def test_a_pass_reaches_the_steps_of_each_protocol_in_the_order_of_their_numbers
         assert list(dict.fromkeys(reached)) == of_protocol
 
 
-def test_a_prepared_plan_and_a_second_read_of_kafka_compute_the_same_rows(passed: Pass) -> None:
+def test_a_small_epoch_is_one_task_and_computes_the_same_rows_as_a_big_one(passed: Pass) -> None:
     planned = offset_log.planned_epoch(passed.settings, passed.run, 0)
     computer = EpochComputer(passed.spark, passed.settings, passed.catalog, passed.run)
-    records = read_spans(passed.spark, passed.settings, planned.spans, task_records=10)
     assert computer.prepared is not None
-    with computer.computed(records, planned) as prepared:
+    with task_counts(passed.spark) as tasks, computer.computed(planned) as prepared:
         pass
+    assert tasks == [1]
     computer.prepared = None
-    with computer.computed(records, planned) as read_again:
+    with computer.computed(planned) as read_again:
         pass
     assert prepared.counted == read_again.counted
     assert prepared.view_rows == read_again.view_rows == {VIEW: 5}

@@ -11,7 +11,8 @@ from confluent_kafka.admin import NewPartitions  # type: ignore[attr-defined]
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
-from core.identifiers import Name
+from core.cut import Span
+from core.decoding.redrive_headers import ORIGIN
 from infra.control.manifest import read_epochs
 from infra.definitions import definition_files
 from infra.kafka import kafka_admin
@@ -19,7 +20,7 @@ from infra.kafka.input_files import OutgoingRecord
 from infra.lake import delta, table_paths
 from infra.local import local_processes, local_stack
 from infra.settings import Settings
-from speed.epoch import compute_epoch, prepared_plans
+from speed.epoch import compute_epoch, offset_log, prepared_plans
 from speed.epoch.prepared_plans import PreparedPlans
 from speed.epoch.topic_results import TopicResult
 from speed.process import lifecycle
@@ -81,10 +82,10 @@ def test_an_epoch_whose_results_are_too_large_for_the_driver_is_written_by_spark
     refused: list[object] = []
     run_plans = PreparedPlans.run
 
-    def limited(plans: PreparedPlans, topics: Sequence[Name]) -> list[tuple[TopicResult, pa.Table]]:
+    def limited(plans: PreparedPlans, spans: Sequence[Span]) -> list[tuple[TopicResult, pa.Table]] | None:
         try:
             with largest_result(spark, "2k"):
-                return run_plans(plans, topics)
+                return run_plans(plans, spans)
         except Py4JError as e:
             refused.append(e)
             raise
@@ -100,6 +101,23 @@ def test_an_epoch_whose_results_are_too_large_for_the_driver_is_written_by_spark
         query.processAllAvailable()
         assert refused
     check(stack, catalog, run, "toolarge")
+
+
+def test_an_epoch_with_a_redriven_record_is_no_small_one(stack: Settings, spark: SparkSession) -> None:
+    """Its plan would decode the copy as if it had no original."""
+    catalog, run = declared(stack, "copies", only="trade_stats")
+    copy = OutgoingRecord(b"AAPL", b"{}", headers=((ORIGIN, b"copies_trades/0/0"),))
+    with running(stack, spark, catalog, run) as (query, sink):
+        send(stack, catalog, 20)
+        query.processAllAvailable()
+        send(stack, catalog, 0, 20, [copy])
+        query.processAllAvailable()
+        assert sink.compute.prepared
+        epochs = [offset_log.planned_epoch(stack, run, number) for number in range(len(read_epochs(stack, run.id)))]
+        fits = [sink.compute.prepared.run(epoch.spans) is not None for epoch in epochs if epoch.size]
+    assert fits[0]
+    assert not fits[-1]
+    check(stack, catalog, run, "copies")
 
 
 @pytest.mark.slow

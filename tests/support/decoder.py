@@ -8,18 +8,23 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as fn
 
 from core.decoding.decode import decode
 from core.identifiers import Name
 from core.topic import Topic
-from speed.epoch.cached_plan import CachedPlan, plan_query, run_plans, write_input
-from speed.epoch.prepared_plans import read_records
+from speed.epoch.cached_plan import CachedPlan, plan_query, read_input, run_plans, write_input
 from tests.support.oracle.view_oracle import Record
+
+_RECORDS = (
+    "array<struct<key:binary,value:binary,topic:string,partition:int,offset:bigint,timestamp:bigint,"
+    "timestampType:int,headers:array<struct<key:string,value:binary>>>>"
+)
 
 
 @dataclass(frozen=True)
 class Decoder:
-    """The plans of ``decode`` by topic, made as for small epochs: they read files that each call replaces."""
+    """The plans of ``decode`` by topic: they read files that each call replaces."""
 
     spark: SparkSession
     inbox: str
@@ -29,7 +34,7 @@ class Decoder:
         """The decoded records, in memory."""
         name = Name(topic.name)
         if name not in self.plans or self.plans[name][0] != topic:
-            frame = decode(topic, read_records(self.spark, self.inbox, name))
+            frame = decode(topic, _records(self.spark, self.inbox, name))
             plan = plan_query(frame)
             assert plan
             self.plans[name] = (topic, plan, frame)
@@ -40,8 +45,15 @@ class Decoder:
         return self.spark.createDataFrame(rows, schema=frame.schema).coalesce(1)
 
 
+def _records(spark: SparkSession, inbox: str, topic: Name) -> DataFrame:
+    """The input file with the columns of Spark's Kafka source."""
+    parsed = fn.from_json(fn.col("content").cast("string"), _RECORDS)
+    rows = read_input(spark, inbox, topic).select(fn.inline(parsed))
+    return rows.withColumn("timestamp", fn.timestamp_micros("timestamp"))
+
+
 def _json(record: Record) -> str:
-    """The record as an epoch writes it: bytes in base64, the time in microseconds."""
+    """The record as a file of the inbox holds it: bytes in base64, the time in microseconds."""
     return json.dumps(
         {
             "key": _base64(record.key),

@@ -2,9 +2,12 @@ package org.apache.spark.sql.lk
 
 import java.util.{Collections, LinkedHashMap, Map => JavaMap, UUID}
 
+import scala.util.control.NonFatal
+
 import org.apache.spark.sql.{Column, DataFrame}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.codegen.GenerateUnsafeProjection
 import org.apache.spark.sql.catalyst.expressions.objects.Invoke
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.util.ArrayData
@@ -109,8 +112,11 @@ class DecoderThread(serialized: Array[Byte]) {
     row
   }
 
+  /** Compiled, also where a task of few records interprets its other expressions: a thread keeps it. */
   private def projection(columns: Seq[Expression]): UnsafeProjection = {
-    val made = UnsafeProjection.create(columns)
+    val made =
+      try GenerateUnsafeProjection.generate(columns)
+      catch { case NonFatal(_) => UnsafeProjection.create(columns) }
     made.initialize(0)
     made
   }

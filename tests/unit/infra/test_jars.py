@@ -205,6 +205,9 @@ def test_a_file_listed_twice_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_committed_lock_has_every_set() -> None:
-    counts = {name: sum(a.set == name for a in jars_lock.read_lock()) for name in (*jars.SETS, "aws", "emr", "flink", "streams")}
+    counts = {
+        name: sum(a.set == name for a in jars_lock.read_lock())
+        for name in (*jars.SETS, "aws", "emr", "flink", "streams")
+    }
     assert counts == {"spark": 6, "kafka": 46, "trino": 1, "aws": 3, "emr": 6, "flink": 47, "streams": 2}
     assert len(jars_lock.read_lock()) == 111
