@@ -8,7 +8,7 @@ import click
 
 from cli import candidates
 from cli.options import json_option, load_catalog, load_settings, load_usable
-from cli.output import emit, line
+from cli.output import emit, line, table
 from cli.verb_group import VerbGroup
 from core.identifiers import Name
 
@@ -47,13 +47,14 @@ def speed_stop() -> None:
 
 
 @speed.command("status")
+@click.option("--phases", is_flag=True, help="Show the time and the CPU of each step of the last 100 epochs.")
 @json_option
-def speed_status() -> None:
+def speed_status(phases: bool) -> None:
     """Show the state of the last run and how far it is behind."""
     from flows.speed import status
 
     settings = load_settings()
-    emit(status(settings, load_usable(settings)), _print_state)
+    emit(status(settings, load_usable(settings)), _print_steps if phases else _print_state)
 
 
 @speed.command("run")
@@ -73,6 +74,15 @@ def _print_state(state: RunState) -> None:
     line(state.line)
     for warning in state.warnings:
         line(f"warning: {warning}")
+
+
+def _print_steps(state: RunState) -> None:
+    _print_state(state)
+    if not state.steps:
+        line("no epoch was measured yet")
+        return
+    rows = [(step, f"{1_000 * times.seconds:,.1f}", f"{1_000 * times.cpu:,.1f}") for step, times in state.steps.items()]
+    table("one epoch: means of the last 100", ["step", "time (ms)", "CPU (ms)"], rows)
 
 
 COMMANDS = [speed]

@@ -26,6 +26,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from datetime import UTC, datetime
 
 from pyspark.sql import DataFrame
@@ -49,6 +50,7 @@ from speed.epoch.offset_log import PlannedEpoch
 from speed.epoch.run_tables import RunTables
 from speed.process import state_file
 from speed.process.epoch_pacing import EpochPacing, StopRequested
+from speed.process.step_times import StepTimes, process_clock
 
 _BROKER_DEADLINE = 60.0
 
@@ -75,6 +77,7 @@ class EpochSink:
         self.idle = threading.Event()
         self.idle.set()
         self.failure: BaseException | None = None
+        self.steps = StepTimes(process_clock(compute.java_pid))
         self.total: Totals | None = None  # of the committed epochs; read with the first one that this process commits
 
     def __call__(self, _records: DataFrame, number: int) -> None:
@@ -96,6 +99,7 @@ class EpochSink:
             raise StopRequested
         began = time.monotonic()
         # 0. Plan
+        self.steps.begin("0 plan")
         faults.at("speed.0_before_epoch")
         self._require_same_topics()
         planned = offset_log.planned_epoch(self.settings, self.run, number)
@@ -105,15 +109,19 @@ class EpochSink:
         new_marks = self.log.read(planned)
         with self.pacing.epoch(planned.size):
             # 1. Compute
+            self.steps.begin("1 compute")
             with self.compute.computed(planned) as results:
                 faults.at("speed.1_after_compute")
                 marks = new_marks.result()
                 # 2. Quarantine
+                self.steps.begin("2 quarantine")
                 self.tables.append_quarantine(results.quarantine, number)
                 faults.at("speed.2_after_quarantine")
                 # 3. Views
+                self.steps.begin("3 views")
                 self._append_views(results, planned)
             # 4. Manifest row
+            self.steps.begin("4 manifest")
             epoch = self._epoch(planned, results, marks)
             faults.at("speed.4_before_manifest")
             self.tables.append_manifest(epoch_row(epoch), number)
@@ -121,11 +129,15 @@ class EpochSink:
             self.log.committed(marks)
             faults.at("speed.4_after_manifest")
         # 5. Consumer group
+        self.steps.begin("5 consumer group")
         self._commit_offsets(planned)
         faults.at("speed.5_after_group")
         # 6. Maintenance
+        self.steps.begin("between epochs")
         behind = self.start_maintenance(number)
-        state_file.write_state(self.settings, self.run.id, "running", epoch=number, maintenance_behind=behind)
+        steps = {step: asdict(times) for step, times in self.steps.means().items()}
+        state = {"epoch": number, "maintenance_behind": behind, "steps": steps}
+        state_file.write_state(self.settings, self.run.id, "running", **state)
         self.pacing.wait(planned.size, began)
         faults.at("speed.6_after_maintenance")
 

@@ -87,6 +87,12 @@ class EpochComputer:
         self.keyed = [view for view in sorted(run.views) if isinstance(catalog.view(view), Keyed)]
         self.rollups = [view for view in sorted(run.views) if view not in self.keyed]
 
+    @property
+    def java_pid(self) -> int | None:
+        """The Java process that this process started for Spark, if it did."""
+        process = getattr(self.spark.sparkContext._gateway, "proc", None)
+        return process.pid if process else None
+
     @contextlib.contextmanager
     def computed(self, planned: PlannedEpoch) -> Iterator[EpochResults]:
         """The epoch's results, with their counts checked; DataFrames in them are valid inside the block only.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,7 +19,8 @@ from infra.kafka import kafka_admin, topic_admin
 from infra.lake import table_paths
 from infra.lake.process_identity import ProcessIdentity
 from infra.settings import Settings
-from speed.process import background, state_file
+from speed.process import background, state_file, step_times
+from speed.process.step_times import StepTime
 
 ZERO = Cut()
 _LATE_EPOCHS = 2_000  # some minutes: a large fold may take as long
@@ -32,6 +33,7 @@ class RunState:
     ``lag`` is records not yet committed, per ``topic/partition``; None when Kafka does not answer.
     ``warnings``: topics with too many quarantined records; only the verbs of the current run look at them.
     ``maintenance_behind`` is for how many epochs a fold, a compaction or a vacuum has been due.
+    ``steps`` are means over the last epochs of the process on this machine.
     """
 
     run: Name | None
@@ -46,6 +48,7 @@ class RunState:
     reason: str = ""
     log: Path | None = None
     already: bool = False
+    steps: Mapping[str, StepTime] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
     @property
@@ -140,6 +143,7 @@ def status(settings: Settings, run: Name | None = None) -> RunState:
         age=(datetime.now(UTC) - epoch.committed_at).total_seconds() if epoch else None,
         maintenance_behind=int(state.get("maintenance_behind", 0)),
         reason=str(reason.get("what", "")),
+        steps=step_times.parsed(state.get("steps", {})),
         log=background.log_file(settings, chosen),
     )
 

@@ -19,7 +19,7 @@ def task_counts(spark: SparkSession) -> Iterator[list[int]]:
     try:
         yield counts
     finally:
-        context.setLocalProperty("spark.jobGroup.id", None)
+        context._jsc.sc().clearJobGroup()
     for job in tracker.getJobIdsForGroup(group):
         info = tracker.getJobInfo(job)
         assert info is not None
