@@ -104,13 +104,13 @@ def spark_problems(spark: SparkSession, catalog: Catalog) -> list[DefinitionProb
 def trino_problems(settings: Settings, catalog: Catalog) -> list[DefinitionProblem]:
     """Every mistake in the SQL of presentation columns. Raises TryAgain when Trino is unreachable."""
     from infra.definitions.check_sql import shown_sql
-    from infra.trino.metastore import SqlRefused, query
+    from infra.trino.metastore import SqlRefused, as_reader, query
 
     problems: list[DefinitionProblem] = []
     for view in catalog.views.values():
         for name, sql in shown_sql(view).items():
             try:
-                query(settings, sql)
+                query(as_reader(settings), sql)
             except SqlRefused as e:
                 path = Path(catalog.files["view", view.name])
                 problems.extend(_problems(path, view, [Mistake("Shown", name, e.what)]))
