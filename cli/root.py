@@ -35,6 +35,7 @@ from cli.output import INTERRUPTED
 from cli.verb_group import WIDTH, VerbGroup
 from cli.version import VERSION
 from core.errors import LkError, Usage
+from core.safe_text import several_lines
 from infra.error_report import write_report
 from infra.library_errors import explained, first_line
 
@@ -77,7 +78,7 @@ def _report(error: LkError, as_json: bool) -> int:
         body = {"error": error.what, "where": error.where, "fix": error.fix, "exit": error.exit_code}
         click.echo(json.dumps(body, indent=2))
     else:
-        click.echo(f"lk: {error}", err=True)
+        click.echo(several_lines(f"lk: {error}"), err=True)
     return error.exit_code
 
 
