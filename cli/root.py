@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -119,6 +120,10 @@ def run(arguments: list[str]) -> int:
 
 
 def main() -> None:
-    """The console script. SIGTERM stops a verb, and what it started, as Ctrl-C does."""
+    """The console script. SIGTERM stops a verb, and what it started, as Ctrl-C does.
+
+    Files that it and its children write can be read by this user alone.
+    """
+    os.umask(0o077)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.exit(run(sys.argv[1:]))
