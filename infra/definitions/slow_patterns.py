@@ -16,7 +16,7 @@ from core.topic import Lines, Topic
 from core.validation.mistake import Mistake
 
 _SECONDS = 0.05  # for one text; a pattern of linear time takes microseconds
-_REPEATS = range(8, 48, 2)
+_REPEATS = range(1, 48)  # in small steps, as each may multiply the time
 _MANY = 8  # a repeat of at least this many counts as unbounded
 _END = "\u0001!"  # matched by few patterns, so the engine goes back to try other ways
 
