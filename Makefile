@@ -60,8 +60,9 @@ cloud: $(INSTALLED) $(CLOUD_HERE) ## terraform/ alone: its style, its tests, che
 	@$(BIN)/pytest tests/scenarios/terraform tests/integration/test_terraform_plants.py
 	@$(BIN)/python -m tests.support.terraform_availability
 
-docs: $(INSTALLED) ## write the references of verbs and settings: docs/reference/
+docs: $(INSTALLED) ## write the references of verbs and settings, and the rights in Trino: docs/reference/, docs/security.md
 	@$(BIN)/python -m cli.reference
+	@$(BIN)/python -m cli.security_page
 
 cloud-docs: $(INSTALLED) $(CLOUD) ## write the tables of terraform's READMEs and the costs of docs/deploy/cloud.md
 	@.venv-cloud/bin/python terraform/readme_tables.py

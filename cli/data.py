@@ -16,6 +16,7 @@ from cli.output import INTERRUPTED, emit, line, table
 from cli.verb_group import VerbGroup
 from core.errors import LkError, Usage
 from core.identifiers import Name
+from core.safe_text import several_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -128,7 +129,7 @@ def _warn_of_quarantine(settings: Settings, catalog: Catalog, topic: Name) -> No
 
     with contextlib.suppress(LkError):
         for share in topic_shares(settings, catalog, topic):
-            click.echo(f"lk: warning: {share.line}", err=True)
+            click.echo(several_lines(f"lk: warning: {share.line}"), err=True)
 
 
 def _print_acknowledged(sent: Acknowledged) -> None:

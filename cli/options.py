@@ -11,6 +11,7 @@ import click
 
 from cli import candidates
 from core.identifiers import Name
+from core.safe_text import several_lines
 from infra import progress_bar
 
 if TYPE_CHECKING:
@@ -119,5 +120,5 @@ def load_usable(settings: Settings, *needed: tuple[str, str]) -> Catalog:
     if problems and not set(needed) <= catalog.files.keys():
         raise definition_files.mistakes_refused(problems)
     for problem in problems:
-        click.echo(f"lk: not used, because of a mistake: {problem}", err=True)
+        click.echo(several_lines(f"lk: not used, because of a mistake: {problem}"), err=True)
     return catalog

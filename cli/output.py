@@ -15,8 +15,10 @@ from typing import Any, TypeVar
 import click
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from core.cut import Cut
+from core.safe_text import one_line, several_lines
 
 R = TypeVar("R")
 INTERRUPTED = 130  # the exit code of a process that Ctrl-C ended
@@ -65,19 +67,22 @@ def out() -> Console:
 
 
 def line(text: str) -> None:
-    """Prints one line without wrapping or markup."""
-    out().print(text, markup=False, highlight=False, soft_wrap=True)
+    """Prints one line without wrapping or markup. Control characters are escaped."""
+    out().print(several_lines(text), markup=False, highlight=False, soft_wrap=True)
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], *, ids: Collection[str] = ()) -> None:
-    """Prints a table, numbers aligned right. Numbers in the columns ``ids`` get no thousands separators."""
+    """Prints a table, numbers aligned right. Numbers in the columns ``ids`` get no thousands separators.
+
+    Cells, columns and title are text without markup, and control characters in them are escaped.
+    """
     cells = [list(row) for row in rows]
-    drawn = Table(title=title or None, title_justify="left", header_style="bold")
+    drawn = Table(title=_text(title) if title else None, title_justify="left", header_style="bold")
     for index, column in enumerate(columns):
         numeric = bool(cells) and all(isinstance(row[index], int | float | decimal.Decimal) for row in cells)
-        drawn.add_column(column, justify="right" if numeric else "left", overflow="fold")
+        drawn.add_column(_text(column), justify="right" if numeric else "left", overflow="fold")
     for row in cells:
-        drawn.add_row(*(_cell(value, column in ids) for value, column in zip(row, columns, strict=True)))
+        drawn.add_row(*(_text(_cell(value, column in ids)) for value, column in zip(row, columns, strict=True)))
     out().print(drawn)
 
 
@@ -93,4 +98,8 @@ def _cell(value: object, is_id: bool) -> str:
         return f"{value:.3f}" if is_id else f"{value:,.3f}"
     if isinstance(value, datetime.datetime):
         return f"{value.astimezone(datetime.UTC).replace(tzinfo=None).isoformat(sep=' ', timespec='milliseconds')} UTC"
-    return str(value).replace("[", "\\[")
+    return str(value)
+
+
+def _text(text: str) -> Text:
+    return Text(one_line(text))

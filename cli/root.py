@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -35,6 +36,7 @@ from cli.output import INTERRUPTED
 from cli.verb_group import WIDTH, VerbGroup
 from cli.version import VERSION
 from core.errors import LkError, Usage
+from core.safe_text import several_lines
 from infra.error_report import write_report
 from infra.library_errors import explained, first_line
 
@@ -77,7 +79,7 @@ def _report(error: LkError, as_json: bool) -> int:
         body = {"error": error.what, "where": error.where, "fix": error.fix, "exit": error.exit_code}
         click.echo(json.dumps(body, indent=2))
     else:
-        click.echo(f"lk: {error}", err=True)
+        click.echo(several_lines(f"lk: {error}"), err=True)
     return error.exit_code
 
 
@@ -118,6 +120,10 @@ def run(arguments: list[str]) -> int:
 
 
 def main() -> None:
-    """The console script. SIGTERM stops a verb, and what it started, as Ctrl-C does."""
+    """The console script. SIGTERM stops a verb, and what it started, as Ctrl-C does.
+
+    Files that it and its children write can be read by this user alone.
+    """
+    os.umask(0o077)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.exit(run(sys.argv[1:]))

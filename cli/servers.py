@@ -11,6 +11,7 @@ from cli import candidates
 from cli.options import LINES_OPTION, OLD_LINES_OPTION, json_option, load_settings, load_usable, renamed_flag
 from cli.output import emit, line, out, plain, table, wants_json
 from core.errors import Usage
+from core.safe_text import several_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -118,7 +119,7 @@ def logs(server: str, lines: int, follow: bool) -> None:
         emit(list(printed), lambda _: None)
         return
     for text in printed:
-        click.echo(text)
+        click.echo(several_lines(text))
 
 
 def _print_servers(servers: Sequence[ServerState]) -> None:
@@ -145,7 +146,7 @@ def _print_status(overview: Overview) -> None:
         )
         _print_counts(overview)
     for reason in overview.unhealthy:
-        out().print(f"unhealthy: {reason}", style="bold red", markup=False, highlight=False)
+        out().print(several_lines(f"unhealthy: {reason}"), style="bold red", markup=False, highlight=False)
     if not overview.unhealthy:
         out().print("healthy", style="bold green")
     for other in overview.others:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,7 @@ from cli import candidates
 from cli.options import json_option, load_settings, load_usable
 from cli.output import emit, plain, table, wants_json
 from core.identifiers import Name
+from core.safe_text import one_line, spreadsheet_cell
 
 if TYPE_CHECKING:
     from infra.control.publications import Publication
@@ -34,7 +35,7 @@ def query(sql: str) -> None:
 
 @click.command()
 @_VIEW
-@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV; text that a spreadsheet would compute begins with '.")
 @click.option("--publish", type=int, help="As of this publication, complete up to its cut.")
 @_LIMIT
 @json_option
@@ -47,7 +48,7 @@ def show(view: str, as_csv: bool, publish: int | None, limit: int | None) -> Non
     if as_csv:
         writer = csv.writer(sys.stdout)
         writer.writerow(result.columns)
-        writer.writerows(plain(result.rows))
+        writer.writerows([_csv_cell(value) for value in row] for row in result.rows)
     else:
         emit_rows(result, view)
 
@@ -72,6 +73,14 @@ def publications() -> None:
     from infra.control.publications import read_publications
 
     emit(read_publications(load_settings()), _print_publications)
+
+
+def _csv_cell(value: object) -> Any:
+    """A cell of CSV; of text, what would control a terminal is escaped where one shows it."""
+    if not isinstance(value, str | bytes):
+        return plain(value)
+    text = spreadsheet_cell(plain(value))
+    return one_line(text) if sys.stdout.isatty() else text
 
 
 def emit_rows(result: QueryResult, title: str = "") -> None:

@@ -11,13 +11,16 @@ from pathlib import Path
 
 import click
 
+from core.safe_text import several_lines
+
 _LARGEST_LOG = 4 * 1024 * 1024  # bytes
 
 
 def write_report(error: BaseException) -> str:
     """Adds the error with its stack trace to a log; says where that is, or why it could not be written."""
     trace = "".join(traceback.format_exception(error))
-    report = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} unexpected error in {' '.join(sys.argv)}\n{trace}\n"
+    began = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} unexpected error in {' '.join(sys.argv)}"
+    report = several_lines(f"{began}\n{trace}\n")
     reasons = []
     for open_log in (_home_log, _temporary_log):
         try:

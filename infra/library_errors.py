@@ -22,6 +22,12 @@ def explained(error: BaseException, log: str) -> LkError | None:
             where=f"its log is spark-*.log in the folder of logs; {log}",
             fix="run the command again; if it happens again, raise spark_memory (LK_SPARK_MEMORY)",
         )
+    if "KafkaException" in kinds and "AUTHORIZATION_FAILED" in str(error):
+        return Refused(
+            f"Kafka does not allow this: {line}",
+            where=log,
+            fix="give the user of kafka_user the right: docs/security.md has those of each principal",
+        )
     damaged = re.search(r"FAILED_READ_FILE.*?reading file (\S+?)\.?(?:\s|$)", str(error))
     if damaged:
         return Refused("a file of the lake cannot be read", where=f"{damaged[1]}; {log}", fix=REPAIR)

@@ -42,7 +42,7 @@ def query(settings: Settings, sql: str) -> QueryResult:
             fix=f"begin with {', '.join(_QUERIES[:-1])} or {_QUERIES[-1]}",
         )
     _require_whole(settings, lambda view: view in sql.lower())  # Trino ignores the case of names
-    return metastore.query(settings, sql, schema=SERVING)
+    return metastore.query(metastore.as_reader(settings), sql, schema=SERVING)
 
 
 def is_query(sql: str) -> bool:
@@ -63,14 +63,16 @@ def show(
 ) -> QueryResult:
     """Rows of a view, ordered by its keys; with ``publish``, rows of the build that this publication pinned."""
     definition = catalog.view(view)
+    user = settings
     if publish is None:
         _require_whole(settings, lambda served: served == view)
+        user = metastore.as_reader(settings)
         source = f"SELECT * FROM {quoted(CATALOG, SERVING, Name(definition.name))}"  # noqa: S608 - a quoted Name
     else:
         source = _published_sql(settings, catalog, definition, publish)
     keys = ", ".join(f'"{column.name}"' for column in definition.identifying_columns)
     order = f" ORDER BY {keys}" if keys else ""
-    return metastore.query(settings, f"SELECT * FROM ({source}){order}{_limit(limit)}")  # noqa: S608 - quoted Names
+    return metastore.query(user, f"SELECT * FROM ({source}){order}{_limit(limit)}")  # noqa: S608 - quoted Names
 
 
 def get(
@@ -91,7 +93,7 @@ def get(
     order = f" ORDER BY {', '.join(descending)}" if descending else ""
     sql = f"SELECT * FROM {quoted(CATALOG, SERVING, view)} WHERE {where}{order}{_limit(limit)}"  # noqa: S608 - quoted Names
     try:
-        return metastore.query(settings, sql, list(values))
+        return metastore.query(metastore.as_reader(settings), sql, list(values))
     except metastore.SqlRefused as e:
         if e.code == "INVALID_CAST_ARGUMENT":
             raise Usage(e.what, where=f"view {view}", fix="give a value of the key's type") from None
@@ -123,7 +125,7 @@ def _published_sql(settings: Settings, catalog: Catalog, view: View, seq: int) -
         raise Refused(
             f"the definition of {view.name} changed since publication {seq}",
             where=f"then {pin.digest}, now {catalog.digest(view.name)}",
-            fix=f"read its table batch.{view.name}__{pin.build} with `lk query`",
+            fix=f"read its table batch.{view.name}__{pin.build} with `LK_TRINO_READER=engineer lk query`",
         )
     if not delta.exists(table_paths.batch(settings, Name(view.name), pin.build)):
         raise Refused(

@@ -23,8 +23,9 @@ def headers(origin: str, key: bytes | None, value: bytes | None, own: Headers) -
 
 
 def origin_of(headers: Iterable[tuple[str, Any]]) -> str | None:
-    """Coordinates of the original of a copy; None for a record that is not a copy."""
-    return next((value.decode() for name, value in headers if name == ORIGIN and value), None)
+    """Coordinates of the original of a copy; None for a record that is not a copy. A producer may forge the header."""
+    origins = (value.decode("utf-8", "backslashreplace") for name, value in headers if name == ORIGIN and value)
+    return next(origins, None)
 
 
 def is_copy() -> Column:

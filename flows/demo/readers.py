@@ -22,7 +22,7 @@ from flows.measure.freshness import percentile
 from infra.control import runs
 from infra.control.manifest import read_epochs
 from infra.settings import Settings
-from infra.trino.metastore import literal, query
+from infra.trino.metastore import as_reader, literal, query
 
 SLOW, QUICK = 1.0, 10.0  # queries a second: normally, and around a change of what is served
 AT_ONCE = 4  # queries in progress
@@ -116,7 +116,7 @@ def count_query(settings: Settings, catalog: Catalog, view: Name) -> Callable[[]
     sql = f'SELECT mode, ({count_sql(catalog.views[view])}) FROM {status} WHERE "view" = {literal(view)}'  # noqa: S608
 
     def mode_and_count() -> tuple[str, int]:
-        mode, count = query(settings, sql).rows[0]
+        mode, count = query(as_reader(settings), sql).rows[0]
         return str(mode), int(count)
 
     return mode_and_count

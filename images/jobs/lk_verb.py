@@ -26,6 +26,7 @@ from cli.root import run
 def main(arguments: list[str]) -> int:
     """Runs the verb; returns its exit code."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    os.umask(0o077)
     parser = argparse.ArgumentParser(prog="lk_verb.py", add_help=False)
     for option in ("--settings", "--secret", "--result"):
         parser.add_argument(option)

@@ -23,6 +23,7 @@ from core.validation.definition import mistakes
 from core.validation.mistake import Mistake
 from core.validation.view_mistakes import total_mistakes
 from core.view import Keyed, Total, View
+from infra.definitions.slow_patterns import pattern_mistakes
 from infra.project_files import VIEWS
 from infra.settings import Settings
 
@@ -104,13 +105,13 @@ def spark_problems(spark: SparkSession, catalog: Catalog) -> list[DefinitionProb
 def trino_problems(settings: Settings, catalog: Catalog) -> list[DefinitionProblem]:
     """Every mistake in the SQL of presentation columns. Raises TryAgain when Trino is unreachable."""
     from infra.definitions.check_sql import shown_sql
-    from infra.trino.metastore import SqlRefused, query
+    from infra.trino.metastore import SqlRefused, as_reader, query
 
     problems: list[DefinitionProblem] = []
     for view in catalog.views.values():
         for name, sql in shown_sql(view).items():
             try:
-                query(settings, sql)
+                query(as_reader(settings), sql)
             except SqlRefused as e:
                 path = Path(catalog.files["view", view.name])
                 problems.extend(_problems(path, view, [Mistake("Shown", name, e.what)]))
@@ -131,7 +132,8 @@ def _read(settings: Settings) -> tuple[Catalog, list[DefinitionProblem]]:
     topics = {definition.name: definition for definition in definitions if isinstance(definition, Topic)}
     views = {definition.name: definition for definition in definitions if isinstance(definition, View)}
     for item in first.values():
-        problems.extend(_problems(item.path, item.definition, mistakes(item.definition, topics)))
+        wrong = [*mistakes(item.definition, topics), *pattern_mistakes(item.definition)]
+        problems.extend(_problems(item.path, item.definition, wrong))
         if isinstance(item.definition, View):
             problems.extend(_problems(item.path, item.definition, list(total_mistakes(item.definition, views))))
     broken = {problem.file for problem in problems}

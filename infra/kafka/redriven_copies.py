@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -21,20 +22,24 @@ def fingerprint(key: bytes | None, value: bytes | None) -> str:
     return hashlib.sha256(repr((key, value)).encode()).hexdigest()[:16]
 
 
-def read_copies(settings: Settings, topics: Iterable[Name], start: Cut) -> dict[str, str]:
-    """The redriven copies in these topics from ``start`` on: origin -> fingerprint.
+def read_copies(settings: Settings, topics: Iterable[Name], start: Cut) -> dict[str, set[str]]:
+    """The redriven copies in these topics from ``start`` on: origin -> fingerprints.
 
-    Raises TryAgain when Kafka does not answer.
+    Of several with one origin, a producer forged the header of some. A header that names no place in the record's
+    own topic is forged, and left out. Raises TryAgain when Kafka does not answer.
     """
-    copies: dict[str, str] = {}
+    copies: dict[str, set[str]] = {}
     for topic, count in kafka_admin.partitions(settings, topics).items():
         for partition in range(count):
             for message in committed_records(settings, topic, partition, start.end(topic, partition)):
-                copies |= _copy(message)
+                if (origin := _origin(message, topic, count)) is not None:
+                    copies.setdefault(origin, set()).add(fingerprint(message.key(), message.value()))
     return copies
 
 
-def _copy(message: Message) -> dict[str, str]:
+def _origin(message: Message, topic: Name, partitions: int) -> str | None:
+    """The coordinates that a copy names; None for another record, and for coordinates that no redrive writes."""
     headers: Any = message.headers() or ()
-    origin = origin_of(headers)
-    return {origin: fingerprint(message.key(), message.value())} if origin else {}
+    origin = origin_of(headers) or ""
+    place = re.fullmatch(rf"{topic}/(0|[1-9][0-9]{{0,5}})/(0|[1-9][0-9]{{0,18}})", origin, re.ASCII)
+    return origin if place and int(place[1]) < partitions else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from trino.dbapi import connect
@@ -17,6 +17,7 @@ from infra.runtime import jars
 from infra.runtime.java import class_archive, find_java, read_java
 from infra.runtime.java_properties import properties
 from infra.settings import LOOPBACK, Settings
+from infra.trino import access_files
 from infra.trino.metastore import METASTORE
 
 NAME = "trino"
@@ -47,7 +48,9 @@ def server(settings: Settings) -> Server:
     java = read_java(home)
     vector = ("--add-modules=jdk.incubator.vector",) if java and java.has_vector else ()
     dist = jars.ensure_jars(settings, NAME)
-    etc = settings.run_dir / NAME
+    plugins = (*(dist / "plugin").iterdir(), *(jars.ensure_jars(settings, "limits") / "plugin").iterdir())
+    trino_home = settings.run_dir / NAME
+    etc = trino_home / "etc"
     node = {"node.environment": "local", "node.id": "local", "node.data-dir": settings.data / NAME}
     return Server(
         name=NAME,
@@ -55,20 +58,24 @@ def server(settings: Settings) -> Server:
             *(str(home / "bin" / "java"), f"-Xmx{settings.trino_memory}", *_JVM, *vector, *class_archive(NAME)),
             *shlex.split(settings.java_options),
             *(f"-D{key}={value}" for key, value in node.items()),
+            # It finds limits in etc/ below this folder. Its process works in the folder of logs, as all servers do.
+            f"-Duser.dir={trino_home}",
             *(f"-Dconfig={etc / 'config.properties'}", f"-Dlog.levels-file={etc / 'log.properties'}"),
             *("-cp", f"{dist}/lib/*", "io.trino.server.TrinoServer"),
         ),
         ports={"trino_port": settings.trino_port},
-        prepare=lambda: _prepare(settings, etc, dist),
+        prepare=lambda: _prepare(settings, etc, plugins),
         probe=lambda: _probe(settings),
     )
 
 
-def _prepare(settings: Settings, etc: Path, dist: Path) -> None:
+def _prepare(settings: Settings, etc: Path, plugins: Iterable[Path]) -> None:
     if settings.lake_is_local:
         Path(settings.lake_root).mkdir(parents=True, exist_ok=True)
     (settings.data / NAME).mkdir(parents=True, exist_ok=True)
-    _write(etc / "config.properties", _config(settings, etc, dist))
+    rights = access_files.write_local(etc, settings.trino_user)
+    _write(etc / "config.properties", _config(settings, etc) | rights)
+    _link(etc.parent / "plugin", plugins)
     _write(etc / "log.properties", {"io.trino": "INFO"})
     _write(etc / "catalog" / f"{CATALOG}.properties", _catalog(settings))
 
@@ -78,7 +85,16 @@ def _write(path: Path, values: Mapping[str, object]) -> None:
     path.write_text(properties(values), "utf-8")
 
 
-def _config(settings: Settings, etc: Path, dist: Path) -> dict[str, object]:
+def _link(folder: Path, plugins: Iterable[Path]) -> None:
+    """Makes a folder of links to the plugins, which come from two downloads."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.iterdir():
+        old.unlink()
+    for plugin in plugins:
+        (folder / plugin.name).symlink_to(plugin, target_is_directory=True)
+
+
+def _config(settings: Settings, etc: Path) -> dict[str, object]:
     return {
         "coordinator": "true",
         "node-scheduler.include-coordinator": "true",
@@ -87,7 +103,7 @@ def _config(settings: Settings, etc: Path, dist: Path) -> dict[str, object]:
         "http-server.http.port": settings.trino_port,
         "http-server.log.enabled": "false",
         "discovery.uri": f"http://{LOOPBACK}:{settings.trino_port}",
-        "plugin.dir": dist / "plugin",
+        "plugin.dir": etc.parent / "plugin",
         "catalog.config-dir": etc / "catalog",
         "query.max-history": 50,
         "query.min-expire-age": "1m",

@@ -6,6 +6,7 @@ import fcntl
 import os
 import shutil
 import tarfile
+import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +19,7 @@ from infra.runtime import ivy, jars_lock
 from infra.runtime.jars_lock import Artifact
 from infra.settings import Settings
 
-SETS = ("spark", "kafka", "trino")  # downloaded by `lk setup`, and "aws" if the lake is in an object store
+SETS = ("spark", "kafka", "trino", "limits")  # downloaded by `lk setup`, and "aws" if the lake is in an object store
 TRINO_PARTS = ("lib", "plugin/delta-lake")
 ATTEMPTS = 3
 _COMPLETE = ".complete"
@@ -50,10 +51,12 @@ def ensure_jars(
         if not (folder / _COMPLETE).is_file():
             folder.mkdir(parents=True, exist_ok=True)
             _download(settings, artifacts, folder, fetch, wait)
-            archives = [folder / a.file_name for a in artifacts if a.ext == "tar.gz"]
+            archives = [folder / a.file_name for a in artifacts if a.ext in ("tar.gz", "zip")]
             for archive in archives:
                 with bar(f"Unpacking {archive.name}"):
-                    _unpack(archive, folder, TRINO_PARTS)
+                    _unpack_plugin(archive, folder) if archive.suffix == ".zip" else _unpack(
+                        archive, folder, TRINO_PARTS
+                    )
             (folder / _COMPLETE).touch()
             for archive in archives:
                 archive.unlink()
@@ -116,6 +119,12 @@ def _fetch_into(settings: Settings, missing: Sequence[Artifact], folder: Path, s
         reasons = [f"download failed: {', '.join(absent)}"] if absent else []
         reasons += [f"sha256 differs from the lock: {', '.join(tampered)}"] if tampered else []
         raise _DownloadFailed("; ".join(reasons))
+
+
+def _unpack_plugin(archive: Path, folder: Path) -> None:
+    """Extracts a plugin of Trino, whose files are below one top folder, into ``folder/plugin``."""
+    with zipfile.ZipFile(archive) as packed:
+        packed.extractall(folder / "plugin")  # noqa: S202  verified by its sum
 
 
 def _unpack(archive: Path, folder: Path, parts: Sequence[str]) -> None:

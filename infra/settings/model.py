@@ -72,7 +72,12 @@ class Settings(BaseSettings):
 
     trino_host: str | None = Field(default=None, description="Host of Trino; unset: the server that `lk up` starts")
     trino_port: Port = Field(default=18080, description="Port of Trino")
-    trino_user: str = Field(default="lk", min_length=1, description="User name for Trino")
+    trino_user: str = Field(
+        default="lk", min_length=1, description="User name for Trino that publishes; it owns the served views"
+    )
+    trino_reader: str = Field(
+        default="reader", min_length=1, description="User name for Trino of `lk query`, `lk show` and `lk get`"
+    )
     trino_tls: bool = Field(default=False, description="Whether to connect to Trino with https")
     trino_memory: Memory = Field(default="2g", description="Heap of the local Trino")
 

@@ -19,6 +19,13 @@ from infra.settings import Settings
 CATALOG = "lake"
 _DAMAGE = {"DELTA_LAKE_BAD_DATA", "DELTA_LAKE_CANNOT_OPEN_SPLIT", "DELTA_LAKE_FILESYSTEM_ERROR"}
 _DAMAGE |= {"DELTA_LAKE_INVALID_SCHEMA", "DELTA_LAKE_INVALID_TABLE", "DELTA_LAKE_CURSOR_ERROR", "CORRUPT_PAGE"}
+_DENIED = "PERMISSION_DENIED"
+_RIGHTS = (
+    "`lk query` asks as trino_reader: set LK_TRINO_READER=engineer to read every table; only verbs change what is "
+    "served; docs/security.md has the rights of each role"
+)
+# Trino's limit of run time is for readers: a comparison of long histories may take longer.
+_UNLIMITED = {"query_max_execution_time": "30d"}
 _TRANSIENT = {"SERVER_STARTING_UP", "SERVER_SHUTTING_DOWN", "CLUSTER_OUT_OF_MEMORY"}
 
 
@@ -38,9 +45,10 @@ class QueryResult:
 class SqlRefused(Refused):
     """Trino refused a statement; ``code`` is Trino's error name, such as TABLE_NOT_FOUND."""
 
-    def __init__(self, code: str, message: str, sql: str) -> None:
-        fix = REPAIR if code in _DAMAGE else "correct the statement"
-        super().__init__(message, where=f"{code} in: {_short(sql)}", fix=fix)
+    def __init__(self, code: str, message: str, sql: str, user: str = "") -> None:
+        denied = code == _DENIED
+        fix = REPAIR if code in _DAMAGE else _RIGHTS if denied else "correct the statement"
+        super().__init__(message, where=f"{code}{f' for user {user}' if denied else ''} in: {_short(sql)}", fix=fix)
         self.code = code
 
 
@@ -74,6 +82,11 @@ def execute(settings: Settings, sql: str) -> None:
     query(settings, sql)
 
 
+def as_reader(settings: Settings) -> Settings:
+    """The same settings with the user who may only read what is served."""
+    return settings.model_copy(update={"trino_user": settings.trino_reader})
+
+
 def is_up(settings: Settings) -> bool:
     """Whether Trino answers a query."""
     try:
@@ -93,6 +106,7 @@ def _connection(settings: Settings, schema: str | None) -> Any:
         schema=schema,
         source="lk",
         timezone="UTC",
+        session_properties=_UNLIMITED if settings.trino_user != settings.trino_reader else None,
         request_timeout=60,
         max_attempts=1,
         legacy_prepared_statements=False,  # else the client sends a probe first and prints on stderr when it fails
@@ -110,7 +124,7 @@ def _errors(settings: Settings, sql: str) -> Iterator[None]:
             ) from None
         if e.error_name in _TRANSIENT:
             raise _unreachable(settings, str(e.message)) from None
-        raise SqlRefused(str(e.error_name), str(e.message), sql) from None
+        raise SqlRefused(str(e.error_name), str(e.message), sql, settings.trino_user) from None
     except (exceptions.Error, requests.RequestException, json.JSONDecodeError, OSError) as e:
         why = "connection refused" if "Connection refused" in str(e) else f"{type(e).__name__}: {e}"
         raise _unreachable(settings, why) from None

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from core.identifiers import quoted
 from infra.lake import files, object_store
 from infra.settings import Settings
-from infra.trino.client import CATALOG, BrokenView, QueryResult, SqlRefused, execute, is_up, query
+from infra.trino.client import CATALOG, BrokenView, QueryResult, SqlRefused, as_reader, execute, is_up, query
 
-__all__ = ["CATALOG", "BrokenView", "QueryResult", "SqlRefused", "execute", "is_up", "query"]
+__all__ = ["CATALOG", "BrokenView", "QueryResult", "SqlRefused", "as_reader", "execute", "is_up", "query"]
 
 METASTORE = "_metastore"
 _INFORMATION = f"{CATALOG}.information_schema"

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from core.catalog import Catalog
 from core.event_columns import ERROR
 from core.identifiers import Name
+from core.safe_text import one_line
 from infra.control import redrives, runs
 from infra.definitions import definition_files
 from infra.lake import delta, table_paths
@@ -104,12 +105,11 @@ def batches(
 
 
 def safe(value: bytes | None) -> str:
-    """The first bytes as text without control characters."""
+    """The first bytes as text that is safe to print."""
     if value is None:
         return "(no value)"
     text = value[:SHOWN_BYTES].decode("utf-8", "backslashreplace")
-    shown = "".join(letter if letter.isprintable() else f"\\x{ord(letter):02x}" for letter in text)
-    return shown + ("…" if len(value) > SHOWN_BYTES else "")
+    return one_line(text) + ("…" if len(value) > SHOWN_BYTES else "")
 
 
 def _first_places(settings: Settings, catalog: Catalog, topic: Name, count: int) -> pc.Expression:

@@ -118,7 +118,11 @@ def _headers(original: QuarantinedRecord) -> list[tuple[str, bytes | None]]:
 def _check_same(file: Path, repairs: Sequence[Repaired], sent: Mapping[str, str]) -> None:
     for repair in repairs:
         if repair.place in sent and sent[repair.place] != fingerprint(repair.key, repair.value):
-            raise bad_line(file, repair.line, f"{repair.place} was redriven before, with another key or value")
+            raise bad_line(
+                file,
+                repair.line,
+                f"{repair.place} was redriven before, with another key or value, or by a forged header",
+            )
 
 
 def _sent_before(settings: Settings, lease: Lease, topics: Sequence[Name]) -> dict[str, str]:
@@ -130,14 +134,16 @@ def _sent_before(settings: Settings, lease: Lease, topics: Sequence[Name]) -> di
     for previous in all_previous:
         if previous.state == "intent":
             copies = read_copies(settings, previous.topics, previous.ends)
-            sent = {origin: copies[origin] for origin in previous.origins if origin in copies}
+            # Only copies with the bytes of the intent: others have a forged header.
+            sent = {origin: digest for origin, digest in previous.origins.items() if digest in copies.get(origin, ())}
             redrives.add_redrive(settings, lease, replace(previous, state="done", origins=sent, at=datetime.now(UTC)))
     new_topics = [topic for topic in topics if not any(topic in previous.topics for previous in all_previous)]
     if new_topics:
         ends = kafka_admin.end_offsets(settings, new_topics)
-        copies = read_copies(settings, new_topics, Cut())
+        # Which of several copies is forged is not known: the person decides, see _check_same.
+        earlier = {origin: min(digests) for origin, digests in read_copies(settings, new_topics, Cut()).items()}
         seq = max((previous.seq for previous in all_previous), default=0) + 1
-        redrives.add_redrive(settings, lease, Redrive(seq, "done", ends, copies, datetime.now(UTC), current_user()))
+        redrives.add_redrive(settings, lease, Redrive(seq, "done", ends, earlier, datetime.now(UTC), current_user()))
     return redrives.sent_origins(settings)
 
 

@@ -13,6 +13,7 @@ from core.decoding.redrive_headers import ORIGIN, origin_of
 from core.errors import Refused, Usage
 from core.identifiers import Name
 from core.record_keys import TEXT, decode_key, encode_key
+from core.safe_text import json_line
 from core.topic import Topic
 from infra.control import redrives
 from infra.settings import Settings
@@ -64,7 +65,7 @@ def export(
     originals = [record for record in matching if origin_of(record.headers) is None]
     sent = redrives.sent_origins(settings)
     repairable = [record for record in originals if record.place not in sent]
-    text = "".join(json.dumps(_line(topics, record), ensure_ascii=False) + "\n" for record in repairable)
+    text = "".join(json_line(_line(topics, record)) + "\n" for record in repairable)
     try:
         with file.open("x", encoding="utf-8") as out:
             out.write(text)
@@ -119,7 +120,7 @@ def _repaired(file: Path, topics: Topics, number: int, text: str) -> Repaired:
         return Repaired(number, *place, key, _bytes(fields, "value"))
     except KeyError as e:
         raise bad_line(file, number, f"{e} is missing") from None
-    except (ValueError, TypeError, AttributeError, Usage) as e:
+    except (ValueError, TypeError, AttributeError, RecursionError, Usage) as e:
         raise bad_line(file, number, f"it is not a record of `lk quarantine export`: {e}") from None
 
 

@@ -23,6 +23,7 @@ from tests.support.oracle.view_oracle import Record, Rows
 from tests.support.waiting import eventually
 
 LINES = ROOT / "data" / "apache-access-2015-05.log.gz"
+KEPT = ("kafka", "trino", "run", "logs", "checkpoints", "lake/speed", "lake/control", "lake/_metastore")
 SPEC = ["--start", "2026-03-14T12:00:00", "--rate", "2000", "--late", "0.05", "--out-of-order", "0.1"]
 BAD = b'{"type":"bid","ticker":"ACME","price":1.234,"size":1,"event_time":1773489600000}\n'
 FLOAT = b'{"type":"bid","ticker":"ACME","price":1.23,"size":1.0,"event_time":1773489600000}\n'
@@ -244,3 +245,10 @@ def test_down_leaves_no_process(life: Life) -> None:
     life.json("down")
     running = psutil.process_iter(["pid", "cmdline"])
     assert [p.pid for p in running if any(str(life.data) in word for word in p.info["cmdline"] or [])] == []
+
+
+def test_what_is_kept_can_be_read_by_its_user_alone(life: Life) -> None:
+    """The tables of builds and archives are left out: the Spark of these tests writes them, which no `lk` started."""
+    kept = [path for folder in KEPT for path in (life.data / folder, *(life.data / folder).rglob("*"))]
+    assert {path.suffix for path in kept} >= {".log", ".json", ".parquet", ".properties"}
+    assert [str(path) for path in kept if not path.is_symlink() and path.lstat().st_mode & 0o077] == []

@@ -46,6 +46,8 @@ BAD: list[tuple[str, str | bytes | None]] = [
     ("too_long", but(id="x" * 1_000_000)),
     ("bad_utf8", GOOD.encode().replace(b"7-1", b"\xff\xfe")),
     ("bad_utf8", b"\xed\xa0\x80"),
+    ("not_json", "[" * 60_000),
+    ("not_json", f'{GOOD[:-1]},"deep":{"[" * 10_000}{"]" * 10_000}}}'),
     ("not_json", ""),
     ("not_json", "nope"),
     ("not_json", "null"),

@@ -89,8 +89,12 @@ def lk(config: Path, *words: str, fault: str | None = None, seconds: float = 300
 def here(config: Path, *words: str) -> Done:
     """Runs ``lk WORDS`` in this process and its Spark session. Starting a JVM costs more than most verbs."""
     out, err = io.StringIO(), io.StringIO()
-    with patch.dict(os.environ, environment(), clear=True), redirect_stdout(out), redirect_stderr(err):
-        code = run(["-c", str(config), *words])
+    before = os.umask(0o077)  # as in a process of its own
+    try:
+        with patch.dict(os.environ, environment(), clear=True), redirect_stdout(out), redirect_stderr(err):
+            code = run(["-c", str(config), *words])
+    finally:
+        os.umask(before)
     return Done(" ".join(words), code, out.getvalue(), err.getvalue())
 
 

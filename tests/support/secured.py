@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
     ScramCredentialInfo,
@@ -25,7 +28,9 @@ _LOGIN = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
 _KEY = ec.SECP256R1()
 
 
-def start(settings: Settings, port: int, user: str, password: str) -> Path:
+def start(
+    settings: Settings, port: int, user: str, password: str, more_config: Mapping[str, str] = MappingProxyType({})
+) -> Path:
     """Starts an instance's broker with a secured listener and adds the user. Returns the CA's file."""
     server = kafka_broker.server("kafka", settings)
     server.prepare()
@@ -40,6 +45,7 @@ def start(settings: Settings, port: int, user: str, password: str) -> Path:
         f"{_LISTENER}.scram-sha-512.sasl.jaas.config": _LOGIN,
         f"{_LISTENER}.ssl.keystore.type": "PEM",
         f"{_LISTENER}.ssl.keystore.location": keys,
+        **more_config,
     }
     more = [word for key, value in changed.items() for word in ("--override", f"{key}={value}")]
     local_processes.start_process(settings, "kafka", [*server.argv, *more], ports=server.ports)
@@ -51,10 +57,18 @@ def start(settings: Settings, port: int, user: str, password: str) -> Path:
             raise AssertionError(e) from None
 
     eventually(settings, 60, answers)
-    credential = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4096)
-    upsert = UserScramCredentialUpsertion(user, credential, password.encode())
-    kafka_admin.admin_client(settings).alter_user_scram_credentials([upsert])[user].result(10)
+    add_users(settings, {user: password})
     return ca
+
+
+def add_users(settings: Settings, passwords: Mapping[str, str]) -> None:
+    """Sets the passwords of users, through the broker's plain listener."""
+    credential = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4096)
+    upserts: list[Any] = [
+        UserScramCredentialUpsertion(user, credential, text.encode()) for user, text in passwords.items()
+    ]
+    for future in kafka_admin.admin_client(settings).alter_user_scram_credentials(upserts).values():
+        future.result(10)
 
 
 def certificates(folder: Path) -> tuple[Path, Path]:

@@ -38,6 +38,8 @@ def test_a_coordinator_computes_nothing_and_reads_the_secret_itself(tmp_path: Pa
         "coordinator": "true",
         "node-scheduler.include-coordinator": "false",
         "http-server.process-forwarded": "true",
+        "access-control.config-files": f"{tmp_path}/etc/access-control.properties",
+        "query.max-execution-time": "1h",
         "http-server.http.port": "8080",
         "discovery.uri": "http://coordinator.lk.internal:8080",
         "internal-communication.shared-secret": "${ENV:SHARED_SECRET}",
@@ -53,6 +55,16 @@ def test_a_coordinator_computes_nothing_and_reads_the_secret_itself(tmp_path: Pa
         "delta.register-table-procedure.enabled": "true",
         "delta.metadata.cache-ttl": "0s",
     }
+    assert properties(tmp_path / "etc" / "access-control.properties") == {
+        "access-control.name": "file",
+        "security.config-file": f"{tmp_path}/etc/rules.json",
+    }
+    assert properties(tmp_path / "etc" / "resource-groups.properties") == {
+        "resource-groups.configuration-manager": "file",
+        "resource-groups.config-file": f"{tmp_path}/etc/resource-groups.json",
+    }
+    for name in ("rules.json", "resource-groups.json"):
+        assert (tmp_path / "etc" / name).read_text("utf-8") == (TRINO / name).read_text("utf-8")
     assert (tmp_path / "etc" / "jvm.config").read_text("utf-8").splitlines()[:2] == [
         "-server",
         "-XX:MaxRAMPercentage=75",
@@ -65,7 +77,7 @@ def test_a_worker_finds_the_coordinator(tmp_path: Path) -> None:
     assert start(tmp_path, "worker", **NEEDED).returncode == 0
     config = properties(tmp_path / "etc" / "config.properties")
     assert (config["coordinator"], config["discovery.uri"]) == ("false", "http://coordinator.lk.internal:8080")
-    assert "node-scheduler.include-coordinator" not in config
+    assert not {"node-scheduler.include-coordinator", "access-control.config-files"} & config.keys()
 
 
 def test_catalogs_of_the_base_image_are_gone(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import click
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 from deltalake.exceptions import DeltaError
 from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark import SparkContext
@@ -28,6 +29,11 @@ from infra import library_errors
             DeltaError("Invalid JSON in log\nat line 3"),
             75,
             "lk: a Delta table cannot be read or written: Invalid JSON in",
+        ),
+        (
+            KafkaException(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)),
+            1,
+            "lk: Kafka does not allow this: KafkaError{",
         ),
         (KeyError("lost"), 1, "lk: unexpected KeyError: 'lost'"),
     ],

@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 
+import click
 import pytest
 
-from cli.output import line, plain, table
+from cli.output import emit, line, plain, table
 from core.cut import Cut
 
 
@@ -26,6 +27,8 @@ def printed(capsys: pytest.CaptureFixture[str], value: object, *, ids: tuple[str
         (True, "yes"),
         (None, ""),
         ("[b]", "[b]"),
+        ("\\[link=https://evil.example]x[/link]", "\\[link=https://evil.example]x[/link]"),
+        ("\x1b[2Jgone\nline", "\\x1b[2Jgone\\nline"),
         (datetime(2026, 3, 14, 1, 2, 3, 4_000, UTC), "2026-03-14 01:02:03.004 UTC"),
         (datetime(2026, 3, 14, 1, tzinfo=timezone(timedelta(hours=2))), "2026-03-13 23:00:00.000 UTC"),
     ],
@@ -42,6 +45,27 @@ def test_a_line_is_printed_whole_and_as_it_is(capsys: pytest.CaptureFixture[str]
     text = "lake/" + "x" * 300 + " [bold]"
     line(text)
     assert capsys.readouterr().out == f"{text}\n"
+
+
+def test_titles_and_columns_are_text_too(capsys: pytest.CaptureFixture[str]) -> None:
+    table("[red]title\x1b", ["\x1b[2J[b]x"], [("a",)])
+    printed_lines = capsys.readouterr().out.splitlines()
+    assert printed_lines[0].strip() == "[red]title\\x1b"
+    assert printed_lines[2].strip("┃ ") == "\\x1b[2J[b]x"
+
+
+def test_a_line_has_no_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
+    line("a\x1b[31m\rb\nc")
+    assert capsys.readouterr().out == "a\\x1b[31m\\rb\nc\n"
+
+
+def test_json_is_exact_and_safe(capsys: pytest.CaptureFixture[str]) -> None:
+    emit({"text": "\x1b[2J\u202e\x9b"}, lambda _: None)
+    assert capsys.readouterr().out == ""
+    with click.Context(click.Command("lk"), info_name="lk") as context:
+        context.meta["json"] = True
+        emit({"text": "\x1b[2J\u202e\x9b"}, lambda _: None)
+    assert capsys.readouterr().out == '{\n  "text": "\\u001b[2J\\u202e\\u009b"\n}\n'
 
 
 def test_json_holds_cuts_times_and_bytes_as_text() -> None:

@@ -6,8 +6,14 @@ from decimal import Decimal
 
 import pytest
 
-from cli.serving import emit_rows
+from cli.serving import _csv_cell, emit_rows
 from infra.trino.client import QueryResult
+
+
+def test_cells_of_csv_are_no_formulas_and_numbers_stay_numbers() -> None:
+    texts = ["=cmd()", "-5", "a", b"=1", None]
+    assert [_csv_cell(value) for value in texts] == ["'=cmd()", "'-5", "a", "'=1", None]
+    assert [_csv_cell(value) for value in (-5, -1.5, Decimal("-0.10"), True)] == [-5, -1.5, "-0.10", True]
 
 
 def test_numbers_of_sql_have_no_thousands_separators(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import tarfile
+import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -146,6 +147,18 @@ def test_only_the_parts_used_are_unpacked_with_what_they_link_to(settings: Setti
     assert list(folder.glob("*.gz")) == []
 
 
+def test_a_plugin_is_unpacked_with_its_folder(settings: Settings, tmp_path: Path) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as out:
+        out.writestr("groups-1.0/a.jar", b"a")
+    content = packed.getvalue()
+    lock = lock_of(tmp_path, entry("groups", content, "zip"))
+    folder = ensure(settings, lock, Repository(groups=[content]))
+    assert [str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file() and p.name != ".complete"] == [
+        "plugin/groups-1.0/a.jar"
+    ]
+
+
 def archive(files: Mapping[str, bytes], links: Mapping[str, str]) -> bytes:
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w:gz") as tar:
@@ -209,5 +222,6 @@ def test_the_committed_lock_has_every_set() -> None:
         name: sum(a.set == name for a in jars_lock.read_lock())
         for name in (*jars.SETS, "aws", "emr", "flink", "streams")
     }
-    assert counts == {"spark": 6, "kafka": 46, "trino": 1, "aws": 3, "emr": 6, "flink": 47, "streams": 2}
-    assert len(jars_lock.read_lock()) == 111
+    expected = {"spark": 6, "kafka": 46, "limits": 1, "trino": 1, "aws": 3, "emr": 6, "flink": 47, "streams": 2}
+    assert counts == expected
+    assert len(jars_lock.read_lock()) == 112

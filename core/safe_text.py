@@ -1,0 +1,42 @@
+"""Makes text of records safe for a terminal, for JSON files that people open, and for a spreadsheet."""
+
+from __future__ import annotations
+
+import json
+import re
+
+# Control characters of ASCII and of Latin-1 (escape sequences begin with them), marks that change the direction of
+# text, line separators, invisible marks and tags, and halves of surrogate pairs, which no terminal can print.
+_UNSAFE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+)
+_SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
+# A spreadsheet computes what begins with one of these.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+def one_line(text: str) -> str:
+    """Text for one line of a terminal: what could control it is escaped, as ``\\n``, ``\\x1b`` or ``\\u202e``."""
+    return _UNSAFE.sub(_escaped, text)
+
+
+def several_lines(text: str) -> str:
+    """The same for text that may have line ends and tabs."""
+    return _UNSAFE.sub(lambda match: match[0] if match[0] in "\n\t" else _escaped(match), text)
+
+
+def json_line(value: object) -> str:
+    """A value as one line of JSON for a file that people open: text stays readable, the same characters are escaped."""
+    return _UNSAFE.sub(lambda match: json.dumps(match[0])[1:-1], json.dumps(value, ensure_ascii=False))
+
+
+def spreadsheet_cell(text: str) -> str:
+    """Text that a spreadsheet shows as it is: an apostrophe before what it would compute."""
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def _escaped(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if match[0] in _SHORT:
+        return _SHORT[match[0]]
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -1,0 +1,115 @@
+"""Kafka's access control lists, generated from ``access.toml``, and the request that makes a cluster have them."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    ResourcePatternType,
+    ResourceType,
+)
+
+from infra.kafka import kafka_admin
+from infra.settings import Settings
+
+MATRIX = Path(__file__).with_name("access.toml")
+_TYPES = {
+    "topic": ResourceType.TOPIC,
+    "group": ResourceType.GROUP,
+    "transactional_id": ResourceType.TRANSACTIONAL_ID,
+    "cluster": ResourceType.BROKER,  # librdkafka's name of the cluster
+}
+
+
+@dataclass(frozen=True, order=True)
+class Right:
+    """One operation that a principal may do on resources of a type: ``name`` is a whole name, a prefix* or *."""
+
+    principal: str
+    resource: str
+    name: str
+    operation: str
+
+    @property
+    def binding(self) -> Any:
+        """The right as an ACL of the admin client, for every host."""
+        prefix = self.name.endswith("*") and self.name != "*"
+        pattern = ResourcePatternType.PREFIXED if prefix else ResourcePatternType.LITERAL
+        return AclBinding(
+            _TYPES[self.resource],
+            self.name.removesuffix("*") if prefix else self.name,
+            pattern,
+            f"User:{self.principal}",
+            "*",
+            AclOperation[self.operation],
+            AclPermissionType.ALLOW,
+        )
+
+
+def read_rights(path: Path = MATRIX) -> tuple[Right, ...]:
+    """Every right of the matrix, in its order."""
+    return tuple(_rights(tomllib.loads(path.read_text("utf-8"))))
+
+
+def _rights(matrix: dict[str, Any]) -> Iterator[Right]:
+    for principal, resources in matrix.items():
+        for resource, names in resources.items():
+            for name, operations in names.items():
+                yield from (Right(principal, resource, name, operation) for operation in operations)
+
+
+def apply_rights(settings: Settings, rights: tuple[Right, ...]) -> tuple[int, int]:
+    """Makes the cluster's ACLs of these principals those of ``rights``; returns how many were added and removed.
+
+    ACLs of other principals stay. It adds before it removes, so no right that remains is missing for a moment.
+    """
+    client = kafka_admin.admin_client(settings)
+    anything: Any = None
+    kinds = (AclOperation.ANY, AclPermissionType.ANY)
+    any_acl = AclBindingFilter(ResourceType.ANY, anything, ResourcePatternType.ANY, anything, anything, *kinds)
+    listed = client.describe_acls(any_acl, request_timeout=kafka_admin.DEADLINE)
+    present, declared = set(kafka_admin.result_or_raise(settings, listed)), {right.binding for right in rights}
+    principals = {binding.principal for binding in declared}
+    missing = list(declared - present)
+    other = [acl for acl in present - declared if acl.principal in principals]
+    if missing:
+        _finish(settings, client.create_acls(missing, request_timeout=kafka_admin.DEADLINE))
+    if other:
+        filters = [_exactly(acl) for acl in other]
+        _finish(settings, client.delete_acls(filters, request_timeout=kafka_admin.DEADLINE))
+    return len(missing), len(other)
+
+
+def _finish(settings: Settings, futures: dict[Any, Any]) -> None:
+    for future in futures.values():
+        kafka_admin.result_or_raise(settings, future)
+
+
+def _exactly(acl: Any) -> Any:
+    """The filter that matches one ACL."""
+    return AclBindingFilter(
+        acl.restype,
+        acl.name,
+        acl.resource_pattern_type,
+        acl.principal,
+        acl.host,
+        acl.operation,
+        acl.permission_type,
+    )
+
+
+def rights_table(rights: tuple[Right, ...]) -> str:
+    """The matrix as a table in Markdown: a row for each principal and resource."""
+    rows: dict[tuple[str, str, str], list[str]] = {}
+    for right in rights:
+        rows.setdefault((right.principal, right.resource, right.name), []).append(right.operation)
+    lines = [f"| {p} | {r.replace('_', ' ')} | `{n}` | {', '.join(ops)} |" for (p, r, n), ops in rows.items()]
+    return "\n".join(["| principal | resource | name | operations |", "| --- | --- | --- | --- |", *lines]) + "\n"

@@ -1,0 +1,256 @@
+"""Who may do what in Kafka: every cell of infra/kafka/access.toml on a broker with TLS, SCRAM and an authorizer.
+
+A cell is allowed, or refused as *not authorized* at once: a request that waits for its deadline fails the test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fnmatch import fnmatchcase
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import (
+    Consumer,
+    ConsumerGroupTopicPartitions,
+    KafkaError,
+    KafkaException,
+    Producer,
+    TopicCollection,
+    TopicPartition,
+)
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewPartitions,
+    NewTopic,
+    ResourcePatternType,
+    ResourceType,
+)
+from pyspark.sql import SparkSession
+
+from batch.land import land
+from infra.control.manifest import last_epoch
+from infra.kafka import kafka_admin, topic_admin
+from infra.kafka.acls import apply_rights, read_rights
+from infra.kafka.client_config import librdkafka
+from infra.local.ports import free_ports
+from infra.settings import Settings
+from speed.process import lifecycle
+from tests.integration.test_redrive import Bench, bad, fix
+from tests.support import authorized
+from tests.support.authorized import Cluster
+from tests.support.layers import catalog_of, send, topic_of
+from tests.support.speed_runs import catch_up
+
+RIGHTS = read_rights()
+PRINCIPALS = [*dict.fromkeys(right.principal for right in RIGHTS), "stranger"]
+TOPIC = "rights_cell"
+GROUPS = ("r000001", "spark-kafka-source-1", "lk_reader", "analyst-1", "another")
+IMPLIED = {"DESCRIBE": {"READ", "WRITE", "ALTER", "DELETE"}, "DESCRIBE_CONFIGS": {"ALTER_CONFIGS"}}
+REFUSED = {
+    KafkaError.TOPIC_AUTHORIZATION_FAILED,
+    KafkaError.GROUP_AUTHORIZATION_FAILED,
+    KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+    KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+}
+SECONDS = 10
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with authorized.running(tmp_path_factory.mktemp("rights"), PRINCIPALS) as cluster:
+        topics = [NewTopic(name, 1, 1) for name in (TOPIC, *(f"gone_{principal}" for principal in PRINCIPALS))]
+        for future in kafka_admin.admin_client(cluster.own).create_topics(topics).values():
+            future.result(SECONDS)
+        yield cluster
+
+
+def allowed(principal: str, resource: str, name: str, operation: str) -> bool:
+    return any(
+        right.operation in {operation} | IMPLIED.get(operation, set()) and fnmatchcase(name, right.name)
+        for right in RIGHTS
+        if (right.principal, right.resource) == (principal, resource)
+    )
+
+
+def outcome(request: Callable[[], Any]) -> str:
+    """ "allowed" or "refused"; any other error fails the test, a deadline too."""
+    try:
+        request()
+    except KafkaException as e:
+        code = e.args[0].code()
+        if code in REFUSED:
+            return "refused"
+        if code == KafkaError.GROUP_ID_NOT_FOUND:
+            return "allowed"
+        raise
+    return "allowed"
+
+
+def results(futures: Any) -> None:
+    for future in futures.values():
+        future.result(SECONDS)
+
+
+@pytest.mark.parametrize("principal", PRINCIPALS)
+def test_each_cell_of_a_topic(cluster: Cluster, principal: str) -> None:
+    conf = librdkafka(cluster.of(principal)) | {"log_level": 0}
+    admin = AdminClient(conf)
+    config = ConfigResource(ResourceType.TOPIC, TOPIC)
+    change = [ConfigEntry("retention.ms", "-1", incremental_operation=AlterConfigOpType.SET)]
+    changed = ConfigResource(ResourceType.TOPIC, TOPIC, incremental_configs=change)
+    requests: dict[str, Callable[[], Any]] = {
+        "WRITE": lambda: _write(conf),
+        "READ": lambda: _read(conf),
+        "DESCRIBE": lambda: results(admin.describe_topics(TopicCollection([TOPIC]), request_timeout=SECONDS)),
+        "DESCRIBE_CONFIGS": lambda: results(admin.describe_configs([config], request_timeout=SECONDS)),
+        "ALTER_CONFIGS": lambda: results(
+            admin.incremental_alter_configs([changed], validate_only=True, request_timeout=SECONDS)
+        ),
+        "ALTER": lambda: results(admin.create_partitions([NewPartitions(TOPIC, 2)], validate_only=True)),
+        "CREATE": lambda: results(admin.create_topics([NewTopic(f"new_{principal}", 1, 1)], validate_only=True)),
+        "DELETE": lambda: results(admin.delete_topics([f"gone_{principal}"])),
+    }
+    expected = {name: "allowed" if allowed(principal, "topic", TOPIC, name) else "refused" for name in requests}
+    assert {name: outcome(request) for name, request in requests.items()} == expected
+
+
+def _write(conf: dict[str, Any]) -> None:
+    errors: list[Any] = []
+    producer = Producer(conf | {"message.timeout.ms": SECONDS * 1000})
+    producer.produce(TOPIC, b"x", on_delivery=lambda error, _: errors.append(error))
+    producer.flush(SECONDS)
+    (error,) = errors
+    if error is not None:
+        raise KafkaException(error)
+
+
+def _read(conf: dict[str, Any]) -> None:
+    """Reads to the end of the topic, which other cells may have left empty."""
+    consumer = Consumer(conf | {"group.id": "lk_reader", "enable.auto.commit": False, "enable.partition.eof": True})
+    try:
+        consumer.assign([TopicPartition(TOPIC, 0, 0)])
+        group_refused = None
+        while True:
+            message = consumer.poll(3 if group_refused else SECONDS)
+            if message is None:
+                assert group_refused, "no answer before the deadline"
+                raise KafkaException(group_refused)
+            error = message.error()
+            if error is None or error.code() == KafkaError._PARTITION_EOF:
+                return
+            if error.code() != KafkaError.GROUP_AUTHORIZATION_FAILED:
+                raise KafkaException(error)
+            group_refused = error  # this reads without its group, so the topic decides
+    finally:
+        consumer.close()
+
+
+@pytest.mark.parametrize("principal", PRINCIPALS)
+def test_each_cell_of_a_group(cluster: Cluster, principal: str) -> None:
+    admin = AdminClient(librdkafka(cluster.of(principal)) | {"log_level": 0})
+
+    def offsets(group: str, offset: int | None) -> Any:
+        part = TopicPartition(TOPIC, 0) if offset is None else TopicPartition(TOPIC, 0, offset)
+        return [ConsumerGroupTopicPartitions(group, [part])]
+
+    for group in GROUPS:
+        requests: dict[str, Callable[[], Any]] = {
+            "READ": partial(_commit, admin, offsets(group, 0)),
+            "DESCRIBE": partial(_positions, admin, offsets(group, None)),
+            "DELETE": partial(_delete, admin, group),
+        }
+        expected = {name: "allowed" if allowed(principal, "group", group, name) else "refused" for name in requests}
+        assert {name: outcome(request) for name, request in requests.items()} == expected, group
+
+
+def _positions(admin: Any, request: Any) -> None:
+    results(admin.list_consumer_group_offsets(request, request_timeout=SECONDS))
+
+
+def _delete(admin: Any, group: str) -> None:
+    results(admin.delete_consumer_groups([group], request_timeout=SECONDS))
+
+
+def _describe_cluster(admin: Any) -> None:
+    """Of the requests that need this right, librdkafka answers the others with nothing, or dies."""
+    cluster = admin.describe_cluster(include_authorized_operations=True, request_timeout=SECONDS).result(SECONDS)
+    if AclOperation.DESCRIBE not in (cluster.authorized_operations or ()):
+        raise KafkaException(KafkaError(KafkaError.CLUSTER_AUTHORIZATION_FAILED))
+
+
+def _begin(conf: dict[str, Any]) -> None:
+    Producer(conf).init_transactions(SECONDS)
+
+
+def _commit(admin: Any, request: Any) -> None:
+    (future,) = admin.alter_consumer_group_offsets(request, request_timeout=SECONDS).values()
+    for part in future.result(SECONDS).topic_partitions:
+        if part.error is not None:
+            raise KafkaException(part.error)
+
+
+@pytest.mark.parametrize("principal", PRINCIPALS)
+def test_each_cell_of_transactions_and_of_the_cluster(cluster: Cluster, principal: str) -> None:
+    conf = librdkafka(cluster.of(principal)) | {"log_level": 0}
+    admin = AdminClient(conf)
+    nobody = ("User:nobody", "*", AclOperation.ANY, AclPermissionType.ANY)
+    acls = AclBindingFilter(ResourceType.TOPIC, "none", ResourcePatternType.LITERAL, *nobody)
+    change = [ConfigEntry("log.cleaner.threads", "1", incremental_operation=AlterConfigOpType.SET)]
+    changed = ConfigResource(ResourceType.BROKER, "1", incremental_configs=change)
+    node = cluster.own.brokers[0].node
+    requests: dict[str, Callable[[], Any]] = {
+        "DESCRIBE": lambda: _describe_cluster(admin),
+        "ALTER": lambda: results(admin.delete_acls([acls], request_timeout=SECONDS)),
+        "DESCRIBE_CONFIGS": lambda: results(
+            admin.describe_configs([ConfigResource(ResourceType.BROKER, str(node))], request_timeout=SECONDS)
+        ),
+        "ALTER_CONFIGS": lambda: results(
+            admin.incremental_alter_configs([changed], validate_only=True, request_timeout=SECONDS)
+        ),
+    }
+    names = {name: ("cluster", "kafka-cluster", name) for name in requests}
+    for id in ("r000001-t-0", "another"):
+        requests[id] = partial(_begin, conf | {"transactional.id": id})
+        names[id] = ("transactional_id", id, "WRITE")
+    expected = {name: "allowed" if allowed(principal, *cell) else "refused" for name, cell in names.items()}
+    assert {name: outcome(request) for name, request in requests.items()} == expected
+
+
+def test_rights_are_made_equal_to_the_file_once(cluster: Cluster) -> None:
+    fewer = tuple(right for right in RIGHTS if right.operation != "DELETE")
+    assert apply_rights(cluster.own, RIGHTS) == (0, 0)
+    assert apply_rights(cluster.own, fewer) == (0, len(RIGHTS) - len(fewer))
+    assert apply_rights(cluster.own, RIGHTS) == (len(RIGHTS) - len(fewer), 0)
+
+
+def test_the_work_of_each_principal_needs_no_other_right(cluster: Cluster, spark: SparkSession, tmp_path: Path) -> None:
+    """Topics are created, records sent, computed, landed, repaired and watched, each by its own principal."""
+    (trino,) = free_ports(1)  # where nothing listens: these steps work without Trino
+
+    def of(principal: str) -> Settings:
+        return cluster.of(principal).model_copy(update={"data": tmp_path / "data", "trino_port": trino})
+
+    catalog = catalog_of(of("admin"), "acls", only="trades_by")
+    topic = topic_of(catalog)
+    assert topic_admin.create_topics(of("admin"), catalog) == (topic,)
+    send(of("producer"), catalog, 50, extra=[bad(size=0)])
+    run = lifecycle.declare(of("speed"), catalog)
+    catch_up(of("speed"), spark, catalog, run)
+    epoch = last_epoch(of("monitor"), run.id)
+    assert epoch is not None
+    assert epoch.end == kafka_admin.end_offsets(of("monitor"), [topic])
+    assert [landed.records for landed in land(spark, of("batch"), catalog, epoch.end)] == [51]
+    bench = Bench(of("redrive"), spark, catalog, run, tmp_path / "repairs")
+    bench.folder.mkdir()
+    assert bench.redrive(bench.repaired(fix)).sent == 1
+    with pytest.raises(KafkaException, match="authorization failed"):
+        send(of("monitor"), catalog, 1)

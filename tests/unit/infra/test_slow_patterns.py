@@ -1,0 +1,64 @@
+"""Patterns that take exponential time are found; those of every day are not."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import pytest
+
+from core.topic import Field, Lines
+from infra.definitions.slow_patterns import pattern_mistakes, slow_text
+from views import access_log
+from views.programs import service_log
+
+SLOW = [
+    r"(a+)+",
+    r"(a*)*b",
+    r"(a|a)*",
+    r"(a|aa)+",
+    r"([a-z]+)*\d",
+    r"(\w+\s?)*:",
+    r"x(?:[^,]+)*,",
+    r"((\d+)+)+z",
+    r"^(.*a){20,}$|(a+)+$",
+    r"([a-zA-Z0-9._-]+)+@example",
+]
+FAST = [
+    r"DEBUG|INFO|WARN|ERROR",
+    r"[a-z]+",
+    r"(\S+) (\S+) (\S+)",
+    r"([^ ]*) ([^ ]*) \[([^\]]*)\] \"([^\"]*)\" (\d{3}) (\d+|-)",
+    r"(?:\d{1,3}\.){3}\d{1,3}",
+    r"(?:[a-z]+,)*[a-z]+",
+    r"\d+(?:\.\d+)?",
+    r"(?:ab)*c",
+    r"\p{Alpha}+",
+    r"a{1,1000}",
+    r"",
+]
+
+
+@pytest.mark.parametrize("pattern", SLOW)
+def test_a_slow_pattern_is_found_in_a_moment(pattern: str) -> None:
+    began = time.process_time()
+    assert slow_text(pattern)
+    assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize("pattern", FAST)
+def test_an_ordinary_pattern_passes(pattern: str) -> None:
+    assert slow_text(pattern) is None
+
+
+def test_the_patterns_that_ship_pass() -> None:
+    assert isinstance(access_log.TOPIC.format, Lines)
+    assert slow_text(access_log.TOPIC.format.pattern) is None
+    assert [field.pattern and slow_text(field.pattern) for field in service_log.TOPIC.fields] == [None] * 3
+
+
+def test_a_topic_with_a_slow_pattern_is_refused_with_a_text() -> None:
+    slow = replace(access_log.TOPIC, format=Lines("(a+)+"), fields=(Field("a", pattern="(b|b)*"),))
+    texts = [mistake.text for mistake in pattern_mistakes(slow)]
+    assert len(texts) == 2
+    assert all("aaaaaaaa" in text or "bbbbbbbb" in text for text in texts)
