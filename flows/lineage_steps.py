@@ -21,7 +21,7 @@ from infra.control.claims import Claim
 from infra.control.manifest import last_epoch
 from infra.control.publications import Publication
 from infra.lake import archive, table_paths
-from infra.lineage.report import Datasets, report, traced
+from infra.lineage.step_events import Datasets, report, traced
 from infra.settings import Settings
 from serving import publish as serving_publish
 from serving.publish import PublishKind

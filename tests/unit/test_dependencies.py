@@ -42,7 +42,7 @@ def imported() -> set[str]:
 
 
 def test_what_the_code_imports_is_declared() -> None:
-    declared = names([*PROJECT["dependencies"], *EXTRAS["airflow"], *EXTRAS["aws"], *EXTRAS["lineage"]])
+    declared = names([*PROJECT["dependencies"], *EXTRAS["airflow"], *EXTRAS["aws"]])
     owners = packages_distributions()
     assert len(imported()) >= 15
     assert [

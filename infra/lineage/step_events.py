@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from core.errors import LkError
-from infra import extras
 from infra.settings import Settings
 
 if TYPE_CHECKING:
@@ -73,7 +72,7 @@ def traced(
     """Does the work of a step and returns its result; with the setting ``lineage_url`` it reports the step.
 
     ``subject`` is what the step works on, such as a build. ``datasets`` gets the result, or None without one.
-    Raises Refused, before the work, when the packages for lineage or the API key are missing.
+    Raises Refused, before the work, when the API key cannot be read.
     """
     if settings.lineage_url is None:
         return work()
@@ -102,9 +101,7 @@ def report(settings: Settings, job: str, subject: str, state: str, datasets: Cal
 
 
 def _outbox_of(settings: Settings) -> Outbox:
-    """The outbox of this process. Raises Refused when the packages for lineage or the API key are missing."""
-    extras.require("openlineage", "lineage")
-    extras.require("sqlglot", "lineage")
+    """The outbox of this process. Raises Refused when the API key cannot be read."""
     return _outbox(settings.lineage_url or "", settings.lineage_key_file, settings.log_mebibytes * 1024 * 1024)
 
 
