@@ -83,7 +83,8 @@ def served_place(settings: Settings, view: str) -> Place:
 
 def job_namespace(settings: Settings) -> str:
     """The namespace of the jobs of a lake: its root, and the host where it is a local folder."""
-    return f"file://{socket.gethostname()}{settings.lake_root}" if settings.lake_is_local else settings.lake_root
+    namespace, name = table_place(settings, settings.lake_root)
+    return f"file://{socket.gethostname()}{name}" if settings.lake_is_local else f"{namespace}/{name}"
 
 
 def topic_input(settings: Settings, name: str, cut: Cut, topic: Topic | None) -> InputDataset:

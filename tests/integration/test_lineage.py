@@ -190,7 +190,7 @@ def test_a_replay_and_a_rollback_are_reported(cycle: Cycle, tmp_path: Path) -> N
     with pytest.raises(Refused, match=f"replay {run.id} not started"):
         replays.wait(settings, run.id)
     replays.abandon(settings, run.id)
-    with pytest.raises(Refused, match="there is nothing to go back to|publication 0 is not served"):
+    with pytest.raises(Refused, match=r"there is nothing to go back to|publication 0 is not served"):
         rollback(settings, cycle.catalog, leaving=0)
     lines = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
     for event in lines:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from core.errors import Usage
-from infra.lineage import transports
 from infra.lineage.transports import append_line
 from infra.project_files import ROOT
 from infra.settings.sources import read_settings
@@ -40,8 +40,8 @@ def test_processes_that_append_at_once_lose_and_break_no_line(tmp_path: Path) ->
 def test_half_a_line_on_a_full_disk_is_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "events.jsonl"
     append_line(file, "whole", 1000)
-    written = transports.os.write
-    monkeypatch.setattr(transports.os, "write", lambda descriptor, data: written(descriptor, data[:3]))
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda descriptor, data: write(descriptor, data[:3]))
     with pytest.raises(OSError, match="the disk is full"):
         append_line(file, "second", 1000)
     assert file.read_text("utf-8") == "whole\n"
