@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from core.catalog import Catalog
 from core.identifiers import Name, joined
-from infra.control import locks, run_roles, runs
+from infra.control import audit, locks, run_roles, runs
 from infra.control.builds import PassedBuild, add_built, build_number, passed_builds, read_builds
 from infra.control.claims import read_claims
 from infra.control.publications import Publication
@@ -106,11 +106,14 @@ def _delete(settings: Settings, lease: Lease, path: str) -> tuple[str, int]:
 
 
 def _compact(settings: Settings, held: Mapping[str, Lease]) -> int:
-    """Compacts the control tables that the held leases guard; returns the bytes freed.
+    """Compacts the audit and the control tables that the held leases guard; returns the bytes freed.
 
     All get today's ``retention_minutes``: their rows are the history, so that nobody reads an older version.
     """
-    paths = {table.path(settings): lease for name, lease in held.items() for table in locks.PROTECTED[name]}
+    paths: dict[str, Lease | None] = {
+        table.path(settings): lease for name, lease in held.items() for table in locks.PROTECTED[name]
+    }
+    paths[audit.TABLE.path(settings)] = None  # OPTIMIZE conflicts with no append
     before = sum(files.size(path) for path in paths)
     for path, lease in paths.items():
         if delta.exists(path):

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterator
 
 from infra.control import (
+    audit,
     builds,
     check_results,
     claims,
@@ -45,8 +46,8 @@ def hold(settings: Settings, name: str) -> Iterator[Lease]:
 
 
 def existing_tables(settings: Settings) -> dict[str, str]:
-    """Name -> path of every control table that exists, the runs and the leases included."""
-    tables = [table for protected in PROTECTED.values() for table in protected] + [runs.TABLE]
+    """Name -> path of every control table that exists, also those without a lease."""
+    tables = [table for protected in PROTECTED.values() for table in protected] + [runs.TABLE, audit.TABLE]
     paths = {table.name: table.path(settings) for table in tables}
     paths[leases.TABLE] = table_paths.control(settings, leases.TABLE)
     return {name: path for name, path in paths.items() if delta.exists(path)}
