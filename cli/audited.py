@@ -65,9 +65,9 @@ def _begin(settings: Settings, arguments: Mapping[str, Any], before: Mapping[str
     from infra.control import audit
     from infra.lake import lake_format
 
-    if not lake_format.exists(settings):
-        return None
     try:
+        if not lake_format.exists(settings):
+            return None
         return audit.append(settings, _entry(arguments) | {"state": "begin", "before": before}).seq
     except LkError:
         raise
