@@ -111,16 +111,13 @@ def _entry(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _state(settings: Settings) -> dict[str, Any]:
-    """The last publication and the last claimed build; empty while they cannot be read."""
-    from infra.control.builds import build_name
-    from infra.control.claims import last_claimed
+    """The number of the last publication; empty while it cannot be read."""
     from infra.control.publications import last_number
 
     try:
-        publication, build = last_number(settings), last_claimed(settings)
+        return {"publication": last_number(settings)}
     except Exception:  # a damaged table, or none: the verb says it
         return {}
-    return {"publication": publication, "build": build_name(build) if build else None}
 
 
 def _outcome(error: BaseException) -> tuple[int, str]:
