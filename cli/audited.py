@@ -102,12 +102,20 @@ def _entry(arguments: Mapping[str, Any]) -> dict[str, Any]:
     given = {name: value for name, value in arguments.items() if value not in (None, False, ())}
     return {
         "at": datetime.now(UTC).isoformat(timespec="microseconds"),
-        "who": pwd.getpwuid(os.getuid()).pw_name,
+        "who": _user(),
         "host": socket.gethostname(),
         "approved_by": os.environ.get(APPROVED_BY, "")[:200],
         "verb": click.get_current_context().command_path.removeprefix("lk "),
         "arguments": json.dumps(given, default=str, sort_keys=True)[:_LONGEST],
     }
+
+
+def _user() -> str:
+    """The name of the process's user id, which no environment variable changes; the number if it has no name."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return str(os.getuid())
 
 
 def _state(settings: Settings) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,7 +44,8 @@ class AuditHead:
     @staticmethod
     def parse(text: str) -> AuditHead:
         """From the text of a head."""
-        return AuditHead(**json.loads(text))
+        values = json.loads(text)
+        return AuditHead(values["seq"], values["hash"])
 
 
 @dataclass(frozen=True)
@@ -92,22 +93,26 @@ def last_rows(settings: Settings, count: int) -> list[AuditRow]:
     return [_row(row) for row in sorted(rows, key=lambda row: -row["seq"])]
 
 
-def verify(settings: Settings, heads: Mapping[int, str]) -> AuditCheck:
+def verify(settings: Settings, heads: Collection[AuditHead]) -> AuditCheck:
     """Follows the chain from the first row; stops at the first that was changed, removed or moved.
 
-    ``heads`` has hashes by row number that other tables have recorded. Reads some thousand rows at a time.
+    ``heads`` are those that other tables have recorded. Reads some thousand rows at a time.
     """
     path = TABLE.path(settings)
-    last = max([0, *heads, delta.txn_version(path, _APP) or 0 if delta.exists(path) else 0])
+    written = delta.txn_version(path, _APP) or 0 if delta.exists(path) else 0
+    hashes: dict[int, set[str]] = {}
+    for recorded in heads:
+        hashes.setdefault(recorded.seq, set()).add(recorded.hash)
+    last = max([written, *hashes])
     previous, seq = _FIRST, 0
-    for row in _in_order(settings, last):
+    for row in _in_order(settings):
         if row["seq"] != seq + 1:
             return AuditCheck(seq, _gap(seq, row["seq"]))
         if row["hash"] != _hash(row["seq"], row["previous"], row["entry"]):
             return AuditCheck(seq, f"row {seq + 1} was changed or moved")
         if row["previous"] != previous:
             return AuditCheck(seq, f"row {seq + 1} does not follow row {seq}: one of them was replaced")
-        if heads.get(row["seq"], row["hash"]) != row["hash"]:
+        if hashes.get(row["seq"], {row["hash"]}) != {row["hash"]}:
             return AuditCheck(seq, f"row {seq + 1} was replaced: a publication recorded another hash of it")
         previous, seq = row["hash"], row["seq"]
     return AuditCheck(seq, f"row {seq + 1} was removed, and all after it" if seq < last else "")
@@ -155,13 +160,21 @@ def _head(opened: DeltaTable) -> AuditHead:
     return AuditHead(seq, hashes[0])
 
 
-def _in_order(settings: Settings, last: int) -> Iterator[dict[str, Any]]:
-    """Every row, ordered by number; those after ``last`` too."""
-    seq = pc.field("seq")
-    ranges = [(seq >= first) & (seq < first + _AT_ONCE) for first in range(1, last + 1, _AT_ONCE)]
-    beyond = -(-last // _AT_ONCE) * _AT_ONCE
-    for where in [seq < 1, *ranges, seq > beyond]:
-        yield from sorted(TABLE.read(settings, where=where), key=lambda row: row["seq"])
+def _in_order(settings: Settings) -> Iterator[dict[str, Any]]:
+    """Every row, ordered by number, up to a gap; then one of those after it, if there are any."""
+    seq, first = pc.field("seq"), 1
+    yield from TABLE.read(settings, where=seq < first)
+    while True:
+        rows = sorted(
+            TABLE.read(settings, where=(seq >= first) & (seq < first + _AT_ONCE)), key=lambda row: int(row["seq"])
+        )
+        yield from rows
+        first += _AT_ONCE
+        if len(rows) < _AT_ONCE:
+            break
+    numbers = [row["seq"] for row in TABLE.read(settings, ("seq",), seq >= first)]
+    if numbers:
+        yield from TABLE.read(settings, where=seq == min(numbers))
 
 
 def _hash(seq: int, previous: str, entry: str) -> str:

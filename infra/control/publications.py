@@ -93,11 +93,10 @@ def done_publication(settings: Settings, seq: int) -> Publication | None:
     return _read(settings, seq, "done") if _states(settings).get(seq) == "done" else None
 
 
-def audit_heads(settings: Settings) -> dict[int, str]:
-    """Number -> hash of the rows of the audit that publications have recorded; the SQL texts are not read."""
+def audit_heads(settings: Settings) -> list[AuditHead]:
+    """The heads of the audit that publications have recorded, each once; the SQL texts are not read."""
     texts = {row["audit"] for row in TABLE.read(settings, ("audit",)) if row["audit"]}
-    heads = [AuditHead.parse(text) for text in texts]
-    return {head.seq: head.hash for head in heads if head.seq}
+    return [AuditHead.parse(text) for text in sorted(texts)]
 
 
 def has_served(settings: Settings, run: Name) -> bool:

@@ -16,7 +16,7 @@ from deltalake import write_deltalake
 
 from core.errors import Refused
 from infra.control import audit
-from infra.control.audit import AuditCheck, append, head, last_rows, verify
+from infra.control.audit import AuditCheck, AuditHead, append, head, last_rows, verify
 from infra.lake import compaction, delta, table_paths
 from infra.project_files import ROOT
 from infra.settings import Settings
@@ -51,14 +51,14 @@ def rewritten(settings: Settings, change: Callable[[Rows], Rows]) -> None:
 
 
 def test_the_chain_is_what_sha256_gives(settings: Settings) -> None:
-    assert (head(settings).seq, verify(settings, {})) == (0, AuditCheck(0, ""))
+    assert (head(settings).seq, verify(settings, [])) == (0, AuditCheck(0, ""))
     first = append(settings, {"verb": "publish", "why": "a"})
     second = append(settings, {"verb": "rollback"})
     assert (first.seq, first.hash) == (1, FIRST)
     assert (second.seq, second.hash) == (2, SECOND)
     assert head(settings) == second
     assert [(row.seq, row.entry) for row in last_rows(settings, 1)] == [(2, {"verb": "rollback"})]
-    assert verify(settings, {1: FIRST}) == AuditCheck(2, "")
+    assert verify(settings, [AuditHead(1, FIRST)]) == AuditCheck(2, "")
 
 
 def change_text(rows: Rows) -> Rows:
@@ -89,6 +89,10 @@ def remove_first(rows: Rows) -> Rows:
     return rows[1:]
 
 
+def remove_many(rows: Rows) -> Rows:
+    return [rows[0], rows[5]]
+
+
 def cut_off(rows: Rows) -> Rows:
     return rows[:4]
 
@@ -102,6 +106,7 @@ def cut_off(rows: Rows) -> Rows:
         (move, AuditCheck(2, "row 3 was changed or moved")),
         (repeat, AuditCheck(3, "row 3 is there twice")),
         (remove_first, AuditCheck(0, "row 1 was removed")),
+        (remove_many, AuditCheck(1, "row 2 was removed")),
         (cut_off, AuditCheck(4, "row 5 was removed, and all after it")),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
@@ -110,11 +115,11 @@ def test_a_row_that_is_not_as_it_was_written_is_named(
     settings: Settings, change: Callable[[Rows], Rows], expected: AuditCheck, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written(settings, 6)
-    assert verify(settings, {}) == AuditCheck(6, "")
+    assert verify(settings, []) == AuditCheck(6, "")
     rewritten(settings, change)
-    assert verify(settings, {}) == expected
+    assert verify(settings, []) == expected
     monkeypatch.setattr(audit, "_AT_ONCE", 2)  # the rows are read in several ranges
-    assert verify(settings, {}) == expected
+    assert verify(settings, []) == expected
 
 
 def test_a_chain_that_was_written_again_or_cut_off_differs_from_the_heads_of_publications(settings: Settings) -> None:
@@ -124,10 +129,8 @@ def test_a_chain_that_was_written_again_or_cut_off_differs_from_the_heads_of_pub
     table_paths.open_lake(other)
     for number in range(1, 4):
         append(other, {"verb": "publish", "n": -number})
-    assert verify(other, {published.seq: published.hash}) == AuditCheck(
-        2, "row 3 was replaced: a publication recorded another hash of it"
-    )
-    assert verify(other, {5: "f" * 64}) == AuditCheck(3, "row 4 was removed, and all after it")
+    assert verify(other, [published]) == AuditCheck(2, "row 3 was replaced: a publication recorded another hash of it")
+    assert verify(other, [AuditHead(5, "f" * 64)]) == AuditCheck(3, "row 4 was removed, and all after it")
 
 
 def test_after_its_last_row_is_gone_nothing_is_appended(settings: Settings) -> None:
@@ -142,7 +145,7 @@ def test_processes_that_append_at_once_make_one_chain(settings: Settings) -> Non
         subprocess.Popen([sys.executable, "-c", WRITER, str(settings.data), verb], cwd=ROOT) for verb in ("a", "b")
     ]
     assert [writer.wait(120) for writer in writers] == [0, 0]
-    assert verify(settings, {}) == AuditCheck(16, "")
+    assert verify(settings, []) == AuditCheck(16, "")
     rows = last_rows(settings, 16)
     assert sorted((row.entry["verb"], row.entry["n"]) for row in rows) == [(v, n) for v in "ab" for n in range(8)]
 
@@ -156,7 +159,7 @@ def test_compaction_keeps_the_chain_and_few_files(settings: Settings) -> None:
     delta.set_retention(path, "interval 0 minutes")
     compaction.vacuum(path)
     assert head(settings).seq == 45
-    assert verify(settings, {}) == AuditCheck(45, "")
+    assert verify(settings, []) == AuditCheck(45, "")
 
 
 def test_an_append_to_a_long_audit_is_quick(settings: Settings) -> None:
