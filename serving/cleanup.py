@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from core.catalog import Catalog
+from core.errors import TryAgain
 from core.identifiers import Name, joined
 from infra.control import audit, locks, run_roles, runs
 from infra.control.builds import PassedBuild, add_built, build_number, passed_builds, read_builds
@@ -44,6 +46,8 @@ def clean_up(settings: Settings, catalog: Catalog) -> CleanupResult:
         deleted = [_delete_build(settings, batch, view, build) for view, build in unused]
         deleted += [_delete(settings, lease, table_paths.archive(settings, *archive)) for archive in archives]
         compacted_bytes = _compact(settings, {"control": lease, "batch": batch})
+    with contextlib.suppress(TryAgain), locks.hold(settings, audit.LEASE) as lease:  # an append compacts it, too
+        compacted_bytes += _compact(settings, {audit.LEASE: lease})
     return CleanupResult(tuple(path for path, _ in deleted), sum(size for _, size in deleted) + compacted_bytes)
 
 
@@ -106,14 +110,11 @@ def _delete(settings: Settings, lease: Lease, path: str) -> tuple[str, int]:
 
 
 def _compact(settings: Settings, held: Mapping[str, Lease]) -> int:
-    """Compacts the audit and the control tables that the held leases guard; returns the bytes freed.
+    """Compacts the control tables that the held leases guard; returns the bytes freed.
 
     All get today's ``retention_minutes``: their rows are the history, so that nobody reads an older version.
     """
-    paths: dict[str, Lease | None] = {
-        table.path(settings): lease for name, lease in held.items() for table in locks.PROTECTED[name]
-    }
-    paths[audit.TABLE.path(settings)] = None  # OPTIMIZE conflicts with no append
+    paths = {table.path(settings): lease for name, lease in held.items() for table in locks.PROTECTED[name]}
     before = sum(files.size(path) for path in paths)
     for path, lease in paths.items():
         if delta.exists(path):

@@ -1,11 +1,13 @@
 """Table control.audit: who ran which verb when, with what arguments and outcome, as a chain of hashes.
 
-No lease protects it. Its commits carry the number of the row as Delta's ``txn``: of two processes that append at once,
-one commits and the other reads the new last row first. The heads in control.publications tell when the end was cut off.
+An append needs no lease. It carries the number of its row as Delta's ``txn``: of two processes that append at once, one
+commits and the other reads the new last row first. The lease "audit" is for compaction: two at once would write rows
+twice. The heads in control.publications tell when the end was cut off.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Collection, Iterator, Mapping
@@ -17,13 +19,14 @@ import pyarrow.compute as pc
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
-from core.errors import Refused, TryAgain
-from infra.control.store import TEXT, ControlTable, bound_files
-from infra.lake import delta, durable, lake_format
+from core.errors import LkError, Refused, TryAgain
+from infra.control.store import TEXT, ControlTable, bound_files, has_many_files
+from infra.lake import delta, durable, lake_format, leases
 from infra.retry import retry_on
 from infra.settings import Settings
 
 TABLE = ControlTable("audit", pa.schema({"seq": pa.int64(), "previous": TEXT, "hash": TEXT, "entry": TEXT}))
+LEASE = "audit"  # for compaction
 _APP = "audit"
 _FIRST = "0" * 64  # the hash before the first row
 _AT_ONCE = 5_000  # rows that are read together
@@ -77,7 +80,7 @@ def append(settings: Settings, entry: Mapping[str, Any]) -> AuditHead:
     if not delta.exists(path):
         _create(path)
     text = json.dumps(entry, sort_keys=True, separators=(",", ":"))
-    return retry_on(TryAgain, lambda: _append(path, text), _PATIENCE, every=0.05)
+    return retry_on(TryAgain, lambda: _append(settings, path, text), _PATIENCE, every=0.05)
 
 
 def head(settings: Settings) -> AuditHead:
@@ -131,7 +134,7 @@ def _gap(seq: int, following: int) -> str:
     return f"row {seq + 1} was removed" if following > seq else f"row {following} is there twice"
 
 
-def _append(path: str, text: str) -> AuditHead:
+def _append(settings: Settings, path: str, text: str) -> AuditHead:
     opened = delta.table(path)
     last = _head(opened)
     seq = last.seq + 1
@@ -142,8 +145,15 @@ def _append(path: str, text: str) -> AuditHead:
     if version is None:
         raise TryAgain("another process appended to the audit first", where=path, fix="run the command again")
     durable.sync_commit(path, version)
-    bound_files(path, opened)
+    if has_many_files(opened):
+        _compact(settings, path)
     return new
+
+
+def _compact(settings: Settings, path: str) -> None:
+    """Compacts the table, unless another process does; a failure is left to the next append."""
+    with contextlib.suppress(DeltaError, OSError, LkError), leases.hold(settings, LEASE, fenced=[path]) as lease:
+        bound_files(path, delta.table(path), lease)
 
 
 def _head(opened: DeltaTable) -> AuditHead:

@@ -27,7 +27,7 @@ FIRST = "71d3ab7a178c7ce59e552dcc7ab1ad9ce94c1f5cc0b1b8961ba9f3cef473a3cd"
 SECOND = "273e1d1a591575317d39c2cef9e9e913a210d4330f9790ce8fc0342628c52512"
 WRITER = (
     "import sys; from pathlib import Path; from infra.control.audit import append; from infra.settings import Settings;"
-    "[append(Settings(data=Path(sys.argv[1])), {'verb': sys.argv[2], 'n': n}) for n in range(8)]"
+    "[append(Settings(data=Path(sys.argv[1])), {'verb': sys.argv[2], 'n': n}) for n in range(15)]"
 )
 
 
@@ -141,13 +141,12 @@ def test_after_its_last_row_is_gone_nothing_is_appended(settings: Settings) -> N
 
 
 def test_processes_that_append_at_once_make_one_chain(settings: Settings) -> None:
-    writers = [
-        subprocess.Popen([sys.executable, "-c", WRITER, str(settings.data), verb], cwd=ROOT) for verb in ("a", "b")
-    ]
-    assert [writer.wait(120) for writer in writers] == [0, 0]
-    assert verify(settings, []) == AuditCheck(16, "")
-    rows = last_rows(settings, 16)
-    assert sorted((row.entry["verb"], row.entry["n"]) for row in rows) == [(v, n) for v in "ab" for n in range(8)]
+    """They also compact the table meanwhile: two at once, without a lease, wrote rows twice."""
+    writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(settings.data), verb], cwd=ROOT) for verb in "abc"]
+    assert [writer.wait(120) for writer in writers] == [0, 0, 0]
+    assert verify(settings, []) == AuditCheck(45, "")
+    rows = last_rows(settings, 45)
+    assert sorted((row.entry["verb"], row.entry["n"]) for row in rows) == [(v, n) for v in "ab" for n in range(15)]
 
 
 def test_compaction_keeps_the_chain_and_few_files(settings: Settings) -> None:
