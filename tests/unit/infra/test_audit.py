@@ -146,7 +146,7 @@ def test_processes_that_append_at_once_make_one_chain(settings: Settings) -> Non
     assert [writer.wait(120) for writer in writers] == [0, 0, 0]
     assert verify(settings, []) == AuditCheck(45, "")
     rows = last_rows(settings, 45)
-    assert sorted((row.entry["verb"], row.entry["n"]) for row in rows) == [(v, n) for v in "ab" for n in range(15)]
+    assert sorted((row.entry["verb"], row.entry["n"]) for row in rows) == [(v, n) for v in "abc" for n in range(15)]
 
 
 def test_compaction_keeps_the_chain_and_few_files(settings: Settings) -> None:
