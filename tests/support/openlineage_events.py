@@ -29,7 +29,7 @@ FACETS: dict[str, Any] = {
     "parent": facet_v2.parent_run.ParentRunFacet,
     "jobType": facet_v2.job_type_job.JobTypeJobFacet,
 }
-_REQUIRED = {"eventTime", "producer", "schemaURL", "_producer", "_schemaURL", "runId", "namespace", "name"}
+_REQUIRED = {"producer", "schemaURL", "_producer", "_schemaURL"}  # besides those without a default
 
 
 class Invalid(AssertionError):
