@@ -104,9 +104,10 @@ lock: $(INSTALLED) ## resolve the Python packages again, and the checksums of ja
 	@printf 'cyclonedx-bom==7.5.0\npip-audit==2.10.1\n' | $(UV) $(RESOLVE) - --python-version 3.11 --upgrade --output-file requirements-supply.lock
 	@$(BIN)/python -m infra.runtime.relock
 
+# Its own validation waits for the network.
 sbom: $(RUN) $(SUPPLY) ## CycloneDX bill of the Python packages, the jars and Trino, with their licences: .sbom/sbom.json
 	@mkdir -p .sbom
-	@.venv-supply/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible -o .sbom/python.json $(BIN)/python
+	@.venv-supply/bin/cyclonedx-py environment --no-validate --pyproject pyproject.toml --output-reproducible -o .sbom/python.json $(BIN)/python
 	@$(BIN)/python -m infra.runtime.bill_of_materials .sbom/python.json .sbom/sbom.json
 
 advisories: $(SUPPLY) ## known vulnerabilities of the locked Python packages; asks PyPI, so it needs a network

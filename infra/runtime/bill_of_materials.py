@@ -52,7 +52,7 @@ def licences_of_jar(path: Path) -> list[str]:
     except (OSError, zipfile.BadZipFile):
         return []
     if bundle:
-        return [part.split(";")[0].strip().strip('"') for part in bundle[1].split(",")]
+        return [part.split(";")[0].strip().strip('"') for part in re.split(r",(?! *[Vv]ersion)", bundle[1])]
     blocks = [block for text in texts for block in re.findall(r"<license>(.*?)</license>", text, re.S)]
     return [name for block in blocks for name in re.findall(r"<name>\s*(.*?)\s*</name>", block, re.S)]
 

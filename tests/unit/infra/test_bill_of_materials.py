@@ -53,6 +53,7 @@ def test_every_download_is_a_component_with_its_sum(tmp_path: Path) -> None:
         ({"manifest": "Bundle-License: Apache-2.0;link=x, MIT\r\n"}, ["Apache-2.0", "MIT"]),
         ({"manifest": "Bundle-License: https://www.apache.org/lice\r\n nses/LICENSE-2.0\r\n"},
          ["https://www.apache.org/licenses/LICENSE-2.0"]),
+        ({"manifest": "Bundle-License: Apache License, Version 2.0\r\n"}, ["Apache License, Version 2.0"]),
         ({"manifest": "Name: x\n", "pom": POM}, ["The Apache License"]),
         ({}, []),
     ],
