@@ -21,10 +21,11 @@ RUN := $(VENV)/.run
 INSTALLED := $(VENV)/.installed
 EXTRAS ?=
 CLOUD := .venv-cloud/.installed
+SUPPLY := .venv-supply/.installed
 # Checkov is set up only where terraform is: the tests of terraform/ say that they are not run elsewhere.
 CLOUD_HERE := $(if $(shell command -v terraform 2>/dev/null),$(CLOUD))
 
-.PHONY: help setup demo demo-airflow test test-all fast slow soak test-times test-emr cloud docs cloud-docs check unit lint format lock down clean
+.PHONY: help setup demo demo-airflow test test-all fast slow soak test-times test-emr cloud docs cloud-docs check unit lint format lock sbom advisories down clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1	\2/' | expand -t 22
@@ -101,13 +102,24 @@ lock: $(INSTALLED) ## resolve the Python packages again, and the checksums of ja
 	@$(UV) $(RESOLVE) pyproject.toml --extra aws --override images/jobs/requirements.in --output-file images/jobs/requirements.lock
 	@printf 'uv\nsetuptools\nwheel\n' | $(UV) $(RESOLVE) - --upgrade --output-file requirements-tools.lock
 	@printf 'checkov==3.3.30\n' | $(UV) $(RESOLVE) - --python-version 3.11 --upgrade --output-file requirements-cloud.lock
+	@printf 'cyclonedx-bom==7.5.0\npip-audit==2.10.1\n' | $(UV) $(RESOLVE) - --python-version 3.11 --upgrade --output-file requirements-supply.lock
 	@$(BIN)/python -m infra.runtime.relock
+
+# Its own validation waits for the network.
+sbom: $(RUN) $(SUPPLY) ## CycloneDX bill of the Python packages, the jars and Trino, with their licences: .sbom/sbom.json
+	@mkdir -p .sbom
+	@.venv-supply/bin/cyclonedx-py environment --no-validate --pyproject pyproject.toml --output-reproducible -o .sbom/python.json $(BIN)/python
+	@$(BIN)/python -m infra.runtime.bill_of_materials .sbom/python.json .sbom/sbom.json
+
+advisories: $(SUPPLY) ## known vulnerabilities of the locked Python packages; asks PyPI, so it needs a network
+	@echo "PyPI's advisories as of $$(date -u '+%Y-%m-%d %H:%M UTC'): asked now, nothing is cached"
+	@.venv-supply/bin/pip-audit --disable-pip --progress-spinner off --requirement requirements-dev.lock
 
 down: ## stop the servers of the default instance
 	@if [ -x $(BIN)/lk ]; then $(BIN)/lk down; else echo "nothing was set up"; fi
 
 clean: down ## remove the environment and the tools; data folders and downloads stay
-	@rm -rf $(VENV) $(EMR) .venv-cloud $(TOOLS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info
+	@rm -rf $(VENV) $(EMR) .venv-cloud .venv-supply $(TOOLS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info
 
 # Of what uv prints, errors and the lines Prepared and Installed pass: its lists of packages would hide them. On a
 # terminal the last downloaded package is shown.
@@ -143,6 +155,11 @@ $(INSTALLED): requirements-dev.lock pyproject.toml | $(UV)
 $(CLOUD): requirements-cloud.lock | $(UV)
 	@[ -x .venv-cloud/bin/python ] || $(UV) venv --quiet --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" .venv-cloud
 	@VIRTUAL_ENV=.venv-cloud $(UV) pip sync --quiet --require-hashes --build-constraints requirements-tools.lock requirements-cloud.lock
+	@touch $@
+
+$(SUPPLY): requirements-supply.lock | $(UV)
+	@[ -x .venv-supply/bin/python ] || $(UV) venv --quiet --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" .venv-supply
+	@VIRTUAL_ENV=.venv-supply $(UV) pip sync --quiet --require-hashes --build-constraints requirements-tools.lock requirements-supply.lock
 	@touch $@
 
 $(EMR)/.installed: requirements-emr.lock pyproject.toml | $(UV)

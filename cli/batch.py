@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cli.audited import audited
 from cli.options import json_option, load_catalog, load_settings, moment, views_option
 from cli.output import emit, line, table
 from cli.quality import print_gate
@@ -32,6 +33,7 @@ _INCREMENTAL = click.option(
 @click.command()
 @_INCREMENTAL
 @json_option
+@audited(changes_served=True)
 def batch(incremental: bool) -> None:
     """Run the batch cycle: claim, land, build, gate, publish."""
     from flows.batch_cycle import run_batch
@@ -42,6 +44,7 @@ def batch(incremental: bool) -> None:
 
 @click.command()
 @json_option
+@audited()
 def claim() -> None:
     """Reserve the end of the last epoch as the cut of a build."""
     import batch.claim
@@ -53,6 +56,7 @@ def claim() -> None:
 @click.command()
 @click.option("--build", metavar="BUILD", help="The claimed build (default: the last claim).")
 @json_option
+@audited()
 def land(build: str | None) -> None:
     """Copy the log up to the claimed cut into the archive."""
     from flows import batch_cycle
@@ -68,6 +72,7 @@ def land(build: str | None) -> None:
 @click.option("--from", "start", type=moment, metavar="TIME", help="Start of the range, inclusive, UTC.")
 @click.option("--to", "end", type=moment, metavar="TIME", help="End of the range, exclusive, UTC.")
 @json_option
+@audited()
 def build(
     name: str | None, incremental: bool, views: tuple[Name, ...] | None, start: datetime | None, end: datetime | None
 ) -> None:
@@ -92,6 +97,7 @@ def build(
 @click.option("--build", metavar="BUILD", help="The build to serve (default: the last claim).")
 @click.option("--why", default="lk publish", help="Recorded with the publication.")
 @json_option
+@audited(changes_served=True)
 def publish(build: str | None, why: str) -> None:
     """Serve a build that passed its gate."""
     from flows import batch_cycle

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cli.audited import audited
 from cli.options import json_option, load_catalog, load_settings, run_option
 from cli.output import emit, line, table
 from cli.row_table import Side, print_differing_rows
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 @run_option()
 @click.option("--served", is_flag=True, help="Compare what is served: builds and partial rows together.")
 @json_option
+@audited()
 def compare(run: Name | None, served: bool) -> int:
     """Compare a run with a full build; exit 1 if a cell differs.
 

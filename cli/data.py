@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cli import candidates
+from cli.audited import audited
 from cli.options import json_option, load_catalog, load_settings, load_usable, moment
 from cli.output import INTERRUPTED, emit, line, table
 from cli.verb_group import VerbGroup
@@ -42,6 +43,7 @@ def topics(ctx: click.Context) -> None:
 
 @topics.command("apply")
 @json_option
+@audited()
 def apply() -> None:
     """Create and change the cluster's topics as declared.
 
@@ -71,6 +73,7 @@ def apply() -> None:
 @click.option("--unmatched", default=0.0, show_default=True, help="Share of events without a match in other topics.")
 @click.option("--bad", default=0.0, show_default=True, help="Share of records that cannot be decoded.")
 @json_option
+@audited()
 def produce(
     topic: str,
     path: Path | None,

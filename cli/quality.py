@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cli.audited import audited
 from cli.options import json_option, load_catalog, load_settings
 from cli.output import emit, line, table
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.option("--build", metavar="BUILD", help="The build to check (default: the last claim).")
 @json_option
+@audited()
 def gate(build: str | None) -> int:
     """Check a build; exit 1 if a critical check fails or cannot run.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cli.audited import audited
 from cli.options import json_option, load_catalog, load_settings, topic_option
 from cli.output import emit, line, table
 from cli.verb_group import VerbGroup
@@ -71,6 +72,7 @@ def quarantine_export(file: Path, topic: Name | None, rule: str | None) -> None:
 @quarantine.command("redrive")
 @click.argument("file", type=click.Path(path_type=Path))
 @json_option
+@audited()
 def quarantine_redrive(file: Path) -> None:
     """Send the repaired records in FILE to their topics.
 

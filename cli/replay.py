@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cli.audited import audited
 from cli.options import RATE, archive_option, json_option, load_catalog, load_settings, run_option, views_option
 from cli.output import emit, line
 from cli.runs import print_ending
@@ -31,6 +32,7 @@ def replay() -> None:
 @RATE
 @archive_option
 @json_option
+@audited()
 def replay_start(run: Name | None, views: tuple[Name, ...] | None, rate: int | None, from_archive: bool) -> None:
     """Start a replay in the background, or resume the open one."""
     from flows import replays
@@ -44,6 +46,7 @@ def replay_start(run: Name | None, views: tuple[Name, ...] | None, rate: int | N
 @_NEW_RUN
 @archive_option
 @json_option
+@audited()
 def replay_run(run: Name | None, from_archive: bool) -> None:
     """Run a replay in the foreground until SIGTERM, for clusters."""
     from flows import replays
@@ -79,6 +82,7 @@ def replay_wait(run: Name | None, seconds: float | None) -> None:
     "--rate", type=click.IntRange(min=0), required=True, help="Maximum records per second; 0 removes the limit."
 )
 @json_option
+@audited()
 def replay_throttle(run: Name | None, rate: int) -> None:
     """Change the rate of a replay while it runs."""
     from flows import replays
@@ -89,6 +93,7 @@ def replay_throttle(run: Name | None, rate: int) -> None:
 @replay.command("abandon")
 @_RUN
 @json_option
+@audited()
 def replay_abandon(run: Name | None) -> None:
     """Stop a replay that never served, and delete its tables."""
     from flows import replays

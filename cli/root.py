@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from cli import (
+    audit,
     batch,
     compare,
     completion,
@@ -48,7 +49,7 @@ SECTIONS: dict[str, Sequence[click.Command]] = {
     "Kappa": [*replay.COMMANDS, *compare.COMMANDS, *switch.COMMANDS, *runs.COMMANDS],
     "Serving": serving.COMMANDS,
     "Quality": [*quality.COMMANDS, *quarantine.COMMANDS],
-    "Upkeep": [*upkeep.COMMANDS, *completion.COMMANDS],
+    "Upkeep": [*upkeep.COMMANDS, *audit.COMMANDS, *completion.COMMANDS],
     "Evidence": [*evidence.COMMANDS, *report_verb.COMMANDS, *plan.COMMANDS],
 }
 RENAMED = {

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cli import candidates
+from cli.audited import audited
 from cli.options import json_option, load_catalog, load_settings
 from cli.output import emit, line
 from cli.verb_group import VerbGroup
@@ -28,6 +29,7 @@ def route() -> None:
 @route.command("start")
 @_ROUTE
 @json_option
+@audited()
 def route_start(route: Name) -> None:
     """Start or resume copying to the topics of ROUTE.
 
@@ -42,6 +44,7 @@ def route_start(route: Name) -> None:
 @route.command("stop")
 @_ROUTE
 @json_option
+@audited()
 def route_stop(route: Name) -> None:
     """Stop every run of ROUTE between two epochs."""
     from flows import routes
@@ -63,6 +66,7 @@ def route_status() -> None:
 @route.command("replay")
 @_ROUTE
 @json_option
+@audited()
 def route_replay(route: Name) -> None:
     """Copy the log again from offset 0, into topics of a new run."""
     from flows import routes
@@ -80,6 +84,7 @@ def route_replay(route: Name) -> None:
     help="The new owner (default: a run with today's definition that continues where the owner stops).",
 )
 @json_option
+@audited()
 def route_switch(route: Name, run: Name | None) -> None:
     """Hand the topics of ROUTE to another run, at a recorded cut.
 
@@ -94,6 +99,7 @@ def route_switch(route: Name, run: Name | None) -> None:
 @route.command("retire")
 @_RUN
 @json_option
+@audited()
 def route_retire(run: Name) -> None:
     """End RUN, and delete the topics that only it wrote.
 
@@ -108,6 +114,7 @@ def route_retire(run: Name) -> None:
 @route.command("run")
 @_RUN
 @json_option
+@audited()
 def route_run(run: Name) -> None:
     """Run RUN in the foreground until SIGTERM, for clusters."""
     from flows import routes

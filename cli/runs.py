@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cli import candidates
+from cli.audited import audited
 from cli.options import json_option, load_settings
 from cli.output import emit, line, table
 from core.identifiers import Name
@@ -32,6 +33,7 @@ def runs() -> None:
 @click.option("--final", is_flag=True, help="Retire it even if `lk rollback` would serve it again.")
 @click.option("--why", default="lk retire", help="Recorded with the run.")
 @json_option
+@audited()
 def retire(run: Name, final: bool, why: str) -> None:
     """Stop RUN and delete its tables and its checkpoint.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cli import candidates
+from cli.audited import audited
 from cli.options import json_option, load_catalog, load_settings, load_usable
 from cli.output import emit, line, table
 from cli.verb_group import VerbGroup
@@ -29,6 +30,7 @@ def speed() -> None:
     "served view has changed, a full build is made first, and the run starts from its cut.",
 )
 @json_option
+@audited(changes_served=True)
 def speed_start(new: bool) -> None:
     """Resume the last run, or start the first one."""
     from flows.speed import start
@@ -39,6 +41,7 @@ def speed_start(new: bool) -> None:
 
 @speed.command("stop")
 @json_option
+@audited()
 def speed_stop() -> None:
     """Stop the run between two epochs."""
     from flows.speed import stop
@@ -60,6 +63,7 @@ def speed_status(phases: bool) -> None:
 @speed.command("run")
 @click.argument("run", type=Name, shell_complete=candidates.runs)
 @json_option
+@audited()
 def speed_run(run: Name) -> None:
     """Run RUN in the foreground until SIGTERM, for clusters."""
     from speed import job

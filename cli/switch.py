@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cli.audited import audited
 from cli.batch import print_batch
 from cli.compare import print_comparisons
 from cli.options import RATE, archive_option, json_option, load_catalog, load_settings, run_option
@@ -41,6 +42,7 @@ def switch() -> None:
 @click.option("--yes", is_flag=True, help="With --in-place: do not ask for confirmation.")
 @click.option("--why", help="Recorded with the publication (default: the command).")
 @json_option
+@audited(changes_served=True)
 def switch_kappa(
     plan: bool, run: Name | None, rate: int | None, from_archive: bool, in_place: bool, yes: bool, why: str | None
 ) -> None:
@@ -77,6 +79,7 @@ def switch_kappa(
 @_PLAN
 @click.option("--why", default="lk switch lambda", help="Recorded with the publication.")
 @json_option
+@audited(changes_served=True)
 def switch_lambda(plan: bool, why: str) -> None:
     """Build at a cut of the serving run; serve the build and the run."""
     import flows.switch
@@ -94,6 +97,7 @@ def switch_lambda(plan: bool, why: str) -> None:
 @click.option("--from", "leaving", type=int, help="The publication to go back from (default: the one that is served).")
 @click.option("--why", default="lk rollback", help="Recorded with the publication.")
 @json_option
+@audited(changes_served=True)
 def rollback(leaving: int | None, why: str) -> None:
     """Serve again what was served before the last change.
 

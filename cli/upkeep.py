@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cli.audited import audited
 from cli.batch import print_batch
 from cli.options import json_option, load_catalog, load_settings
 from cli.output import emit, line
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @json_option
+@audited()
 def cleanup() -> None:
     """Delete unused builds and archives; compact control tables."""
     from flows.cleanup import clean_up
@@ -43,6 +45,7 @@ def scrub() -> int:
 
 @click.command()
 @json_option
+@audited()
 def repair() -> int:
     """Compute again what `lk scrub` finds damaged; exit 1 if some is left.
 
@@ -59,6 +62,7 @@ def repair() -> int:
 
 @click.command()
 @json_option
+@audited()
 def rebuild() -> None:
     """Restore lake, checkpoints and served views from Kafka alone."""
     from flows.restore import restore

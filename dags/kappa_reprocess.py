@@ -38,7 +38,7 @@ class GiveUp(LkVerb):
     def work(self, context: Context) -> Any:
         """Abandons the run that was started, or says that it is kept."""
         if context["params"]["on_failure"] == "abandon" and not self.words[-1].endswith("="):
-            self.run_verb()
+            self.run_verb(context)
             raise AirflowFailException(f"the replay was abandoned: {self.words[-1]}")
         raise AirflowFailException(f"the replay is kept ({self.words[-1]}): clear the failed task to resume it")
 
@@ -103,7 +103,12 @@ with DAG(
         response_timeout=timedelta(days=3),
         execution_timeout=None,
     )
-    switch = LkPublication(task_id="switch", words=["switch", "kappa", RUN], trigger_rule="none_failed_min_one_success")
+    switch = LkPublication(
+        task_id="switch",
+        words=["switch", "kappa", RUN],
+        approved_by="{{ ((ti.xcom_pull(task_ids='approval') or {}).get('responded_by_user') or {}).get('name', '') }}",
+        trigger_rule="none_failed_min_one_success",
+    )
     give_up = GiveUp(
         task_id="give_up",
         words=["replay", "abandon", "--run={{ (ti.xcom_pull(task_ids='start') or {}).get('run', '') }}"],

@@ -4,15 +4,17 @@
 reason in its log. A publication that an earlier DAG run made is a skip, and emits no Asset.
 
 `lk` is found in PATH. Words are an argument list, never a shell command; a word that renders to nothing is left out.
+The environment of the verb tells its lineage events which task ran it, and the audit who approved it.
 """
 
 from __future__ import annotations
 
 import json
 import logging
+import os
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -33,6 +35,8 @@ DEFAULTS = {
     "max_retry_delay": timedelta(minutes=2),
     "execution_timeout": timedelta(hours=2),
 }
+APPROVED_BY = "LK_APPROVED_BY"  # the person, for the audit
+LINEAGE_PARENT = "OPENLINEAGE_PARENT_ID"
 _GRACE = 20.0
 TRY_AGAIN, INTERRUPTED = 75, 130
 
@@ -44,8 +48,9 @@ class TryAgain(AirflowException):
 class Verb:
     """Runs one verb at a time, in the process group of the task: a kill of the group kills the verb and its JVM too."""
 
-    def __init__(self, log: Any) -> None:
+    def __init__(self, log: Any, environment: Mapping[str, str]) -> None:
         self._log = log
+        self._environment = environment
         self._child: subprocess.Popen[str] | None = None
 
     def run(self, words: Sequence[str]) -> Any:
@@ -55,7 +60,13 @@ class Verb:
         with tempfile.TemporaryFile("w+", encoding="utf-8") as out:
             try:
                 self._child = subprocess.Popen(
-                    command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE, text=True, errors="replace"
+                    command,
+                    env={**os.environ, **self._environment},
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                    errors="replace",
                 )
             except FileNotFoundError:
                 raise AirflowFailException("there is no `lk` in PATH") from None
@@ -95,7 +106,7 @@ class Verb:
 class LkVerb(BaseOperator):
     """Runs a verb; returns ``keep`` of its JSON. Skipped if ``only_if`` renders to nothing."""
 
-    template_fields = ("words", "only_if")
+    template_fields: Sequence[str] = ("words", "only_if")
 
     def __init__(
         self,
@@ -115,15 +126,15 @@ class LkVerb(BaseOperator):
         with _logged_errors(self.log):
             return self.work(context)
 
-    def work(self, context: Context) -> Any:  # noqa: ARG002
+    def work(self, context: Context) -> Any:
         """Runs the verb and returns the result of the task."""
         if not self.only_if:
             raise AirflowSkipException("the parameter for this task is empty")
-        return self.keep(self.run_verb())
+        return self.keep(self.run_verb(context))
 
-    def run_verb(self) -> Any:
+    def run_verb(self, context: Context, **environment: str) -> Any:
         """The JSON that the verb printed."""
-        self._verb = Verb(self.log)
+        self._verb = Verb(self.log, _lineage_parent(context) | environment)
         return self._verb.run(self.words)
 
     def on_kill(self) -> None:
@@ -138,12 +149,15 @@ class LkPublication(LkVerb):
     emits, from what was served before this DAG run, which is a skip.
     """
 
-    def __init__(self, *, words: Sequence[str], why: str = WHY, **kwargs: Any) -> None:
+    template_fields = (*LkVerb.template_fields, "approved_by")
+
+    def __init__(self, *, words: Sequence[str], why: str = WHY, approved_by: str = "", **kwargs: Any) -> None:
         super().__init__(words=[*words, f"--why={why}"], pool=POOL, outlets=[SERVED], **kwargs)
+        self.approved_by = approved_by
 
     def work(self, context: Context) -> Any:
         """The publication's number and its views."""
-        result = self.run_verb()
+        result = self.run_verb(context, **({APPROVED_BY: self.approved_by} if self.approved_by else {}))
         publication = result.get("publication", result)
         number = publication["seq"]
         if f"--why={publication['why']}" != self.words[-1]:
@@ -165,9 +179,9 @@ class LkWait(BaseSensorOperator):
         super().__init__(mode="reschedule", **kwargs)
         self.words = list(words)
 
-    def poke(self, context: Context) -> bool:  # noqa: ARG002
+    def poke(self, context: Context) -> bool:
         """Whether the verb ended with 0."""
-        self._verb = Verb(self.log)
+        self._verb = Verb(self.log, _lineage_parent(context))
         try:
             with _logged_errors(self.log):
                 self._verb.run(self.words)
@@ -209,6 +223,14 @@ def _logged_errors(log: Any) -> Iterator[None]:
     except AirflowException as e:
         log.log(logging.ERROR if isinstance(e, AirflowFailException) else logging.INFO, "%s", e)
         raise
+
+
+def _lineage_parent(context: Context) -> dict[str, str]:
+    """The try of this task as the parent of the verb's lineage events, unless the environment names another one."""
+    task = context.get("ti")
+    if task is None or LINEAGE_PARENT in os.environ:
+        return {}
+    return {LINEAGE_PARENT: f"airflow/{task.dag_id}.{task.task_id}/{task.id}"}
 
 
 def _end(task: Any) -> None:

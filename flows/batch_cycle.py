@@ -7,21 +7,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from batch.build import build
 from batch.claim import claim
-from batch.gate import GateResult, gate, is_evaluated, require_passed, result_of, write_docs
-from batch.land import Landed, land
+from batch.gate import GateResult, is_evaluated, require_passed, result_of, write_docs
+from batch.land import Landed
 from core.catalog import Catalog
 from core.errors import Refused
 from core.identifiers import Name
 from core.validation.definition_change import remedies
+from flows.lineage_steps import build, gate, land, publish
 from infra.control import check_results
 from infra.control.builds import Built, passed_builds, read_builds
 from infra.control.claims import Claim, claim_of, read_claims
 from infra.control.publications import Publication
 from infra.settings import Settings
 from infra.spark.session import temporary_session, with_more_tasks
-from serving.publish import in_kappa, publish
+from serving.publish import in_kappa
 from serving.recover import last_done
 from speed.process.epoch_pacing import with_priority
 
@@ -78,7 +78,7 @@ def land_and_build(
     spark: SparkSession, settings: Settings, catalog: Catalog, claimed: Claim, *, incremental: bool = False
 ) -> tuple[list[Landed], GateResult]:
     """Lands the log up to the cut of a claim, builds every view of it and runs the gate; Refused if that refuses."""
-    landed = land(spark, settings, catalog, claimed.cut)
+    landed = land(spark, settings, catalog, claimed)
     build(spark, settings, catalog, claimed, incremental=incremental)
     return landed, require_passed(gate(spark, settings, catalog, claimed))
 
@@ -102,7 +102,7 @@ def land_claim(settings: Settings, catalog: Catalog, name: str | None) -> tuple[
     """Lands the log up to the cut of a claim; None means the last claim."""
     claimed = _claimed(settings, name)
     with batch_session(settings) as spark:
-        return tuple(land(spark, settings, catalog, claimed.cut))
+        return tuple(land(spark, settings, catalog, claimed))
 
 
 def build_claim(

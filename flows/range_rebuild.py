@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from batch.build import build
 from batch.range_rebuild import claim_range
 from core.catalog import Catalog
 from core.identifiers import Name
 from flows.batch_cycle import batch_session
+from flows.lineage_steps import build
 from infra.control.builds import Built
 from infra.settings import Settings
 from serving import recover

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from core.catalog import Catalog
 from core.errors import Refused, TryAgain
 from core.identifiers import Name
+from flows import lineage_steps
 from infra import faults
 from infra.control import run_roles, runs
 from infra.control.run_endings import RunEnding
@@ -36,6 +37,7 @@ def start(
     """
     computed = catalog if views is None else _only(catalog, views)
     replay = open_or_declare(settings, computed, run=run, rate=rate, from_archive=from_archive)
+    lineage_steps.replay_started(settings, computed, replay)
     faults.at("replay.0_before_start")
     return lifecycle.start(settings, replay.id)
 
@@ -80,9 +82,10 @@ def run_replay(
     settings: Settings, catalog: Catalog, *, run: Name | None = None, from_archive: bool = False
 ) -> ReplayProgress:
     """Runs a replay in the foreground until SIGTERM, for clusters; returns how far it is then."""
-    replay = open_or_declare(settings, catalog, run=run, from_archive=from_archive).id
-    job.run_forever(settings, catalog, replay)
-    return status(settings, replay)
+    replay = open_or_declare(settings, catalog, run=run, from_archive=from_archive)
+    lineage_steps.replay_started(settings, catalog, replay)
+    job.run_forever(settings, catalog, replay.id)
+    return status(settings, replay.id)
 
 
 def status(settings: Settings, run: Name | None = None) -> ReplayProgress:
@@ -105,7 +108,9 @@ def wait(settings: Settings, run: Name | None = None, *, patience: float | None 
     declared_run = runs.read_run(settings, chosen_run(settings, run))
     first = replay_state.progress(settings, declared_run)
     with bar(f"replaying {declared_run.id}", first.total, "records") as show:
-        return _until_caught_up(settings, declared_run, show, patience)
+        return lineage_steps.replay_caught_up(
+            settings, declared_run, lambda: _until_caught_up(settings, declared_run, show, patience)
+        )
 
 
 def abandon(settings: Settings, run: Name | None = None, *, why: str = "lk replay abandon") -> RunEnding:
@@ -118,6 +123,7 @@ def abandon(settings: Settings, run: Name | None = None, *, why: str = "lk repla
         )
     if role == "replay":
         background.stop(settings, replay)
+    lineage_steps.replay_abandoned(settings, runs.read_run(settings, replay))
     return end_run(settings, replay, "abandoned", why=why)
 
 

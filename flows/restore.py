@@ -10,7 +10,12 @@ from flows.batch_cycle import BatchRun, run_batch
 from infra.settings import Settings
 from speed.process.lifecycle import RunState
 
-LOST = ("the history of publications", "earlier builds and claims", "earlier runs with their partial rows and lag")
+LOST = (
+    "the history of publications",
+    "the audit",
+    "earlier builds and claims",
+    "earlier runs with their partial rows and lag",
+)
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,12 @@ from core.catalog import Catalog
 from core.identifiers import Name
 from flows import replays
 from flows.batch_cycle import BatchRun, batch_session, land_and_build, run_batch
+from flows.lineage_steps import serving_change
 from flows.switch_plan import refuse_changed, refuse_mixed
 from infra import faults
 from infra.control import comparisons, run_roles, runs
 from infra.control.comparisons import Comparison
-from infra.control.publications import Publication
+from infra.control.publications import Publication, last_number
 from infra.settings import Settings
 from serving import change_mode, recover
 from serving.compare import compare
@@ -57,15 +58,29 @@ def to_kappa(
     assert chosen is not None
     if run is not None:
         lifecycle.start(settings, run)
-    replays.wait(settings, chosen)
-    if not change_mode.is_compared(settings, catalog, chosen):
-        prove_equal(settings, catalog, chosen)
-    proof = comparisons.latest_by_view(settings, chosen)
+    publication, proof = serving_change(
+        settings,
+        catalog,
+        "switch",
+        chosen,
+        lambda: _prove_and_serve(settings, catalog, chosen, why),
+        lambda served: served[0],
+    )
+    return SwitchResult(publication, chosen, proof, time.monotonic() - began, already=False)
+
+
+def _prove_and_serve(
+    settings: Settings, catalog: Catalog, run: Name, why: str
+) -> tuple[Publication, tuple[Comparison, ...]]:
+    """Serves a replay once it has caught up and was compared; returns the publication and the comparisons."""
+    replays.wait(settings, run)
+    if not change_mode.is_compared(settings, catalog, run):
+        prove_equal(settings, catalog, run)
+    proof = comparisons.latest_by_view(settings, run)
     faults.at("replay.3_before_switch")
-    epoch_pacing.set_rate_limit(settings, chosen, None)
-    lifecycle.start(settings, chosen)  # it may have died since, and must run to be served
-    publication = change_mode.to_kappa(settings, catalog, chosen, why=why)
-    return SwitchResult(publication, chosen, tuple(proof.values()), time.monotonic() - began, already=False)
+    epoch_pacing.set_rate_limit(settings, run, None)
+    lifecycle.start(settings, run)  # it may have died since, and must run to be served
+    return change_mode.to_kappa(settings, catalog, run, why=why), tuple(proof.values())
 
 
 def to_lambda(settings: Settings, catalog: Catalog, *, why: str = "lk switch lambda") -> BatchRun:
@@ -75,14 +90,24 @@ def to_lambda(settings: Settings, catalog: Catalog, *, why: str = "lk switch lam
     """
     refuse_changed(settings, catalog)
     refuse_mixed(settings, catalog)
-    return run_batch(settings, catalog, why=why, to_lambda=True)
+    subject = f"lambda after publication {last_number(settings)}"
+
+    def batch() -> BatchRun:
+        return run_batch(settings, catalog, why=why, to_lambda=True)
+
+    return serving_change(settings, catalog, "switch", subject, batch, lambda result: result.publication)
 
 
 def rollback(
     settings: Settings, catalog: Catalog, *, why: str = "lk rollback", leaving: int | None = None
 ) -> Publication:
     """Serves what was served before publication ``leaving`` (default: the last one), then starts its runs."""
-    publication = change_mode.rollback(settings, catalog, why=why, leaving=leaving)
+    subject = f"publication {leaving or last_number(settings)}"
+
+    def go_back() -> Publication:
+        return change_mode.rollback(settings, catalog, why=why, leaving=leaving)
+
+    publication = serving_change(settings, catalog, "rollback", subject, go_back, lambda published: published)
     for run in sorted(run_roles.serving_runs(settings)):
         lifecycle.start(settings, run)
     return publication

@@ -13,6 +13,7 @@ from core.catalog import Catalog
 from core.cut import Cut
 from core.identifiers import Name
 from flows import replays, speed
+from flows.lineage_steps import serving_change
 from infra.control.manifest import first_epoch_after
 from infra.control.publications import Publication
 from infra.settings import Settings
@@ -68,7 +69,11 @@ def _replace_run(settings: Settings, catalog: Catalog, *, from_archive: bool, wh
     stopped = datetime.now(UTC)
     speed.stop(settings)
     lifecycle.start(settings, run)
-    return change_mode.switch_in_place(settings, catalog, run, stopped=stopped, why=why)
+
+    def serve() -> Publication:
+        return change_mode.switch_in_place(settings, catalog, run, stopped=stopped, why=why)
+
+    return serving_change(settings, catalog, "switch", run, serve, lambda publication: publication)
 
 
 def _reached(settings: Settings, run: Name, before: list[Cut]) -> datetime | None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from core.catalog import Catalog
+from core.errors import TryAgain
 from core.identifiers import Name, joined
-from infra.control import locks, run_roles, runs
+from infra.control import audit, locks, run_roles, runs
 from infra.control.builds import PassedBuild, add_built, build_number, passed_builds, read_builds
 from infra.control.claims import read_claims
 from infra.control.publications import Publication
@@ -44,6 +46,8 @@ def clean_up(settings: Settings, catalog: Catalog) -> CleanupResult:
         deleted = [_delete_build(settings, batch, view, build) for view, build in unused]
         deleted += [_delete(settings, lease, table_paths.archive(settings, *archive)) for archive in archives]
         compacted_bytes = _compact(settings, {"control": lease, "batch": batch})
+    with contextlib.suppress(TryAgain), locks.hold(settings, audit.LEASE) as lease:  # an append compacts it, too
+        compacted_bytes += _compact(settings, {audit.LEASE: lease})
     return CleanupResult(tuple(path for path, _ in deleted), sum(size for _, size in deleted) + compacted_bytes)
 
 

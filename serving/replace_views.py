@@ -18,7 +18,7 @@ from core.catalog import Catalog
 from core.compute import merge_sql
 from core.identifiers import Name, joined
 from infra import faults
-from infra.control import locks
+from infra.control import audit, locks
 from infra.control.pins import Pin
 from infra.control.publications import Publication, add_publication, last_number
 from infra.lake import delta, table_paths
@@ -65,6 +65,7 @@ def apply_change(settings: Settings, catalog: Catalog, lease: Lease, change: Ser
         evidence=change.evidence,
         pins=dict(sorted(change.pins.items())),
         texts={**change.kept_sql, **new_sql, STATUS: view_sql.status_sql(change.pins, seq, now)},
+        audit=str(audit.head(settings)),
     )
     whole_tables.require_whole(settings, {view: change.pins[view] for view in new_sql})
     register_tables(settings, intent)

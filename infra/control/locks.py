@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterator
 
 from infra.control import (
+    audit,
     builds,
     check_results,
     claims,
@@ -25,13 +26,14 @@ PROTECTED = {
     "batch": (builds.TABLE, check_results.TABLE, comparisons.TABLE),
     "routes": (route_runs.TABLE,),
     "redrives": (redrives.TABLE,),
+    audit.LEASE: (audit.TABLE,),
 }
 _CHECKPOINT_EVERY = 20  # commits; each holder adds one to every table of its lease, and every open reads those since
 
 
 @contextlib.contextmanager
 def hold(settings: Settings, name: str) -> Iterator[Lease]:
-    """Holds the lease "control", "batch", "routes" or "redrives"; creates and fences the tables that it protects.
+    """Holds one of the leases of ``PROTECTED``; creates and fences the tables that it protects.
 
     Raises Refused when one of them is damaged.
     """
@@ -45,7 +47,7 @@ def hold(settings: Settings, name: str) -> Iterator[Lease]:
 
 
 def existing_tables(settings: Settings) -> dict[str, str]:
-    """Name -> path of every control table that exists, the runs and the leases included."""
+    """Name -> path of every control table that exists, also those without a lease."""
     tables = [table for protected in PROTECTED.values() for table in protected] + [runs.TABLE]
     paths = {table.name: table.path(settings) for table in tables}
     paths[leases.TABLE] = table_paths.control(settings, leases.TABLE)

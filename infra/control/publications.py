@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from core.identifiers import Name
+from infra.control.audit import AuditHead
 from infra.control.pins import Pin, pins_from_json, pins_to_json
 from infra.control.store import TEXT, TIME, ControlTable, as_row, optional_name
 from infra.lake.leases import Lease
@@ -24,7 +25,7 @@ TABLE = ControlTable(
     "publications",
     pa.schema(
         {"seq": pa.int64(), "kind": TEXT, "state": TEXT, "at": TIME, "who": TEXT, "why": TEXT, "evidence": TEXT}
-        | {"pins": TEXT, "texts": TEXT}
+        | {"pins": TEXT, "texts": TEXT, "audit": TEXT}
     ),
 )
 _AT_ONCE = 50  # publications whose pins are read together
@@ -35,7 +36,7 @@ _ORDER = {"intent": 0, "reverted": 1, "done": 2}
 class Publication:
     """One change of the served views, with the pin and the full SQL text of each.
 
-    The keys of ``evidence`` depend on ``kind``.
+    The keys of ``evidence`` depend on ``kind``. ``audit`` is the head of the audit when it was made.
     """
 
     seq: int
@@ -47,6 +48,7 @@ class Publication:
     evidence: Mapping[str, Any]
     pins: Mapping[Name, Pin]
     texts: Mapping[Name, str]
+    audit: str | None = None
 
 
 def read_publications(settings: Settings) -> list[Publication]:
@@ -89,6 +91,12 @@ def completed_pins(settings: Settings) -> Iterator[tuple[int, Mapping[Name, Pin]
 def done_publication(settings: Settings, seq: int) -> Publication | None:
     """The complete publication with this number."""
     return _read(settings, seq, "done") if _states(settings).get(seq) == "done" else None
+
+
+def audit_heads(settings: Settings) -> list[AuditHead]:
+    """The heads of the audit that publications have recorded, each once; the SQL texts are not read."""
+    texts = {row["audit"] for row in TABLE.read(settings, ("audit",)) if row["audit"]}
+    return [AuditHead.parse(text) for text in sorted(texts)]
 
 
 def has_served(settings: Settings, run: Name) -> bool:

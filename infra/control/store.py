@@ -72,6 +72,11 @@ class ControlTable:
         bound_files(path, opened, lease)
 
 
+def has_many_files(opened: DeltaTable) -> bool:
+    """Whether the table has so many small files that ``bound_files`` would compact it."""
+    return any(compaction.small_files(opened, size // 2) >= most for size, most in _MERGED.items())
+
+
 def bound_files(path: str, opened: DeltaTable, lease: Lease | None = None) -> None:
     """Compacts a table of many small files. A failure is left to the next call: the rows are committed already."""
     for size, most in _MERGED.items():

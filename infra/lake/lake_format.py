@@ -30,6 +30,12 @@ def require_readable(settings: Settings) -> None:
         _readable.add(settings.lake_root)
 
 
+def exists(settings: Settings) -> bool:
+    """Whether there is a lake. Raises Refused when this program cannot read it."""
+    object_store.register_stores(settings)
+    return _versions(settings) is not None
+
+
 def require_writable(settings: Settings) -> None:
     """Raises Refused when this program must not write the lake."""
     object_store.register_stores(settings)

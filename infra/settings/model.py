@@ -13,7 +13,7 @@ from pydantic import Field, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
 from infra.settings.local_brokers import Broker, brokers, brokers_in_data
-from infra.settings.types import Brokers, Folder, Memory, Options, Pair, Place, Port
+from infra.settings.types import Brokers, Folder, Memory, Options, Pair, Place, Port, Receiver
 
 PREFIX = "LK_"
 LOOPBACK = "127.0.0.1"
@@ -82,6 +82,14 @@ class Settings(BaseSettings):
     trino_memory: Memory = Field(default="2g", description="Heap of the local Trino")
 
     airflow_port: Port = Field(default=18081, description="Port of the local Airflow, which `lk up airflow` starts")
+
+    lineage_url: Receiver | None = Field(
+        default=None,
+        description="Where lineage events go: base URL of an OpenLineage server, or a file; unset: nowhere",
+    )
+    lineage_key_file: Folder | None = Field(
+        default=None, description="File with the API key of the OpenLineage server; unset: it needs none"
+    )
 
     emr_application: str = Field(default="", description="EMR Serverless application that runs verbs as job runs")
     emr_role: str = Field(default="", description="ARN of the execution role of job runs")

@@ -40,6 +40,15 @@ def _options(value: str) -> str:
     return shlex.join(shlex.split(value))
 
 
+def _receiver(value: str) -> str:
+    """A URL with a slash at its end and no login, or the absolute path of a file."""
+    if not re.match(r"[a-z][a-z0-9+]*://", value):
+        return str(_expanded(Path(value)))
+    if not re.fullmatch(r"https?://[^/@\s]+(/[^@\s?#]*)?", value):
+        raise ValueError("must be an http or https URL without a login, or a file")
+    return value.rstrip("/") + "/"
+
+
 def _brokers(value: int) -> int:
     if value not in (1, 3):
         raise ValueError("must be 1, or 3 brokers that replicate")
@@ -49,3 +58,4 @@ def _brokers(value: int) -> int:
 Brokers = Annotated[int, AfterValidator(_brokers)]
 Options = Annotated[str, AfterValidator(_options)]
 Place = Annotated[str, Field(min_length=1), AfterValidator(_place), AfterValidator(_store)]
+Receiver = Annotated[str, Field(min_length=1), AfterValidator(_receiver)]

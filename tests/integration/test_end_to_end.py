@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -178,6 +179,18 @@ def test_a_publication_can_be_shown_as_it_was(life: Life) -> None:
     first = str(builds[0]["seq"])
     assert life.shows("--publish", first) == life.shown[first]
     assert life.here("show", "trade_stats", "--publish", "999", "--json").code == 2
+
+
+def test_the_audit_has_each_change_and_its_head_is_in_the_publication(life: Life) -> None:
+    rows = {row["seq"]: row for row in life.json("audit", "list", "--limit", "100")}
+    entries = [(seq, rows[seq]["entry"]) for seq in sorted(rows)]
+    assert [entry["verb"] for _, entry in entries[:2]] == ["speed start", "produce"]
+    (begin, first), (_, last) = [(seq, entry) for seq, entry in entries if entry["verb"] == "batch"]
+    assert (first["state"], first["before"]) == ("begin", {"publication": 1})
+    assert (last["began"], last["exit"], last["after"]) == (begin, 0, {"publication": 2})
+    published = json.loads(life.json("publications")[-1]["audit"])
+    assert published == {"seq": begin, "hash": rows[begin]["hash"]}
+    assert life.json("audit", "verify") == {"rows": len(rows), "broken": ""}
 
 
 def test_a_stopped_run_is_unhealthy_and_says_so(life: Life) -> None:

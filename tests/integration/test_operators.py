@@ -7,6 +7,7 @@ import os
 import stat
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,6 +22,8 @@ folder = Path(__file__).parent
 answers = json.loads((folder / "answers.json").read_text())
 number = len(list(folder.glob("call-*")))
 (folder / f"call-{{number}}").write_text(json.dumps(sys.argv[1:]))
+told = [os.environ.get(name, "") for name in ("OPENLINEAGE_PARENT_ID", "LK_APPROVED_BY")]
+(folder / f"told-{{number}}").write_text(json.dumps(told))
 said, code = answers[number]
 print(json.dumps(said), flush=True)
 if code == 137:
@@ -34,6 +37,9 @@ from collections import defaultdict
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 from lk_operators import LkPublication, LkVerb, LkWait
 
+class Try:
+    dag_id, task_id, id = "lambda_batch", "t", "01890000-0000-7000-8000-000000000007"
+
 class Events(list):
     def add(self, asset, extra):
         self.append([asset.uri, extra])
@@ -42,13 +48,13 @@ def ended(kind, words):
     events = defaultdict(Events)
     if kind == "wait":
         task = LkWait(task_id="t", words=words)
-        work = lambda: task.poke({})
+        work = lambda: task.poke({"ti": Try})
     elif kind == "publication":
-        task = LkPublication(task_id="t", words=words, why="this run")
-        work = lambda: task.execute({"outlet_events": events})
+        task = LkPublication(task_id="t", words=words, why="this run", approved_by="ada")
+        work = lambda: task.execute({"ti": Try, "outlet_events": events})
     else:
         task = LkVerb(task_id="t", words=words, keep=lambda said: said)
-        work = lambda: task.execute({})
+        work = lambda: task.execute({"ti": Try})
     try:
         outcome = ["returned", work()]
     except AirflowSkipException as e:
@@ -82,14 +88,18 @@ STEPS: list[tuple[str, list[str], Any, int, str]] = [
 
 
 @pytest.fixture(scope="module")
-def outcomes(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[list[str], list[Any]]]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("lk")
+
+
+@pytest.fixture(scope="module")
+def outcomes(folder: Path) -> list[tuple[list[str], list[Any]]]:
     """The arguments of `lk` and the outcome of the task, for each step."""
-    folder = tmp_path_factory.mktemp("lk")
     script = folder / "lk"
     script.write_text(LK.format(python=sys.executable), "utf-8")
     script.chmod(script.stat().st_mode | stat.S_IXUSR)
     (folder / "answers.json").write_text(json.dumps([(said, code) for _, _, said, code, _ in STEPS]), "utf-8")
-    env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    env = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "OPENLINEAGE_PARENT_ID")}
     env |= {"AIRFLOW_HOME": str(folder / "airflow"), "AIRFLOW__CORE__LOAD_EXAMPLES": "False"}
     env |= {"PATH": f"{folder}{os.pathsep}{env['PATH']}", "PYTHONPATH": str(DAGS)}
     tasks = json.dumps([(kind, words) for kind, words, *_ in STEPS])
@@ -124,3 +134,11 @@ def test_a_publication_that_was_killed_is_emitted_once_by_its_retry(
         {"publication": 7, "views": ["trade_stats", "trades_by_day"]},
         [["lk://serving/trade_stats", extra], ["lk://serving/trades_by_day", extra]],
     ]
+
+
+def test_each_verb_is_told_which_task_runs_it_and_a_publication_who_approved_it(
+    outcomes: list[tuple[list[str], list[Any]]], folder: Path
+) -> None:
+    task = "airflow/lambda_batch.t/01890000-0000-7000-8000-000000000007"
+    told = [json.loads((folder / f"told-{number}").read_text("utf-8")) for number in range(len(STEPS))]
+    assert told == [[task, "ada" if kind == "publication" else ""] for kind, *_ in STEPS]
