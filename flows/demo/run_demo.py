@@ -33,6 +33,7 @@ from flows.overview import status
 from infra.definitions import definition_files
 from infra.kafka.input_files import InputFile
 from infra.kafka.producer import Acknowledged, produce
+from infra.local import ui_server
 from infra.project_files import ACCESS_LOG
 from infra.retry import wait_until
 from infra.settings import Settings
@@ -104,7 +105,8 @@ def demo(base: Settings, folder: Path = FOLDER) -> Demo:
     created = instance.create(settings_of_demo, folder, connection.PORTS)
     settings = created.settings
     catalog = definition_files.load(settings)
-    stack.up(settings, catalog)
+    stack.up(settings, catalog, ui_server.NAME)
+    note(f"the live page: {ui_server.url(settings)}")
     tally = Tally()
     with waiting(f"sending {HISTORY // 60} minutes of trades at once and starting the speed layer"):
         with ThreadPoolExecutor(1) as executor:

@@ -77,6 +77,7 @@ class Settings(BaseSettings):
     trino_memory: Memory = Field(default="2g", description="Heap of the local Trino")
 
     airflow_port: Port = Field(default=18081, description="Port of the local Airflow, which `lk up airflow` starts")
+    ui_port: Port = Field(default=18084, description="Port of the live page and of /metrics, which `lk up` starts")
 
     emr_application: str = Field(default="", description="EMR Serverless application that runs verbs as job runs")
     emr_role: str = Field(default="", description="ARN of the execution role of job runs")
@@ -169,7 +170,7 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _distinct_ports(self) -> Settings:
-        ports = [("airflow_port", self.airflow_port)]
+        ports = [("airflow_port", self.airflow_port), ("ui_port", self.ui_port)]
         ports += [("trino_port", self.trino_port)] if self.manages_trino else []
         ports += [pair for broker in self.brokers for pair in broker.ports.items()] if self.manages_kafka else []
         for (first, port), (second, other) in combinations(sorted(ports), 2):

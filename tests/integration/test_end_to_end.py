@@ -71,8 +71,8 @@ class Life:
 @pytest.fixture(scope="module")
 def life(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[Life]:
     folder = tmp_path_factory.mktemp("life")
-    kafka, controller, trino = free_ports(3)
-    ports = {"kafka_port": kafka, "kafka_controller_port": controller, "trino_port": trino}
+    kafka, controller, trino, ui = free_ports(4)
+    ports = {"kafka_port": kafka, "kafka_controller_port": controller, "trino_port": trino, "ui_port": ui}
     config = write_config(folder / "lk.toml", {"data": str(folder / "data"), **ports})
     instance = Life(config, folder / "data", Log(read_settings(config), ["access_log", "trades"]))
     yield instance
@@ -112,7 +112,7 @@ def test_before_anything_is_up_every_answer_says_what_to_do(life: Life) -> None:
 
 def test_up_starts_the_servers_and_a_second_up_changes_nothing(life: Life) -> None:
     first = {server["name"]: server["pid"] for server in life.json("up")}
-    assert sorted(first) == ["kafka", "trino"]
+    assert sorted(first) == ["kafka", "trino", "ui"]
     assert {server["name"]: server["pid"] for server in life.json("up")} == first
 
 
