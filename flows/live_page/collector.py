@@ -66,14 +66,15 @@ class Collector:
     def _run(self) -> None:
         while True:
             began = time.monotonic()
-            self._collect()
+            self.collect()
             every = WATCHED_EVERY if self._is_watched() else IDLE_EVERY
             if self._wake.wait(max(0.1, every - (time.monotonic() - began))):
                 self._wake.clear()
                 for part in self._reader.parts:
                     part.make_due()
 
-    def _collect(self) -> None:
+    def collect(self) -> None:
+        """Reads the parts that are due, and renders what everybody gets from now on."""
         slowest = 0.0 if self._is_watched() else IDLE_EVERY - WATCHED_EVERY
         started = [thread for part in self._reader.parts if (thread := part.start_if_due(slowest))]
         deadline = time.monotonic() + _PATIENCE

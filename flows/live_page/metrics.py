@@ -184,10 +184,12 @@ def _lake(snapshot: Snapshot) -> Iterator[Metric]:
             age.add_metric([lease.name], (snapshot.at - lease.since).total_seconds())
     free = GaugeMetricFamily("lk_disk_free_bytes", "Free space of the disk of a folder", labels=["folder"])
     size = GaugeMetricFamily("lk_disk_size_bytes", "Size of the disk of a folder", labels=["folder"])
+    ratio = GaugeMetricFamily("lk_disk_free_ratio", "Free share of the disk of a folder", labels=["folder"])
     for folder, (available, total) in lake.disks.items():
         free.add_metric([folder], available)
         size.add_metric([folder], total)
-    yield from (age, left, free, size)
+        ratio.add_metric([folder], available / total)
+    yield from (age, left, free, size, ratio)
 
 
 def _gate(snapshot: Snapshot) -> Iterator[Metric]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -170,6 +172,25 @@ def test_a_batch_and_the_speed_layer_together_show_every_view_exactly(life: Life
     check(life, life.shows())
 
 
+def test_the_live_page_says_what_lk_status_says(life: Life) -> None:
+    port = read_settings(life.config).ui_port
+
+    def same_numbers() -> None:
+        status = life.json("status")
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/page.json", timeout=10) as answer:
+            page = json.load(answer)
+        assert page["unhealthy"] == status["unhealthy"] == []
+        shown = [(row[0], row[1], row[2], row[3], row[4], row[5]) for row in page["tables"]["views"]["rows"]]
+        assert shown == [
+            (v["view"], v["mode"], v["build"], v["run"], str(v["epoch"]), str(v["lag"])) for v in status["views"]
+        ]
+        ledger = [[int(cell.replace(",", "")) for cell in row[1:5]] for row in page["tables"]["ledger"]["rows"]]
+        assert ledger == [[p["partition"], p["offsets"], p["decoded"], p["quarantined"]] for p in status["partitions"]]
+        assert {row[0]: row[1] for row in page["tables"]["processes"]["rows"]}["ui"] == "up"
+
+    eventually(life.log.settings, 60, same_numbers)
+
+
 def test_a_publication_can_be_shown_as_it_was(life: Life) -> None:
     publications = life.json("publications")
     builds = [publication for publication in publications if publication["kind"] == "build"]
@@ -202,7 +223,7 @@ def test_queries_are_answered_or_refused_without_a_stack_trace(life: Life) -> No
 def test_everything_comes_back_from_the_log_alone(life: Life) -> None:
     before = life.shows()
     stopped = life.json("down")
-    assert sorted(stopped) == ["kafka", "trino"]
+    assert sorted(stopped) == ["kafka", "trino", "ui"]
     for folder in ("lake", "checkpoints", "trino"):
         shutil.rmtree(life.data / folder)
     life.json("up")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from core.cut import Cut
 from core.identifiers import Name
@@ -88,7 +88,8 @@ def snapshot(seconds: float = 0.0, *, end: int = 110, committed: int = 100) -> S
 
 def away(of: Snapshot, part: str, problem: str = "Kafka does not answer") -> Snapshot:
     """The snapshot with a part that could not be read again."""
-    return replace(of, **{part: replace(of.readings[part], problem=problem)})
+    changed: dict[str, Any] = {part: replace(of.readings[part], problem=problem)}
+    return replace(of, **changed)
 
 
 def _read(value: T, at: datetime) -> Reading[T]:

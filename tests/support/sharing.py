@@ -8,7 +8,17 @@ from xdist.scheduler import LoadFileScheduling
 
 ONE_INSTANCE = tuple(
     f"tests/scenarios/{scenario}/"
-    for scenario in ("kills", "airflow", "switch", "cluster", "programs", "routes", "object_store", "restore")
+    for scenario in (
+        "kills",
+        "airflow",
+        "switch",
+        "cluster",
+        "programs",
+        "routes",
+        "object_store",
+        "restore",
+        "live_page",
+    )
 )
 # The longest tests first, as `make test-times` measures them. The other tests follow in their own order.
 _LONG = (

@@ -42,6 +42,7 @@ lk_lease_age_seconds{lease="run_r000001"} 60.0
 lk_lease_abandoned{lease="run_r000001"} 0.0
 lk_disk_free_bytes{folder="/data"} 25.0
 lk_disk_size_bytes{folder="/data"} 100.0
+lk_disk_free_ratio{folder="/data"} 0.25
 lk_gate_failed_checks{severity="critical"} 0.0
 """
 
