@@ -1,4 +1,4 @@
-"""The live page in a real browser: its numbers, markup as text, nothing from elsewhere, and a kill that turns it red."""
+"""The live page in a real browser: its numbers, markup as text, nothing from elsewhere; a kill turns it red."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prometheus's own tool accepts the alert rules, and fires each for bad values only. Skipped where it is not installed."""
+"""Prometheus's own tool accepts the alert rules, and fires each for bad values only. Skipped without it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ import pytest
 
 from tests.support.alert_rules import FOLDER
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("promtool") is None, reason="no promtool: docs/live-page.md says how to get it"
-)
+MISSING = "no promtool: docs/live-page.md says how to get it"
+pytestmark = pytest.mark.skipif(shutil.which("promtool") is None, reason=MISSING)
 
 
 @pytest.mark.parametrize("words", [("check", "rules", "alerts.yaml"), ("test", "rules", "alerts_test.yaml")])

@@ -1,4 +1,7 @@
-"""Each alert's metric crosses its threshold when its fault is made on a real instance, and comes back."""
+"""Each alert's metric crosses its threshold when its fault is made on a real instance, and comes back.
+
+The last tests leave their faults: no other test of the instance follows that needs it to be well.
+"""
 
 from __future__ import annotations
 
