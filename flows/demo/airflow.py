@@ -91,7 +91,6 @@ def demo_airflow(base: Settings, folder: Path = FOLDER) -> DemoAirflow:
     created = instance.create(base, folder, connection.PORTS)
     settings, catalog, tally = created.settings, definition_files.load(created.settings), Tally()
     stack.up(settings, catalog, ui_server.NAME)
-    note(f"the live page: {ui_server.url(settings)}")
     starting = time.monotonic()
     stack.up(settings, catalog, "airflow")
     healthy = time.monotonic() - starting

@@ -50,9 +50,9 @@ class Collector:
         self._thread.start()
 
     @property
-    def is_alive(self) -> bool:
-        """Whether the thread runs: the page's health."""
-        return self._thread.is_alive()
+    def has_ended(self) -> bool:
+        """Whether the thread failed: then nothing is read any more, and no number may be shown as new."""
+        return self._thread.ident is not None and not self._thread.is_alive()
 
     def look(self) -> None:
         """Says that somebody looks at the page now."""

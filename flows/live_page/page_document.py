@@ -13,6 +13,8 @@ from flows.live_page.snapshot import Snapshot
 
 Row = tuple[str, ...]
 _MOST_ROWS = 200  # of a table of the page: an instance may have thousands of partitions
+_MOST_LINES = 100
+_LONGEST_CELL = 300
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ def page_document(snapshot: Snapshot, samples: RecentSamples) -> dict[str, Any]:
     last = samples.samples[-1] if samples.samples else None
     return {
         "at": words.utc(snapshot.at),
-        "unhealthy": snapshot.unhealthy,
+        "unhealthy": _unhealthy(snapshot),
         "away": _away(snapshot),
         "summary": picture_summary(snapshot, samples),
         "texts": texts,
@@ -39,6 +41,12 @@ def page_document(snapshot: Snapshot, samples: RecentSamples) -> dict[str, Any]:
         "sample": last,
         "marks": samples.marks,
     }
+
+
+def _unhealthy(snapshot: Snapshot) -> tuple[str, ...]:
+    lines = snapshot.unhealthy
+    more = len(lines) - _MOST_LINES
+    return lines if more <= 0 else (*lines[:_MOST_LINES], f"and {more} more: `lk status`")
 
 
 def _away(snapshot: Snapshot) -> list[str]:
@@ -51,11 +59,16 @@ def _away(snapshot: Snapshot) -> list[str]:
     ]
 
 
-def _bounded(rows: Iterable[tuple[bool, Row]]) -> Table:
-    every = list(rows)
+def _bounded(lines: Iterable[tuple[bool, Row]]) -> Table:
+    every = list(lines)
     shown = every[:_MOST_ROWS]
     bad = tuple(number for number, (is_bad, _) in enumerate(shown) if is_bad)
-    return Table(tuple(row for _, row in shown), bad, len(every) - len(shown))
+    rows = tuple(tuple(_short(cell) for cell in row) for _, row in shown)
+    return Table(rows, bad, len(every) - len(shown))
+
+
+def _short(cell: str) -> str:
+    return cell if len(cell) <= _LONGEST_CELL else f"{cell[:_LONGEST_CELL]}…"
 
 
 def _tables(snapshot: Snapshot, samples: RecentSamples) -> dict[str, Iterable[tuple[bool, Row]]]:

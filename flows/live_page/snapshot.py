@@ -146,9 +146,9 @@ class StateReader:
 
     def __init__(self, settings: Settings) -> None:
         self.processes = Part("processes", partial(local_stack.server_states, settings), every=2, limit=_LIMIT)
-        self.status = Part("status", partial(overview.status, settings), every=2, limit=2 * _LIMIT)
+        self.status = Part("status", partial(overview.status, settings), every=4, limit=2 * _LIMIT)
         self.log = Part("log", partial(_log, settings), every=2, limit=_LIMIT)
-        self.trino = Part("trino", partial(_trino, settings), every=4, limit=_LIMIT)
+        self.trino = Part("trino", partial(_trino, settings), every=8, limit=_LIMIT)
         self.runs = Part("runs", partial(_runs, settings), every=2, limit=_LIMIT)
         self.lake = Part("lake", partial(_lake, settings), every=4, limit=_LIMIT)
         self.quarantine = Part("quarantine", partial(_quarantine, settings), every=10, limit=2 * _LIMIT)
@@ -233,10 +233,18 @@ def _lake(settings: Settings) -> LakeState:
     builds = {pin.build for pin in served.pins.values() if pin.build} if served else set()
     return LakeState(
         changes=changes,
-        build_began={build: build_times(settings, build)[0] for build in builds},
+        build_began={build: began for build in sorted(builds) if (began := _began(settings, build))},
         leases=lease_states(settings),
         disks=_disks(settings),
     )
+
+
+def _began(settings: Settings, build: Name) -> datetime | None:
+    """When a build was begun; None if its rows were lost."""
+    try:
+        return build_times(settings, build)[0]
+    except ValueError:
+        return None
 
 
 def _disks(settings: Settings) -> dict[str, tuple[int, int]]:

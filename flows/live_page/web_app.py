@@ -22,6 +22,7 @@ from infra.local import airflow_server, local_processes, ui_server
 from infra.settings import LOOPBACK, PREFIX, Settings
 
 _FOLDER = Path(__file__).parent
+_ENDED = PlainTextResponse("the state is not read any more: read `lk logs ui`\n", 503)
 _QUALITY_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"
 
 
@@ -56,7 +57,7 @@ def web_app(settings: Settings, collector: Collector) -> FastAPI:
     @app.get("/page.json")
     async def page(request: Request) -> Response:
         collector.look()
-        return _answer(request, collector.page, "application/json")
+        return _ENDED if collector.has_ended else _answer(request, collector.page, "application/json")
 
     @app.get("/history.json")
     async def history(request: Request) -> Response:
@@ -64,12 +65,11 @@ def web_app(settings: Settings, collector: Collector) -> FastAPI:
 
     @app.get("/metrics")
     async def prometheus(request: Request) -> Response:
-        return _answer(request, collector.metrics, metrics.CONTENT_TYPE)
+        return _ENDED if collector.has_ended else _answer(request, collector.metrics, metrics.CONTENT_TYPE)
 
     @app.get("/health")
     async def health() -> PlainTextResponse:
-        alive = collector.is_alive
-        return PlainTextResponse("ok\n" if alive else "the collector has ended\n", 200 if alive else 503)
+        return _ENDED if collector.has_ended else PlainTextResponse("ok\n")
 
     @app.get("/view/{name}")
     def view(name: str) -> Response:

@@ -146,8 +146,8 @@ def _failed(settings: Settings, server: Server, what: str) -> Refused:
 
 
 def _print_up(server: Server, began: float) -> None:
-    port = next(iter(server.ports.values()))
-    console().print(f"{server.name} is up on port {port} ({time.monotonic() - began:.1f} s)", highlight=False)
+    place = f"at {server.page}" if server.page else f"on port {next(iter(server.ports.values()))}"
+    console().print(f"{server.name} is up {place} ({time.monotonic() - began:.1f} s)", highlight=False)
 
 
 def _answers(server: Server) -> bool:

@@ -23,6 +23,7 @@ def server(settings: Settings) -> Server:
         prepare=lambda: None,
         probe=partial(_probe, settings),
         env=child_environment(settings),
+        page=url(settings),
     )
 
 
