@@ -12,6 +12,7 @@ import pytest
 from fastapi.testclient import TestClient
 from pyspark.sql import SparkSession
 
+from batch.land import land
 from core.catalog import Catalog
 from core.identifiers import Name
 from flows.live_page.collector import Collector
@@ -82,7 +83,7 @@ def page(stack: Settings, spark: SparkSession, tmp_path_factory: pytest.TempPath
     catalog = Catalog({topic: defined.topic(topic)}, {view: defined.view(view)})
     send(settings, catalog, 200, extra=BAD)
     run = new_run(settings, catalog)
-    commit_epoch(spark, settings, catalog, run)
+    land(spark, settings, catalog, commit_epoch(spark, settings, catalog, run).end)  # the archive has the bad records
     serve_run(settings, catalog, run.id, "the live page's test")
     send(settings, catalog, 5, first=200)
     return page_of(settings, catalog)
