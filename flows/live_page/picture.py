@@ -181,7 +181,7 @@ def _replay_state(snapshot: Snapshot) -> BoxState:
 def _holder(snapshot: Snapshot, lease: Name) -> str:
     """Who holds a lease; "" if nobody does."""
     leases: Mapping[Name, str] = {
-        state.name: str(state.holder)
+        state.name: f"process {state.holder.pid}"
         for state in (snapshot.lake.value.leases if snapshot.lake.value else ())
         if state.state == "held"
     }
