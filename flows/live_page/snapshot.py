@@ -39,6 +39,7 @@ from speed.replay_state import ReplayProgress
 MOST_RUNS = 12  # the newest that have not ended
 MOST_CHANGES = 100  # the newest publications
 EXAMPLES = 3  # records of each rule
+_OLD = 60.0  # seconds, after which a state is no answer to whether all is well
 _LIMIT = 8.0  # seconds, after which a part that has not answered is said to be away
 
 
@@ -137,7 +138,8 @@ class Snapshot:
         old = process_problems(status.processes)
         new = process_problems(processes) if processes is not None else old
         lines = (*new, *(line for line in status.unhealthy if line not in old))
-        late = (f"the state could not be read again: {self.status.problem}",) if self.status.problem else ()
+        age = (self.at - self.status.at).total_seconds() if self.status.at else 0.0
+        late = (f"the state is older than a minute: {self.status.problem or 'not read again'}",) if age > _OLD else ()
         return (*late, *dict.fromkeys(lines))
 
 

@@ -59,6 +59,7 @@ def opened(world: World) -> Iterator[Opened]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme="light")
+        page.set_default_timeout(180_000)
         yield Opened(page, ui_server.url(world.settings))
         browser.close()
 
@@ -78,7 +79,7 @@ def test_its_numbers_are_those_of_lk_status(world: World, opened: Opened) -> Non
         assert {row[0] for row in opened.rows("processes") if row[1] == "up"} == up
         assert opened.text("served-lag") == "lag 0"
 
-    eventually(world.settings, 60, equal)
+    eventually(world.settings, 180, equal)
     assert opened.text("speed-run") == f"{world.run} running"
     assert opened.text("batch-gate").endswith("checks passed")
     assert opened.text("rows-epoch") == f"epoch {world.epoch}"
@@ -88,7 +89,7 @@ def test_markup_in_a_record_is_text_and_nothing_comes_from_elsewhere(world: Worl
     def shown() -> None:
         assert any(MARKUP in row[4] for row in opened.rows("quarantine")), opened.rows("quarantine")
 
-    eventually(world.settings, 60, shown)
+    eventually(world.settings, 180, shown)
     assert opened.page.locator("main img").count() == 0
     assert opened.page.locator("script").count() == 2
     assert [address for address in opened.addresses if not address.startswith(opened.url)] == []
@@ -104,7 +105,7 @@ def test_new_records_move_the_charts(world: World, opened: Opened) -> None:
         assert opened.page.locator("#chart-rates polyline").count() >= 1
         assert opened.page.locator("#marks li").count() >= 2
 
-    eventually(world.settings, 60, moved)
+    eventually(world.settings, 180, moved)
 
 
 def test_every_view_has_a_page(world: World, opened: Opened) -> None:
@@ -136,4 +137,4 @@ def test_a_kill_of_the_speed_process_turns_it_red_within_ten_seconds(world: Worl
     assert time.monotonic() - killed < 10
     assert f"speed-{world.run} died" in opened.text("unhealthy")
     world.start_speed()
-    opened.page.wait_for_selector("#health[data-state=ok]", timeout=60_000)
+    opened.page.wait_for_selector("#health[data-state=ok]", timeout=180_000)

@@ -56,6 +56,13 @@ def test_a_part_that_is_away_is_named_with_the_time_of_its_last_value() -> None:
     assert document(Snapshot(AT))["unhealthy"] == ("the state is unknown: not read yet",)
 
 
+def test_a_state_older_than_a_minute_is_no_good_state() -> None:
+    now = snapshot(0)
+    assert document(away(now, "status", "no answer within 16 s"))["unhealthy"] == ()
+    old = replace(away(snapshot(61), "status", "no answer within 16 s"), status=replace(now.status, problem="late"))
+    assert document(old)["unhealthy"] == ("the state is older than a minute: late",)
+
+
 def test_a_table_of_thousands_of_rows_is_cut_and_says_so() -> None:
     now = snapshot()
     many = tuple(PartitionEnds(Name("trades"), number, 0, 1) for number in range(1_000))
