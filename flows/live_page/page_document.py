@@ -140,7 +140,7 @@ def _runs(snapshot: Snapshot, samples: RecentSamples) -> Iterable[tuple[bool, Ro
                 live.role,
                 live.run.kind,
                 state.phase if state.alive else f"{state.phase} (no process)",
-                str(state.epoch),
+                str(state.epoch) if state.epoch >= 0 else "",
                 committed,
                 words.rate(rates[live.run.id]) if live.run.id in rates else "",
                 words.count(state.behind),

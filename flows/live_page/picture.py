@@ -77,7 +77,7 @@ def _speed(snapshot: Snapshot, samples: RecentSamples) -> dict[str, str]:
     more = f" and {len(runs) - 1} more" if len(runs) > 1 else ""
     return {
         "speed-run": f"{live.run.id} {live.state.phase}{more}",
-        "speed-rate": f"{words.rate(rates.get(live.run.id))} committed",
+        "speed-rate": f"{words.rate(rates[live.run.id])} committed" if live.run.id in rates else "",
         "speed-lag": f"{words.count(live.state.behind)} records behind",
         **_epoch(live),
     }

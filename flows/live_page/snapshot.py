@@ -13,7 +13,7 @@ from typing import Any
 
 from core.identifiers import Name
 from flows import overview, routes
-from flows.live_page.parts import Part, Reading
+from flows.live_page.parts import REST, Part, Reading
 from flows.overview import Overview, process_problems
 from flows.routes import RouteState
 from infra.control import check_results, run_roles, runs
@@ -39,7 +39,7 @@ from speed.replay_state import ReplayProgress
 MOST_RUNS = 12  # the newest that have not ended
 MOST_CHANGES = 100  # the newest publications
 EXAMPLES = 3  # records of each rule
-_OLD = 60.0  # seconds, after which a state is no answer to whether all is well
+_OLD = 60.0  # seconds: an older state, unless it takes long to read, does not say that all is well
 _LIMIT = 8.0  # seconds, after which a part that has not answered is said to be away
 
 
@@ -139,7 +139,8 @@ class Snapshot:
         new = process_problems(processes) if processes is not None else old
         lines = (*new, *(line for line in status.unhealthy if line not in old))
         age = (self.at - self.status.at).total_seconds() if self.status.at else 0.0
-        late = (f"the state is older than a minute: {self.status.problem or 'not read again'}",) if age > _OLD else ()
+        is_old = age > _OLD + (1 + REST) * self.status.seconds
+        late = (f"the state is {age:.0f} s old: {self.status.problem or 'not read again'}",) if is_old else ()
         return (*late, *dict.fromkeys(lines))
 
 

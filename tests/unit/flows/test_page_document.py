@@ -59,8 +59,9 @@ def test_a_part_that_is_away_is_named_with_the_time_of_its_last_value() -> None:
 def test_a_state_older_than_a_minute_is_no_good_state() -> None:
     now = snapshot(0)
     assert document(away(now, "status", "no answer within 16 s"))["unhealthy"] == ()
-    old = replace(away(snapshot(61), "status", "no answer within 16 s"), status=replace(now.status, problem="late"))
-    assert document(old)["unhealthy"] == ("the state is older than a minute: late",)
+    old = replace(snapshot(61), status=replace(now.status, problem="late", seconds=0.1))
+    assert document(replace(old, status=replace(old.status, seconds=10.0)))["unhealthy"] == ()
+    assert document(old)["unhealthy"] == ("the state is 61 s old: late",)
 
 
 def test_a_table_of_thousands_of_rows_is_cut_and_says_so() -> None:
