@@ -14,6 +14,8 @@ from flows.live_page.snapshot import LiveRun, Snapshot
 BoxState = Literal["ok", "bad", "away", "idle"]
 TOPICS = 4  # lines in the box of Kafka
 _BATCH = Name("batch")
+_NO_EPOCH = {"rows-epoch": "", "rows-records": "", "rows-at": ""}
+_NO_BUILD = {"batch-gate": "", "build-served": "", "build-age": ""}
 
 
 def picture_texts(snapshot: Snapshot, samples: RecentSamples) -> dict[str, str]:
@@ -72,7 +74,7 @@ def _topics(snapshot: Snapshot, samples: RecentSamples) -> dict[str, str]:
 def _speed(snapshot: Snapshot, samples: RecentSamples) -> dict[str, str]:
     runs = serving(snapshot) or tuple(live for live in snapshot.runs.value or () if live.run.kind == "live")[-1:]
     if not runs:
-        return {"speed-run": "no run yet", "speed-rate": "", "speed-lag": "", "rows-epoch": "", "rows-records": ""}
+        return {"speed-run": "no run yet", "speed-rate": "", "speed-lag": "", **_NO_EPOCH}
     live, rates = runs[-1], samples.run_rates()
     more = f" and {len(runs) - 1} more" if len(runs) > 1 else ""
     return {
@@ -85,11 +87,12 @@ def _speed(snapshot: Snapshot, samples: RecentSamples) -> dict[str, str]:
 
 def _epoch(live: LiveRun) -> dict[str, str]:
     if live.last is None:
-        return {"rows-epoch": "no epoch yet", "rows-records": ""}
+        return _NO_EPOCH | {"rows-epoch": "no epoch yet"}
     records = sum(counts.records for counts in live.last.counted.values())
     return {
         "rows-epoch": f"epoch {live.last.number}",
-        "rows-records": f"{words.count(records)} records, {live.last.committed_at:%H:%M:%S} UTC",
+        "rows-records": words.counted(records, "record"),
+        "rows-at": f"at {live.last.committed_at:%H:%M:%S} UTC",
     }
 
 
@@ -97,19 +100,26 @@ def _batch(snapshot: Snapshot) -> dict[str, str]:
     gate, holder = snapshot.gate.value, _holder(snapshot, _BATCH)
     work = f"works: {holder}" if holder else "rests"
     if gate is None or gate.build is None:
-        return {"batch-work": work, "batch-build": "no build yet", "batch-gate": "", "batch-age": ""}
+        return {"batch-work": work, "batch-build": "no build yet", **_NO_BUILD}
     failed = [result for result in gate.results if not result.success and result.severity == "critical"]
     verdict = f"gate: {len(failed)} failed" if failed else f"gate: {words.counted(len(gate.results), 'check')} passed"
     began = snapshot.lake.value.build_began if snapshot.lake.value else {}
     served = max(began, default=None)
-    age = f"{served} served, begun {words.seconds((snapshot.at - began[served]).total_seconds())} ago" if served else ""
-    return {"batch-work": work, "batch-build": f"build {gate.build}", "batch-gate": verdict, "batch-age": age}
+    age = words.seconds((snapshot.at - began[served]).total_seconds()) if served else ""
+    return {
+        "batch-work": work,
+        "batch-build": f"build {gate.build}",
+        "batch-gate": verdict,
+        "build-served": f"{served} is served" if served else "no build is served",
+        "build-age": f"begun {age} ago" if served else "",
+    }
 
 
 def _served(snapshot: Snapshot, samples: RecentSamples) -> dict[str, str]:
     views = snapshot.status.value.views if snapshot.status.value else ()
     if not views:
-        return {"served-mode": "nothing is served yet", "served-lag": "", "served-waiting": "", "served-query": ""}
+        empty = ("served-publication", "served-lag", "served-waiting", "served-query")
+        return {"served-mode": "nothing is served yet", **dict.fromkeys(empty, "")}
     modes = " and ".join(sorted({view.mode for view in views}))
     lags = [view.lag for view in views]
     lag = None if None in lags else max(lag for lag in lags if lag is not None)
@@ -118,7 +128,8 @@ def _served(snapshot: Snapshot, samples: RecentSamples) -> dict[str, str]:
     trino = snapshot.trino
     query = f"a query takes {words.seconds(trino.value.seconds)}" if trino.value and not trino.problem else "away"
     return {
-        "served-mode": f"{words.counted(len(views), 'view')} · {modes} · publication {views[0].publication}",
+        "served-mode": f"{words.counted(len(views), 'view')} · {modes}",
+        "served-publication": f"publication {views[0].publication}",
         "served-lag": f"lag {words.count(lag)}",
         "served-waiting": f"waiting {words.seconds(max(known) if known else None)}",
         "served-query": query,

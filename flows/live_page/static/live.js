@@ -18,42 +18,47 @@ function list(id, lines) {
   }));
 }
 
-function cellOf(name, row, number) {
+function cellOf(name, number, numeric) {
   const cell = document.createElement("td");
-  if (name === "views" && number === 0) {
-    const link = document.createElement("a");
-    link.href = `/view/${encodeURIComponent(row[0])}`;
-    link.textContent = row[0];
-    cell.append(link);
-  } else {
-    cell.textContent = row[number];
-  }
+  if (numeric) cell.className = "n";
+  if (name === "views" && number === 0) cell.append(document.createElement("a"));
   return cell;
 }
 
+function write(cell, text) {
+  const place = cell.firstElementChild || cell;
+  if (place.textContent === text) return;
+  place.textContent = text;
+  if (place.href !== undefined) place.href = `/view/${encodeURIComponent(text)}`;
+}
+
+// Rows stay as long as their number does: a link that has the focus keeps it.
 function fill(name, table) {
-  const place = document.getElementById(`table-${name}`);
+  const place = document.getElementById(`table-${name}`), body = place.tBodies[0];
   const numeric = [...place.tHead.rows[0].cells].map(cell => cell.className === "n");
-  const rows = table.rows.map((row, index) => {
-    const line = document.createElement("tr");
-    if (table.bad.includes(index)) line.className = "bad";
-    row.forEach((_, number) => {
-      const cell = cellOf(name, row, number);
-      if (numeric[number]) cell.className = "n";
-      line.append(cell);
-    });
-    return line;
-  });
-  if (rows.length === 0) {
-    const line = document.createElement("tr"), cell = document.createElement("td");
-    line.className = "empty";
-    cell.colSpan = numeric.length;
-    cell.textContent = "none";
-    line.append(cell);
-    rows.push(line);
+  if (body.rows.length !== table.rows.length || body.querySelector(".empty")) {
+    body.replaceChildren(...table.rows.map(row => {
+      const line = document.createElement("tr");
+      line.append(...row.map((_, number) => cellOf(name, number, numeric[number])));
+      return line;
+    }));
   }
-  place.tBodies[0].replaceChildren(...rows);
+  table.rows.forEach((row, index) => {
+    const line = body.rows[index], state = table.bad.includes(index) ? "bad" : "";
+    if (line.className !== state) line.className = state;
+    row.forEach((text, number) => write(line.cells[number], text));
+  });
+  if (table.rows.length === 0) empty(body, numeric.length);
   show(`left-out-${name}`, table.left_out ? `${table.left_out} more rows are not shown` : "");
+}
+
+function empty(body, columns) {
+  const line = document.createElement("tr"), cell = document.createElement("td");
+  line.className = "empty";
+  cell.colSpan = columns;
+  cell.textContent = "none";
+  line.append(cell);
+  body.replaceChildren(line);
 }
 
 function health(state, verdict, lines) {

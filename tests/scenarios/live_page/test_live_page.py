@@ -112,13 +112,19 @@ def test_every_view_has_a_page(world: World, opened: Opened) -> None:
     opened.page.click("#table-views a >> text=trades_by_day")
     opened.page.wait_for_url("**/view/trades_by_day")
     assert opened.page.locator("h1").text_content() == "trades_by_day"
-    assert opened.page.locator("#rows tbody tr").count() == 10
-    opened.page.go_back()
+
+    def rows_are_shown() -> None:
+        opened.page.reload()
+        assert opened.page.locator("#rows tbody tr").count() == 10, opened.text("rows")
+
+    eventually(world.settings, 180, rows_are_shown)
+    opened.page.goto(opened.url)
     opened.page.wait_for_selector("#health[data-state=ok]")
 
 
 def test_pictures_of_the_documents_are_made_when_asked_for(world: World, opened: Opened, tmp_path: Path) -> None:
     """`make docs-images` sets LK_DOCS_IMAGES."""
+    opened.page.goto(opened.url)
     world.send(mixed(seed=4, count=2_000))
     opened.page.wait_for_selector("#health[data-state=ok]")
     world.settle()
@@ -129,6 +135,7 @@ def test_pictures_of_the_documents_are_made_when_asked_for(world: World, opened:
 
 
 def test_a_kill_of_the_speed_process_turns_it_red_within_ten_seconds(world: World, opened: Opened) -> None:
+    opened.page.goto(opened.url)
     opened.page.wait_for_selector("#health[data-state=ok]")
     kill(world.running())
     killed = time.monotonic()

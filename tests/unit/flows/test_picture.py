@@ -23,12 +23,15 @@ TEXTS = {
     "speed-rate": "10/s committed",
     "speed-lag": "10 records behind",
     "rows-epoch": "epoch 7",
-    "rows-records": "40 records, 12:00:10 UTC",
+    "rows-records": "40 records",
+    "rows-at": "at 12:00:10 UTC",
     "batch-work": "rests",
     "batch-build": "build b000002",
     "batch-gate": "gate: 1 check passed",
-    "batch-age": "b000002 served, begun 60.2 min ago",
-    "served-mode": "1 view · lambda · publication 5",
+    "build-served": "b000002 is served",
+    "build-age": "begun 60.2 min ago",
+    "served-mode": "1 view · lambda",
+    "served-publication": "publication 5",
     "served-lag": "lag 10",
     "served-waiting": "waiting 0 s",
     "served-query": "a query takes 0.25 s",
@@ -61,7 +64,7 @@ def test_those_who_hear_the_page_hear_the_same_numbers() -> None:
     assert picture_summary(*two_samples()) == (
         "Kafka: trades 210 · 10/s. Speed layer: r000001 running; 10/s committed; 10 records behind. "
         "Batch layer: rests; build b000002; gate: 1 check passed. "
-        "Trino: 1 view · lambda · publication 5; lag 10; waiting 0 s. Replay: none."
+        "Trino: 1 view · lambda; lag 10; waiting 0 s. Replay: none."
     )
 
 
