@@ -25,7 +25,7 @@ SUPPLY := .venv-supply/.installed
 # Checkov is set up only where terraform is: the tests of terraform/ say that they are not run elsewhere.
 CLOUD_HERE := $(if $(shell command -v terraform 2>/dev/null),$(CLOUD))
 
-.PHONY: help setup demo demo-airflow test test-all fast slow soak test-times test-emr cloud docs cloud-docs check unit lint format lock sbom advisories down clean
+.PHONY: help setup demo demo-airflow test test-all fast slow soak test-times test-emr cloud docs docs-images cloud-docs check unit lint format lock sbom advisories down clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1	\2/' | expand -t 22
@@ -64,6 +64,9 @@ cloud: $(INSTALLED) $(CLOUD_HERE) ## terraform/ alone: its style, its tests, che
 docs: $(INSTALLED) ## write the references of verbs and settings, and the rights in Trino: docs/reference/, docs/security.md
 	@$(BIN)/python -m cli.reference
 	@$(BIN)/python -m cli.security_page
+
+docs-images: $(INSTALLED) setup ## make docs/images/live-page.png in a browser (Chromium)
+	@LK_DOCS_IMAGES=yes $(BIN)/pytest tests/scenarios/live_page/test_live_page.py
 
 cloud-docs: $(INSTALLED) $(CLOUD) ## write the tables of terraform's READMEs and the costs of docs/deploy/cloud.md
 	@.venv-cloud/bin/python terraform/readme_tables.py

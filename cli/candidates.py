@@ -10,7 +10,7 @@ import click
 if TYPE_CHECKING:
     from infra.settings import Settings
 
-_SERVERS = ("kafka", "kafka-1", "kafka-2", "kafka-3", "trino", "airflow", "speed")
+_SERVERS = ("kafka", "kafka-1", "kafka-2", "kafka-3", "trino", "ui", "airflow", "speed")
 
 
 def views(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:

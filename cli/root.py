@@ -30,6 +30,7 @@ from cli import (
     serving,
     speed,
     switch,
+    ui,
     upkeep,
     views,
 )
@@ -42,7 +43,7 @@ from infra.error_report import write_report
 from infra.library_errors import explained, first_line
 
 SECTIONS: dict[str, Sequence[click.Command]] = {
-    "Servers": servers.COMMANDS,
+    "Servers": [*servers.COMMANDS, *ui.COMMANDS],
     "Data": [*data.COMMANDS, *views.COMMANDS, *route.COMMANDS],
     "Speed": speed.COMMANDS,
     "Batch": batch.COMMANDS,

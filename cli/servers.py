@@ -44,12 +44,13 @@ def setup() -> None:
 @click.option("--brokers", type=click.Choice(["1", "3"]), help="Brokers of a new instance (default: as set, else 1).")
 @json_option
 def up(extra: tuple[str, ...], brokers: str | None) -> None:
-    """Start Kafka and Trino, and wait until they answer.
+    """Start Kafka, Trino and the live page, and wait until they answer.
 
     `lk up airflow` starts Airflow too. A change of the served views that a crash interrupted is finished or reverted,
     then the topic files are applied to the cluster.
     """
     from flows import stack
+    from infra.local import ui_server
 
     settings = load_settings()
     if brokers and not settings.manages_kafka:
@@ -60,7 +61,7 @@ def up(extra: tuple[str, ...], brokers: str | None) -> None:
         )
     if brokers:
         settings = settings.model_copy(update={"kafka_brokers": int(brokers)})
-    emit(stack.up(settings, load_usable(settings), *extra), _print_servers)
+    emit(stack.up(settings, load_usable(settings), ui_server.NAME, *extra), _print_servers)
 
 
 @click.command()
@@ -108,7 +109,7 @@ def status(json_lines: bool, every: int | None) -> int:
 def logs(server: str, lines: int, follow: bool) -> None:
     """Print the log of a server.
 
-    SERVER is kafka, kafka-1 to kafka-3, trino, airflow or a process such as speed-r000001.
+    SERVER is kafka, kafka-1 to kafka-3, trino, ui, airflow or a process such as speed-r000001.
     """
     from infra.local import local_stack
 

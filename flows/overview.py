@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from core.catalog import Catalog
@@ -18,19 +18,22 @@ from serving import alarms
 from serving.alarms import ViewAlarms
 from serving.ledger import PartitionCounts, ViewCounts
 from serving.served_status import ViewState, served_status
+from speed.quarantine.share import QuarantineShare
 
 
 @dataclass(frozen=True)
 class Overview:
     """Processes, views, record and row counts. ``unhealthy`` says what is wrong; empty if nothing is.
 
-    ``others`` are the instances of this user that run on this machine beside this one.
+    ``shares`` are the topics with too many records in quarantine. ``others`` are the instances of this user that run on
+    this machine beside this one.
     """
 
     processes: tuple[local_stack.ServerState, ...]
     views: tuple[ViewState, ...]
     partitions: tuple[PartitionCounts, ...]
     rows: tuple[ViewCounts, ...]
+    shares: tuple[QuarantineShare, ...]
     unhealthy: tuple[str, ...]
     others: tuple[OtherInstance, ...]
 
@@ -39,12 +42,17 @@ def status(settings: Settings) -> Overview:
     """The state of the instance, also while servers are down and while definition files have mistakes."""
     catalog, problems = definition_files.load_usable(settings)
     processes = local_stack.server_states(settings)
-    down = [_down(process) for process in processes if process.status != "up"]
     served = served_status(settings, catalog)
     shares = quarantine_shares.served_shares(settings, catalog, served.partitions)
-    unhealthy = (*down, *map(_mistake, problems), *served.unhealthy, *(share.line for share in shares))
+    lines = (*map(_mistake, problems), *served.unhealthy, *(share.line for share in shares))
+    unhealthy = (*process_problems(processes), *lines)
     others = other_instances(settings)
-    return Overview(processes, served.views, served.partitions, served.rows, unhealthy, others)
+    return Overview(processes, served.views, served.partitions, served.rows, shares, unhealthy, others)
+
+
+def process_problems(processes: Iterable[local_stack.ServerState]) -> tuple[str, ...]:
+    """What is wrong with the processes, as `lk status` says it."""
+    return tuple(_down(process) for process in processes if process.status != "up")
 
 
 def _down(process: local_stack.ServerState) -> str:

@@ -57,14 +57,15 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def fresh_settings(folder: Path) -> Settings:
-    """An instance of its own: a folder and four free ports."""
-    kafka, controller, trino, airflow = free_ports(4)
+    """An instance of its own: a folder and five free ports."""
+    kafka, controller, trino, airflow, ui = free_ports(5)
     return Settings(
         data=folder,
         kafka_port=kafka,
         kafka_controller_port=controller,
         trino_port=trino,
         airflow_port=airflow,
+        ui_port=ui,
     )
 
 

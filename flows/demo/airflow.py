@@ -27,7 +27,7 @@ from infra.control import run_roles
 from infra.definitions import definition_files
 from infra.kafka.input_files import InputFile
 from infra.kafka.producer import Acknowledged, produce
-from infra.local import airflow_server, local_stack
+from infra.local import airflow_server, local_stack, ui_server
 from infra.project_files import ACCESS_LOG
 from infra.settings import Settings
 
@@ -90,7 +90,7 @@ def demo_airflow(base: Settings, folder: Path = FOLDER) -> DemoAirflow:
         note("stopped and removed the earlier demo")
     created = instance.create(base, folder, connection.PORTS)
     settings, catalog, tally = created.settings, definition_files.load(created.settings), Tally()
-    stack.up(settings, catalog)
+    stack.up(settings, catalog, ui_server.NAME)
     starting = time.monotonic()
     stack.up(settings, catalog, "airflow")
     healthy = time.monotonic() - starting

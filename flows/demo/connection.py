@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from infra.settings import Settings
 
 # Beside the defaults of `lk up`, so that both can run. Each is used if it is free.
-PORTS = {"kafka_port": 19094, "kafka_controller_port": 19095, "trino_port": 18082, "airflow_port": 18083}
+PORTS = {
+    "kafka_port": 19094,
+    "kafka_controller_port": 19095,
+    "trino_port": 18082,
+    "airflow_port": 18083,
+    "ui_port": 18086,
+}
 _QUERY = "select * from traffic_by_hour order by 1, 2 limit 5"
 _USER = "me"  # any name: Trino on one machine has no login
 

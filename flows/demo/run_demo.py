@@ -33,6 +33,7 @@ from flows.overview import status
 from infra.definitions import definition_files
 from infra.kafka.input_files import InputFile
 from infra.kafka.producer import Acknowledged, produce
+from infra.local import ui_server
 from infra.project_files import ACCESS_LOG
 from infra.retry import wait_until
 from infra.settings import Settings
@@ -104,7 +105,7 @@ def demo(base: Settings, folder: Path = FOLDER) -> Demo:
     created = instance.create(settings_of_demo, folder, connection.PORTS)
     settings = created.settings
     catalog = definition_files.load(settings)
-    stack.up(settings, catalog)
+    stack.up(settings, catalog, ui_server.NAME)
     tally = Tally()
     with waiting(f"sending {HISTORY // 60} minutes of trades at once and starting the speed layer"):
         with ThreadPoolExecutor(1) as executor:
@@ -132,8 +133,8 @@ def _send(created: Instance, catalog: Catalog, history: Acknowledged, tally: Tal
         _wait_until(settings, lambda: requests() >= expected.REQUESTS, "the access log")
     with waiting(f"waiting until queries count {history.count:,} trades"):
         _wait_until(settings, lambda: trades() >= history.count, "the earlier trades")
-    note(f"queries count all {history.count:,} trades, and {expected.REQUESTS:,} requests of a real access log")
-    note(f"sending {RATE * SECONDS:,.0f} more trades in {SECONDS} s; `lk batch` starts after {_BATCH_AT / RATE:.0f} s")
+    more = f"{RATE * SECONDS:,.0f} more trades follow in {SECONDS} s, `lk batch` after {_BATCH_AT / RATE:.0f} s"
+    note(f"queries count all {history.count:,} trades and {expected.REQUESTS:,} real requests; {more}")
     batch = BackgroundBatch(settings, created.config, f"after {_BATCH_AT / RATE:.0f} s")
     with measuring(trades) as meter, progress_lines() as progress:
         sent = _send_at_rate(settings, catalog, tally, batch, meter, progress)

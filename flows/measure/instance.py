@@ -16,7 +16,7 @@ from infra.local.ports import free_or_others, free_ports
 from infra.settings import PREFIX, Settings
 from infra.settings.sources import read_settings
 
-_PORTS = ("kafka_port", "kafka_controller_port", "trino_port", "airflow_port")
+_PORTS = ("kafka_port", "kafka_controller_port", "trino_port", "airflow_port", "ui_port")
 _MARK = "# Made by lk: the next run replaces this folder.\n"
 _CLUSTER = ("bootstrap", "kafka_brokers", "kafka_peer_ports", "kafka_peer_controller_ports", "kafka_replication")
 _SECURITY = ("kafka_tiered_hours", "kafka_security", "kafka_user", "kafka_password_file", "kafka_ca")

@@ -80,9 +80,14 @@ def last_judged_build(settings: Settings) -> Name | None:
     return Name(max(rows, key=lambda row: row["at"])["build"]) if rows else None
 
 
+def folder(settings: Settings) -> Path:
+    """The folder of the Data Docs of all builds."""
+    return settings.data / "quality"
+
+
 def pages(settings: Settings, build: Name) -> Path:
     """The index of a build's Data Docs."""
-    return settings.data / "quality" / build / "index.html"
+    return folder(settings) / build / "index.html"
 
 
 def _result(row: Mapping[str, Any]) -> CheckResult:

@@ -51,6 +51,28 @@ class Publication:
     audit: str | None = None
 
 
+@dataclass(frozen=True)
+class Change:
+    """A publication without its SQL texts and its evidence, which are most of a row of the table."""
+
+    seq: int
+    kind: str
+    state: PublicationState
+    at: datetime
+    who: str
+    why: str
+    pins: Mapping[Name, Pin]
+
+
+def recent_changes(settings: Settings, count: int) -> list[Change]:
+    """The last ``count`` publications in their newest state, oldest first."""
+    seqs = pa.array(sorted(_states(settings))[-count:], pa.int64())
+    columns = tuple(Change.__dataclass_fields__)
+    rows = TABLE.read(settings, columns, pc.field("seq").isin(seqs)) if len(seqs) else []
+    newest = {row["seq"]: row for row in sorted(rows, key=lambda row: _ORDER[row["state"]])}
+    return [Change(**{**newest[seq], "pins": pins_from_json(newest[seq]["pins"])}) for seq in sorted(newest)]
+
+
 def read_publications(settings: Settings) -> list[Publication]:
     """Every publication in its newest state, oldest first, with all SQL texts: for a history of years it takes seconds.
 

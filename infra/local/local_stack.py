@@ -13,7 +13,7 @@ from pathlib import Path
 
 from core.errors import Refused, Usage
 from infra.kafka import kafka_admin
-from infra.local import airflow_server, kafka_broker, local_processes, trino_server
+from infra.local import airflow_server, kafka_broker, local_processes, trino_server, ui_server
 from infra.local.server_spec import Server
 from infra.progress_bar import console
 from infra.retry import wait_until
@@ -25,6 +25,11 @@ SERVERS: tuple[tuple[str, Callable[[Settings], Server], Callable[[Settings], boo
         airflow_server.NAME,
         airflow_server.server,
         lambda settings: local_processes.recorded(settings, airflow_server.NAME) is not None,
+    ),
+    (
+        ui_server.NAME,
+        ui_server.server,
+        lambda settings: local_processes.recorded(settings, ui_server.NAME) is not None,
     ),
     (trino_server.NAME, trino_server.server, lambda settings: settings.manages_trino),
     *((name, partial(kafka_broker.server, name), partial(kafka_broker.managed, name)) for name in local_brokers.NAMES),
@@ -141,8 +146,8 @@ def _failed(settings: Settings, server: Server, what: str) -> Refused:
 
 
 def _print_up(server: Server, began: float) -> None:
-    port = next(iter(server.ports.values()))
-    console().print(f"{server.name} is up on port {port} ({time.monotonic() - began:.1f} s)", highlight=False)
+    place = f"at {server.page}" if server.page else f"on port {next(iter(server.ports.values()))}"
+    console().print(f"{server.name} is up {place} ({time.monotonic() - began:.1f} s)", highlight=False)
 
 
 def _answers(server: Server) -> bool:

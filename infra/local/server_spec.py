@@ -11,6 +11,7 @@ class Server:
     """One server of the local stack. ``ports`` are setting → port; the first is the one that clients use.
 
     ``prepare`` writes the configuration and may be called again. ``probe`` raises until the server is ready.
+    ``page`` is what a person opens in a browser, if that is all that the server is for.
     """
 
     name: str
@@ -19,3 +20,4 @@ class Server:
     prepare: Callable[[], None]
     probe: Callable[[], None]
     env: Mapping[str, str] = field(default_factory=dict)
+    page: str = ""

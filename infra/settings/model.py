@@ -82,6 +82,7 @@ class Settings(BaseSettings):
     trino_memory: Memory = Field(default="2g", description="Heap of the local Trino")
 
     airflow_port: Port = Field(default=18081, description="Port of the local Airflow, which `lk up airflow` starts")
+    ui_port: Port = Field(default=18084, description="Port of the live page and of /metrics, which `lk up` starts")
 
     lineage_url: Receiver | None = Field(
         default=None,
@@ -182,7 +183,7 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _distinct_ports(self) -> Settings:
-        ports = [("airflow_port", self.airflow_port)]
+        ports = [("airflow_port", self.airflow_port), ("ui_port", self.ui_port)]
         ports += [("trino_port", self.trino_port)] if self.manages_trino else []
         ports += [pair for broker in self.brokers for pair in broker.ports.items()] if self.manages_kafka else []
         for (first, port), (second, other) in combinations(sorted(ports), 2):

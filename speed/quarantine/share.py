@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import islice
 
 from core.catalog import Catalog
 from core.identifiers import Name
@@ -15,10 +14,9 @@ from infra.control import redrives
 from infra.control.manifest import counted_in_the_hour, last_epoch
 from infra.control.redrives import Redrive
 from infra.settings import Settings
-from speed.quarantine import listing
 from speed.quarantine.listing import QuarantineEntry
+from speed.quarantine.newest_rules import newest_entries
 
-_LOOKED_AT = 10_000  # quarantined records whose rules are counted
 _RULES = 3
 
 
@@ -97,7 +95,7 @@ def _sent_again(completed: Iterable[Redrive]) -> Counter[str]:
 
 def _rules(settings: Settings, catalog: Catalog, topic: Name) -> tuple[dict[str, float], QuarantineEntry | None]:
     """The rules that most records broke, with their shares, and one of the records."""
-    entries = list(islice(listing.newest_first(settings, catalog, topic), _LOOKED_AT))
+    entries = newest_entries(settings, catalog, topic)
     broken = Counter(rule for entry in entries for rule in entry.rules)
     shares = {rule: count / len(entries) for rule, count in broken.most_common(_RULES)}
     example = next((entry for entry in entries if set(entry.rules) & shares.keys()), None)

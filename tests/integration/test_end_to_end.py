@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -73,8 +74,8 @@ class Life:
 @pytest.fixture(scope="module")
 def life(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[Life]:
     folder = tmp_path_factory.mktemp("life")
-    kafka, controller, trino = free_ports(3)
-    ports = {"kafka_port": kafka, "kafka_controller_port": controller, "trino_port": trino}
+    kafka, controller, trino, ui = free_ports(4)
+    ports = {"kafka_port": kafka, "kafka_controller_port": controller, "trino_port": trino, "ui_port": ui}
     config = write_config(folder / "lk.toml", {"data": str(folder / "data"), **ports})
     instance = Life(config, folder / "data", Log(read_settings(config), ["access_log", "trades"]))
     yield instance
@@ -114,7 +115,7 @@ def test_before_anything_is_up_every_answer_says_what_to_do(life: Life) -> None:
 
 def test_up_starts_the_servers_and_a_second_up_changes_nothing(life: Life) -> None:
     first = {server["name"]: server["pid"] for server in life.json("up")}
-    assert sorted(first) == ["kafka", "trino"]
+    assert sorted(first) == ["kafka", "trino", "ui"]
     assert {server["name"]: server["pid"] for server in life.json("up")} == first
 
 
@@ -172,6 +173,25 @@ def test_a_batch_and_the_speed_layer_together_show_every_view_exactly(life: Life
     check(life, life.shows())
 
 
+def test_the_live_page_says_what_lk_status_says(life: Life) -> None:
+    port = read_settings(life.config).ui_port
+
+    def same_numbers() -> None:
+        status = life.json("status")
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/page.json", timeout=10) as answer:
+            page = json.load(answer)
+        assert page["unhealthy"] == status["unhealthy"] == []
+        shown = [(row[0], row[1], row[2], row[3], row[4], row[5]) for row in page["tables"]["views"]["rows"]]
+        assert shown == [
+            (v["view"], v["mode"], v["build"], v["run"], str(v["epoch"]), str(v["lag"])) for v in status["views"]
+        ]
+        ledger = [[int(cell.replace(",", "")) for cell in row[1:5]] for row in page["tables"]["ledger"]["rows"]]
+        assert ledger == [[p["partition"], p["offsets"], p["decoded"], p["quarantined"]] for p in status["partitions"]]
+        assert {row[0]: row[1] for row in page["tables"]["processes"]["rows"]}["ui"] == "up"
+
+    eventually(life.log.settings, 60, same_numbers)
+
+
 def test_a_publication_can_be_shown_as_it_was(life: Life) -> None:
     publications = life.json("publications")
     builds = [publication for publication in publications if publication["kind"] == "build"]
@@ -216,7 +236,7 @@ def test_queries_are_answered_or_refused_without_a_stack_trace(life: Life) -> No
 def test_everything_comes_back_from_the_log_alone(life: Life) -> None:
     before = life.shows()
     stopped = life.json("down")
-    assert sorted(stopped) == ["kafka", "trino"]
+    assert sorted(stopped) == ["kafka", "trino", "ui"]
     for folder in ("lake", "checkpoints", "trino"):
         shutil.rmtree(life.data / folder)
     life.json("up")

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 
 from xdist.scheduler import LoadFileScheduling
 
-ONE_INSTANCE = tuple(
-    f"tests/scenarios/{scenario}/"
-    for scenario in ("kills", "airflow", "switch", "cluster", "programs", "routes", "object_store", "restore")
-)
+_SHARING = ("kills", "airflow", "switch", "cluster", "programs", "routes", "object_store", "restore", "live_page")
+ONE_INSTANCE = tuple(f"tests/scenarios/{scenario}/" for scenario in _SHARING)
 # The longest tests first, as `make test-times` measures them. The other tests follow in their own order.
 _LONG = (
     *ONE_INSTANCE,

@@ -16,8 +16,8 @@ PACKAGES = ("cli", "core", "infra", "batch", "speed", "serving", "flows", "views
 LOCKS = ("requirements.lock", "requirements-airflow.lock", "requirements-aws.lock")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-# A declared package pins each: pyspark, pydantic, boto3, apache-airflow, openlineage-python.
-TRANSITIVE = {"py4j", "pydantic_core", "botocore", "airflow", "attr"}
+# A declared package pins each: pyspark, pydantic, boto3, apache-airflow, openlineage-python, fastapi.
+TRANSITIVE = {"py4j", "pydantic_core", "botocore", "airflow", "attr", "starlette"}
 
 
 def names(requirements: list[str]) -> set[str]:

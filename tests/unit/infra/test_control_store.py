@@ -207,6 +207,8 @@ def test_what_is_served_is_read_from_few_rows_of_a_long_history(
     assert publications.done_publication(settings, 17) == done[16]
     assert publications.done_publication(settings, 301) is None
     assert publications.last_number(settings) == 302
+    recent = [(change.seq, change.state) for change in publications.recent_changes(settings, 3)]
+    assert recent == [(300, "done"), (301, "intent"), (302, "reverted")]
     builds_pinned = [PIN.build] if PIN.build else []
     assert {epoch for _, _, epoch in publications.pinned_epochs(settings, RUN, builds_pinned)} == set(range(7))
     assert publications.pinned_epochs(settings, Name("r000009"), builds_pinned) == set()

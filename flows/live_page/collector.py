@@ -1,0 +1,94 @@
+"""Reads the state in the background and keeps what every page gets as bytes, however many pages are open."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from dataclasses import dataclass
+
+from pydantic_core import to_json
+
+from flows.live_page import metrics
+from flows.live_page.page_document import page_document
+from flows.live_page.recent_samples import RecentSamples
+from flows.live_page.snapshot import Snapshot, StateReader
+from infra.settings import Settings
+
+WATCHED_EVERY, IDLE_EVERY = 2.0, 15.0  # seconds between two documents
+WATCHED_FOR = 30.0  # seconds after a request for the page
+_PATIENCE = 1.5  # seconds for which a document waits for the parts that were started for it
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """The bytes that everybody gets, and their ETag."""
+
+    body: bytes
+    etag: str
+
+    @staticmethod
+    def of(body: bytes) -> Rendered:
+        """With the digest of the bytes."""
+        return Rendered(body, f'"{hashlib.sha256(body).hexdigest()[:24]}"')
+
+
+class Collector:
+    """One thread that renders the page's document and the metrics every 2 s while somebody looks, else every 15 s."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._reader = StateReader(settings)
+        self._samples = RecentSamples()
+        self._looked_at = 0.0
+        self._wake = threading.Event()
+        self.snapshot: Snapshot = self._reader.snapshot()
+        self.page, self.history, self.metrics = self._rendered()
+        self._thread = threading.Thread(target=self._run, name="collector", daemon=True)
+
+    def start(self) -> None:
+        """Begins to read; the first document with numbers is there about a second later."""
+        self._thread.start()
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the thread failed: then nothing is read any more, and no number may be shown as new."""
+        return self._thread.ident is not None and not self._thread.is_alive()
+
+    def look(self) -> None:
+        """Says that somebody looks at the page now."""
+        was_idle, self._looked_at = not self._is_watched(), time.monotonic()
+        if was_idle:
+            self._wake.set()
+
+    def _is_watched(self) -> bool:
+        return time.monotonic() - self._looked_at < WATCHED_FOR
+
+    def _run(self) -> None:
+        while True:
+            began = time.monotonic()
+            self.collect()
+            every = WATCHED_EVERY if self._is_watched() else IDLE_EVERY
+            if self._wake.wait(max(0.1, every - (time.monotonic() - began))):
+                self._wake.clear()
+                for part in self._reader.parts:
+                    part.make_due()
+
+    def collect(self) -> None:
+        """Reads the parts that are due, and renders what everybody gets from now on."""
+        slowest = 0.0 if self._is_watched() else IDLE_EVERY - WATCHED_EVERY
+        started = [thread for part in self._reader.parts if (thread := part.start_if_due(slowest))]
+        deadline = time.monotonic() + _PATIENCE
+        for thread in started:
+            thread.join(max(0.0, deadline - time.monotonic()))
+        self.snapshot = self._reader.snapshot()
+        self._samples.add(self.snapshot)
+        self.page, self.history, self.metrics = self._rendered()
+
+    def _rendered(self) -> tuple[Rendered, Rendered, Rendered]:
+        document = page_document(self.snapshot, self._samples)
+        history = {"samples": self._samples.samples, "marks": self._samples.marks}
+        return (
+            Rendered.of(to_json(document, inf_nan_mode="null")),
+            Rendered.of(to_json(history, inf_nan_mode="null")),
+            Rendered.of(metrics.exposition(self.snapshot, self._samples)),
+        )

@@ -1,0 +1,199 @@
+"""The live texts of the picture: for each place in templates/picture.svg its text, and for each box its state."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Literal
+
+from core.identifiers import Name
+from flows.live_page import words
+from flows.live_page.recent_samples import RecentSamples, serving
+from flows.live_page.snapshot import LiveRun, Snapshot
+
+BoxState = Literal["ok", "bad", "away", "idle"]
+TOPICS = 4  # lines in the box of Kafka
+_BATCH = Name("batch")
+_NO_EPOCH = {"rows-epoch": "", "rows-records": "", "rows-at": ""}
+_NO_BUILD = {"batch-gate": "", "build-served": "", "build-age": ""}
+
+
+def picture_texts(snapshot: Snapshot, samples: RecentSamples) -> dict[str, str]:
+    """Element id -> text. An element without anything to say is empty."""
+    return {
+        **_topics(snapshot, samples),
+        **_speed(snapshot, samples),
+        **_batch(snapshot),
+        **_served(snapshot, samples),
+        **_others(snapshot),
+    }
+
+
+def picture_states(snapshot: Snapshot) -> dict[str, BoxState]:
+    """Box id -> "bad" for what should run and does not, "away" for what did not answer, "idle" without work."""
+    return {
+        "box-kafka": _server(snapshot, "kafka", snapshot.log.problem),
+        "box-speed": _speed_state(snapshot),
+        "box-batch": "ok" if _holder(snapshot, _BATCH) else "idle",
+        "box-gate": _gate_state(snapshot),
+        "box-trino": _trino_state(snapshot),
+        "box-replay": _replay_state(snapshot),
+    }
+
+
+def picture_summary(snapshot: Snapshot, samples: RecentSamples) -> str:
+    """The picture in sentences, for those who hear the page."""
+    texts = picture_texts(snapshot, samples)
+    parts = {
+        "Kafka": [f"topic-{line}" for line in range(TOPICS)],
+        "Speed layer": ["speed-run", "speed-rate", "speed-lag"],
+        "Batch layer": ["batch-work", "batch-build", "batch-gate"],
+        "Trino": ["served-mode", "served-lag", "served-waiting"],
+        "Replay": ["replay-run", "replay-rate"],
+    }
+    said = {name: [texts[id] for id in ids if texts[id]] for name, ids in parts.items()}
+    return " ".join(f"{name}: {'; '.join(lines)}." for name, lines in said.items() if lines)
+
+
+def _topics(snapshot: Snapshot, samples: RecentSamples) -> dict[str, str]:
+    rates: dict[str, float] = defaultdict(float)
+    for (topic, _), rate in samples.topic_rates().items():
+        rates[topic] += rate
+    ends: dict[str, int] = defaultdict(int)
+    for part in snapshot.log.value or ():
+        ends[part.topic] += part.end
+    largest = sorted(ends, key=lambda topic: (-rates[topic], -ends[topic], topic))
+    lines = [
+        f"{topic} {words.count(ends[topic])}" + (f" · {words.rate(rates[topic])}" if rates else "") for topic in largest
+    ]
+    more = f"and {len(lines) - TOPICS} more topics" if len(lines) > TOPICS else ""
+    shown = {f"topic-{line}": text for line, text in enumerate((lines + [""] * TOPICS)[:TOPICS])}
+    return shown | {"topics-more": more}
+
+
+def _speed(snapshot: Snapshot, samples: RecentSamples) -> dict[str, str]:
+    runs = serving(snapshot) or tuple(live for live in snapshot.runs.value or () if live.run.kind == "live")[-1:]
+    if not runs:
+        return {"speed-run": "no run yet", "speed-rate": "", "speed-lag": "", **_NO_EPOCH}
+    live, rates = runs[-1], samples.run_rates()
+    more = f" and {len(runs) - 1} more" if len(runs) > 1 else ""
+    return {
+        "speed-run": f"{live.run.id} {live.state.phase}{more}",
+        "speed-rate": f"{words.rate(rates[live.run.id])} committed" if live.run.id in rates else "",
+        "speed-lag": f"{words.count(live.state.behind)} records behind",
+        **_epoch(live),
+    }
+
+
+def _epoch(live: LiveRun) -> dict[str, str]:
+    if live.last is None:
+        return _NO_EPOCH | {"rows-epoch": "no epoch yet"}
+    records = sum(counts.records for counts in live.last.counted.values())
+    return {
+        "rows-epoch": f"epoch {live.last.number}",
+        "rows-records": words.counted(records, "record"),
+        "rows-at": f"at {live.last.committed_at:%H:%M:%S} UTC",
+    }
+
+
+def _batch(snapshot: Snapshot) -> dict[str, str]:
+    gate, holder = snapshot.gate.value, _holder(snapshot, _BATCH)
+    work = f"works: {holder}" if holder else "rests"
+    if gate is None or gate.build is None:
+        return {"batch-work": work, "batch-build": "no build yet", **_NO_BUILD}
+    failed = [result for result in gate.results if not result.success and result.severity == "critical"]
+    verdict = f"gate: {len(failed)} failed" if failed else f"gate: {words.counted(len(gate.results), 'check')} passed"
+    began = snapshot.lake.value.build_began if snapshot.lake.value else {}
+    served = max(began, default=None)
+    age = words.seconds((snapshot.at - began[served]).total_seconds()) if served else ""
+    return {
+        "batch-work": work,
+        "batch-build": f"build {gate.build}",
+        "batch-gate": verdict,
+        "build-served": f"{served} is served" if served else "no build is served",
+        "build-age": f"begun {age} ago" if served else "",
+    }
+
+
+def _served(snapshot: Snapshot, samples: RecentSamples) -> dict[str, str]:
+    views = snapshot.status.value.views if snapshot.status.value else ()
+    if not views:
+        empty = ("served-publication", "served-lag", "served-waiting", "served-query")
+        return {"served-mode": "nothing is served yet", **dict.fromkeys(empty, "")}
+    modes = " and ".join(sorted({view.mode for view in views}))
+    lags = [view.lag for view in views]
+    lag = None if None in lags else max(lag for lag in lags if lag is not None)
+    waiting = samples.waiting(snapshot)
+    known = [seconds for seconds in waiting.values() if seconds is not None]
+    trino = snapshot.trino
+    query = f"a query takes {words.seconds(trino.value.seconds)}" if trino.value and not trino.problem else "away"
+    return {
+        "served-mode": f"{words.counted(len(views), 'view')} · {modes}",
+        "served-publication": f"publication {views[0].publication}",
+        "served-lag": f"lag {words.count(lag)}",
+        "served-waiting": f"waiting {words.seconds(max(known) if known else None)}",
+        "served-query": query,
+    }
+
+
+def _others(snapshot: Snapshot) -> dict[str, str]:
+    replays = [live for live in snapshot.runs.value or () if live.role == "replay"]
+    routes = snapshot.routes.value or ()
+    texts = {"routes": f"routes: {words.counted(len(routes), 'run')}" if routes else "no route runs"}
+    if not replays or replays[-1].progress is None:
+        return texts | {"replay-run": "none", "replay-rate": ""}
+    progress = replays[-1].progress
+    share = progress.read / progress.total if progress.total else 0.0
+    done = "caught up" if progress.caught_up else f"{share:.1%} of {words.count(progress.total)} records"
+    left = f", {words.seconds(progress.left)} left" if progress.left is not None and not progress.caught_up else ""
+    return texts | {
+        "replay-run": f"{replays[-1].run.id} {progress.state.phase}, {done}",
+        "replay-rate": f"{words.rate(progress.rate)}{left}",
+    }
+
+
+def _server(snapshot: Snapshot, name: str, problem: str) -> BoxState:
+    of_name = [process for process in snapshot.processes.value or () if process.name.partition("-")[0] == name]
+    if any(process.status != "up" for process in of_name):
+        return "bad"
+    return "away" if problem else "ok"
+
+
+def _speed_state(snapshot: Snapshot) -> BoxState:
+    runs = serving(snapshot)
+    if any(not live.state.alive for live in runs):
+        return "bad"
+    if snapshot.runs.problem:
+        return "away"
+    return "ok" if runs else "idle"
+
+
+def _gate_state(snapshot: Snapshot) -> BoxState:
+    gate = snapshot.gate.value
+    if gate is None or gate.build is None:
+        return "idle"
+    failed = any(not result.success and result.severity == "critical" for result in gate.results)
+    return "bad" if failed else "ok"
+
+
+def _trino_state(snapshot: Snapshot) -> BoxState:
+    if snapshot.trino.value is not None and snapshot.trino.value.missing:
+        return "bad"
+    return _server(snapshot, "trino", snapshot.trino.problem)
+
+
+def _replay_state(snapshot: Snapshot) -> BoxState:
+    replays = [live for live in snapshot.runs.value or () if live.role == "replay"]
+    if not replays:
+        return "idle"
+    return "ok" if replays[-1].state.alive else "bad"
+
+
+def _holder(snapshot: Snapshot, lease: Name) -> str:
+    """Who holds a lease; "" if nobody does."""
+    leases: Mapping[Name, str] = {
+        state.name: f"process {state.holder.pid}"
+        for state in (snapshot.lake.value.leases if snapshot.lake.value else ())
+        if state.state == "held"
+    }
+    return leases.get(lease, "")

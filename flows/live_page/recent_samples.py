@@ -1,0 +1,201 @@
+"""What the page draws over time: samples of rates, lag and waiting, and marks; both are bounded."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from core.cut import Cut
+from core.identifiers import Name
+from flows.live_page.snapshot import LiveRun, Snapshot
+
+SAMPLES = 1_800  # an hour while somebody looks
+_ENDS = 300  # moments whose end offsets are kept: ten minutes while somebody looks
+MARKS = 200
+_RATE_SECONDS = 10.0  # a rate is that of the samples of the last seconds
+
+Place = tuple[str, int]  # topic and partition
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One moment. Rates are records per second; ``lag`` is that of the view with the largest, ``waiting`` seconds.
+
+    None where a server that tells it was away.
+    """
+
+    at: float
+    appended: float | None
+    committed: float | None
+    lag: int | None
+    waiting: float | None
+
+
+@dataclass(frozen=True, order=True)
+class Mark:
+    """Something that happened: a publication, a build that was checked, a replay that was declared."""
+
+    at: float
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True)
+class _Ends:
+    """The end offsets of the log and of each run at a moment, in seconds since 1970."""
+
+    at: float
+    log: Mapping[Place, int]
+    runs: Mapping[Name, Mapping[Place, int]]
+
+
+class RecentSamples:
+    """The samples and marks of the last time; one thread adds, others read."""
+
+    def __init__(self) -> None:
+        self._ends: deque[_Ends] = deque(maxlen=_ENDS)
+        self._samples: deque[Sample] = deque(maxlen=SAMPLES)
+        self._marks: dict[tuple[str, str], Mark] = {}
+
+    def add(self, snapshot: Snapshot) -> Sample | None:
+        """Adds what a snapshot says, if its log was read again."""
+        self._add_marks(snapshot)
+        log = snapshot.log
+        if log.value is None or log.at is None or log.problem:
+            return self._append(Sample(snapshot.at.timestamp(), None, None, None, None))
+        if self._ends and self._ends[-1].at >= log.at.timestamp():
+            return None
+        runs = {live.run.id: _places(live.last.end if live.last else live.run.origin) for live in serving(snapshot)}
+        places: dict[Place, int] = {(part.topic, part.partition): part.end for part in log.value}
+        self._ends.append(_Ends(log.at.timestamp(), places, runs))
+        waiting = self.waiting(snapshot).values()
+        lags = [view.lag for view in snapshot.status.value.views] if snapshot.status.value else []
+        rates = self.topic_rates().values()
+        return self._append(
+            Sample(
+                at=log.at.timestamp(),
+                appended=sum(rates) if rates else None,
+                committed=self._committed(),
+                lag=max((lag for lag in lags if lag is not None), default=None),
+                waiting=max((seconds for seconds in waiting if seconds is not None), default=None),
+            )
+        )
+
+    @property
+    def samples(self) -> tuple[Sample, ...]:
+        """The samples, oldest first."""
+        return tuple(self._samples)
+
+    @property
+    def marks(self) -> tuple[Mark, ...]:
+        """The marks, oldest first."""
+        return tuple(sorted(self._marks.values()))
+
+    def topic_rates(self) -> dict[Place, float]:
+        """Records per second that each partition has got lately; empty before the second sample."""
+        before, last = self._span()
+        if before is None or last is None:
+            return {}
+        seconds = last.at - before.at
+        return {place: max(0, end - before.log.get(place, end)) / seconds for place, end in last.log.items()}
+
+    def run_rates(self) -> dict[Name, float]:
+        """Records per second that each serving run has committed lately."""
+        before, last = self._span()
+        if before is None or last is None:
+            return {}
+        return {
+            run: sum(max(0, end - before.runs[run].get(place, 0)) for place, end in ends.items())
+            / (last.at - before.at)
+            for run, ends in last.runs.items()
+            if run in before.runs
+        }
+
+    def waiting(self, snapshot: Snapshot) -> dict[Name, float | None]:
+        """View -> for how many seconds the oldest record that it does not show has been in the log.
+
+        It is as exact as the samples are close, and not more than their whole time. None if it is not known.
+        """
+        status, log, sources = snapshot.status.value, snapshot.log, snapshot.sources
+        if status is None:
+            return {}
+        known = bool(self._ends) and not log.problem
+        ends = {live.run.id: live.last.end if live.last else live.run.origin for live in snapshot.runs.value or ()}
+        return {
+            view.view: self._waiting(_served(ends.get(view.run) if view.run else None, view.cut), sources[view.view])
+            if known
+            else None
+            for view in status.views
+            if view.view in sources
+        }
+
+    def _waiting(self, served: Mapping[Place, int], topics: Iterable[Name]) -> float:
+        """Seconds since the first sample whose log had a record that is not served; the ends of a log only grow."""
+        of_view = frozenset(topics)
+
+        def is_ahead(ends: _Ends) -> bool:
+            return any(end > served.get(place, 0) for place, end in ends.log.items() if place[0] in of_view)
+
+        ends = self._ends
+        first = bisect_left(ends, True, key=is_ahead)
+        return ends[-1].at - ends[first].at if first < len(ends) else 0.0
+
+    def _span(self) -> tuple[_Ends | None, _Ends | None]:
+        """The last ends, and those of some seconds before."""
+        if len(self._ends) < 2:
+            return None, None
+        last = self._ends[-1]
+        recent = (ends for ends in reversed(self._ends) if last.at - ends.at >= _RATE_SECONDS)
+        return next(recent, self._ends[0]), last
+
+    def _committed(self) -> float | None:
+        rates = self.run_rates()
+        return sum(rates.values()) if rates else None
+
+    def _append(self, sample: Sample) -> Sample:
+        self._samples.append(sample)
+        return sample
+
+    def _add_marks(self, snapshot: Snapshot) -> None:
+        for mark in _marks(snapshot):
+            self._marks.setdefault((mark.kind, mark.text), mark)
+        for key in sorted(self._marks, key=lambda key: self._marks[key].at)[:-MARKS]:
+            del self._marks[key]
+
+
+def serving(snapshot: Snapshot) -> tuple[LiveRun, ...]:
+    """The runs that serve."""
+    return tuple(live for live in snapshot.runs.value or () if live.role == "serving")
+
+
+def _marks(snapshot: Snapshot) -> Iterable[Mark]:
+    for change in snapshot.lake.value.changes if snapshot.lake.value else ():
+        modes = " and ".join(sorted({pin.mode for pin in change.pins.values()}))
+        state = "" if change.state == "done" else f", {change.state}"
+        yield Mark(change.at.timestamp(), change.kind, f"publication {change.seq}: {change.kind}, {modes}{state}")
+    for live in snapshot.runs.value or ():
+        if live.run.kind == "replay":
+            yield Mark(_seconds(live.run.created_at), "replay", f"replay {live.run.id} declared")
+    gate = snapshot.gate.value
+    if gate is not None and gate.results:
+        at = max(result.at for result in gate.results)
+        yield Mark(_seconds(at), "batch", f"build {gate.build} checked")
+
+
+def _seconds(moment: datetime) -> float:
+    return moment.astimezone(UTC).timestamp()
+
+
+def _places(cut: Cut) -> dict[Place, int]:
+    return {(topic, partition): end for topic, partition, end in cut.ends}
+
+
+def _served(run_end: Cut | None, cut: Cut) -> dict[Place, int]:
+    """The end of what a view serves: its run's, where that is further than the cut."""
+    places = _places(cut)
+    for place, end in _places(run_end or Cut()).items():
+        places[place] = max(end, places.get(place, 0))
+    return places

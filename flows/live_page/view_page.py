@@ -1,0 +1,169 @@
+"""The page of one view: definition, columns, lineage, sample rows, mode, publications, the verbs that change it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from core.catalog import Catalog
+from core.compute.merge_sql import comments
+from core.identifiers import Name
+from core.view import Keyed, View
+from flows.live_page import words
+from flows.live_page.parts import Part, Reading
+from flows.live_page.snapshot import Snapshot
+from infra.definitions import definition_files
+from infra.settings import Settings
+from infra.trino.metastore import QueryResult
+from serving import read
+from serving.served_status import ViewState
+
+SAMPLE_ROWS = 10
+_SAMPLE_EVERY = 60.0  # seconds: a sample of a view is a query over all of it
+_PATIENCE = 3.0  # seconds for which a page waits for its sample
+_LONGEST_FILE = 64 * 1024
+_LONGEST_CELL = 200
+
+
+@dataclass(frozen=True)
+class ShownColumn:
+    """A column as readers see it; ``what`` is key, result, window, measure or presentation."""
+
+    name: str
+    type: str
+    what: str
+    comment: str
+
+
+@dataclass(frozen=True)
+class SourceTopic:
+    """A topic that the view reads, with its fields."""
+
+    name: str
+    comment: str
+    fields: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ViewPage:
+    """What the page of a view shows. ``state`` is None while it is not served."""
+
+    name: Name
+    kind: str
+    comment: str
+    file: str
+    definition: str
+    columns: tuple[ShownColumn, ...]
+    topics: tuple[SourceTopic, ...]
+    state: ViewState | None
+    publications: tuple[tuple[str, ...], ...]
+    commands: tuple[tuple[str, str], ...]
+    sample: Reading[QueryResult]
+    rows: tuple[tuple[str, ...], ...]
+
+
+class ViewPages:
+    """Makes the pages of views; each view has one sample at a time, however many people ask for it."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._samples: dict[Name, Part[QueryResult]] = {}
+
+    def page(self, name: str, snapshot: Snapshot) -> ViewPage | None:
+        """The page of a view; None if there is no such view."""
+        catalog, _ = definition_files.load_usable(self._settings)
+        view = next((view for view in catalog.views if view == name), None)
+        if view is None:
+            return None
+        sample = self._sample(catalog, view)
+        return _page(catalog, view, snapshot, sample)
+
+    def _sample(self, catalog: Catalog, view: Name) -> Reading[QueryResult]:
+        query = partial(read.show, self._settings, catalog, view, limit=SAMPLE_ROWS)
+        part = self._samples.setdefault(view, Part(f"rows of {view}", query, every=_SAMPLE_EVERY, limit=2 * _PATIENCE))
+        if thread := part.start_if_due(0):
+            thread.join(_PATIENCE)
+        return part.reading
+
+
+def _page(catalog: Catalog, name: Name, snapshot: Snapshot, sample: Reading[QueryResult]) -> ViewPage:
+    view = catalog.views[name]
+    states = snapshot.status.value.views if snapshot.status.value else ()
+    file = catalog.files.get(("view", str(name)), "")
+    rows = sample.value.rows if sample.value else ()
+    return ViewPage(
+        name=name,
+        kind="keyed view" if isinstance(view, Keyed) else "rollup",
+        comment=view.comment,
+        file=file,
+        definition=_text(Path(file)) if file else "",
+        columns=_columns(view),
+        topics=tuple(_topic(catalog, source) for source in view.sources),
+        state=next((state for state in states if state.view == name), None),
+        publications=_publications(name, snapshot),
+        commands=_commands(view),
+        sample=sample,
+        rows=tuple(tuple(_cell(value) for value in row) for row in rows),
+    )
+
+
+def _text(path: Path) -> str:
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return file.read(_LONGEST_FILE)
+    except OSError as error:
+        return f"the file cannot be read: {error.strerror}"
+
+
+def _columns(view: View) -> tuple[ShownColumn, ...]:
+    text = comments(view)
+    shown = [ShownColumn(column.name, "", "presentation", text[column.name]) for column in view.shown]
+    keys = {column.name for column in view.key_columns}
+    stored = [
+        ShownColumn(column.name, column.type, "key" if column.name in keys else "value", text.get(column.name, ""))
+        for column in view.stored_columns
+        if not column.name.startswith("_")
+    ]
+    return (*stored, *shown)
+
+
+def _topic(catalog: Catalog, name: str) -> SourceTopic:
+    topic = catalog.topic(name)
+    return SourceTopic(topic.name, topic.comment, tuple(f"{field.name} {field.type}" for field in topic.fields))
+
+
+def _publications(name: Name, snapshot: Snapshot) -> tuple[tuple[str, ...], ...]:
+    """The changes of this view, newest first: the publications in which its pin differs from the one before."""
+    changes = snapshot.lake.value.changes if snapshot.lake.value else ()
+    rows: list[tuple[str, ...]] = []
+    before = None
+    for change in changes:
+        pin = change.pins.get(name)
+        if pin is not None and pin != before:
+            what = (pin.mode, pin.build or "", pin.run or "", str(pin.epoch))
+            rows.append((str(change.seq), words.utc(change.at), change.kind, change.state, *what, change.who))
+        before = pin if change.state == "done" else before
+    return tuple(reversed(rows))
+
+
+def _commands(view: View) -> tuple[tuple[str, str], ...]:
+    of_range = () if isinstance(view, Keyed) or view.window is None else (_RANGE,)
+    return tuple((command.replace("VIEW", view.name), what) for command, what in (*_COMMANDS, *of_range))
+
+
+_COMMANDS: Sequence[tuple[str, str]] = (
+    ("lk show VIEW --limit 10", "print rows"),
+    ("lk views test VIEW", "run the example in its file"),
+    ("lk batch", "build every view up to now, check the build, publish it"),
+    ("lk switch kappa", "serve a replay of the log, after it equals a full build"),
+    ("lk switch lambda", "serve a build and the partial rows after it"),
+    ("lk rollback", "serve what was served before"),
+)
+_RANGE = ("lk build --views VIEW --from TIME --to TIME", "compute the windows of a time range again")
+
+
+def _cell(value: object) -> str:
+    text = "" if value is None else str(value)
+    return text if len(text) <= _LONGEST_CELL else f"{text[:_LONGEST_CELL]}…"

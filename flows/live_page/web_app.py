@@ -1,0 +1,137 @@
+"""The web application of the live page, and its server on loopback. It reads only."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import uvicorn
+from fastapi import FastAPI, Request
+from fastapi.responses import HTMLResponse, PlainTextResponse, Response
+from fastapi.staticfiles import StaticFiles
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from core.errors import Refused
+from flows.live_page import metrics, words
+from flows.live_page.collector import Collector, Rendered
+from flows.live_page.guard import Guard
+from flows.live_page.view_page import ViewPages
+from infra import airflow_api
+from infra.control import check_results
+from infra.local import airflow_server, local_processes, ui_server
+from infra.settings import LOOPBACK, PREFIX, Settings
+
+_FOLDER = Path(__file__).parent
+_ENDED = PlainTextResponse("the state is not read any more: read `lk logs ui`\n", 503)
+_QUALITY_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"
+
+
+def serve(settings: Settings) -> None:
+    """Serves the page until SIGINT or SIGTERM. Raises Refused when the port is in use."""
+    collector = Collector(settings)
+    listening = _listen(settings)
+    collector.start()
+    config = uvicorn.Config(
+        Guard(web_app(settings, collector), _hosts(settings)),
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        ws="none",
+        timeout_graceful_shutdown=2,
+    )
+    uvicorn.Server(config).run([listening])
+
+
+def web_app(settings: Settings, collector: Collector) -> FastAPI:
+    """Every page of the application; it needs ``Guard`` around it."""
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    templates, views = _templates(), ViewPages(settings)
+
+    @app.get("/")
+    def index() -> HTMLResponse:
+        collector.look()
+        return HTMLResponse(
+            templates.get_template("index.html").render(snapshot=collector.snapshot, links=_links(settings))
+        )
+
+    @app.get("/page.json")
+    async def page(request: Request) -> Response:
+        collector.look()
+        return _ENDED if collector.has_ended else _answer(request, collector.page, "application/json")
+
+    @app.get("/history.json")
+    async def history(request: Request) -> Response:
+        return _answer(request, collector.history, "application/json")
+
+    @app.get("/metrics")
+    async def prometheus(request: Request) -> Response:
+        return _ENDED if collector.has_ended else _answer(request, collector.metrics, metrics.CONTENT_TYPE)
+
+    @app.get("/health")
+    async def health() -> PlainTextResponse:
+        return _ENDED if collector.has_ended else PlainTextResponse("ok\n")
+
+    @app.get("/view/{name}")
+    def view(name: str) -> Response:
+        collector.look()
+        shown = views.page(name, collector.snapshot)
+        if shown is None:
+            return PlainTextResponse("there is no such view\n", 404)
+        return HTMLResponse(templates.get_template("view.html").render(page=shown, at=collector.snapshot.at))
+
+    app.mount("/static", StaticFiles(directory=_FOLDER / "static"))
+    app.mount("/quality", _QualityPages(directory=check_results.folder(settings), html=True, check_dir=False))
+    return app
+
+
+class _QualityPages(StaticFiles):
+    """The Data Docs of the gate: files that load nothing, with their style inside."""
+
+    def file_response(self, *arguments: object, **named: object) -> Response:
+        response = super().file_response(*arguments, **named)  # type: ignore[arg-type]
+        response.headers["content-security-policy"] = _QUALITY_POLICY
+        return response
+
+
+def _answer(request: Request, rendered: Rendered, media_type: str) -> Response:
+    """The bytes, or nothing if the browser has them."""
+    headers = {"etag": rendered.etag}
+    if request.headers.get("if-none-match") == rendered.etag:
+        return Response(status_code=304, headers=headers)
+    return Response(rendered.body, media_type=media_type, headers=headers)
+
+
+def _links(settings: Settings) -> dict[str, str]:
+    """Pages of other servers: name -> URL."""
+    links = {"Trino": f"{settings.trino_url}/ui/"}
+    if local_processes.recorded(settings, airflow_server.NAME):
+        links["Airflow"] = airflow_api.url(settings)
+    return links
+
+
+def _templates() -> Environment:
+    folder = FileSystemLoader(_FOLDER / "templates")
+    templates = Environment(
+        loader=folder, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    templates.filters |= {"utc": words.utc, "count": words.count, "seconds": words.seconds}
+    return templates
+
+
+def _hosts(settings: Settings) -> tuple[str, ...]:
+    return tuple(f"{name}:{settings.ui_port}" for name in (LOOPBACK, "localhost"))
+
+
+def _listen(settings: Settings) -> socket.socket:
+    local_processes.require_free(ui_server.NAME, "ui_port", settings.ui_port)
+    listening = socket.socket()
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((LOOPBACK, settings.ui_port))
+    except OSError as error:
+        raise Refused(
+            f"port {settings.ui_port} cannot be used: {error.strerror}",
+            where=LOOPBACK,
+            fix=f"set another port: ui_port ({PREFIX}UI_PORT)",
+        ) from None
+    return listening

@@ -1,0 +1,36 @@
+"""The state of every lease, for people and alarms: held, free, or left by a holder that has ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from core.identifiers import Name
+from infra.lake import delta, leases, table_paths
+from infra.lake.process_identity import ProcessIdentity
+from infra.settings import Settings
+
+
+@dataclass(frozen=True)
+class LeaseState:
+    """One lease. ``abandoned``: its holder did not release it and has ended, or sends no heartbeat any more."""
+
+    name: Name
+    state: Literal["held", "free", "abandoned"]
+    holder: ProcessIdentity
+    since: datetime
+
+
+def lease_states(settings: Settings) -> tuple[LeaseState, ...]:
+    """Every lease that was ever taken, by name; the table has one row for each."""
+    path = table_paths.control(settings, leases.TABLE)
+    if not delta.exists(path):
+        return ()
+    newest = {row["name"]: row for row in sorted(delta.read(path).to_pylist(), key=lambda row: row["generation"])}
+    states = []
+    for name, row in sorted(newest.items()):
+        last = ProcessIdentity(row["host"], row["pid"], row["started"], row["who"])
+        unreleased: Literal["held", "abandoned"] = "held" if leases.holder(settings, name) else "abandoned"
+        states.append(LeaseState(Name(name), "free" if row["released"] else unreleased, last, row["since"]))
+    return tuple(states)

@@ -1,0 +1,36 @@
+"""The local server of the live page and of the metrics, on loopback: `lk ui` as a background process."""
+
+from __future__ import annotations
+
+import sys
+import urllib.request
+from functools import partial
+
+from infra.local.server_spec import Server
+from infra.settings import LOOPBACK, Settings
+from infra.settings.child_environment import child_environment
+
+NAME = "ui"
+_SECONDS = 2.0
+
+
+def server(settings: Settings) -> Server:
+    """The live page of this instance, not started."""
+    return Server(
+        name=NAME,
+        argv=(sys.executable, "-m", "cli", "ui"),
+        ports={"ui_port": settings.ui_port},
+        prepare=lambda: None,
+        probe=partial(_probe, settings),
+        env=child_environment(settings),
+        page=url(settings),
+    )
+
+
+def url(settings: Settings) -> str:
+    """The address of the page."""
+    return f"http://{LOOPBACK}:{settings.ui_port}"
+
+
+def _probe(settings: Settings) -> None:
+    urllib.request.urlopen(f"{url(settings)}/health", timeout=_SECONDS).close()  # noqa: S310  our own URL

@@ -1,0 +1,1 @@
+"""Real processes and real servers are killed. What is served stays exact."""

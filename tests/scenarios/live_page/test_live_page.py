@@ -1,0 +1,147 @@
+"""The live page in a real browser: its numbers, markup as text, nothing from elsewhere; a kill turns it red."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, Request, sync_playwright
+
+from infra.local import ui_server
+from infra.project_files import ROOT
+from tests.scenarios.live_page.records import MARKUP
+from tests.support.killing import kill
+from tests.support.load import mixed
+from tests.support.waiting import eventually
+from tests.support.world import World
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+IMAGE = ROOT / "docs" / "images" / "live-page.png"
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium: apt-get install chromium")
+
+
+class Opened:
+    """The page in a browser, with every address that it asked for and every complaint of the browser."""
+
+    def __init__(self, page: Page, url: str) -> None:
+        self.page, self.url = page, url
+        self.addresses: list[str] = []
+        self.complaints: list[str] = []
+        page.on("request", self._asked)
+        page.on("console", lambda message: self.complaints.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.goto(url)
+
+    def _asked(self, request: Request) -> None:
+        self.addresses.append(request.url)
+
+    def rows(self, table: str) -> list[list[str]]:
+        """The cells of a table, as text."""
+        script = "rows => rows.map(row => [...row.cells].map(cell => cell.textContent))"
+        cells: list[list[str]] = self.page.locator(f"#table-{table} tbody tr").evaluate_all(script)
+        return cells
+
+    def text(self, id: str) -> str:
+        """The text of an element."""
+        return self.page.locator(f"#{id}").text_content() or ""
+
+    def health(self) -> str | None:
+        """The state of the first line: ok or bad."""
+        return self.page.locator("#health").get_attribute("data-state")
+
+
+@pytest.fixture(scope="module")
+def opened(world: World) -> Iterator[Opened]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme="light")
+        page.set_default_timeout(180_000)
+        yield Opened(page, ui_server.url(world.settings))
+        browser.close()
+
+
+def test_its_numbers_are_those_of_lk_status(world: World, opened: Opened) -> None:
+    def equal() -> None:
+        status = world.here("status", "--json").json
+        assert opened.health() == "ok", opened.text("unhealthy")
+        assert [row[:6] for row in opened.rows("views")] == [
+            [v["view"], v["mode"], v["build"], v["run"], str(v["epoch"]), f"{v['lag']:,}"] for v in status["views"]
+        ]
+        numbers = ("offsets", "decoded", "quarantined")
+        assert [row[:5] for row in opened.rows("ledger")] == [
+            [p["topic"], str(p["partition"]), *(f"{p[name]:,}" for name in numbers)] for p in status["partitions"]
+        ]
+        up = {process["name"] for process in status["processes"] if process["status"] == "up"}
+        assert {row[0] for row in opened.rows("processes") if row[1] == "up"} == up
+        assert opened.text("served-lag") == "lag 0"
+
+    eventually(world.settings, 180, equal)
+    assert opened.text("speed-run") == f"{world.run} running"
+    assert opened.text("batch-gate").endswith("checks passed")
+    assert opened.text("rows-epoch") == f"epoch {world.epoch}"
+
+
+def test_markup_in_a_record_is_text_and_nothing_comes_from_elsewhere(world: World, opened: Opened) -> None:
+    def shown() -> None:
+        assert any(MARKUP in row[4] for row in opened.rows("quarantine")), opened.rows("quarantine")
+
+    eventually(world.settings, 180, shown)
+    assert opened.page.locator("main img").count() == 0
+    assert opened.page.locator("script").count() == 2
+    assert [address for address in opened.addresses if not address.startswith(opened.url)] == []
+    assert opened.complaints == []
+
+
+def test_new_records_move_the_charts(world: World, opened: Opened) -> None:
+    before = opened.rows("partitions")
+    world.send(mixed(seed=3, count=400))
+
+    def moved() -> None:
+        assert opened.rows("partitions") != before
+        assert opened.page.locator("#chart-rates polyline").count() >= 1
+        assert opened.page.locator("#marks li").count() >= 2
+
+    eventually(world.settings, 180, moved)
+
+
+def test_every_view_has_a_page(world: World, opened: Opened) -> None:
+    opened.page.click("#table-views a >> text=trades_by_day")
+    opened.page.wait_for_url("**/view/trades_by_day")
+    assert opened.page.locator("h1").text_content() == "trades_by_day"
+
+    def rows_are_shown() -> None:
+        opened.page.reload()
+        assert opened.page.locator("#rows tbody tr").count() == 10, opened.text("rows")
+
+    eventually(world.settings, 180, rows_are_shown)
+    opened.page.goto(opened.url)
+    opened.page.wait_for_selector("#health[data-state=ok]")
+
+
+def test_pictures_of_the_documents_are_made_when_asked_for(world: World, opened: Opened, tmp_path: Path) -> None:
+    """`make docs-images` sets LK_DOCS_IMAGES."""
+    opened.page.goto(opened.url)
+    world.send(mixed(seed=4, count=2_000))
+    opened.page.wait_for_selector("#health[data-state=ok]")
+    world.settle()
+    image = IMAGE if os.environ.get("LK_DOCS_IMAGES") else tmp_path / "page.png"
+    opened.page.wait_for_selector("#chart-waiting polyline", state="attached")
+    opened.page.screenshot(path=image, clip={"x": 0, "y": 0, "width": 1280, "height": 1500}, full_page=True)
+    assert image.stat().st_size > 20_000
+
+
+def test_a_kill_of_the_speed_process_turns_it_red_within_ten_seconds(world: World, opened: Opened) -> None:
+    opened.page.goto(opened.url)
+    opened.page.wait_for_selector("#health[data-state=ok]")
+    kill(world.running())
+    killed = time.monotonic()
+    opened.page.wait_for_selector("#health[data-state=bad]", timeout=10_000)
+    opened.page.wait_for_selector("#box-speed[data-state=bad]", timeout=10_000)
+    assert time.monotonic() - killed < 10
+    assert f"speed-{world.run} died" in opened.text("unhealthy")
+    world.start_speed()
+    opened.page.wait_for_selector("#health[data-state=ok]", timeout=180_000)

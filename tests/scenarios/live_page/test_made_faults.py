@@ -1,0 +1,139 @@
+"""Each alert's metric crosses its threshold when its fault is made on a real instance, and comes back.
+
+The last tests leave their faults: no other test of the instance follows that needs it to be well.
+"""
+
+from __future__ import annotations
+
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from deltalake import write_deltalake
+from prometheus_client.parser import text_string_to_metric_families
+
+from core.identifiers import Name
+from infra.control import check_results
+from infra.control.builds import add_built, read_builds
+from infra.control.check_results import CheckResult
+from infra.lake import delta, leases, table_paths
+from infra.local import local_processes, local_stack, ui_server
+from infra.trino import metastore
+from infra.trino.served_views import SERVING
+from tests.support.alert_rules import firing
+from tests.support.kafka_log import Sent
+from tests.support.killing import kill
+from tests.support.load import mixed
+from tests.support.waiting import eventually
+from tests.support.world import World
+
+VIEW = Name("trades_by_day")
+
+
+def exposed(world: World) -> str:
+    """The metrics; a look at the page keeps them fresh."""
+    for path in ("/page.json", "/metrics"):
+        with urllib.request.urlopen(f"{ui_server.url(world.settings)}{path}", timeout=10) as answer:
+            text: str = answer.read().decode()
+    return text
+
+
+def fire(world: World, *alerts: str) -> None:
+    """Waits until these alerts fire."""
+
+    def fired() -> None:
+        assert set(alerts) <= firing(exposed(world)), firing(exposed(world))
+
+    eventually(world.settings, 90, fired)
+
+
+def quiet(world: World, *but: str) -> None:
+    """Waits until no alert fires."""
+
+    def healthy() -> None:
+        assert firing(exposed(world)) <= set(but)
+
+    eventually(world.settings, 120, healthy)
+
+
+def value(world: World, metric: str) -> float:
+    """The largest sample of a metric."""
+    families = text_string_to_metric_families(exposed(world))
+    return max(sample.value for family in families for sample in family.samples if sample.name == metric)
+
+
+@contextmanager
+def stopped(world: World, server: str) -> Iterator[None]:
+    running = local_processes.running_process(world.settings, server)
+    assert running
+    kill(running.pid)
+    yield
+    local_stack.start_servers(world.settings)
+
+
+def test_a_killed_speed_process_fires_and_the_records_that_wait_are_counted(world: World) -> None:
+    world.running()
+    quiet(world)
+    kill(world.running())
+    fire(world, "LkProcessDown", "LkRunWithoutProcess", "LkLeaseAbandoned")
+    world.send(mixed(seed=10, count=40))
+
+    def waits() -> None:
+        assert value(world, "lk_run_stalled_seconds") > 10
+        assert value(world, "lk_view_waiting_seconds") > 10
+        assert value(world, "lk_view_lag_records") > 0
+
+    eventually(world.settings, 90, waits)
+    world.start_speed()
+    world.settle()
+    quiet(world)
+
+
+def test_trino_away_fires(world: World) -> None:
+    with stopped(world, "trino"):
+        fire(world, "LkTrinoAway", "LkProcessDown")
+    quiet(world)
+
+
+def test_kafka_away_fires(world: World) -> None:
+    with stopped(world, "kafka"):
+        fire(world, "LkKafkaAway", "LkProcessDown")
+    world.settle()
+    quiet(world)
+
+
+def test_a_dropped_view_fires(world: World) -> None:
+    metastore.drop_view(world.settings, SERVING, VIEW)
+    fire(world, "LkViewDropped")
+    world.here("up", "--json").ok()
+    quiet(world)
+
+
+def test_a_failed_check_and_an_old_build_fire(world: World) -> None:
+    (served,) = {pin.build for pin in world.publication.pins.values() if pin.build}
+    built = next(built for built in read_builds(world.settings, [served]) if built.view == VIEW)
+    planted = CheckResult(
+        served, VIEW, "planted", "critical", False, 1, "1", "0", None, "", "planted", datetime.now(UTC), 0.0
+    )
+    with leases.hold(world.settings, "batch") as lease:
+        check_results.add_results(world.settings, lease, [planted])
+        add_built(world.settings, lease, replace(built, passed=None, seconds=200_000.0), built)
+    fire(world, "LkGateRefused", "LkBuildOld")
+
+
+def test_too_many_bad_records_fire(world: World) -> None:
+    world.send([Sent("trades", b"ACME", b"no trade") for _ in range(400)])
+    world.settle()
+    fire(world, "LkQuarantineGrows")
+
+
+def test_a_repeated_row_fires(world: World) -> None:
+    """The ledger no longer closes: a partial row is there twice."""
+    pin = world.publication.pins[VIEW]
+    table = delta.table(table_paths.speed(world.settings, world.run, VIEW))
+    rows = delta.rows_of(table, filters=[("first_epoch", ">", pin.epoch)]).slice(0, 1)
+    assert len(rows) == 1
+    write_deltalake(table, rows, mode="append")
+    fire(world, "LkRowsMiscounted")

@@ -1,0 +1,45 @@
+"""Writing methods and foreign Host headers are refused; every answer forbids what comes from elsewhere."""
+
+from __future__ import annotations
+
+import pytest
+from fastapi import FastAPI
+from fastapi.responses import PlainTextResponse
+from fastapi.testclient import TestClient
+
+from flows.live_page.guard import Guard
+
+
+@pytest.fixture
+def client() -> TestClient:
+    app = FastAPI()
+
+    @app.api_route("/", methods=["GET", "POST", "PUT", "DELETE"])
+    def index() -> PlainTextResponse:
+        return PlainTextResponse("reached", headers={"cache-control": "max-age=5"})
+
+    return TestClient(Guard(app, ["127.0.0.1:1234", "localhost:1234"]), base_url="http://127.0.0.1:1234")
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
+def test_a_method_that_could_change_something_is_refused(client: TestClient, method: str) -> None:
+    refused = client.request(method, "/")
+    assert (refused.status_code, refused.headers["allow"]) == (405, "GET, HEAD")
+    assert client.get("/").text == "reached"
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:1234", "127.0.0.1", "127.0.0.1:80", "localhost.evil.example:1234", ""]
+)
+def test_a_foreign_host_header_is_refused(client: TestClient, host: str) -> None:
+    assert client.get("/", headers={"host": host}).status_code == 421
+    assert client.get("/", headers={"host": "LOCALHOST:1234"}).status_code == 200
+
+
+def test_answers_and_refusals_forbid_what_comes_from_elsewhere(client: TestClient) -> None:
+    for answer in (client.get("/"), client.post("/"), client.get("/", headers={"host": "evil.example"})):
+        policy = answer.headers["content-security-policy"]
+        assert policy.startswith("default-src 'self';")
+        assert "unsafe" not in policy
+        assert answer.headers["x-content-type-options"] == "nosniff"
+    assert client.get("/").headers["cache-control"] == "max-age=5"

@@ -1,0 +1,120 @@
+"""Every alert has a metric that exists, a runbook and a sentence; a planted fault fires it, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import yaml
+
+from core.identifiers import Name
+from flows.live_page.metrics import exposition
+from flows.live_page.recent_samples import RecentSamples
+from flows.live_page.snapshot import Snapshot
+from infra.local.local_stack import ServerState
+from infra.project_files import ROOT
+from serving.ledger import PartitionCounts, ViewCounts
+from speed.quarantine.share import QuarantineShare
+from tests.support.alert_rules import FOLDER, firing, rules
+from tests.support.live_snapshot import AT, BUILD, TOPIC, VIEW, away, snapshot
+
+
+def exposed(of: Snapshot) -> str:
+    samples = RecentSamples()
+    samples.add(of)
+    return exposition(of, samples).decode()
+
+
+def changed(of: Snapshot, part: str, **fields: Any) -> Snapshot:
+    reading: Any = of.readings[part]
+    parts: dict[str, Any] = {part: replace(reading, value=replace(reading.value, **fields))}
+    return replace(of, **parts)
+
+
+def run(of: Snapshot, **fields: Any) -> Snapshot:
+    (live,) = of.runs.value or ()
+    return replace(of, runs=replace(of.runs, value=(replace(live, state=replace(live.state, **fields)),)))
+
+
+def abandoned(of: Snapshot) -> Snapshot:
+    assert of.lake.value
+    (lease,) = of.lake.value.leases
+    return changed(of, "lake", leases=(replace(lease, state="abandoned"),))
+
+
+def refused(of: Snapshot) -> Snapshot:
+    assert of.gate.value
+    return changed(of, "gate", results=(replace(of.gate.value.results[0], success=False),))
+
+
+DIED = (ServerState("kafka", "died", 11),)
+TOO_MANY = (QuarantineShare(TOPIC, "so far", 100, 50, 10, {}, None),)
+FAULTS: dict[str, Callable[[Snapshot], Snapshot]] = {
+    "LkProcessDown": lambda now: replace(now, processes=replace(now.processes, value=DIED)),
+    "LkRunWithoutProcess": lambda now: run(now, alive=False),
+    "LkNoEpoch": lambda now: run(now, age=200.0),
+    "LkRecordsMiscounted": lambda now: changed(now, "status", partitions=(PartitionCounts(TOPIC, 0, 100, 99, 2),)),
+    "LkRowsMiscounted": lambda now: changed(now, "status", rows=(ViewCounts(VIEW, 9, 8),)),
+    "LkQuarantineGrows": lambda now: changed(now, "status", shares=TOO_MANY),
+    "LkBuildOld": lambda now: changed(now, "lake", build_began={BUILD: AT.replace(day=1)}),
+    "LkGateRefused": refused,
+    "LkDiskNearlyFull": lambda now: changed(now, "lake", disks={"/data": (5, 100)}),
+    "LkTrinoAway": lambda now: away(now, "trino"),
+    "LkTrinoSlow": lambda now: changed(now, "trino", seconds=6.0),
+    "LkKafkaAway": lambda now: away(now, "log"),
+    "LkLeaseAbandoned": abandoned,
+    "LkViewDropped": lambda now: changed(now, "trino", missing=(Name(VIEW),)),
+}
+
+
+def test_nothing_fires_while_all_is_well() -> None:
+    assert firing(exposed(snapshot())) == set()
+
+
+@pytest.mark.parametrize("alert", FAULTS)
+def test_a_planted_fault_fires_its_alert_and_no_other(alert: str) -> None:
+    assert firing(exposed(FAULTS[alert](snapshot()))) == {alert}
+
+
+def test_records_that_wait_fire_the_alert_of_a_growing_lag() -> None:
+    samples = RecentSamples()
+    for seconds in range(0, 310, 2):
+        samples.add(snapshot(seconds, end=110, committed=100))
+    assert firing(exposition(snapshot(308), samples).decode()) == {"LkLagGrows"}
+
+
+def test_every_alert_but_that_of_the_scrape_itself_has_a_planted_fault() -> None:
+    assert {rule.name for rule in rules()} - {"LkPageDown", "LkLagGrows"} == set(FAULTS)
+
+
+def test_every_alert_names_a_metric_a_severity_a_sentence_and_a_runbook() -> None:
+    names = set(re.findall(r"^# TYPE (\w+)", exposed(snapshot()), re.M)) | {"up"}
+    for rule in rules():
+        assert rule.metric in names, rule.name
+        assert rule.severity in ("critical", "warning"), rule.name
+        assert re.fullmatch(r"[A-Z].+\.", rule.annotations["summary"]), rule.name
+        assert rule.annotations["runbook_url"].startswith("docs/runbooks/"), rule.name
+
+
+def test_every_runbook_of_an_alert_exists() -> None:
+    assert [rule.name for rule in rules() if not (ROOT / rule.annotations["runbook_url"]).is_file()] == []
+
+
+def test_the_dashboard_asks_only_for_metrics_that_exist() -> None:
+    names = set(re.findall(r"^# TYPE (\w+)", exposed(snapshot()), re.M))
+    board = json.loads((FOLDER / "dashboard.json").read_text("utf-8"))
+    asked = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+    asked += [annotation["expr"] for annotation in board["annotations"]["list"]]
+    used = {name for expr in asked for name in re.findall(r"\blk_\w+", expr)}
+    assert len(used) >= 14
+    assert used - names == set()
+
+
+def test_the_rules_own_test_names_every_alert() -> None:
+    both = yaml.safe_load((FOLDER / "alerts_test.yaml").read_text("utf-8"))
+    samples = both["tests"][1]["promql_expr_test"][0]["exp_samples"]
+    assert [sample["labels"] for sample in samples] == [f'{{alertname="{rule.name}"}}' for rule in rules()]
