@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import click
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from core.cut import Cut
 
@@ -61,7 +62,7 @@ def emit(result: R, human: Callable[[R], None]) -> None:
 
 def out() -> Console:
     """The console of results; wide when piped, so that no cell is cut."""
-    return Console(width=None if sys.stdout.isatty() else 200)
+    return Console(width=None if sys.stdout.isatty() else 200, emoji=False)
 
 
 def line(text: str) -> None:
@@ -81,7 +82,7 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], 
     out().print(drawn)
 
 
-def _cell(value: object, is_id: bool) -> str:
+def _cell(value: object, is_id: bool) -> str | Text:
     """A value as people read it: thousands separated, times in UTC, nothing for null."""
     if value is None:
         return ""
@@ -93,4 +94,4 @@ def _cell(value: object, is_id: bool) -> str:
         return f"{value:.3f}" if is_id else f"{value:,.3f}"
     if isinstance(value, datetime.datetime):
         return f"{value.astimezone(datetime.UTC).replace(tzinfo=None).isoformat(sep=' ', timespec='milliseconds')} UTC"
-    return str(value).replace("[", "\\[")
+    return Text(str(value))  # no markup: a backslash before a bracket would open a tag

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from core.catalog import Catalog
 from core.compute.merge_sql import serving_sql
@@ -96,6 +96,30 @@ def get(
         if e.code == "INVALID_CAST_ARGUMENT":
             raise Usage(e.what, where=f"view {view}", fix="give a value of the key's type") from None
         raise
+
+
+def rows_at(
+    settings: Settings, catalog: Catalog, view: Name, places: Sequence[Mapping[str, str | None]], *, limit: int
+) -> QueryResult:
+    """Rows of a view whose key columns have the values of one of ``places``; a null is equal to a null.
+
+    Values are texts that Trino casts to the types of their columns, times among them as ``2026-01-01 00:00:00 UTC``.
+    """
+    definition = catalog.view(view)
+    types = {column.name: _TRINO_TYPES.get(column.type, column.type) for column in definition.key_columns}
+    _require_whole(settings, lambda served: served == view)
+    conditions, values = [], list[str]()
+    for place in places:
+        cells = [_equal(Name(name), types[name], value) for name, value in place.items()]
+        conditions.append(" AND ".join(cells) or "true")
+        values += [value for value in place.values() if value is not None]
+    where = " OR ".join(f"({condition})" for condition in conditions) or "false"
+    sql = f"SELECT * FROM {quoted(CATALOG, SERVING, view)} WHERE {where}{_limit(limit)}"  # noqa: S608 - quoted Names
+    return metastore.query(settings, sql, values)
+
+
+def _equal(column: Name, kind: str, value: str | None) -> str:
+    return f"{quoted(column)} = CAST(? AS {kind})" if value is not None else f"{quoted(column)} IS NULL"
 
 
 def _require_whole(settings: Settings, is_read: Callable[[Name], bool]) -> None:
