@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from core.measures import Column
+from flows.trace.stages import Row
 from flows.trace.table_rows import absent, at_places, first_rows, newest_epochs
 from infra.lake import delta
 
@@ -53,7 +54,7 @@ def test_the_newest_epoch_of_each_unit_is_found(tmp_path: Path) -> None:
 
 
 def test_a_place_without_a_row_is_named() -> None:
-    wanted = [{"ticker": "A", "_segment": 0}, {"ticker": None, "_segment": 60_000}]
+    wanted: list[Row] = [{"ticker": "A", "_segment": 0}, {"ticker": None, "_segment": 60_000}]
     assert absent(wanted, wanted) == ()
     assert absent(wanted, wanted[:1]) == ("ticker None, _segment 60000",)
     assert absent(wanted, []) == ("ticker A", "ticker None, _segment 60000")
