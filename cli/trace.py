@@ -33,13 +33,15 @@ _MARKS = {True: "yes", False: "no", None: "not known"}
 @click.argument("topic", shell_complete=candidates.topics)
 @click.argument("partition", type=int)
 @click.argument("offset", type=int)
-@click.option("--view", "views", type=Name, multiple=True, shell_complete=candidates.views, help="Also its rows here.")
+@click.option(
+    "--view", "views", type=Name, multiple=True, shell_complete=candidates.views, help="Also its rows in this view."
+)
 @click.option("--rows", is_flag=True, help="Also its rows in every view.")
 @json_option
-def trace(topic: str, partition: int, offset: int, views: tuple[Name, ...], rows: bool) -> None:
-    """Show where one record went: its epochs, archive, builds, what is served.
+def trace(topic: str, partition: int, offset: int, views: tuple[Name, ...], rows: bool) -> int:
+    """Show where a record went; exit 1 if a view should count it and does not.
 
-    The rows of views need Spark on this machine, which takes some seconds. Nothing is changed.
+    Its rows in views need Spark on this machine, which takes some seconds. Nothing is changed.
     """
     from flows.trace.trace_record import trace_record
 
@@ -47,7 +49,9 @@ def trace(topic: str, partition: int, offset: int, views: tuple[Name, ...], rows
     catalog = load_usable(settings, ("topic", topic))
     name = Name(catalog.topic(topic).name)
     rows_of = tuple(Name(view.name) for view in catalog.reading(name)) if rows else views
-    emit(trace_record(settings, catalog, name, partition, offset, rows_of=rows_of), print_trace)
+    traced = trace_record(settings, catalog, name, partition, offset, rows_of=rows_of)
+    emit(traced, print_trace)
+    return 1 if any(view.served.side in ("missing", "twice") for view in traced.views) else 0
 
 
 def print_trace(trace: Trace) -> None:
@@ -72,7 +76,7 @@ def print_trace(trace: Trace) -> None:
     _stage("6. Views", [] if trace.views else ["no view reads this topic"])
     for view in trace.views:
         _print_view(view)
-    if trace.views and not any(view.places for view in trace.views):
+    if any(view.contributes is not False for view in trace.views) and not any(view.places for view in trace.views):
         _say("  `--view VIEW` or `--rows` adds keys, windows and rows; Spark computes them in some seconds")
 
 

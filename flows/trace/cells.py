@@ -45,9 +45,14 @@ def guarded(read: Callable[[], T], refused: Callable[[str], T]) -> T:
     except Usage:
         raise
     except LkError as e:
-        return refused(f"{e.what}; {e.where}; {e.fix}")
-    except (OSError, pa.ArrowException, DeltaError) as e:
+        return refused(one_line(e))
+    except (OSError, ValueError, OverflowError, pa.ArrowException, DeltaError) as e:
         return refused(first_line(str(e)))
+
+
+def one_line(error: LkError) -> str:
+    """An error as the problem of a stage."""
+    return "; ".join(filter(None, (error.what, error.where, error.fix)))
 
 
 def collected(read: Callable[[], T], nothing: T, problems: list[str]) -> T:

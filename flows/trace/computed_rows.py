@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
@@ -116,7 +115,7 @@ def _kafka_row(topic: Topic, place: tuple[int, int], raw: RawRecord) -> pa.Table
         "topic": topic.name,
         "partition": place[0],
         "offset": place[1],
-        "timestamp": datetime.fromtimestamp(raw.timestamp / 1_000, UTC),
+        "timestamp": raw.timestamp * 1_000,
         "timestampType": raw.timestamp_type,
         "headers": [{"key": name, "value": value} for name, value in raw.headers] or None,
     }

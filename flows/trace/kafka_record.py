@@ -5,19 +5,22 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, Message
 
-from core.errors import Usage
+from core.errors import LkError, Usage
 from core.identifiers import Name
 from core.topic import Topic
-from flows.trace.cells import LONGEST, guarded
+from flows.trace.cells import LONGEST, one_line
 from flows.trace.stages import Content, KafkaRecord
 from infra.kafka import kafka_admin
 from infra.kafka.log_marks import record_reader
 from infra.settings import Settings
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FIRST, _LAST = -62_135_596_800_000, 253_402_300_799_999  # milliseconds of the years 1 and 9999, which Python has
 
 
 @dataclass(frozen=True)
@@ -33,19 +36,25 @@ class RawRecord:
 
 @dataclass(frozen=True)
 class KafkaStage:
-    """The stage, the bytes of the record, and Kafka's id of the topic, both None where Kafka does not give them."""
+    """The stage, the bytes of the record, and Kafka's id of the topic, both None where Kafka does not give them.
+
+    ``error`` is why Kafka does not answer.
+    """
 
     stage: KafkaRecord
     raw: RawRecord | None = None
     topic_id: str | None = None
+    error: LkError | None = None
 
 
 def read_record(settings: Settings, topic: Topic, partition: int, offset: int) -> KafkaStage:
     """Reads one record. Raises Usage for a partition that the topic does not have."""
-    return guarded(
-        lambda: _read(settings, topic, partition, offset),
-        lambda reason: KafkaStage(KafkaRecord("unknown", problem=reason)),
-    )
+    try:
+        return _read(settings, topic, partition, offset)
+    except Usage:
+        raise
+    except LkError as e:
+        return KafkaStage(KafkaRecord("unknown", problem=one_line(e)), error=e)
 
 
 def content(data: bytes | None) -> Content | None:
@@ -106,7 +115,7 @@ def _bytes(part: object) -> bytes | None:
 def _shown(raw: RawRecord) -> KafkaRecord:
     return KafkaRecord(
         "there",
-        timestamp=datetime.fromtimestamp(raw.timestamp / 1_000, UTC),
+        timestamp=_EPOCH + timedelta(milliseconds=min(max(raw.timestamp, _FIRST), _LAST)),
         timestamp_type="LogAppendTime" if raw.timestamp_type else "CreateTime",
         key=content(raw.key),
         value=content(raw.value),

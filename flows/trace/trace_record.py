@@ -103,6 +103,8 @@ def _read_stored(settings: Settings, catalog: Catalog, place: tuple[Name, int, i
         lambda: read_archives(settings, catalog, topic, kafka.topic_id, partition, offset), [], problems
     )
     is_stored = any(run.epoch for run in runs) or any(archive.row for archive in archives)
+    if kafka.error and not is_stored:
+        raise kafka.error
     if kafka.stage.presence == "not yet" and not is_stored:
         raise Refused(
             f"the log has no record {topic}/{partition}/{offset} yet",

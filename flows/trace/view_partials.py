@@ -39,7 +39,7 @@ def read_partials(settings: Settings, catalog: Catalog, stage: RunStage, wanted:
     unread = ViewPartials(stage.run.id, table_paths.speed(settings, stage.run.id, name))
     if stage.epoch is None:
         return replace(unread, note=f"no epoch of the run has the record: {stage.stage.reading}")
-    if stage.run.views[name] != catalog.digest(name) or not _same_decoders(catalog, stage, wanted.view):
+    if stage.run.views[name] != catalog.digest(name):
         return replace(unread, note="the run has an earlier definition, so that its rows are not looked up")
     epoch = stage.epoch
     return guarded(
@@ -54,10 +54,6 @@ def places_in(view: View, rows: pa.Table, epoch: Epoch | None) -> pa.Table:
             return rows.slice(0, 0)
         rows = in_window(view, Rows(table=rows), epoch.batch_time_ms).table
     return rows.select([column.name for column in place_columns(view)]).slice(0, MOST_ROWS)
-
-
-def _same_decoders(catalog: Catalog, stage: RunStage, view: View) -> bool:
-    return all(stage.run.decoders.get(Name(source)) == catalog.decoder(source) for source in view.sources)
 
 
 def _read(settings: Settings, run: Name, epoch: Epoch, wanted: Wanted, unread: ViewPartials) -> ViewPartials:

@@ -41,8 +41,10 @@ def trace_view(known: Known, view: View, wanted: Wanted | None) -> ViewTrace:
     pin = known.publication.pins.get(name) if known.publication else None
     runs = [stage for stage in known.runs if name in stage.run.views]
     pinned = next((stage for stage in runs if pin and stage.run.id == pin.run), None)
+    changed = pin is not None and pin.digest != known.catalog.digest(name)
     contributes = bool(wanted.rows.num_rows) if wanted else _contributes(known, view)
-    served = served_side(pin, known.place, pinned.stage if pinned else None, known.decoded.outcome, contributes)
+    counted = None if changed else contributes
+    served = served_side(pin, known.place, pinned.stage if pinned else None, known.decoded.outcome, counted)
     served = replace(served, sql=known.publication.texts.get(name, "") if known.publication and pin else "")
     places = places_in(view, wanted.rows, pinned.epoch if pinned else None) if wanted else None
     partials = tuple(read_partials(known.settings, known.catalog, stage, wanted) for stage in runs) if wanted else ()
@@ -51,8 +53,8 @@ def trace_view(known: Known, view: View, wanted: Wanted | None) -> ViewTrace:
     builds: tuple[ViewBuild, ...] = collected(
         lambda: read_builds(known.settings, known.catalog, name, known.place, served_build, places), (), problems
     )
-    if pin and pin.digest != known.catalog.digest(name):
-        served = replace(served, text=f"{served.text} (by an earlier definition of the view)")
+    if changed:
+        served = replace(served, text=f"{served.text}; an earlier definition of the view is served")
     elif places is not None and places.num_rows and served.side != "not served":
         served = _with_rows(known, name, served, places)
     return ViewTrace(
