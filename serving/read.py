@@ -68,9 +68,7 @@ def show(
         source = f"SELECT * FROM {quoted(CATALOG, SERVING, Name(definition.name))}"  # noqa: S608 - a quoted Name
     else:
         source = _published_sql(settings, catalog, definition, publish)
-    keys = ", ".join(f'"{column.name}"' for column in definition.identifying_columns)
-    order = f" ORDER BY {keys}" if keys else ""
-    return metastore.query(settings, f"SELECT * FROM ({source}){order}{_limit(limit)}")  # noqa: S608 - quoted Names
+    return metastore.query(settings, f"SELECT * FROM ({source}){_order(definition)}{_limit(limit)}")  # noqa: S608 - quoted Names
 
 
 def get(
@@ -101,7 +99,7 @@ def get(
 def rows_at(
     settings: Settings, catalog: Catalog, view: Name, places: Sequence[Mapping[str, str | None]], *, limit: int
 ) -> QueryResult:
-    """Rows of a view whose key columns have the values of one of ``places``; a null is equal to a null.
+    """Rows of a view, in order, whose key columns have the values of one of ``places``; a null is equal to a null.
 
     Values are texts that Trino casts to the types of their columns, times among them as ``2026-01-01 00:00:00 UTC``.
     """
@@ -114,8 +112,8 @@ def rows_at(
         conditions.append(" AND ".join(cells) or "true")
         values += [value for value in place.values() if value is not None]
     where = " OR ".join(f"({condition})" for condition in conditions) or "false"
-    sql = f"SELECT * FROM {quoted(CATALOG, SERVING, view)} WHERE {where}{_limit(limit)}"  # noqa: S608 - quoted Names
-    return metastore.query(settings, sql, values)
+    sql = f"SELECT * FROM {quoted(CATALOG, SERVING, view)} WHERE {where}"  # noqa: S608 - quoted Names
+    return metastore.query(settings, f"{sql}{_order(definition)}{_limit(limit)}", values)
 
 
 def _equal(column: Name, kind: str, value: str | None) -> str:
@@ -126,6 +124,11 @@ def _require_whole(settings: Settings, is_read: Callable[[Name], bool]) -> None:
     last = recover.last_done(settings)
     pins = last.pins if last else {}
     whole_tables.require_whole(settings, {view: pin for view, pin in pins.items() if is_read(view)})
+
+
+def _order(view: View) -> str:
+    keys = ", ".join(f'"{column.name}"' for column in view.identifying_columns)
+    return f" ORDER BY {keys}" if keys else ""
 
 
 def _limit(limit: int | None) -> str:

@@ -33,13 +33,13 @@ def at_places(columns: Sequence[Column], places: pa.Table) -> pc.Expression:
 
 
 def first_rows(path: str, columns: Sequence[str], condition: pc.Expression, most: int) -> list[dict[str, Any]]:
-    """At most ``most`` rows that meet a condition; no more of the table is read than these need."""
+    """At most ``most`` rows that meet a condition, in order; no more of the table is read than these need."""
     rows: list[dict[str, Any]] = []
     for row in _rows(path, columns, condition):
         rows.append(row)
         if len(rows) == most:
             break
-    return rows
+    return sorted(rows, key=lambda row: [str(row[name]) for name in columns])
 
 
 def newest_epochs(path: str, columns: Sequence[Column], units: pa.Table, epoch: int) -> dict[tuple[Cell, ...], int]:
