@@ -63,7 +63,7 @@ def emit(result: R, human: Callable[[R], None]) -> None:
 
 def out() -> Console:
     """The console of results; wide when piped, so that no cell is cut."""
-    return Console(width=None if sys.stdout.isatty() else 200)
+    return Console(width=None if sys.stdout.isatty() else 200, emoji=False)
 
 
 def line(text: str) -> None:

@@ -30,6 +30,7 @@ from cli import (
     serving,
     speed,
     switch,
+    trace,
     ui,
     upkeep,
     views,
@@ -44,7 +45,7 @@ from infra.library_errors import explained, first_line
 
 SECTIONS: dict[str, Sequence[click.Command]] = {
     "Servers": [*servers.COMMANDS, *ui.COMMANDS],
-    "Data": [*data.COMMANDS, *views.COMMANDS, *route.COMMANDS],
+    "Data": [*data.COMMANDS, *views.COMMANDS, *route.COMMANDS, *trace.COMMANDS],
     "Speed": speed.COMMANDS,
     "Batch": batch.COMMANDS,
     "Kappa": [*replay.COMMANDS, *compare.COMMANDS, *switch.COMMANDS, *runs.COMMANDS],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from core.catalog import Catalog
 from core.compute.merge_sql import serving_sql
@@ -70,9 +70,7 @@ def show(
         source = f"SELECT * FROM {quoted(CATALOG, SERVING, Name(definition.name))}"  # noqa: S608 - a quoted Name
     else:
         source = _published_sql(settings, catalog, definition, publish)
-    keys = ", ".join(f'"{column.name}"' for column in definition.identifying_columns)
-    order = f" ORDER BY {keys}" if keys else ""
-    return metastore.query(user, f"SELECT * FROM ({source}){order}{_limit(limit)}")  # noqa: S608 - quoted Names
+    return metastore.query(user, f"SELECT * FROM ({source}){_order(definition)}{_limit(limit)}")  # noqa: S608 - quoted Names
 
 
 def get(
@@ -100,10 +98,39 @@ def get(
         raise
 
 
+def rows_at(
+    settings: Settings, catalog: Catalog, view: Name, places: Sequence[Mapping[str, str | None]], *, limit: int
+) -> QueryResult:
+    """Rows of a view, in order, whose key columns have the values of one of ``places``; a null is equal to a null.
+
+    Values are texts that Trino casts to the types of their columns, times among them as ``2026-01-01 00:00:00 UTC``.
+    """
+    definition = catalog.view(view)
+    types = {column.name: _TRINO_TYPES.get(column.type, column.type) for column in definition.key_columns}
+    _require_whole(settings, lambda served: served == view)
+    conditions, values = [], list[str]()
+    for place in places:
+        cells = [_equal(Name(name), types[name], value) for name, value in place.items()]
+        conditions.append(" AND ".join(cells) or "true")
+        values += [value for value in place.values() if value is not None]
+    where = " OR ".join(f"({condition})" for condition in conditions) or "false"
+    sql = f"SELECT * FROM {quoted(CATALOG, SERVING, view)} WHERE {where}"  # noqa: S608 - quoted Names
+    return metastore.query(metastore.as_reader(settings), f"{sql}{_order(definition)}{_limit(limit)}", values)
+
+
+def _equal(column: Name, kind: str, value: str | None) -> str:
+    return f"{quoted(column)} = CAST(? AS {kind})" if value is not None else f"{quoted(column)} IS NULL"
+
+
 def _require_whole(settings: Settings, is_read: Callable[[Name], bool]) -> None:
     last = recover.last_done(settings)
     pins = last.pins if last else {}
     whole_tables.require_whole(settings, {view: pin for view, pin in pins.items() if is_read(view)})
+
+
+def _order(view: View) -> str:
+    keys = ", ".join(f'"{column.name}"' for column in view.identifying_columns)
+    return f" ORDER BY {keys}" if keys else ""
 
 
 def _limit(limit: int | None) -> str:

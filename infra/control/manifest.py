@@ -34,6 +34,7 @@ EPOCHS = pa.schema(
 )
 _AT_ONCE = 5_000  # rows of an older program that are read together
 ARCHIVE_EPOCH = -1  # the number of the epoch that was computed from the archive
+_NEAR = 100  # rows after one that is missing, the next of which decides a search
 
 
 @dataclass(frozen=True)
@@ -112,6 +113,36 @@ def last_epoch_where(settings: Settings, id: Name, holds: Callable[[Epoch], bool
     if opened is None or last is None:
         return None
     return _read_epoch(opened, _last_row_where(opened, last, lambda row: holds(_epoch(row, Totals()))))
+
+
+@dataclass(frozen=True)
+class Holder:
+    """The epoch that took an offset, or else the first that may have and has no row; neither if no epoch did."""
+
+    epoch: Epoch | None = None
+    missing: int | None = None
+
+
+def epoch_holding(settings: Settings, run: Run, place: Place, offset: int) -> Holder:
+    """Where an offset, at or after the start of the run, is: a binary search that a lost row does not mislead.
+
+    The epoch has no total of an older program.
+    """
+    opened = _open(settings, run.id)
+    last = _last_number(opened, run.id) if opened else None
+    if opened is None or last is None:
+        return Holder()
+    low, high = ARCHIVE_EPOCH if run.prefix.ends else 0, last
+    while low <= high:
+        middle = (low + high) // 2
+        rows = _rows(opened, middle, middle) or _rows(opened, middle, min(middle + _NEAR, high))
+        if rows and Cut.parse(rows[0]["end"]).end(*place) <= offset:
+            low = rows[0]["number"] + 1
+        elif rows and Cut.parse(rows[0]["start"]).end(*place) <= offset:
+            return Holder(_epoch(rows[0], Totals()))
+        else:
+            high = middle - 1
+    return Holder(missing=low if low <= last else None)
 
 
 def _last_row_where(opened: DeltaTable, last: int, holds: Callable[[Mapping[str, Any]], bool]) -> int:

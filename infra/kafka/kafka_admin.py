@@ -138,6 +138,14 @@ def start_offsets(settings: Settings, names: Iterable[str]) -> Cut:
     return Cut.of(_offsets(settings, names, OffsetSpec.earliest()))  # type: ignore[no-untyped-call]
 
 
+def offset_at(settings: Settings, topic: str, partition: int, timestamp: int) -> int | None:
+    """The offset of the first record with this timestamp or a later one, epoch milliseconds; None without any."""
+    part, spec = TopicPartition(topic, partition), OffsetSpec.for_timestamp(timestamp)  # type: ignore[no-untyped-call]
+    (future,) = admin_client(settings).list_offsets({part: spec}, request_timeout=DEADLINE).values()
+    offset = int(result_or_raise(settings, future, topic=topic).offset)
+    return offset if offset >= 0 else None
+
+
 def topic_ids(settings: Settings, names: Iterable[str]) -> dict[Name, str]:
     """Kafka's id of each topic. A topic that was deleted and created again has a new one."""
     topics = [str(name) for name in names]

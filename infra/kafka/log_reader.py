@@ -15,10 +15,12 @@ _BLOCK = 5_000
 _PATIENCE = 130.0  # seconds; the broker aborts a transaction whose process was killed after two minutes
 
 
-def committed_records(settings: Settings, topic: str, partition: int, start: int = 0) -> Iterator[Message]:
+def committed_records(
+    settings: Settings, topic: str, partition: int, start: int = 0, patience: float = _PATIENCE
+) -> Iterator[Message]:
     """Every committed record from ``start``, or the first that is left, to the end of the partition.
 
-    Raises TryAgain when Kafka does not answer, or when a transaction of another process stays open.
+    Raises TryAgain when nothing comes for ``patience`` seconds: Kafka does not answer, or a transaction stays open.
     """
     conf: dict[str, Any] = {**librdkafka(settings), "group.id": "lk_reader", "isolation.level": "read_committed"}
     conf |= {"enable.auto.commit": False, "enable.partition.eof": True, "auto.offset.reset": "error", "log_level": 0}
@@ -28,7 +30,7 @@ def committed_records(settings: Settings, topic: str, partition: int, start: int
     try:
         consumer.assign([TopicPartition(topic, partition, max(start, first))])
         while True:
-            messages = consumer.consume(1, _PATIENCE)
+            messages = consumer.consume(1, patience)
             if not messages:
                 raise kafka_admin.unavailable(settings, "no records arrived, or a transaction stays open")
             for message in messages + consumer.consume(_BLOCK, 0):  # with a timeout it would wait for a whole block

@@ -73,7 +73,12 @@ class Folding:
 
     def app(self, level: int) -> str:
         """The app id of the commits of one level; their version is the last epoch that is folded."""
-        return runs.txn_app(self.run, f"{self.view.name}/fold/{level}")
+        return fold_app(self.run, self.view.name, level)
+
+
+def fold_app(run: Name, view: str, level: int) -> str:
+    """The app id of the commits of one level of a view's folds; their version is the last epoch that is folded."""
+    return runs.txn_app(run, f"{view}/fold/{level}")
 
 
 @dataclass

@@ -1,5 +1,6 @@
 """docs/one-event.md: one record at every stage. Its fenced blocks are from a real pass, the text between is by hand.
 
+docs/trace.md has the output of `lk trace` for the same record.
 ``LK_WRITE_DOCS=1 .venv/bin/pytest tests/integration/test_one_event.py`` writes the blocks again.
 """
 
@@ -17,11 +18,13 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
+from cli.trace import print_trace
 from core.catalog import Catalog
 from core.cut import Cut
 from core.decoding.decode import decode
 from core.identifiers import Name
 from flows.batch_cycle import run_batch
+from flows.trace.trace_record import trace_record
 from infra import faults
 from infra.control import builds
 from infra.control.publications import Publication
@@ -41,6 +44,7 @@ from tests.support.spark_jobs import task_counts
 from tests.support.speed_runs import catch_up
 
 PAGE = ROOT / "docs" / "one-event.md"
+TRACE_PAGE = ROOT / "docs" / "trace.md"
 PREFIX = "oneevent_"
 TOPIC, VIEW = Name(f"{PREFIX}trades"), Name(f"{PREFIX}trade_stats")
 KEY = b"AAPL"
@@ -92,6 +96,18 @@ def test_the_page_shows_what_a_real_record_becomes_at_every_stage(passed: Pass) 
         page = BLOCK.sub(lambda block: f"{block[1]}{blocks[block[2]]}\n{block[4]}", page)
         PAGE.write_text(page, "utf-8")
     assert {name: text.rstrip("\n") for _, name, text, _ in BLOCK.findall(page)} == blocks
+
+
+def test_the_page_of_lk_trace_shows_what_it_prints_of_this_record(
+    passed: Pass, capsys: pytest.CaptureFixture[str]
+) -> None:
+    print_trace(trace_record(passed.settings, passed.catalog, TOPIC, 1, 0, rows_of=[VIEW]))
+    printed = masked_trace(passed, capsys.readouterr().out)
+    page = TRACE_PAGE.read_text("utf-8")
+    if os.environ.get("LK_WRITE_DOCS"):
+        page = BLOCK.sub(lambda block: f"{block[1]}{printed}\n{block[4]}", page)
+        TRACE_PAGE.write_text(page, "utf-8")
+    assert [(name, text.rstrip("\n")) for _, name, text, _ in BLOCK.findall(page)] == [("trace", printed)]
 
 
 def test_a_pass_reaches_the_steps_of_each_protocol_in_the_order_of_their_numbers(passed: Pass) -> None:
@@ -162,6 +178,14 @@ def masked(passed: Pass, text: str) -> str:
     text = re.sub(r'(marks .*\[0, )"[0-9a-f]{16}"', r'\1"<digest>"', text)
     text = text.replace(PREFIX, "").replace(str(passed.run.id), "<run>").replace(str(passed.build), "<build>")
     return text.replace(passed.catalog.decoder(TOPIC), "<decoder>")
+
+
+def masked_trace(passed: Pass, printed: str) -> str:
+    """The same of a trace; also folders, the names of data files and times. Lines end without spaces."""
+    text = masked(passed, printed.replace(str(passed.settings.lake_root), "<lake>"))
+    text = re.sub(r"[^ /]+\.parquet", "<file>.parquet", text)
+    now = rf"{datetime.now(UTC):%Y}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?\+00:00"
+    return "\n".join(line.rstrip() for line in re.sub(now, "<time>", text).splitlines())
 
 
 def only_row(rows: pa.Table) -> dict[str, Any]:

@@ -130,3 +130,41 @@ def test_a_lookup_reads_few_rows_of_a_long_manifest(settings: Settings, monkeypa
     assert manifest.last_epoch_before(settings, RUN, AT + timedelta(minutes=12_345)) == epoch(12_344)
     assert manifest.first_epoch_after(settings, RUN, [cut(70_000)]) == epoch(6_999)
     assert len(parsed) <= 2 + 2 * 17
+
+
+def run_from(start: int) -> Run:
+    return Run(RUN, {VIEW: Name("d")}, {Name("t"): "id"}, {}, start=cut(start))
+
+
+def held(settings: Settings, offset: int, run: Run) -> int | str | None:
+    holder = manifest.epoch_holding(settings, run, ("t", 0), offset)
+    return holder.epoch.number if holder.epoch else holder.missing if holder.missing is None else f"-{holder.missing}"
+
+
+def test_the_epoch_that_took_an_offset_is_found(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert held(settings, 0, run_from(0)) is None
+    write(settings, range(20_000), files=4)
+    reads: list[int] = []
+    read = manifest._rows
+    monkeypatch.setattr(manifest, "_rows", lambda *arguments: reads.append(1) or read(*arguments))  # type: ignore[func-returns-value]
+    offsets = (0, 9, 10, 123_456, 199_999, 200_000)
+    assert [held(settings, offset, run_from(0)) for offset in offsets] == [0, 0, 1, 12_345, 19_999, None]
+    assert len(reads) <= 6 * 15
+
+
+@pytest.mark.parametrize("lost", [[0], [20], [39], [19, 20, 21], [4, 9, 14, 19, 24, 29, 34], [0, 1, 2, 37, 38, 39]])
+def test_a_lost_row_is_said_and_misleads_no_search(settings: Settings, lost: list[int]) -> None:
+    write(settings, range(40))
+    numbers = ", ".join(map(str, lost))
+    delta.table(table_paths.manifest(settings, RUN)).delete(f"number IN ({numbers})")
+    for number in range(40):
+        wanted = number if number not in lost else f"-{first_of_gap(lost, number)}"
+        assert held(settings, 10 * number + 5, run_from(0)) == wanted
+    assert held(settings, 400, run_from(0)) == ("-39" if lost == [39] else "-37" if 39 in lost else None)
+
+
+def first_of_gap(lost: list[int], number: int) -> int:
+    """The first of the lost epochs without a row between it and this one."""
+    while number - 1 in lost:
+        number -= 1
+    return number

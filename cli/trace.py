@@ -1,0 +1,182 @@
+"""The verb trace: one record, from its bytes to the rows that are served."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from cli import candidates
+from cli.options import json_option, load_settings, load_usable
+from cli.output import emit, line, table
+from core.identifiers import Name
+
+if TYPE_CHECKING:
+    from flows.trace.stages import (
+        Content,
+        Decoded,
+        KafkaRecord,
+        PartialRow,
+        Redriven,
+        Row,
+        ServedSide,
+        Trace,
+        ViewTrace,
+    )
+
+_WIDEST = 120  # characters of a cell
+_MARKS = {True: "yes", False: "no", None: "not known"}
+
+
+@click.command()
+@click.argument("topic", shell_complete=candidates.topics)
+@click.argument("partition", type=int)
+@click.argument("offset", type=int)
+@click.option(
+    "--view", "views", type=Name, multiple=True, shell_complete=candidates.views, help="Also its rows in this view."
+)
+@click.option("--rows", is_flag=True, help="Also its rows in every view.")
+@json_option
+def trace(topic: str, partition: int, offset: int, views: tuple[Name, ...], rows: bool) -> int:
+    """Show where a record went; exit 1 if a view should count it and does not.
+
+    Its rows in views need Spark on this machine, which takes some seconds. Nothing is changed.
+    """
+    from flows.trace.trace_record import trace_record
+
+    settings = load_settings()
+    catalog = load_usable(settings, ("topic", topic))
+    name = Name(catalog.topic(topic).name)
+    rows_of = tuple(Name(view.name) for view in catalog.reading(name)) if rows else views
+    traced = trace_record(settings, catalog, name, partition, offset, rows_of=rows_of)
+    emit(traced, print_trace)
+    return 1 if any(view.served.side in ("missing", "twice") for view in traced.views) else 0
+
+
+def print_trace(trace: Trace) -> None:
+    """Every stage in the order in which a record passes them."""
+    _say(f"{trace.topic}/{trace.partition}/{trace.offset}")
+    _problems(trace.problems)
+    _print_record(trace.record)
+    _print_decoded(trace.decoded)
+    _print_redriven(trace.redriven)
+    _stage("3. Epochs", [] if trace.runs else ["no run reads this topic"])
+    for run in trace.runs:
+        taken = f"epoch {run.epoch}, offsets {run.start} to {(run.end or 0) - 1}, committed {run.committed_at}"
+        _say(f"  run {run.run} ({run.role}): {taken if run.reading == 'taken' else run.reading}", run.note, run.problem)
+    _stage("4. Archive", [] if trace.archives else ["the topic has no archive: `lk batch` copies the log"])
+    for archive in trace.archives:
+        decoder = "today's decoder" if archive.is_current else "an earlier decoder"
+        _say(f"  {decoder} {archive.decoder}: {'there' if archive.row else 'not there'}", archive.note, archive.problem)
+        _say(f"    table {archive.table}, version {archive.version}{f', file {archive.file}' if archive.file else ''}")
+    _stage("5. Routes", [] if trace.routes else ["no route copies this topic"])
+    for route in trace.routes:
+        _say(f"  {route.route} {route.run}: copied {_MARKS[route.is_passed]}", route.copy, route.note, route.problem)
+    _stage("6. Views", [] if trace.views else ["no view reads this topic"])
+    for view in trace.views:
+        _print_view(view)
+    if any(view.contributes is not False for view in trace.views) and not any(view.places for view in trace.views):
+        _say("  `--view VIEW` or `--rows` adds keys, windows and rows; Spark computes them in some seconds")
+
+
+def _print_record(record: KafkaRecord) -> None:
+    span = f"the partition has offsets {record.start} to {(record.end or 0) - 1}" if record.end else ""
+    _stage("1. Kafka", [f"{record.presence}{': ' if record.note else ''}{record.note}", span])
+    _problems([record.problem])
+    if record.timestamp:
+        _say(f"  timestamp  {record.timestamp} ({record.timestamp_type})")
+        parts = [("key", record.key), ("value", record.value)]
+        parts += [(f"header {name}", value) for name, value in record.headers]
+        for name, part in parts:
+            _say(f"  {name:<9}  {_content(part)}")
+
+
+def _content(part: Content | None) -> str:
+    if part is None:
+        return "null"
+    shown = part.shown if part.is_text else f"0x{part.shown}"
+    return f"{shown}… ({part.size:,} bytes, sha256 {part.sha256})" if part.is_cut else shown
+
+
+def _print_decoded(decoded: Decoded) -> None:
+    rules = f"it broke {', '.join(decoded.rules)}" if decoded.rules else ""
+    _stage("2. Decoding", [decoded.outcome, rules, f"known from {decoded.source}" if decoded.source else ""])
+    _problems([decoded.problem])
+    if decoded.cells:
+        _print_rows([{name: value for name, value in decoded.cells.items() if value is not None}])
+
+
+def _print_redriven(redriven: Redriven) -> None:
+    if redriven.original or redriven.copy or redriven.note or redriven.problem:
+        places = [f"original {redriven.original}"] if redriven.original else []
+        places += [f"copy {redriven.copy}"] if redriven.copy else []
+        _stage("Redrive", [*places, redriven.note])
+        _problems([redriven.problem])
+
+
+def _print_view(view: ViewTrace) -> None:
+    served = view.served
+    _say(f"  {view.view}: {served.text}", f"counted {_MARKS[served.counts]}", view.note)
+    _problems([view.problem, served.problem])
+    for place in view.places:
+        _say(f"    belongs to {', '.join(f'{name} {value}' for name, value in place.items() if name != '_segment')}")
+    for partials in view.partials:
+        _say(f"    run {partials.run}: {partials.table}, version {partials.version}", partials.note, partials.problem)
+        _problems(f"missing: {lost}" for lost in partials.missing)
+        if partials.kept:
+            _say("      the event that the run keeps:")
+            _print_rows([partials.kept])
+        _print_rows([_with_epochs(row) for row in partials.rows])
+    for build in view.builds:
+        is_served = ", served" if build.is_served else ""
+        _say(f"    build {build.build}{is_served}: {'holds it' if build.holds else 'ends before it'}", build.note)
+        _say(f"      table {build.table}", build.problem)
+        _problems(f"missing: {lost}" for lost in build.missing)
+        _print_rows(build.rows)
+    _print_served(view, served)
+
+
+def _with_epochs(row: PartialRow) -> Row:
+    epochs = str(row.first_epoch) if row.level == 0 else f"{row.first_epoch} to {row.last_epoch}"
+    return {"epochs": epochs, "level": row.level, **row.cells}
+
+
+def _print_served(view: ViewTrace, served: ServedSide) -> None:
+    if view.places:
+        _say(f"    served now by serving.{view.view}: {len(served.rows)} rows")
+        _print_rows(served.rows)
+        _say(f"    SQL  {served.sql}")
+
+
+def _print_rows(rows: Sequence[Row]) -> None:
+    if rows:
+        columns = list(rows[0])
+        table("", [_safe(column) for column in columns], [[_cell(row.get(c)) for c in columns] for row in rows])
+
+
+def _cell(value: object) -> str:
+    text = "null" if value is None else _safe(str(value))
+    return text if len(text) <= _WIDEST else f"{text[:_WIDEST]}…"
+
+
+def _stage(title: str, texts: Iterable[str]) -> None:
+    _say("")
+    _say(" · ".join([title, *filter(None, texts)]))
+
+
+def _problems(texts: Iterable[str]) -> None:
+    for text in filter(None, texts):
+        _say(f"  problem: {text}")
+
+
+def _say(*texts: str) -> None:
+    line(_safe(" · ".join(filter(None, texts))))
+
+
+def _safe(text: str) -> str:
+    """Text without characters that a terminal would obey."""
+    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
+
+
+COMMANDS = [trace]

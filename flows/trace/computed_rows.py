@@ -1,0 +1,122 @@
+"""What the definitions make of one record: decoded and computed in Spark, by the functions that every layer uses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from core.catalog import Catalog
+from core.compute.keyed_events import pack
+from core.compute.keyed_rows import source_rows, touched_units
+from core.compute.partial_rows import partial
+from core.decoding.decode import decode
+from core.errors import Refused
+from core.event_columns import ERROR, RAW_COLUMNS
+from core.identifiers import Name
+from core.topic import Topic
+from core.view import Keyed, View
+from flows.trace.cells import MOST_ROWS, row_of
+from flows.trace.kafka_record import RawRecord
+from flows.trace.stages import Decoded
+from infra.lake.arrow_types import arrow_schema
+from infra.settings import Settings
+from infra.spark.frames import frame_of
+from infra.spark.session import temporary_session
+
+_KAFKA = pa.schema(
+    {"key": pa.binary(), "value": pa.binary(), "topic": pa.string(), "partition": pa.int32(), "offset": pa.int64()}
+    | {"timestamp": pa.timestamp("us", tz="UTC"), "timestampType": pa.int32()}
+    | {"headers": pa.list_(pa.struct({"key": pa.string(), "value": pa.binary()}))}
+)
+# Generated code takes longer to compile than one row to interpret.
+_ONE_ROW = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+
+
+@dataclass(frozen=True)
+class Computed:
+    """The decoded record, and by view the rows that it alone gives.
+
+    ``rows`` are partial rows of a rollup, or units of a keyed view, at most ``MOST_ROWS`` + 1; windows of processing
+    time start at 1970. ``kept`` has the packed event of a keyed view, with its hash.
+    """
+
+    decoded: Decoded
+    rows: Mapping[Name, pa.Table] = field(default_factory=dict)
+    kept: Mapping[Name, pa.Table] = field(default_factory=dict)
+
+
+def compute(
+    settings: Settings, catalog: Catalog, topic: Topic, place: tuple[int, int], raw: RawRecord, views: Sequence[Name]
+) -> Computed:
+    """Decodes one record and computes the views over it alone, in Spark on this machine.
+
+    ``place`` is partition and offset. Raises Refused when Spark cannot compute a view.
+    """
+    local = settings.model_copy(update={"spark_master": "local[*]"})
+    with temporary_session(local, "trace", _ONE_ROW) as spark:
+        try:
+            return _compute(spark, catalog, topic, place, raw, views)
+        except PySparkException as e:
+            message = (e.getMessage() or str(e)).splitlines()[0][:300]
+            raise Refused(f"Spark cannot compute this record: {message}", where=f"views {', '.join(views)}") from None
+
+
+def _compute(
+    spark: SparkSession,
+    catalog: Catalog,
+    topic: Topic,
+    place: tuple[int, int],
+    raw: RawRecord,
+    views: Sequence[Name],
+) -> Computed:
+    decoded = decode(topic, frame_of(spark, _kafka_row(topic, place, raw))).toArrow()
+    events = frame_of(spark, decoded)
+    rows, kept = dict[Name, pa.Table](), dict[Name, pa.Table]()
+    for name in views:
+        view = catalog.view(name)
+        rows[name] = _rows(view, topic, events)
+        if isinstance(view, Keyed):
+            kept[name] = pack(view, topic, events).toArrow()
+    return Computed(_decoded(decoded), rows, kept)
+
+
+def _rows(view: View, topic: Topic, events: DataFrame) -> pa.Table:
+    """The first rows, by key, that the record gives the view, in the types that tables store."""
+    if isinstance(view, Keyed):
+        columns = view.unit_columns
+        frame = touched_units(view, [source_rows(view, topic, events)])
+    else:
+        columns, frame = view.stored_columns, partial(view, topic, events)
+    order = [column.name for column in (view.unit_columns if isinstance(view, Keyed) else view.key_columns)]
+    first = frame.orderBy(*order).limit(MOST_ROWS + 1) if order else frame
+    return first.toArrow().select([column.name for column in columns]).cast(arrow_schema(columns))
+
+
+def _decoded(row: pa.Table) -> Decoded:
+    (cells,) = row.to_pylist()
+    source = "Spark, now, by today's definition"
+    if cells[ERROR]:
+        return Decoded("quarantined", source, None, tuple(cells[ERROR].split(",")))
+    return Decoded("event", source, row_of({name: value for name, value in cells.items() if name not in RAW_COLUMNS}))
+
+
+def _kafka_row(topic: Topic, place: tuple[int, int], raw: RawRecord) -> pa.Table:
+    row = {
+        "key": raw.key,
+        "value": raw.value,
+        "topic": topic.name,
+        "partition": place[0],
+        "offset": place[1],
+        "timestamp": raw.timestamp * 1_000,
+        "timestampType": raw.timestamp_type,
+        "headers": [{"key": name, "value": value} for name, value in raw.headers] or None,
+    }
+    return pa.Table.from_pylist([row], _KAFKA)

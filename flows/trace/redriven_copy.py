@@ -1,0 +1,48 @@
+"""The other half of a redrive: the original of a copy, or the copy of a repaired original."""
+
+from __future__ import annotations
+
+from core.decoding.redrive_headers import ORIGIN, origin_of
+from core.identifiers import Name
+from flows.trace.cells import guarded
+from flows.trace.kafka_record import RawRecord
+from flows.trace.stages import Redriven
+from infra.control import redrives
+from infra.control.redrives import Redrive
+from infra.kafka import kafka_admin
+from infra.kafka.copy_search import MOST, find_copy
+from infra.settings import Settings
+
+
+def read_redriven(settings: Settings, place: tuple[Name, int, int], raw: RawRecord | None) -> Redriven:
+    """Which record this one repairs, and which record repairs it."""
+    original = _origin(raw)
+    if original:
+        return Redriven(original=original, note="this record is a repaired copy")
+    topic, partition, offset = place
+    return guarded(lambda: _copy(settings, topic, f"{topic}/{partition}/{offset}"), lambda why: Redriven(problem=why))
+
+
+def _origin(raw: RawRecord | None) -> str:
+    try:
+        return origin_of(raw.headers) or "" if raw else ""
+    except UnicodeDecodeError:  # a header of this name that no redrive wrote
+        return ""
+
+
+def _copy(settings: Settings, topic: Name, place: str) -> Redriven:
+    naming = [redrive for redrive in redrives.read_redrives(settings) if place in redrive.origins]
+    sent = [redrive for redrive in naming if redrive.state == "done"]
+    if not sent:
+        return Redriven(note="a redrive of it was begun and not finished" if naming else "")
+    starts = _starts(settings, topic, sent[-1])
+    found = find_copy(settings, starts, ORIGIN, place)
+    if found.copy:
+        return Redriven(copy=found.copy, note="a redrive sent a repaired copy of it")
+    searched = "the records" if found.is_whole else f"the first {MOST:,} records"
+    return Redriven(note=f"a redrive sent a repaired copy of it, which is not among {searched} since then")
+
+
+def _starts(settings: Settings, topic: Name, redrive: Redrive) -> list[tuple[str, int, int]]:
+    count = kafka_admin.partitions(settings, [topic])[topic]
+    return [(str(topic), partition, redrive.ends.end(topic, partition)) for partition in range(count)]

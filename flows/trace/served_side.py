@@ -1,0 +1,77 @@
+"""Whether what is served counts the record, and which side does: decided from the pin alone, without reading rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from core.identifiers import Name
+from flows.trace.stages import Outcome, RunEpoch, ServedSide
+from infra.control.pins import Pin
+
+
+def served_side(
+    pin: Pin | None, place: tuple[Name, int, int], run: RunEpoch | None, outcome: Outcome, contributes: bool | None
+) -> ServedSide:
+    """The side of a view that counts the record. ``run`` is what the pinned run did with it, None without a run.
+
+    ``contributes`` says whether the record adds anything to the view; None where that is not known.
+    """
+    if pin is None:
+        return ServedSide("not served", False, "nothing serves this view yet")
+    side = replace(
+        _by_position(pin, place, run),
+        mode=pin.mode,
+        build=pin.build,
+        run=pin.run,
+        after_epoch=pin.epoch if pin.run else None,
+        last_epoch=run.last_epoch if run else None,
+    )
+    if side.side not in ("batch", "speed", "twice"):
+        return side
+    if contributes is False:
+        return replace(side, side="never", counts=False, text=_why_never(outcome))
+    if contributes is None:
+        return replace(side, counts=None, text=f"{side.text}, if the definition of the view takes it")
+    return side
+
+
+def _by_position(pin: Pin, place: tuple[Name, int, int], run: RunEpoch | None) -> ServedSide:
+    topic, partition, offset = place
+    cut = pin.cut.end(topic, partition) if pin.build else 0
+    in_build = pin.build is not None and offset < cut
+    taken = run is not None and run.reading == "taken" and run.epoch is not None and run.epoch > pin.epoch
+    batch = f"build {pin.build} counts it: its cut is at offset {cut}"
+    if in_build and taken:
+        problem = f"build {pin.build} and epoch {run.epoch if run else ''} of run {pin.run} both count it"
+        return ServedSide("twice", True, "it is counted twice", problem=problem)
+    if in_build:
+        return ServedSide("batch", True, batch)
+    if run is None or pin.run is None:
+        return ServedSide("not yet", False, f"the cut of build {pin.build} is at offset {cut}; a later build counts it")
+    if taken:
+        after = f", after epoch {pin.epoch} where the build ends" if pin.build else ""
+        return ServedSide("speed", True, f"epoch {run.epoch} of run {pin.run} counts it{after}")
+    return _not_taken(pin, cut, run)
+
+
+def _not_taken(pin: Pin, cut: int, run: RunEpoch) -> ServedSide:
+    """What is served of a record that is in no build, and in no epoch that is served."""
+    if run.reading == "waiting":
+        return ServedSide("not yet", False, f"run {pin.run} has not read it: {run.lag} more records with this one")
+    if run.reading == "before its start":
+        text = f"run {pin.run} begins after it, and no build that is served holds it"
+        return ServedSide("never", False, text)
+    if run.reading == "taken":
+        problem = f"the served cut is at offset {cut}, and epoch {run.epoch} is not after the pinned epoch {pin.epoch}"
+        return ServedSide("missing", False, "neither side counts it", problem=problem)
+    if run.reading == "missing":
+        return ServedSide("missing", False, "it is missing: its epoch is not committed", problem=run.problem)
+    if run.reading == "other topic":
+        return ServedSide("never", False, f"run {pin.run} reads the topic that was deleted; {run.note}")
+    return ServedSide("unknown", None, f"the manifest of run {pin.run} cannot be read", problem=run.problem)
+
+
+def _why_never(outcome: Outcome) -> str:
+    if outcome == "quarantined":
+        return "never: decoding refused it"
+    return "never: it has no key of the view, or the view's filter leaves it out"

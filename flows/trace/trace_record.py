@@ -1,0 +1,146 @@
+"""Traces one record of the log from its bytes to the rows that are served. It reads only, and joins no group."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+
+from core.catalog import Catalog
+from core.errors import Refused, Usage
+from core.identifiers import Name
+from core.view import View
+from flows.trace.archived_record import ArchiveStage, raw_of, read_archives
+from flows.trace.cells import collected
+from flows.trace.computed_rows import Computed, compute
+from flows.trace.decoded_row import stored_outcome
+from flows.trace.kafka_record import KafkaStage, RawRecord, read_record
+from flows.trace.redriven_copy import read_redriven
+from flows.trace.route_copies import read_routes
+from flows.trace.run_epochs import RunStage, read_runs
+from flows.trace.stages import Decoded, RouteCopy, Trace
+from flows.trace.view_partials import Wanted
+from flows.trace.view_trace import Known, trace_view
+from infra.control import publications
+from infra.progress_bar import bar
+from infra.settings import Settings
+
+_LARGEST = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """What Kafka, the archives and the manifests have of the record, before the views."""
+
+    kafka: KafkaStage
+    runs: Sequence[RunStage]
+    archives: Sequence[ArchiveStage]
+    decoded: Decoded
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def raw(self) -> RawRecord | None:
+        """The record's bytes, from Kafka or else from an archive."""
+        return self.kafka.raw or next((raw_of(archive.row) for archive in self.archives if archive.row), None)
+
+
+def trace_record(
+    settings: Settings, catalog: Catalog, topic: Name, partition: int, offset: int, *, rows_of: Collection[Name] = ()
+) -> Trace:
+    """One record at every stage; ``rows_of`` are the views whose keys, windows and rows are read, which needs Spark.
+
+    Raises Usage for an unknown topic, partition or view, and Refused for an offset that the log has not reached. What
+    else cannot be read is a problem of its stage. Spark also decodes a record that no run and no batch has read.
+    """
+    chosen = _chosen(catalog, topic, partition, offset, rows_of)
+    place = (topic, partition, offset)
+    with bar(f"reading {topic}/{partition}/{offset}"):
+        stored = _read_stored(settings, catalog, place)
+        timestamp = stored.raw.timestamp if stored.raw else None
+        routes: tuple[RouteCopy, ...] = collected(
+            lambda: read_routes(settings, catalog, place, stored.kafka.topic_id, timestamp), (), stored.problems
+        )
+        redriven = read_redriven(settings, place, stored.raw)
+    computed = _computed(settings, catalog, place, stored, chosen)
+    publication = collected(lambda: publications.last_done(settings), None, stored.problems)
+    known = Known(settings, catalog, place, _outcome(stored.decoded, computed), stored.runs, publication)
+    with bar("reading the views"):
+        views = tuple(trace_view(known, view, _wanted(view, place, computed)) for view in catalog.reading(topic))
+    return Trace(
+        topic=topic,
+        partition=partition,
+        offset=offset,
+        record=stored.kafka.stage,
+        decoded=known.decoded,
+        redriven=redriven,
+        runs=tuple(stage.stage for stage in stored.runs),
+        archives=tuple(archive.stage for archive in stored.archives),
+        routes=routes,
+        views=views,
+        problems=tuple(dict.fromkeys(stored.problems)),
+    )
+
+
+def _chosen(catalog: Catalog, topic: Name, partition: int, offset: int, rows_of: Collection[Name]) -> list[Name]:
+    """The views whose rows are read. Raises Usage for names and numbers that cannot be."""
+    catalog.topic(topic)
+    if not (0 <= partition < 2**31 and 0 <= offset <= _LARGEST):
+        raise Usage(f"there is no record {topic}/{partition}/{offset}", fix="give a partition and an offset from 0 on")
+    for view in rows_of:
+        if topic not in catalog.view(view).sources:
+            readers = ", ".join(reader.name for reader in catalog.reading(topic)) or "(none)"
+            raise Usage(f"view {view} does not read topic {topic}", fix=f"use one of: {readers}")
+    return sorted(set(rows_of))
+
+
+def _read_stored(settings: Settings, catalog: Catalog, place: tuple[Name, int, int]) -> _Stored:
+    topic, partition, offset = place
+    problems = list[str]()
+    kafka = read_record(settings, catalog.topic(topic), partition, offset)
+    runs: list[RunStage] = collected(
+        lambda: read_runs(settings, topic, kafka.topic_id, partition, offset), [], problems
+    )
+    archives: list[ArchiveStage] = collected(
+        lambda: read_archives(settings, catalog, topic, kafka.topic_id, partition, offset), [], problems
+    )
+    is_stored = any(run.epoch for run in runs) or any(archive.row for archive in archives)
+    if kafka.error and not is_stored:
+        raise kafka.error
+    if kafka.stage.presence == "not yet" and not is_stored:
+        raise Refused(
+            f"the log has no record {topic}/{partition}/{offset} yet",
+            where=f"topic {topic}, partition {partition} ends at offset {kafka.stage.end}",
+            fix=f"give an offset from {kafka.stage.start} to {(kafka.stage.end or 0) - 1}, or send records first",
+        )
+    may_be_compacted = catalog.topic(topic).compacted and kafka.raw is None
+    decoded = stored_outcome(settings, catalog, topic, (partition, offset), archives, [] if may_be_compacted else runs)
+    return _Stored(kafka, runs, archives, decoded, problems)
+
+
+def _computed(
+    settings: Settings, catalog: Catalog, place: tuple[Name, int, int], stored: _Stored, views: Sequence[Name]
+) -> Computed | None:
+    """What Spark computes; None where it is not needed, or where nothing has the record's bytes."""
+    topic, raw = catalog.topic(place[0]), stored.raw
+    is_out = stored.decoded.outcome == "quarantined" and not topic.compacted  # a compacted topic keeps its key
+    if raw is None or is_out or not (views or stored.decoded.outcome == "unknown"):
+        return None
+    with bar("Spark decodes the record and computes its views"):
+        return collected(lambda: compute(settings, catalog, topic, place[1:], raw, views), None, stored.problems)
+
+
+def _outcome(stored: Decoded, computed: Computed | None) -> Decoded:
+    """The stored outcome, with the computed cells where no table has them."""
+    if computed is None or (stored.outcome != "unknown" and stored.cells):
+        return stored
+    if stored.outcome == "unknown":
+        return replace(computed.decoded, problem=stored.problem)
+    if stored.outcome != computed.decoded.outcome:
+        return replace(stored, problem=f"{computed.decoded.source}, it is {computed.decoded.outcome}")
+    return replace(stored, cells=computed.decoded.cells)
+
+
+def _wanted(view: View, place: tuple[Name, int, int], computed: Computed | None) -> Wanted | None:
+    name = Name(view.name)
+    if computed is None or name not in computed.rows:
+        return None
+    return Wanted(view, place, computed.rows[name], computed.kept.get(name))

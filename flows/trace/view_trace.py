@@ -1,0 +1,129 @@
+"""One record in one view: the partial rows, the builds, and what is served."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+
+from core.catalog import Catalog
+from core.identifiers import Name
+from core.view import Keyed, Rollup, View
+from flows.trace.cells import MOST_ROWS, collected, guarded, row_of
+from flows.trace.run_epochs import RunStage
+from flows.trace.served_side import served_side
+from flows.trace.stages import Decoded, ServedSide, ViewBuild, ViewPartials, ViewTrace
+from flows.trace.view_builds import read_builds
+from flows.trace.view_partials import Wanted, places_in, read_partials
+from infra.control.publications import Publication
+from infra.settings import Settings
+from serving import read
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the stages before the views gave: the place of the record, its outcome, its runs and the publication."""
+
+    settings: Settings
+    catalog: Catalog
+    place: tuple[Name, int, int]
+    decoded: Decoded
+    runs: Sequence[RunStage]
+    publication: Publication | None
+
+
+def trace_view(known: Known, view: View, wanted: Wanted | None) -> ViewTrace:
+    """The record in one view; ``wanted`` is what it alone gives the view, None where that was not computed."""
+    name = Name(view.name)
+    pin = known.publication.pins.get(name) if known.publication else None
+    runs = [stage for stage in known.runs if name in stage.run.views]
+    pinned = next((stage for stage in runs if pin and stage.run.id == pin.run), None)
+    changed = pin is not None and pin.digest != known.catalog.digest(name)
+    contributes = bool(wanted.rows.num_rows) if wanted else _contributes(known, view)
+    counted = None if changed else contributes
+    served = served_side(pin, known.place, pinned.stage if pinned else None, known.decoded.outcome, counted)
+    served = replace(served, sql=known.publication.texts.get(name, "") if known.publication and pin else "")
+    places = places_in(view, wanted.rows, pinned.epoch if pinned else None) if wanted else None
+    partials = tuple(read_partials(known.settings, known.catalog, stage, wanted) for stage in runs) if wanted else ()
+    served_build = pin.build if pin else None
+    problems = list[str]()
+    builds: tuple[ViewBuild, ...] = collected(
+        lambda: read_builds(known.settings, known.catalog, name, known.place, served_build, places), (), problems
+    )
+    if changed:
+        served = replace(served, text=f"{served.text}; an earlier definition of the view is served")
+    elif places is not None and places.num_rows and served.side != "not served":
+        served = _with_rows(known, name, served, places)
+    return ViewTrace(
+        view=name,
+        kind="keyed" if isinstance(view, Keyed) else "rollup",
+        contributes=contributes,
+        places=tuple(map(row_of, places.to_pylist())) if places is not None else (),
+        partials=partials,
+        builds=builds,
+        served=served if problems else _if_missing(served, partials, builds),
+        note=_note(wanted),
+        problem="; ".join(problems),
+    )
+
+
+def _contributes(known: Known, view: View) -> bool | None:
+    """Whether the record adds to a view that was not computed, where its definition leaves no doubt."""
+    if known.decoded.outcome == "unknown" or known.catalog.topic(known.place[0]).compacted:
+        return None
+    if known.decoded.outcome == "quarantined":
+        return False
+    return True if isinstance(view, Rollup) and view.where is None and view.explode is None else None
+
+
+def _with_rows(known: Known, view: Name, served: ServedSide, places: pa.Table) -> ServedSide:
+    names = [column.name for column in known.catalog.view(view).key_columns]
+    texts = [{name: _text(row[name]) for name in names} for row in places.to_pylist()]
+    unique = list({tuple(text.values()): text for text in texts}.values())
+
+    def with_rows() -> ServedSide:
+        result = read.rows_at(known.settings, known.catalog, view, unique, limit=MOST_ROWS)
+        return replace(served, rows=tuple(map(row_of, result.dicts())))
+
+    return guarded(with_rows, lambda why: replace(served, problem=why))
+
+
+def _text(value: Any) -> str | None:
+    if isinstance(value, datetime):
+        return f"{value.astimezone(UTC):%Y-%m-%d %H:%M:%S.%f}"[:-3] + " UTC"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return None if value is None else str(value)
+
+
+def _if_missing(served: ServedSide, partials: Sequence[ViewPartials], builds: Sequence[ViewBuild]) -> ServedSide:
+    """The side, unless the table that should hold the record lacks one of its rows or cannot be read."""
+    of_build = [(b.missing, b.problem, b.table) for b in builds if served.side == "batch" and b.is_served]
+    of_run = [(p.missing, p.problem, p.table) for p in partials if served.side == "speed" and p.run == served.run]
+    for missing, problem, table in of_build + of_run:
+        if missing:
+            lost = f"{table} lacks {'; '.join(missing)}"
+            return replace(served, side="missing", counts=False, text="it is missing", problem=lost)
+        if problem:
+            return replace(served, side="unknown", counts=None, text=f"not known: {served.text}", problem=problem)
+    if served.side == "batch" and not of_build:
+        lost = f"build {served.build} is not in control.builds, or was refused or deleted"
+        return replace(served, side="missing", counts=False, text="it is missing", problem=lost)
+    return served
+
+
+def _note(wanted: Wanted | None) -> str:
+    if wanted is None:
+        return ""
+    more = wanted.rows.num_rows > MOST_ROWS
+    return f"it gives the view more rows than the {MOST_ROWS} that are looked up" if more else ""
+
+
+def unknown_view(view: View, problem: str) -> ViewTrace:
+    """A view of which nothing can be read."""
+    kind: Any = "keyed" if isinstance(view, Keyed) else "rollup"
+    side = ServedSide("unknown", None, "not known", problem=problem)
+    return ViewTrace(Name(view.name), kind, None, (), (), (), side, problem=problem)

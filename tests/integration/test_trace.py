@@ -1,0 +1,205 @@
+"""A trace says of every record what the oracle and the sender know, in three states, and says what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import pytest
+from deltalake import DeltaTable
+from pyspark.sql import SparkSession
+
+from core.errors import Refused, Usage
+from core.identifiers import Name
+from flows import switch
+from flows.batch_cycle import run_batch
+from flows.trace.stages import Trace, ViewTrace
+from flows.trace.trace_record import trace_record
+from infra.lake import delta, table_paths
+from infra.settings import Settings
+from serving.promote import serve_run
+from speed.process import lifecycle
+from tests.support.layers import back_in_lambda
+from tests.support.oracle.view_oracle import Record
+from tests.support.speed_runs import running
+from tests.support.traced_shop import DAY, JOIN, ROLLUPS, T, TracedShop, opened, order, payment, trade
+
+Key = tuple[str, int]  # topic without prefix, and offset in partition 0
+BAD = {("trades", 1): ("not_json",), ("trades", 4): ("null_value",)}
+FIRST = [
+    ("trades", "A", trade("AAPL", T + 4_000)),
+    ("trades", "A", b"{broken"),
+    ("trades", "A", trade("AAPL", T + 4_000)),
+]
+LATE = [("trades", "A", trade("AAPL", T - 3 * DAY)), ("trades", "A", None)]
+AFTER = [("trades", "Z", trade("ZZ", T + 8_000)), ("trades", "A", trade("AAPL", T + 4_500, "11.00"))]
+
+
+@dataclass
+class States:
+    """The traces of every record, by the state in which they were made."""
+
+    shop: TracedShop
+    replay: Name
+    build: Name
+    traces: dict[str, dict[Key, Trace]] = field(default_factory=dict)
+    planted: dict[str, Trace] = field(default_factory=dict)
+
+    def add(self, state: str) -> None:
+        """Traces every record of the log; the rows of some of them, as these need Spark."""
+        with_rows = {("trades", 0), ("trades", 3), ("trades", 6), ("orders", 0)}
+        records = {self.key(record): record for record in self.shop.log.records}
+        self.traces[state] = {key: self.shop.trace(r, rows=key in with_rows) for key, r in records.items()}
+        for key in with_rows & records.keys():
+            self.shop.check_rows(self.traces[state][key], records[key], self.shop.log.records)
+
+    def key(self, record: Record) -> Key:
+        return record.topic.removeprefix(f"{self.shop.prefix}_"), record.offset
+
+
+@pytest.fixture(scope="module")
+def states(stack: Settings, spark: SparkSession) -> Iterator[States]:
+    """Speed alone; Lambda with a batch between two epochs, and folds; Kappa after a switch; then planted defects."""
+    shop = opened(stack, spark, "traced")
+    shop.epoch(*FIRST, ("orders", "o1", order("o1", T)))
+    shop.epoch(*LATE, ("payments", "o1", payment("o1", T + 60_000)))
+    serve_run(stack, shop.catalog, shop.run.id, "test")
+    made = States(shop, Name("none"), Name("none"))
+    made.add("speed")
+    made.build = run_batch(stack, shop.catalog).claim.build
+    shop.epoch(*AFTER, ("orders", "o2", order("o2", T)))
+    shop.fold([1])
+    made.add("lambda")
+    replay = lifecycle.declare(stack, shop.catalog, kind="replay", note="test")
+    made.replay = replay.id
+    with running(stack, spark, shop.catalog, replay) as (query, _):
+        query.processAllAvailable()
+        switch.to_kappa(stack, shop.catalog, run=replay.id)
+    made.add("kappa")
+    plant(made)
+    yield made
+    back_in_lambda(stack, shop.catalog)
+
+
+def plant(states: States) -> None:
+    """Loses a partial row, a row of a unit, a row of the manifest, and a file; each is brought back."""
+    shop, replay = states.shop, states.replay
+    views = {plain: table_paths.speed(shop.settings, replay, shop.name(plain)) for plain in (*ROLLUPS, JOIN)}
+    trades = {record.offset: record for record in shop.log.records if record.topic == shop.name("trades")}
+    orders = [record for record in shop.log.records if record.topic == shop.name("orders")]
+
+    def lost(name: str, path: str, predicate: str, traced: Callable[[], Trace]) -> None:
+        table, version = DeltaTable(path), delta.version(path)
+        table.delete(predicate)
+        states.planted[name] = traced()
+        table.restore(version)
+
+    lost("partial", views["trades_by_day"], "ticker = 'AAPL'", lambda: shop.trace(trades[0]))
+    lost("unit", views[JOIN], "order_id = 'o1'", lambda: shop.trace(orders[0]))
+    events = table_paths.events(shop.settings, replay, shop.name(JOIN))
+    lost("kept", events, "epoch >= 0", lambda: shop.trace(orders[0]))
+    manifest = table_paths.manifest(shop.settings, replay)
+    lost("manifest", manifest, "number = 0", lambda: shop.trace(trades[0], rows=False))
+    quarantine = table_paths.quarantine(shop.settings, replay)
+    lost("archive", archive(shop), "_offset = 0", lambda: shop.trace(trades[0], rows=False))
+    lost("quarantine", quarantine, "_offset = 4", lambda: shop.trace(trades[4], rows=False))
+
+
+def archive(shop: TracedShop) -> str:
+    topic = shop.name("trades")
+    return table_paths.archive(shop.settings, topic, shop.catalog.decoder(topic))
+
+
+def of(trace: Trace, plain: str) -> ViewTrace:
+    (view,) = [view for view in trace.views if view.view.endswith(plain)]
+    return view
+
+
+def sides(traces: dict[Key, Trace], plain: str) -> dict[int, tuple[str, bool | None]]:
+    """Offset -> what a view of trades says of that record."""
+    served = {key: of(trace, plain).served for key, trace in traces.items() if key[0] == "trades"}
+    return {offset: (side.side, side.counts) for (_, offset), side in served.items()}
+
+
+@pytest.mark.parametrize("view", ROLLUPS)
+def test_each_record_is_counted_by_the_side_that_the_sender_knows(states: States, view: str) -> None:
+    batch, speed, never = ("batch", True), ("speed", True), ("never", False)
+    assert sides(states.traces["speed"], view) == {0: speed, 1: never, 2: speed, 3: speed, 4: never}
+    assert sides(states.traces["lambda"], view) == {
+        0: batch, 1: never, 2: batch, 3: batch, 4: never, 5: speed, 6: speed
+    }  # fmt: skip
+    assert sides(states.traces["kappa"], view) == {0: speed, 1: never, 2: speed, 3: speed, 4: never, 5: speed, 6: speed}
+
+
+def test_each_record_is_in_the_epoch_that_read_it(states: States) -> None:
+    shop = states.shop
+    for state, traces in states.traces.items():
+        for key, trace in traces.items():
+            (live,) = [run for run in trace.runs if run.run == shop.run.id]
+            assert (live.reading, live.epoch) == ("taken", shop.epochs[trace.topic, 0, key[1]])
+            (replay,) = [run for run in trace.runs if run.run == states.replay] or (None,)
+            assert (replay is None) == (state != "kappa")
+            assert replay is None or replay.reading == "taken"
+
+
+def test_bad_records_name_their_rules_and_good_ones_their_cells(states: States) -> None:
+    for key, trace in states.traces["kappa"].items():
+        rules = BAD.get(key, ())
+        assert (trace.decoded.outcome, trace.decoded.rules) == ("quarantined" if rules else "event", rules)
+    cells = states.traces["kappa"]["trades", 6].decoded.cells
+    assert cells
+    assert (cells["ticker"], cells["price"], cells["size"], cells["event_time"]) == (
+        "AAPL", "11.00", 100, "2023-11-14T22:13:24.500000Z"
+    )  # fmt: skip
+
+
+def test_the_archive_and_the_build_hold_what_is_before_the_cut(states: States) -> None:
+    for (topic, offset), trace in states.traces["lambda"].items():
+        before_cut = (topic, offset) in {*(("trades", n) for n in range(5)), ("orders", 0), ("payments", 0)}
+        (archived,) = trace.archives or (None,)
+        assert (archived is not None and archived.row is not None) == before_cut
+        for view in trace.views:
+            assert [(b.build, b.is_served, b.holds) for b in view.builds] == [(states.build, True, before_cut)]
+            assert view.builds[0].missing == ()
+    assert states.traces["speed"]["trades", 0].archives == ()
+
+
+def test_folded_rows_name_their_epochs_and_their_level(states: States) -> None:
+    rows = {
+        state: [(row.first_epoch, row.last_epoch, row.level, row.cells["_rows"]) for row in partials.rows]
+        for state in ("speed", "lambda")
+        for partials in of(states.traces[state]["trades", 0], "trades_by_day").partials
+    }
+    assert rows == {"speed": [(0, 0, 0, 2)], "lambda": [(0, 1, 1, 2)]}
+    folded = of(states.traces["lambda"]["orders", 0], JOIN).partials[0]
+    assert {(row.first_epoch, row.last_epoch, row.level) for row in folded.rows} == {(0, 1, 1)}
+    assert folded.kept
+    assert (folded.kept["epoch"], folded.kept["order_id"], folded.missing) == (0, "o1", ())
+
+
+def test_what_is_lost_is_called_missing(states: States) -> None:
+    partial = of(states.planted["partial"], "trades_by_day")
+    assert (partial.served.side, partial.served.counts) == ("missing", False)
+    assert partial.partials[-1].missing == ("the partial row of ticker AAPL, day 2023-11-14T00:00:00Z",)
+    assert of(states.planted["partial"], "trade_stats").served.side == "speed"
+    unit = of(states.planted["unit"], JOIN)
+    assert (unit.served.side, unit.served.counts) == ("missing", False)
+    assert "the event that the run keeps" in of(states.planted["kept"], JOIN).partials[-1].missing
+    assert of(states.planted["kept"], JOIN).served.side == "missing"
+    lost_epoch = states.planted["manifest"]
+    assert [(run.reading, run.epoch) for run in lost_epoch.runs if run.run == states.replay] == [("missing", 0)]
+    assert {view.served.side for view in lost_epoch.views} == {"missing"}
+    assert "records for" in states.planted["archive"].archives[0].problem
+    assert "missing: " in states.planted["quarantine"].decoded.problem or states.planted["quarantine"].decoded.rules
+
+
+def test_what_cannot_be_is_refused(states: States) -> None:
+    shop, topic = states.shop, states.shop.name("trades")
+    with pytest.raises(Refused, match="has no record traced_trades/0/7 yet") as refused:
+        trace_record(shop.settings, shop.catalog, topic, 0, 7)
+    assert refused.value.where == "topic traced_trades, partition 0 ends at offset 7"
+    for wrong in ((topic, 99, 0), (topic, -1, 0), (topic, 0, -1), (topic, 0, 2**63), (Name("nothing"), 0, 0)):
+        with pytest.raises(Usage):
+            trace_record(shop.settings, shop.catalog, *wrong)
+    with pytest.raises(Usage, match="does not read topic"):
+        trace_record(shop.settings, shop.catalog, topic, 0, 0, rows_of=[shop.name(JOIN)])

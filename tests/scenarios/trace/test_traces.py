@@ -1,0 +1,142 @@
+"""Traces of generated records, good, bad, late and repeated, of every program, in three states, against the oracle."""
+
+from __future__ import annotations
+
+import random
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from core.cut import Cut
+from core.identifiers import Name
+from core.view import Keyed
+from flows import switch
+from flows.batch_cycle import run_batch
+from flows.trace.stages import Trace, ViewTrace
+from flows.trace.trace_record import trace_record
+from infra.control.manifest import last_epoch, read_epochs
+from infra.control.runs import Run
+from infra.definitions import definition_files
+from infra.lake import leases
+from infra.project_files import VIEWS
+from infra.settings import Settings
+from serving.promote import serve_run
+from speed.process import lifecycle
+from speed.tables import fold
+from tests.support.kafka_log import Log
+from tests.support.layers import back_in_lambda
+from tests.support.oracle import program_oracle
+from tests.support.oracle.program_events import events
+from tests.support.oracle.view_oracle import Record
+from tests.support.programs_stack import ProgramsStack, shown
+from tests.support.speed_runs import catch_up, running
+
+TRACED = 4  # records of each topic in each state
+PROGRAMS = {**program_oracle.ROLLUPS, **program_oracle.KEYED}
+
+
+def test_every_record_is_where_the_oracle_says(stack: Settings, spark: SparkSession, tmp_path: Path) -> None:
+    settings = stack.model_copy(update={"views": (VIEWS / "programs",), "max_offsets_per_trigger": 500})
+    catalog = definition_files.load(settings).only(PROGRAMS)
+    shop = ProgramsStack(settings, tmp_path, catalog, Log(settings, tuple(catalog.topics)))
+    shop.send(200)
+    run = lifecycle.declare(settings, catalog, Cut())
+    catch_up(settings, spark, catalog, run)
+    serve_run(settings, catalog, run.id, "test")
+    check(shop, run, Cut(), "speed")
+    cut = run_batch(settings, catalog).claim.cut
+    shop.send(100)
+    catch_up(settings, spark, catalog, run)
+    check(shop, run, cut, "lambda")
+    fold_all(spark, shop, run)
+    check(shop, run, cut, "folded")
+    replay = lifecycle.declare(settings, catalog, kind="replay", note="test")
+    with running(settings, spark, catalog, replay) as (query, _):
+        query.processAllAvailable()
+        switch.to_kappa(settings, catalog, run=replay.id)
+    check(shop, replay, Cut(), "kappa")
+    back_in_lambda(settings, catalog)
+
+
+def check(shop: ProgramsStack, run: Run, cut: Cut, state: str) -> None:
+    """Traces some records of every topic. ``run`` serves, beside a build that ends at ``cut``."""
+    draws, all_events = random.Random(state), events(shop.log.records)
+    epochs = read_epochs(shop.settings, run.id)
+    for topic in shop.catalog.topics:
+        of_topic = [record for record in shop.log.records if record.topic == topic]
+        for record in draws.sample(of_topic, TRACED):
+            views = [Name(view.name) for view in shop.catalog.reading(topic)]
+            trace = trace_record(
+                shop.settings, shop.catalog, Name(topic), record.partition, record.offset, rows_of=views
+            )
+            (stage,) = [stage for stage in trace.runs if stage.run == run.id]
+            ends = [
+                (e.number, e.start.end(topic, record.partition), e.end.end(topic, record.partition)) for e in epochs
+            ]
+            (number,) = [number for number, start, end in ends if start <= record.offset < end]
+            assert (stage.reading, stage.epoch) == ("taken", number)
+            in_build = record.offset < cut.end(topic, record.partition)
+            for view in trace.views:
+                check_view(shop, view, record, trace, in_build, all_events)
+
+
+def check_view(
+    shop: ProgramsStack,
+    view: ViewTrace,
+    record: Record,
+    trace: Trace,
+    in_build: bool,
+    all_events: list[program_oracle.Event],
+) -> None:
+    """Places, side and served rows of one view."""
+    where = f"{view.view} of {trace.topic}/{trace.partition}/{trace.offset}"
+    alone = events([record])
+    places = expected_places(shop, view.view, alone)
+    definition = shop.catalog.view(view.view)
+    names = [column.name for column in definition.key_columns]
+    traced = {tuple(place[name] for name in names) for place in view.places}
+    assert traced == places, where
+    side = "never" if not places else "batch" if in_build else "speed"
+    assert (view.served.side, view.served.counts) == (side, bool(places)), (where, view.served)
+    assert [partials.missing for partials in view.partials] == [()] * len(view.partials), where
+    assert [build.missing for build in view.builds if build.holds] == [()] * len([b for b in view.builds if b.holds])
+    width = len([column for column in definition.stored_columns if not column.name.startswith("_")])
+    served = sorted(str(tuple(row.values())[:width]) for row in view.served.rows)
+    of_all = map(texts, shown(view.view, program_oracle.rows(view.view, all_events)))
+    wanted = sorted(str(row) for row in of_all if row[: len(names)] in places)
+    assert served == wanted[: len(served)] if len(wanted) > len(served) == 20 else served == wanted, where
+
+
+def expected_places(shop: ProgramsStack, view: str, alone: list[program_oracle.Event]) -> set[tuple[Any, ...]]:
+    """The keys and windows that one event belongs to; none for a record that is no event."""
+    definition = shop.catalog.view(view)
+    if isinstance(definition, Keyed):
+        return {(event[program_oracle.KEYS[view]],) for event in alone}
+    return {texts(row)[: len(definition.key_columns)] for row in program_oracle.rows(view, alone)}
+
+
+def fold_all(spark: SparkSession, shop: ProgramsStack, run: Run) -> None:
+    """Folds every view two epochs at a time, up to the boundaries of builds."""
+    folding = shop.settings.model_copy(update={"fold_epochs": 2, "fold_behind": 0})
+    last = last_epoch(shop.settings, run.id)
+    assert last
+    boundaries = fold.FoldBoundaries(folding, run.id)
+    with leases.hold(shop.settings, f"run_{run.id}") as lease:
+        for name, view in shop.catalog.views.items():
+            folds = fold.Folding(folding, run.id, view, lease)
+            while fold.fold(spark, folds, last.number, boundaries.ends(name)):
+                pass
+
+
+def texts(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A row of the oracle with the cells of a trace."""
+    return tuple(_text(cell) for cell in row)
+
+
+def _text(cell: Any) -> Any:
+    if isinstance(cell, Decimal):
+        return str(cell)
+    return cell.isoformat().replace("+00:00", "Z") if isinstance(cell, datetime) else cell

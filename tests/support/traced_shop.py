@@ -1,0 +1,160 @@
+"""A small instance whose records are traced: trades, orders and payments, with what is known of each record."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from core.catalog import Catalog
+from core.cut import Cut
+from core.identifiers import Name
+from core.view import Keyed
+from flows.trace.stages import Row, Trace
+from flows.trace.trace_record import trace_record
+from infra.control.manifest import last_epoch
+from infra.control.runs import Run
+from infra.definitions import definition_files
+from infra.lake import leases
+from infra.project_files import VIEWS
+from infra.settings import Settings
+from speed.process import lifecycle
+from speed.tables import fold
+from tests.support.kafka_log import Log, Sent, send
+from tests.support.layers import catalog_of
+from tests.support.oracle import program_oracle, view_oracle
+from tests.support.oracle.program_events import events
+from tests.support.oracle.view_oracle import Record
+from tests.support.speed_runs import catch_up
+
+DAY = 86_400_000
+T = 1_700_000_000_000  # 2023-11-14 22:13:20 UTC
+ROLLUPS, JOIN = ("trade_stats", "trades_by_day"), "order_payments"
+
+
+def trade(ticker: str, at: int, price: str = "10.25") -> bytes:
+    """A valid trade of 100 pieces."""
+    return f'{{"type":"trade","ticker":"{ticker}","price":{price},"size":100,"event_time":{at},"id":"t"}}'.encode()
+
+
+def order(order_id: str, at: int) -> bytes:
+    fields = {"order_id": order_id, "customer": "c1", "country": "NO", "amount": "2.00", "event_time": at}
+    return json.dumps(fields).encode()
+
+
+def payment(order_id: str, at: int) -> bytes:
+    return json.dumps({"payment_id": "p1", "order_id": order_id, "paid": "2.00", "event_time": at}).encode()
+
+
+@dataclass
+class TracedShop:
+    """Topics and views under a prefix, the run that reads them, and each record's epoch of that run."""
+
+    settings: Settings
+    spark: SparkSession
+    prefix: str
+    catalog: Catalog
+    log: Log
+    run: Run
+    epochs: dict[tuple[str, int, int], int] = field(default_factory=dict)
+
+    def name(self, name: str) -> Name:
+        return Name(f"{self.prefix}_{name}")
+
+    def send(self, *sent: tuple[str, str, bytes | None]) -> None:
+        """Sends records of ``topic, key, value`` to partition 0 of their topics."""
+        send(self.settings, [Sent(self.name(topic), key.encode(), value, (), 0) for topic, key, value in sent])
+
+    def epoch(self, *sent: tuple[str, str, bytes | None]) -> None:
+        """Sends records, and commits them as one epoch of the run."""
+        before = dict(self.log.ends)
+        self.send(*sent)
+        catch_up(self.settings, self.spark, self.catalog, self.run)
+        last = last_epoch(self.settings, self.run.id)
+        assert last
+        self.log.read()
+        for record in self.log.since(before):
+            self.epochs[record.topic, record.partition, record.offset] = last.number
+
+    def fold(self, boundaries: list[int]) -> None:
+        """Folds all that can be folded of every view, two epochs at a time."""
+        folding = self.settings.model_copy(update={"fold_epochs": 2, "fold_behind": 0})
+        last = last_epoch(self.settings, self.run.id)
+        assert last
+        with leases.hold(self.settings, f"run_{self.run.id}") as lease:
+            for view in self.catalog.views.values():
+                folds = fold.Folding(folding, self.run.id, view, lease)
+                while fold.fold(self.spark, folds, last.number, boundaries):
+                    pass
+
+    def trace(self, record: Record, *, rows: bool = True) -> Trace:
+        """The trace of a record, with its rows in every view."""
+        topic = Name(record.topic)
+        views = [Name(view.name) for view in self.catalog.reading(topic)] if rows else []
+        return trace_record(self.settings, self.catalog, topic, record.partition, record.offset, rows_of=views)
+
+    def events(self, records: list[Record]) -> list[program_oracle.Event]:
+        """The valid orders and payments."""
+        prefix = f"{self.prefix}_"
+        plain = [r._replace(topic=r.topic.removeprefix(prefix)) for r in records]
+        return events([r for r in plain if r.topic in ("orders", "payments") and r.value])
+
+    def trades(self, records: list[Record]) -> list[Record]:
+        """The trades, under the name of the topic that the oracle knows."""
+        return [r._replace(topic="trades") for r in records if r.topic == self.name("trades")]
+
+    def check_rows(self, trace: Trace, record: Record, served: list[Record]) -> None:
+        """Fails unless places and served rows are the oracle's, whose ``served`` records are those that are served."""
+        for view in trace.views:
+            plain = view.view.removeprefix(f"{self.prefix}_")
+            if plain == JOIN:
+                (event,) = self.events([record]) or (None,)
+                assert [place["order_id"] for place in view.places] == ([event["order_id"]] if event else [])
+                of_key = program_oracle.rows(JOIN, self.events(served))
+                wanted = sorted(str(texts(row)) for row in of_key if event and row[0] == event["order_id"])
+                assert sorted(str(tuple(row.values())) for row in view.served.rows) == wanted
+                continue
+            alone = view_oracle.expected(plain, self.trades([record]))
+            assert sorted(tuple(place.values()) for place in view.places) == sorted(map(texts, alone))
+            of_all = view_oracle.expected(plain, self.trades(served))
+            wanted_rows = sorted(texts((*key, *of_all[key].values())) for key in alone)
+            assert sorted(plain_cells(row) for row in view.served.rows) == wanted_rows
+
+
+def texts(cells: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Cells of the oracle as a trace has them."""
+    return tuple(_text(cell) for cell in cells)
+
+
+def plain_cells(row: Row) -> tuple[Any, ...]:
+    return tuple(row.values())
+
+
+def _text(cell: Any) -> Any:
+    if isinstance(cell, Decimal):
+        return str(cell)
+    return cell.isoformat().replace("+00:00", "Z") if hasattr(cell, "isoformat") else cell
+
+
+def opened(settings: Settings, spark: SparkSession, prefix: str) -> TracedShop:
+    """The shipped views trade_stats, trades_by_day and order_payments under a prefix, and a run that reads them."""
+    trades = catalog_of(settings, prefix)
+    programs = definition_files.load(settings.model_copy(update={"views": (VIEWS / "programs",)}))
+    topics = {name: replace(programs.topic(name), name=f"{prefix}_{name}") for name in ("orders", "payments")}
+    join = programs.view(JOIN)
+    assert isinstance(join, Keyed)
+    query = join.query
+    for name, topic in topics.items():
+        query = query.replace(f"{{{name}}}", f"{{{topic.name}}}")
+    sources = tuple(topic.name for topic in topics.values())
+    renamed = replace(join, name=f"{prefix}_{JOIN}", sources=sources, query=query)
+    views = {name: trades.views[name] for name in map(Name, (f"{prefix}_{view}" for view in ROLLUPS))}
+    catalog = Catalog(
+        {**trades.topics, **{Name(topic.name): topic for topic in topics.values()}},
+        {**views, Name(renamed.name): renamed},
+    )
+    run = lifecycle.declare(settings, catalog, Cut())
+    return TracedShop(settings, spark, prefix, catalog, Log(settings, tuple(catalog.topics)), run)
