@@ -17,6 +17,7 @@ from cli import (
     completion,
     data,
     evidence,
+    init,
     plan,
     quality,
     quarantine,
@@ -40,7 +41,7 @@ from infra.library_errors import explained, first_line
 
 SECTIONS: dict[str, Sequence[click.Command]] = {
     "Servers": servers.COMMANDS,
-    "Data": [*data.COMMANDS, *views.COMMANDS, *route.COMMANDS],
+    "Data": [*data.COMMANDS, *init.COMMANDS, *views.COMMANDS, *route.COMMANDS],
     "Speed": speed.COMMANDS,
     "Batch": batch.COMMANDS,
     "Kappa": [*replay.COMMANDS, *compare.COMMANDS, *switch.COMMANDS, *runs.COMMANDS],
