@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -119,7 +120,7 @@ def _unsure_sample(sample: Sample, has_example: bool) -> list[str]:
     if sample.unusable:
         first = sample.unusable[0]
         notes.append(
-            f"{len(sample.unusable):,} lines would go to quarantine; the first is line {first.line}: {first.why}"
+            f"lines that would go to quarantine: {len(sample.unusable):,}; the first is line {first.line}: {first.why}"
         )
     if not sample.whole:
         notes.append(f"the file is longer: at most its first {MOST_LINES:,} lines were read")
@@ -133,13 +134,13 @@ def _next_commands(
 ) -> tuple[str, ...]:
     read_folders = [path.resolve() for path in (VIEWS, *settings.views)]
     folders = os.pathsep.join(str(path) for path in (*settings.views, folder.resolve()))
-    exports = [] if folder.resolve() in read_folders else [f"export LK_VIEWS={folders}"]
+    exports = [] if folder.resolve() in read_folders else [f"export LK_VIEWS={shlex.quote(folders)}"]
     return (
         *exports,
         "lk views check",
         f"lk views test {view}",
         "lk up",
-        f"lk produce {guess.name} --file {sample_path}",
+        f"lk produce {guess.name} --file {shlex.quote(str(sample_path))}",
         "lk speed start --new",
         f"lk show {view}",
     )

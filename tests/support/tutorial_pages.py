@@ -77,7 +77,7 @@ def _line_pattern(line: str) -> str:
 
 @contextmanager
 def clone(folder: Path, environment: Mapping[str, str]) -> Iterator[Shell]:
-    """A shell in a copy of the files that git knows, with ``lk`` and ``python``. Stops its servers at the end."""
+    """A shell in a copy of the files that git tracks, with ``lk`` and ``python``. Stops its servers at the end."""
     copy = folder / "clone"
     for name in _tracked():
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
@@ -98,9 +98,10 @@ def clone(folder: Path, environment: Mapping[str, str]) -> Iterator[Shell]:
 
 
 def _tracked() -> list[str]:
-    """The files of the project, also new ones that are not committed yet."""
-    listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
-    names = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    """The files that git tracks, as they are in the working tree."""
+    names = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
     return [name for name in names if (ROOT / name).is_file()]
 
 

@@ -90,7 +90,7 @@ def test_what_is_unsure_is_said(tmp_path: Path) -> None:
     assert new.unsure == (
         "4 records are few: types may be too narrow for the next ones",
         "a number with more decimal places than these goes to quarantine: celsius 2",
-        "1 lines would go to quarantine; the first is line 5: it is not JSON",
+        "lines that would go to quarantine: 1; the first is line 5: it is not JSON",
     )
 
 
