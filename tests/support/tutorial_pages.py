@@ -89,12 +89,13 @@ def clone(folder: Path, environment: Mapping[str, str]) -> Iterator[Shell]:
         path.write_text(f'#!/bin/sh\nPYTHONPATH="{copy}" exec "{sys.executable}" {words} "$@"\n', "utf-8")
         path.chmod(0o755)
     ours = {name: value for name, value in os.environ.items() if not name.startswith("LK_") or name == "LK_CACHE"}
-    shell = Shell(copy, {**ours, **environment, "PATH": f"{binaries}:{os.environ['PATH']}", "COLUMNS": "200"})
+    ours |= {**environment, "PATH": f"{binaries}:{os.environ['PATH']}", "COLUMNS": "200"}
+    shell = Shell(copy, ours)
     try:
         yield shell
     finally:
-        shell.run("lk down", seconds=120)
-        shell.close()
+        shell.close()  # it may wait for a command that does not end
+        subprocess.run([binaries / "lk", "down"], cwd=copy, env=ours, check=True, timeout=300)
 
 
 def _tracked() -> list[str]:
