@@ -28,7 +28,7 @@ def report(study: Path | None, out: Path) -> None:
     """Write a study's report: a page, plots and raw rows.
 
     The page answers five cases for architects, each with the measured row that decides it. Then come plots, every
-    question with its numbers, and what was not measured. docs/report.md says how to read it.
+    question with its numbers, and what was not measured. docs/tutorial/architects.md says how to read it.
     """
     from flows.report import write_report
     from infra import study_files

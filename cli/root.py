@@ -19,6 +19,7 @@ from cli import (
     completion,
     data,
     evidence,
+    init,
     plan,
     quality,
     quarantine,
@@ -45,7 +46,7 @@ from infra.library_errors import explained, first_line
 
 SECTIONS: dict[str, Sequence[click.Command]] = {
     "Servers": [*servers.COMMANDS, *ui.COMMANDS],
-    "Data": [*data.COMMANDS, *views.COMMANDS, *route.COMMANDS, *trace.COMMANDS],
+    "Data": [*data.COMMANDS, *init.COMMANDS, *views.COMMANDS, *route.COMMANDS, *trace.COMMANDS],
     "Speed": speed.COMMANDS,
     "Batch": batch.COMMANDS,
     "Kappa": [*replay.COMMANDS, *compare.COMMANDS, *switch.COMMANDS, *runs.COMMANDS],

@@ -141,9 +141,15 @@ def _json_names(form: Json, fields: tuple[Field, ...], name: str) -> tuple[str, 
     declared = {field.name for field in fields} | {
         json_name for version in form.versions for json_name in version.names
     }
-    renamed = (version.upcast.get(name, "") for version in form.versions)
+    renamed = (_only_name(version.upcast.get(name, "")) for version in form.versions)
     own = (name,) if name in declared else ()
-    return own + tuple(other for other in renamed if other.isidentifier() and other != name)
+    return own + tuple(other for other in renamed if other and other != name)
+
+
+def _only_name(sql: str) -> str | None:
+    """The JSON name that Spark SQL consists of, between backquotes or not; None for any other expression."""
+    quoted = re.fullmatch(r"`([^`]+)`", sql)
+    return quoted[1] if quoted else sql if sql.isidentifier() else None
 
 
 def _json_text(line: bytes, names: tuple[str, ...]) -> str | None:

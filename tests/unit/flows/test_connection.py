@@ -66,7 +66,7 @@ def test_only_ports_that_are_not_the_usual_ones_are_named() -> None:
 
 
 def test_pages_print_the_programs_of_the_demo_and_of_lk_up() -> None:
-    query, readme = ((ROOT / page).read_text("utf-8") for page in ("docs/query.md", "README.md"))
+    query, readme = ((ROOT / page).read_text("utf-8") for page in ("docs/tutorial/analysts.md", "README.md"))
     for page, settings in ((query, Settings()), (readme, USUAL)):
         assert f"```python\n{connection(settings).python}```" in page
         assert f"`{connection(settings).jdbc}`" in page

@@ -56,6 +56,16 @@ def test_the_key_is_the_topics_key_field_whatever_the_version_calls_it(tmp_path:
     assert [r.key for r in lines(tmp_path, content, TRADES)] == [b"A", b"B", None, b"7", None, None]
 
 
+def test_the_key_may_have_a_name_that_spark_needs_quotes_for(tmp_path: Path) -> None:
+    quoted = Topic(
+        "t", Json((Version(1, ("device-id",), {"device": "`device-id`"}),)), (Field("device"),), key="device"
+    )
+    computed = replace(quoted, format=Json((Version(1, ("a", "b"), {"device": "`a` || `b`"}),)))
+    assert [r.key for r in lines(tmp_path, b'{"device-id":"d1"}\n', quoted)] == [b"d1"]
+    with pytest.raises(Usage):
+        lines(tmp_path, b'{"a":"d1"}\n', replace(computed, fields=(Field("other"),)))
+
+
 def test_the_key_has_the_encoding_of_the_topic(tmp_path: Path) -> None:
     numbered = replace(TRADES, key_encoding="int32")
     content = b'{"ticker":42}\n{"ticker":"-1"}\n{"ticker":"ACME"}\n{}\n'

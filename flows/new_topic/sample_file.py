@@ -1,0 +1,141 @@
+"""Reads a bounded number of JSON lines from a user's file, plain or gzipped."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from core.errors import Refused
+
+MOST_LINES = 5_000
+MOST_BYTES = 16 * 2**20  # of the lines that are read, unzipped
+LONGEST_LINE = 2**20  # bytes; Kafka's default limit of a record
+_GZIP = b"\x1f\x8b"
+
+
+class Number(str):
+    """The text of a JSON number, as it is written in the record."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True)
+class JsonRecord:
+    """One JSON object: its line, its number in the file from 1, and its members in order, numbers as text."""
+
+    line: int
+    text: str
+    members: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class UnusableLine:
+    """A line that no topic of JSON records accepts, and why. Sent to Kafka, it would go to quarantine."""
+
+    line: int
+    why: str
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The usable records of the first lines of a file. ``whole``: the file has no more lines."""
+
+    records: Sequence[JsonRecord]
+    unusable: Sequence[UnusableLine]
+    whole: bool
+
+
+def read_sample(path: Path) -> Sample:
+    """The records of the first MOST_LINES lines, of at most MOST_BYTES in all.
+
+    Raises Refused when the file cannot be read, or has more unusable lines than records.
+    """
+    lines, whole = _first_lines(path)
+    records, unusable = [], []
+    for number, line in enumerate(lines, 1):
+        try:
+            records.append(_record(number, line))
+        except (ValueError, RecursionError) as e:
+            why = "it is nested too deeply" if isinstance(e, RecursionError) else str(e)
+            unusable.append(UnusableLine(number, why))
+    if len(unusable) >= len(records):
+        first = f"; line {unusable[0].line}: {unusable[0].why}" if unusable else ""
+        raise Refused(
+            f"{len(records)} of {len(lines)} lines are JSON objects{first}",
+            where=str(path),
+            fix="write one JSON object per line, for example with pandas: "
+            "pandas.read_csv('in.csv').to_json('out.jsonl', orient='records', lines=True); "
+            "for lines of text, write the topic by hand: docs/add-a-view.md",
+        )
+    return Sample(records, unusable, whole)
+
+
+def _first_lines(path: Path) -> tuple[list[bytes], bool]:
+    """Lines without their endings, and whether these are all lines of the file."""
+    if not path.is_file():
+        raise Refused("there is no such file", where=str(path), fix="specify --from FILE with one JSON object per line")
+    if not os.access(path, os.R_OK):
+        raise Refused("no permission to read the file", where=str(path), fix="change its permissions")
+    lines: list[bytes] = []
+    left = MOST_BYTES
+    try:
+        with path.open("rb") as raw:
+            is_zipped = raw.read(2) == _GZIP
+            raw.seek(0)
+            stream = io.BufferedReader(gzip.GzipFile(fileobj=raw)) if is_zipped else raw
+            while len(lines) < MOST_LINES and left > 0:
+                line = stream.readline(LONGEST_LINE + 1)
+                if not line:
+                    return lines, True
+                if len(line) > LONGEST_LINE:
+                    raise Refused(
+                        f"line {len(lines) + 1} is longer than {LONGEST_LINE:,} bytes",
+                        where=str(path),
+                        fix="write one JSON object per line; Kafka takes records up to that size",
+                    )
+                left -= len(line)
+                lines.append(line.removesuffix(b"\n").removesuffix(b"\r"))
+            return lines, not stream.read(1)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as e:
+        raise Refused(f"the gzip file is broken: {e}", where=str(path), fix="compress the file again") from None
+    except OSError as e:
+        raise Refused(f"the file cannot be read: {e.strerror}", where=str(path), fix="choose another file") from None
+
+
+def _record(number: int, line: bytes) -> JsonRecord:
+    """Raises ValueError where decoding would put the line into quarantine."""
+    try:
+        text = line.decode("utf-8")
+    except UnicodeDecodeError:
+        raise ValueError("it is not UTF-8") from None
+    try:
+        members = json.loads(
+            text, object_pairs_hook=_unique, parse_int=Number, parse_float=Number, parse_constant=_no_constant
+        )
+    except json.JSONDecodeError:
+        raise ValueError("it is not JSON") from None
+    if not isinstance(members, dict):
+        raise ValueError("it is not a JSON object")  # noqa: TRY004
+    try:
+        json.dumps(members, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError:
+        raise ValueError("an escape is half of a character") from None
+    return JsonRecord(number, text, members)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise ValueError("it has a name twice")
+    return members
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")

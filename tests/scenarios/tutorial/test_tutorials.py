@@ -1,0 +1,79 @@
+"""Every tutorial page works as printed in a fresh clone, and the notebook draws its three plots."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from unittest.mock import patch
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from infra import measurement_files, project_files
+from infra.local.ports import free_ports
+from infra.project_files import ROOT
+from tests.support import study_of_all_questions
+from tests.support.tutorial_pages import Shell, clone, run_page
+
+PAGES = ROOT / "docs" / "tutorial"
+TRINO_OF_THE_PAGES = "18080"
+PORTS = ("LK_KAFKA_PORT", "LK_KAFKA_CONTROLLER_PORT", "LK_TRINO_PORT", "LK_AIRFLOW_PORT")
+
+pytestmark = pytest.mark.timeout(1800)
+
+
+@pytest.fixture
+def ports() -> dict[str, str]:
+    """Free ports, as environment variables."""
+    return dict(zip(PORTS, map(str, free_ports(4)), strict=True))
+
+
+@pytest.fixture
+def shell(tmp_path: Path, ports: dict[str, str]) -> Iterator[Shell]:
+    """A shell in a fresh clone with a data folder and ports of its own."""
+    with clone(tmp_path, ports) as opened:
+        yield opened
+
+
+def run(name: str, shell: Shell, ports: dict[str, str]) -> int:
+    page = (PAGES / name).read_text("utf-8")
+    return run_page(page, shell, {TRINO_OF_THE_PAGES: ports["LK_TRINO_PORT"]})
+
+
+def test_your_own_topic(shell: Shell, ports: dict[str, str]) -> None:
+    assert run("your-own-topic.md", shell, ports) >= 30
+
+
+def test_operators(shell: Shell, ports: dict[str, str]) -> None:
+    assert run("operators.md", shell, ports) >= 30
+
+
+def test_architects(shell: Shell, ports: dict[str, str]) -> None:
+    """Without a study that comes with the project, the page reads rows that nobody measured."""
+    if not project_files.STUDY.exists():
+        measurement_files.write(shell.folder / ".study" / "rows" / "planted.parquet", study_of_all_questions.study())
+    assert run("architects.md", shell, ports) == 4
+
+
+def test_analysts_and_the_notebook(shell: Shell, ports: dict[str, str]) -> None:
+    assert run("analysts.md", shell, ports) >= 20
+    notebook = nbformat.read(shell.folder / "docs" / "tutorial" / "serving.ipynb", as_version=4)  # type: ignore[no-untyped-call]
+    with patch.dict(os.environ, ports):
+        NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    plots = [output["data"]["image/svg+xml"] for output in outputs if "data" in output]
+    titles = ("Requests per hour, by class of HTTP status", "The ten paths with the most errors", "Prices of the day")
+    assert [title in plot for title, plot in zip(titles, plots, strict=True)] == [True, True, True]
+    traffic, paths, prices = (re.findall(r">([^<>]+)</text>", plot) for plot in plots)
+    assert {"2xx", "3xx", "4xx", "5xx"} <= set(traffic)
+    assert plots[1].count('aria-roledescription="bar"') == 10
+    assert "/wp-login.php" in paths
+    assert {"AAPL", "WMT"} <= set(prices)
+
+
+def test_the_pages_have_the_ports_that_are_replaced() -> None:
+    """Without this the analysts' programs would ask another instance."""
+    assert TRINO_OF_THE_PAGES in (PAGES / "analysts.md").read_text("utf-8")

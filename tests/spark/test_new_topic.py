@@ -1,0 +1,114 @@
+"""What `lk init` writes is right in Spark: its SQL, its example, and every record of the sample is an event."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from core.catalog import Catalog
+from core.event_columns import ERROR
+from core.identifiers import Name
+from flows.new_topic.write_files import init_topic
+from flows.view_examples import run_examples
+from infra.definitions import definition_files
+from infra.definitions.check_sql import sql_mistakes
+from infra.kafka.input_files import InputFile
+from infra.project_files import ROOT
+from infra.settings import Settings
+from tests.support.decoder import Decoder
+from tests.support.oracle.view_oracle import Record
+
+CHARGING = ROOT / "docs" / "tutorial" / "charging.jsonl"
+START = datetime(2026, 1, 1, 23, 59, tzinfo=UTC)
+
+
+def odd_lines() -> list[str]:
+    """Records with every type, names that need quotes, times in each format, and no value in every way."""
+    lines = []
+    for number in range(30):
+        time = START + timedelta(hours=7 * number, milliseconds=number)
+        seconds = int(time.timestamp())
+        record = {
+            "ts@": f"{seconds}{number:03d}",
+            "Time": time.isoformat(timespec="microseconds").replace("+00:00", ["Z", "+00:00"][number % 2]),
+            "device-id": f'd{number % 3} "|" \\ é',
+            "order": number % 2,
+            "version": f"v{number}",
+            "seconds_at": seconds,
+            "micros_at": seconds * 1_000_000 + number,
+            "nanos_at": str(seconds * 10**9),
+            "day": f"{time:%Y-%m-%d}",
+            "local_time": f"{time:%Y-%m-%d %H:%M:%S}",
+            "log_time": f"{time:%d/%b/%Y:%H:%M:%S} +0100",
+            "amount": f"{number}.50",
+            "share": 1 / (number + 3),
+            "tiny": 1e-7 * number,
+            "count": number if number % 4 else "-",
+            "flag": [True, False, None][number % 3],
+            "tags": {"b": [1, {"a": "x"}], "a": None},
+        }
+        lines.append(json.dumps(record, separators=[(",", ":"), None][number % 2], ensure_ascii=number % 3 == 0))
+    return lines
+
+
+@pytest.fixture(scope="module")
+def catalog(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
+    """The definitions that `lk init` writes for two samples, beside those of the project."""
+    folder = tmp_path_factory.mktemp("new-views")
+    (folder / "odd.jsonl").write_text("\n".join(odd_lines()) + "\n", "utf-8")
+    for name, sample in (("charging", CHARGING), ("odd", folder / "odd.jsonl")):
+        init_topic(Settings(), Catalog({}, {}), Name(name), sample, folder)
+    return definition_files.load(Settings(views=(folder,)))
+
+
+def test_the_odd_sample_uses_what_it_should(catalog: Catalog) -> None:
+    topic = catalog.topic("odd")
+    assert (topic.key, topic.event_time) == ("device_id", "time")
+    assert {field.name: field.type for field in topic.fields if field.type != "string"} == {
+        **dict.fromkeys(
+            ("ts", "time", "seconds_at", "micros_at", "nanos_at", "day", "local_time", "log_time"), "timestamp"
+        ),
+        **{"order_value": "bigint", "amount": "decimal(18,2)", "share": "decimal(28,18)"},
+        **{"count": "bigint", "flag": "boolean"},
+    }
+
+
+def test_the_sql_of_generated_files_is_right(spark: SparkSession, catalog: Catalog) -> None:
+    definitions = [
+        definition for name in ("charging", "odd") for definition in (catalog.topic(name), *catalog.reading(name))
+    ]
+    assert len(definitions) == 4
+    assert [mistake for definition in definitions for mistake in sql_mistakes(spark, definition, catalog)] == []
+
+
+def test_every_record_of_the_sample_is_an_event(decoder: Decoder, catalog: Catalog, tmp_path: Path) -> None:
+    sample = tmp_path / "odd.jsonl"
+    sample.write_text("\n".join(odd_lines()), "utf-8")
+    topic = catalog.topic("odd")
+    records = [
+        Record("odd", 0, offset, 0, sent.key, sent.value)
+        for offset, sent in enumerate(InputFile(sample, topic).records())
+    ]
+    rows = decoder.rows(topic, records).collect()
+    assert [row[ERROR] for row in rows] == [None] * 30
+    times = [(START + timedelta(hours=7 * n, milliseconds=n)).replace(tzinfo=None) for n in range(30)]
+    seconds = [time.replace(microsecond=0) for time in times]
+    assert [row["time"] for row in rows] == times
+    assert [row["ts"] for row in rows] == times
+    assert [row["seconds_at"] for row in rows] == seconds
+    assert [row["nanos_at"] for row in rows] == seconds
+    assert [row["log_time"] for row in rows] == [time - timedelta(hours=1) for time in seconds]
+
+
+def test_the_examples_of_generated_views_are_right(spark: SparkSession, catalog: Catalog) -> None:
+    views = [view.name for name in ("charging", "odd") for view in catalog.reading(name)]
+    assert [
+        (result.result, result.error, result.differences) for result in run_examples(Settings(), catalog, views)
+    ] == [
+        ("ok", "", ()),
+        ("ok", "", ()),
+    ]
