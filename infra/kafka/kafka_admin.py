@@ -140,7 +140,7 @@ def start_offsets(settings: Settings, names: Iterable[str]) -> Cut:
 
 def offset_at(settings: Settings, topic: str, partition: int, timestamp: int) -> int | None:
     """The offset of the first record with this timestamp or a later one, epoch milliseconds; None without any."""
-    part, spec = TopicPartition(topic, partition), OffsetSpec.for_timestamp(timestamp)  # type: ignore[no-untyped-call]
+    part, spec = TopicPartition(topic, partition), OffsetSpec.for_timestamp(timestamp)
     (future,) = admin_client(settings).list_offsets({part: spec}, request_timeout=DEADLINE).values()
     offset = int(result_or_raise(settings, future, topic=topic).offset)
     return offset if offset >= 0 else None
