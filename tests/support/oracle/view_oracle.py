@@ -146,7 +146,7 @@ def _object(text: str) -> dict[str, str | None]:
             text, parse_float=str, parse_int=str, parse_constant=_no_constant, object_pairs_hook=_each_once
         )
         json.dumps(document, ensure_ascii=False).encode()
-    except ValueError:  # includes UnicodeEncodeError, which a lone surrogate raises
+    except (ValueError, RecursionError):  # UnicodeEncodeError, which a lone surrogate raises, is a ValueError
         raise Bad("not_json") from None
     if not isinstance(document, dict):
         raise Bad("not_json")
