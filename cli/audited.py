@@ -38,7 +38,7 @@ def audited(*, changes_served: bool = False) -> Callable[[Verb], Verb]:
             if kwargs.get("plan"):
                 return function(*args, **kwargs)
             settings = _settings()
-            before = _state(settings)
+            before = _state(settings) if changes_served else {}
             began = _begin(settings, kwargs, before) if changes_served else None
             try:
                 result = function(*args, **kwargs)
@@ -93,7 +93,8 @@ def _end(
     outcome = {"state": "end", "began": began, "exit": exit_code, "error": error[:_LONGEST]}
     try:
         if lake_format.exists(settings):
-            audit.append(settings, _entry(arguments) | outcome | {"before": before, "after": _state(settings)})
+            after = _state(settings) if before else {}
+            audit.append(settings, _entry(arguments) | outcome | {"before": before, "after": after})
     except Exception as e:  # the verb has its outcome already
         print(f"lk: warning: the audit has no row of this outcome: {e}", file=sys.stderr)
 
