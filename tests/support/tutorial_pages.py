@@ -25,7 +25,7 @@ from infra.project_files import ROOT
 _BLOCK = re.compile(r"^```(sh|python|output)\n(.*?)^```$", re.M | re.S)
 _EXIT = re.compile(r"#(?:.*\W)?exit ([0-9]+)\s*$")
 _END = "end-of-the-command"
-LONGEST = 600.0  # seconds of one command
+LONGEST = 900.0  # seconds of one command: a switch took seven minutes on a machine with 15 processes per core
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ PAGES = ROOT / "docs" / "tutorial"
 TRINO_OF_THE_PAGES = "18080"
 PORTS = ("LK_KAFKA_PORT", "LK_KAFKA_CONTROLLER_PORT", "LK_TRINO_PORT", "LK_AIRFLOW_PORT")
 
-pytestmark = pytest.mark.timeout(1800)
+pytestmark = pytest.mark.timeout(3600)
 
 
 @pytest.fixture
