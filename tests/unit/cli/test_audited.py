@@ -24,7 +24,7 @@ READ_ONLY = {
     *("setup", "up", "down", "status", "logs", "topics", "views check", "views test", "views", "route status"),
     *("speed status", "replay status", "replay wait", "runs", "query", "show", "get", "publications", "quality"),
     *("quarantine list", "quarantine counts", "quarantine export", "scrub", "audit list", "audit verify"),
-    *("completion", "demo", "bench", "study", "report", "plan"),
+    *("completion", "demo", "bench", "study", "report", "plan", "trace", "ui", "init"),
 }
 
 
