@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import socket
+import threading
 from pathlib import Path
+from urllib.parse import quote
 
 import uvicorn
 from fastapi import FastAPI, Request
-from fastapi.responses import HTMLResponse, PlainTextResponse, Response
+from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from core.errors import Refused
+from core.errors import LkError, Refused, TryAgain
 from flows.live_page import metrics, words
 from flows.live_page.collector import Collector, Rendered
 from flows.live_page.guard import Guard
@@ -46,6 +48,7 @@ def web_app(settings: Settings, collector: Collector) -> FastAPI:
     """Every page of the application; it needs ``Guard`` around it."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     templates, views = _templates(), ViewPages(settings)
+    one_trace = threading.Lock()  # each one reads Kafka and the lake
 
     @app.get("/")
     def index() -> HTMLResponse:
@@ -78,6 +81,21 @@ def web_app(settings: Settings, collector: Collector) -> FastAPI:
         if shown is None:
             return PlainTextResponse("there is no such view\n", 404)
         return HTMLResponse(templates.get_template("view.html").render(page=shown, at=collector.snapshot.at))
+
+    @app.get("/trace/{topic}/{partition}/{offset}")
+    def trace(topic: str, partition: int, offset: int) -> Response:
+        from flows.live_page.trace_page import trace_page  # imports Spark's types, which other pages do not need
+
+        try:
+            with one_trace:
+                shown = trace_page(settings, topic, partition, offset)
+        except LkError as error:
+            return PlainTextResponse(f"{error}\n", 503 if isinstance(error, TryAgain) else 404)
+        return HTMLResponse(templates.get_template("trace.html").render(page=shown))
+
+    @app.get("/trace")
+    def find(topic: str, partition: int, offset: int) -> Response:
+        return RedirectResponse(f"/trace/{quote(topic, safe='')}/{partition}/{offset}")
 
     app.mount("/static", StaticFiles(directory=_FOLDER / "static"))
     app.mount("/quality", _QualityPages(directory=check_results.folder(settings), html=True, check_dir=False))

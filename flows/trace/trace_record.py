@@ -55,28 +55,41 @@ def trace_record(
     place = (topic, partition, offset)
     with bar(f"reading {topic}/{partition}/{offset}"):
         stored = _read_stored(settings, catalog, place)
-        timestamp = stored.raw.timestamp if stored.raw else None
-        routes: tuple[RouteCopy, ...] = collected(
-            lambda: read_routes(settings, catalog, place, stored.kafka.topic_id, timestamp), (), stored.problems
-        )
-        redriven = read_redriven(settings, place, stored.raw)
     computed = _computed(settings, catalog, place, stored, chosen)
-    publication = collected(lambda: publications.last_done(settings), None, stored.problems)
-    known = Known(settings, catalog, place, _outcome(stored.decoded, computed), stored.runs, publication)
     with bar("reading the views"):
-        views = tuple(trace_view(known, view, _wanted(view, place, computed)) for view in catalog.reading(topic))
+        return _trace(settings, catalog, place, stored, computed)
+
+
+def trace_stored(settings: Settings, catalog: Catalog, topic: Name, partition: int, offset: int) -> Trace:
+    """What Kafka and the lake have of one record at every stage, without Spark; errors as ``trace_record``."""
+    _chosen(catalog, topic, partition, offset, ())
+    place = (topic, partition, offset)
+    return _trace(settings, catalog, place, _read_stored(settings, catalog, place), None)
+
+
+def _trace(
+    settings: Settings, catalog: Catalog, place: tuple[Name, int, int], stored: _Stored, computed: Computed | None
+) -> Trace:
+    topic, partition, offset = place
+    problems = list(stored.problems)
+    timestamp = stored.raw.timestamp if stored.raw else None
+    routes: tuple[RouteCopy, ...] = collected(
+        lambda: read_routes(settings, catalog, place, stored.kafka.topic_id, timestamp), (), problems
+    )
+    publication = collected(lambda: publications.last_done(settings), None, problems)
+    known = Known(settings, catalog, place, _outcome(stored.decoded, computed), stored.runs, publication)
     return Trace(
         topic=topic,
         partition=partition,
         offset=offset,
         record=stored.kafka.stage,
         decoded=known.decoded,
-        redriven=redriven,
+        redriven=read_redriven(settings, place, stored.raw),
         runs=tuple(stage.stage for stage in stored.runs),
         archives=tuple(archive.stage for archive in stored.archives),
         routes=routes,
-        views=views,
-        problems=tuple(dict.fromkeys(stored.problems)),
+        views=tuple(trace_view(known, view, _wanted(view, place, computed)) for view in catalog.reading(topic)),
+        problems=tuple(dict.fromkeys(problems)),
     )
 
 

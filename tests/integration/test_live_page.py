@@ -25,7 +25,7 @@ from infra.local.ports import free_ports
 from infra.settings import Settings
 from serving.promote import serve_run
 from tests.support.alert_rules import firing
-from tests.support.layers import commit_epoch, new_run, send
+from tests.support.layers import commit_epoch, log, new_run, send
 from tests.support.waiting import eventually
 
 MARKUP = "<script>alert(1)</script>"
@@ -143,6 +143,23 @@ def test_the_page_of_a_view_has_its_columns_rows_and_publications(page: Page) ->
         assert text in html, text
     assert page.client.get("/view/no_such_view").status_code == 404
     assert page.client.get("/view/..%2F..%2Fetc").status_code == 404
+
+
+def test_the_page_of_a_record_says_where_it_went(page: Page) -> None:
+    records = log(page.settings, Name("live_trades"))
+    bad = next(record for record in records if record.value == MARKUP.encode())
+    html = page.client.get(f"/trace/live_trades/{bad.partition}/{bad.offset}").text
+    assert "<p>quarantined</p>" in html
+    assert "value: &lt;script&gt;alert(1)&lt;/script&gt;" in html
+    assert MARKUP not in html
+    good = next(record for record in records if record.value and record.value.startswith(b"{"))
+    html = page.client.get(f"/trace?topic=live_trades&partition={good.partition}&offset={good.offset}").text
+    assert f"<h1>live_trades/{good.partition}/{good.offset}</h1>" in html
+    assert "counted: yes" in html
+    missing = page.client.get("/trace/live_trades/0/999999")
+    assert (missing.status_code, "has no record live_trades/0/999999 yet" in missing.text) == (404, True)
+    for path in ("/trace/no_such_topic/0/0", "/trace/..%2f..%2fetc/0/0", "/trace/live_trades/0/-1"):
+        assert page.client.get(path).status_code in (404, 422), path
 
 
 def test_a_browser_that_has_the_document_gets_it_once(page: Page) -> None:

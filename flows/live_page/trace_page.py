@@ -1,0 +1,140 @@
+"""The page of one record: what Kafka and the lake have of it at every stage. It starts no Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.identifiers import Name
+from core.safe_text import one_line
+from flows.trace.stages import Content, KafkaRecord, Row, Trace, ViewTrace
+from flows.trace.trace_record import trace_stored
+from infra.definitions import definition_files
+from infra.settings import Settings
+
+_YES = {True: "yes", False: "no", None: "not known"}
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage of the record: lines of text, its problems, and rows of cells."""
+
+    title: str
+    lines: tuple[str, ...]
+    problems: tuple[str, ...] = ()
+    rows: tuple[Row, ...] = ()
+
+
+@dataclass(frozen=True)
+class TracePage:
+    """What the page of a record shows; ``command`` adds its keys, windows and rows in views."""
+
+    place: str
+    command: str
+    stages: tuple[Stage, ...]
+    problems: tuple[str, ...]
+
+
+def trace_page(settings: Settings, topic: str, partition: int, offset: int) -> TracePage:
+    """The page of a record. Raises Usage for a topic that is not declared, Refused for a record that is not there."""
+    catalog, _ = definition_files.load_usable(settings)
+    name = Name(catalog.topic(topic).name)
+    trace = trace_stored(settings, catalog, name, partition, offset)
+    stages = (
+        Stage("Kafka", _record(trace.record), _texts(trace.record.problem)),
+        _decoded(trace),
+        *_redriven(trace),
+        _epochs(trace),
+        _archives(trace),
+        _routes(trace),
+        *(_view(view) for view in trace.views),
+    )
+    place = f"{name}/{partition}/{offset}"
+    return TracePage(place, f"lk trace {name} {partition} {offset} --rows", stages, trace.problems)
+
+
+def _record(record: KafkaRecord) -> tuple[str, ...]:
+    span = f"the partition has offsets {record.start} to {(record.end or 0) - 1}" if record.end else ""
+    parts = [("key", record.key), ("value", record.value), *((f"header {name}", part) for name, part in record.headers)]
+    shown = [f"{name}: {_content(part)}" for name, part in parts] if record.timestamp else []
+    timestamp = f"timestamp: {record.timestamp} ({record.timestamp_type})" if record.timestamp else ""
+    return _texts(record.presence, record.note, span, timestamp, *shown)
+
+
+def _content(part: Content | None) -> str:
+    if part is None:
+        return "null"
+    shown = one_line(part.shown) if part.is_text else f"0x{part.shown}"
+    return f"{shown}… ({part.size:,} bytes, sha256 {part.sha256})" if part.is_cut else shown
+
+
+def _decoded(trace: Trace) -> Stage:
+    decoded = trace.decoded
+    rules = f"it broke {', '.join(decoded.rules)}" if decoded.rules else ""
+    source = f"known from {decoded.source}" if decoded.source else ""
+    return Stage("Decoding", _texts(decoded.outcome, rules, source), _texts(decoded.problem), _rows([decoded.cells]))
+
+
+def _redriven(trace: Trace) -> list[Stage]:
+    redriven = trace.redriven
+    lines = _texts(
+        f"original {redriven.original}" if redriven.original else "",
+        f"copy {redriven.copy}" if redriven.copy else "",
+        redriven.note,
+    )
+    return [Stage("Redrive", lines, _texts(redriven.problem))] if lines or redriven.problem else []
+
+
+def _epochs(trace: Trace) -> Stage:
+    lines, problems = list[str](), list[str]()
+    for run in trace.runs:
+        taken = f"epoch {run.epoch}, offsets {run.start} to {(run.end or 0) - 1}, committed {run.committed_at}"
+        lines.append(f"run {run.run} ({run.role}): {taken if run.reading == 'taken' else run.reading}")
+        lines += _texts(run.note)
+        problems += _texts(run.problem)
+    return Stage("Epochs", tuple(lines or ["no run reads this topic"]), tuple(problems))
+
+
+def _archives(trace: Trace) -> Stage:
+    lines, problems = list[str](), list[str]()
+    for archive in trace.archives:
+        decoder = "today's decoder" if archive.is_current else "an earlier decoder"
+        lines.append(f"{decoder} {archive.decoder}: {'there' if archive.row else 'not there'}, table {archive.table}")
+        lines += _texts(archive.note)
+        problems += _texts(archive.problem)
+    return Stage(
+        "Archive", tuple(lines or ["the topic has no archive yet: `lk batch` copies the log"]), tuple(problems)
+    )
+
+
+def _routes(trace: Trace) -> Stage:
+    lines, problems = list[str](), list[str]()
+    for route in trace.routes:
+        lines.append(
+            " · ".join(_texts(f"{route.route} {route.run}: copied {_YES[route.is_passed]}", route.copy, route.note))
+        )
+        problems += _texts(route.problem)
+    return Stage("Routes", tuple(lines or ["no route copies this topic"]), tuple(problems))
+
+
+def _view(view: ViewTrace) -> Stage:
+    lines = [*_texts(view.served.text, f"counted: {_YES[view.served.counts]}", view.note)]
+    problems = [*_texts(view.problem, view.served.problem)]
+    for partials in view.partials:
+        lines.append(f"run {partials.run}: {partials.table}, version {partials.version}")
+        problems += [*_texts(partials.problem), *(f"missing: {lost}" for lost in partials.missing)]
+    for build in view.builds:
+        served = ", served" if build.is_served else ""
+        lines.append(
+            f"build {build.build}{served}: {'holds it' if build.holds else 'ends before it'}, table {build.table}"
+        )
+        problems += [*_texts(build.problem), *(f"missing: {lost}" for lost in build.missing)]
+    return Stage(f"View {view.view}", tuple(lines), tuple(problems))
+
+
+def _rows(rows: Sequence[Row | None]) -> tuple[Row, ...]:
+    return tuple({name: value for name, value in row.items() if value is not None} for row in rows if row)
+
+
+def _texts(*texts: str) -> tuple[str, ...]:
+    return tuple(text for text in texts if text)
