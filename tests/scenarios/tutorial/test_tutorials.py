@@ -20,7 +20,7 @@ from tests.support.tutorial_pages import Shell, clone, run_page
 
 PAGES = ROOT / "docs" / "tutorial"
 TRINO_OF_THE_PAGES = "18080"
-PORTS = ("LK_KAFKA_PORT", "LK_KAFKA_CONTROLLER_PORT", "LK_TRINO_PORT", "LK_AIRFLOW_PORT")
+PORTS = ("LK_KAFKA_PORT", "LK_KAFKA_CONTROLLER_PORT", "LK_TRINO_PORT", "LK_AIRFLOW_PORT", "LK_UI_PORT")
 
 pytestmark = pytest.mark.timeout(3600)
 
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.timeout(3600)
 @pytest.fixture
 def ports() -> dict[str, str]:
     """Free ports, as environment variables."""
-    return dict(zip(PORTS, map(str, free_ports(4)), strict=True))
+    return dict(zip(PORTS, map(str, free_ports(len(PORTS))), strict=True))
 
 
 @pytest.fixture
