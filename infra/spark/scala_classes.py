@@ -1,4 +1,4 @@
-"""Our Scala classes for Spark: decoding, and a log store of Delta. They are compiled once."""
+"""Our Scala classes for Spark: decoding, small epochs, local files, and a log store of Delta. They are compiled once."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from infra.runtime import jars, scala_compiler, spark_versions
 from infra.settings import Settings
 
 LOG_STORE = "lk.CommitOnce"  # for an object store
+LOCAL_FILES = "lk.LocalFiles"
 _SOURCES = Path(__file__).parent / "scala"
 _FIX = 'install the locked packages: `make setup`; `decoder = "plain"` does without them'
 

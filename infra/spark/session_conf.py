@@ -61,6 +61,7 @@ def own_jvm_conf(settings: Settings, app_name: str) -> dict[str, str]:
     return {
         **_for_each(settings),
         **_executors(settings, work),
+        **_local_files(settings),
         "spark.app.name": app_name,
         "spark.master": settings.spark_master,
         "spark.driver.memory": settings.spark_memory,
@@ -129,6 +130,12 @@ def _store(settings: Settings) -> dict[str, str]:
     return {**object_store.spark_conf(settings), "spark.delta.logStore.s3a.impl": scala_classes.LOG_STORE}
 
 
+def _local_files(settings: Settings) -> dict[str, str]:
+    """A driver alone has our class from its start on, before Hadoop opens the first file system."""
+    local = _is_local(settings) and _has_classes(settings)
+    return {"spark.hadoop.fs.file.impl": scala_classes.LOCAL_FILES} if local else {}
+
+
 def _executors(settings: Settings, work: Path) -> dict[str, str]:
     """The addresses of executors, and the jars that pyspark does not have."""
     paths = _jars(settings)
@@ -146,11 +153,15 @@ def _is_local(settings: Settings) -> bool:
 def _jars(settings: Settings) -> list[str]:
     """The jars that pyspark does not have."""
     paths = sorted(jars.ensure_jars(settings, spark_versions.installed_spark().jars).glob("*.jar"))
-    if settings.decoder != PLAIN or object_store.is_used(settings):
+    if _has_classes(settings):
         paths.append(scala_classes.jar(settings))
     if object_store.is_used(settings):
         paths += sorted(jars.ensure_jars(settings, "aws").glob("*.jar"))
     return [str(path) for path in paths]
+
+
+def _has_classes(settings: Settings) -> bool:
+    return settings.decoder != PLAIN or object_store.is_used(settings)
 
 
 def _archive(settings: Settings) -> str:
