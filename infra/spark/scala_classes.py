@@ -1,4 +1,4 @@
-"""Our Scala classes for Spark: decoding, small epochs, local files, and a log store of Delta. They are compiled once."""
+"""Our Scala classes for Spark: decoding, small epochs, local files and a log store of Delta. They are compiled once."""
 
 from __future__ import annotations
 
