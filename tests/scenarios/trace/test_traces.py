@@ -8,6 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pytest
 from pyspark.sql import SparkSession
 
 from core.cut import Cut
@@ -34,7 +35,8 @@ from tests.support.oracle.view_oracle import Record
 from tests.support.programs_stack import ProgramsStack, shown
 from tests.support.speed_runs import catch_up, running
 
-TRACED = 4  # records of each topic in each state
+TRACED = 2  # records of each topic in each state
+pytestmark = pytest.mark.timeout(1800)  # four states of all programs
 PROGRAMS = {**program_oracle.ROLLUPS, **program_oracle.KEYED}
 
 
