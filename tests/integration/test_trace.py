@@ -34,6 +34,12 @@ FIRST = [
 LATE = [("trades", "A", trade("AAPL", T - 3 * DAY)), ("trades", "A", None)]
 AFTER = [("trades", "Z", trade("ZZ", T + 8_000)), ("trades", "A", trade("AAPL", T + 4_500, "11.00"))]
 
+WITH_ROWS: dict[str, set[Key]] = {
+    "speed": {("trades", 0)},
+    "lambda": {("trades", 0), ("orders", 0)},
+    "kappa": {("trades", 6)},
+}
+
 
 @dataclass
 class States:
@@ -46,8 +52,8 @@ class States:
     planted: dict[str, Trace] = field(default_factory=dict)
 
     def add(self, state: str) -> None:
-        """Traces every record of the log; the rows of some of them, as these need Spark."""
-        with_rows = {("trades", 0), ("trades", 3), ("trades", 6), ("orders", 0)}
+        """Traces every record of the log; the rows of few of them, as Spark plans each view for each of these."""
+        with_rows = WITH_ROWS[state]
         records = {self.key(record): record for record in self.shop.log.records}
         self.traces[state] = {key: self.shop.trace(r, rows=key in with_rows) for key, r in records.items()}
         for key in with_rows & records.keys():
