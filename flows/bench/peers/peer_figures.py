@@ -89,7 +89,8 @@ def _replay(log: PeersLog, views: Sequence[Name]) -> ReadingRate:
 
 
 def _run(log: PeersLog, peer: Peer, output: Name) -> ReadingRate:
-    topic_admin.ensure_copies(log.settings, [output], log.catalog.topic(TRADES).partitions, [TRADES])
+    partitions = log.catalog.topic(TRADES).partitions
+    topic_admin.ensure_copies(log.settings, [str(output)], partitions, [str(TRADES)])
     return run_peer(log.settings, peer, TRADES, output, log.folder / output)
 
 
