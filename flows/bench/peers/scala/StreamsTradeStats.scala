@@ -29,7 +29,7 @@ object StreamsTradeStats {
 
   private def topology(input: String, output: String): StreamsBuilder = {
     val builder = new StreamsBuilder
-    val trades = Serdes.serdeFrom[Trade](null, decode)
+    val trades = Serdes.serdeFrom(unwritten, decode)
     val windows = Serdes.serdeFrom(store, restore)
     builder
       .stream(input, Consumed.`with`(Serdes.String, trades).withTimestampExtractor((record, _) => timeOf(record.value)))
@@ -52,6 +52,8 @@ object StreamsTradeStats {
       .withRetention(Duration.ofHours(3))
 
   private def timeOf(value: Any): Long = value.asInstanceOf[Trade].event_time
+
+  private val unwritten: Serializer[Trade] = (_: String, _: Trade) => throw new UnsupportedOperationException
 
   private val decode: Deserializer[Trade] = (_: String, value: Array[Byte]) => Trade.read(value)
 
