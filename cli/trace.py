@@ -14,7 +14,6 @@ from core.identifiers import Name
 
 if TYPE_CHECKING:
     from flows.trace.stages import (
-        Content,
         Decoded,
         KafkaRecord,
         PartialRow,
@@ -63,8 +62,7 @@ def print_trace(trace: Trace) -> None:
     _print_redriven(trace.redriven)
     _stage("3. Epochs", [] if trace.runs else ["no run reads this topic"])
     for run in trace.runs:
-        taken = f"epoch {run.epoch}, offsets {run.start} to {(run.end or 0) - 1}, committed {run.committed_at}"
-        _say(f"  run {run.run} ({run.role}): {taken if run.reading == 'taken' else run.reading}", run.note, run.problem)
+        _say(f"  {run.text}", run.note, run.problem)
     _stage("4. Archive", [] if trace.archives else ["the topic has no archive: `lk batch` copies the log"])
     for archive in trace.archives:
         decoder = "today's decoder" if archive.is_current else "an earlier decoder"
@@ -81,22 +79,12 @@ def print_trace(trace: Trace) -> None:
 
 
 def _print_record(record: KafkaRecord) -> None:
-    span = f"the partition has offsets {record.start} to {(record.end or 0) - 1}" if record.end else ""
-    _stage("1. Kafka", [f"{record.presence}{': ' if record.note else ''}{record.note}", span])
+    _stage("1. Kafka", [f"{record.presence}{': ' if record.note else ''}{record.note}", record.span])
     _problems([record.problem])
     if record.timestamp:
         _say(f"  timestamp  {record.timestamp} ({record.timestamp_type})")
-        parts = [("key", record.key), ("value", record.value)]
-        parts += [(f"header {name}", value) for name, value in record.headers]
-        for name, part in parts:
-            _say(f"  {name:<9}  {_content(part)}")
-
-
-def _content(part: Content | None) -> str:
-    if part is None:
-        return "null"
-    shown = part.shown if part.is_text else f"0x{part.shown}"
-    return f"{shown}… ({part.size:,} bytes, sha256 {part.sha256})" if part.is_cut else shown
+        for name, text in record.parts:
+            _say(f"  {name:<9}  {text}")
 
 
 def _print_decoded(decoded: Decoded) -> None:

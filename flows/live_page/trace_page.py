@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from core.identifiers import Name
 from core.safe_text import one_line
-from flows.trace.stages import Content, KafkaRecord, Row, Trace, ViewTrace
+from flows.trace.stages import KafkaRecord, Row, Trace, ViewTrace
 from flows.trace.trace_record import trace_stored
 from infra.definitions import definition_files
 from infra.settings import Settings
@@ -54,18 +54,9 @@ def trace_page(settings: Settings, topic: str, partition: int, offset: int) -> T
 
 
 def _record(record: KafkaRecord) -> tuple[str, ...]:
-    span = f"the partition has offsets {record.start} to {(record.end or 0) - 1}" if record.end else ""
-    parts = [("key", record.key), ("value", record.value), *((f"header {name}", part) for name, part in record.headers)]
-    shown = [f"{name}: {_content(part)}" for name, part in parts] if record.timestamp else []
+    shown = [one_line(f"{name}: {text}") for name, text in record.parts] if record.timestamp else []
     timestamp = f"timestamp: {record.timestamp} ({record.timestamp_type})" if record.timestamp else ""
-    return _texts(record.presence, record.note, span, timestamp, *shown)
-
-
-def _content(part: Content | None) -> str:
-    if part is None:
-        return "null"
-    shown = one_line(part.shown) if part.is_text else f"0x{part.shown}"
-    return f"{shown}… ({part.size:,} bytes, sha256 {part.sha256})" if part.is_cut else shown
+    return _texts(record.presence, record.note, record.span, timestamp, *shown)
 
 
 def _decoded(trace: Trace) -> Stage:
@@ -88,8 +79,7 @@ def _redriven(trace: Trace) -> list[Stage]:
 def _epochs(trace: Trace) -> Stage:
     lines, problems = list[str](), list[str]()
     for run in trace.runs:
-        taken = f"epoch {run.epoch}, offsets {run.start} to {(run.end or 0) - 1}, committed {run.committed_at}"
-        lines.append(f"run {run.run} ({run.role}): {taken if run.reading == 'taken' else run.reading}")
+        lines.append(run.text)
         lines += _texts(run.note)
         problems += _texts(run.problem)
     return Stage("Epochs", tuple(lines or ["no run reads this topic"]), tuple(problems))

@@ -31,6 +31,12 @@ class Content:
     size: int
     sha256: str
 
+    @property
+    def text(self) -> str:
+        """What is shown in one line: hexadecimal begins with 0x, and a cut part names its size and sha256."""
+        shown = self.shown if self.is_text else f"0x{self.shown}"
+        return f"{shown}… ({self.size:,} bytes, sha256 {self.sha256})" if self.is_cut else shown
+
 
 @dataclass(frozen=True)
 class KafkaRecord:
@@ -46,6 +52,17 @@ class KafkaRecord:
     headers: tuple[tuple[str, Content | None], ...] = ()
     note: str = ""
     problem: str = ""
+
+    @property
+    def span(self) -> str:
+        """The offsets of its partition; empty while Kafka does not tell them."""
+        return f"the partition has offsets {self.start} to {(self.end or 0) - 1}" if self.end else ""
+
+    @property
+    def parts(self) -> tuple[tuple[str, str], ...]:
+        """Name and text of the key, the value and each header."""
+        parts = (("key", self.key), ("value", self.value), *((f"header {name}", part) for name, part in self.headers))
+        return tuple((name, part.text if part else "null") for name, part in parts)
 
 
 @dataclass(frozen=True)
@@ -90,6 +107,12 @@ class RunEpoch:
     lag: int | None = None
     note: str = ""
     problem: str = ""
+
+    @property
+    def text(self) -> str:
+        """The run, its role, and the epoch that took the record, or why none did."""
+        taken = f"epoch {self.epoch}, offsets {self.start} to {(self.end or 0) - 1}, committed {self.committed_at}"
+        return f"run {self.run} ({self.role}): {taken if self.reading == 'taken' else self.reading}"
 
 
 @dataclass(frozen=True)

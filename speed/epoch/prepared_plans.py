@@ -49,11 +49,10 @@ class PreparedPlans:
     epoch_plans: Any
 
     def run(self, spans: Sequence[Span]) -> list[tuple[TopicResult, pa.Table]] | None:
-        """Every result of an epoch's topics. None for too many bytes, or for an epoch with a redriven record.
+        """Every result of an epoch's topics; None for an epoch that has to be computed as a big one.
 
-        Of so many records, one that is larger than its share of ``MAX_INPUT_BYTES`` does not reach the executor's
-        memory twice. The results of all plans together, each about as large as its input at most, fit into
-        ``MAX_RESULT_BYTES``.
+        That is one with a redriven record, with a record larger than its share of ``MAX_INPUT_BYTES``, or whose
+        results, each about as large as its input at most, might not fit into ``MAX_RESULT_BYTES`` together.
         """
         pairs = [pair for name, plan in self.topics.items() if _reads(spans, name) for pair in plan.results]
         payload = self._run(spans, _ALL)
