@@ -45,12 +45,12 @@ def guarded(read: Callable[[], T], refused: Callable[[str], T]) -> T:
     except Usage:
         raise
     except LkError as e:
-        return refused(one_line(e))
+        return refused(problem_text(e))
     except (OSError, ValueError, OverflowError, pa.ArrowException, DeltaError) as e:
         return refused(first_line(str(e)))
 
 
-def one_line(error: LkError) -> str:
+def problem_text(error: LkError) -> str:
     """An error as the problem of a stage."""
     return "; ".join(filter(None, (error.what, error.where, error.fix)))
 

@@ -13,7 +13,7 @@ from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, Message
 from core.errors import LkError, Usage
 from core.identifiers import Name
 from core.topic import Topic
-from flows.trace.cells import LONGEST, one_line
+from flows.trace.cells import LONGEST, problem_text
 from flows.trace.stages import Content, KafkaRecord
 from infra.kafka import kafka_admin
 from infra.kafka.log_marks import record_reader
@@ -54,7 +54,7 @@ def read_record(settings: Settings, topic: Topic, partition: int, offset: int) -
     except Usage:
         raise
     except LkError as e:
-        return KafkaStage(KafkaRecord("unknown", problem=one_line(e)), error=e)
+        return KafkaStage(KafkaRecord("unknown", problem=problem_text(e)), error=e)
 
 
 def content(data: bytes | None) -> Content | None:
