@@ -5,8 +5,10 @@ from __future__ import annotations
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable
 
-from infra.lake import checksums, delta, delta_log
+from infra.lake import checksums, damage, delta, delta_log
 from infra.lake.fence import Fence
+
+_TARGET = 100 * 1024 * 1024  # bytes of a file, unless a caller names another size
 
 
 def small_files(opened: DeltaTable, below: int) -> int:
@@ -27,11 +29,16 @@ def checkpoint(path: str) -> int:
     return int(opened.version())
 
 
-def compact(path: str, size: int | None = None, *, lease: Fence | None = None) -> int:
-    """Runs OPTIMIZE on files below ``size`` bytes (default: that of delta-rs); returns the number of files removed."""
+def compact(path: str, size: int = _TARGET, *, lease: Fence | None = None) -> int:
+    """Runs OPTIMIZE on files below ``size`` bytes; returns the number of files removed.
+
+    Raises Refused when one of them is damaged.
+    """
     with delta.mutex(path), delta.conflicts(path):
         opened = delta.table(path)
         before = opened.version()
+        small = [name for name, bytes_on_disk in delta_log.live_files(opened).items() if bytes_on_disk < size]
+        damage.require_content(path, small if len(small) > 1 else ())
         commit = CommitProperties(app_transactions=delta.fence_txns(lease, opened))
         metrics = opened.optimize.compact(
             target_size=size,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -78,6 +78,20 @@ def require_whole_log(path: str, opened: DeltaTable) -> None:
 def require_files(path: str, sizes: Mapping[str, int]) -> None:
     """Raises Refused when a data file is missing or does not have the size that the Delta log names."""
     damages = _wrong_sizes(path, sizes)
+    if damages:
+        raise refusal(damages)
+
+
+def require_content(path: str, names: Iterable[str]) -> None:
+    """Raises Refused when a file has other content than its checksum names; one without a checksum passes.
+
+    For files whose rows are about to be written again: the new files get checksums of their own, so that damage in
+    them would never be found.
+    """
+    file_system, root = files.filesystem(path)
+    stored, _ = checksums.read(path)
+    wrong = {name: _wrong(file_system, f"{root}/{name}", None, stored[name]) for name in names if name in stored}
+    damages = [Damage(f"{path}/{name}", what) for name, what in sorted(wrong.items()) if what]
     if damages:
         raise refusal(damages)
 

@@ -146,8 +146,10 @@ def write(path: str, rows: pa.Table, counted: Sequence[str]) -> AddAction:
 def replace(path: str, removed: Sequence[DataFile], added: Sequence[AddAction], lease: Fence) -> None:
     """Commits files that hold the rows of others in place of these, in one version.
 
-    Raises TryAgain, without a commit, when another process has taken over the lease or removed one of the files.
+    Raises TryAgain, without a commit, when another process has taken over the lease or removed one of the files, and
+    Refused when one of these is damaged.
     """
+    damage.require_content(path, [file.path for file in removed])
     with delta.mutex(path), delta.conflicts(path):
         opened = delta.table(path)
         txns = delta.fence_txns(lease, opened)

@@ -25,7 +25,7 @@ from core.view import ROWS, Rollup, View
 from infra import faults
 from infra.control import builds, claims, publications, runs
 from infra.control.builds import build_number
-from infra.lake import delta, files, parquet_scan, table_paths
+from infra.lake import damage, data_files, delta, files, parquet_scan, table_paths
 from infra.lake.leases import Lease
 from infra.retry import retry_on
 from infra.settings import Settings
@@ -184,6 +184,7 @@ def _covered(epochs: EpochRange, tags: list[EpochRange]) -> int:
 
 def _fold(spark: SparkSession, folding: Folding, level: int, epochs: EpochRange) -> None:
     path, view = folding.path, folding.view
+    damage.require_content(path, _files_with(path, epochs))
     rows = _few_rows(path, schemas.partial_schema(view), epochs)
     if rows is not None:
         merged = merge_partials(view, frame_of(spark, rows)).toArrow()
@@ -193,6 +194,13 @@ def _fold(spark: SparkSession, folding: Folding, level: int, epochs: EpochRange)
         merge = merge_partials(view, parquet_scan.read_table(spark, path).where(_predicate(epochs)))
         _replace_from_spark(folding, level, epochs, merge)
     folding.folded[level] = epochs.last
+
+
+def _files_with(path: str, epochs: EpochRange) -> Iterator[str]:
+    """The files that may have rows of some epochs, by their statistics."""
+    for file in data_files.live_files(delta.table(path), "first_epoch"):
+        if file.low <= epochs.last and file.high >= epochs.first:
+            yield file.path
 
 
 def _few_rows(path: str, schema: pa.Schema, epochs: EpochRange) -> pa.Table | None:

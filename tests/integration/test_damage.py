@@ -19,14 +19,16 @@ from flows.scrub import DamagedFile, scrub
 from infra.control import run_roles, runs
 from infra.control.builds import read_builds
 from infra.control.claims import Claim, claim_of
+from infra.control.manifest import read_epochs
 from infra.control.runs import Run
 from infra.kafka import kafka_admin
-from infra.lake import checksums, delta, delta_log, table_paths
+from infra.lake import checksums, delta, delta_log, leases, table_paths
 from infra.settings import Settings
 from serving.promote import serve_run
 from serving.read import query, show
 from serving.served_status import served_status
 from speed.process import lifecycle
+from speed.tables import fold
 from tests.support.harms import HARMS, empty, flip_the_end
 from tests.support.layers import POISON, check_served, send, topic_of
 from tests.support.power_loss import data_file, not_synced
@@ -163,6 +165,19 @@ def test_a_run_does_not_go_on_with_a_damaged_log(
     with harmed(instance.files[kind], harm), pytest.raises(Refused, match="a file of the lake") as refused:
         catch_up(instance.settings, spark, instance.catalog, instance.run)
     assert refused.value.where == str(instance.files[kind])
+
+
+def test_a_fold_writes_no_damaged_row_into_a_new_file(instance: ServingRun, spark: SparkSession) -> None:
+    """The new file would have a checksum of its own, so that no scrub would find the damage."""
+    settings = instance.settings.model_copy(update={"fold_epochs": 2, "fold_behind": 0})
+    file, version = instance.files["partial rows"], delta.version(instance.partials)
+    newest = read_epochs(settings, instance.run.id)[-1].number
+    with leases.hold(settings, f"run_{instance.run.id}") as lease, harmed(file, "flip"):
+        folds = fold.Folding(settings, instance.run.id, instance.catalog.view(VIEW), lease)
+        with pytest.raises(Refused, match="has other content than was written") as refused:
+            fold.fold(spark, folds, newest, [])
+    assert refused.value.where == str(file)
+    assert delta.version(instance.partials) == version
 
 
 def test_what_the_log_holds_comes_back(instance: ServingRun) -> None:

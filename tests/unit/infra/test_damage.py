@@ -12,7 +12,7 @@ from deltalake import write_deltalake
 from core.errors import Refused
 from infra.lake import checksums, compaction, damage, delta, delta_log, leases, table_paths
 from infra.settings import Settings
-from tests.support.harms import HARMS, empty, halve
+from tests.support.harms import HARMS, empty, flip, halve
 
 SCHEMA = pa.schema([("epoch", pa.int64()), ("text", pa.string())])
 
@@ -65,6 +65,16 @@ def test_a_reader_refuses_a_damaged_file_by_name(table: Path, harm: str, number:
     with pytest.raises(Refused, match="a file of the lake") as refused:
         delta.read(str(table))
     assert refused.value.where == str(file)
+
+
+def test_compaction_writes_no_damaged_row_into_a_new_file(table: Path) -> None:
+    file = live(table)[0]
+    flip(file)
+    before = live(table)
+    with pytest.raises(Refused, match="has other content than was written") as refused:
+        compaction.compact(str(table))
+    assert refused.value.where == str(file)
+    assert live(table) == before
 
 
 def test_a_table_without_its_log_is_not_created_again(table: Path) -> None:
