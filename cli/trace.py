@@ -11,6 +11,7 @@ from cli import candidates
 from cli.options import json_option, load_settings, load_usable
 from cli.output import emit, line, table
 from core.identifiers import Name
+from core.safe_text import one_line
 
 if TYPE_CHECKING:
     from flows.trace.stages import (
@@ -140,11 +141,11 @@ def _print_served(view: ViewTrace, served: ServedSide) -> None:
 def _print_rows(rows: Sequence[Row]) -> None:
     if rows:
         columns = list(rows[0])
-        table("", [_safe(column) for column in columns], [[_cell(row.get(c)) for c in columns] for row in rows])
+        table("", [one_line(column) for column in columns], [[_cell(row.get(c)) for c in columns] for row in rows])
 
 
 def _cell(value: object) -> str:
-    text = "null" if value is None else _safe(str(value))
+    text = "null" if value is None else one_line(str(value))
     return text if len(text) <= _WIDEST else f"{text[:_WIDEST]}…"
 
 
@@ -159,12 +160,7 @@ def _problems(texts: Iterable[str]) -> None:
 
 
 def _say(*texts: str) -> None:
-    line(_safe(" · ".join(filter(None, texts))))
-
-
-def _safe(text: str) -> str:
-    """Text without characters that a terminal would obey."""
-    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
+    line(one_line(" · ".join(filter(None, texts))))
 
 
 COMMANDS = [trace]
