@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -15,6 +15,7 @@ from infra.control.builds import PassedBuild, add_built, build_number, passed_bu
 from infra.control.claims import read_claims
 from infra.control.publications import Publication
 from infra.control.run_endings import read_endings
+from infra.control.store import ControlTable
 from infra.lake import archive, compaction, delta, files, table_paths
 from infra.lake.leases import Lease
 from infra.settings import Settings
@@ -22,6 +23,7 @@ from infra.trino import metastore
 from serving import recover
 
 Build = tuple[Name, Name]  # view and build, as in the lake's folders
+_OTHERS = (audit.LEASE, "routes", "redrives")  # leases of tables that a cleanup only compacts
 
 
 @dataclass(frozen=True)
@@ -45,9 +47,9 @@ def clean_up(settings: Settings, catalog: Catalog) -> CleanupResult:
         archives = _unused_archives(settings, catalog, {build for _, build in kept})
         deleted = [_delete_build(settings, batch, view, build) for view, build in unused]
         deleted += [_delete(settings, lease, table_paths.archive(settings, *archive)) for archive in archives]
-        compacted_bytes = _compact(settings, {"control": lease, "batch": batch})
-    with contextlib.suppress(TryAgain), locks.hold(settings, audit.LEASE) as lease:  # an append compacts it, too
-        compacted_bytes += _compact(settings, {audit.LEASE: lease})
+        compacted_bytes = _compact(settings, locks.PROTECTED["control"], lease)
+        compacted_bytes += _compact(settings, locks.PROTECTED["batch"], batch)
+    compacted_bytes += _compact_others(settings)
     return CleanupResult(tuple(path for path, _ in deleted), sum(size for _, size in deleted) + compacted_bytes)
 
 
@@ -109,17 +111,30 @@ def _delete(settings: Settings, lease: Lease, path: str) -> tuple[str, int]:
     return table_paths.relative(settings, path), size
 
 
-def _compact(settings: Settings, held: Mapping[str, Lease]) -> int:
-    """Compacts the control tables that the held leases guard; returns the bytes freed.
+def _compact_others(settings: Settings) -> int:
+    freed = _compact(settings, [runs.TABLE])  # no lease protects it: each run is declared once
+    return freed + sum(_compact_unless_held(settings, name) for name in _OTHERS)
+
+
+def _compact_unless_held(settings: Settings, name: str) -> int:
+    """Compacts the tables of a lease; of one that another process holds, the next cleanup does."""
+    if not any(delta.exists(table.path(settings)) for table in locks.PROTECTED[name]):
+        return 0
+    with contextlib.suppress(TryAgain), locks.hold(settings, name) as lease:
+        return _compact(settings, locks.PROTECTED[name], lease)
+    return 0
+
+
+def _compact(settings: Settings, tables: Iterable[ControlTable], lease: Lease | None = None) -> int:
+    """Compacts control tables, which ``lease`` guards; returns the bytes freed.
 
     All get today's ``retention_minutes``: their rows are the history, so that nobody reads an older version.
     """
-    paths = {table.path(settings): lease for name, lease in held.items() for table in locks.PROTECTED[name]}
+    paths = [path for table in tables if delta.exists(path := table.path(settings))]
     before = sum(files.size(path) for path in paths)
-    for path, lease in paths.items():
-        if delta.exists(path):
-            delta.set_retention(path, f"interval {settings.retention_minutes} minutes")
-            compaction.compact(path, lease=lease)
-            compaction.checkpoint(path)
-            compaction.vacuum(path)
+    for path in paths:
+        delta.set_retention(path, f"interval {settings.retention_minutes} minutes")
+        compaction.compact(path, lease=lease)
+        compaction.checkpoint(path)
+        compaction.vacuum(path)
     return max(0, before - sum(files.size(path) for path in paths))

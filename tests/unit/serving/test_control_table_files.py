@@ -6,13 +6,16 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 
 from core.cut import Cut
 from core.identifiers import Name
-from infra.control import locks, publications
+from infra.control import locks, publications, redrives, route_runs, runs
 from infra.control.pins import Pin
 from infra.control.publications import Publication, add_publication, read_publications
+from infra.control.store import ControlTable
 from infra.settings import Settings
 from serving import cleanup
 
@@ -27,14 +30,14 @@ def settings(tmp_path: Path) -> Settings:
     return Settings(data=tmp_path, retention_minutes=60)
 
 
-def files(settings: Settings) -> list[Path]:
-    """Every file of the table of publications."""
-    return [path for path in Path(publications.TABLE.path(settings)).rglob("*") if path.is_file()]
+def files(settings: Settings, table: ControlTable = publications.TABLE) -> list[Path]:
+    """Every file of a control table."""
+    return [path for path in Path(table.path(settings)).rglob("*") if path.is_file()]
 
 
 def clean(settings: Settings) -> None:
     with locks.hold(settings, "control") as lease:
-        cleanup._compact(settings, {"control": lease})
+        cleanup._compact(settings, locks.PROTECTED["control"], lease)
 
 
 def publish(settings: Settings, first: int, count: int) -> None:
@@ -60,3 +63,19 @@ def test_files_that_were_just_replaced_stay_for_readers(settings: Settings) -> N
     before = {path for path in files(settings) if path.suffix == ".parquet" and "_delta_log" not in path.parts}
     clean(settings)
     assert before <= set(files(settings))
+
+
+def test_tables_of_runs_routes_and_redrives_are_cleaned_too(settings: Settings) -> None:
+    at_once = settings.model_copy(update={"retention_minutes": 0})
+    for number in range(1, 10):
+        row = pa.Table.from_pylist([{"id": f"r{number:06d}"}], runs.TABLE.schema)
+        write_deltalake(runs.TABLE.path(at_once), row, mode="append")
+    for name, table in (("routes", route_runs.TABLE), ("redrives", redrives.TABLE)):
+        with locks.hold(at_once, name) as lease:
+            for number in range(1, 10):
+                table.append(at_once, lease, {"seq": number})
+    cleanup._compact_others(at_once)
+    for table in (runs.TABLE, route_runs.TABLE, redrives.TABLE):
+        rows = [path for path in files(at_once, table) if path.suffix == ".parquet" and "_delta_log" not in path.parts]
+        assert len(rows) == 1, table.name
+        assert table.read_arrow(at_once, table.schema.names).num_rows == 9
