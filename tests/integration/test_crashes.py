@@ -17,10 +17,17 @@ from infra.kafka import kafka_admin
 from infra.lake import delta, leases, table_paths
 from infra.settings import Settings
 from infra.trino import served_views
-from serving.promote import serve_run
 from speed.tables import fold
 from tests.support.crashes import crash_at
-from tests.support.layers import POISON, back_in_lambda, catalog_of, check_served, commit_epoch, new_run, send
+from tests.support.layers import (
+    POISON,
+    back_in_lambda,
+    catalog_of,
+    check_served,
+    commit_epoch,
+    in_lambda,
+    send,
+)
 from tests.support.pieces import Pieces
 from tests.support.speed_runs import catch_up, check, declared, running
 
@@ -106,12 +113,7 @@ def test_a_crash_in_a_fold_leaves_every_row_once(
 
 def test_a_crash_at_every_step_of_a_batch_is_finished_by_the_next_one(stack: Settings, spark: SparkSession) -> None:
     catalog = catalog_of(stack, "xbatch")
-    send(stack, catalog, 300, 0, POISON)
-    run = new_run(stack, catalog)
-    commit_epoch(spark, stack, catalog, run)
-    serve_run(stack, catalog, run.id, "test")
-    run_batch(stack, catalog)
-    send(stack, catalog, 200, 300)
+    run = in_lambda(stack, spark, catalog)
     newest = commit_epoch(spark, stack, catalog, run)
     before = pins(stack, catalog)
     for step in BATCH_STEPS:
@@ -133,6 +135,7 @@ def test_a_crash_at_every_step_of_a_batch_is_finished_by_the_next_one(stack: Set
 def test_a_crash_at_every_step_of_a_switch_is_finished_by_the_same_call(stack: Settings, spark: SparkSession) -> None:
     catalog = catalog_of(stack, "xswitch")
     live = in_lambda(stack, spark, catalog)
+    assert kafka_admin.end_offsets(stack, catalog.topics).size == 504
     newest = commit_epoch(spark, stack, catalog, live)
     before = pins(stack, catalog)
     replay = declared_after_a_crash(stack, catalog)
@@ -164,15 +167,3 @@ def declared_after_a_crash(stack: Settings, catalog: Catalog) -> Run:
     replay = replays.open_or_declare(stack, catalog)
     assert [run for run, role in run_roles.roles(stack).items() if role == "replay"] == [replay.id]
     return replay
-
-
-def in_lambda(stack: Settings, spark: SparkSession, catalog: Catalog) -> Run:
-    """A serving run and a published build, both with records."""
-    send(stack, catalog, 300, 0, POISON)
-    run = new_run(stack, catalog)
-    commit_epoch(spark, stack, catalog, run)
-    serve_run(stack, catalog, run.id, "test")
-    run_batch(stack, catalog)
-    send(stack, catalog, 200, 300)
-    assert kafka_admin.end_offsets(stack, catalog.topics).size == 504
-    return run

@@ -21,7 +21,6 @@ from flows import switch
 from flows.batch_cycle import current_build, run_batch
 from infra.control import comparisons, manifest, run_roles, runs
 from infra.control.publications import Publication, read_publications
-from infra.control.runs import Run
 from infra.kafka import kafka_admin
 from infra.lake import delta, table_paths
 from infra.settings import Settings
@@ -31,11 +30,11 @@ from serving.promote import serve_run
 from speed import job
 from speed.process import lifecycle
 from tests.support.layers import (
-    POISON,
     back_in_lambda,
     catalog_of,
     check_served,
     commit_epoch,
+    in_lambda,
     log,
     new_run,
     send,
@@ -54,7 +53,7 @@ VIEW = Name("switch_trades_by_day")
 def catalog(stack: Settings, spark: SparkSession) -> Catalog:
     """Two views in Lambda. Each test leaves them in Lambda, with every record served."""
     catalog = catalog_of(stack, "switch")
-    in_lambda(stack, spark, catalog)
+    commit_epoch(spark, stack, catalog, in_lambda(stack, spark, catalog))
     return catalog
 
 
@@ -69,18 +68,6 @@ def modes(settings: Settings, catalog: Catalog) -> set[tuple[str, str | None, st
 def publication(settings: Settings) -> Publication:
     """The newest completed publication."""
     return [entry for entry in read_publications(settings) if entry.state == "done"][-1]
-
-
-def in_lambda(stack: Settings, spark: SparkSession, catalog: Catalog) -> Run:
-    """A serving run and a published build, both with records."""
-    send(stack, catalog, 300, 0, POISON)
-    run = new_run(stack, catalog)
-    commit_epoch(spark, stack, catalog, run)
-    serve_run(stack, catalog, run.id, "test")
-    run_batch(stack, catalog)
-    send(stack, catalog, 200, 300)
-    commit_epoch(spark, stack, catalog, run)
-    return run
 
 
 @contextmanager
@@ -219,6 +206,7 @@ def test_a_changed_rule_is_refused_and_served_by_a_new_run(stack: Settings, spar
     catalog = catalog_of(stack, "swrule", "trades_by")
     (view,) = catalog.views
     live = in_lambda(stack, spark, catalog)
+    commit_epoch(spark, stack, catalog, live)
     end, before = kafka_admin.end_offsets(stack, catalog.topics), modes(stack, catalog)
     topic = catalog.topic("swrule_trades")
     stricter = replace(topic, rules=(*topic.rules, Rule("small", "size < 100")))

@@ -38,6 +38,7 @@ from infra.kafka.producer import produce
 from infra.lake import delta, table_paths
 from infra.lake.arrow_types import arrow_schema
 from infra.settings import Settings
+from serving.promote import serve_run
 from serving.read import show
 from tests.support.oracle.view_oracle import Record, Rows, expected
 from tests.support.views import rollup
@@ -191,6 +192,17 @@ def passed(
     build(spark, settings, catalog, claimed, incremental=incremental)
     require_passed(gate(spark, settings, catalog, claimed))
     return [row for row in read_builds(settings) if row.build == claimed.build]
+
+
+def in_lambda(settings: Settings, spark: SparkSession, catalog: Catalog) -> Run:
+    """A run that serves on top of a published build of its records; 200 newer ones are in the log alone."""
+    send(settings, catalog, 300, 0, POISON)
+    run = new_run(settings, catalog)
+    commit_epoch(spark, settings, catalog, run)
+    serve_run(settings, catalog, run.id, "test")
+    run_batch(settings, catalog)
+    send(settings, catalog, 200, 300)
+    return run
 
 
 def back_in_lambda(settings: Settings, catalog: Catalog) -> None:
