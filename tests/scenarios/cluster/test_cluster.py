@@ -14,6 +14,7 @@ from infra.kafka import kafka_admin, topic_admin
 from infra.lake import delta, table_paths
 from infra.local import local_processes
 from infra.settings import Settings
+from speed.epoch.compute_epoch import SMALL
 from tests.scenarios.cluster.conftest import Cluster
 from tests.support.killing import kill
 from tests.support.load import mixed
@@ -147,7 +148,10 @@ def test_a_broker_killed_under_a_running_job_and_before_a_batch_stops_nothing(cl
 
 
 def test_a_replay_on_two_workers_is_proven_equal_and_served(cluster: Cluster) -> None:
+    """A small epoch is one task: the replay reads more than one has."""
     world = cluster.world
+    world.send(mixed(seed=6, count=SMALL + 1))
+    world.settle()
     switched = world.lk("switch", "kappa", "--json").ok().json
     run = runs.read_runs(world.settings)[-1].id
     assert (switched["run"], run) == (str(run), world.run)
