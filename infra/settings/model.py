@@ -138,7 +138,7 @@ class Settings(BaseSettings):
         default=2.0, ge=0, description="Seconds between epochs while a batch, or a replay without a rate limit, runs"
     )
     trigger: str = Field(
-        default="100 milliseconds",
+        default="300 milliseconds",
         pattern=r"^[0-9]+ (millisecond|second|minute)s?$",
         description="Shortest time between the starts of two epochs",
     )
