@@ -42,6 +42,7 @@ class RecordReader:
     def records(self, offsets: Mapping[Place, int]) -> dict[Place, Message]:
         """The record at each offset; those that the log does not have are left out.
 
+        Reads no more of the log: a partition that has answered is not fetched from again while others are awaited.
         Raises TryAgain when Kafka does not answer.
         """
         waiting, records = dict(offsets), {}
@@ -56,7 +57,10 @@ class RecordReader:
                     raise kafka_admin.unavailable(self._settings, error.str())
                 place = (message.topic() or "", message.partition() or 0)
                 offset = waiting.pop(place, None)
-                if offset is not None and error is None and message.offset() == offset:
+                if offset is None:
+                    continue
+                self._consumer.incremental_unassign([TopicPartition(*place)])
+                if error is None and message.offset() == offset:
                     records[place] = message
             self._consumer.unassign()
         except KafkaException as e:
