@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 
 import pyarrow as pa
@@ -75,6 +76,28 @@ def test_compaction_writes_no_damaged_row_into_a_new_file(table: Path) -> None:
         compaction.compact(str(table))
     assert refused.value.where == str(file)
     assert live(table) == before
+
+
+def test_compaction_reads_for_damage_what_it_replaces_and_no_full_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sixty files of all sizes, in three rounds; in each, some are so full that none of their neighbours fits."""
+    path, target, asked = str(tmp_path / "table"), 80 * 1024, set[str]()
+    delta.create(path, SCHEMA)
+    monkeypatch.setattr(damage, "require_content", lambda _, names: asked.update(names))
+    numbers, full = random.Random(5), 0
+    for epoch in range(60):
+        text = numbers.randbytes(512 * numbers.choice((1, 1, 2, 3, 5, 8, 12, 20, 26))).hex()
+        delta.append_once(path, pa.table({"epoch": [epoch], "text": [text]}, SCHEMA), "a", epoch)
+        if epoch % 20 == 19:
+            asked.clear()
+            before = delta_log.live_files(delta.table(path)).keys()
+            assert compaction.compact(path, target) > 2
+            removed = before - delta_log.live_files(delta.table(path)).keys()
+            assert removed <= asked
+            full += len(before - asked)
+            compaction.checkpoint(path)
+    assert full > 5
 
 
 def test_a_table_without_its_log_is_not_created_again(table: Path) -> None:
