@@ -9,12 +9,13 @@ import sys
 from collections.abc import Mapping, Sequence
 
 _SECRET = re.compile(r"PASSWORD|PASSWD|SECRET|TOKEN|CREDENTIAL|PRIVATE|APIKEY|ACCESS_KEY|_KEY\Z|AUTH", re.IGNORECASE)
-_KEPT = "LK_KAFKA_PASSWORD_FILE"  # the name of a file
+# The name of a file; and what a child of spark-submit must say to its own JVM, which is of no use elsewhere.
+_KEPT = {"LK_KAFKA_PASSWORD_FILE", "PYSPARK_GATEWAY_SECRET"}
 
 
 def secret_names(environment: Mapping[str, str]) -> list[str]:
     """The variables whose names say that they hold a secret."""
-    return sorted(name for name in environment if _SECRET.search(name) and name != _KEPT)
+    return sorted(name for name in environment if _SECRET.search(name) and name not in _KEPT)
 
 
 def run_without_secrets(words: Sequence[str]) -> subprocess.CompletedProcess[str] | None:
