@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cli import candidates
+from cli.principals import with_principal
 from core.identifiers import Name
 from core.safe_text import several_lines
 from infra import progress_bar
@@ -93,13 +94,14 @@ def moment(text: str) -> datetime:
 
 
 def load_settings() -> Settings:
-    """The settings of this call: file, environment, defaults."""
+    """The settings of this call: file, environment, defaults; with the verb's login, if the local brokers need one."""
     from infra import faults
     from infra.settings.sources import read_settings
 
-    settings = read_settings(click.get_current_context().find_root().params["config"])
+    context = click.get_current_context()
+    settings = read_settings(context.find_root().params["config"])
     faults.arm(settings)
-    return settings
+    return with_principal(settings, context.command_path.partition(" ")[2])
 
 
 def load_catalog(settings: Settings) -> Catalog:

@@ -1,4 +1,4 @@
-"""The verbs of servers: setup, up, down, status, logs."""
+"""The verbs of servers: setup, up, down, rotate, status, logs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cli import candidates
+from cli.audited import audited
 from cli.options import LINES_OPTION, OLD_LINES_OPTION, json_option, load_settings, load_usable, renamed_flag
 from cli.output import emit, line, out, plain, table, wants_json
 from core.errors import Usage
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from flows.overview import Overview
+    from flows.stack import Rotation
     from infra.local.local_stack import ServerState
     from infra.local.other_instances import OtherInstance
 
@@ -42,12 +44,14 @@ def setup() -> None:
 @click.command()
 @click.argument("extra", metavar="[airflow]", nargs=-1, type=click.Choice(["airflow"]))
 @click.option("--brokers", type=click.Choice(["1", "3"]), help="Brokers of a new instance (default: as set, else 1).")
+@click.option("--secured", is_flag=True, help="Make passwords, certificates and rights for a new instance.")
 @json_option
-def up(extra: tuple[str, ...], brokers: str | None) -> None:
+def up(extra: tuple[str, ...], brokers: str | None, secured: bool) -> None:
     """Start Kafka, Trino and the live page, and wait until they answer.
 
-    `lk up airflow` starts Airflow too. A change of the served views that a crash interrupted is finished or reverted,
-    then the topic files are applied to the cluster.
+    `lk up airflow` starts Airflow too. With --secured, the servers of a new instance ask for passwords, which are files
+    below secrets/ in the data folder; later starts need no option. A change of the served views that a crash
+    interrupted is finished or reverted, then the topic files are applied to the cluster.
     """
     from flows import stack
     from infra.local import ui_server
@@ -61,7 +65,23 @@ def up(extra: tuple[str, ...], brokers: str | None) -> None:
         )
     if brokers:
         settings = settings.model_copy(update={"kafka_brokers": int(brokers)})
-    emit(stack.up(settings, load_usable(settings), ui_server.NAME, *extra), _print_servers)
+    states = stack.up(settings, load_usable(settings), ui_server.NAME, *extra, is_secured=secured)
+    emit(states, _print_servers)
+
+
+@click.command()
+@json_option
+@audited()
+def rotate() -> None:
+    """Renew all passwords and the certificates of servers.
+
+    For an instance of `lk up --secured`. It stops every process and starts the servers again: events wait in the log.
+    It names the runs to start again. The certificate authority stays.
+    """
+    from flows import stack
+
+    settings = load_settings()
+    emit(stack.rotate(settings, load_usable(settings)), _print_rotation)
 
 
 @click.command()
@@ -129,6 +149,12 @@ def _print_servers(servers: Sequence[ServerState]) -> None:
     table("processes", columns, rows, ids=["pid"])
 
 
+def _print_rotation(rotation: Rotation) -> None:
+    _print_servers(rotation.servers)
+    for name in rotation.stopped:
+        line(f"stopped: {name}; start it again with `lk speed start` or `lk route start`")
+
+
 def _mebibytes(size: int) -> str:
     return f"{size / 2**20:,.0f} MiB" if size else ""
 
@@ -173,4 +199,4 @@ def _print_counts(overview: Overview) -> None:
         )
 
 
-COMMANDS = [setup, up, down, status, logs]
+COMMANDS = [setup, up, down, rotate, status, logs]

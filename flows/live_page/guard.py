@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
+import hmac
 from collections.abc import Iterable
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -9,6 +12,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _POLICY = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
+HEALTH = "/health"  # says nothing but that the page is there
 _HEADERS = {
     "content-security-policy": _POLICY,
     "x-content-type-options": "nosniff",
@@ -22,11 +26,12 @@ _HEADERS = {
 class Guard:
     """Refuses other methods than GET and HEAD, and a foreign Host header: a page elsewhere could name us by its own.
 
-    ``hosts`` are the allowed values. An answer keeps the headers that it sets itself.
+    ``hosts`` are the allowed values. With a ``password`` it asks for it, with any user name, except at /health. An
+    answer keeps the headers that it sets itself.
     """
 
-    def __init__(self, app: ASGIApp, hosts: Iterable[str]) -> None:
-        self._app, self._hosts = app, frozenset(hosts)
+    def __init__(self, app: ASGIApp, hosts: Iterable[str], password: str = "") -> None:
+        self._app, self._hosts, self._password = app, frozenset(hosts), password
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
@@ -50,4 +55,16 @@ class Guard:
             return PlainTextResponse("this page answers only to 127.0.0.1 and localhost\n", 421)
         if scope["method"] not in ("GET", "HEAD"):
             return PlainTextResponse("this page only reads: GET\n", 405, {"allow": "GET, HEAD"})
+        if self._password and scope["path"] != HEALTH and not self._knows_password(Headers(scope=scope)):
+            asked = {"www-authenticate": 'Basic realm="lambda-kappa", charset="UTF-8"'}
+            return PlainTextResponse("the password of this page is in the data folder: secrets/ui\n", 401, asked)
         return None
+
+    def _knows_password(self, headers: Headers) -> bool:
+        """Whether the request has the password (RFC 7617)."""
+        scheme, _, encoded = headers.get("authorization", "").partition(" ")
+        try:
+            _, _, password = base64.b64decode(encoded, validate=True).partition(b":")
+        except binascii.Error:
+            return False
+        return scheme.lower() == "basic" and hmac.compare_digest(password, self._password.encode())

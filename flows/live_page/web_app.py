@@ -16,12 +16,13 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from core.errors import LkError, Refused, TryAgain
 from flows.live_page import metrics, words
 from flows.live_page.collector import Collector, Rendered
-from flows.live_page.guard import Guard
+from flows.live_page.guard import HEALTH, Guard
 from flows.live_page.view_page import ViewPages
 from infra import airflow_api
 from infra.control import check_results
 from infra.local import airflow_server, local_processes, ui_server
 from infra.settings import LOOPBACK, PREFIX, Settings
+from infra.settings.local_secrets import local_secrets
 
 _FOLDER = Path(__file__).parent
 _ENDED = PlainTextResponse("the state is not read any more: read `lk logs ui`\n", 503)
@@ -34,7 +35,7 @@ def serve(settings: Settings) -> None:
     listening = _listen(settings)
     collector.start()
     config = uvicorn.Config(
-        Guard(web_app(settings, collector), _hosts(settings)),
+        Guard(web_app(settings, collector), _hosts(settings), _password(settings)),
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -70,7 +71,7 @@ def web_app(settings: Settings, collector: Collector) -> FastAPI:
     async def prometheus(request: Request) -> Response:
         return _ENDED if collector.has_ended else _answer(request, collector.metrics, metrics.CONTENT_TYPE)
 
-    @app.get("/health")
+    @app.get(HEALTH)
     async def health() -> PlainTextResponse:
         return _ENDED if collector.has_ended else PlainTextResponse("ok\n")
 
@@ -134,6 +135,12 @@ def _templates() -> Environment:
     )
     templates.filters |= {"utc": words.utc, "count": words.count, "seconds": words.seconds}
     return templates
+
+
+def _password(settings: Settings) -> str:
+    """The password of the page in the secured profile, else ""."""
+    secrets = local_secrets(settings.data)
+    return secrets.page_password.read_text("utf-8") if secrets else ""
 
 
 def _hosts(settings: Settings) -> tuple[str, ...]:

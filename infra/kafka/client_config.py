@@ -1,7 +1,7 @@
-"""Connection options of every Kafka client: bootstrap servers and, if configured, TLS and SCRAM.
+"""Connection options of every Kafka client: bootstrap servers and, where Kafka asks for it, TLS and SCRAM.
 
 The password is read from a file or LK_KAFKA_PASSWORD when a client is created. It is no setting, so it is in no
-argument, state file or message.
+argument, state file or message. Local brokers that ask for passwords have one for each principal.
 """
 
 from __future__ import annotations
@@ -12,31 +12,46 @@ from typing import Any
 
 from core.errors import Refused
 from infra.settings import Settings
+from infra.settings.local_secrets import BROKER
 
 PASSWORD = "LK_KAFKA_PASSWORD"  # noqa: S105  the name of a variable
 _MECHANISM = "SCRAM-SHA-512"
+ADMIN = "admin"  # the principal that creates and deletes
+_NOBODY = "stranger"  # a login without any right, for a verb that names no principal
 _LOGIN = "org.apache.kafka.common.security.scram.ScramLoginModule"
 
 
 def librdkafka(settings: Settings) -> dict[str, Any]:
     """Options of a confluent-kafka client. Raises Refused when the password or the CA certificate cannot be read."""
     options: dict[str, Any] = {"bootstrap.servers": settings.bootstrap_servers}
-    if settings.kafka_security == "plaintext":
+    if not asks_for_password(settings):
         return options
     options |= {
         "security.protocol": "SASL_SSL",
-        "sasl.mechanism": _MECHANISM,
-        "sasl.username": settings.kafka_user,
+        # The brokers' own user is not one of those that Kafka stores.
+        "sasl.mechanism": "PLAIN" if settings.kafka_secrets and settings.kafka_user == BROKER else _MECHANISM,
+        "sasl.username": settings.kafka_user or _NOBODY,
         "sasl.password": _password(settings),
     }
-    return options | ({"ssl.ca.pem": _ca(settings.kafka_ca)} if settings.kafka_ca else {})
+    ca = settings.kafka_secrets.ca if settings.kafka_secrets else settings.kafka_ca
+    return options | ({"ssl.ca.pem": _ca(ca)} if ca else {})
+
+
+def asks_for_password(settings: Settings) -> bool:
+    """Whether the brokers have TLS and SCRAM."""
+    return settings.kafka_security == "sasl_ssl" or settings.kafka_secrets is not None
+
+
+def as_principal(settings: Settings, principal: str) -> Settings:
+    """The settings with the login of a principal of ``access.toml``. Other brokers know one user, whom it leaves."""
+    return settings.model_copy(update={"kafka_user": principal}) if settings.kafka_secrets else settings
 
 
 def spark_options(settings: Settings) -> dict[str, str]:
     """The same options for Spark's Kafka source. Executors need no files: certificates are passed as text."""
     client = librdkafka(settings)
     options = {"bootstrap.servers": client["bootstrap.servers"]}
-    if settings.kafka_security == "sasl_ssl":
+    if asks_for_password(settings):
         user, password = _quoted(client["sasl.username"]), _quoted(client["sasl.password"])
         options |= {
             "security.protocol": client["security.protocol"],
@@ -49,7 +64,8 @@ def spark_options(settings: Settings) -> dict[str, str]:
 
 
 def _password(settings: Settings) -> str:
-    file = settings.kafka_password_file
+    secrets = settings.kafka_secrets
+    file = secrets.kafka_password(settings.kafka_user or _NOBODY) if secrets else settings.kafka_password_file
     text = _read(file, "the password file of Kafka", "kafka_password_file") if file else os.environ.get(PASSWORD, "")
     if not text.strip():
         raise Refused(

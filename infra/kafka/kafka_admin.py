@@ -28,7 +28,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 from core.cut import Cut
 from core.errors import Refused, TryAgain
 from core.identifiers import Name
-from infra.kafka.client_config import librdkafka
+from infra.kafka.client_config import ADMIN, as_principal, asks_for_password, librdkafka
 from infra.retry import retry_on
 from infra.settings import Settings
 
@@ -71,7 +71,7 @@ def _client(settings: Settings, conf: dict[str, Any]) -> AdminClient:
     # Callers get errors as exceptions; without log_level 0, librdkafka prints them on stderr too.
     conf = conf | {"socket.timeout.ms": 5000, "client.id": "lk", "log_level": 0, "error_cb": errors.append}
     admin_client = AdminClient(conf)
-    for _ in range(_LOGIN_CHECKS if settings.kafka_security != "plaintext" else 0):
+    for _ in range(_LOGIN_CHECKS if asks_for_password(settings) else 0):
         with suppress(KafkaException):
             admin_client.list_topics(timeout=DEADLINE / _LOGIN_CHECKS)
             break
@@ -103,10 +103,10 @@ def partition_counts_by_broker(settings: Settings) -> list[dict[str, int]]:
     counts = []
     for address in (f"{broker.host}:{broker.port}" for broker in brokers):
         # A new client with one bootstrap address requests its metadata there.
-        single_broker = settings.model_copy(update={"bootstrap": address})
         if not _refuses_connections(address):
             with suppress(KafkaException):
-                metadata = _client(single_broker, librdkafka(single_broker)).list_topics(timeout=DEADLINE)
+                client = _client(settings, librdkafka(settings) | {"bootstrap.servers": address})
+                metadata = client.list_topics(timeout=DEADLINE)
                 counts.append({name: len(topic.partitions) for name, topic in metadata.topics.items()})
     return counts
 
@@ -202,6 +202,7 @@ def group_exists(settings: Settings, group: str) -> bool:
 
 def delete_group(settings: Settings, group: str) -> None:
     """Deletes a consumer group, if it exists."""
+    settings = as_principal(settings, ADMIN)
     if group_exists(settings, group):
         for future in admin_client(settings).delete_consumer_groups([group], request_timeout=DEADLINE).values():
             result_or_raise(settings, future)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from confluent_kafka import KafkaError
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AdminClient,
     AlterConfigOpType,
     ConfigEntry,
     ConfigResource,
@@ -19,6 +20,7 @@ from core.catalog import Catalog
 from core.errors import Refused, TryAgain
 from core.identifiers import Name
 from infra.kafka import kafka_admin
+from infra.kafka.client_config import ADMIN, as_principal
 from infra.kafka.topic_config import KEEP, TopicDiff, durability, topic_configs, topic_diffs
 from infra.retry import wait_until
 from infra.settings import Settings
@@ -106,7 +108,7 @@ def delete_topics(settings: Settings, names: Iterable[str]) -> None:
     existing = [name for name in names if name in counts]
     if not existing:
         return
-    futures = kafka_admin.admin_client(settings).delete_topics(existing, operation_timeout=kafka_admin.DEADLINE)
+    futures = _admin(settings).delete_topics(existing, operation_timeout=kafka_admin.DEADLINE)
     for future in futures.values():
         kafka_admin.result_or_raise(settings, future, ignore=KafkaError.UNKNOWN_TOPIC_OR_PART)
 
@@ -126,10 +128,15 @@ def _create_missing(settings: Settings, missing: list[TopicDiff]) -> None:
         _wait_until_listed(settings, {diff.topic.name: 1 for diff in missing})
 
 
+def _admin(settings: Settings) -> AdminClient:
+    """The client of the principal that may create, change and delete topics."""
+    return kafka_admin.admin_client(as_principal(settings, ADMIN))
+
+
 def _create(settings: Settings, new: list[NewTopic]) -> None:
     if not new:
         return
-    futures = kafka_admin.admin_client(settings).create_topics(new, operation_timeout=kafka_admin.DEADLINE)
+    futures = _admin(settings).create_topics(new, operation_timeout=kafka_admin.DEADLINE)
     for future in futures.values():
         kafka_admin.result_or_raise(settings, future, ignore=KafkaError.TOPIC_ALREADY_EXISTS)
 
@@ -137,9 +144,7 @@ def _create(settings: Settings, new: list[NewTopic]) -> None:
 def _add_partitions(settings: Settings, counts: Mapping[str, int]) -> None:
     if counts:
         new = [NewPartitions(name, count) for name, count in counts.items()]
-        for future in (
-            kafka_admin.admin_client(settings).create_partitions(new, operation_timeout=kafka_admin.DEADLINE).values()
-        ):
+        for future in _admin(settings).create_partitions(new, operation_timeout=kafka_admin.DEADLINE).values():
             kafka_admin.result_or_raise(settings, future)
         _wait_until_listed(settings, counts)
 
@@ -151,9 +156,7 @@ def _alter_configs(settings: Settings, configs: Mapping[str, Mapping[str, str]])
         ConfigResource(ResourceType.TOPIC, name, incremental_configs=[_entry(*pair) for pair in values.items()])
         for name, values in configs.items()
     ]
-    futures = kafka_admin.admin_client(settings).incremental_alter_configs(
-        resources, request_timeout=kafka_admin.DEADLINE
-    )
+    futures = _admin(settings).incremental_alter_configs(resources, request_timeout=kafka_admin.DEADLINE)
     for future in futures.values():
         kafka_admin.result_or_raise(settings, future)
 

@@ -1,4 +1,8 @@
-"""The local brokers: one KRaft node or three, on loopback, with unlimited retention."""
+"""The local brokers: one KRaft node or three, on loopback, with unlimited retention.
+
+In the secured profile, clients log in with SCRAM over TLS, and the brokers with a user of their own, whose password is
+in their configuration. Controllers know each other by certificates: Kafka has no SCRAM for them.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +17,19 @@ from typing import Any
 from confluent_kafka.admin import AdminClient
 
 from core.errors import Refused, TryAgain
+from infra.kafka.client_config import as_principal, librdkafka
+from infra.local.secured import certificates
+from infra.local.secured.secret_files import write_secret
 from infra.local.server_spec import Server
 from infra.runtime import jars
 from infra.runtime.java import class_archive, find_java
 from infra.runtime.java_properties import properties
 from infra.settings import LOOPBACK, Settings
-from infra.settings.local_brokers import Broker, brokers_in_data
+from infra.settings.local_brokers import NAMES, Broker, brokers_in_data
+from infra.settings.local_secrets import BROKER, LocalSecrets
 
+_PROTOCOLS = "listener.security.protocol.map"
+_LOGINS = "org.apache.kafka.common.security"
 _LOG4J = {
     "appender.out.type": "Console",
     "appender.out.name": "out",
@@ -50,7 +60,8 @@ def server(name: str, settings: Settings) -> Server:
     """One broker of this instance, not started."""
     broker = next(broker for broker in settings.brokers if broker.name == name)
     java = (str(find_java(settings) / "bin" / "java"), "-cp", f"{jars.ensure_jars(settings, 'kafka')}/*")
-    config = settings.run_dir / f"{name}.properties"
+    secrets = settings.kafka_secrets
+    config = (secrets.folder if secrets else settings.run_dir) / f"{name}.properties"
     log4j = settings.run_dir / "kafka-log4j2.properties"
     return Server(
         name=name,
@@ -63,13 +74,15 @@ def server(name: str, settings: Settings) -> Server:
         ),
         ports=broker.ports,
         prepare=lambda: _prepare(settings, broker, java, config, log4j),
-        probe=lambda: _probe(broker),
+        probe=lambda: _probe(settings, broker),
     )
 
 
 def _prepare(settings: Settings, broker: Broker, java: tuple[str, ...], config: Path, log4j: Path) -> None:
     broker.folder.mkdir(parents=True, exist_ok=True)
-    config.write_text(properties(_config(broker, settings.brokers)), "utf-8")
+    if settings.kafka_secrets:
+        certificates.write_server(settings.kafka_secrets, broker.name)
+    write_secret(config, properties(_config(settings, broker)))
     log4j.write_text(properties(_LOG4J), "utf-8")
     if (broker.folder / "meta.properties").is_file():
         return
@@ -95,18 +108,18 @@ def _cluster_id(settings: Settings) -> str:
     return _new_id()
 
 
-def _config(broker: Broker, all_brokers: tuple[Broker, ...]) -> dict[str, object]:
-    listeners = f"PLAINTEXT://{LOOPBACK}:{broker.port}"
-    controller = f"{LOOPBACK}:{broker.controller}"
+def _config(settings: Settings, broker: Broker) -> dict[str, object]:
+    listeners = f"CLIENT://{LOOPBACK}:{broker.port},CONTROLLER://{LOOPBACK}:{broker.controller}"
+    secrets = settings.kafka_secrets
     return {
         "process.roles": "broker,controller",
         "node.id": broker.node,
-        **_quorum(all_brokers),
-        "listeners": f"{listeners},CONTROLLER://{controller}",
-        "advertised.listeners": f"{listeners},CONTROLLER://{controller}",
+        **_quorum(settings.brokers),
+        "listeners": listeners,
+        "advertised.listeners": listeners,
         "controller.listener.names": "CONTROLLER",
-        "inter.broker.listener.name": "PLAINTEXT",
-        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "inter.broker.listener.name": "CLIENT",
+        **(_secured(secrets, broker) if secrets else {_PROTOCOLS: "CLIENT:PLAINTEXT,CONTROLLER:PLAINTEXT"}),
         "log.dirs": broker.folder,
         # The log is the source of truth, so no record expires.
         "log.retention.ms": -1,
@@ -121,6 +134,29 @@ def _config(broker: Broker, all_brokers: tuple[Broker, ...]) -> dict[str, object
         "num.network.threads": 2,
         "num.io.threads": 4,
         "log.cleaner.dedupe.buffer.size": 16 << 20,
+    }
+
+
+def _secured(secrets: LocalSecrets, broker: Broker) -> dict[str, object]:
+    """Encryption, logins and the authorizer."""
+    password = secrets.kafka_password(BROKER).read_text("utf-8")
+    login = f'username="{BROKER}" password="{password}" user_{BROKER}="{password}"'
+    return {
+        _PROTOCOLS: "CLIENT:SASL_SSL,CONTROLLER:SSL",
+        "sasl.mechanism.inter.broker.protocol": "PLAIN",
+        "listener.name.client.sasl.enabled.mechanisms": "SCRAM-SHA-512,PLAIN",
+        "listener.name.client.scram-sha-512.sasl.jaas.config": f"{_LOGINS}.scram.ScramLoginModule required;",
+        "listener.name.client.plain.sasl.jaas.config": f"{_LOGINS}.plain.PlainLoginModule required {login};",
+        # A connection that was opened before `lk rotate` must log in again.
+        "listener.name.client.connections.max.reauth.ms": 3_600_000,
+        "listener.name.controller.ssl.client.auth": "required",
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": secrets.server(broker.name),
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": secrets.ca,
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "allow.everyone.if.no.acl.found": "false",
+        "super.users": ";".join([f"User:{BROKER}", *(f"User:CN={name}" for name in NAMES)]),
     }
 
 
@@ -147,9 +183,10 @@ def _quorum(all_brokers: tuple[Broker, ...]) -> dict[str, object]:
     }
 
 
-def _probe(broker: Broker) -> None:
+def _probe(settings: Settings, broker: Broker) -> None:
     quiet: dict[str, Any] = {"log_level": 0, "error_cb": lambda _: None}
-    client = AdminClient({"bootstrap.servers": f"{LOOPBACK}:{broker.port}", **quiet})
+    address = {"bootstrap.servers": f"{LOOPBACK}:{broker.port}"}
+    client = AdminClient(librdkafka(as_principal(settings, BROKER)) | address | quiet)
     if broker.node not in client.list_topics(timeout=1.0).brokers:
         raise TryAgain("the broker has not registered yet")
 

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-import json
+import secrets as random_text
 import shlex
-import urllib.request
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+import requests
 from trino.dbapi import connect
 
 from core.errors import Refused, TryAgain
 from infra.lake import object_store
+from infra.local.secured import certificates
+from infra.local.secured.secret_files import write_secret
+from infra.local.secured.users import trino_password_lines
 from infra.local.server_spec import Server
 from infra.runtime import jars
 from infra.runtime.java import class_archive, find_java, read_java
 from infra.runtime.java_properties import properties
 from infra.settings import LOOPBACK, Settings
+from infra.settings.local_secrets import LocalSecrets
 from infra.trino import access_files
+from infra.trino.login import login
 from infra.trino.metastore import METASTORE
 
 NAME = "trino"
@@ -48,9 +53,10 @@ def server(settings: Settings) -> Server:
     java = read_java(home)
     vector = ("--add-modules=jdk.incubator.vector",) if java and java.has_vector else ()
     dist = jars.ensure_jars(settings, NAME)
-    plugins = (*(dist / "plugin").iterdir(), *(jars.ensure_jars(settings, "limits") / "plugin").iterdir())
     trino_home = settings.run_dir / NAME
     etc = trino_home / "etc"
+    secrets = settings.trino_secrets
+    config = (secrets.folder / f"{NAME}.properties") if secrets else etc / "config.properties"
     node = {"node.environment": "local", "node.id": "local", "node.data-dir": settings.data / NAME}
     return Server(
         name=NAME,
@@ -60,21 +66,23 @@ def server(settings: Settings) -> Server:
             *(f"-D{key}={value}" for key, value in node.items()),
             # It finds limits in etc/ below this folder. Its process works in the folder of logs, as all servers do.
             f"-Duser.dir={trino_home}",
-            *(f"-Dconfig={etc / 'config.properties'}", f"-Dlog.levels-file={etc / 'log.properties'}"),
+            *(f"-Dconfig={config}", f"-Dlog.levels-file={etc / 'log.properties'}"),
             *("-cp", f"{dist}/lib/*", "io.trino.server.TrinoServer"),
         ),
         ports={"trino_port": settings.trino_port},
-        prepare=lambda: _prepare(settings, etc, plugins),
+        prepare=lambda: _prepare(settings, etc, config, (dist / "plugin").iterdir()),
         probe=lambda: _probe(settings),
     )
 
 
-def _prepare(settings: Settings, etc: Path, plugins: Iterable[Path]) -> None:
+def _prepare(settings: Settings, etc: Path, config: Path, plugins: Iterable[Path]) -> None:
     if settings.lake_is_local:
         Path(settings.lake_root).mkdir(parents=True, exist_ok=True)
     (settings.data / NAME).mkdir(parents=True, exist_ok=True)
     rights = access_files.write_local(etc, settings.trino_user)
-    _write(etc / "config.properties", _config(settings, etc) | rights)
+    secrets = settings.trino_secrets
+    access = _secured(settings, secrets, etc) if secrets else _plain(settings)
+    write_secret(config, properties(_config(etc) | access | rights))
     _link(etc.parent / "plugin", plugins)
     _write(etc / "log.properties", {"io.trino": "INFO"})
     _write(etc / "catalog" / f"{CATALOG}.properties", _catalog(settings))
@@ -86,7 +94,7 @@ def _write(path: Path, values: Mapping[str, object]) -> None:
 
 
 def _link(folder: Path, plugins: Iterable[Path]) -> None:
-    """Makes a folder of links to the plugins, which come from two downloads."""
+    """Makes a folder of links to the plugins."""
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.iterdir():
         old.unlink()
@@ -94,19 +102,43 @@ def _link(folder: Path, plugins: Iterable[Path]) -> None:
         (folder / plugin.name).symlink_to(plugin, target_is_directory=True)
 
 
-def _config(settings: Settings, etc: Path) -> dict[str, object]:
+def _config(etc: Path) -> dict[str, object]:
     return {
         "coordinator": "true",
         "node-scheduler.include-coordinator": "true",
         "node.bind-ip": LOOPBACK,
         "node.internal-address": LOOPBACK,
-        "http-server.http.port": settings.trino_port,
         "http-server.log.enabled": "false",
-        "discovery.uri": f"http://{LOOPBACK}:{settings.trino_port}",
         "plugin.dir": etc.parent / "plugin",
         "catalog.config-dir": etc / "catalog",
         "query.max-history": 50,
         "query.min-expire-age": "1m",
+    }
+
+
+def _plain(settings: Settings) -> dict[str, object]:
+    return {"http-server.http.port": settings.trino_port, "discovery.uri": settings.trino_url}
+
+
+def _secured(settings: Settings, secrets: LocalSecrets, etc: Path) -> dict[str, object]:
+    """TLS, and a password for each user. Trino encrypts what it says to itself with the shared secret."""
+    certificates.write_server(secrets, NAME)
+    passwords = secrets.folder / "trino-passwords"
+    write_secret(passwords, trino_password_lines(secrets))
+    authenticator = {"password-authenticator.name": "file", "file.password-file": passwords}
+    _write(etc / "password-authenticator.properties", authenticator)
+    return {
+        "http-server.http.enabled": "false",
+        "http-server.https.enabled": "true",
+        "http-server.https.port": settings.trino_port,
+        "http-server.https.keystore.path": secrets.server(NAME),
+        "http-server.authentication.type": "PASSWORD",
+        "password-authenticator.config-files": etc / "password-authenticator.properties",
+        "internal-communication.shared-secret": random_text.token_urlsafe(48),
+        "internal-communication.https.required": "true",
+        "internal-communication.https.keystore.path": secrets.server(NAME),
+        "internal-communication.https.truststore.path": secrets.ca,
+        "discovery.uri": settings.trino_url,
     }
 
 
@@ -127,11 +159,11 @@ def _catalog(settings: Settings) -> dict[str, object]:
 
 
 def _probe(settings: Settings) -> None:
-    with urllib.request.urlopen(f"{settings.trino_url}/v1/info", timeout=2) as response:  # noqa: S310  our own URL
-        if json.load(response)["starting"]:
-            raise TryAgain("Trino is starting")
-    address = {"host": settings.trino_address, "port": settings.trino_port, "user": settings.trino_user}
-    with connect(**address, request_timeout=5, max_attempts=1) as connection:  # type: ignore[no-untyped-call]
+    user = login(settings)
+    http = user["http_session"] or requests
+    if http.get(f"{settings.trino_url}/v1/info", timeout=2).json()["starting"]:
+        raise TryAgain("Trino is starting")
+    with connect(**user, request_timeout=5, max_attempts=1) as connection:  # type: ignore[no-untyped-call]
         # SELECT 1 works before the node has announced itself; other queries do not.
         nodes = connection.cursor().execute("SELECT node_id FROM system.runtime.nodes WHERE state = 'active'")
         if not nodes.fetchall():

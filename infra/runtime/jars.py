@@ -6,7 +6,6 @@ import fcntl
 import os
 import shutil
 import tarfile
-import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,8 +18,9 @@ from infra.runtime import ivy, jars_lock
 from infra.runtime.jars_lock import Artifact
 from infra.settings import Settings
 
-SETS = ("spark", "kafka", "trino", "limits")  # downloaded by `lk setup`, and "aws" if the lake is in an object store
-TRINO_PARTS = ("lib", "plugin/delta-lake")
+SETS = ("spark", "kafka", "trino")  # downloaded by `lk setup`, and "aws" if the lake is in an object store
+_PLUGINS = ("delta-lake", "resource-group-managers", "password-authenticators")
+TRINO_PARTS = ("lib", *(f"plugin/{name}" for name in _PLUGINS))
 ATTEMPTS = 3
 _COMPLETE = ".complete"
 
@@ -44,22 +44,20 @@ def ensure_jars(
     Raises Refused when three downloads fail or differ from the lock.
     """
     artifacts = tuple(a for a in jars_lock.read_lock(lock) if a.set == name)
-    folder = settings.cache / f"{name}-{jars_lock.lock_digest(artifacts)}"
+    archived = [a for a in artifacts if a.ext == "tar.gz"]
+    folder = settings.cache / f"{name}-{jars_lock.lock_digest([*artifacts, *(TRINO_PARTS if archived else ())])}"
     if (folder / _COMPLETE).is_file():
         return folder
     with _exclusive(settings.cache, name):
         if not (folder / _COMPLETE).is_file():
             folder.mkdir(parents=True, exist_ok=True)
             _download(settings, artifacts, folder, fetch, wait)
-            archives = [folder / a.file_name for a in artifacts if a.ext in ("tar.gz", "zip")]
-            for archive in archives:
-                with bar(f"Unpacking {archive.name}"):
-                    _unpack_plugin(archive, folder) if archive.suffix == ".zip" else _unpack(
-                        archive, folder, TRINO_PARTS
-                    )
+            for archive in archived:
+                with bar(f"Unpacking {archive.file_name}"):
+                    _unpack(folder / archive.file_name, folder, TRINO_PARTS)
             (folder / _COMPLETE).touch()
-            for archive in archives:
-                archive.unlink()
+            for archive in archived:
+                (folder / archive.file_name).unlink()
     return folder
 
 
@@ -119,12 +117,6 @@ def _fetch_into(settings: Settings, missing: Sequence[Artifact], folder: Path, s
         reasons = [f"download failed: {', '.join(absent)}"] if absent else []
         reasons += [f"sha256 differs from the lock: {', '.join(tampered)}"] if tampered else []
         raise _DownloadFailed("; ".join(reasons))
-
-
-def _unpack_plugin(archive: Path, folder: Path) -> None:
-    """Extracts a plugin of Trino, whose files are below one top folder, into ``folder/plugin``."""
-    with zipfile.ZipFile(archive) as packed:
-        packed.extractall(folder / "plugin")  # noqa: S202  verified by its sum
 
 
 def _unpack(archive: Path, folder: Path, parts: Sequence[str]) -> None:

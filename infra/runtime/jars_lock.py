@@ -52,9 +52,9 @@ def read_lock(path: Path = LOCK) -> tuple[Artifact, ...]:
     return tuple(artifacts.values())
 
 
-def lock_digest(artifacts: Iterable[Artifact]) -> str:
-    """A short digest of these entries, for the folder's name."""
-    return hashlib.sha256("\n".join(map(str, artifacts)).encode()).hexdigest()[:12]
+def lock_digest(entries: Iterable[Artifact | str]) -> str:
+    """A short digest of these entries and names, for the folder's name."""
+    return hashlib.sha256("\n".join(map(str, entries)).encode()).hexdigest()[:12]
 
 
 def is_intact(artifact: Artifact, path: Path) -> bool:

@@ -13,6 +13,7 @@ from pydantic import Field, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
 from infra.settings.local_brokers import Broker, brokers, brokers_in_data
+from infra.settings.local_secrets import LocalSecrets, local_secrets
 from infra.settings.types import Brokers, Folder, Memory, Options, Pair, Place, Port, Receiver
 
 PREFIX = "LK_"
@@ -79,6 +80,15 @@ class Settings(BaseSettings):
         default="reader", min_length=1, description="User name for Trino of `lk query`, `lk show` and `lk get`"
     )
     trino_tls: bool = Field(default=False, description="Whether to connect to Trino with https")
+    trino_ca: Folder | None = Field(
+        default=None, description="CA certificate (PEM) of Trino; unset: the system's trusted CAs"
+    )
+    trino_password_file: Folder | None = Field(
+        default=None, description="File with the password of trino_user; unset: Trino asks for none"
+    )
+    trino_reader_password_file: Folder | None = Field(
+        default=None, description="File with the password of trino_reader; unset: Trino asks for none"
+    )
     trino_memory: Memory = Field(default="2g", description="Heap of the local Trino")
 
     airflow_port: Port = Field(default=18081, description="Port of the local Airflow, which `lk up airflow` starts")
@@ -192,11 +202,17 @@ class Settings(BaseSettings):
         return self
 
     @model_validator(mode="after")
+    def _passwords_are_encrypted(self) -> Settings:
+        if (self.trino_password_file or self.trino_reader_password_file) and not self.trino_tls:
+            raise ValueError("a password of Trino needs trino_tls = true")
+        return self
+
+    @model_validator(mode="after")
     def _secured(self) -> Settings:
         if self.kafka_security == "plaintext":
             return self
         if self.manages_kafka:
-            raise ValueError("kafka_security needs bootstrap; the local brokers of `lk up` are plaintext on loopback")
+            raise ValueError("kafka_security needs bootstrap; for local brokers with passwords: `lk up --secured`")
         if not self.kafka_user:
             raise ValueError("kafka_security = sasl_ssl needs kafka_user")
         return self
@@ -224,6 +240,16 @@ class Settings(BaseSettings):
         return self.trino_host is None
 
     @property
+    def kafka_secrets(self) -> LocalSecrets | None:
+        """The keys and passwords of the local brokers; None where they ask for none, or others serve."""
+        return local_secrets(self.data) if self.manages_kafka else None
+
+    @property
+    def trino_secrets(self) -> LocalSecrets | None:
+        """The keys and passwords of the local Trino; None where it asks for none, or another one serves."""
+        return local_secrets(self.data) if self.manages_trino else None
+
+    @property
     def bootstrap_servers(self) -> str:
         """Kafka's bootstrap servers."""
         return self.bootstrap or ",".join(f"{LOOPBACK}:{broker.port}" for broker in self.brokers)
@@ -243,7 +269,8 @@ class Settings(BaseSettings):
     @property
     def trino_url(self) -> str:
         """Base URL of Trino."""
-        return f"http{'s' if self.trino_tls else ''}://{self.trino_address}:{self.trino_port}"
+        is_encrypted = self.trino_tls or self.trino_secrets is not None
+        return f"http{'s' if is_encrypted else ''}://{self.trino_address}:{self.trino_port}"
 
     @property
     def lake_root(self) -> str:

@@ -15,6 +15,7 @@ from trino.dbapi import connect
 from core.errors import REPAIR, Refused, TryAgain
 from infra.retry import retry_on
 from infra.settings import Settings
+from infra.trino.login import login
 
 CATALOG = "lake"
 _DAMAGE = {"DELTA_LAKE_BAD_DATA", "DELTA_LAKE_CANNOT_OPEN_SPLIT", "DELTA_LAKE_FILESYSTEM_ERROR"}
@@ -98,10 +99,7 @@ def is_up(settings: Settings) -> bool:
 
 def _connection(settings: Settings, schema: str | None) -> Any:
     return connect(  # type: ignore[no-untyped-call]
-        host=settings.trino_address,
-        port=settings.trino_port,
-        http_scheme="https" if settings.trino_tls else "http",
-        user=settings.trino_user,
+        **login(settings),
         catalog=CATALOG,
         schema=schema,
         source="lk",
@@ -125,7 +123,13 @@ def _errors(settings: Settings, sql: str) -> Iterator[None]:
         if e.error_name in _TRANSIENT:
             raise _unreachable(settings, str(e.message)) from None
         raise SqlRefused(str(e.error_name), str(e.message), sql, settings.trino_user) from None
-    except (exceptions.Error, requests.RequestException, json.JSONDecodeError, OSError) as e:
+    except (exceptions.Error, exceptions.HttpError, requests.RequestException, json.JSONDecodeError, OSError) as e:
+        if "error 401" in str(e):
+            raise Refused(
+                f"Trino rejected the password of user {settings.trino_user}",
+                where=settings.trino_url,
+                fix="correct trino_password_file or trino_reader_password_file, or run `lk up` if it was renewed",
+            ) from None
         why = "connection refused" if "Connection refused" in str(e) else f"{type(e).__name__}: {e}"
         raise _unreachable(settings, why) from None
 

@@ -41,8 +41,6 @@ from infra.control.manifest import last_epoch
 from infra.kafka import kafka_admin, topic_admin
 from infra.kafka.acls import apply_rights, read_rights
 from infra.kafka.client_config import librdkafka
-from infra.local.ports import free_ports
-from infra.settings import Settings
 from speed.process import lifecycle
 from tests.integration.test_redrive import Bench, bad, fix
 from tests.support import authorized
@@ -51,7 +49,7 @@ from tests.support.layers import catalog_of, send, topic_of
 from tests.support.speed_runs import catch_up
 
 RIGHTS = read_rights()
-PRINCIPALS = [*dict.fromkeys(right.principal for right in RIGHTS), "stranger"]
+PRINCIPALS = [*dict.fromkeys(right.principal for right in RIGHTS), authorized.STRANGER]
 TOPIC = "rights_cell"
 GROUPS = ("r000001", "spark-kafka-source-1", "lk_reader", "analyst-1", "another")
 IMPLIED = {"DESCRIBE": {"READ", "WRITE", "ALTER", "DELETE"}, "DESCRIBE_CONFIGS": {"ALTER_CONFIGS"}}
@@ -66,7 +64,7 @@ SECONDS = 10
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    with authorized.running(tmp_path_factory.mktemp("rights"), PRINCIPALS) as cluster:
+    with authorized.running(tmp_path_factory.mktemp("rights")) as cluster:
         topics = [NewTopic(name, 1, 1) for name in (TOPIC, *(f"gone_{principal}" for principal in PRINCIPALS))]
         for future in kafka_admin.admin_client(cluster.own).create_topics(topics).values():
             future.result(SECONDS)
@@ -234,11 +232,7 @@ def test_rights_are_made_equal_to_the_file_once(cluster: Cluster) -> None:
 
 def test_the_work_of_each_principal_needs_no_other_right(cluster: Cluster, spark: SparkSession, tmp_path: Path) -> None:
     """Topics are created, records sent, computed, landed, repaired and watched, each by its own principal."""
-    (trino,) = free_ports(1)  # where nothing listens: these steps work without Trino
-
-    def of(principal: str) -> Settings:
-        return cluster.of(principal).model_copy(update={"data": tmp_path / "data", "trino_port": trino})
-
+    of = cluster.of
     catalog = catalog_of(of("admin"), "acls", only="trades_by")
     topic = topic_of(catalog)
     assert topic_admin.create_topics(of("admin"), catalog) == (topic,)

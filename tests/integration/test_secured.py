@@ -1,4 +1,4 @@
-"""Kafka over TLS with SCRAM: from `produce` to the served views; the password is only in its file."""
+"""`lk up --secured`: from `produce` to the served views with passwords everywhere, which are only in their files."""
 
 from __future__ import annotations
 
@@ -7,34 +7,44 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
+import requests
 from pyspark.sql import SparkSession
 
-from infra.local import local_stack
-from infra.local.ports import free_ports
-from infra.settings import LOOPBACK, Settings
+from core.errors import Refused
+from infra.kafka import kafka_admin
+from infra.kafka.client_config import as_principal
+from infra.local import local_stack, ui_server
+from infra.local.secured import certificates, users
+from infra.local.secured.secret_files import write_secret
+from infra.settings import Settings
+from infra.settings.local_secrets import BROKER, FOLDER, LocalSecrets
 from infra.settings.sources import read_settings
+from infra.trino.client import query
 from tests.conftest import fresh_settings
-from tests.support import secured
 from tests.support.command import Done, here, lk, write_config
 from tests.support.kafka_log import Log
 from tests.support.oracle import view_oracle
 from tests.support.waiting import eventually
 
 PASSWORD = 'qu"ote\\d-pass-word'  # characters that Java's login configuration must escape
-USER = "speed"
 EVENTS = {"spark.eventLog.enabled": "true", "spark.eventLog.compress": "false"}
 
 
 @dataclass(frozen=True)
 class Secured:
-    """The settings of an instance whose Kafka needs a password, and the broker's own settings."""
+    """The settings of an instance whose servers ask for passwords, and their file."""
 
     settings: Settings
-    broker: Settings
     config: Path
+
+    @property
+    def secrets(self) -> LocalSecrets:
+        """Its keys and passwords."""
+        return LocalSecrets(self.settings.data / FOLDER)
 
     def lk(self, *words: str) -> Done:
         """Runs a verb in a process of its own."""
@@ -48,31 +58,18 @@ class Secured:
 @pytest.fixture(scope="module")
 def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
     folder = tmp_path_factory.mktemp("secured")
-    broker = fresh_settings(folder / "broker").model_copy(update={"trino_host": LOOPBACK})
-    port, trino = free_ports(2)
-    (folder / "password").write_text(f"{PASSWORD}\n", "utf-8")
-    broker.run_dir.mkdir(parents=True)
+    fresh = fresh_settings(folder / "data")
+    # The event log holds what Spark's web UI would show.
+    events = {"spark_conf": json.dumps(EVENTS | {"spark.eventLog.dir": f"file://{folder}/data/logs"})}
+    config = write_config(folder / "lk.toml", fresh.model_dump(mode="json", exclude_defaults=True) | events)
+    secured = Secured(read_settings(config), config)
     try:
-        ca = secured.start(broker, port, USER, PASSWORD)
-        config = write_config(
-            folder / "lk.toml",
-            {
-                "data": str(folder / "data"),
-                "bootstrap": f"{LOOPBACK}:{port}",
-                "kafka_security": "sasl_ssl",
-                "kafka_user": USER,
-                "kafka_password_file": str(folder / "password"),
-                "kafka_ca": str(ca),
-                "trino_port": trino,
-                # The event log holds what Spark's web UI would show.
-                "spark_conf": json.dumps(EVENTS | {"spark.eventLog.dir": f"file://{folder}/data/logs"}),
-            },
-        )
-        local_stack.start_servers(read_settings(config))
-        yield Secured(read_settings(config), broker, config)
+        write_secret(users.make_secrets(secured.settings).kafka_password("speed"), PASSWORD)
+        (folder / "data" / "logs").mkdir()
+        secured.here("up", "--secured", "--json").ok()
+        yield secured
     finally:
-        local_stack.stop_servers(Settings(data=folder / "data"))
-        local_stack.stop_servers(broker)
+        local_stack.stop_servers(secured.settings)
 
 
 def content(path: Path) -> bytes:
@@ -83,23 +80,35 @@ def content(path: Path) -> bytes:
         return b""
 
 
-def leaks(folder: Path, secret: str) -> list[str]:
-    """The files and process arguments that hold a secret, in plain or escaped form."""
-    forms = [form.encode() for form in (secret, secret.replace("\\", "\\\\").replace('"', '\\"'), "pass-word")]
+def leaks(instance: Secured, passwords: list[str]) -> list[str]:
+    """The files, arguments and environments of processes that hold a secret, in plain or escaped form.
+
+    The folder of secrets is where they may be.
+    """
+    folder = instance.settings.data
+    forms = [form.encode() for text in passwords for form in (text, json.dumps(text)[1:-1])]
     # Not rglob: it fails when a job that ends deletes a folder of temporary files.
     paths = sorted(Path(parent, name) for parent, _, names in os.walk(folder) for name in names)
-    files = [str(path) for path in paths if any(form in content(path) for form in forms)]
+    outside = [path for path in paths if instance.secrets.folder not in path.parents]
+    files = [str(path) for path in outside if any(form in content(path) for form in forms)]
     running = [p for p in psutil.process_iter(["cmdline"]) if str(folder) in " ".join(p.info["cmdline"] or [])]
-    command_lines = [" ".join(process.info["cmdline"]) for process in running]
-    return files + [line for line in command_lines if any(form.decode() in line for form in forms)]
+    assert len(running) >= 3, "the servers' command lines were not found"
+    said = [" ".join([*process.info["cmdline"], *process.environ().values()]) for process in running]
+    return files + [line for line in said if any(form.decode() in line for form in forms)]
+
+
+def all_passwords(instance: Secured) -> list[str]:
+    """Every password of the instance, and what its keys have in common."""
+    files = [instance.secrets.page_password]
+    files += [file for name in ("kafka", "trino") for file in sorted((instance.secrets.folder / name).iterdir())]
+    assert len(files) == 14
+    return [*(file.read_text("utf-8") for file in files), "PRIVATE KEY"]
 
 
 def test_records_go_from_produce_to_what_is_served(instance: Secured, spark: SparkSession) -> None:
-    applied = instance.here("topics", "apply", "--json").ok().json
-    assert [change["action"] for change in applied] == ["created", "created"]
     instance.here("produce", "trades", "--seed", "7", "--count", "500", "--start", "2026-03-14T12:00:00", "--json").ok()
     instance.lk("speed", "start", "--json").ok()
-    log = Log(instance.settings, ["trades"])
+    log = Log(as_principal(instance.settings, BROKER), ["trades"])
     expected = view_oracle.expected("trades_by_day", log.read())
     assert len(log.records) == 500
 
@@ -114,15 +123,33 @@ def test_records_go_from_produce_to_what_is_served(instance: Secured, spark: Spa
     assert status.code == 0, status.said
     instance.here("claim", "--json").ok()
     instance.here("land", "--json").ok()
-    assert "pass-word" not in status.out + status.err
-    data = instance.settings.data
+    data, passwords = instance.settings.data, all_passwords(instance)
+    assert PASSWORD in passwords
+    assert not [text for text in passwords if text in status.out + status.err]
     assert list(data.glob("logs/*speed-*"))
     events = [path for path in data.glob("logs/eventlog*/*") if b"SQLExecutionStart" in path.read_bytes()]
     assert events, "Spark's event log, which is what its pages show, has no query"
-    assert leaks(data, PASSWORD) == []
+    assert leaks(instance, passwords) == []
     (data / "planted").write_text(f"password={PASSWORD}", "utf-8")
-    assert leaks(data, PASSWORD) == [str(data / "planted")]
+    assert leaks(instance, passwords) == [str(data / "planted")]
+    (data / "planted").unlink()
     instance.lk("speed", "stop", "--json").ok()
+
+
+def test_all_that_the_instance_keeps_is_its_users_alone(instance: Secured) -> None:
+    folders = [instance.secrets.folder, *(path for path in instance.secrets.folder.rglob("*") if path.is_dir())]
+    files = [path for path in instance.secrets.folder.rglob("*") if path.is_file()]
+    assert {path.stat().st_mode & 0o777 for path in folders} == {0o700}
+    assert {path.stat().st_mode & 0o777 for path in files} == {0o600}
+
+
+def test_every_socket_is_on_loopback(instance: Secured) -> None:
+    ours = {state.pid for state in local_stack.server_states(instance.settings) if state.pid}
+    assert len(ours) == 3
+    connections: list[Any] = [c for c in psutil.net_connections() if c.pid in ours]
+    listening = [c.laddr.ip for c in connections if c.status == psutil.CONN_LISTEN]
+    assert len(listening) >= 4
+    assert set(listening) <= {"127.0.0.1", "::ffff:127.0.0.1"}
 
 
 @pytest.mark.parametrize(
@@ -135,8 +162,8 @@ def test_records_go_from_produce_to_what_is_served(instance: Secured, spark: Spa
 def test_untrusted_credentials_are_refused_with_the_reason(
     instance: Secured, tmp_path: Path, changed: dict[str, str], says: str
 ) -> None:
-    values = {key: getattr(instance.settings, key) for key in ("bootstrap", "kafka_user", "kafka_security")}
-    values |= {key: str(getattr(instance.settings, key)) for key in ("kafka_password_file", "kafka_ca", "data")}
+    """As a client elsewhere, whose settings name the brokers, a user and a password file."""
+    values = external(instance, tmp_path)
     for key, text in changed.items():
         file = tmp_path / key
         file.write_text(_another_ca(tmp_path) if key == "kafka_ca" else text, "utf-8")
@@ -149,15 +176,92 @@ def test_untrusted_credentials_are_refused_with_the_reason(
     assert "pass-word" not in command.said
 
 
+def test_a_client_elsewhere_sends_with_its_settings(instance: Secured, tmp_path: Path) -> None:
+    config = write_config(tmp_path / "lk.toml", external(instance, tmp_path))
+    assert here(config, "produce", "trades", "--seed", "1", "--count", "0", "--json").ok().json["sent"] == 0
+
+
+def external(instance: Secured, folder: Path) -> dict[str, str]:
+    """The settings of a client that reaches the brokers as a cluster."""
+    return {
+        "bootstrap": instance.settings.bootstrap_servers,
+        "kafka_security": "sasl_ssl",
+        "kafka_user": "producer",
+        "kafka_password_file": str(instance.secrets.kafka_password("producer")),
+        "kafka_ca": str(instance.secrets.ca),
+        "data": str(folder / "data"),
+    }
+
+
 def _another_ca(folder: Path) -> str:
-    return secured.certificates(folder)[0].read_text("utf-8")
+    other = LocalSecrets(folder / "other")
+    certificates.write_authority(other)
+    return other.ca.read_text("utf-8")
 
 
 def test_without_a_password_no_connection_is_tried(instance: Secured, tmp_path: Path) -> None:
-    nowhere = {"kafka_password_file": str(tmp_path / "none")}
-    values = {"bootstrap": instance.settings.bootstrap, "kafka_user": USER, "kafka_security": "sasl_ssl"}
-    command = lk(write_config(tmp_path / "a.toml", values | nowhere), "topics", "apply", "--json")
+    values = external(instance, tmp_path)
+    command = lk(write_config(tmp_path / "a.toml", values | {"kafka_password_file": "/none"}), "topics", "--json")
     assert (command.code, "cannot be read" in command.json["error"]) == (1, True), command.said
-    command = lk(write_config(tmp_path / "b.toml", values), "topics", "apply", "--json")
+    del values["kafka_password_file"]
+    command = lk(write_config(tmp_path / "b.toml", values), "topics", "--json")
     assert (command.code, command.json["where"]) == (1, "LK_KAFKA_PASSWORD"), command.said
     assert "LK_KAFKA_PASSWORD" not in os.environ
+
+
+def test_trino_refuses_a_wrong_password_and_none(instance: Secured) -> None:
+    own, engineer = instance.settings, {"trino_user": "engineer", "trino_reader": "engineer"}
+    address = {"trino_host": "127.0.0.1", "trino_tls": True, "trino_ca": instance.secrets.ca}
+    elsewhere = own.model_copy(update=engineer | address)
+    file = "trino_reader_password_file"
+    right, wrong = (instance.secrets.trino_password(user) for user in ("engineer", "reader"))
+    assert query(elsewhere.model_copy(update={file: right}), "SELECT 1").rows == ((1,),)
+    for password in (None, wrong):
+        with pytest.raises(Refused, match="Trino rejected the password of user engineer"):
+            query(elsewhere.model_copy(update={file: password}), "SELECT 1")
+    with pytest.raises(Refused, match="the password of Trino user nobody cannot be read"):
+        query(own.model_copy(update={"trino_user": "nobody"}), "SELECT 1")
+
+
+def test_the_live_page_asks_for_its_password(instance: Secured) -> None:
+    def status_of(path: str, password: str | None) -> int:
+        login = ("anyone", password) if password is not None else None
+        return requests.get(f"{ui_server.url(instance.settings)}{path}", auth=login, timeout=10).status_code
+
+    right = instance.secrets.page_password.read_text("utf-8")
+    for path in ("/", "/metrics", "/page.json"):
+        assert {password: status_of(path, password) for password in (None, "wrong", right)} == {
+            None: 401,
+            "wrong": 401,
+            right: 200,
+        }
+    assert status_of("/health", None) == 200
+
+
+def test_rotate_renews_every_password_and_what_was_served_stays(instance: Secured) -> None:
+    before, rows = all_passwords(instance), instance.here("show", "trades_by_day", "--json").ok().json
+    file = instance.secrets.kafka_password("monitor")
+    old_password = file.read_text("utf-8")
+    rotation = instance.here("rotate", "--json").ok().json
+    assert sorted(server["name"] for server in rotation["servers"] if server["status"] == "up") == [
+        "kafka",
+        "trino",
+        "ui",
+    ]
+    assert set(before) & set(all_passwords(instance)) == {"PRIVATE KEY"}
+    assert instance.here("show", "trades_by_day", "--json").ok().json == rows
+    monitor, new_password = as_principal(instance.settings, "monitor"), file.read_text("utf-8")
+    write_secret(file, old_password)
+    with pytest.raises(Refused, match="Authentication failed"):
+        kafka_admin.end_offsets(monitor, ["trades"])
+    write_secret(file, new_password)
+    assert kafka_admin.end_offsets(monitor, ["trades"]).size == 500
+
+
+def test_an_instance_without_passwords_stays_so(tmp_path: Path) -> None:
+    settings = fresh_settings(tmp_path / "data")
+    settings.brokers[0].folder.mkdir(parents=True)
+    (settings.brokers[0].folder / "meta.properties").write_text("cluster.id=x", "utf-8")
+    with pytest.raises(Refused, match="were set up without passwords"):
+        users.make_secrets(settings)
+    assert not (settings.data / FOLDER).exists()

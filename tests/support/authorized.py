@@ -1,61 +1,61 @@
-"""A broker with TLS, SCRAM and an authorizer, whose users are the principals of infra/kafka/access.toml."""
+"""The broker of a secured instance, whose users are the principals of infra/kafka/access.toml, and one stranger."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from infra.kafka.acls import apply_rights, read_rights
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialUpsertion,
+)
+
+from infra.kafka import kafka_admin
+from infra.kafka.client_config import as_principal
 from infra.local import local_stack
-from infra.local.ports import free_ports
+from infra.local.secured import users
+from infra.local.secured.secret_files import write_secret
 from infra.settings import LOOPBACK, Settings
+from infra.settings.local_secrets import BROKER
 from tests.conftest import fresh_settings
-from tests.support import secured
 
-AUTHORIZER = {
-    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-    "allow.everyone.if.no.acl.found": "false",
-    "super.users": "User:ANONYMOUS",  # the plain listener of this test's set-up
-}
+STRANGER = "stranger"
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """A broker that authorizes. ``own`` reaches its plain listener, where everything is allowed."""
+    """A broker that authorizes. ``own`` is the login of the broker, which may do everything."""
 
     own: Settings
-    folder: Path
-    port: int
-    ca: Path
 
     def of(self, principal: str) -> Settings:
-        """The settings of a principal, for the secured listener."""
-        return self.own.model_copy(
-            update={
-                "bootstrap": f"{LOOPBACK}:{self.port}",
-                "kafka_security": "sasl_ssl",
-                "kafka_user": principal,
-                "kafka_password_file": self.folder / f"{principal}.password",
-                "kafka_ca": self.ca,
-            }
-        )
+        """The settings of a principal."""
+        return as_principal(self.own, principal)
 
 
 @contextmanager
-def running(folder: Path, principals: Iterable[str]) -> Iterator[Cluster]:
-    """Starts the broker, adds the principals and gives them the rights of the matrix."""
-    own = fresh_settings(folder / "broker").model_copy(update={"trino_host": LOOPBACK})
-    (port,) = free_ports(1)
-    own.run_dir.mkdir(parents=True)
-    passwords = {principal: f"{principal}-pass-word" for principal in principals}
-    for principal, password in passwords.items():
-        (folder / f"{principal}.password").write_text(password, "utf-8")
+def running(folder: Path) -> Iterator[Cluster]:
+    """Starts the broker with the principals and rights of the matrix, and a user without any right."""
+    settings = fresh_settings(folder / "data").model_copy(update={"trino_host": LOOPBACK})
+    secrets = users.make_secrets(settings)
+    own = as_principal(settings, BROKER)
     try:
-        ca = secured.start(own, port, "admin", passwords["admin"], AUTHORIZER)
-        secured.add_users(own, passwords)
-        apply_rights(own, read_rights())
-        yield Cluster(own, folder, port, ca)
+        local_stack.start_servers(settings)
+        users.apply_kafka_users(settings, secrets)
+        write_secret(secrets.kafka_password(STRANGER), "stranger-pass-word")
+        add_user(own, STRANGER, "stranger-pass-word")
+        yield Cluster(own)
     finally:
-        local_stack.stop_servers(own)
+        local_stack.stop_servers(settings)
+
+
+def add_user(broker: Settings, name: str, password: str) -> None:
+    """Sets the password of a user of Kafka."""
+    credential = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4096)
+    upserts: list[Any] = [UserScramCredentialUpsertion(name, credential, password.encode())]
+    for future in kafka_admin.admin_client(broker).alter_user_scram_credentials(upserts).values():
+        future.result(10)

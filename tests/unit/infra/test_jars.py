@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import io
 import tarfile
-import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -137,26 +136,26 @@ def test_another_version_has_another_folder(settings: Settings, tmp_path: Path) 
 
 def test_only_the_parts_used_are_unpacked_with_what_they_link_to(settings: Settings, tmp_path: Path) -> None:
     packed = archive(
-        {"srv/lib/a.jar": b"a", "srv/plugin/other/b.jar": b"b", "srv/plugin/delta-lake/c.jar": b"c"},
+        {
+            "srv/lib/a.jar": b"a",
+            "srv/plugin/other/b.jar": b"b",
+            "srv/plugin/delta-lake/c.jar": b"c",
+            "srv/plugin/password-authenticators/d.jar": b"d",
+            "srv/plugin/resource-group-managers/e.jar": b"e",
+        },
         links={"srv/plugin/delta-lake/b.jar": "srv/plugin/other/b.jar"},
     )
     lock = lock_of(tmp_path, entry("srv", packed, "tar.gz"))
     folder = ensure(settings, lock, Repository(srv=[packed]))
     unpacked = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*.jar")}
-    assert unpacked == {"lib/a.jar": b"a", "plugin/delta-lake/b.jar": b"b", "plugin/delta-lake/c.jar": b"c"}
+    assert unpacked == {
+        "lib/a.jar": b"a",
+        "plugin/delta-lake/b.jar": b"b",
+        "plugin/delta-lake/c.jar": b"c",
+        "plugin/password-authenticators/d.jar": b"d",
+        "plugin/resource-group-managers/e.jar": b"e",
+    }
     assert list(folder.glob("*.gz")) == []
-
-
-def test_a_plugin_is_unpacked_with_its_folder(settings: Settings, tmp_path: Path) -> None:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as out:
-        out.writestr("groups-1.0/a.jar", b"a")
-    content = packed.getvalue()
-    lock = lock_of(tmp_path, entry("groups", content, "zip"))
-    folder = ensure(settings, lock, Repository(groups=[content]))
-    assert [str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file() and p.name != ".complete"] == [
-        "plugin/groups-1.0/a.jar"
-    ]
 
 
 def archive(files: Mapping[str, bytes], links: Mapping[str, str]) -> bytes:
@@ -222,6 +221,6 @@ def test_the_committed_lock_has_every_set() -> None:
         name: sum(a.set == name for a in jars_lock.read_lock())
         for name in (*jars.SETS, "aws", "emr", "flink", "streams")
     }
-    expected = {"spark": 6, "kafka": 46, "limits": 1, "trino": 1, "aws": 3, "emr": 6, "flink": 47, "streams": 2}
+    expected = {"spark": 6, "kafka": 46, "trino": 1, "aws": 3, "emr": 6, "flink": 47, "streams": 2}
     assert counts == expected
-    assert len(jars_lock.read_lock()) == 112
+    assert len(jars_lock.read_lock()) == 111

@@ -1,0 +1,49 @@
+"""The keys and passwords of an instance whose local servers ask for them; its data folder decides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+FOLDER = "secrets"
+BROKER = "broker"  # the user of Kafka with all rights: the brokers themselves, and what sets users and rights
+
+
+@dataclass(frozen=True)
+class LocalSecrets:
+    """The files below ``folder``, which only the instance's own user can read."""
+
+    folder: Path
+
+    @property
+    def ca(self) -> Path:
+        """The certificate of the instance's own certificate authority (PEM). It is written last."""
+        return self.folder / "ca.pem"
+
+    @property
+    def ca_key(self) -> Path:
+        """The private key of the certificate authority (PEM)."""
+        return self.folder / "ca.key"
+
+    def server(self, name: str) -> Path:
+        """The private key of a server with its certificate (PEM)."""
+        return self.folder / f"{name}.pem"
+
+    def kafka_password(self, user: str) -> Path:
+        """The file with the password of a Kafka user."""
+        return self.folder / "kafka" / user
+
+    def trino_password(self, user: str) -> Path:
+        """The file with the password of a Trino user."""
+        return self.folder / "trino" / user
+
+    @property
+    def page_password(self) -> Path:
+        """The file with the password of the live page."""
+        return self.folder / "ui"
+
+
+def local_secrets(data: Path) -> LocalSecrets | None:
+    """The secrets in a data folder; None if its servers ask for no password."""
+    secrets = LocalSecrets(data / FOLDER)
+    return secrets if secrets.ca.is_file() else None
