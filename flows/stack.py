@@ -35,8 +35,6 @@ def up(
         users.make_secrets(settings)
         settings = as_principal(settings, ADMIN)
     states = local_stack.start_servers(settings, *extra)
-    if secrets := settings.kafka_secrets:
-        users.apply_kafka_users(settings, secrets)
     recover_views(settings, catalog)
     if settings.manages_kafka:
         topic_admin.apply_topics(settings, catalog)

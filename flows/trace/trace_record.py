@@ -122,7 +122,7 @@ def _read_stored(settings: Settings, catalog: Catalog, place: tuple[Name, int, i
         raise Refused(
             f"the log has no record {topic}/{partition}/{offset} yet",
             where=f"topic {topic}, partition {partition} ends at offset {kafka.stage.end}",
-            fix=f"give an offset from {kafka.stage.start} to {(kafka.stage.end or 0) - 1}, or send records first",
+            fix=_offsets(kafka.stage.start or 0, kafka.stage.end or 0),
         )
     may_be_compacted = catalog.topic(topic).compacted and kafka.raw is None
     decoded = stored_outcome(settings, catalog, topic, (partition, offset), archives, [] if may_be_compacted else runs)
@@ -157,3 +157,8 @@ def _wanted(view: View, place: tuple[Name, int, int], computed: Computed | None)
     if computed is None or name not in computed.rows:
         return None
     return Wanted(view, place, computed.rows[name], computed.kept.get(name))
+
+
+def _offsets(start: int, end: int) -> str:
+    given = f"give an offset from {start} to {end - 1}, or " if start < end else ""
+    return f"{given}send records first"

@@ -14,6 +14,7 @@ from pathlib import Path
 from core.errors import Refused, Usage
 from infra.kafka import kafka_admin
 from infra.local import airflow_server, kafka_broker, local_processes, trino_server, ui_server
+from infra.local.secured import users
 from infra.local.server_spec import Server
 from infra.progress_bar import console
 from infra.retry import wait_until
@@ -52,6 +53,8 @@ class ServerState:
 def start_servers(settings: Settings, *extra: str, deadline: float = DEADLINE) -> tuple[ServerState, ...]:
     """Starts the servers that do not run and returns when all answer. Running servers are left alone.
 
+    Brokers that ask for passwords get those of the files then, and the rights of ``access.toml``.
+
     ``extra`` names optional servers to start; one that ran and died is started again without being named. Raises
     Refused when a server dies, does not answer in time, or its port is in use; the servers that did not start are
     stopped.
@@ -74,6 +77,8 @@ def start_servers(settings: Settings, *extra: str, deadline: float = DEADLINE) -
         finally:
             for server in pending:
                 local_processes.stop_process(settings, server.name, grace=5)
+        if secrets := settings.kafka_secrets:
+            users.apply_kafka_users(settings, secrets)
     return server_states(settings)
 
 

@@ -142,6 +142,8 @@ def _executors(settings: Settings, work: Path) -> dict[str, str]:
     # Threads of the driver read the class path, so nothing is copied at each start; executors must get the jars.
     threads = {"spark.driver.extraClassPath": os.pathsep.join(paths)}
     executors = {"spark.jars": ",".join(paths), "spark.executorEnv.PYTHONPATH": str(ROOT)}
+    # Whoever reaches the driver's ports must know a secret, which a local master makes for each session.
+    threads |= {"spark.authenticate": "true"}
     loopback = {"spark.driver.bindAddress": LOOPBACK, "spark.driver.host": LOOPBACK, "spark.local.dir": str(work)}
     return (threads if _is_local(settings) else executors) | (loopback if on_loopback(settings.spark_master) else {})
 

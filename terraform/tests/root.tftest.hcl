@@ -7,8 +7,8 @@ variables {
   certificate_arn    = "arn:aws:acm:us-east-1:123456789012:certificate/c"
   trino_host         = "trino.example.org"
   airflow_lk         = "../dags/lk_operators.py" # any file
-  generate_passwords = false                # mocks know no ephemeral resources; tests/scenarios/terraform/test_apply.py makes real ones
-  aws_endpoint       = "http://127.0.0.1:1" # nobody is asked: so the generator's provider needs no account either
+  generate_passwords = false                     # mocks know no ephemeral resources; tests/scenarios/terraform/test_apply.py makes real ones
+  aws_endpoint       = "http://127.0.0.1:1"      # nobody is asked: so the generator's provider needs no account either
 }
 
 run "the_defaults_are_safe" {

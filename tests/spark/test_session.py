@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -24,6 +25,12 @@ def test_an_existing_session_gets_its_own_settings_back(spark: SparkSession, tmp
     with temporary_session(fresh_settings(tmp_path), "another", {name: "false"}) as same:
         assert same.conf.get(name) == "false"
     assert spark.conf.get(name) == "true"
+
+
+def test_whoever_reaches_the_drivers_ports_must_know_its_secret(spark: SparkSession) -> None:
+    jvm: Any = spark.sparkContext._jvm
+    security = jvm.org.apache.spark.SparkEnv.get().securityManager()
+    assert (security.isAuthenticationEnabled(), len(security.getSecretKey())) == (True, 64)
 
 
 def test_a_frame_has_the_rows_after_an_empty_chunk(spark: SparkSession) -> None:

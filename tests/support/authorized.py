@@ -45,7 +45,6 @@ def running(folder: Path) -> Iterator[Cluster]:
     own = as_principal(settings, BROKER)
     try:
         local_stack.start_servers(settings)
-        users.apply_kafka_users(settings, secrets)
         write_secret(secrets.kafka_password(STRANGER), "stranger-pass-word")
         add_user(own, STRANGER, "stranger-pass-word")
         yield Cluster(own)

@@ -7,6 +7,7 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, TopicPartition
 
+from infra.kafka.client_config import librdkafka
 from infra.settings import Settings
 from tests.support.oracle.route_oracle import Copies, Copy
 
@@ -19,7 +20,7 @@ def copies(settings: Settings, topics: Iterable[str], suffix: str = "") -> Copie
     copies_by_output: Copies = {topic: {} for topic in topics}
     consumer = Consumer(
         {
-            "bootstrap.servers": settings.bootstrap_servers,
+            **librdkafka(settings),
             "group.id": "reader",
             "enable.auto.commit": False,
             "isolation.level": "read_committed",

@@ -105,11 +105,11 @@ def _headers(message: Message) -> Headers:
 
 
 @cache
-def _producer(servers: str) -> Producer:
+def _producer(login: frozenset[tuple[str, Any]]) -> Producer:
     """One producer per process, because a new idempotent producer takes half a second to get its id."""
     return Producer(
         {
-            "bootstrap.servers": servers,
+            **dict(login),
             "enable.idempotence": True,
             "acks": "all",
             "message.max.bytes": 4 << 20,
@@ -129,7 +129,7 @@ def send(settings: Settings, records: Iterable[Sent]) -> int:
         if error is not None:
             failed.append(str(error))
 
-    producer = _producer(settings.bootstrap_servers)
+    producer = _producer(frozenset(librdkafka(settings).items()))
     count, fetched_topics = 0, set[str]()
     for record in records:
         if record.topic not in fetched_topics:  # the topic may have got more partitions since the last metadata request

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -170,8 +170,11 @@ def _request(number: int) -> Sent:
 
 
 @contextmanager
-def opened(folder: Path) -> Iterator[Split]:
-    """A broker with records of both sources and a route that was never started. Stops at the end of the block."""
+def opened(folder: Path, prepared: Callable[[Settings], Settings] = lambda settings: settings) -> Iterator[Split]:
+    """A broker with records of both sources and a route that was never started. Stops at the end of the block.
+
+    ``prepared`` gets the settings before anything starts, and returns those that the test uses.
+    """
     files = folder / "views"
     files.mkdir()
     for name in ("service_log", "log_split"):
@@ -182,6 +185,7 @@ def opened(folder: Path) -> Iterator[Split]:
     names = ("kafka_port", "kafka_controller_port", "trino_port", "trino_host", "lease_seconds")
     values: dict[str, Any] = {name: getattr(settings, name) for name in names}
     config = write_config(folder / "lk.toml", values | {"data": str(settings.data), "views": [str(files)]})
+    settings = prepared(settings)
     local_stack.start_servers(settings)
     (settings.data / MARKER).touch()
     try:

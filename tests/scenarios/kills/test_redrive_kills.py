@@ -20,7 +20,7 @@ def test_a_redrive_killed_at_every_step_is_finished_by_the_same_command(world: W
     world.running()
     for number, (fault, possible) in enumerate(KILLS.items()):
         before = sum(copies(world).values())
-        world.send([_unreadable(world, n) for n in range(3)])
+        world.send([unreadable(world, n) for n in range(3)])
         world.settle()
         file = repaired(world, tmp_path / f"{number}.jsonl")
         killed = world.lk("quarantine", "redrive", str(file), "--json", fault=f"{fault}:kill")
@@ -36,7 +36,7 @@ def test_a_redrive_killed_at_every_step_is_finished_by_the_same_command(world: W
     world.check()
 
 
-def _unreadable(world: World, number: int) -> Sent:
+def unreadable(world: World, number: int) -> Sent:
     """A trade with a broken end; its key marks it as a record of this test."""
     good = trade(random.Random(len(world.log.records) + number), number, millis(NOON))
     return good._replace(key=b"REDRIVE", value=(good.value or b"") + b"}")
