@@ -280,6 +280,14 @@ _TRANSIENT = (
 )
 
 
+_DENIED = (
+    KafkaError.TOPIC_AUTHORIZATION_FAILED,
+    KafkaError.GROUP_AUTHORIZATION_FAILED,
+    KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+    KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+)
+
+
 def is_transient(error: KafkaError) -> bool:
     """True for transient errors: a broker is down, or leadership moved."""
     return error.code() in _TRANSIENT or bool(error.retriable())
@@ -288,9 +296,20 @@ def is_transient(error: KafkaError) -> bool:
 def _failed(settings: Settings, error: KafkaError) -> Refused | TryAgain:
     if error.code() in _LOST:
         close_client(settings)
-    if is_transient(error):
-        return unavailable(settings, error.str())
+    if is_transient(error) or error.code() in _DENIED:
+        return read_failed(settings, error)
     return Refused(f"Kafka refused: {error.str()}", where=settings.bootstrap_servers, fix="read the broker's log")
+
+
+def read_failed(settings: Settings, error: KafkaError) -> Refused | TryAgain:
+    """The error for a request that failed: the user has no right to it, or Kafka does not answer."""
+    if error.code() not in _DENIED:
+        return unavailable(settings, error.str())
+    return Refused(
+        f"Kafka user {settings.kafka_user} has no right to this: {error.str()}",
+        where=settings.bootstrap_servers,
+        fix="give it the right: infra/kafka/access.toml has those that each principal needs",
+    )
 
 
 def unavailable(settings: Settings, reason: str) -> TryAgain:

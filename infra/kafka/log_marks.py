@@ -54,7 +54,7 @@ class RecordReader:
                     raise kafka_admin.unavailable(self._settings, f"no record of {', '.join(map(str, waiting))} came")
                 error = message.error()
                 if error is not None and error.code() not in _ABSENT:
-                    raise kafka_admin.unavailable(self._settings, error.str())
+                    raise kafka_admin.read_failed(self._settings, error)
                 place = (message.topic() or "", message.partition() or 0)
                 offset = waiting.pop(place, None)
                 if offset is None:
@@ -64,7 +64,7 @@ class RecordReader:
                     records[place] = message
             self._consumer.unassign()
         except KafkaException as e:
-            raise kafka_admin.unavailable(self._settings, str(e)) from None
+            raise kafka_admin.read_failed(self._settings, e.args[0]) from None
         return records
 
     def close(self) -> None:

@@ -38,10 +38,10 @@ def committed_records(
                 if error is None:
                     yield message
                 elif error.code() != KafkaError._PARTITION_EOF:
-                    raise kafka_admin.unavailable(settings, error.str())
+                    raise kafka_admin.read_failed(settings, error)
                 elif (message.offset() or 0) >= end:
                     return
     except KafkaException as e:
-        raise kafka_admin.unavailable(settings, str(e)) from None
+        raise kafka_admin.read_failed(settings, e.args[0]) from None
     finally:
         consumer.close()

@@ -37,10 +37,12 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 from pyspark.sql import SparkSession
 
 from batch.land import land
+from core.errors import Refused
 from infra.control.manifest import last_epoch
 from infra.kafka import kafka_admin, topic_admin
 from infra.kafka.acls import apply_rights, read_rights
 from infra.kafka.client_config import librdkafka
+from infra.kafka.log_marks import record_reader
 from speed.process import lifecycle
 from tests.integration.test_redrive import Bench, bad, fix
 from tests.support import authorized
@@ -221,6 +223,13 @@ def test_each_cell_of_transactions_and_of_the_cluster(cluster: Cluster, principa
         names[id] = ("transactional_id", id, "WRITE")
     expected = {name: "allowed" if allowed(principal, *cell) else "refused" for name, cell in names.items()}
     assert {name: outcome(request) for name, request in requests.items()} == expected
+
+
+def test_who_has_no_right_is_refused_by_name(cluster: Cluster) -> None:
+    _write(librdkafka(cluster.own))
+    refused = pytest.raises(Refused, match="Kafka user monitor has no right to this")
+    with refused, record_reader(cluster.of("monitor")) as reader:
+        reader.records({(TOPIC, 0): 0})
 
 
 def test_rights_are_made_equal_to_the_file_once(cluster: Cluster) -> None:

@@ -81,7 +81,8 @@ def produce(settings: Settings, topic: str, values: list[bytes]) -> None:
 
 
 def trino_rows(settings: Settings, sql: str) -> list[list[object]]:
-    with connect(host="127.0.0.1", port=settings.trino_port, user="t") as connection:  # type: ignore[no-untyped-call]
+    address = {"host": "127.0.0.1", "port": settings.trino_port, "user": settings.trino_user}
+    with connect(**address) as connection:  # type: ignore[no-untyped-call]
         rows: list[list[object]] = connection.cursor().execute(sql).fetchall()
         return rows
 
@@ -145,8 +146,8 @@ def test_logs(own: Settings) -> None:
 
 
 def test_down_leaves_no_process_and_data_survives_new_ports(own: Settings) -> None:
-    trino_rows(own, "CREATE SCHEMA IF NOT EXISTS lake.kept WITH (location = 'local:///kept')")
-    trino_rows(own, "CREATE OR REPLACE VIEW lake.kept.v AS SELECT 42 AS answer")
+    trino_rows(own, "CREATE SCHEMA IF NOT EXISTS lake.serving WITH (location = 'local:///serving')")
+    trino_rows(own, "CREATE OR REPLACE VIEW lake.serving.v AS SELECT 42 AS answer")
     assert len(processes_of(own)) == 2
     assert sorted(local_stack.stop_servers(own)) == ["kafka", "trino"]
     assert processes_of(own) == []
@@ -156,7 +157,7 @@ def test_down_leaves_no_process_and_data_survives_new_ports(own: Settings) -> No
     moved = own.model_copy(update={"kafka_port": broker, "kafka_controller_port": controller})
     local_stack.start_servers(moved)
     assert read_all(moved, "kept") == [b"one", b"two"]
-    assert trino_rows(moved, "SELECT answer FROM lake.kept.v") == [[42]]
+    assert trino_rows(moved, "SELECT answer FROM lake.serving.v") == [[42]]
     local_processes.stop_process(moved, "kafka")
     local_stack.start_servers(own)
 
