@@ -17,15 +17,15 @@ EXACT = ("differences", "missing", "wrong answers", "problems")
 
 
 @contextmanager
-def leaking(folder: Path) -> Iterator[None]:
-    """Leaves a hundred files a second in a folder, once it exists."""
+def leaking(data: Path) -> Iterator[None]:
+    """Leaves a hundred files a second in the control tables of an instance, while its Kafka runs."""
     stop = threading.Event()
 
     def leak() -> None:
         number = 0
         while not stop.wait(0.01):
-            if folder.is_dir():
-                (folder / f"left-{number}").touch()
+            if (data / "run" / "kafka.json").is_file() and (control := data / "lake" / "control").is_dir():
+                (control / f"left-{number}").touch()
                 number += 1
 
     thread = threading.Thread(target=leak)
@@ -42,7 +42,7 @@ def test_a_short_soak_is_exact_and_a_leak_of_files_is_refused(tmp_path: Path, mo
     """Java still warms up, so its memory may grow more than in hours."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(growth, "GROWTH", 0.4)
-    with leaking(tmp_path / ".bench" / "data" / "lake" / "control"):
+    with leaking(tmp_path / ".bench" / "data"):
         done = here(write_config(tmp_path / "lk.toml", {}), "bench", "soak", "--hours", "0.03")
     rows = {match[1]: match[0] for match in re.finditer(r"^ *soak (\w+(?: \w+)*)  .*$", done.out, re.M)}
     assert {"events", "epochs", "cycles", "answers", "descriptors", "files", "log bytes"} < rows.keys(), done.said
