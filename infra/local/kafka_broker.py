@@ -18,7 +18,6 @@ from confluent_kafka.admin import AdminClient
 
 from core.errors import Refused, TryAgain
 from infra.kafka.client_config import as_principal, librdkafka
-from infra.local.secured import certificates
 from infra.local.secured.secret_files import write_secret
 from infra.local.server_spec import Server
 from infra.runtime import jars
@@ -81,6 +80,8 @@ def server(name: str, settings: Settings) -> Server:
 def _prepare(settings: Settings, broker: Broker, java: tuple[str, ...], config: Path, log4j: Path) -> None:
     broker.folder.mkdir(parents=True, exist_ok=True)
     if settings.kafka_secrets:
+        from infra.local.secured import certificates
+
         certificates.write_server(settings.kafka_secrets, broker.name)
     write_secret(config, properties(_config(settings, broker)))
     log4j.write_text(properties(_LOG4J), "utf-8")

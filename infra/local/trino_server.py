@@ -12,7 +12,6 @@ from trino.dbapi import connect
 
 from core.errors import Refused, TryAgain
 from infra.lake import object_store
-from infra.local.secured import certificates
 from infra.local.secured.secret_files import write_secret
 from infra.local.secured.users import trino_password_lines
 from infra.local.server_spec import Server
@@ -122,6 +121,8 @@ def _plain(settings: Settings) -> dict[str, object]:
 
 def _secured(settings: Settings, secrets: LocalSecrets, etc: Path) -> dict[str, object]:
     """TLS, and a password for each user. Trino encrypts what it says to itself with the shared secret."""
+    from infra.local.secured import certificates
+
     certificates.write_server(secrets, NAME)
     passwords = secrets.folder / "trino-passwords"
     write_secret(passwords, trino_password_lines(secrets))

@@ -16,7 +16,6 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 from core.errors import Refused
 from infra.kafka import acls, kafka_admin
 from infra.kafka.client_config import as_principal
-from infra.local.secured import certificates
 from infra.local.secured.secret_files import new_password, write_secret
 from infra.settings import Settings
 from infra.settings.local_brokers import brokers_in_data
@@ -40,6 +39,8 @@ def make_secrets(settings: Settings) -> LocalSecrets:
                 where=str(settings.data),
                 fix="leave out --secured, or use a new data folder (LK_DATA)",
             )
+        from infra.local.secured import certificates  # its library is large, and a verb seldom needs it
+
         renew_passwords(settings, secrets)
         certificates.write_authority(secrets)
     return secrets
