@@ -73,10 +73,10 @@ def up(extra: tuple[str, ...], brokers: str | None, secured: bool) -> None:
 @json_option
 @audited()
 def rotate() -> None:
-    """Renew all passwords and the certificates of servers.
+    """Renew all passwords and certificates.
 
     For an instance of `lk up --secured`. It stops every process and starts the servers again: events wait in the log.
-    It names the runs to start again. The certificate authority stays.
+    It names the runs to start again. Clients elsewhere need the new files: their password and ca.pem.
     """
     from flows import stack
 

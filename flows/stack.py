@@ -42,7 +42,7 @@ def up(
 
 
 def rotate(settings: Settings, catalog: Catalog) -> Rotation:
-    """Stops every process, renews all passwords and the certificates of servers, and starts the servers again.
+    """Stops every process, renews all passwords and certificates, and starts the servers again.
 
     Files have the passwords, and each start makes the servers have those of the files: so after a crash in the middle
     `lk up` is enough. Raises Refused for an instance without passwords.
@@ -56,6 +56,6 @@ def rotate(settings: Settings, catalog: Catalog) -> Rotation:
         )
     running = local_processes.recorded_names(settings)
     stopped = local_stack.stop_servers(settings)
-    users.renew_passwords(settings, secrets)
+    users.renew_secrets(settings, secrets)
     states = up(settings, catalog, *(name for name in _OPTIONAL if name in running))
     return Rotation(states, tuple(name for name in stopped if name not in {state.name for state in states}))

@@ -19,6 +19,7 @@ from infra.local.server_spec import Server
 from infra.progress_bar import console
 from infra.retry import wait_until
 from infra.settings import Settings, local_brokers
+from infra.settings.local_secrets import local_secrets
 
 # Each server: its name, its specification, and whether this instance runs it.
 SERVERS: tuple[tuple[str, Callable[[Settings], Server], Callable[[Settings], bool]], ...] = (
@@ -63,6 +64,8 @@ def start_servers(settings: Settings, *extra: str, deadline: float = DEADLINE) -
         airflow_server.require_installed()
     with _exclusive(settings):
         kafka_broker.require_broker_count(settings)
+        if local_secrets(settings.data):
+            users.make_secrets(settings)  # a newer version may have more users
         servers = [server(settings) for name, server, managed in SERVERS if name in extra or managed(settings)]
         began = time.monotonic()
         pending = [server for server in servers if not _is_up(settings, server)]

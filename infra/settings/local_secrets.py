@@ -16,14 +16,14 @@ class LocalSecrets:
     folder: Path
 
     @property
-    def ca(self) -> Path:
-        """The certificate of the instance's own certificate authority (PEM). It is written last."""
-        return self.folder / "ca.pem"
+    def authority(self) -> Path:
+        """The private key and the certificate of the instance's own certificate authority (PEM). It is written last."""
+        return self.folder / "authority.pem"
 
     @property
-    def ca_key(self) -> Path:
-        """The private key of the certificate authority (PEM)."""
-        return self.folder / "ca.key"
+    def ca(self) -> Path:
+        """The certificate alone, which clients trust (PEM)."""
+        return self.folder / "ca.pem"
 
     def server(self, name: str) -> Path:
         """The private key of a server with its certificate (PEM)."""
@@ -46,4 +46,4 @@ class LocalSecrets:
 def local_secrets(data: Path) -> LocalSecrets | None:
     """The secrets in a data folder; None if its servers ask for no password."""
     secrets = LocalSecrets(data / FOLDER)
-    return secrets if secrets.ca.is_file() else None
+    return secrets if secrets.authority.is_file() else None

@@ -196,6 +196,7 @@ def external(instance: Secured, folder: Path) -> dict[str, str]:
 def _another_ca(folder: Path) -> str:
     other = LocalSecrets(folder / "other")
     certificates.write_authority(other)
+    certificates.write_server(other, "a server")
     return other.ca.read_text("utf-8")
 
 
@@ -256,12 +257,3 @@ def test_rotate_renews_every_password_and_what_was_served_stays(instance: Secure
         kafka_admin.end_offsets(monitor, ["trades"])
     write_secret(file, new_password)
     assert kafka_admin.end_offsets(monitor, ["trades"]).size == 500
-
-
-def test_an_instance_without_passwords_stays_so(tmp_path: Path) -> None:
-    settings = fresh_settings(tmp_path / "data")
-    settings.brokers[0].folder.mkdir(parents=True)
-    (settings.brokers[0].folder / "meta.properties").write_text("cluster.id=x", "utf-8")
-    with pytest.raises(Refused, match="were set up without passwords"):
-        users.make_secrets(settings)
-    assert not (settings.data / FOLDER).exists()

@@ -14,35 +14,39 @@ from infra.settings import LOOPBACK
 from infra.settings.local_secrets import LocalSecrets
 
 _AUTHORITY = "lambda-kappa local CA"
-_AUTHORITY_DAYS, _SERVER_DAYS = 3_650, 365
-_CLOCKS = timedelta(days=1)  # a certificate is valid for a clock that is behind by less
+_LIFE = timedelta(days=3_650)  # a server may run for years
+_SINCE = datetime(2026, 1, 1, tzinfo=UTC)  # long ago, because the clock may step back
 _PEM = serialization.Encoding.PEM
 
 
 def write_authority(secrets: LocalSecrets) -> None:
-    """Makes the key and the certificate of the authority; the certificate, which says that all is there, last."""
+    """Makes the key and the certificate of the authority, in one file: they always belong together."""
     key = ec.generate_private_key(ec.SECP256R1())
-    certificate = _signed(_AUTHORITY, key.public_key(), key, _AUTHORITY_DAYS, is_authority=True)
-    write_secret(secrets.ca_key, _private(key))
-    write_secret(secrets.ca, certificate.public_bytes(_PEM))
+    certificate = _signed(_AUTHORITY, key.public_key(), key, is_authority=True)
+    write_secret(secrets.authority, _private(key) + certificate.public_bytes(_PEM))
 
 
 def write_server(secrets: LocalSecrets, name: str) -> None:
-    """Makes a new key and certificate for a server on the loopback address, which each of its starts does."""
-    authority = serialization.load_pem_private_key(secrets.ca_key.read_bytes(), password=None)
+    """Makes a new key and certificate for a server on the loopback address, and the file of the authority to trust.
+
+    Each start of a server does.
+    """
+    pem = secrets.authority.read_bytes()
+    authority, trusted = serialization.load_pem_private_key(pem, password=None), x509.load_pem_x509_certificate(pem)
     if not isinstance(authority, ec.EllipticCurvePrivateKey):
-        raise TypeError(f"{secrets.ca_key} holds another kind of key")
+        raise TypeError(f"{secrets.authority} holds another kind of key")
     key = ec.generate_private_key(ec.SECP256R1())
-    certificate = _signed(name, key.public_key(), authority, _SERVER_DAYS, is_authority=False)
-    write_secret(secrets.server(name), _private(key) + certificate.public_bytes(_PEM) + secrets.ca.read_bytes())
+    certificate = _signed(name, key.public_key(), authority, is_authority=False)
+    ca = trusted.public_bytes(_PEM)
+    write_secret(secrets.ca, ca)
+    write_secret(secrets.server(name), _private(key) + certificate.public_bytes(_PEM) + ca)
 
 
 def _signed(
-    name: str, key: ec.EllipticCurvePublicKey, by: ec.EllipticCurvePrivateKey, days: int, *, is_authority: bool
+    name: str, key: ec.EllipticCurvePublicKey, by: ec.EllipticCurvePrivateKey, *, is_authority: bool
 ) -> x509.Certificate:
-    now = datetime.now(UTC)
     builder = x509.CertificateBuilder(_named(_AUTHORITY), _named(name), key, x509.random_serial_number())
-    builder = builder.not_valid_before(now - _CLOCKS).not_valid_after(now + timedelta(days=days))
+    builder = builder.not_valid_before(_SINCE).not_valid_after(datetime.now(UTC) + _LIFE)
     builder = builder.add_extension(x509.BasicConstraints(is_authority, None), critical=True)
     if not is_authority:
         hosts = [x509.IPAddress(ip_address(LOOPBACK)), x509.DNSName("localhost")]

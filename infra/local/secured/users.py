@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import secrets as random_bytes
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
@@ -13,7 +15,8 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     UserScramCredentialUpsertion,
 )
 
-from core.errors import Refused
+from core.errors import Refused, TryAgain
+from infra.file_lock import locked
 from infra.kafka import acls, kafka_admin
 from infra.kafka.client_config import as_principal
 from infra.local.secured.secret_files import new_password, write_secret
@@ -21,6 +24,7 @@ from infra.settings import Settings
 from infra.settings.local_brokers import brokers_in_data
 from infra.settings.local_secrets import BROKER, FOLDER, LocalSecrets, local_secrets
 
+_PATIENCE = 10.0
 _SCRAM_ROUNDS = 4_096  # Kafka's least; the passwords are random
 _TRINO_ROUNDS, _TRINO_SALT, _TRINO_HASH = 10_000, 16, 32
 _PEOPLE = ("engineer", "admin")  # user names of infra/trino/access.toml beside the publisher and the reader
@@ -31,28 +35,55 @@ def make_secrets(settings: Settings) -> LocalSecrets:
 
     Raises Refused if its brokers were started without passwords before.
     """
-    secrets = LocalSecrets(settings.data / FOLDER)
-    if local_secrets(settings.data) is None:
-        if settings.manages_kafka and brokers_in_data(settings.data):
-            raise Refused(
-                "the servers of this instance were set up without passwords",
-                where=str(settings.data),
-                fix="leave out --secured, or use a new data folder (LK_DATA)",
-            )
-        from infra.local.secured import certificates  # its library is large, and a verb seldom needs it
+    from infra.local.secured import certificates  # its library is large, and a verb seldom needs it
 
-        renew_passwords(settings, secrets)
-        certificates.write_authority(secrets)
+    secrets = LocalSecrets(settings.data / FOLDER)
+    if local_secrets(settings.data) is None and settings.manages_kafka and brokers_in_data(settings.data):
+        raise Refused(
+            "the servers of this instance were set up without passwords",
+            where=str(settings.data),
+            fix="leave out --secured, or use a new data folder (LK_DATA)",
+        )
+    with _alone(settings):
+        for file in _password_files(settings, secrets):
+            if not file.is_file():
+                write_secret(file, new_password())
+        if not secrets.authority.is_file():
+            certificates.write_authority(secrets)
     return secrets
 
 
-def renew_passwords(settings: Settings, secrets: LocalSecrets) -> None:
-    """Writes a new password for each user of Kafka, Trino and the live page. Servers take it when they start."""
-    for user in (BROKER, *kafka_users()):
-        write_secret(secrets.kafka_password(user), new_password())
-    for user in _trino_users(settings, secrets):
-        write_secret(secrets.trino_password(user), new_password())
-    write_secret(secrets.page_password, new_password())
+def renew_secrets(settings: Settings, secrets: LocalSecrets) -> None:
+    """Makes all passwords and the certificate authority anew. Servers take them when they start."""
+    from infra.local.secured import certificates
+
+    with _alone(settings):
+        for file in _password_files(settings, secrets):
+            write_secret(file, new_password())
+        certificates.write_authority(secrets)
+
+
+@contextmanager
+def _alone(settings: Settings) -> Iterator[None]:
+    """A block that one process at a time runs. Raises TryAgain while another one does."""
+    with locked(settings.run_dir / "secrets.lock", _PATIENCE) as is_alone:
+        if not is_alone:
+            raise TryAgain(
+                "another process makes the passwords of this instance",
+                where=str(settings.data),
+                fix="wait until it ends",
+            )
+        yield
+
+
+def _password_files(settings: Settings, secrets: LocalSecrets) -> list[Path]:
+    """One for each user of Kafka, of Trino (those that a person added as files, too) and for the live page."""
+    trino = dict.fromkeys([settings.trino_user, settings.trino_reader, *_PEOPLE, *_trino_users(secrets)])
+    return [
+        *(secrets.kafka_password(user) for user in (BROKER, *kafka_users())),
+        *(secrets.trino_password(user) for user in trino),
+        secrets.page_password,
+    ]
 
 
 def kafka_users() -> tuple[str, ...]:
@@ -65,7 +96,7 @@ def apply_kafka_users(settings: Settings, secrets: LocalSecrets) -> None:
     own = as_principal(settings, BROKER)
     credential = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, _SCRAM_ROUNDS)
     upserts: list[Any] = [
-        UserScramCredentialUpsertion(user, credential, secrets.kafka_password(user).read_bytes())
+        UserScramCredentialUpsertion(user, credential, _password(secrets.kafka_password(user)))
         for user in kafka_users()
     ]
     changed = kafka_admin.admin_client(own).alter_user_scram_credentials(upserts, request_timeout=kafka_admin.DEADLINE)
@@ -75,15 +106,19 @@ def apply_kafka_users(settings: Settings, secrets: LocalSecrets) -> None:
 
 
 def trino_password_lines(secrets: LocalSecrets) -> str:
-    """Trino's password file: a line for each file in the folder, with a salted hash of its password (PBKDF2)."""
-    return "".join(_trino_line(file.name, file.read_bytes()) for file in sorted(secrets.trino_password("").iterdir()))
+    """Trino's password file: a line for each of its users, with a salted hash of the password (PBKDF2)."""
+    return "".join(_trino_line(user, _password(secrets.trino_password(user))) for user in _trino_users(secrets))
 
 
-def _trino_users(settings: Settings, secrets: LocalSecrets) -> Iterator[str]:
-    """Those that the settings and the matrix name, and those that a person added as files."""
-    added = secrets.trino_password("")
-    names = [file.name for file in sorted(added.iterdir())] if added.is_dir() else []
-    yield from dict.fromkeys([settings.trino_user, settings.trino_reader, *_PEOPLE, *names])
+def _trino_users(secrets: LocalSecrets) -> list[str]:
+    """The users who have a password."""
+    folder = secrets.trino_password("")
+    files = sorted(folder.iterdir()) if folder.is_dir() else []
+    return [file.name for file in files if not file.name.startswith(".")]
+
+
+def _password(file: Path) -> bytes:
+    return file.read_bytes().rstrip(b"\r\n")
 
 
 def _trino_line(user: str, password: bytes) -> str:
