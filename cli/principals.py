@@ -1,4 +1,4 @@
-"""The principal of ``infra/kafka/access.toml`` as which a verb uses Kafka, where the brokers ask for passwords."""
+"""The principal of ``infra/kafka/access.toml`` as which a verb uses Kafka, where each has a password."""
 
 from __future__ import annotations
 
@@ -33,4 +33,4 @@ def with_principal(settings: Settings, words: str) -> Settings:
     """The settings with the login of a verb."""
     from infra.kafka.client_config import as_principal
 
-    return as_principal(settings, principal_of(words)) if settings.kafka_secrets else settings
+    return as_principal(settings, principal_of(words)) if settings.has_principals else settings

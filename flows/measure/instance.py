@@ -19,7 +19,7 @@ from infra.settings.sources import read_settings
 _PORTS = ("kafka_port", "kafka_controller_port", "trino_port", "airflow_port", "ui_port")
 _MARK = "# Made by lk: the next run replaces this folder.\n"
 _CLUSTER = ("bootstrap", "kafka_brokers", "kafka_peer_ports", "kafka_peer_controller_ports", "kafka_replication")
-_SECURITY = ("kafka_tiered_hours", "kafka_security", "kafka_user", "kafka_password_file", "kafka_ca")
+_SECURITY = ("kafka_tiered_hours", "kafka_security", "kafka_user", "kafka_password_file", "kafka_passwords", "kafka_ca")
 _TRINO = ("trino_host", "trino_tls", "trino_ca", "trino_password_file", "trino_reader_password_file")
 _CLOUD = (*_TRINO, *(name for name in Settings.model_fields if name.startswith("emr_")))
 _NOT_COPIED = ("data", *_PORTS, *_CLUSTER, *_SECURITY, *_CLOUD, "lake", "checkpoints")

@@ -1,7 +1,7 @@
 """Connection options of every Kafka client: bootstrap servers and, where Kafka asks for it, TLS and SCRAM.
 
 The password is read from a file or LK_KAFKA_PASSWORD when a client is created. It is no setting, so it is in no
-argument, state file or message. Local brokers that ask for passwords have one for each principal.
+argument, state file or message. There may be one for each principal: in the secured profile, or by kafka_passwords.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def asks_for_password(settings: Settings) -> bool:
 
 
 def as_principal(settings: Settings, principal: str) -> Settings:
-    """The settings with the login of a principal of ``access.toml``. Other brokers know one user, whom it leaves."""
-    return settings.model_copy(update={"kafka_user": principal}) if settings.kafka_secrets else settings
+    """The settings with the login of a principal of ``access.toml``; the same where there is one user for all."""
+    return settings.model_copy(update={"kafka_user": principal}) if settings.has_principals else settings
 
 
 def spark_options(settings: Settings) -> dict[str, str]:
@@ -64,8 +64,7 @@ def spark_options(settings: Settings) -> dict[str, str]:
 
 
 def _password(settings: Settings) -> str:
-    secrets = settings.kafka_secrets
-    file = secrets.kafka_password(settings.kafka_user or _NOBODY) if secrets else settings.kafka_password_file
+    file = _password_file(settings)
     text = _read(file, "the password file of Kafka", "kafka_password_file") if file else os.environ.get(PASSWORD, "")
     if not text.strip():
         raise Refused(
@@ -74,6 +73,13 @@ def _password(settings: Settings) -> str:
             fix=f"put it into a file and set kafka_password_file (LK_KAFKA_PASSWORD_FILE), or set {PASSWORD}",
         )
     return text.rstrip("\r\n")
+
+
+def _password_file(settings: Settings) -> Path | None:
+    user = settings.kafka_user or _NOBODY
+    if settings.kafka_secrets:
+        return settings.kafka_secrets.kafka_password(user)
+    return settings.kafka_passwords / user if settings.kafka_passwords else settings.kafka_password_file
 
 
 def _ca(file: Path) -> str:

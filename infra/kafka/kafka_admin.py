@@ -306,7 +306,7 @@ def read_failed(settings: Settings, error: KafkaError) -> Refused | TryAgain:
     if error.code() not in _DENIED:
         return unavailable(settings, error.str())
     return Refused(
-        f"Kafka user {settings.kafka_user} has no right to this: {error.str()}",
+        f"Kafka user {settings.kafka_user or 'ANONYMOUS'} has no right to this: {error.str()}",
         where=settings.bootstrap_servers,
         fix="give it the right: infra/kafka/access.toml has those that each principal needs",
     )

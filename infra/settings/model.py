@@ -67,6 +67,10 @@ class Settings(BaseSettings):
     kafka_password_file: Folder | None = Field(
         default=None, description="File with the user's password; unset: LK_KAFKA_PASSWORD has it"
     )
+    kafka_passwords: Folder | None = Field(
+        default=None,
+        description="Folder with a password file for each principal of access.toml; each verb logs in as its own",
+    )
     kafka_ca: Folder | None = Field(
         default=None, description="CA certificate (PEM) of the brokers; unset: the system's trusted CAs"
     )
@@ -213,8 +217,8 @@ class Settings(BaseSettings):
             return self
         if self.manages_kafka:
             raise ValueError("kafka_security needs bootstrap; for local brokers with passwords: `lk up --secured`")
-        if not self.kafka_user:
-            raise ValueError("kafka_security = sasl_ssl needs kafka_user")
+        if not (self.kafka_user or self.kafka_passwords):
+            raise ValueError("kafka_security = sasl_ssl needs kafka_user or kafka_passwords")
         return self
 
     @classmethod
@@ -238,6 +242,11 @@ class Settings(BaseSettings):
     def manages_trino(self) -> bool:
         """Whether `lk up` starts Trino."""
         return self.trino_host is None
+
+    @property
+    def has_principals(self) -> bool:
+        """Whether each verb has a login of its own in Kafka."""
+        return self.kafka_secrets is not None or self.kafka_passwords is not None
 
     @property
     def kafka_secrets(self) -> LocalSecrets | None:

@@ -46,6 +46,19 @@ def test_both_kinds_of_clients_get_the_same_options(tmp_path: Path) -> None:
     }
 
 
+def test_each_principal_may_have_a_file_of_its_own(tmp_path: Path) -> None:
+    for name in ("speed", "batch"):
+        (tmp_path / name).write_text(f"of {name}", "utf-8")
+    settings = Settings(bootstrap="b-1:9096", kafka_security="sasl_ssl", kafka_passwords=tmp_path)
+    for name in ("speed", "batch"):
+        options = client_config.librdkafka(client_config.as_principal(settings, name))
+        assert (options["sasl.username"], options["sasl.password"]) == (name, f"of {name}")
+    with pytest.raises(Refused, match="the password file of Kafka cannot be read"):
+        client_config.librdkafka(client_config.as_principal(settings, "route"))
+    one_user = Settings(**MSK)
+    assert client_config.as_principal(one_user, "speed") == one_user
+
+
 def test_the_password_may_be_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(Refused, match="the password of Kafka user lk is missing"):
         client_config.librdkafka(Settings(**MSK))
@@ -78,6 +91,6 @@ def test_a_broker_that_dies_during_a_request_is_a_transient_error(code: int) -> 
 
 def test_an_error_of_the_request_is_not_transient() -> None:
     answer: Future[None] = Future()
-    answer.set_exception(KafkaException(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)))
+    answer.set_exception(KafkaException(KafkaError(KafkaError.INVALID_CONFIG)))
     with pytest.raises(Refused, match="Kafka refused"):
         kafka_admin.result_or_raise(Settings(bootstrap="b-1:9096"), answer)
