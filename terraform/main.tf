@@ -27,6 +27,7 @@ module "network" {
   zones              = var.zones
   clients            = var.clients
   airflow_endpoints  = var.airflow ? null : []
+  bucket_arns        = values(module.lake.bucket_arns)
   flow_log_group_arn = module.observability.log_group_arns["flow"]
 }
 

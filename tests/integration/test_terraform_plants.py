@@ -64,6 +64,22 @@ PLANTED = (
         "only a security group is let in",
     ),
     (
+        "any bucket",
+        "network",
+        "main.tf",
+        "resources = local.objects",
+        'resources = ["arn:aws:s3:::*"]',
+        "no other bucket may be reached",
+    ),
+    (
+        "a secret for every account",
+        "msk",
+        "password.tf",
+        'variable = "aws:SourceAccount"',
+        'variable = "aws:PrincipalTag/any"',
+        "only a cluster of this account reads the secret",
+    ),
+    (
         "the internet as a client",
         "network",
         "variables.tf",

@@ -34,6 +34,8 @@ resource "aws_secretsmanager_secret_policy" "lk" {
   policy     = data.aws_iam_policy_document.brokers.json
 }
 
+data "aws_caller_identity" "this" {}
+
 data "aws_iam_policy_document" "brokers" {
   statement {
     sid       = "Brokers"
@@ -43,6 +45,13 @@ data "aws_iam_policy_document" "brokers" {
     principals {
       type        = "Service"
       identifiers = ["kafka.amazonaws.com"]
+    }
+
+    # For a cluster of this account, not of somebody who knows the ARN.
+    condition {
+      test     = "StringEquals"
+      variable = "aws:SourceAccount"
+      values   = [data.aws_caller_identity.this.account_id]
     }
   }
 }

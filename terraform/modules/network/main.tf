@@ -6,11 +6,13 @@ data "aws_availability_zones" "here" {
   state = "available"
 }
 
+data "aws_partition" "this" {}
 data "aws_region" "this" {}
 
 locals {
-  region = data.aws_region.this.name
-  zones  = slice(data.aws_availability_zones.here.names, 0, var.zones)
+  region  = data.aws_region.this.name
+  objects = flatten([for arn in var.bucket_arns : [arn, "${arn}/*"]])
+  zones   = slice(data.aws_availability_zones.here.names, 0, var.zones)
 }
 
 resource "aws_vpc" "this" {
@@ -56,8 +58,34 @@ resource "aws_vpc_endpoint" "s3" {
   service_name      = "com.amazonaws.${local.region}.s3"
   vpc_endpoint_type = "Gateway"
   route_table_ids   = [aws_route_table.private.id]
+  policy            = data.aws_iam_policy_document.buckets.json
 
   tags = { Name = "${var.name}-s3" }
+}
+
+# What runs here reaches no other bucket, so it can copy nothing into one; roles say who may do what in these.
+data "aws_iam_policy_document" "buckets" {
+  statement {
+    sid       = "Own"
+    actions   = ["s3:*"] # roles narrow it
+    resources = local.objects
+
+    principals {
+      type        = "*"   # whoever is in this network
+      identifiers = ["*"] # the same
+    }
+  }
+
+  statement {
+    sid       = "LayersOfImages"
+    actions   = ["s3:GetObject"]
+    resources = ["arn:${data.aws_partition.this.partition}:s3:::prod-${local.region}-starport-layer-bucket/*"] # of ECR
+
+    principals {
+      type        = "*"   # whoever is in this network
+      identifiers = ["*"] # the same
+    }
+  }
 }
 
 resource "aws_vpc_endpoint" "interface" {

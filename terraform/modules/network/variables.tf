@@ -49,6 +49,11 @@ variable "airflow_endpoints" {
   nullable    = false
 }
 
+variable "bucket_arns" {
+  type        = set(string)
+  description = "ARNs of the only buckets that are reached from here, beside those of ECR's images"
+}
+
 variable "flow_log_group_arn" {
   type        = string
   description = "ARN of the log group of the flow logs"

@@ -81,6 +81,11 @@ run "the_secret_is_one_that_msk_takes" {
   }
 
   assert {
+    condition     = alltrue([for statement in data.aws_iam_policy_document.brokers.statement : anytrue([for c in statement.condition : c.test == "StringEquals" && c.variable == "aws:SourceAccount" && c.values == tolist(["123456789012"])])])
+    error_message = "only a cluster of this account reads the secret"
+  }
+
+  assert {
     condition = alltrue([for statement in data.aws_iam_policy_document.brokers.statement :
     statement.actions == toset(["secretsmanager:GetSecretValue"]) && statement.resources == toset([aws_secretsmanager_secret.lk.arn])])
     error_message = "brokers read this one secret"

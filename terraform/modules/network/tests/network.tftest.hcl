@@ -5,6 +5,7 @@ mock_provider "aws" {
 variables {
   name               = "lk-test"
   flow_log_group_arn = "arn:aws:logs:us-east-1:123456789012:log-group:flow"
+  bucket_arns        = ["arn:aws:s3:::lk-test-lake", "arn:aws:s3:::lk-test-artifacts"]
 }
 
 run "closed_but_for_what_is_named" {
@@ -45,6 +46,13 @@ run "closed_but_for_what_is_named" {
   assert {
     condition     = aws_default_security_group.closed.ingress == null || length(aws_default_security_group.closed.ingress) == 0
     error_message = "the default group lets nobody in"
+  }
+
+  assert {
+    condition = aws_vpc_endpoint.s3.policy == data.aws_iam_policy_document.buckets.json && toset(flatten([for statement in data.aws_iam_policy_document.buckets.statement : [for arn in statement.resources : split("/", arn)[0]]])) == toset([
+      "arn:aws:s3:::lk-test-lake", "arn:aws:s3:::lk-test-artifacts", "arn:aws:s3:::prod-us-east-1-starport-layer-bucket"
+    ])
+    error_message = "no other bucket may be reached"
   }
 
   assert {
