@@ -17,7 +17,7 @@ from infra.settings.local_secrets import BROKER
 from tests.conftest import fresh_settings
 from tests.scenarios.kills.test_redrive_kills import copies, repaired, unreadable
 from tests.support.load import mixed
-from tests.support.route_split import ROUTE, opened
+from tests.support.route_split import ROUTE, SOURCES, opened
 from tests.support.world import World, running_world
 
 
@@ -92,4 +92,8 @@ def test_a_route_copies_every_record_once(tmp_path: Path) -> None:
         split.send(50)
         split.settle()
         split.check()
+        (state,) = split.lk("route", "status", "--json").ok().json
+        assert (state["behind"], state["exact"]) == (0, True)
+        positions = kafka_admin.committed_offsets(as_principal(split.settings, "batch"), split.owner, SOURCES)
+        assert positions == kafka_admin.end_offsets(split.settings, SOURCES), "`lk status` and `lk trace` read them"
         split.lk("route", "stop", ROUTE, "--json").ok()
