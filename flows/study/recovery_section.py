@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from core.errors import LkError, Refused
+from core.errors import LkError, Refused, TryAgain
 from core.evidence.measurement import Measurement
 from core.identifiers import Name
 from flows import overview, speed, stack
@@ -19,10 +19,12 @@ from flows.study.measured_verb import measured_verb
 from flows.study.subject import Subject
 from infra.faults import MARKER, VARIABLE
 from infra.local import trino_server
+from infra.retry import retry_on
 from infra.settings.local_brokers import SINGLE
 from speed.process import background
 
 _SPEED_POINTS = ("speed.1_after_compute", "speed.4_before_manifest", "speed.5_after_group")
+_PATIENCE = 60.0
 _BATCH_POINTS = ("batch.1_after_land", "batch.2_before_built", "serving.1_between_views")
 
 
@@ -65,8 +67,9 @@ def _process(subject: Subject, run: Name, process: str) -> list[Measurement]:
             raise Refused(f"{process} did not run", where=str(settings.run_dir), fix="report this as a bug")
         load.wait_for(lambda: bool(overview.status(settings).unhealthy), "an alert", every=0.1)
         alerted = time.monotonic()
-        stack.up(settings, catalog)
-        speed.start(settings, catalog)
+        # A client of this process that had a connection to the broker before fails once.
+        retry_on(TryAgain, lambda: stack.up(settings, catalog), _PATIENCE, every=1.0)
+        retry_on(TryAgain, lambda: speed.start(settings, catalog), _PATIENCE, every=1.0)
     load.wait_for_lag_zero(settings, run)
     return [
         subject.row("alert", alerted - began, part=f"{part} killed"),
