@@ -55,6 +55,7 @@ def up(extra: tuple[str, ...], brokers: str | None, secured: bool) -> None:
     """
     from flows import stack
     from infra.local import ui_server
+    from infra.settings.local_secrets import local_secrets
 
     settings = load_settings()
     if brokers and not settings.manages_kafka:
@@ -67,6 +68,8 @@ def up(extra: tuple[str, ...], brokers: str | None, secured: bool) -> None:
         settings = settings.model_copy(update={"kafka_brokers": int(brokers)})
     states = stack.up(settings, load_usable(settings), ui_server.NAME, *extra, is_secured=secured)
     emit(states, _print_servers)
+    if (secrets := local_secrets(settings.data)) and not wants_json():
+        line(f"The servers ask for passwords, which are below {secrets.folder}")
 
 
 @click.command()

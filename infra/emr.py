@@ -61,7 +61,8 @@ def start(values: Mapping[str, Any], words: Sequence[str], *, result: str = "", 
     absent = [name for name in NEEDED if not values.get(name)]
     if absent:
         raise Missing(f"these settings are missing: {', '.join(absent)}", "write them into the settings file")
-    secret = ["--secret", values["emr_secret"]] if values.get("emr_secret") else []
+    names = {"--secret": "emr_secret", "--trino-secret": "emr_trino_secret"}
+    secrets = [word for option, name in names.items() if values.get(name) for word in (option, values[name])]
     kept = ["--result", result] if result else []
     conf = [f"--conf spark.{name}={PYTHON}" for name in _PYTHON_CONF]
     logs = {"enabled": True, "logGroupName": f"{values.get('emr_logs')}/{'status' if words[0] == 'status' else 'jobs'}"}
@@ -75,7 +76,7 @@ def start(values: Mapping[str, Any], words: Sequence[str], *, result: str = "", 
         jobDriver={
             "sparkSubmit": {
                 "entryPoint": values.get("emr_entry") or ENTRY,
-                "entryPointArguments": ["--settings", values["emr_settings"], *secret, *kept, *words],
+                "entryPointArguments": ["--settings", values["emr_settings"], *secrets, *kept, *words],
                 "sparkSubmitParameters": " ".join([*conf, values.get("emr_submit") or ""]).strip(),
             }
         },

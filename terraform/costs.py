@@ -113,7 +113,7 @@ def quantities(name: str) -> list[tuple[str, str, Decimal]]:
         ("S3 writes", "10 per epoch, an epoch each second", epochs * 10 / 1000),
         ("S3 reads", "20 per epoch", epochs * 20 / 1000),
         ("key", f"{keys} keys", Decimal(keys)),
-        ("secret", "Kafka's and Trino's", Decimal(2)),
+        ("secret", "Kafka's and Trino's", Decimal(4)),
         ("logs taken in", "1 GB a day", DAYS),
         ("alarm", "6 alarms", Decimal(6)),
     ]

@@ -74,6 +74,7 @@ module "spark" {
   images_key_arn    = module.keys.arns["images"]
   secrets_key_arn   = module.keys.arns["secrets"]
   kafka_secret_arn  = module.msk.secret_arn
+  trino_secret_arn  = module.trino.users_secret_arn
   destroy_with_data = var.destroy_with_data
 }
 
@@ -101,6 +102,7 @@ module "trino" {
   log_group_arn      = module.observability.log_group_arns["trino"]
   write_password     = var.generate_passwords
   password           = one(ephemeral.aws_secretsmanager_random_password.trino[*].random_password)
+  users              = { for user, generated in ephemeral.aws_secretsmanager_random_password.trino_users : user => generated.random_password }
   password_version   = var.password_version
   destroy_with_data  = var.destroy_with_data
 }

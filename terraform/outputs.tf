@@ -18,6 +18,11 @@ output "kafka_secret_arn" {
   value       = module.msk.secret_arn
 }
 
+output "trino_secret_arn" {
+  description = "ARN of the secret with Trino's users and their passwords, as JSON"
+  value       = module.trino.users_secret_arn
+}
+
 output "buckets" {
   description = "Use (lake, artifacts, access) => name of the bucket"
   value       = module.lake.buckets

@@ -16,3 +16,12 @@ ephemeral "aws_secretsmanager_random_password" "trino" {
   password_length     = 64
   exclude_punctuation = true
 }
+
+# The users whom infra/trino/access.toml names: who publishes, and one for each role below.
+ephemeral "aws_secretsmanager_random_password" "trino_users" {
+  for_each = var.generate_passwords ? toset(["lk", "reader", "engineer", "admin"]) : []
+  provider = aws.passwords
+
+  password_length     = 40
+  exclude_punctuation = true
+}

@@ -3,13 +3,13 @@
 data "aws_region" "this" {}
 
 locals {
-  password_file = "/tmp/lk/kafka-password" # a job writes it there, from the secret
-  settings_uri  = "s3://${module.lake.buckets["artifacts"]}/settings/lk.toml"
+  secrets      = "/tmp/lk" # a job writes the passwords there, from the secrets
+  settings_uri = "s3://${module.lake.buckets["artifacts"]}/settings/lk.toml"
 
   settings = templatefile("${path.module}/lk.toml.tftpl", {
     bootstrap       = module.msk.bootstrap
     user            = module.msk.user
-    password_file   = local.password_file
+    secrets         = local.secrets
     lake            = module.lake.lake
     checkpoints     = module.lake.checkpoints
     region          = data.aws_region.this.name
@@ -18,6 +18,7 @@ locals {
     emr_role        = module.spark.job_role_arn
     emr_settings    = local.settings_uri
     emr_secret      = module.msk.secret_arn
+    trino_secret    = module.trino.users_secret_arn
     name            = var.name
     tiered_hours    = module.msk.local_hours
   })

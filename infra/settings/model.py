@@ -110,6 +110,9 @@ class Settings(BaseSettings):
     emr_role: str = Field(default="", description="ARN of the execution role of job runs")
     emr_settings: str = Field(default="", description="Location of this file for job runs: s3://bucket/lk.toml")
     emr_secret: str = Field(default="", description="ARN of the secret with Kafka's password, for job runs")
+    emr_trino_secret: str = Field(
+        default="", description="ARN of the secret with Trino's users and passwords (JSON), for job runs"
+    )
     emr_entry: str = Field(default="", description="Entry point of job runs; empty: lk_verb.py of the image")
     emr_logs: str = Field(
         default="", description="Prefix of the log groups of job runs: PREFIX/jobs, and PREFIX/status for alarms"

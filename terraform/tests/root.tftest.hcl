@@ -27,10 +27,13 @@ run "the_defaults_are_safe" {
       trino_host = "trino.example.org"
       trino_port = 443
       trino_tls = true
+      trino_password_file = "/tmp/lk/trino-password"
+      trino_reader_password_file = "/tmp/lk/trino-reader-password"
       emr_application = "00mocked"
       emr_role = "arn:aws:iam::123456789012:role/mocked"
       emr_settings = "${output.settings_uri}"
       emr_secret = "${output.kafka_secret_arn}"
+      emr_trino_secret = "${output.trino_secret_arn}"
       emr_logs = "/lk/lk-test"
     TEXT
     error_message = "the settings file is all that `lk` needs, without a secret"

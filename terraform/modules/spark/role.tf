@@ -62,7 +62,7 @@ data "aws_iam_policy_document" "job" {
   statement {
     sid       = "Password"
     actions   = ["secretsmanager:GetSecretValue"]
-    resources = [var.kafka_secret_arn]
+    resources = [var.kafka_secret_arn, var.trino_secret_arn]
   }
 
   statement {

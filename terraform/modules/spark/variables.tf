@@ -71,6 +71,11 @@ variable "kafka_secret_arn" {
   description = "ARN of the secret with Kafka's user and password"
 }
 
+variable "trino_secret_arn" {
+  type        = string
+  description = "ARN of the secret with Trino's users and passwords"
+}
+
 variable "destroy_with_data" {
   type        = bool
   description = "Whether `terraform destroy` may delete a repository that holds images"

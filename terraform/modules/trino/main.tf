@@ -68,7 +68,10 @@ resource "aws_ecs_task_definition" "this" {
       { name = "COORDINATOR", value = "coordinator.${local.domain}" },
       { name = "LK_WAREHOUSE", value = "s3://${var.lake_bucket}/lake" },
     ]
-    secrets = [{ name = "SHARED_SECRET", valueFrom = aws_secretsmanager_secret.shared.arn }]
+    secrets = concat(
+      [{ name = "SHARED_SECRET", valueFrom = aws_secretsmanager_secret.shared.arn }],
+      each.key == "coordinator" ? [{ name = "PASSWORDS", valueFrom = aws_secretsmanager_secret.hashes.arn }] : [],
+    )
 
     mountPoints = local.mounts
     dependsOn   = [{ containerName = "volumes", condition = "SUCCESS" }]

@@ -8,6 +8,11 @@ output "balancer" {
   value       = aws_lb.this.dns_name
 }
 
+output "users_secret_arn" {
+  description = "ARN of the secret with the users and their passwords, as JSON"
+  value       = aws_secretsmanager_secret.users.arn
+}
+
 output "repository" {
   description = "Repository of Trino's image"
   value       = aws_ecr_repository.trino.repository_url

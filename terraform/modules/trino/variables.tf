@@ -119,7 +119,7 @@ variable "log_group_arn" {
 
 variable "write_password" {
   type        = bool
-  description = "Whether `password` is written; false: you set the secret's value before tasks start"
+  description = "Whether `password` and `users` are written; false: you set the values of the secrets before tasks start"
   default     = true
 }
 
@@ -127,6 +127,14 @@ variable "password" {
   type        = string
   description = "Shared secret of coordinator and workers, written when `password_version` changes"
   default     = null
+  ephemeral   = true
+  sensitive   = true
+}
+
+variable "users" {
+  type        = map(string)
+  description = "User of Trino => password, written when `password_version` changes"
+  default     = {}
   ephemeral   = true
   sensitive   = true
 }

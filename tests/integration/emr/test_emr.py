@@ -70,6 +70,34 @@ def test_a_verb_answers_as_it_does_at_home(cloud: Cloud, tmp_path: Path) -> None
     assert "spark.executorEnv.PYSPARK_PYTHON=/opt/lk/venv/bin/python" in job["sparkSubmitParameters"]
 
 
+def test_a_job_gets_the_passwords_from_their_secrets(cloud: Cloud, tmp_path: Path) -> None:
+    secrets = {
+        "kafka": {"username": "lk", "password": "of-kafka"},
+        "trino": {"lk": "of-lk", "reader": "of-reader", "admin": "of-admin"},
+    }
+    arns = {
+        name: cloud.client("secretsmanager").create_secret(Name=name, SecretString=json.dumps(secret))["ARN"]
+        for name, secret in secrets.items()
+    }
+    names = ("kafka_password_file", "trino_password_file", "trino_reader_password_file")
+    files = {name: tmp_path / "secrets" / name for name in names}
+    paths = {name: str(file) for name, file in files.items()}
+    settings_file(
+        cloud, tmp_path, emr_secret=arns["kafka"], emr_trino_secret=arns["trino"], trino_reader="reader", **paths
+    )
+    file = tmp_path / "lk.toml"
+    text = file.read_text("utf-8") + "\ntrino_tls = true\n"
+    file.write_text(text, "utf-8")
+    cloud.client("s3").put_object(Bucket=BUCKET, Key="settings/lk.toml", Body=text.encode())
+    child = lk(cloud, tmp_path, "views", "--json")
+    _, err = child.communicate(timeout=60)
+    assert child.returncode == 0, err
+    assert [file.read_text("utf-8") for file in files.values()] == ["of-kafka", "of-lk", "of-reader"]
+    assert {file.stat().st_mode & 0o777 for file in files.values()} == {0o600}
+    [job] = cloud.jobs
+    assert not [word for word in job["entryPointArguments"] if "of-" in word]
+
+
 def test_exit_codes_are_the_verbs_own(cloud: Cloud, tmp_path: Path) -> None:
     settings_file(cloud, tmp_path)
     child = lk(cloud, tmp_path, "query", "select 1", "--json")

@@ -15,6 +15,7 @@ NEEDED = {
     "AWS_REGION": "eu-central-1",
     "LK_WAREHOUSE": "s3://lk-lake/lake",
     "SHARED_SECRET": "do-not-write-me",
+    "PASSWORDS": "lk:$2y$10$hash-of-lk\nreader:$2y$10$hash-of-reader",
 }
 
 
@@ -38,6 +39,8 @@ def test_a_coordinator_computes_nothing_and_reads_the_secret_itself(tmp_path: Pa
         "coordinator": "true",
         "node-scheduler.include-coordinator": "false",
         "http-server.process-forwarded": "true",
+        "http-server.authentication.type": "PASSWORD",
+        "password-authenticator.config-files": f"{tmp_path}/etc/password-authenticator.properties",
         "access-control.config-files": f"{tmp_path}/etc/access-control.properties",
         "query.max-execution-time": "1h",
         "http-server.http.port": "8080",
@@ -59,6 +62,13 @@ def test_a_coordinator_computes_nothing_and_reads_the_secret_itself(tmp_path: Pa
         "access-control.name": "file",
         "security.config-file": f"{tmp_path}/etc/rules.json",
     }
+    assert properties(tmp_path / "etc" / "password-authenticator.properties") == {
+        "password-authenticator.name": "file",
+        "file.password-file": f"{tmp_path}/etc/passwords",
+    }
+    passwords = tmp_path / "etc" / "passwords"
+    assert passwords.read_text("utf-8") == f"{NEEDED['PASSWORDS']}\n"
+    assert passwords.stat().st_mode & 0o777 == 0o600
     assert properties(tmp_path / "etc" / "resource-groups.properties") == {
         "resource-groups.configuration-manager": "file",
         "resource-groups.config-file": f"{tmp_path}/etc/resource-groups.json",
@@ -78,6 +88,7 @@ def test_a_worker_finds_the_coordinator(tmp_path: Path) -> None:
     config = properties(tmp_path / "etc" / "config.properties")
     assert (config["coordinator"], config["discovery.uri"]) == ("false", "http://coordinator.lk.internal:8080")
     assert not {"node-scheduler.include-coordinator", "access-control.config-files"} & config.keys()
+    assert not (tmp_path / "etc" / "passwords").exists()
 
 
 def test_catalogs_of_the_base_image_are_gone(tmp_path: Path) -> None:
@@ -89,7 +100,7 @@ def test_catalogs_of_the_base_image_are_gone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", NEEDED)
 def test_what_is_not_told_is_named(name: str, tmp_path: Path) -> None:
-    completed = start(tmp_path, "worker", **{key: value for key, value in NEEDED.items() if key != name})
+    completed = start(tmp_path, "coordinator", **{key: value for key, value in NEEDED.items() if key != name})
     assert (completed.returncode, name in completed.stderr) == (2, True), completed.stderr
     assert start(tmp_path, "boss", **NEEDED).returncode == 2
 

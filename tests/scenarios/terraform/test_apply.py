@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections import Counter
 from typing import Any
@@ -89,17 +90,24 @@ def test_everything_that_moto_can_do_is_applied(applied: Tree) -> None:
 
 
 def test_no_password_is_in_the_state_or_in_the_plan(aws: str, applied: Tree) -> None:
-    ids = ("AmazonMSK_lk-dev_lk", "lk-dev/trino-shared")
-    kafka, trino = (
+    ids = ("AmazonMSK_lk-dev_lk", "lk-dev/trino-shared", "lk-dev/trino-users", "lk-dev/trino-passwords")
+    kafka, trino, users, hashes = (
         client(aws, "secretsmanager").get_secret_value(SecretId=secret_id)["SecretString"] for secret_id in ids
     )
     password = json.loads(kafka)["password"]
     assert (len(password), len(trino)) == (40, 64)
+    of_users = json.loads(users)
+    assert of_users.keys() == {"lk", "reader", "engineer", "admin"}
+    assert {len(text) for text in of_users.values()} == {40}
+    lines = dict(line.split(":") for line in hashes.splitlines())
+    assert lines.keys() == of_users.keys()
+    assert all(re.fullmatch(r"\$2y\$10\$[./A-Za-z0-9]{53}", line) for line in lines.values()), "what Trino reads"
     plan = applied.terraform(".", "show", "-json", "kept.tfplan")
     assert plan.code == 0, plan.end
     plan_and_state = plan.text + (applied.root / "terraform.tfstate").read_text("utf-8")
     assert "AmazonMSK_lk-dev_lk" in plan_and_state
-    assert [secret for secret in (password, trino) if secret in plan_and_state] == []
+    secrets = (password, trino, *of_users.values(), *lines.values())
+    assert [secret for secret in secrets if secret in plan_and_state] == []
 
 
 def test_the_settings_file_is_at_the_uri_that_jobs_read(aws: str, applied: Tree) -> None:
@@ -113,7 +121,8 @@ def test_the_settings_file_is_at_the_uri_that_jobs_read(aws: str, applied: Tree)
     assert settings["bootstrap"] == "b-1.emulated:9096,b-2.emulated:9096,b-3.emulated:9096"
     assert settings["lake"] == "s3a://lk-dev-123456789012-lake/lake"
     assert settings["emr_application"] == outputs["emr_application"]
-    assert [name for name in settings if "password" in name] == ["kafka_password_file"]
+    files = ["kafka_password_file", "trino_password_file", "trino_reader_password_file"]
+    assert [name for name in settings if "password" in name] == files
 
 
 def test_destroy_leaves_nothing(aws: str, applied: Tree, variables: list[str]) -> None:

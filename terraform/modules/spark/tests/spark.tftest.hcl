@@ -12,6 +12,7 @@ variables {
   images_key_arn    = "arn:aws:kms:us-east-1:123456789012:key/images"
   secrets_key_arn   = "arn:aws:kms:us-east-1:123456789012:key/secrets"
   kafka_secret_arn  = "arn:aws:secretsmanager:us-east-1:123456789012:secret:AmazonMSK_lk-test_lk"
+  trino_secret_arn  = "arn:aws:secretsmanager:us-east-1:123456789012:secret:lk-test/trino-users"
 }
 
 run "before_the_first_push" {

@@ -19,6 +19,7 @@ variables {
   log_group          = "/lk/test/trino"
   log_group_arn      = "arn:aws:logs:us-east-1:123456789012:log-group:trino"
   password           = "told-by-the-test"
+  users              = { lk = "one-of-the-test", reader = "another" }
 }
 
 run "before_the_first_push_no_task_runs" {
@@ -72,13 +73,21 @@ run "containers_have_no_secret_and_write_nothing" {
   }
 
   assert {
-    condition     = alltrue([for task in aws_ecs_task_definition.this : jsondecode(task.container_definitions)[0].secrets == [{ name = "SHARED_SECRET", valueFrom = aws_secretsmanager_secret.shared.arn }]])
-    error_message = "the shared secret is named, not told"
+    condition = { for role, task in aws_ecs_task_definition.this : role => { for secret in jsondecode(task.container_definitions)[0].secrets : secret.name => secret.valueFrom } } == {
+      coordinator = { SHARED_SECRET = aws_secretsmanager_secret.shared.arn, PASSWORDS = aws_secretsmanager_secret.hashes.arn }
+      worker      = { SHARED_SECRET = aws_secretsmanager_secret.shared.arn }
+    }
+    error_message = "secrets are named, not told; hashes of passwords only to the coordinator"
   }
 
   assert {
     condition     = aws_secretsmanager_secret_version.shared[0].secret_string_wo == null && aws_secretsmanager_secret_version.shared[0].secret_string == null
     error_message = "the shared secret must not be in the state"
+  }
+
+  assert {
+    condition     = alltrue([for one in [aws_secretsmanager_secret_version.users[0], aws_secretsmanager_secret_version.hashes[0]] : one.secret_string_wo == null && one.secret_string == null])
+    error_message = "no password of a user must be in the state"
   }
 
   assert {
