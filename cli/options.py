@@ -60,7 +60,7 @@ def renamed_flag(old: str, new: str) -> Decorator:
 
 def study_option(function: Any) -> Any:
     """Adds --study to a verb that reads the rows of a study."""
-    text = "Folder or file of a study (default: .study, else the study that comes with the project)."
+    text = "Folder or file of a study (default: .study)."
     return click.option("--study", type=click.Path(path_type=Path), help=text)(function)
 
 
