@@ -94,7 +94,7 @@ def moment(text: str) -> datetime:
 
 
 def load_settings() -> Settings:
-    """The settings of this call: file, environment, defaults; with the verb's login, if the local brokers need one."""
+    """The settings of this call: file, environment, defaults; with the verb's login in Kafka, where each has one."""
     from infra import faults
     from infra.settings.sources import read_settings
 

@@ -33,4 +33,4 @@ def with_principal(settings: Settings, words: str) -> Settings:
     """The settings with the login of a verb."""
     from infra.kafka.client_config import as_principal
 
-    return as_principal(settings, principal_of(words)) if settings.has_principals else settings
+    return as_principal(settings, principal_of(words))

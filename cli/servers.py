@@ -55,6 +55,7 @@ def up(extra: tuple[str, ...], brokers: str | None, secured: bool) -> None:
     """
     from flows import stack
     from infra.local import ui_server
+    from infra.local.secured import users
     from infra.settings.local_secrets import local_secrets
 
     settings = load_settings()
@@ -64,10 +65,12 @@ def up(extra: tuple[str, ...], brokers: str | None, secured: bool) -> None:
             where=f"bootstrap = {settings.bootstrap}",
             fix="leave out --brokers, or unset bootstrap",
         )
+    if secured:
+        users.make_secrets(settings)
+        settings = load_settings()  # with the login that this verb has now
     if brokers:
         settings = settings.model_copy(update={"kafka_brokers": int(brokers)})
-    states = stack.up(settings, load_usable(settings), ui_server.NAME, *extra, is_secured=secured)
-    emit(states, _print_servers)
+    emit(stack.up(settings, load_usable(settings), ui_server.NAME, *extra), _print_servers)
     if (secrets := local_secrets(settings.data)) and not wants_json():
         line(f"The servers ask for passwords, which are below {secrets.folder}")
 

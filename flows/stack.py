@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from core.catalog import Catalog
 from core.errors import Refused
 from infra.kafka import topic_admin
-from infra.kafka.client_config import ADMIN, as_principal
 from infra.local import airflow_server, local_processes, local_stack, ui_server
 from infra.local.secured import users
 from infra.settings import Settings
@@ -24,16 +23,8 @@ class Rotation:
     stopped: tuple[str, ...]
 
 
-def up(
-    settings: Settings, catalog: Catalog, *extra: str, is_secured: bool = False
-) -> tuple[local_stack.ServerState, ...]:
-    """Starts the servers and the ``extra`` ones, repairs the served views, then applies the topic files.
-
-    ``is_secured`` makes the keys and passwords of a new instance. Raises Refused for one that was set up without.
-    """
-    if is_secured:
-        users.make_secrets(settings)
-        settings = as_principal(settings, ADMIN)
+def up(settings: Settings, catalog: Catalog, *extra: str) -> tuple[local_stack.ServerState, ...]:
+    """Starts the servers and the ``extra`` ones, repairs the served views, then applies the topic files."""
     states = local_stack.start_servers(settings, *extra)
     recover_views(settings, catalog)
     if settings.manages_kafka:

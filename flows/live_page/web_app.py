@@ -23,6 +23,7 @@ from infra.control import check_results
 from infra.local import airflow_server, local_processes, ui_server
 from infra.settings import LOOPBACK, PREFIX, Settings
 from infra.settings.local_secrets import local_secrets
+from infra.settings.password_files import AGAIN, read_password
 
 _FOLDER = Path(__file__).parent
 _ENDED = PlainTextResponse("the state is not read any more: read `lk logs ui`\n", 503)
@@ -140,7 +141,7 @@ def _templates() -> Environment:
 def _password(settings: Settings) -> str:
     """The password of the page in the secured profile, else ""."""
     secrets = local_secrets(settings.data)
-    return secrets.page_password.read_text("utf-8") if secrets else ""
+    return read_password(secrets.page_password, "the password of this page", AGAIN) if secrets else ""
 
 
 def _hosts(settings: Settings) -> tuple[str, ...]:

@@ -18,11 +18,11 @@ import tempfile
 import tomllib
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Any
 
 from pyarrow import fs
 
 from cli.root import run
+from infra.local.private_files import write_private
 
 
 def main(arguments: list[str]) -> int:
@@ -36,12 +36,8 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     if options.settings:
         _download_settings(options.settings)
-    if options.secret:
-        _write_file("kafka_password_file", _read_secret(options.secret)["password"])
-    if options.trino_secret:
-        passwords = _read_secret(options.trino_secret)
-        _write_file("trino_password_file", passwords[_settings().get("trino_user", "lk")])
-        _write_file("trino_reader_password_file", passwords[_settings().get("trino_reader", "reader")])
+    if options.secret or options.trino_secret:
+        _write_passwords(options.secret, options.trino_secret)
     if not options.result:
         return run(options.words)
     out = io.StringIO()
@@ -62,8 +58,16 @@ def _download_settings(uri: str) -> None:
     os.environ["LK_CONFIG"] = str(local)
 
 
-def _settings() -> dict[str, Any]:
-    return tomllib.loads(Path(os.environ["LK_CONFIG"]).read_text("utf-8"))
+def _write_passwords(kafka: str | None, trino: str | None) -> None:
+    """Writes the passwords of these secrets to the files that the settings name."""
+    settings = tomllib.loads(Path(os.environ["LK_CONFIG"]).read_text("utf-8"))
+    if kafka:
+        write_private(Path(settings["kafka_password_file"]), _read_secret(kafka)["password"])
+    if trino:
+        passwords = _read_secret(trino)
+        write_private(Path(settings["trino_password_file"]), passwords[settings.get("trino_user", "lk")])
+        reader = passwords[settings.get("trino_reader", "reader")]
+        write_private(Path(settings["trino_reader_password_file"]), reader)
 
 
 def _read_secret(arn: str) -> dict[str, str]:
@@ -71,14 +75,6 @@ def _read_secret(arn: str) -> dict[str, str]:
 
     secret = boto3.client("secretsmanager", region_name=arn.split(":")[3]).get_secret_value(SecretId=arn)
     return dict(json.loads(secret["SecretString"]))
-
-
-def _write_file(setting: str, password: str) -> None:
-    """Writes a password to the file that a setting names."""
-    file = Path(_settings()[setting])
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with open(file, "w", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600)) as out:
-        out.write(password)
 
 
 def _filesystem(uri: str) -> tuple[fs.FileSystem, str]:

@@ -13,6 +13,7 @@ from typing import Any
 from core.errors import Refused
 from infra.settings import Settings
 from infra.settings.local_secrets import BROKER
+from infra.settings.password_files import read_password, read_text
 
 PASSWORD = "LK_KAFKA_PASSWORD"  # noqa: S105  the name of a variable
 _MECHANISM = "SCRAM-SHA-512"
@@ -65,14 +66,17 @@ def spark_options(settings: Settings) -> dict[str, str]:
 
 def _password(settings: Settings) -> str:
     file = _password_file(settings)
-    text = _read(file, "the password file of Kafka", "kafka_password_file") if file else os.environ.get(PASSWORD, "")
+    if file:
+        text = read_password(file, "the password file of Kafka", "correct kafka_password_file")
+    else:
+        text = os.environ.get(PASSWORD, "").rstrip("\r\n")
     if not text.strip():
         raise Refused(
             f"the password of Kafka user {settings.kafka_user} is missing",
             where=str(file or PASSWORD),
             fix=f"put it into a file and set kafka_password_file (LK_KAFKA_PASSWORD_FILE), or set {PASSWORD}",
         )
-    return text.rstrip("\r\n")
+    return text
 
 
 def _password_file(settings: Settings) -> Path | None:
@@ -83,15 +87,7 @@ def _password_file(settings: Settings) -> Path | None:
 
 
 def _ca(file: Path) -> str:
-    return _read(file, "the certificate of Kafka's CA", "kafka_ca")
-
-
-def _read(file: Path, what: str, setting: str) -> str:
-    try:
-        return file.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as e:
-        reason = e.strerror if isinstance(e, OSError) else "it is not text"
-        raise Refused(f"{what} cannot be read: {reason}", where=str(file), fix=f"correct {setting}") from None
+    return read_text(file, "the certificate of Kafka's CA", "correct kafka_ca")
 
 
 def _quoted(text: str) -> str:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from core.errors import TryAgain
 from infra import airflow_api, extras
+from infra.local.private_files import write_private
 from infra.local.server_spec import Server
 from infra.project_files import DAGS
 from infra.settings import LOOPBACK, Settings
@@ -64,9 +65,9 @@ def _prepare(settings: Settings, home: Path) -> None:
     home.chmod(0o700)
     keys = _read_or_create(home / "secrets.json", _secrets)
     _read_or_create(airflow_api.password_file(settings), lambda: {airflow_api.USER: secrets.token_urlsafe(18)})
-    _write(home / "airflow.cfg", _config(settings, home, keys), 0o600)
+    write_private(home / "airflow.cfg", _config(settings, home, keys))
     # A file and not the environment: settings may hold a secret, and Airflow's own processes do not need them.
-    _write(launcher(settings), _script(settings), 0o700)
+    write_private(launcher(settings), _script(settings), 0o700)
 
 
 def _secrets() -> dict[str, str]:
@@ -77,18 +78,9 @@ def _secrets() -> dict[str, str]:
 def _read_or_create(path: Path, make: Callable[[], dict[str, str]]) -> dict[str, str]:
     """The content of a JSON file, which is created with ``make`` when it does not exist."""
     if not path.exists():
-        _write(path, json.dumps(make()), 0o600)
+        write_private(path, json.dumps(make()))
     content: dict[str, str] = json.loads(path.read_text("utf-8"))
     return content
-
-
-def _write(path: Path, text: str, mode: int) -> None:
-    """Writes a file atomically, with these permissions from the start."""
-    part = path.with_suffix(".part")
-    part.unlink(missing_ok=True)
-    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8") as out:
-        out.write(text)
-    part.replace(path)
 
 
 def _script(settings: Settings) -> str:

@@ -18,7 +18,7 @@ from confluent_kafka.admin import AdminClient
 
 from core.errors import Refused, TryAgain
 from infra.kafka.client_config import as_principal, librdkafka
-from infra.local.secured.secret_files import write_secret
+from infra.local.private_files import write_private
 from infra.local.server_spec import Server
 from infra.runtime import jars
 from infra.runtime.java import class_archive, find_java
@@ -26,6 +26,7 @@ from infra.runtime.java_properties import properties
 from infra.settings import LOOPBACK, Settings
 from infra.settings.local_brokers import NAMES, Broker, brokers_in_data
 from infra.settings.local_secrets import BROKER, LocalSecrets
+from infra.settings.password_files import AGAIN, read_password
 
 _PROTOCOLS = "listener.security.protocol.map"
 _LOGINS = "org.apache.kafka.common.security"
@@ -83,7 +84,7 @@ def _prepare(settings: Settings, broker: Broker, java: tuple[str, ...], config: 
         from infra.local.secured import certificates
 
         certificates.write_server(settings.kafka_secrets, broker.name)
-    write_secret(config, properties(_config(settings, broker)))
+    write_private(config, properties(_config(settings, broker)))
     log4j.write_text(properties(_LOG4J), "utf-8")
     if (broker.folder / "meta.properties").is_file():
         return
@@ -140,7 +141,7 @@ def _config(settings: Settings, broker: Broker) -> dict[str, object]:
 
 def _secured(secrets: LocalSecrets, broker: Broker) -> dict[str, object]:
     """Encryption, logins and the authorizer."""
-    password = secrets.kafka_password(BROKER).read_text("utf-8")
+    password = read_password(secrets.kafka_password(BROKER), "the password of the brokers", AGAIN)
     login = f'username="{BROKER}" password="{password}" user_{BROKER}="{password}"'
     return {
         _PROTOCOLS: "CLIENT:SASL_SSL,CONTROLLER:SSL",

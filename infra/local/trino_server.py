@@ -12,7 +12,7 @@ from trino.dbapi import connect
 
 from core.errors import Refused, TryAgain
 from infra.lake import object_store
-from infra.local.secured.secret_files import write_secret
+from infra.local.private_files import write_private
 from infra.local.secured.users import trino_password_lines
 from infra.local.server_spec import Server
 from infra.runtime import jars
@@ -81,7 +81,7 @@ def _prepare(settings: Settings, etc: Path, config: Path, plugins: Iterable[Path
     rights = access_files.write_local(etc, settings.trino_user)
     secrets = settings.trino_secrets
     access = _secured(settings, secrets, etc) if secrets else _plain(settings)
-    write_secret(config, properties(_config(etc) | access | rights))
+    write_private(config, properties(_config(etc) | access | rights))
     _link(etc.parent / "plugin", plugins)
     _write(etc / "log.properties", {"io.trino": "INFO"})
     _write(etc / "catalog" / f"{CATALOG}.properties", _catalog(settings))
@@ -125,7 +125,7 @@ def _secured(settings: Settings, secrets: LocalSecrets, etc: Path) -> dict[str, 
 
     certificates.write_server(secrets, NAME)
     passwords = secrets.folder / "trino-passwords"
-    write_secret(passwords, trino_password_lines(secrets))
+    write_private(passwords, trino_password_lines(secrets))
     authenticator = {"password-authenticator.name": "file", "file.password-file": passwords}
     _write(etc / "password-authenticator.properties", authenticator)
     return {

@@ -8,8 +8,8 @@ from typing import Any
 import requests
 from trino.auth import BasicAuthentication
 
-from core.errors import Refused
 from infra.settings import Settings
+from infra.settings.password_files import read_password
 
 
 class _OwnAuthority(requests.Session):
@@ -46,13 +46,5 @@ def _password_file(settings: Settings) -> Path | None:
 
 
 def _authentication(user: str, file: Path) -> Any:
-    try:
-        password = file.read_text("utf-8").rstrip("\r\n")
-    except (OSError, UnicodeDecodeError) as e:
-        reason = e.strerror if isinstance(e, OSError) else "it is not text"
-        raise Refused(
-            f"the password of Trino user {user} cannot be read: {reason}",
-            where=str(file),
-            fix="correct the user name (trino_user, trino_reader) or the file",
-        ) from None
-    return BasicAuthentication(user, password)
+    fix = "correct the user name (trino_user, trino_reader) or the file"
+    return BasicAuthentication(user, read_password(file, f"the password of Trino user {user}", fix))

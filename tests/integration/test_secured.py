@@ -18,8 +18,8 @@ from core.errors import Refused
 from infra.kafka import kafka_admin
 from infra.kafka.client_config import as_principal
 from infra.local import local_stack, ui_server
+from infra.local.private_files import write_private
 from infra.local.secured import certificates, users
-from infra.local.secured.secret_files import write_secret
 from infra.settings import Settings
 from infra.settings.local_secrets import BROKER, FOLDER, LocalSecrets
 from infra.settings.sources import read_settings
@@ -64,7 +64,7 @@ def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
     config = write_config(folder / "lk.toml", fresh.model_dump(mode="json", exclude_defaults=True) | events)
     secured = Secured(read_settings(config), config)
     try:
-        write_secret(users.make_secrets(secured.settings).kafka_password("speed"), PASSWORD)
+        write_private(users.make_secrets(secured.settings).kafka_password("speed"), PASSWORD)
         (folder / "data" / "logs").mkdir()
         secured.here("up", "--secured", "--json").ok()
         yield secured
@@ -252,8 +252,8 @@ def test_rotate_renews_every_password_and_what_was_served_stays(instance: Secure
     assert set(before) & set(all_passwords(instance)) == {"PRIVATE KEY"}
     assert instance.here("show", "trades_by_day", "--json").ok().json == rows
     monitor, new_password = as_principal(instance.settings, "monitor"), file.read_text("utf-8")
-    write_secret(file, old_password)
+    write_private(file, old_password)
     with pytest.raises(Refused, match="Authentication failed"):
         kafka_admin.end_offsets(monitor, ["trades"])
-    write_secret(file, new_password)
+    write_private(file, new_password)
     assert kafka_admin.end_offsets(monitor, ["trades"]).size == 500

@@ -6,19 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from confluent_kafka.admin import (  # type: ignore[attr-defined]
-    ScramCredentialInfo,
-    ScramMechanism,
-    UserScramCredentialUpsertion,
-)
-
-from infra.kafka import kafka_admin
 from infra.kafka.client_config import as_principal
 from infra.local import local_stack
+from infra.local.private_files import write_private
 from infra.local.secured import users
-from infra.local.secured.secret_files import write_secret
 from infra.settings import LOOPBACK, Settings
 from infra.settings.local_secrets import BROKER
 from tests.conftest import fresh_settings
@@ -45,16 +37,8 @@ def running(folder: Path) -> Iterator[Cluster]:
     own = as_principal(settings, BROKER)
     try:
         local_stack.start_servers(settings)
-        write_secret(secrets.kafka_password(STRANGER), "stranger-pass-word")
-        add_user(own, STRANGER, "stranger-pass-word")
+        write_private(secrets.kafka_password(STRANGER), "stranger-pass-word")
+        users.set_kafka_passwords(own, {STRANGER: b"stranger-pass-word"})
         yield Cluster(own)
     finally:
         local_stack.stop_servers(settings)
-
-
-def add_user(broker: Settings, name: str, password: str) -> None:
-    """Sets the password of a user of Kafka."""
-    credential = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4096)
-    upserts: list[Any] = [UserScramCredentialUpsertion(name, credential, password.encode())]
-    for future in kafka_admin.admin_client(broker).alter_user_scram_credentials(upserts).values():
-        future.result(10)

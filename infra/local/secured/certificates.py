@@ -9,7 +9,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from infra.local.secured.secret_files import write_secret
+from infra.local.private_files import write_private
 from infra.settings import LOOPBACK
 from infra.settings.local_secrets import LocalSecrets
 
@@ -23,7 +23,7 @@ def write_authority(secrets: LocalSecrets) -> None:
     """Makes the key and the certificate of the authority, in one file: they always belong together."""
     key = ec.generate_private_key(ec.SECP256R1())
     certificate = _signed(_AUTHORITY, key.public_key(), key, is_authority=True)
-    write_secret(secrets.authority, _private(key) + certificate.public_bytes(_PEM))
+    write_private(secrets.authority, _private(key) + certificate.public_bytes(_PEM))
 
 
 def write_server(secrets: LocalSecrets, name: str) -> None:
@@ -38,8 +38,8 @@ def write_server(secrets: LocalSecrets, name: str) -> None:
     key = ec.generate_private_key(ec.SECP256R1())
     certificate = _signed(name, key.public_key(), authority, is_authority=False)
     ca = trusted.public_bytes(_PEM)
-    write_secret(secrets.ca, ca)
-    write_secret(secrets.server(name), _private(key) + certificate.public_bytes(_PEM) + ca)
+    write_private(secrets.ca, ca)
+    write_private(secrets.server(name), _private(key) + certificate.public_bytes(_PEM) + ca)
 
 
 def _signed(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets as random_bytes
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,11 @@ from core.errors import Refused, TryAgain
 from infra.file_lock import locked
 from infra.kafka import acls, kafka_admin
 from infra.kafka.client_config import as_principal
-from infra.local.secured.secret_files import new_password, write_secret
+from infra.local.private_files import new_password, write_private
 from infra.settings import Settings
 from infra.settings.local_brokers import brokers_in_data
 from infra.settings.local_secrets import BROKER, FOLDER, LocalSecrets, local_secrets
+from infra.settings.password_files import AGAIN, read_password
 
 _PATIENCE = 10.0
 _SCRAM_ROUNDS = 4_096  # Kafka's least; the passwords are random
@@ -47,7 +48,7 @@ def make_secrets(settings: Settings) -> LocalSecrets:
     with _alone(settings):
         for file in _password_files(settings, secrets):
             if not file.is_file():
-                write_secret(file, new_password())
+                write_private(file, new_password())
         if not secrets.authority.is_file():
             certificates.write_authority(secrets)
     return secrets
@@ -59,7 +60,7 @@ def renew_secrets(settings: Settings, secrets: LocalSecrets) -> None:
 
     with _alone(settings):
         for file in _password_files(settings, secrets):
-            write_secret(file, new_password())
+            write_private(file, new_password())
         certificates.write_authority(secrets)
 
 
@@ -94,15 +95,17 @@ def kafka_users() -> tuple[str, ...]:
 def apply_kafka_users(settings: Settings, secrets: LocalSecrets) -> None:
     """Makes the users of the local brokers, their passwords and their rights those of the files."""
     own = as_principal(settings, BROKER)
-    credential = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, _SCRAM_ROUNDS)
-    upserts: list[Any] = [
-        UserScramCredentialUpsertion(user, credential, _password(secrets.kafka_password(user)))
-        for user in kafka_users()
-    ]
-    changed = kafka_admin.admin_client(own).alter_user_scram_credentials(upserts, request_timeout=kafka_admin.DEADLINE)
-    for future in changed.values():
-        kafka_admin.result_or_raise(own, future)
+    set_kafka_passwords(own, {user: _password(secrets.kafka_password(user)) for user in kafka_users()})
     acls.apply_rights(own, acls.read_rights())
+
+
+def set_kafka_passwords(broker: Settings, passwords: Mapping[str, bytes]) -> None:
+    """Sets the passwords of users of Kafka, whom it adds. ``broker`` has the login of the brokers."""
+    credential = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, _SCRAM_ROUNDS)
+    upserts: list[Any] = [UserScramCredentialUpsertion(user, credential, text) for user, text in passwords.items()]
+    client = kafka_admin.admin_client(broker)
+    for future in client.alter_user_scram_credentials(upserts, request_timeout=kafka_admin.DEADLINE).values():
+        kafka_admin.result_or_raise(broker, future)
 
 
 def trino_password_lines(secrets: LocalSecrets) -> str:
@@ -118,7 +121,7 @@ def _trino_users(secrets: LocalSecrets) -> list[str]:
 
 
 def _password(file: Path) -> bytes:
-    return file.read_bytes().rstrip(b"\r\n")
+    return read_password(file, f"the password of {file.name}", AGAIN).encode()
 
 
 def _trino_line(user: str, password: bytes) -> str:

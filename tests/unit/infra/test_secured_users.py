@@ -12,8 +12,8 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.kdf.pbkdf2 import PBKDF2HMAC
 
 from core.errors import Refused
+from infra.local.private_files import write_private
 from infra.local.secured import certificates, users
-from infra.local.secured.secret_files import write_secret
 from infra.settings import Settings
 from infra.settings.local_secrets import LocalSecrets, local_secrets
 
@@ -63,7 +63,7 @@ def test_processes_that_make_them_at_once_make_one_set(tmp_path: Path) -> None:
 def test_all_are_renewed_those_of_people_too(tmp_path: Path) -> None:
     settings = Settings(data=tmp_path)
     secrets = users.make_secrets(settings)
-    write_secret(secrets.trino_password("maria"), "her own")
+    write_private(secrets.trino_password("maria"), "her own")
     before, authority = passwords(secrets), secrets.authority.read_bytes()
     users.renew_secrets(settings, secrets)
     after = passwords(secrets)
@@ -74,8 +74,8 @@ def test_all_are_renewed_those_of_people_too(tmp_path: Path) -> None:
 
 def test_trino_gets_a_salted_hash_of_each_password(tmp_path: Path) -> None:
     secrets = LocalSecrets(tmp_path)
-    write_secret(secrets.trino_password("maria"), "one password\n")
-    write_secret(secrets.trino_password("otto"), "one password")
+    write_private(secrets.trino_password("maria"), "one password\n")
+    write_private(secrets.trino_password("otto"), "one password")
     (tmp_path / "trino" / ".otto.new").write_text("left by a crash", "utf-8")
     lines = [line.split(":") for line in users.trino_password_lines(secrets).splitlines()]
     assert [(user, rounds) for user, rounds, _, _ in lines] == [("maria", "10000"), ("otto", "10000")]

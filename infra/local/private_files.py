@@ -9,13 +9,13 @@ from pathlib import Path
 _BYTES = 24  # of a password: 32 characters
 
 
-def write_secret(path: Path, content: bytes | str) -> None:
-    """Writes a file of mode 0600; a reader sees the old content or the new."""
+def write_private(path: Path, content: bytes | str, mode: int = 0o600) -> None:
+    """Writes a file with a mode that it has from the start; a reader sees the old content or the new."""
     for folder in reversed([folder for folder in path.parents if not folder.exists()]):
         folder.mkdir(mode=0o700)
     temporary = path.with_name(f".{path.name}.new")
     temporary.unlink(missing_ok=True)
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     with os.fdopen(descriptor, "wb") as file:
         file.write(content.encode() if isinstance(content, str) else content)
         file.flush()
