@@ -69,8 +69,8 @@ resource "aws_ecs_task_definition" "this" {
       { name = "LK_WAREHOUSE", value = "s3://${var.lake_bucket}/lake" },
     ]
     secrets = concat(
-      [{ name = "SHARED_SECRET", valueFrom = aws_secretsmanager_secret.shared.arn }],
-      each.key == "coordinator" ? [{ name = "PASSWORDS", valueFrom = aws_secretsmanager_secret.hashes.arn }] : [],
+      [{ name = "SHARED_SECRET", valueFrom = aws_secretsmanager_secret.this["shared"].arn }],
+      each.key == "coordinator" ? [{ name = "PASSWORDS", valueFrom = aws_secretsmanager_secret.this["passwords"].arn }] : [],
     )
 
     mountPoints = local.mounts

@@ -10,7 +10,7 @@ output "balancer" {
 
 output "users_secret_arn" {
   description = "ARN of the secret with the users and their passwords, as JSON"
-  value       = aws_secretsmanager_secret.users.arn
+  value       = aws_secretsmanager_secret.this["users"].arn
 }
 
 output "repository" {

@@ -51,7 +51,7 @@ data "aws_iam_policy_document" "start" {
   statement {
     sid       = "Secret"
     actions   = ["secretsmanager:GetSecretValue"]
-    resources = [aws_secretsmanager_secret.shared.arn, aws_secretsmanager_secret.hashes.arn]
+    resources = [aws_secretsmanager_secret.this["shared"].arn, aws_secretsmanager_secret.this["passwords"].arn]
   }
 
   statement {

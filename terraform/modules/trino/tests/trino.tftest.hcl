@@ -74,19 +74,19 @@ run "containers_have_no_secret_and_write_nothing" {
 
   assert {
     condition = { for role, task in aws_ecs_task_definition.this : role => { for secret in jsondecode(task.container_definitions)[0].secrets : secret.name => secret.valueFrom } } == {
-      coordinator = { SHARED_SECRET = aws_secretsmanager_secret.shared.arn, PASSWORDS = aws_secretsmanager_secret.hashes.arn }
-      worker      = { SHARED_SECRET = aws_secretsmanager_secret.shared.arn }
+      coordinator = { SHARED_SECRET = aws_secretsmanager_secret.this["shared"].arn, PASSWORDS = aws_secretsmanager_secret.this["passwords"].arn }
+      worker      = { SHARED_SECRET = aws_secretsmanager_secret.this["shared"].arn }
     }
     error_message = "secrets are named, not told; hashes of passwords only to the coordinator"
   }
 
   assert {
-    condition     = aws_secretsmanager_secret_version.shared[0].secret_string_wo == null && aws_secretsmanager_secret_version.shared[0].secret_string == null
+    condition     = aws_secretsmanager_secret_version.this["shared"].secret_string_wo == null && aws_secretsmanager_secret_version.this["shared"].secret_string == null
     error_message = "the shared secret must not be in the state"
   }
 
   assert {
-    condition     = alltrue([for one in [aws_secretsmanager_secret_version.users[0], aws_secretsmanager_secret_version.hashes[0]] : one.secret_string_wo == null && one.secret_string == null])
+    condition     = alltrue([for one in [aws_secretsmanager_secret_version.this["users"], aws_secretsmanager_secret_version.this["passwords"]] : one.secret_string_wo == null && one.secret_string == null])
     error_message = "no password of a user must be in the state"
   }
 
