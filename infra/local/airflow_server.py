@@ -23,6 +23,7 @@ from infra.settings.child_environment import child_environment
 
 NAME = "airflow"
 POOL = "lk_publish"
+_LOCKED_FOR = 60  # seconds that one of its processes waits for another's write; after SQLite's five, a scheduler ends
 _SUPERVISOR = Path(__file__).with_name("airflow_supervisor.py")
 
 
@@ -105,7 +106,7 @@ def _config(settings: Settings, home: Path, keys: dict[str, str]) -> str:
                 "execution_api_server_url": f"{url}/execution/",
                 "hostname_callable": "socket.gethostname",
             },
-            "database": {"sql_alchemy_conn": f"sqlite:///{home / 'airflow.db'}"},
+            "database": {"sql_alchemy_conn": f"sqlite:///{home / 'airflow.db'}?timeout={_LOCKED_FOR}"},
             "api": {
                 "host": LOOPBACK,
                 "port": settings.airflow_port,

@@ -1,4 +1,4 @@
-"""Runs Airflow's processes under one parent: `python -I airflow_supervisor.py POOL LOGS`. When one ends, all end.
+"""Runs Airflow's processes under one parent, which starts again what ends: `python -I airflow_supervisor.py POOL LOGS`.
 
 `airflow standalone` does the same, but its scheduler and triggerer serve their logs on every network interface. Here
 the API server reads the logs from a shared folder.
@@ -6,37 +6,41 @@ the API server reads the logs from a shared folder.
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+import time
+from collections import deque
 from pathlib import Path
 from types import FrameType
 
-_COMMANDS = (
-    ("api-server",),
-    ("scheduler", "--skip-serve-logs"),
-    ("dag-processor",),
-    ("triggerer", "--skip-serve-logs"),
-)
+_COMMANDS = {
+    "api-server": ("airflow", "api-server"),
+    "scheduler": ("airflow", "scheduler", "--skip-serve-logs"),
+    "dag-processor": ("airflow", "dag-processor"),
+    "triggerer": ("airflow", "triggerer", "--skip-serve-logs"),
+}
 _HISTORY = Path(__file__).with_name("airflow_history.py")
 _GRACE = 10.0  # seconds; a scheduler waits for its tasks, which are safe to kill at any time
+_STARTS = 5  # again, within _WINDOW: what ends more often has a cause that another start does not remove
+_WINDOW = 600.0  # seconds
 
 
 def main(pool: str, logs: str) -> int:
-    """Migrates the database, creates the pool and runs until SIGTERM. Returns 1 when a process ended by itself."""
+    """Migrates the database, creates the pool and runs until SIGTERM. Returns 1 when processes end again and again."""
     signal.signal(signal.SIGTERM, _stop)
     preparation = multiprocessing.get_context("fork").Process(target=_prepare, args=(pool,))
     preparation.start()
     preparation.join()
     if preparation.exitcode:
         return 1
-    children = {command[0]: subprocess.Popen(["airflow", *command]) for command in _COMMANDS}
-    children["history"] = subprocess.Popen([sys.executable, "-I", _HISTORY, logs])
+    commands = _COMMANDS | {"history": (sys.executable, "-I", str(_HISTORY), logs)}
+    children = {name: _start(command) for name, command in commands.items()}
     try:
-        return _until_one_ends(children)
+        return _keep_running(commands, children)
     except KeyboardInterrupt:
         return 0
     finally:
@@ -60,11 +64,28 @@ def _stop(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _until_one_ends(children: Mapping[str, subprocess.Popen[bytes]]) -> int:
-    pid, _ = os.wait()
-    name = next((name for name, child in children.items() if child.pid == pid), "?")
-    print(f"airflow {name} ended by itself; stopping all of Airflow", flush=True)
-    return 1
+def _keep_running(commands: dict[str, tuple[str, ...]], children: dict[str, subprocess.Popen[bytes]]) -> int:
+    """Starts each process that ends by itself again. Returns 1 after too many starts in too short a time."""
+    starts: deque[float] = deque(maxlen=_STARTS)
+    while True:
+        pid, status = os.wait()
+        name = next((name for name, child in children.items() if child.pid == pid), None)
+        if name is None:
+            continue
+        reason = f"airflow {name} ended by itself with {os.waitstatus_to_exitcode(status)}"
+        if len(starts) == _STARTS and time.monotonic() - starts[0] < _WINDOW:
+            print(f"{reason}, after {_STARTS} other ends in {_WINDOW:.0f} s; stopping all of Airflow", flush=True)
+            return 1
+        print(f"{reason}; starting it again", flush=True)
+        starts.append(time.monotonic())
+        with contextlib.suppress(ProcessLookupError):  # nothing of it is left
+            os.killpg(pid, signal.SIGKILL)
+        children[name] = _start(commands[name])
+
+
+def _start(command: tuple[str, ...]) -> subprocess.Popen[bytes]:
+    """Starts a process as the leader of its own group: what it started itself is stopped before it starts again."""
+    return subprocess.Popen(command, process_group=0)
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
