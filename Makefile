@@ -25,7 +25,7 @@ SUPPLY := .venv-supply/.installed
 # Checkov is set up only where terraform is: the tests of terraform/ say that they are not run elsewhere.
 CLOUD_HERE := $(if $(shell command -v terraform 2>/dev/null),$(CLOUD))
 
-.PHONY: help setup demo demo-airflow test test-all fast slow soak test-times test-emr cloud docs docs-images cloud-docs check unit lint format lock sbom advisories down clean
+.PHONY: help setup demo demo-airflow test test-all fast slow long soak test-times test-emr cloud docs docs-images cloud-docs check unit lint format lock sbom advisories down clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1	\2/' | expand -t 22
@@ -46,11 +46,14 @@ test: $(INSTALLED) ## every check, and the fast test of every promise; docs/test
 fast:
 	@$(PYTEST) -m "not slow" $(FAST)
 
-test-all: test test-emr slow ## the same, then the long tests: kills, Airflow, a cluster, an object store, terraform, EMR's Spark
+test-all: test test-emr slow ## the same, then kills, Airflow, a cluster, an object store, terraform, EMR's Spark, all programs
 
 slow: $(INSTALLED) setup $(CLOUD_HERE)
-	@$(PYTEST) -m slow tests
+	@$(PYTEST) -m "slow and not long" tests
 	@$(BIN)/python -m tests.support.terraform_availability
+
+long: $(INSTALLED) setup ## what else takes minutes: a soak, an aged instance, extreme records, tutorials, millions of changed records
+	@$(PYTEST) -m long tests
 
 test-times: $(INSTALLED) setup ## what each fast test costs, as docs/test-times.md
 	@rm -f .test-times.jsonl

@@ -17,6 +17,7 @@ from infra.local import local_stack
 from infra.local.ports import free_ports
 from infra.settings import Settings
 from infra.spark.session import session
+from tests.support import tiers
 from tests.support.sharing import ByServers, longest_first
 
 # The JVMs of tests live for minutes, which the optimizing compiler would spend on code that hardly runs; and of the
@@ -37,10 +38,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByServers:
 
 @pytest.hookimpl(tryfirst=True)  # before pytest selects by marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest first. Scenarios are slow tests."""
+    """The longest first, in their tiers."""
     for item in items:
-        if item.nodeid.startswith("tests/scenarios/"):
-            item.add_marker(pytest.mark.slow)
+        for mark in list(tiers.marks(item.nodeid, item.iter_markers())):
+            item.add_marker(mark)
     items[:] = [items[n] for n in longest_first([item.nodeid for item in items])]
 
 
@@ -53,7 +54,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     longer = max(0.0, timeout.args[0] - float(item.config.getini("timeout"))) if timeout else 0.0
     deadline = float(os.environ.get("TEST_DEADLINE", "inf")) - longer
     if item.get_closest_marker("slow") and time.time() > deadline:
-        pytest.skip(f"{item.nodeid} was not run: the time of .ci/run is over; `make slow` runs it")
+        pytest.skip(f"{item.nodeid} was not run: the time of .ci/run is over; `make slow long` runs it")
 
 
 def fresh_settings(folder: Path) -> Settings:

@@ -103,7 +103,7 @@ def test_records_with_changed_bytes_are_decoded_alike(spark: SparkSession, name:
     require_equal(spark, name, 20_000, seed=2)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", SHAPED)
 def test_many_records_with_changed_bytes_are_decoded_alike(spark: SparkSession, name: str) -> None:
     require_equal(spark, name, int(os.environ.get("CHANGED_RECORDS", "400000")), seed=3)
