@@ -57,6 +57,7 @@ module "msk" {
   write_password    = var.generate_passwords
   password          = one(ephemeral.aws_secretsmanager_random_password.kafka[*].random_password)
   password_version  = var.password_version
+  destroy_with_data = var.destroy_with_data
 }
 
 module "spark" {

@@ -6,6 +6,7 @@ variables {
   name               = "lk-test"
   certificate_arn    = "arn:aws:acm:us-east-1:123456789012:certificate/c"
   trino_host         = "trino.example.org"
+  destroy_with_data  = true                      # a test destroys what it made
   airflow_lk         = "../dags/lk_operators.py" # any file
   generate_passwords = false                     # mocks know no ephemeral resources; tests/scenarios/terraform/test_apply.py makes real ones
   aws_endpoint       = "http://127.0.0.1:1"      # nobody is asked: so the generator's provider needs no account either

@@ -23,6 +23,14 @@ PLANTED = (
         "no bucket may be public in any way",
     ),
     (
+        "a trail of any account",
+        "lake",
+        "trail.tf",
+        'variable = "aws:SourceArn"',
+        'variable = "aws:PrincipalTag/any"',
+        "only this trail may write there",
+    ),
+    (
         "plain text to buckets",
         "lake",
         "encryption.tf",

@@ -25,6 +25,8 @@ resource "aws_s3_bucket_policy" "this" {
 data "aws_iam_policy_document" "bucket" {
   for_each = local.buckets
 
+  source_policy_documents = each.key == "access" ? [data.aws_iam_policy_document.trail.json] : []
+
   statement {
     sid       = "OnlyTls"
     effect    = "Deny"

@@ -108,3 +108,9 @@ variable "password_version" {
   description = "Raise it by one to write `password` at the next apply (docs/runbooks/rotate-keys.md)"
   default     = 1
 }
+
+variable "destroy_with_data" {
+  type        = bool
+  description = "Whether terraform may destroy or replace the cluster"
+  default     = false
+}

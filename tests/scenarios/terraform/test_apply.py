@@ -21,6 +21,7 @@ NOT_APPLIED = {
     "aws_mwaa_environment": "moto has no MWAA: `airflow = false` here",
     "aws_s3_bucket_lifecycle_configuration": "moto's takes a minute: left out where aws_endpoint is set",
     "aws_sns_topic_subscription": "dev has no alarm_emails",
+    "terraform_data": "dev may be destroyed; the test of refused plans applies it",
 }
 
 
@@ -84,6 +85,7 @@ def test_everything_that_moto_can_do_is_applied(applied: Tree) -> None:
         "aws_s3_bucket": 3,
         "aws_subnet": 3,
         "aws_msk_cluster": 1,
+        "aws_cloudtrail": 1,
         "aws_ecs_service": 2,
     }
     assert {kind: counted[kind] for kind in expected_counts} == expected_counts
@@ -123,6 +125,26 @@ def test_the_settings_file_is_at_the_uri_that_jobs_read(aws: str, applied: Tree)
     assert settings["emr_application"] == outputs["emr_application"]
     files = ["kafka_password_file", "trino_password_file", "trino_reader_password_file"]
     assert [name for name in settings if "password" in name] == files
+
+
+def test_a_plan_that_destroys_or_replaces_the_log_is_refused(applied: Tree, variables: list[str]) -> None:
+    kept, cluster = "module.msk.terraform_data.kept", "module.msk.aws_msk_cluster.this"
+    production = [*variables, "-var=destroy_with_data=false"]
+    protect = applied.terraform(
+        ".", "apply", "-auto-approve", "-no-color", "-input=false", f"-target={kept}", *production
+    )
+    assert protect.code == 0, protect.end
+    unwanted = (
+        ("destroy", "-auto-approve", *production),
+        ("apply", "-auto-approve", f"-replace={cluster}", *production),
+        ("apply", "-auto-approve", *variables),
+    )
+    for words in unwanted:
+        refused = applied.terraform(".", *words, "-no-color", "-input=false")
+        assert (refused.code, "Instance cannot be destroyed" in refused.text) == (1, True), refused.end
+    assert cluster in applied.terraform(".", "state", "list").text
+    forget = applied.terraform(".", "state", "rm", f"{kept}[0]")
+    assert forget.code == 0, forget.end
 
 
 def test_destroy_leaves_nothing(aws: str, applied: Tree, variables: list[str]) -> None:

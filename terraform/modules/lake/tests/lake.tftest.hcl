@@ -102,3 +102,27 @@ run "a_bad_number_of_days" {
 
   expect_failures = [var.days_deleted_is_kept]
 }
+
+run "writes_and_deletes_in_the_lake_are_recorded" {
+  assert {
+    condition = { for selector in tolist(aws_cloudtrail.lake.advanced_event_selector)[0].field_selector : selector.field => join(" ", coalescelist(coalesce(selector.equals, []), coalesce(selector.starts_with, []))) } == {
+      "eventCategory"  = "Data"
+      "resources.type" = "AWS::S3::Object"
+      "readOnly"       = "false"
+      "resources.ARN"  = "arn:aws:s3:::lk-test-123456789012-lake/"
+    }
+    error_message = "each write and delete of an object of the lake, and of no other bucket"
+  }
+
+  assert {
+    condition     = aws_cloudtrail.lake.enable_log_file_validation && aws_cloudtrail.lake.s3_bucket_name == aws_s3_bucket.this["access"].id
+    error_message = "with digests, where access is logged"
+  }
+
+  assert {
+    condition = alltrue([for statement in data.aws_iam_policy_document.trail.statement : anytrue([for c in statement.condition :
+      c.variable == "aws:SourceArn" && c.values == tolist(["arn:aws:cloudtrail:us-east-1:123456789012:trail/lk-test-lake"])
+    ])])
+    error_message = "only this trail may write there"
+  }
+}

@@ -10,6 +10,7 @@ variables {
   secrets_key_arn   = "arn:aws:kms:us-east-1:123456789012:key/secrets"
   log_group         = "/lk/test/brokers"
   password          = "told-by-the-test"
+  destroy_with_data = true # a test destroys what it made
 }
 
 run "three_brokers_keep_every_record" {
@@ -114,4 +115,17 @@ run "brokers_that_zones_cannot_share" {
   }
 
   expect_failures = [aws_msk_cluster.this]
+}
+
+run "the_log_is_kept" {
+  command = plan
+
+  variables {
+    destroy_with_data = false
+  }
+
+  assert {
+    condition     = length(terraform_data.kept) == 1
+    error_message = "what refuses to be destroyed must hang on the cluster (tests/scenarios/terraform destroys one that has it)"
+  }
 }
