@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -97,17 +97,21 @@ def _usage(error: click.ClickException, as_json: bool) -> int:
 
 def _unexpected(error: BaseException, as_json: bool) -> int:
     log = write_report(error)
-    known = explained(error, log)
+    explanation = explained(error, log)
     what = f"unexpected {type(error).__name__}: {first_line(str(error))}"
     fix = "check `lk status`, then run the command again; it is safe to repeat"
-    return _report(known or LkError(what, where=log, fix=fix), as_json)
+    return _report(explanation or LkError(what, where=log, fix=fix), as_json)
 
 
 def run(arguments: list[str]) -> int:
     """Runs one verb; returns its exit code: 0 done, 1 refused, 2 usage, 75 try again."""
-    as_json = "--json" in arguments
+    return answer(lambda: lk(arguments, prog_name="lk", standalone_mode=False), "--json" in arguments)
+
+
+def answer(action: Callable[[], Any], as_json: bool) -> int:
+    """Calls ``action`` and returns its exit code, 0 for None; prints the error that it raised."""
     try:
-        result: Any = lk(arguments, prog_name="lk", standalone_mode=False)
+        result = action()
     except click.exceptions.Abort:
         return INTERRUPTED
     except click.exceptions.Exit as stop:

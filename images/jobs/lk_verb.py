@@ -16,12 +16,14 @@ import signal
 import sys
 import tempfile
 import tomllib
+from collections.abc import Mapping
 from contextlib import redirect_stdout
 from pathlib import Path
 
 from pyarrow import fs
 
-from cli.root import run
+from cli.root import answer, run
+from core.errors import Refused
 from infra.local.private_files import write_private
 
 
@@ -36,18 +38,22 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     if options.settings:
         _download_settings(options.settings)
-    if options.secret or options.trino_secret:
-        _write_passwords(options.secret, options.trino_secret)
     if not options.result:
-        return run(options.words)
+        return _run(options)
     out = io.StringIO()
     with redirect_stdout(out):
-        code = run(options.words)
+        code = _run(options)
     print(out.getvalue(), end="")
     files, path = _filesystem(options.result)
     with files.open_output_stream(path) as stream:
         stream.write(json.dumps({"exit": code, "out": out.getvalue()}).encode())
     return code
+
+
+def _run(options: argparse.Namespace) -> int:
+    """Runs the verb with the passwords of its secrets. That one cannot be read is an answer, too."""
+    as_json = "--json" in options.words
+    return answer(lambda: _write_passwords(options.secret, options.trino_secret), as_json) or run(options.words)
 
 
 def _download_settings(uri: str) -> None:
@@ -60,14 +66,25 @@ def _download_settings(uri: str) -> None:
 
 def _write_passwords(kafka: str | None, trino: str | None) -> None:
     """Writes the passwords of these secrets to the files that the settings name."""
-    settings = tomllib.loads(Path(os.environ["LK_CONFIG"]).read_text("utf-8"))
+    if not kafka and not trino:
+        return
+    file = os.environ["LK_CONFIG"]
+    settings = tomllib.loads(Path(file).read_text("utf-8"))
+    passwords: dict[str, str] = {}
     if kafka:
-        write_private(Path(settings["kafka_password_file"]), _read_secret(kafka)["password"])
+        passwords["kafka_password_file"] = _entry(_read_secret(kafka), "password", kafka)
     if trino:
-        passwords = _read_secret(trino)
-        write_private(Path(settings["trino_password_file"]), passwords[settings.get("trino_user", "lk")])
-        reader = passwords[settings.get("trino_reader", "reader")]
-        write_private(Path(settings["trino_reader_password_file"]), reader)
+        of_users = _read_secret(trino)
+        passwords["trino_password_file"] = _entry(of_users, settings.get("trino_user", "lk"), trino)
+        passwords["trino_reader_password_file"] = _entry(of_users, settings.get("trino_reader", "reader"), trino)
+    for setting, password in passwords.items():
+        write_private(Path(_entry(settings, setting, file)), password)
+
+
+def _entry(entries: Mapping[str, str], name: str, where: str) -> str:
+    if name not in entries:
+        raise Refused(f"there is no entry {name!r}", where=where, fix="add it, then start the job again")
+    return entries[name]
 
 
 def _read_secret(arn: str) -> dict[str, str]:

@@ -98,6 +98,22 @@ def test_a_job_gets_the_passwords_from_their_secrets(cloud: Cloud, tmp_path: Pat
     assert not [word for word in job["entryPointArguments"] if "of-" in word]
 
 
+def test_a_secret_without_a_users_password_is_refused_by_name(cloud: Cloud, tmp_path: Path) -> None:
+    secret = cloud.client("secretsmanager").create_secret(Name="half", SecretString=json.dumps({"lk": "of-lk"}))
+    files = {name: str(tmp_path / name) for name in ("trino_password_file", "trino_reader_password_file")}
+    settings_file(cloud, tmp_path, emr_trino_secret=secret["ARN"], trino_reader="reader", **files)
+    file = tmp_path / "lk.toml"
+    text = file.read_text("utf-8") + "\ntrino_tls = true\n"
+    file.write_text(text, "utf-8")
+    cloud.client("s3").put_object(Bucket=BUCKET, Key="settings/lk.toml", Body=text.encode())
+    child = lk(cloud, tmp_path, "views", "--json")
+    out, err = child.communicate(timeout=60)
+    answer = json.loads(out)
+    assert (child.returncode, answer["where"]) == (1, secret["ARN"]), err
+    assert "no entry 'reader'" in answer["error"]
+    assert not any(Path(name).exists() for name in files.values())
+
+
 def test_exit_codes_are_the_verbs_own(cloud: Cloud, tmp_path: Path) -> None:
     settings_file(cloud, tmp_path)
     child = lk(cloud, tmp_path, "query", "select 1", "--json")
