@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Origin:
-    """What the rows of a study do not say. A text is "" if it is not known."""
+    """What the rows of a study do not say. A text is "" if it is not known; "; " separates commands."""
 
     machine: str = ""
     versions: str = ""

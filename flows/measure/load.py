@@ -48,7 +48,14 @@ def send(
     on_send: OnSend | None = None,
 ) -> Acknowledged:
     """Sends generated records of a topic: on schedule with a ``rate``, else as fast as possible."""
-    return produce(settings, topic, outgoing(topic, samples), rate=rate, on_send=on_send, draw=False).require_complete()
+    return _whole(produce(settings, topic, outgoing(topic, samples), rate=rate, on_send=on_send, draw=False))
+
+
+def _whole(sent: Acknowledged) -> Acknowledged:
+    """Returns its argument. Raises KeyboardInterrupt after Ctrl-C: a part of a load gives other figures."""
+    if sent.interrupted:
+        raise KeyboardInterrupt
+    return sent.require_complete()
 
 
 def send_trades(
@@ -71,7 +78,7 @@ def send_count(settings: Settings, catalog: Catalog, seed: int, count: int) -> f
 def send_access_log(settings: Settings, catalog: Catalog) -> None:
     """Sends the committed access log."""
     source = InputFile(ACCESS_LOG, catalog.topic("access_log"))
-    produce(settings, source.topic, source.records(), draw=False).require_complete()
+    _whole(produce(settings, source.topic, source.records(), draw=False))
 
 
 def send_for(settings: Settings, catalog: Catalog, seed: int, seconds: float, rate: float, on_send: OnSend) -> int:

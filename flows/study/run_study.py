@@ -135,8 +135,7 @@ def _measure(
 
 def _require_same_machine(folder: Path, plan: StudyPlan) -> None:
     """Writes the origin of the rows. Raises Refused if the folder has rows of another machine or other versions."""
-    sizes = ",".join(f"{size / 10**6:g}" for size in plan.sizes)
-    origin = Origin(machine(), versions(), f"lk study --sizes {sizes} --repeat {plan.repeat}")
+    origin = Origin(machine(), versions(), plan.command)
     earlier = study_files.read_origin(folder)
     if earlier not in (Origin(), replace(origin, command=earlier.command)):
         raise Refused(
@@ -145,4 +144,5 @@ def _require_same_machine(folder: Path, plan: StudyPlan) -> None:
             where=str(folder),
             fix="name another folder: --study FOLDER",
         )
-    study_files.write_origin(folder, origin)
+    commands = dict.fromkeys([*filter(None, earlier.command.split("; ")), origin.command])
+    study_files.write_origin(folder, replace(origin, command="; ".join(commands)))

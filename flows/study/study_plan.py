@@ -56,6 +56,13 @@ class StudyPlan:
         if self.repeat < 1 or not self.sizes or min(self.sizes) < SMALLEST:
             raise Usage(f"a study needs a repetition, and sizes of {SMALLEST:,} records or more", fix="see --help")
 
+    @property
+    def command(self) -> str:
+        """The command that measures what is missing of this plan."""
+        sizes = ",".join(f"{size / 10**6:g}" for size in self.sizes)
+        sections = () if self.sections == SECTIONS else self.sections
+        return " ".join(["lk study", f"--sizes {sizes}", f"--repeat {self.repeat}", *sections])
+
     def units(self) -> Iterator[Unit]:
         """Every unit; the mode that is measured first alternates."""
         for repetition in range(1, self.repeat + 1):

@@ -16,8 +16,9 @@ from core.errors import Refused, TryAgain
 from core.identifiers import Name
 from core.sample_data.records import records
 from core.sample_data.trades import GENERATOR
-from core.sample_spec import SampleSpec
+from core.sample_spec import SampleRecord, SampleSpec
 from core.topic import Field, Json, Lines, Topic, Version
+from flows.measure import load
 from infra.kafka import kafka_admin
 from infra.kafka.input_files import InputFile, OutgoingRecord
 from infra.kafka.producer import Acknowledged, produce
@@ -151,6 +152,15 @@ def test_ctrl_c_reports_what_was_acknowledged(stack: Settings) -> None:
 
     ended = produce(stack, text_topic("interrupted"), interrupted())
     assert (ended.interrupted, ended.sent, ended.count, ended.complete) == (True, 50, 50, False)
+
+
+def test_a_measurement_ends_when_ctrl_c_stopped_its_load(stack: Settings) -> None:
+    def interrupted() -> Iterator[SampleRecord]:
+        yield SampleRecord(b"AAPL", b"1", SPEC.start)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        load.send(stack, text_topic("interrupted_load"), interrupted())
 
 
 def test_ctrl_c_ends_the_endless_generator_with_its_counts_and_exit_code_130(stack: Settings, tmp_path: Path) -> None:

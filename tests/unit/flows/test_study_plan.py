@@ -114,8 +114,10 @@ def test_damaged_rows_are_refused_by_name(tmp_path: Path) -> None:
 def test_a_folder_holds_rows_of_one_machine_and_one_version(tmp_path: Path) -> None:
     plan = StudyPlan((100_000,), 2)
     run_study._require_same_machine(tmp_path, plan)
-    run_study._require_same_machine(tmp_path, StudyPlan((100_000,), 5))
-    assert study_files.read_origin(tmp_path).command == "lk study --sizes 0.1 --repeat 5"
+    run_study._require_same_machine(tmp_path, StudyPlan((1_000_000,), 1, ("resources", "correction")))
+    run_study._require_same_machine(tmp_path, plan)
+    commands = ["lk study --sizes 0.1 --repeat 2", "lk study --sizes 1 --repeat 1 resources correction"]
+    assert study_files.read_origin(tmp_path).command == "; ".join(commands)
     study_files.write_origin(tmp_path, replace(study_files.read_origin(tmp_path), machine="another"))
     with pytest.raises(Refused, match="measured with another"):
         run_study._require_same_machine(tmp_path, plan)
