@@ -52,7 +52,7 @@ slow: $(INSTALLED) setup $(CLOUD_HERE)
 	@$(PYTEST) -m "slow and not long" tests
 	@$(BIN)/python -m tests.support.terraform_availability
 
-long: $(INSTALLED) setup ## what else takes minutes: a soak, an aged instance, extreme records, tutorials, millions of changed records
+long: $(INSTALLED) setup ## more cases and sizes: a soak, an aged instance, extreme records, tutorials, millions of changed records
 	@$(PYTEST) -m long tests
 
 test-times: $(INSTALLED) setup ## what each fast test costs, as docs/test-times.md
@@ -64,9 +64,10 @@ cloud: $(INSTALLED) $(CLOUD_HERE) ## terraform/ alone: its style, its tests, che
 	@$(BIN)/pytest tests/scenarios/terraform tests/integration/test_terraform_plants.py
 	@$(BIN)/python -m tests.support.terraform_availability
 
-docs: $(INSTALLED) ## write the references of verbs and settings, and the rights in Trino: docs/reference/, docs/security.md
+docs: $(INSTALLED) ## write the references of verbs and settings, the rights in Trino, and the page of the study in data/
 	@$(BIN)/python -m cli.reference
 	@$(BIN)/python -m cli.security_page
+	@$(BIN)/lk report --study data/study.parquet --out docs/report
 
 docs-images: $(INSTALLED) setup ## make docs/images/live-page.png in a browser (Chromium)
 	@LK_DOCS_IMAGES=yes $(BIN)/pytest tests/scenarios/live_page/test_live_page.py

@@ -40,7 +40,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByServers:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest first, in their tiers."""
     for item in items:
-        for mark in list(tiers.marks(item.nodeid, item.iter_markers())):
+        for mark in tiers.tier(item.nodeid, is_slow=item.get_closest_marker("slow") is not None):
             item.add_marker(mark)
     items[:] = [items[n] for n in longest_first([item.nodeid for item in items])]
 

@@ -1,12 +1,10 @@
-"""Three tiers: `make test` runs the fast tests, `make test-all` also slow ones, and `make long` those that are long.
+"""Three tiers: `make test` runs the fast tests, `make test-all` also the full ones, and `make long` all others.
 
-All of tests/scenarios is slow. Elsewhere a slow test proves what another one proves less of (docs/promises.md). A long
-test is slow, too: it takes minutes for its size, and no crash, scheduler or second machine is in it.
+A full test is one of tests/scenarios: a crash of a process, a scheduler or a second machine is in it. What is marked
+slow elsewhere adds cases that no promise names; and some scenarios take minutes for their size. These are long.
 """
 
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import pytest
 from _pytest.mark.structures import ParameterSet
@@ -15,13 +13,12 @@ SCENARIOS = "tests/scenarios/"
 LONG = tuple(f"{SCENARIOS}{scenario}/" for scenario in ("benches", "extremes", "trace", "tutorial"))
 
 
-def marks(nodeid: str, own: Iterator[pytest.Mark]) -> Iterator[str]:
-    """The marks that a test needs beside its own ones."""
-    is_long = nodeid.startswith(LONG)
-    if is_long:
-        yield "long"
-    if is_long or nodeid.startswith(SCENARIOS) or any(mark.name == "long" for mark in own):
-        yield "slow"
+def tier(nodeid: str, *, is_slow: bool) -> tuple[str, ...]:
+    """The marks of a test's tier; ``is_slow``: it is marked slow itself."""
+    is_scenario = nodeid.startswith(SCENARIOS)
+    if nodeid.startswith(LONG) or (is_slow and not is_scenario):
+        return ("slow", "long")
+    return ("slow",) if is_scenario else ()
 
 
 def slow(*values: str | int) -> list[ParameterSet]:

@@ -66,9 +66,6 @@ def test_no_fast_test_of_a_promise_is_marked_slow() -> None:
     assert "tests/integration/test_verify.py::test_a_planted_difference_is_found_and_named" in slow_tests(
         ROOT / "tests/integration/test_verify.py"
     )
-    assert "tests/spark/test_one_pass.py::test_many_records_with_changed_bytes_are_decoded_alike" in slow_tests(
-        ROOT / "tests/spark/test_one_pass.py"
-    )
     assert "tests/integration/test_batch.py::test_a_killed_build_leaves_a_folder_that_is_made_again" in slow_tests(
         ROOT / "tests/integration/test_batch.py"
     )
@@ -80,8 +77,8 @@ def slow_tests(file: Path) -> list[str]:
     tests = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")]
     whole = any(isinstance(node, ast.Assign) and "slow" in ast.unparse(node) for node in tree.body)
     name = file.relative_to(ROOT)
-    marks = {"pytest.mark.slow", "pytest.mark.long"}
-    return [f"{name}::{test.name}" for test in tests if whole or marks & {*map(ast.unparse, test.decorator_list)}]
+    marks = "pytest.mark.slow"
+    return [f"{name}::{test.name}" for test in tests if whole or marks in map(ast.unparse, test.decorator_list)]
 
 
 def test_no_fast_test_of_a_promise_is_skipped_except_without_terraform() -> None:
