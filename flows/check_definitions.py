@@ -1,30 +1,60 @@
-"""Every mistake in definition files, found without any data."""
+"""Every mistake in definition files, found without any data, in a process of their own: the files are code."""
 
 from __future__ import annotations
 
-from core.catalog import Catalog
-from core.errors import TryAgain
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from core.errors import LkError, Refused, TryAgain
 from infra.definitions import definition_files
-from infra.definitions.definition_files import DefinitionProblem
+from infra.definitions.definition_files import DefinitionProblem, PresentationQuery
+from infra.definitions.isolation import without_secrets
 from infra.progress_bar import console
 from infra.settings import Settings
-from infra.spark.session import temporary_session
+from infra.settings.child_environment import child_environment
 
 
 def check(settings: Settings) -> list[DefinitionProblem]:
-    """Mistakes in the files; if there are none, the mistakes that Spark and Trino report in their SQL."""
-    problems = definition_files.problems(settings)
-    if problems:
-        return list(problems)
-    catalog = definition_files.load(settings)
-    with temporary_session(settings, "views-check") as spark:
-        return [*definition_files.spark_problems(spark, catalog), *_presentation(settings, catalog)]
+    """Mistakes in the files; if there are none, the mistakes that Spark and Trino report in their SQL.
+
+    A child without secrets and without the network reads the files (``isolated_check``). Trino is asked from here.
+    """
+    answer = _answer_of_child(settings)
+    if answer["network"]:
+        _warn(f"the files were run with the network: {answer['network']}")
+    problems = [DefinitionProblem(**problem) for problem in answer["problems"]]
+    return problems or _presentation(settings, [PresentationQuery(**query) for query in answer["presentation"]])
 
 
-def _presentation(settings: Settings, catalog: Catalog) -> list[DefinitionProblem]:
+def _answer_of_child(settings: Settings) -> dict[str, Any]:
+    public = settings.model_copy(update={"spark_conf": without_secrets(settings.spark_conf)})
+    environment = without_secrets(os.environ) | child_environment(public)
+    with tempfile.TemporaryDirectory(prefix="lk-check-") as folder:
+        file = Path(folder, "answer.json")
+        words = [sys.executable, "-m", "flows.isolated_check", str(file)]
+        child = subprocess.run(words, env=environment, stdout=subprocess.DEVNULL, check=False)
+        if not file.exists():
+            what = f"the process that checks definition files ended with {child.returncode}"
+            raise LkError(what, fix="read what it printed")
+        answer: dict[str, Any] = json.loads(file.read_text("utf-8"))
+    if "error" in answer:
+        raise (TryAgain if answer["exit"] == TryAgain.exit_code else Refused)(**answer["error"])
+    return answer
+
+
+def _presentation(settings: Settings, queries: list[PresentationQuery]) -> list[DefinitionProblem]:
     """Mistakes in presentation columns, whose SQL only Trino can check."""
     try:
-        return list(definition_files.trino_problems(settings, catalog))
+        return definition_files.trino_problems(settings, queries)
     except TryAgain:
-        console().print("Trino is not up, so presentation columns were not checked; start it: `lk up`", style="yellow")
+        _warn("Trino is not up, so presentation columns were not checked; start it: `lk up`")
         return []
+
+
+def _warn(text: str) -> None:
+    console().print(text, style="yellow")

@@ -48,6 +48,15 @@ class DefinitionProblem:
 
 
 @dataclass(frozen=True)
+class PresentationQuery:
+    """A query of Trino that fails when the SQL of a presentation column is wrong, and where that column is defined."""
+
+    file: str
+    line: int
+    sql: str
+
+
+@dataclass(frozen=True)
 class _Located:
     path: Path
     definition: Definition
@@ -87,35 +96,44 @@ def spark_problems(spark: SparkSession, catalog: Catalog) -> list[DefinitionProb
     from infra.definitions.unit_proof import unit_mistakes
 
     definitions: list[Definition] = [*catalog.topics.values(), *catalog.views.values(), *catalog.routes.values()]
-    found = {_key(definition): sql_mistakes(spark, definition, catalog) for definition in definitions}
-    correct = {key for key, mistakes in found.items() if not mistakes}
+    by_definition = {_key(definition): sql_mistakes(spark, definition, catalog) for definition in definitions}
+    correct = {key for key, mistakes in by_definition.items() if not mistakes}
     keyed = [
         view
         for view in catalog.views.values()
         if isinstance(view, Keyed) and {_key(view), *(("topic", source) for source in view.sources)} <= correct
     ]
-    found |= {("view", str(name)): mistakes for name, mistakes in unit_mistakes(spark, keyed, catalog).items()}
+    by_definition |= {("view", str(name)): mistakes for name, mistakes in unit_mistakes(spark, keyed, catalog).items()}
     problems: list[DefinitionProblem] = []
     for definition in definitions:
         path = Path(catalog.files[_key(definition)])
-        problems.extend(_problems(path, definition, found[_key(definition)]))
+        problems.extend(_problems(path, definition, by_definition[_key(definition)]))
     return sorted(set(problems))
 
 
-def trino_problems(settings: Settings, catalog: Catalog) -> list[DefinitionProblem]:
-    """Every mistake in the SQL of presentation columns. Raises TryAgain when Trino is unreachable."""
+def presentation_queries(catalog: Catalog) -> list[PresentationQuery]:
+    """A query for each presentation column. Only Trino can check their SQL."""
     from infra.definitions.check_sql import shown_sql
+
+    queries: list[PresentationQuery] = []
+    for view in catalog.views.values():
+        path = Path(catalog.files["view", view.name])
+        for name, sql in shown_sql(view).items():
+            queries.append(PresentationQuery(str(path), _line(path, "Shown", name, type(view).__name__), sql))
+    return queries
+
+
+def trino_problems(settings: Settings, queries: Sequence[PresentationQuery]) -> list[DefinitionProblem]:
+    """The queries that Trino refuses. Raises TryAgain when it is unreachable."""
     from infra.trino.metastore import SqlRefused, as_reader, query
 
-    problems: list[DefinitionProblem] = []
-    for view in catalog.views.values():
-        for name, sql in shown_sql(view).items():
-            try:
-                query(as_reader(settings), sql)
-            except SqlRefused as e:
-                path = Path(catalog.files["view", view.name])
-                problems.extend(_problems(path, view, [Mistake("Shown", name, e.what)]))
-    return sorted(set(problems))
+    problems: set[DefinitionProblem] = set()
+    for presentation in queries:
+        try:
+            query(as_reader(settings), presentation.sql)
+        except SqlRefused as e:
+            problems.add(DefinitionProblem(presentation.file, presentation.line, e.what))
+    return sorted(problems)
 
 
 def _read(settings: Settings) -> tuple[Catalog, list[DefinitionProblem]]:

@@ -59,7 +59,7 @@ def unit_mistakes(spark: SparkSession, views: Sequence[Keyed], catalog: Catalog)
                 Name(views[0].name): [mistake_in(views[0], f"query: fails for generated events: {first_sentence(e)}")]
             }
         by_view = (unit_mistakes(spark, [view], catalog) for view in views)
-        return {name: mistakes for found in by_view for name, mistakes in found.items()}
+        return {name: mistakes for of_view in by_view for name, mistakes in of_view.items()}
     _name_unproven([view.name for view in views if not computed[view.name, _ALL]])
     return {Name(view.name): list(_mistakes(view, computed)) for view in views}
 
@@ -91,10 +91,10 @@ def _sides(session: SparkSession, catalog: Catalog, view: Keyed) -> list[DataFra
     key = Counter(key for table in events.values() for key in _keys(view, table)).most_common(1)
     if not key:
         return [_side(session, view, _ALL, events, None)]
-    one = {s: _where(table, [of == key[0][0] for of in _keys(view, table)]) for s, table in events.items()}
+    one_key = {s: _where(table, [of == key[0][0] for of in _keys(view, table)]) for s, table in events.items()}
     others = {s: _where(table, [of != key[0][0] for of in _keys(view, table)]) for s, table in events.items()}
     sides = [_side(session, view, _ALL, events, None)]
-    sides += [_side(session, view, _ONE_KEY, one, one), _side(session, view, _OTHER_KEYS, others, others)]
+    sides += [_side(session, view, _ONE_KEY, one_key, one_key), _side(session, view, _OTHER_KEYS, others, others)]
     if view.reach is not None:
         new, near = _near(view, events)
         sides.append(_side(session, view, _NEAR, near, new))

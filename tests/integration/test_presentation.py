@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from infra.definitions.definition_files import load, trino_problems
+from infra.definitions.definition_files import load, presentation_queries, trino_problems
 from infra.settings import Settings
 
 VIEW = """
@@ -27,7 +27,7 @@ VIEW = Rollup(
 
 def test_mistakes_in_presentation_columns(stack: Settings, tmp_path: Path) -> None:
     (tmp_path / "sizes.py").write_text(VIEW)
-    problems = trino_problems(stack, load(Settings(views=(tmp_path,))))
+    problems = trino_problems(stack, presentation_queries(load(Settings(views=(tmp_path,)))))
     assert [(Path(p.file).name, p.line) for p in problems] == [("sizes.py", 12), ("sizes.py", 13)]
     assert "Column 'nothing' cannot be resolved" in problems[0].text
     assert "mismatched input" in problems[1].text
