@@ -87,7 +87,10 @@ def study(
 
     plan = StudyPlan(sizes, repeat, sections or SECTIONS)
     result = run_study.study(load_settings(), plan, folder or study_files.FOLDER, label_busy=label_busy)
-    emit(result, lambda done: line(f"{done.measured:,} of {done.sections:,} sections measured · rows in {done.folder}"))
+    emit(
+        result,
+        lambda ended: line(f"{ended.measured:,} of {ended.sections:,} sections measured · rows in {ended.folder}"),
+    )
 
 
 COMMANDS = [demo, bench, study]

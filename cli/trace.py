@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         Decoded,
         KafkaRecord,
         PartialRow,
-        Redriven,
+        RedriveLink,
         Row,
         ServedSide,
         Trace,
@@ -96,7 +96,7 @@ def _print_decoded(decoded: Decoded) -> None:
         _print_rows([{name: value for name, value in decoded.cells.items() if value is not None}])
 
 
-def _print_redriven(redriven: Redriven) -> None:
+def _print_redriven(redriven: RedriveLink) -> None:
     if redriven.original or redriven.copy or redriven.note or redriven.problem:
         places = [f"original {redriven.original}"] if redriven.original else []
         places += [f"copy {redriven.copy}"] if redriven.copy else []

@@ -52,12 +52,15 @@ def scrub(settings: Settings) -> ScrubResult:
         table = damage.scrub(path)
         files, without_checksum = files + table.files, without_checksum + table.without_checksum
         relative = table_paths.relative(settings, path)
-        damaged += [_damaged(found, relative, source_of(settings, relative)) for found in table.damages]
+        damaged += [_damaged(damaged_file, relative, source_of(settings, relative)) for damaged_file in table.damages]
     damaged += _lost_builds(settings, damaged)
     for run, role in run_roles.roles(settings).items() if not _of_control(damaged) else ():
         if role not in _ENDED:
-            found_in_run = checkpoint_damage.scrub(settings, run)
-            damaged += [_damaged(found, run, f"the log: `lk repair` replaces run {run}") for found in found_in_run]
+            in_checkpoint = checkpoint_damage.scrub(settings, run)
+            damaged += [
+                _damaged(damaged_file, run, f"the log: `lk repair` replaces run {run}")
+                for damaged_file in in_checkpoint
+            ]
     return ScrubResult(tuple(damaged), len(tables), files, without_checksum)
 
 
@@ -66,9 +69,9 @@ def _lost_builds(settings: Settings, damaged: list[DamagedFile]) -> list[Damaged
     passed = passed_builds(settings) if not _of_control(damaged) else []
     paths = {(row.view, row.build): table_paths.batch(settings, row.view, row.build) for row in passed}
     lost = [path for path in paths.values() if not delta.exists(path)]
-    found = [file.table for file in damaged]
+    damaged_tables = [file.table for file in damaged]
     tables = [(path, table_paths.relative(settings, path)) for path in lost]
-    return [_damaged(Damage(p, "is missing"), t, source_of(settings, t)) for p, t in tables if t not in found]
+    return [_damaged(Damage(p, "is missing"), t, source_of(settings, t)) for p, t in tables if t not in damaged_tables]
 
 
 def source_of(settings: Settings, table: str) -> str:
@@ -102,5 +105,5 @@ def _of_control(damaged: list[DamagedFile]) -> bool:
     return any(file.table.startswith("control/") for file in damaged)
 
 
-def _damaged(found: Damage, table: str, repair: str) -> DamagedFile:
-    return DamagedFile(found.path, table, found.what, repair)
+def _damaged(damaged_file: Damage, table: str, repair: str) -> DamagedFile:
+    return DamagedFile(damaged_file.path, table, damaged_file.what, repair)

@@ -181,9 +181,9 @@ def raise_reason(sink: EpochSink, error: Any) -> None:
         where = table_paths.checkpoint(sink.settings, sink.run.id)
         raise Refused(f"the checkpoint is damaged: {first_line(text)}", where=where, fix=_NEW)
     report = write_report(failure or error)
-    known = explained(failure or error, report)
-    if known is not None:
-        raise known
+    explanation = explained(failure or error, report)
+    if explanation is not None:
+        raise explanation
     raise Refused(
         f"the run cannot continue: {first_line(text)}",
         where=f"run {sink.run.id}, after epoch {_last(sink.settings, sink.run.id)}; {report}",

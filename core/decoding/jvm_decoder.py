@@ -52,17 +52,17 @@ def column(topic: Topic, spark: SparkSession, plain: Decode) -> Column | None:
         or any(spark.conf.get(name) != usual for name, usual in _USUAL.items())
     ):
         return None
-    known = _decoder(java_class, topic, spark, plain)
+    of_topic = _decoder(java_class, topic, spark, plain)
     inputs = (fn.col(name)._jc for name in _INPUTS)
     as_column = type(fn.lit(None))  # the class of columns in this process, beside Spark Connect's
-    return as_column(java_class.column(known.decoder, known.plain._jdf, *inputs))
+    return as_column(java_class.column(of_topic.decoder, of_topic.plain._jdf, *inputs))
 
 
 def _java_class(spark: SparkSession) -> Any:
     jvm: Any = spark._jvm
-    found = jvm.org.apache.spark.sql.lk.RecordDecoder
-    is_class = type(found).__name__ == "JavaClass"  # py4j answers with a package for what is not there
-    return found if is_class and spark.conf.get(DECODER, "") != PLAIN else None
+    attribute = jvm.org.apache.spark.sql.lk.RecordDecoder
+    is_class = type(attribute).__name__ == "JavaClass"  # py4j answers with a package for what is not there
+    return attribute if is_class and spark.conf.get(DECODER, "") != PLAIN else None
 
 
 def _reads_record(topic: Topic) -> bool:

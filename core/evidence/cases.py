@@ -10,7 +10,7 @@ from core.evidence.measurement import ONE_DAY, STEADY, WHOLE
 
 
 @dataclass(frozen=True)
-class Part:
+class PartRows:
     """Rows of one part, multiplied by ``factor``; of ``question``, or of the criterion's question if that is ""."""
 
     name: str
@@ -19,13 +19,13 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Rows:
+class ModeRows:
     """What one mode is judged by: these ``parts`` added up; without any, all parts but ``without``.
 
     ``given`` is a value that needs no measurement, with its reason in ``why``.
     """
 
-    parts: tuple[Part, ...] = ()
+    parts: tuple[PartRows, ...] = ()
     without: str = ""
     given: float | None = None
     why: str = ""
@@ -44,11 +44,11 @@ class Criterion:
     situation: str = ""
     view: str = ""
     x: float | None = None
-    rows: Mapping[str, Rows] = field(default_factory=dict)
+    rows: Mapping[str, ModeRows] = field(default_factory=dict)
 
-    def of(self, mode: str) -> Rows:
+    def of(self, mode: str) -> ModeRows:
         """The rows of a mode."""
-        return self.rows.get(mode, Rows())
+        return self.rows.get(mode, ModeRows())
 
 
 @dataclass(frozen=True)
@@ -62,13 +62,17 @@ class Case:
     why: str
 
 
+def _rows(*parts: str) -> ModeRows:
+    return ModeRows(tuple(map(PartRows, parts)))
+
+
 _FRESH = "the 95th percentile of freshness"
-_LIVE = Part("", "cpu-live", 1e6 / LIVE_RATE)  # cores while some events arrive a second -> seconds per million
-_RUNNING = {"lambda": Rows((_LIVE, Part("land"), Part("build"), Part("gate"))), "kappa": Rows((_LIVE,))}
-_CORRECTING = {"lambda": Rows((Part("build"), Part("gate"))), "kappa": Rows((Part("replay"), Part("proof")))}
-_READING = {"lambda": Rows((Part("build"),)), "kappa": Rows((Part("replay"),))}
-_ARCHIVED = {"lambda": Rows(given=1.0, why="its archive holds what the log has lost")}
-_INSTEAD_OF_THE_LOG = {"lambda": Rows(without="log")}
+_LIVE = PartRows("", "cpu-live", 1e6 / LIVE_RATE)  # cores while some events arrive a second -> seconds per million
+_RUNNING = {"lambda": ModeRows((_LIVE, *_rows("land", "build", "gate").parts)), "kappa": ModeRows((_LIVE,))}
+_CORRECTING = {"lambda": _rows("build", "gate"), "kappa": _rows("replay", "proof")}
+_READING = {"lambda": _rows("build"), "kappa": _rows("replay")}
+_ARCHIVED = {"lambda": ModeRows(given=1.0, why="its archive holds what the log has lost")}
+_INSTEAD_OF_THE_LOG = {"lambda": ModeRows(without="log")}
 
 CASES = (
     Case(

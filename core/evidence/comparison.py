@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from core.evidence.cases import Criterion, Part, Rows
+from core.evidence.cases import Criterion, ModeRows, PartRows
 from core.evidence.measurement import MODES, TOTAL, Measurement
 from core.evidence.questions import BY_ID
 from core.evidence.summary import Summary
@@ -28,7 +28,7 @@ class Term:
 
 
 @dataclass(frozen=True)
-class Side:
+class ModeNumber:
     """The number of one mode: the sum of its ``terms``. ``smallest`` and ``largest`` are the sums of theirs.
 
     Without terms it is a value that needs no measurement, for the reason ``why``.
@@ -53,11 +53,11 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ModeComparison:
     """Both modes by one criterion; a side is None if it was not measured often enough."""
 
     criterion: Criterion
-    sides: Mapping[str, Side | None]
+    sides: Mapping[str, ModeNumber | None]
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -76,7 +76,7 @@ class Comparison:
         return high.mode if BY_ID[self.criterion.question].better == "higher" else low.mode
 
 
-def compare(criterion: Criterion, summaries: Iterable[Summary]) -> Comparison:
+def compare(criterion: Criterion, summaries: Iterable[Summary]) -> ModeComparison:
     """Both modes at the largest size that all their parts were measured at; without one, each part at its largest.
 
     A row without a mode counts for both. Values of a busy machine count only where there are no others.
@@ -85,18 +85,18 @@ def compare(criterion: Criterion, summaries: Iterable[Summary]) -> Comparison:
     parts = {mode: _sizes_of_parts(criterion, mode, rows) for mode in MODES}
     sizes = [set(of_part) for of_mode in parts.values() for of_part in of_mode.values() if of_part]
     common = max(set.intersection(*sizes), default=None) if sizes else None
-    return Comparison(criterion, {mode: _side(mode, parts[mode], criterion.of(mode), common) for mode in MODES})
+    return ModeComparison(criterion, {mode: _side(mode, parts[mode], criterion.of(mode), common) for mode in MODES})
 
 
-def parts_of(criterion: Criterion, mode: str, rows: Iterable[Summary | Measurement]) -> tuple[Part, ...]:
+def parts_of(criterion: Criterion, mode: str, rows: Iterable[Summary | Measurement]) -> tuple[PartRows, ...]:
     """The parts that are added up for a mode. A stored total stands for all parts that have rows."""
-    wanted = criterion.of(mode)
+    of_mode = criterion.of(mode)
     measured = dict.fromkeys(row.part for row in rows if belongs(row, criterion, mode))
-    names = [name for name in measured if not wanted.without or name not in (TOTAL, wanted.without)]
-    return wanted.parts or tuple(Part(name) for name in ([TOTAL] if TOTAL in names else names))
+    names = [name for name in measured if not of_mode.without or name not in (TOTAL, of_mode.without)]
+    return of_mode.parts or tuple(PartRows(name) for name in ([TOTAL] if TOTAL in names else names))
 
 
-def belongs(row: Summary | Measurement, criterion: Criterion, mode: str, part: Part | None = None) -> bool:
+def belongs(row: Summary | Measurement, criterion: Criterion, mode: str, part: PartRows | None = None) -> bool:
     """Whether a row is one that the criterion looks at for a mode, of this part or of any."""
     question = part.question if part and part.question else criterion.question
     return (
@@ -108,7 +108,7 @@ def belongs(row: Summary | Measurement, criterion: Criterion, mode: str, part: P
     )
 
 
-def _sizes_of_parts(criterion: Criterion, mode: str, summaries: Sequence[Summary]) -> dict[Part, _Sizes]:
+def _sizes_of_parts(criterion: Criterion, mode: str, summaries: Sequence[Summary]) -> dict[PartRows, _Sizes]:
     """The row of each part by size; a part without rows is there, and empty."""
     rows = _at_common_x(criterion, summaries)
     in_order = sorted(rows, key=lambda row: (not row.busy, row.mode))  # the last row of a size counts
@@ -127,13 +127,13 @@ def _at_common_x(criterion: Criterion, rows: Sequence[Summary]) -> Sequence[Summ
     return [row for row in rows if row.x == largest]
 
 
-def _side(mode: str, parts: Mapping[Part, _Sizes], wanted: Rows, common: int | None) -> Side | None:
-    if wanted.given is not None:
-        return Side(mode, (), wanted.given, wanted.given, wanted.given, wanted.why)
+def _side(mode: str, parts: Mapping[PartRows, _Sizes], of_mode: ModeRows, common: int | None) -> ModeNumber | None:
+    if of_mode.given is not None:
+        return ModeNumber(mode, (), of_mode.given, of_mode.given, of_mode.given, of_mode.why)
     if not parts or not all(parts.values()):
         return None
     terms = tuple(Term(sizes.get(common or 0) or sizes[max(sizes)], part.factor) for part, sizes in parts.items())
-    return Side(
+    return ModeNumber(
         mode,
         terms,
         sum(term.factor * term.row.median for term in terms),

@@ -8,7 +8,7 @@ from math import ceil, floor
 
 from core.evidence.coefficients import Coefficients
 from core.evidence.measurement import MODES
-from core.evidence.mode_parts import Job, ModeParts, Store, mode_parts, proof_seconds
+from core.evidence.mode_parts import Job, ModeParts, StoredBytes, mode_parts, proof_seconds
 from core.evidence.workload import SECONDS_OF_A_MONTH, Prices, Workload
 
 
@@ -157,7 +157,7 @@ def _cost_of_job(job: Job, prices: Prices) -> Cost:
     return Cost("compute", job.item, hours * prices.core_hour, arithmetic)
 
 
-def _cost_of_store(store: Store, changing: float) -> Cost:
+def _cost_of_store(store: StoredBytes, changing: float) -> Cost:
     copies = f" × {_number(store.copies)} {store.copies_are}" if store.copies_are else ""
     text = f"{_number(store.millions)} million events × {_number(store.bytes_per_event)} bytes{copies}"
     text += f" = {_number(store.gigabytes)} GB × {_number(store.price)}"

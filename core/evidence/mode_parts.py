@@ -21,7 +21,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Store:
+class StoredBytes:
     """Bytes that are kept: of so many ``millions`` of events, each in ``copies`` ("replicas", "builds").
 
     ``price`` is that of a gigabyte a month. ``during_change`` is true if they are kept only while a rule changes.
@@ -51,7 +51,7 @@ class ModeParts:
     """
 
     jobs: tuple[Job, ...]
-    stores: tuple[Store, ...]
+    stores: tuple[StoredBytes, ...]
     read_seconds: float
     compute_seconds: float
     batch_seconds: float
@@ -90,8 +90,8 @@ def _lambda(w: Workload, p: Prices, c: Coefficients) -> ModeParts:
         stores=(
             _log(w, p, w.retention_days),
             _archive(w, p, c),
-            Store("builds", history, c.build_bytes, p.gb_month, BUILDS, "builds"),
-            Store("partial rows", share, c.partial_bytes, p.gb_month),
+            StoredBytes("builds", history, c.build_bytes, p.gb_month, BUILDS, "builds"),
+            StoredBytes("partial rows", share, c.partial_bytes, p.gb_month),
         ),
         read_seconds=read,
         compute_seconds=compute,
@@ -106,8 +106,8 @@ def _kappa(w: Workload, p: Prices, c: Coefficients) -> ModeParts:
     history = w.millions(w.history_days)
     # A proof lands what arrived since the last one, and builds; `lk cleanup` keeps the archive and the last build.
     landing = Job("corrections: landing", 1, w.millions(DAYS_OF_A_MONTH), Line(0, c.land_cpu))
-    of_proofs = (_archive(w, p, c), Store("builds", history, c.build_bytes, p.gb_month, 1, "build"))
-    second_run = Store("second run", history, c.partial_bytes, p.gb_month, during_change=True)
+    of_proofs = (_archive(w, p, c), StoredBytes("builds", history, c.build_bytes, p.gb_month, 1, "build"))
+    second_run = StoredBytes("second run", history, c.partial_bytes, p.gb_month, during_change=True)
     return ModeParts(
         jobs=(
             *_live_jobs(w, c, "kappa"),
@@ -117,7 +117,7 @@ def _kappa(w: Workload, p: Prices, c: Coefficients) -> ModeParts:
         ),
         stores=(
             _log(w, p, w.history_days),
-            Store("partial rows", history, c.partial_bytes, p.gb_month),
+            StoredBytes("partial rows", history, c.partial_bytes, p.gb_month),
             *((*of_proofs, second_run) if w.rule_changes else ()),
         ),
         read_seconds=0,
@@ -139,11 +139,11 @@ def _live_jobs(w: Workload, c: Coefficients, mode: str) -> tuple[Job, ...]:
     )
 
 
-def _log(w: Workload, p: Prices, days: float) -> Store:
-    return Store("log", w.millions(days), w.bytes_per_event, p.log_gb_month, p.log_replicas, "replicas")
+def _log(w: Workload, p: Prices, days: float) -> StoredBytes:
+    return StoredBytes("log", w.millions(days), w.bytes_per_event, p.log_gb_month, p.log_replicas, "replicas")
 
 
-def _archive(w: Workload, p: Prices, c: Coefficients) -> Store:
+def _archive(w: Workload, p: Prices, c: Coefficients) -> StoredBytes:
     """The archive holds the bytes of the records: it grows with their size as the log does."""
     bytes_per_event = w.bytes_per_event * c.archive_bytes / c.log_bytes
-    return Store("archive", w.millions(w.history_days), bytes_per_event, p.gb_month)
+    return StoredBytes("archive", w.millions(w.history_days), bytes_per_event, p.gb_month)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from core.evidence.cases import CASES, Case
-from core.evidence.comparison import ENOUGH, Comparison, compare
+from core.evidence.comparison import ENOUGH, ModeComparison, compare
 from core.evidence.measurement import MODES, Measurement
 from core.evidence.quantity import quantity
 from core.evidence.questions import BY_ID
@@ -24,9 +24,9 @@ class Recommendation:
     case: Case
     answer: str
     reason: str
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[ModeComparison, ...]
     mode: str = ""
-    deciding: Comparison | None = None
+    deciding: ModeComparison | None = None
     against: tuple[str, ...] = ()
 
     @property
@@ -41,7 +41,7 @@ def recommend(measurements: Iterable[Measurement]) -> list[Recommendation]:
     return [_decided(case, tuple(compare(criterion, summaries) for criterion in case.criteria)) for case in CASES]
 
 
-def _decided(case: Case, comparisons: tuple[Comparison, ...]) -> Recommendation:
+def _decided(case: Case, comparisons: tuple[ModeComparison, ...]) -> Recommendation:
     """The first clear difference decides; one that was not measured before it leaves the case open."""
     for place, comparison in enumerate(comparisons):
         if comparison.missing:
@@ -55,23 +55,23 @@ def _decided(case: Case, comparisons: tuple[Comparison, ...]) -> Recommendation:
     return Recommendation(case, "No clear difference", reason, comparisons)
 
 
-def _difference(comparison: Comparison) -> str:
+def _difference(comparison: ModeComparison) -> str:
     """The numbers of both modes, that of the better one first."""
     return _numbers(comparison, sorted(MODES, key=lambda mode: mode != comparison.better), " against ")
 
 
-def _both(comparison: Comparison) -> str:
+def _both(comparison: ModeComparison) -> str:
     return _numbers(comparison, MODES, " and ")
 
 
-def _numbers(comparison: Comparison, modes: Iterable[str], between: str) -> str:
+def _numbers(comparison: ModeComparison, modes: Iterable[str], between: str) -> str:
     unit = BY_ID[comparison.criterion.question].unit
     sides = [side for mode in modes if (side := comparison.sides[mode])]
     texts = [f"{quantity(side.median, unit)} in {side.mode.capitalize()}" for side in sides]
     return f"{comparison.criterion.what} is {between.join(texts)}"
 
 
-def _not_measured(comparison: Comparison) -> str:
+def _not_measured(comparison: ModeComparison) -> str:
     modes = " and ".join(mode.capitalize() for mode in comparison.missing)
     section = BY_ID[comparison.criterion.question].section
     times = f"not measured {ENOUGH} times in {modes}"

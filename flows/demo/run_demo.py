@@ -20,7 +20,7 @@ from flows.demo.background_batch import BackgroundBatch
 from flows.demo.connection import Connection
 from flows.demo.quality_warnings import QualityWarning
 from flows.demo.rebuild_times import RebuildTimes
-from flows.demo.sent_records import REQUEST_LOG, SentRecords, TopicCounts
+from flows.demo.sent_records import REQUEST_LOG, SentCounts, SentRecords
 from flows.demo.switch_modes import DemoSwitches
 from flows.measure import demo_queries, expected, instance, load
 from flows.measure.console import ProgressLines, note, progress_lines, waiting
@@ -63,7 +63,7 @@ class Demo:
     seconds: float
     batch: RebuildTimes
     sent: tuple[SentRecords, ...]
-    topics: tuple[TopicCounts, ...]
+    topics: tuple[SentCounts, ...]
     late: int
     out_of_order: int
     ledger: tuple[demo_queries.TopicAccount, ...]

@@ -29,7 +29,7 @@ class SentRecords:
 
 
 @dataclass(frozen=True)
-class TopicCounts:
+class SentCounts:
     """One topic at the end: the records that were sent, those that Kafka holds, and the events that each view counts.
 
     ``valid`` is how many of the records can be decoded.
@@ -47,7 +47,7 @@ class TopicCounts:
         return all(check.ok for check in checks([self]))
 
 
-def counts_at_end(settings: Settings, catalog: Catalog, sent: Sequence[SentRecords]) -> tuple[TopicCounts, ...]:
+def counts_at_end(settings: Settings, catalog: Catalog, sent: Sequence[SentRecords]) -> tuple[SentCounts, ...]:
     """The counts of both topics, when everything that was sent has been read."""
     log = kafka_admin.end_offsets(settings, list(VIEWS))
     return tuple(
@@ -61,13 +61,13 @@ def counts_at_end(settings: Settings, catalog: Catalog, sent: Sequence[SentRecor
     )
 
 
-def topic_counts(topic: Name, sent: Sequence[SentRecords], *, log: int, views: Mapping[Name, int]) -> TopicCounts:
+def topic_counts(topic: Name, sent: Sequence[SentRecords], *, log: int, views: Mapping[Name, int]) -> SentCounts:
     """The counts of one topic; ``log`` and ``views`` are what Kafka and Trino answer."""
     total = sum(records.count for records in sent if records.topic == topic)
-    return TopicCounts(topic, total, total - _INVALID[topic], log, views)
+    return SentCounts(topic, total, total - _INVALID[topic], log, views)
 
 
-def checks(counts: Sequence[TopicCounts]) -> Iterator[NumberCheck]:
+def checks(counts: Sequence[SentCounts]) -> Iterator[NumberCheck]:
     """Compares what was sent with Kafka and with every view."""
     for topic in counts:
         yield same(f"records sent to {topic.topic}, in Kafka at the end", topic.sent, topic.log)

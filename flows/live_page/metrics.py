@@ -172,10 +172,10 @@ def _lake(snapshot: Snapshot) -> Iterator[Metric]:
         return
     number = max((change.seq for change in lake.changes), default=0)
     yield CounterMetricFamily("lk_publications", "Number of the last publication", number)
-    done = [change.at.timestamp() for change in lake.changes if change.state == "done"]
-    if done:
+    completed_at = [change.at.timestamp() for change in lake.changes if change.state == "done"]
+    if completed_at:
         last = "When the last publication was completed"
-        yield GaugeMetricFamily("lk_last_publication_timestamp_seconds", last, max(done))
+        yield GaugeMetricFamily("lk_last_publication_timestamp_seconds", last, max(completed_at))
     age = GaugeMetricFamily("lk_lease_age_seconds", "How long the holder of a lease has had it", labels=["lease"])
     left = GaugeMetricFamily("lk_lease_abandoned", "1 if the holder has ended without releasing it", labels=["lease"])
     for lease in lake.leases:

@@ -124,14 +124,14 @@ def _served(snapshot: Snapshot, samples: RecentSamples) -> dict[str, str]:
     lags = [view.lag for view in views]
     lag = None if None in lags else max(lag for lag in lags if lag is not None)
     waiting = samples.waiting(snapshot)
-    known = [seconds for seconds in waiting.values() if seconds is not None]
+    seconds_waiting = [seconds for seconds in waiting.values() if seconds is not None]
     trino = snapshot.trino
     query = f"a query takes {words.seconds(trino.value.seconds)}" if trino.value and not trino.problem else "away"
     return {
         "served-mode": f"{words.counted(len(views), 'view')} · {modes}",
         "served-publication": f"publication {views[0].publication}",
         "served-lag": f"lag {words.count(lag)}",
-        "served-waiting": f"waiting {words.seconds(max(known) if known else None)}",
+        "served-waiting": f"waiting {words.seconds(max(seconds_waiting) if seconds_waiting else None)}",
         "served-query": query,
     }
 
@@ -144,10 +144,10 @@ def _others(snapshot: Snapshot) -> dict[str, str]:
         return texts | {"replay-run": "none", "replay-rate": ""}
     progress = replays[-1].progress
     share = progress.read / progress.total if progress.total else 0.0
-    done = "caught up" if progress.caught_up else f"{share:.1%} of {words.count(progress.total)} records"
+    how_far = "caught up" if progress.caught_up else f"{share:.1%} of {words.count(progress.total)} records"
     left = f", {words.seconds(progress.left)} left" if progress.left is not None and not progress.caught_up else ""
     return texts | {
-        "replay-run": f"{replays[-1].run.id} {progress.state.phase}, {done}",
+        "replay-run": f"{replays[-1].run.id} {progress.state.phase}, {how_far}",
         "replay-rate": f"{words.rate(progress.rate)}{left}",
     }
 

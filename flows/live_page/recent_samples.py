@@ -21,7 +21,7 @@ Place = tuple[str, int]  # topic and partition
 
 
 @dataclass(frozen=True)
-class Sample:
+class LiveSample:
     """One moment. Rates are records per second; ``lag`` is that of the view with the largest, ``waiting`` seconds.
 
     None where a server that tells it was away.
@@ -57,15 +57,15 @@ class RecentSamples:
 
     def __init__(self) -> None:
         self._ends: deque[_Ends] = deque(maxlen=_ENDS)
-        self._samples: deque[Sample] = deque(maxlen=SAMPLES)
+        self._samples: deque[LiveSample] = deque(maxlen=SAMPLES)
         self._marks: dict[tuple[str, str], Mark] = {}
 
-    def add(self, snapshot: Snapshot) -> Sample | None:
+    def add(self, snapshot: Snapshot) -> LiveSample | None:
         """Adds what a snapshot says, if its log was read again."""
         self._add_marks(snapshot)
         log = snapshot.log
         if log.value is None or log.at is None or log.problem:
-            return self._append(Sample(snapshot.at.timestamp(), None, None, None, None))
+            return self._append(LiveSample(snapshot.at.timestamp(), None, None, None, None))
         if self._ends and self._ends[-1].at >= log.at.timestamp():
             return None
         runs = {live.run.id: _places(live.last.end if live.last else live.run.origin) for live in serving(snapshot)}
@@ -75,7 +75,7 @@ class RecentSamples:
         lags = [view.lag for view in snapshot.status.value.views] if snapshot.status.value else []
         rates = self.topic_rates().values()
         return self._append(
-            Sample(
+            LiveSample(
                 at=log.at.timestamp(),
                 appended=sum(rates) if rates else None,
                 committed=self._committed(),
@@ -85,7 +85,7 @@ class RecentSamples:
         )
 
     @property
-    def samples(self) -> tuple[Sample, ...]:
+    def samples(self) -> tuple[LiveSample, ...]:
         """The samples, oldest first."""
         return tuple(self._samples)
 
@@ -122,11 +122,11 @@ class RecentSamples:
         status, log, sources = snapshot.status.value, snapshot.log, snapshot.sources
         if status is None:
             return {}
-        known = bool(self._ends) and not log.problem
+        is_known = bool(self._ends) and not log.problem
         ends = {live.run.id: live.last.end if live.last else live.run.origin for live in snapshot.runs.value or ()}
         return {
             view.view: self._waiting(_served(ends.get(view.run) if view.run else None, view.cut), sources[view.view])
-            if known
+            if is_known
             else None
             for view in status.views
             if view.view in sources
@@ -155,7 +155,7 @@ class RecentSamples:
         rates = self.run_rates()
         return sum(rates.values()) if rates else None
 
-    def _append(self, sample: Sample) -> Sample:
+    def _append(self, sample: LiveSample) -> LiveSample:
         self._samples.append(sample)
         return sample
 

@@ -44,7 +44,7 @@ class UnusableLine:
 
 
 @dataclass(frozen=True)
-class Sample:
+class SampleFile:
     """The usable records of the first lines of a file. ``whole``: the file has no more lines."""
 
     records: Sequence[JsonRecord]
@@ -52,7 +52,7 @@ class Sample:
     whole: bool
 
 
-def read_sample(path: Path) -> Sample:
+def read_sample(path: Path) -> SampleFile:
     """The records of the first MOST_LINES lines, of at most MOST_BYTES in all.
 
     Raises Refused when the file cannot be read, or has more unusable lines than records.
@@ -74,7 +74,7 @@ def read_sample(path: Path) -> Sample:
             "pandas.read_csv('in.csv').to_json('out.jsonl', orient='records', lines=True); "
             "for lines of text, write the topic by hand: docs/add-a-view.md",
         )
-    return Sample(records, unusable, whole)
+    return SampleFile(records, unusable, whole)
 
 
 def _first_lines(path: Path) -> tuple[list[bytes], bool]:

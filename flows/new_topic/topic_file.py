@@ -8,14 +8,14 @@ from flows.new_topic.definition_text import call, comment, exploded, literal
 from flows.new_topic.field_guesses import FieldGuess
 from flows.new_topic.field_names import sql_name
 from flows.new_topic.guesses import TopicGuess
-from flows.new_topic.sample_file import Sample
+from flows.new_topic.sample_file import SampleFile
 
 _SIMPLE = re.compile(r"[A-Za-z0-9_.-]{1,20}")  # values that a commented rule may list
 _FEW_VALUES = 6
 _DEFAULT_MAX_BYTES = 65_536
 
 
-def topic_text(guess: TopicGuess, sample: Sample, file_name: str) -> str:
+def topic_text(guess: TopicGuess, sample: SampleFile, file_name: str) -> str:
     """The Python text of the topic file. ``file_name`` of the sample appears in its first line."""
     count = len(sample.records)
     key = [f"key={literal(guess.key.name)}"] if guess.key else []
@@ -78,7 +78,7 @@ def _version_name(guess: TopicGuess) -> list[str]:
     return [f"version_name={literal(next(name for name in candidates if name not in used))}"]
 
 
-def _max_bytes(sample: Sample) -> list[str]:
+def _max_bytes(sample: SampleFile) -> list[str]:
     longest = max(len(record.text.encode()) for record in sample.records)
     return [f"max_bytes={1 << (2 * longest - 1).bit_length():_}"] if longest > _DEFAULT_MAX_BYTES // 2 else []
 

@@ -8,7 +8,7 @@ from flows.new_topic.example_table import ExampleTable, example_of, measures_of
 from flows.new_topic.field_guesses import FieldGuess
 from flows.new_topic.field_names import unused
 from flows.new_topic.guesses import TopicGuess
-from flows.new_topic.sample_file import Sample
+from flows.new_topic.sample_file import SampleFile
 
 
 def view_name(guess: TopicGuess) -> Name:
@@ -16,7 +16,7 @@ def view_name(guess: TopicGuess) -> Name:
     return Name(f"{guess.name}_by_{guess.window.name}")
 
 
-def view_text(guess: TopicGuess, sample: Sample) -> tuple[str, bool]:
+def view_text(guess: TopicGuess, sample: SampleFile) -> tuple[str, bool]:
     """The Python text of the view file, and whether it has an example."""
     key, window, count = _column_names(guess)
     columns = [*([key] if guess.key else []), window, count, *(m for field in guess.sums for m in measures_of(field))]

@@ -13,7 +13,7 @@ from core.errors import Refused, Usage
 from core.identifiers import Name
 from core.reserved import RESERVED
 from flows.new_topic.guesses import TopicGuess, guess_topic
-from flows.new_topic.sample_file import MOST_LINES, Sample, read_sample
+from flows.new_topic.sample_file import MOST_LINES, SampleFile, read_sample
 from flows.new_topic.topic_file import topic_text
 from flows.new_topic.view_file import view_name, view_text
 from infra.project_files import VIEWS
@@ -115,7 +115,7 @@ def _exists(path: Path) -> Refused:
     return Refused("the file exists, and is not overwritten", where=str(path), fix=fix)
 
 
-def _unsure_sample(sample: Sample, has_example: bool) -> list[str]:
+def _unsure_sample(sample: SampleFile, has_example: bool) -> list[str]:
     notes = []
     if sample.unusable:
         first = sample.unusable[0]

@@ -44,8 +44,8 @@ def resources_by_part(rows: Sequence[Measurement]) -> Chart:
     for row in summarize(rows):
         by_question[row.question].append(row)
     largest = {
-        question: [row for row in found if row.size == max(each.size for each in found)]
-        for question, found in by_question.items()
+        question: [row for row in of_question if row.size == max(each.size for each in of_question)]
+        for question, of_question in by_question.items()
     }
     panels = [_parts(question, summaries) for question, summaries in largest.items()]
     texts = [words(summaries, BY_ID[question].unit) for question, summaries in largest.items()]

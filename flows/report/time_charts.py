@@ -97,8 +97,8 @@ def settling_curve(rows: Sequence[Measurement]) -> Chart:
 def answers_across_a_change(rows: Sequence[Measurement]) -> Chart:
     """A mark for each answer of the first repetition at the largest size; a panel for each change and mode."""
     shown = max((row.size, -row.repetition) for row in rows)
-    one = [row for row in rows if (row.size, -row.repetition) == shown]
-    frame = pd.DataFrame([{**named(row), "x": row.x, "seconds": row.value} for row in one])
+    first_repetition = [row for row in rows if (row.size, -row.repetition) == shown]
+    frame = pd.DataFrame([{**named(row), "x": row.x, "seconds": row.value} for row in first_repetition])
     frame["panel"] = frame["place"] + ": " + frame["mode"] + " answers"
     labels = list(frame["mode"].unique())
     dots = (

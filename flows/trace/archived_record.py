@@ -54,23 +54,23 @@ def _read(
 ) -> ArchiveStage:
     archive = decoder_archive(settings, topic, unread.decoder)
     landed = archive.ends.end(topic, partition)
-    known = replace(unread, version=archive.version, landed=landed)
+    record = replace(unread, version=archive.version, landed=landed)
     if topic_id is not None and archive.topic_id not in (None, topic_id):
-        return ArchiveStage(replace(known, note="it holds the topic that was deleted and created again since"))
+        return ArchiveStage(replace(record, note="it holds the topic that was deleted and created again since"))
     if offset >= landed:
-        return ArchiveStage(replace(known, note=f"not landed yet: it holds the offsets below {landed}"))
+        return ArchiveStage(replace(record, note=f"not landed yet: it holds the offsets below {landed}"))
     file = _file(archive, partition, offset)
     place = (pc.field("_partition") == partition) & (pc.field("_offset") == offset)
     rows = [row for batch in delta.batches(archive.path, _columns(archive), place) for row in batch.to_pylist()]
     if not rows and archive.gaps:
-        return ArchiveStage(replace(known, note="compaction removed it before it was landed"))
+        return ArchiveStage(replace(record, note="compaction removed it before it was landed"))
     if len(rows) != 1:
         problem = f"missing: it holds {len(rows)} rows of this offset, which is below what was landed"
-        return ArchiveStage(replace(known, file=file, problem=problem))
+        return ArchiveStage(replace(record, file=file, problem=problem))
     (row,) = rows
     rules = tuple(row[ERROR].split(",")) if row[ERROR] else ()
     fields = {name: value for name, value in row.items() if name not in RAW_COLUMNS}
-    return ArchiveStage(replace(known, file=file, rules=rules, row=row_of(fields)), row)
+    return ArchiveStage(replace(record, file=file, rules=rules, row=row_of(fields)), row)
 
 
 def _columns(archive: Archive) -> list[str]:

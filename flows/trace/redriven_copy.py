@@ -6,7 +6,7 @@ from core.decoding.redrive_headers import ORIGIN, origin_of
 from core.identifiers import Name
 from flows.trace.cells import guarded
 from flows.trace.kafka_record import RawRecord
-from flows.trace.stages import Redriven
+from flows.trace.stages import RedriveLink
 from infra.control import redrives
 from infra.control.redrives import Redrive
 from infra.kafka import kafka_admin
@@ -14,13 +14,15 @@ from infra.kafka.copy_search import MOST, find_copy
 from infra.settings import Settings
 
 
-def read_redriven(settings: Settings, place: tuple[Name, int, int], raw: RawRecord | None) -> Redriven:
+def read_redriven(settings: Settings, place: tuple[Name, int, int], raw: RawRecord | None) -> RedriveLink:
     """Which record this one repairs, and which record repairs it."""
     original = _origin(raw)
     if original:
-        return Redriven(original=original, note="this record is a repaired copy")
+        return RedriveLink(original=original, note="this record is a repaired copy")
     topic, partition, offset = place
-    return guarded(lambda: _copy(settings, topic, f"{topic}/{partition}/{offset}"), lambda why: Redriven(problem=why))
+    return guarded(
+        lambda: _copy(settings, topic, f"{topic}/{partition}/{offset}"), lambda why: RedriveLink(problem=why)
+    )
 
 
 def _origin(raw: RawRecord | None) -> str:
@@ -30,17 +32,17 @@ def _origin(raw: RawRecord | None) -> str:
         return ""
 
 
-def _copy(settings: Settings, topic: Name, place: str) -> Redriven:
+def _copy(settings: Settings, topic: Name, place: str) -> RedriveLink:
     naming = [redrive for redrive in redrives.read_redrives(settings) if place in redrive.origins]
     sent = [redrive for redrive in naming if redrive.state == "done"]
     if not sent:
-        return Redriven(note="a redrive of it was begun and not finished" if naming else "")
+        return RedriveLink(note="a redrive of it was begun and not finished" if naming else "")
     starts = _starts(settings, topic, sent[-1])
-    found = find_copy(settings, starts, ORIGIN, place)
-    if found.copy:
-        return Redriven(copy=found.copy, note="a redrive sent a repaired copy of it")
-    searched = "the records" if found.is_whole else f"the first {MOST:,} records"
-    return Redriven(note=f"a redrive sent a repaired copy of it, which is not among {searched} since then")
+    search = find_copy(settings, starts, ORIGIN, place)
+    if search.copy:
+        return RedriveLink(copy=search.copy, note="a redrive sent a repaired copy of it")
+    searched = "the records" if search.is_whole else f"the first {MOST:,} records"
+    return RedriveLink(note=f"a redrive sent a repaired copy of it, which is not among {searched} since then")
 
 
 def _starts(settings: Settings, topic: Name, redrive: Redrive) -> list[tuple[str, int, int]]:

@@ -64,13 +64,13 @@ def _read(
     if offset < (start := history.start(run).end(topic, partition)):
         return replace(unread, is_passed=False, note=f"it begins at offset {start}, the run before it had this record")
     position = reached(settings, history, run)[topic, partition]
-    known = replace(unread, position=position.offset, is_passed=offset < position.offset)
-    if not known.is_passed:
-        return replace(known, note=f"not copied yet: its position is {position.offset}")
+    copy = replace(unread, position=position.offset, is_passed=offset < position.offset)
+    if not copy.is_passed:
+        return replace(copy, note=f"not copied yet: its position is {position.offset}")
     if timestamp is None:
-        return replace(known, note="the copy is not searched: the time of the record is not known")
-    found = _find(settings, route, history, run, place, timestamp)
-    return replace(known, copy=found.copy or "", note=_note(found))
+        return replace(copy, note="the copy is not searched: the time of the record is not known")
+    search = _find(settings, route, history, run, place, timestamp)
+    return replace(copy, copy=search.copy or "", note=_note(search))
 
 
 def _find(
@@ -96,9 +96,9 @@ def _find(
     return find_copy(settings, starts, ORIGIN, f"{topic}/{partition}/{offset}")
 
 
-def _note(found: CopySearch) -> str:
-    if found.copy:
+def _note(search: CopySearch) -> str:
+    if search.copy:
         return ""
-    if found.is_whole:
+    if search.is_whole:
         return "no copy of it is there: no output of the route takes it"
     return f"its copy is not among the {MOST:,} records that were searched in each output"

@@ -48,21 +48,21 @@ def _read(
         return RunStage(replace(unread, reading="before its start", note=f"it begins at offset {start}"), run)
     holder = manifest.epoch_holding(settings, run, (topic, partition), offset)
     last = manifest.last_epoch(settings, run.id)
-    known = replace(unread, last_epoch=last.number if last else None)
+    run_epoch = replace(unread, last_epoch=last.number if last else None)
     if holder.epoch:
-        return RunStage(_taken(known, holder.epoch, topic, partition), run, holder.epoch)
+        return RunStage(_taken(run_epoch, holder.epoch, topic, partition), run, holder.epoch)
     if holder.missing is not None:
         problem = f"the manifest has no row of epoch {holder.missing}: what that epoch took is not committed"
-        return RunStage(replace(known, reading="missing", epoch=holder.missing, problem=problem), run)
+        return RunStage(replace(run_epoch, reading="missing", epoch=holder.missing, problem=problem), run)
     read_to = last.end.end(topic, partition) if last else run.origin.end(topic, partition)
     lag = offset + 1 - read_to
     note = f"it has read up to offset {read_to}: {lag} more with this record"
-    return RunStage(replace(known, reading="waiting", end=read_to, lag=lag, note=note), run)
+    return RunStage(replace(run_epoch, reading="waiting", end=read_to, lag=lag, note=note), run)
 
 
-def _taken(known: RunEpoch, epoch: Epoch, topic: Name, partition: int) -> RunEpoch:
+def _taken(run_epoch: RunEpoch, epoch: Epoch, topic: Name, partition: int) -> RunEpoch:
     return replace(
-        known,
+        run_epoch,
         reading="taken",
         epoch=epoch.number,
         start=epoch.start.end(topic, partition),

@@ -80,7 +80,7 @@ class Decoded:
 
 
 @dataclass(frozen=True)
-class Redriven:
+class RedriveLink:
     """The original of a redriven copy, or the copy of an original; places are ``topic/partition/offset``."""
 
     original: str = ""
@@ -236,7 +236,7 @@ class Trace:
     offset: int
     record: KafkaRecord
     decoded: Decoded
-    redriven: Redriven
+    redriven: RedriveLink
     runs: tuple[RunEpoch, ...]
     archives: tuple[ArchivedRecord, ...]
     routes: tuple[RouteCopy, ...]

@@ -18,8 +18,8 @@ from flows.trace.redriven_copy import read_redriven
 from flows.trace.route_copies import read_routes
 from flows.trace.run_epochs import RunStage, read_runs
 from flows.trace.stages import Decoded, RouteCopy, Trace
-from flows.trace.view_partials import Wanted
-from flows.trace.view_trace import Known, trace_view
+from flows.trace.view_partials import Contribution
+from flows.trace.view_trace import EarlierStages, trace_view
 from infra.control import publications
 from infra.progress_bar import bar
 from infra.settings import Settings
@@ -77,18 +77,18 @@ def _trace(
         lambda: read_routes(settings, catalog, place, stored.kafka.topic_id, timestamp), (), problems
     )
     publication = collected(lambda: publications.last_done(settings), None, problems)
-    known = Known(settings, catalog, place, _outcome(stored.decoded, computed), stored.runs, publication)
+    stages = EarlierStages(settings, catalog, place, _outcome(stored.decoded, computed), stored.runs, publication)
     return Trace(
         topic=topic,
         partition=partition,
         offset=offset,
         record=stored.kafka.stage,
-        decoded=known.decoded,
+        decoded=stages.decoded,
         redriven=read_redriven(settings, place, stored.raw),
         runs=tuple(stage.stage for stage in stored.runs),
         archives=tuple(archive.stage for archive in stored.archives),
         routes=routes,
-        views=tuple(trace_view(known, view, _wanted(view, place, computed)) for view in catalog.reading(topic)),
+        views=tuple(trace_view(stages, view, _contribution(view, place, computed)) for view in catalog.reading(topic)),
         problems=tuple(dict.fromkeys(problems)),
     )
 
@@ -152,11 +152,11 @@ def _outcome(stored: Decoded, computed: Computed | None) -> Decoded:
     return replace(stored, cells=computed.decoded.cells)
 
 
-def _wanted(view: View, place: tuple[Name, int, int], computed: Computed | None) -> Wanted | None:
+def _contribution(view: View, place: tuple[Name, int, int], computed: Computed | None) -> Contribution | None:
     name = Name(view.name)
     if computed is None or name not in computed.rows:
         return None
-    return Wanted(view, place, computed.rows[name], computed.kept.get(name))
+    return Contribution(view, place, computed.rows[name], computed.kept.get(name))
 
 
 def _offsets(start: int, end: int) -> str:

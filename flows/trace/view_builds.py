@@ -43,14 +43,16 @@ def read_build(
     topic, partition, offset = place
     end = built.cut.end(topic, partition)
     table = table_paths.batch(settings, built.view, built.build)
-    known = ViewBuild(built.build, built.build == served, end, offset < end, table)
-    if not known.holds:
-        return replace(known, note=f"its cut is at offset {end}")
+    view_build = ViewBuild(built.build, built.build == served, end, offset < end, table)
+    if not view_build.holds:
+        return replace(view_build, note=f"its cut is at offset {end}")
     if built.digest != catalog.digest(built.view):
-        return replace(known, note="it was built by an earlier definition, so that its rows are not looked up")
+        return replace(view_build, note="it was built by an earlier definition, so that its rows are not looked up")
     if places is None or not places.num_rows:
-        return known
-    return guarded(partial(_with_rows, catalog, known, built.view, places), lambda why: replace(known, problem=why))
+        return view_build
+    return guarded(
+        partial(_with_rows, catalog, view_build, built.view, places), lambda why: replace(view_build, problem=why)
+    )
 
 
 def read_builds(
@@ -70,14 +72,14 @@ def read_builds(
     )
 
 
-def _with_rows(catalog: Catalog, known: ViewBuild, name: Name, places: pa.Table) -> ViewBuild:
+def _with_rows(catalog: Catalog, view_build: ViewBuild, name: Name, places: pa.Table) -> ViewBuild:
     view = catalog.view(name)
     names = [column.name for column in view.stored_columns]
     condition = at_places(place_columns(view), places)
-    rows = tuple(map(row_of, first_rows(known.table, names, condition, MOST_ROWS)))
+    rows = tuple(map(row_of, first_rows(view_build.table, names, condition, MOST_ROWS)))
     if isinstance(view, Keyed):  # a build has no row for a unit without rows
-        return replace(known, rows=rows)
+        return replace(view_build, rows=rows)
     assert isinstance(view, Rollup)
-    wanted = [row_of(row) for row in places.to_pylist()]
-    missing = absent(wanted, [{name: row[name] for name in places.column_names} for row in rows])
-    return replace(known, rows=rows, missing=tuple(f"the row of {row}" for row in missing))
+    expected = [row_of(row) for row in places.to_pylist()]
+    missing = absent(expected, [{name: row[name] for name in places.column_names} for row in rows])
+    return replace(view_build, rows=rows, missing=tuple(f"the row of {row}" for row in missing))

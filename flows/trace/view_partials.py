@@ -24,7 +24,7 @@ from speed.tables import fold, schemas
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Contribution:
     """One record in one view: the rows that it alone gives, and of a keyed view its packed event."""
 
     view: View
@@ -33,9 +33,9 @@ class Wanted:
     kept: pa.Table | None = None
 
 
-def read_partials(settings: Settings, catalog: Catalog, stage: RunStage, wanted: Wanted) -> ViewPartials:
+def read_partials(settings: Settings, catalog: Catalog, stage: RunStage, contribution: Contribution) -> ViewPartials:
     """The record's rows in the table of one run; none when no epoch of the run took the record."""
-    name = Name(wanted.view.name)
+    name = Name(contribution.view.name)
     unread = ViewPartials(stage.run.id, table_paths.speed(settings, stage.run.id, name))
     if stage.epoch is None:
         return replace(unread, note=f"no epoch of the run has the record: {stage.stage.reading}")
@@ -43,7 +43,7 @@ def read_partials(settings: Settings, catalog: Catalog, stage: RunStage, wanted:
         return replace(unread, note="the run has an earlier definition, so that its rows are not looked up")
     epoch = stage.epoch
     return guarded(
-        lambda: _read(settings, stage.run.id, epoch, wanted, unread), lambda why: replace(unread, problem=why)
+        lambda: _read(settings, stage.run.id, epoch, contribution, unread), lambda why: replace(unread, problem=why)
     )
 
 
@@ -56,25 +56,27 @@ def places_in(view: View, rows: pa.Table, epoch: Epoch | None) -> pa.Table:
     return rows.select([column.name for column in place_columns(view)]).slice(0, MOST_ROWS)
 
 
-def _read(settings: Settings, run: Name, epoch: Epoch, wanted: Wanted, unread: ViewPartials) -> ViewPartials:
-    places = places_in(wanted.view, wanted.rows, epoch)
-    known = replace(unread, version=delta.version(unread.table))
+def _read(
+    settings: Settings, run: Name, epoch: Epoch, contribution: Contribution, unread: ViewPartials
+) -> ViewPartials:
+    places = places_in(contribution.view, contribution.rows, epoch)
+    partials = replace(unread, version=delta.version(unread.table))
     if not places.num_rows:
-        return replace(known, note="the record gives this view nothing")
-    if isinstance(wanted.view, Keyed):
-        return _of_keyed(settings, run, epoch.number, wanted, places, known)
+        return replace(partials, note="the record gives this view nothing")
+    if isinstance(contribution.view, Keyed):
+        return _of_keyed(settings, run, epoch.number, contribution, places, partials)
     number = pc.scalar(epoch.number)
     covering = (pc.field("first_epoch") <= number) & (pc.field("last_epoch") >= number)
-    condition = covering & at_places(place_columns(wanted.view), places)
-    rows = _partial_rows(settings, run, wanted.view, known.table, condition)
+    condition = covering & at_places(place_columns(contribution.view), places)
+    rows = _partial_rows(settings, run, contribution.view, partials.table, condition)
     missing = absent(_rows_of(places), [_only(row.cells, places.column_names) for row in rows])
-    return replace(known, rows=rows, missing=tuple(f"the partial row of {place}" for place in missing))
+    return replace(partials, rows=rows, missing=tuple(f"the partial row of {place}" for place in missing))
 
 
 def _of_keyed(
-    settings: Settings, run: Name, epoch: int, wanted: Wanted, units: pa.Table, known: ViewPartials
+    settings: Settings, run: Name, epoch: int, contribution: Contribution, units: pa.Table, partials: ViewPartials
 ) -> ViewPartials:
-    columns, path = place_columns(wanted.view), known.table
+    columns, path = place_columns(contribution.view), partials.table
     newest = newest_epochs(path, columns, units, epoch)
     missing = [f"the rows of unit {place_text(u)}" for u in _rows_of(units) if tuple(u.values()) not in newest]
     shown: tuple[PartialRow, ...] = ()
@@ -82,11 +84,11 @@ def _of_keyed(
         last = newest.get(tuple(_rows_of(units.slice(number, 1))[0].values()))
         if last is not None and len(shown) < MOST_ROWS:
             condition = at_places(columns, units.slice(number, 1)) & (pc.field("last_epoch") == last)
-            shown += _partial_rows(settings, run, wanted.view, path, condition)
-    kept = _kept_event(table_paths.events(settings, run, Name(wanted.view.name)), epoch, wanted)
+            shown += _partial_rows(settings, run, contribution.view, path, condition)
+    kept = _kept_event(table_paths.events(settings, run, Name(contribution.view.name)), epoch, contribution)
     if kept is None:
         missing.append("the event that the run keeps")
-    return replace(known, rows=shown[:MOST_ROWS], kept=kept, missing=tuple(missing))
+    return replace(partials, rows=shown[:MOST_ROWS], kept=kept, missing=tuple(missing))
 
 
 def _partial_rows(
@@ -114,15 +116,15 @@ def _folded_to(settings: Settings, run: Name, view: View, path: str) -> list[int
     return [-1 if end is None else int(end) for end in ends]
 
 
-def _kept_event(path: str, epoch: int, wanted: Wanted) -> Row | None:
+def _kept_event(path: str, epoch: int, contribution: Contribution) -> Row | None:
     """The record's event among those of the same key hash and epoch that the run keeps."""
-    assert wanted.kept is not None
+    assert contribution.kept is not None
     columns, condition = [SOURCE, HASH, EVENT, "epoch"], pc.field("epoch") == epoch
-    hashes = wanted.kept[HASH].to_pylist()
+    hashes = contribution.kept[HASH].to_pylist()
     for batch in data_files.batches_holding(path, HASH, sorted(hashes), columns, condition):
         for row in batch.to_pylist():
             event = json.loads(row[EVENT])
-            if (event["_topic"], event["_partition"], event["_offset"]) == wanted.place:
+            if (event["_topic"], event["_partition"], event["_offset"]) == contribution.place:
                 return row_of({"epoch": row["epoch"], **event})
     return None
 

@@ -17,14 +17,14 @@ from flows.trace.run_epochs import RunStage
 from flows.trace.served_side import served_side
 from flows.trace.stages import Decoded, ServedSide, ViewBuild, ViewPartials, ViewTrace
 from flows.trace.view_builds import read_builds
-from flows.trace.view_partials import Wanted, places_in, read_partials
+from flows.trace.view_partials import Contribution, places_in, read_partials
 from infra.control.publications import Publication
 from infra.settings import Settings
 from serving import read
 
 
 @dataclass(frozen=True)
-class Known:
+class EarlierStages:
     """What the stages before the views gave: the place of the record, its outcome, its runs and the publication."""
 
     settings: Settings
@@ -35,28 +35,32 @@ class Known:
     publication: Publication | None
 
 
-def trace_view(known: Known, view: View, wanted: Wanted | None) -> ViewTrace:
-    """The record in one view; ``wanted`` is what it alone gives the view, None where that was not computed."""
+def trace_view(stages: EarlierStages, view: View, contribution: Contribution | None) -> ViewTrace:
+    """The record in one view; ``contribution`` is what it alone gives the view, None where that was not computed."""
     name = Name(view.name)
-    pin = known.publication.pins.get(name) if known.publication else None
-    runs = [stage for stage in known.runs if name in stage.run.views]
+    pin = stages.publication.pins.get(name) if stages.publication else None
+    runs = [stage for stage in stages.runs if name in stage.run.views]
     pinned = next((stage for stage in runs if pin and stage.run.id == pin.run), None)
-    changed = pin is not None and pin.digest != known.catalog.digest(name)
-    contributes = bool(wanted.rows.num_rows) if wanted else _contributes(known, view)
+    changed = pin is not None and pin.digest != stages.catalog.digest(name)
+    contributes = bool(contribution.rows.num_rows) if contribution else _contributes(stages, view)
     counted = None if changed else contributes
-    served = served_side(pin, known.place, pinned.stage if pinned else None, known.decoded.outcome, counted)
-    served = replace(served, sql=known.publication.texts.get(name, "") if known.publication and pin else "")
-    places = places_in(view, wanted.rows, pinned.epoch if pinned else None) if wanted else None
-    partials = tuple(read_partials(known.settings, known.catalog, stage, wanted) for stage in runs) if wanted else ()
+    served = served_side(pin, stages.place, pinned.stage if pinned else None, stages.decoded.outcome, counted)
+    served = replace(served, sql=stages.publication.texts.get(name, "") if stages.publication and pin else "")
+    places = places_in(view, contribution.rows, pinned.epoch if pinned else None) if contribution else None
+    partials = (
+        tuple(read_partials(stages.settings, stages.catalog, stage, contribution) for stage in runs)
+        if contribution
+        else ()
+    )
     served_build = pin.build if pin else None
     problems = list[str]()
     builds: tuple[ViewBuild, ...] = collected(
-        lambda: read_builds(known.settings, known.catalog, name, known.place, served_build, places), (), problems
+        lambda: read_builds(stages.settings, stages.catalog, name, stages.place, served_build, places), (), problems
     )
     if changed:
         served = replace(served, text=f"{served.text}; an earlier definition of the view is served")
     elif places is not None and places.num_rows and served.side != "not served":
-        served = _with_rows(known, name, served, places)
+        served = _with_rows(stages, name, served, places)
     return ViewTrace(
         view=name,
         kind="keyed" if isinstance(view, Keyed) else "rollup",
@@ -65,27 +69,27 @@ def trace_view(known: Known, view: View, wanted: Wanted | None) -> ViewTrace:
         partials=partials,
         builds=builds,
         served=served if problems else _if_missing(served, partials, builds),
-        note=_note(wanted),
+        note=_note(contribution),
         problem="; ".join(problems),
     )
 
 
-def _contributes(known: Known, view: View) -> bool | None:
+def _contributes(stages: EarlierStages, view: View) -> bool | None:
     """Whether the record adds to a view that was not computed, where its definition leaves no doubt."""
-    if known.decoded.outcome == "unknown" or known.catalog.topic(known.place[0]).compacted:
+    if stages.decoded.outcome == "unknown" or stages.catalog.topic(stages.place[0]).compacted:
         return None
-    if known.decoded.outcome == "quarantined":
+    if stages.decoded.outcome == "quarantined":
         return False
     return True if isinstance(view, Rollup) and view.where is None and view.explode is None else None
 
 
-def _with_rows(known: Known, view: Name, served: ServedSide, places: pa.Table) -> ServedSide:
-    names = [column.name for column in known.catalog.view(view).key_columns]
+def _with_rows(stages: EarlierStages, view: Name, served: ServedSide, places: pa.Table) -> ServedSide:
+    names = [column.name for column in stages.catalog.view(view).key_columns]
     texts = [{name: _text(row[name]) for name in names} for row in places.to_pylist()]
     unique = list({tuple(text.values()): text for text in texts}.values())
 
     def with_rows() -> ServedSide:
-        result = read.rows_at(known.settings, known.catalog, view, unique, limit=MOST_ROWS)
+        result = read.rows_at(stages.settings, stages.catalog, view, unique, limit=MOST_ROWS)
         return replace(served, rows=tuple(map(row_of, result.dicts())))
 
     return guarded(with_rows, lambda why: replace(served, problem=why))
@@ -115,10 +119,10 @@ def _if_missing(served: ServedSide, partials: Sequence[ViewPartials], builds: Se
     return served
 
 
-def _note(wanted: Wanted | None) -> str:
-    if wanted is None:
+def _note(contribution: Contribution | None) -> str:
+    if contribution is None:
         return ""
-    more = wanted.rows.num_rows > MOST_ROWS
+    more = contribution.rows.num_rows > MOST_ROWS
     return f"it gives the view more rows than the {MOST_ROWS} that are looked up" if more else ""
 
 

@@ -90,8 +90,8 @@ def last_number(settings: Settings) -> int:
 
 def last_done(settings: Settings) -> Publication | None:
     """The last complete publication."""
-    done = [seq for seq, state in _states(settings).items() if state == "done"]
-    return _read(settings, max(done), "done") if done else None
+    completed = [seq for seq, state in _states(settings).items() if state == "done"]
+    return _read(settings, max(completed), "done") if completed else None
 
 
 def open_intent(settings: Settings) -> Publication | None:
@@ -102,9 +102,9 @@ def open_intent(settings: Settings) -> Publication | None:
 
 def completed_pins(settings: Settings) -> Iterator[tuple[int, Mapping[Name, Pin]]]:
     """Number and pins of the complete publications, newest first; a few texts are read at a time, when asked for."""
-    done = sorted((seq for seq, state in _states(settings).items() if state == "done"), reverse=True)
-    for first in range(0, len(done), _AT_ONCE):
-        some = pa.array(done[first : first + _AT_ONCE], pa.int64())
+    completed = sorted((seq for seq, state in _states(settings).items() if state == "done"), reverse=True)
+    for first in range(0, len(completed), _AT_ONCE):
+        some = pa.array(completed[first : first + _AT_ONCE], pa.int64())
         rows = TABLE.read(settings, ("seq", "pins"), pc.field("seq").isin(some) & (pc.field("state") == "done"))
         for seq, pins in sorted({row["seq"]: row["pins"] for row in rows}.items(), reverse=True):
             yield seq, pins_from_json(pins)

@@ -111,8 +111,8 @@ def require_same_log(reader: RecordReader, marks: Mapping[Place, LogMark], *, wh
 def log_differs(places: Mapping[Place, tuple[int, int]], *, where: str, fix: str) -> Refused:
     """The error for other records; by place, the first offset that may differ and one that does."""
     texts = []
-    for (topic, partition), (first, known) in sorted(places.items()):
-        offsets = f"offset {known}" if first == known else f"one of the offsets {first} to {known}"
+    for (topic, partition), (first, differing) in sorted(places.items()):
+        offsets = f"offset {differing}" if first == differing else f"one of the offsets {first} to {differing}"
         texts.append(f"topic {topic}, partition {partition}, from {offsets} on")
     return Refused(f"the log has other records than those that were read: {'; '.join(texts)}", where=where, fix=fix)
 

@@ -110,15 +110,15 @@ def scrub(path: str) -> Scrubbed:
     needed, old = _log_files(file_system, root, stored)
     log = {name: _wrong(file_system, f"{root}/{name}", None, stored.get(name)) for name in sorted(needed | old)}
     # An old entry may have been deleted meanwhile.
-    found = {name: what for name, what in log.items() if what and (what != _MISSING or name in needed)}
+    wrong = {name: what for name, what in log.items() if what and (what != _MISSING or name in needed)}
     sizes, reason = _live_sizes(path)
-    if found or reason:  # then the log does not tell which files are live
+    if wrong or reason:  # then the log does not tell which files are live
         sizes |= {name: sizes.get(name) for name in stored if not name.startswith(f"{delta_log.FOLDER}/")}
-    found |= {delta_log.FOLDER: reason} if reason and not found else {}
+    wrong |= {delta_log.FOLDER: reason} if reason and not wrong else {}
     rows = {name: _wrong(file_system, f"{root}/{name}", size, stored.get(name)) for name, size in sizes.items()}
-    found |= {name: what for name, what in rows.items() if what}
-    found |= dict.fromkeys(damaged, "is damaged: it has no valid checksums")
-    damages = tuple(Damage(f"{path}/{name}", what) for name, what in sorted(found.items()))
+    wrong |= {name: what for name, what in rows.items() if what}
+    wrong |= dict.fromkeys(damaged, "is damaged: it has no valid checksums")
+    damages = tuple(Damage(f"{path}/{name}", what) for name, what in sorted(wrong.items()))
     return Scrubbed(damages, len(log) + len(rows), len({*needed, *rows} - stored.keys()))
 
 

@@ -29,8 +29,8 @@ def sync_checkpoint(path: str, version: int) -> None:
 
 def sync(paths: Iterable[Path]) -> None:
     """Waits until these files, and their names in their folders, are on the disk; skips those that are gone."""
-    found = [path for path in paths if path.exists()]
-    for path in [*found, *sorted({path.parent for path in found})]:
+    existing = [path for path in paths if path.exists()]
+    for path in [*existing, *sorted({path.parent for path in existing})]:
         descriptor = os.open(path, os.O_RDONLY)
         try:
             os.fsync(descriptor)

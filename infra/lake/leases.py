@@ -186,7 +186,7 @@ def restore(settings: Settings) -> list[str]:
     """
     path = table_paths.control(settings, TABLE)
     lost = damage.restore_log(path, unless={})
-    damaged = [found.path for found in damage.scrub(path).damages]
+    damaged = [file.path for file in damage.scrub(path).damages]
     if damaged:
         write_deltalake(delta.table(path), _SCHEMA.empty_table(), mode="overwrite", post_commithook_properties=_HOOKS)
         compaction.checkpoint(path)  # it forgets the checksums of what was lost

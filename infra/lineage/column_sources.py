@@ -68,9 +68,9 @@ def _of_tables(tables: Sequence[str], columns: Iterable[str]) -> Sources:
 def _resolved(
     columns: Mapping[str, Sources | None], filters: Sources | None = None, groups: Sources | None = None
 ) -> ColumnSources:
-    known = {name: sources for name, sources in columns.items() if sources is not None}
+    resolved = {name: sources for name, sources in columns.items() if sources is not None}
     unknown = tuple(sorted(name for name, sources in columns.items() if sources is None))
-    return ColumnSources(known, filters or frozenset(), groups or frozenset(), unknown)
+    return ColumnSources(resolved, filters or frozenset(), groups or frozenset(), unknown)
 
 
 def _rollup(view: Rollup, topics: Mapping[Name, Topic]) -> ColumnSources:

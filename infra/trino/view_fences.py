@@ -54,14 +54,14 @@ class ViewFence:
 
 def fence_of(text: str) -> ViewFence | None:
     """The fence that a text names; None for a text of an earlier program."""
-    found = _FENCE.search(text)
-    return ViewFence(int(found[1]), int(found[2])) if found else None
+    match = _FENCE.search(text)
+    return ViewFence(int(match[1]), int(match[2])) if match else None
 
 
 def inner_of(text: str) -> str | None:
     """The name of the pinned view that the text of a view in schema ``serving`` selects from."""
-    found = _INNER.search(text)
-    return found[1] if found else None
+    match = _INNER.search(text)
+    return match[1] if match else None
 
 
 def take(settings: Settings, lease: Lease, publication: int) -> ViewFence:

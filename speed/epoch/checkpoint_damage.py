@@ -88,10 +88,10 @@ def _offsets_damage(content: bytes, epoch: Epoch | None) -> str:
 def _commit_damage(content: bytes, _: Epoch | None) -> str:
     try:
         version, metadata = content.decode().splitlines()
-        known = json.loads(metadata)["nextBatchWatermarkMs"] == 0  # no run has a watermark
+        is_valid = json.loads(metadata)["nextBatchWatermarkMs"] == 0  # no run has a watermark
     except (ValueError, KeyError, TypeError):
-        known = False
-    return "" if known and version == "v1" else "cannot be parsed"
+        is_valid = False
+    return "" if is_valid and version == "v1" else "cannot be parsed"
 
 
 def _metadata_damage(content: bytes, _: Epoch | None) -> str:

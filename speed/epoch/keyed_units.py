@@ -134,12 +134,12 @@ def _few(read: Iterable[pa.RecordBatch]) -> pa.Table | None:
 
 def _new_hashes(path: str, number: int) -> list[int] | None:
     """The sorted hashes of the epoch's keys; None when they are many."""
-    found = set[int]()
+    hashes = set[int]()
     for batch in data_files.batches_holding(path, "epoch", [number], [HASH]):
-        found.update(pc.unique(batch[HASH]).to_pylist())
-        if len(found) > _MOST_HASHES:
+        hashes.update(pc.unique(batch[HASH]).to_pylist())
+        if len(hashes) > _MOST_HASHES:
             return None
-    return sorted(found)
+    return sorted(hashes)
 
 
 def plan_units(spark: SparkSession, settings: Settings, catalog: Catalog, run: Run) -> Units:

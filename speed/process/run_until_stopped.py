@@ -45,9 +45,9 @@ def run_until_stopped(
 
 def _explained(settings: Settings, app: str, error: Exception) -> LkError:
     report = write_report(error)
-    known = explained(error, report)
-    if known is not None:
-        return known
+    explanation = explained(error, report)
+    if explanation is not None:
+        return explanation
     if isinstance(error, PySparkException | Py4JError | OSError):
         where = f"{driver_log(settings, app)}; {report}"
         return TryAgain(f"Spark ended: {first_line(str(error))}", where=where, fix="run `lk speed start`")

@@ -31,7 +31,7 @@ def find_positions(settings: Settings, route: Route, history: RouteHistory, run:
 
     Raises Refused when the copies are not of the records that the log has.
     """
-    found: dict[Place, Position] = {}
+    positions: dict[Place, Position] = {}
     start, ends = history.start(run), kafka_admin.end_offsets(settings, run.topics)
     for part in kafka_admin.committed_partitions(settings, run.id, run.topics):
         place, begin = (part.topic, part.partition), start.end(part.topic, part.partition)
@@ -42,8 +42,8 @@ def find_positions(settings: Settings, route: Route, history: RouteHistory, run:
                     at = _copied(settings, route, history, run, place, ends) or at
                     at = replace(at, ownership=len(history.ownerships), committed=True)
                     open_.commit(at)
-            found[place] = at
-    return found
+            positions[place] = at
+    return positions
 
 
 def _copied(

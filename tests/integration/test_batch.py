@@ -30,12 +30,12 @@ from tests.support.layers import (
     catalog_of,
     claim_at,
     commit_epoch,
+    expected_rows,
     log,
     new_run,
     passed,
     send,
     topic_of,
-    wanted,
 )
 from tests.support.oracle.view_oracle import Rows
 from tests.support.topics import delete
@@ -64,7 +64,7 @@ def built_rows(settings: Settings, catalog: Catalog, view: Name, build_: Name) -
 def check_exact(settings: Settings, catalog: Catalog, prefix: str, build_: Name, cut: Cut) -> None:
     records = log(settings, topic_of(catalog), cut)
     for view in catalog.views:
-        actual, expected = built_rows(settings, catalog, view, build_), wanted(view, prefix, records)
+        actual, expected = built_rows(settings, catalog, view, build_), expected_rows(view, prefix, records)
         stored = next(iter(actual.values())).keys()
         assert actual == {key: {name: row[name] for name in stored} for key, row in expected.items()}
 

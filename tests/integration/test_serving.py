@@ -29,12 +29,12 @@ from tests.support.layers import (
     check_served,
     claim_at,
     commit_epoch,
+    expected_rows,
     log,
     new_run,
     send,
     shown,
     topic_of,
-    wanted,
 )
 
 
@@ -69,7 +69,7 @@ def test_from_speed_alone_to_lambda_every_view_is_exact(settings: Settings, spar
     check_status(settings, catalog, published, third.end)
     as_published = log(settings, topic_of(catalog), second.end)
     for view in catalog.views:
-        assert shown(settings, catalog, view, published.seq) == wanted(view, "sall", as_published)
+        assert shown(settings, catalog, view, published.seq) == expected_rows(view, "sall", as_published)
     with pytest.raises(Refused, match="pinned no build"):
         shown(settings, catalog, next(iter(catalog.views)), served_alone.seq)
 

@@ -27,7 +27,7 @@ from speed.process import lifecycle
 from speed.quarantine.listing import list_quarantined
 from tests.support.killing import kill
 from tests.support.largest_result import largest_result
-from tests.support.layers import POISON, catalog_of, log, send, topic_of, wanted
+from tests.support.layers import POISON, catalog_of, expected_rows, log, send, topic_of
 from tests.support.oracle import view_oracle
 from tests.support.speed_runs import catch_up, check, declared, running, served
 
@@ -177,7 +177,7 @@ def test_a_run_starts_at_its_declared_start(stack: Settings, spark: SparkSession
     records = [r for r in log(stack, topic_of(catalog)) if r.offset >= start.end("later_trades", r.partition)]
     assert len(records) == 200
     for view in run.views:
-        assert served(stack, catalog, run, view) == wanted(view, "later", records)
+        assert served(stack, catalog, run, view) == expected_rows(view, "later", records)
 
 
 def test_quarantine_lists_each_bad_record_once_with_its_rule(stack: Settings, spark: SparkSession) -> None:

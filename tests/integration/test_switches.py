@@ -34,12 +34,12 @@ from tests.support.layers import (
     catalog_of,
     check_served,
     commit_epoch,
+    expected_rows,
     in_lambda,
     log,
     new_run,
     send,
     shown,
-    wanted,
 )
 from tests.support.oracle.view_oracle import Record, Rows
 from tests.support.speed_runs import running
@@ -140,7 +140,7 @@ def test_there_and_back_every_reader_sees_one_moment_of_the_log(
     # Kappa may have committed the new records in several epochs, and each epoch's end is a valid state.
     moments += [epoch.end for epoch in manifest.read_epochs(stack, replay.id) if epoch.end.size_since(moments[0]) > 0]
     assert moments[-1] == end
-    expected_answers = [wanted(VIEW, "switch", log(stack, Name("switch_trades"), moment)) for moment in moments]
+    expected_answers = [expected_rows(VIEW, "switch", log(stack, Name("switch_trades"), moment)) for moment in moments]
     # Fails for an answer that matches no state of the log.
     positions = [expected_answers.index(answer) for answer in answers]
     assert positions == sorted(positions)
@@ -225,7 +225,7 @@ def test_a_changed_rule_is_refused_and_served_by_a_new_run(stack: Settings, spar
     assert modes(stack, changed) == {("lambda", claim.build, successor.id)}
     small = [record for record in log(stack, Name("swrule_trades")) if traded(record) < 100]
     assert 0 < len(small) < 550
-    assert shown(stack, changed, view) == wanted(view, "swrule", small)
+    assert shown(stack, changed, view) == expected_rows(view, "swrule", small)
 
 
 def traded(record: Record) -> int:

@@ -11,7 +11,7 @@ from infra.kafka import kafka_admin
 from infra.settings import Settings
 from speed import replay_state
 from tests.support.crashes import crash_at
-from tests.support.layers import POISON, built, catalog_of, log, send, topic_of, wanted
+from tests.support.layers import POISON, built, catalog_of, expected_rows, log, send, topic_of
 from tests.support.speed_runs import catch_up, running, served
 from tests.support.topics import truncate
 
@@ -33,7 +33,7 @@ def test_a_truncated_log_is_refused_or_replayed_from_the_archive(stack: Settings
     with running(stack, spark, catalog, run) as (query, _):
         query.processAllAvailable()
         for view in run.views:
-            assert served(stack, catalog, run, view) == wanted(view, "short", records)
+            assert served(stack, catalog, run, view) == expected_rows(view, "short", records)
     last = last_epoch(stack, run.id)
     assert last
     assert last.end == kafka_admin.end_offsets(stack, [topic])

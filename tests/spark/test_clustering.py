@@ -122,11 +122,11 @@ def test_an_epoch_of_few_keys_reads_a_small_share_of_aged_events(kept: Kept, spa
     read = units._few_events(VIEW, view, EPOCHS, new)
     share = (bytes_read() - before) / size
     assert read is not None
-    wanted = [at for at in range(EPOCHS * EVENTS) if 100 <= at * 7 % KEYS < 120]
+    with_these_keys = [at for at in range(EPOCHS * EVENTS) if 100 <= at * 7 % KEYS < 120]
     assert sorted(pc.filter(read["epoch"], pc.less(read["epoch"], EPOCHS)).to_pylist()) == [
-        at // EVENTS for at in wanted
+        at // EVENTS for at in with_these_keys
     ]
-    assert read.num_rows == len(wanted) + 100
+    assert read.num_rows == len(with_these_keys) + 100
     assert share < 0.2
     scanned = units._of_keys(kept.path, sorted(map(hash_of, range(100, 120))), EPOCHS)
     assert len(scanned.inputFiles()) < 0.8 * len(delta.table(kept.path).file_uris())

@@ -81,8 +81,8 @@ def differences(topic: Topic, records: DataFrame) -> list[Row]:
 def sure(topic: Topic, spark: SparkSession, values: Sequence[bytes]) -> list[bool]:
     """Whether one pass decodes each value."""
     java_class = jvm_decoder._java_class(spark)
-    known = jvm_decoder._decoder(java_class, topic, spark, decode_originals_plainly)
-    return [known.decoder.isSure(b"key", value, T0 * 1_000) for value in values]
+    of_topic = jvm_decoder._decoder(java_class, topic, spark, decode_originals_plainly)
+    return [of_topic.decoder.isSure(b"key", value, T0 * 1_000) for value in values]
 
 
 @pytest.mark.parametrize("name", SHAPED)
@@ -103,7 +103,7 @@ def test_records_with_changed_bytes_are_decoded_alike(spark: SparkSession, name:
     require_equal(spark, name, 20_000, seed=2)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SHAPED)
 def test_many_records_with_changed_bytes_are_decoded_alike(spark: SparkSession, name: str) -> None:
     require_equal(spark, name, int(os.environ.get("CHANGED_RECORDS", "400000")), seed=3)

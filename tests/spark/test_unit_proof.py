@@ -57,13 +57,13 @@ PLANTED = {
 
 
 @pytest.fixture(scope="module")
-def found(spark: SparkSession) -> dict[Name, list[Mistake]]:
+def mistakes(spark: SparkSession) -> dict[Name, list[Mistake]]:
     """The mistakes of the planted views, and of one of the project, from one job."""
     return unit_mistakes(spark, [KEYED[0], *(view for view, _ in PLANTED.values())], CATALOG)
 
 
-def test_a_view_of_the_project_treats_each_key_by_itself(found: dict[Name, list[Mistake]]) -> None:
-    assert found[Name(KEYED[0].name)] == []
+def test_a_view_of_the_project_treats_each_key_by_itself(mistakes: dict[Name, list[Mistake]]) -> None:
+    assert mistakes[Name(KEYED[0].name)] == []
 
 
 @pytest.mark.slow
@@ -72,16 +72,16 @@ def test_all_keyed_views_of_the_project_treat_each_key_by_itself(spark: SparkSes
 
 
 @pytest.mark.parametrize("what", PLANTED)
-def test_a_query_that_does_not_is_refused(found: dict[Name, list[Mistake]], what: str) -> None:
+def test_a_query_that_does_not_is_refused(mistakes: dict[Name, list[Mistake]], what: str) -> None:
     view, text = PLANTED[what]
-    [mistake] = found[Name(view.name)]
+    [mistake] = mistakes[Name(view.name)]
     assert mistake.text.startswith(text)
     assert mistake.kind == ("Reach" if "reach" in what else "Keyed")
 
 
-def test_the_two_rows_that_differ_are_named(found: dict[Name, list[Mistake]]) -> None:
+def test_the_two_rows_that_differ_are_named(mistakes: dict[Name, list[Mistake]]) -> None:
     view, _ = PLANTED["a window over all keys"]
-    [mistake] = found[Name(view.name)]
+    [mistake] = mistakes[Name(view.name)]
     assert mistake.text == (
         "query does not treat each key by itself: over generated events of all keys it gives "
         '{"device": "b", "seq": 0, "missing": -1, "copies": 2}, over those of one key '

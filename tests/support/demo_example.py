@@ -14,7 +14,7 @@ from flows.demo.quality_warnings import QualityWarning
 from flows.demo.readers import ReaderAccount, TimelineAnswer
 from flows.demo.rebuild_times import RebuildTimes
 from flows.demo.run_demo import Demo
-from flows.demo.sent_records import SentRecords, TopicCounts
+from flows.demo.sent_records import SentCounts, SentRecords
 from flows.demo.switch_modes import DemoSwitches, ReplayFigures
 from flows.measure.demo_queries import Hour, Ticker, TickerByLayer, TopicAccount
 from flows.measure.expected import NumberCheck
@@ -69,8 +69,8 @@ SENT = (
     SentRecords(TRADES, "while Lambda was measured", 10_500),
 )
 TOPICS = (
-    TopicCounts(ACCESS_LOG, 10_000, 9_999, 10_000, {Name("traffic_by_hour"): 9_999, Name("traffic_by_path"): 9_999}),
-    TopicCounts(TRADES, 444_000, 444_000, 444_000, {Name("trades_by_day"): 444_000, Name("trade_stats"): 444_000}),
+    SentCounts(ACCESS_LOG, 10_000, 9_999, 10_000, {Name("traffic_by_hour"): 9_999, Name("traffic_by_path"): 9_999}),
+    SentCounts(TRADES, 444_000, 444_000, 444_000, {Name("trades_by_day"): 444_000, Name("trade_stats"): 444_000}),
 )
 PROOF = Comparison(
     run=Name("r000002"),

@@ -110,7 +110,7 @@ def shown(settings: Settings, catalog: Catalog, view: Name, publish: int | None 
     return rows_by_key
 
 
-def wanted(view: Name, prefix: str, records: Sequence[Record]) -> Rows:
+def expected_rows(view: Name, prefix: str, records: Sequence[Record]) -> Rows:
     return expected(view.removeprefix(f"{prefix}_"), records)
 
 
@@ -118,7 +118,7 @@ def check_served(settings: Settings, catalog: Catalog, prefix: str, end: Cut) ->
     """Fails unless every view of the catalog serves the oracle's rows of the log below ``end``."""
     records = log(settings, topic_of(catalog), end)
     for view in catalog.views:
-        assert shown(settings, catalog, view) == wanted(view, prefix, records)
+        assert shown(settings, catalog, view) == expected_rows(view, prefix, records)
 
 
 def new_run(settings: Settings, catalog: Catalog, start: Cut | None = None) -> Run:

@@ -26,7 +26,7 @@ from speed.epoch import compute_epoch
 from speed.epoch.commit import EpochSink
 from speed.epoch.prepared_plans import PreparedPlans, prepare
 from speed.process import lifecycle
-from tests.support.layers import catalog_of, log, topic_of, wanted
+from tests.support.layers import catalog_of, expected_rows, log, topic_of
 from tests.support.oracle import view_oracle
 from tests.support.oracle.view_oracle import Rows
 
@@ -85,7 +85,7 @@ def check(settings: Settings, catalog: Catalog, run: Run, prefix: str) -> None:
     """Fails unless the run's views equal the oracle's rows and the manifest counts every offset."""
     records = log(settings, topic_of(catalog))
     for view in run.views:
-        assert served(settings, catalog, run, view) == wanted(view, prefix, records)
+        assert served(settings, catalog, run, view) == expected_rows(view, prefix, records)
     epochs = read_epochs(settings, run.id)
     assert [epoch.number for epoch in epochs] == list(range(len(epochs)))
     assert [epoch.start for epoch in epochs] == [run.start, *(epoch.end for epoch in epochs[:-1])]

@@ -114,8 +114,8 @@ class TracedShop:
                 (event,) = self.events([record]) or (None,)
                 assert [place["order_id"] for place in view.places] == ([event["order_id"]] if event else [])
                 of_key = program_oracle.rows(JOIN, self.events(served))
-                wanted = sorted(str(texts(row)) for row in of_key if event and row[0] == event["order_id"])
-                assert sorted(str(tuple(row.values())) for row in view.served.rows) == wanted
+                expected = sorted(str(texts(row)) for row in of_key if event and row[0] == event["order_id"])
+                assert sorted(str(tuple(row.values())) for row in view.served.rows) == expected
                 continue
             alone = view_oracle.expected(plain, self.trades([record]))
             assert sorted(tuple(place.values()) for place in view.places) == sorted(map(texts, alone))

@@ -97,7 +97,7 @@ class TwoTopicShop:
         self._edit("orders", f"cents <= {self.most}", f"cents <= {cents}")
         self.most = cents
 
-    def wanted(self) -> dict[str, tuple[int, int]]:
+    def expected(self) -> dict[str, tuple[int, int]]:
         """The expected rows of all sent orders under the current rules: customer -> orders, cents."""
         totals: dict[str, tuple[int, int]] = {}
         for who, cents in self.sent:
@@ -131,7 +131,7 @@ class TwoTopicShop:
     def check(self) -> None:
         """Fails unless the served rows match the current rules and `lk status` is healthy."""
         self.settle()
-        assert self.shown() == self.wanted()
+        assert self.shown() == self.expected()
         self.here("status", "--json").ok()
 
     def _edit(self, name: str, old: str, new: str) -> None:

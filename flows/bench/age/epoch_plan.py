@@ -43,9 +43,9 @@ class EpochPlan:
 
     def end_of(self, number: int) -> Cut:
         """Where an epoch ends; for the number before ``first``, where the first one starts."""
-        done, partitions = number - self.first + 1, len(self.end.ends)
+        epochs, partitions = number - self.first + 1, len(self.end.ends)
         rows = (
-            (r.topic, r.partition, r.start + (done * r.size * partitions + r.place * self.count) // self._steps)
+            (r.topic, r.partition, r.start + (epochs * r.size * partitions + r.place * self.count) // self._steps)
             for r in self._readings
         )
         return Cut(tuple(row for row in rows if row[2]))
@@ -61,8 +61,8 @@ class EpochPlan:
         for r in self._readings:
             if r.topic == topic and r.size:
                 width = r.size * partitions
-                done = f"((_offset - {r.start - 1}L) * {partitions}L - {r.place}L) * {self.count}L"
-                cases.append(f"WHEN {r.partition} THEN {self.first - 1}L + ({done} + {width - 1}L) div {width}L")
+                steps = f"((_offset - {r.start - 1}L) * {partitions}L - {r.place}L) * {self.count}L"
+                cases.append(f"WHEN {r.partition} THEN {self.first - 1}L + ({steps} + {width - 1}L) div {width}L")
         return f"CASE _partition {' '.join(cases)} END"
 
     def divided(self, count: int) -> tuple[EpochPlan, EpochPlan]:

@@ -12,7 +12,7 @@ _SKIPPED = 0.1  # of the log: the start of a JVM, which a longer log would hide
 
 
 @dataclass(frozen=True)
-class Sample:
+class ReadingSample:
     """How many records a program has read at a time (epoch seconds), and the CPU seconds that it has used."""
 
     at: float
@@ -32,7 +32,7 @@ class ReadingRate:
     seconds: float
 
 
-def reading_rate(samples: Sequence[Sample], total: int, seconds: float) -> ReadingRate:
+def reading_rate(samples: Sequence[ReadingSample], total: int, seconds: float) -> ReadingRate:
     """The rate from the first sample behind a tenth of the log to the first one at its end.
 
     Raises Refused if the samples do not reach the end, or are too few to tell.
@@ -49,9 +49,9 @@ def reading_rate(samples: Sequence[Sample], total: int, seconds: float) -> Readi
     return ReadingRate(read / (end.at - begin.at), (end.cpu - begin.cpu) / read, seconds)
 
 
-def with_cpu(progress: Sequence[tuple[float, int]], cpu: Sequence[tuple[float, float]]) -> list[Sample]:
+def with_cpu(progress: Sequence[tuple[float, int]], cpu: Sequence[tuple[float, float]]) -> list[ReadingSample]:
     """Times and records, with the CPU seconds at each time: between two measurements they grow evenly."""
-    return [Sample(at, records, _cpu_at(at, cpu)) for at, records in progress]
+    return [ReadingSample(at, records, _cpu_at(at, cpu)) for at, records in progress]
 
 
 def _cpu_at(at: float, cpu: Sequence[tuple[float, float]]) -> float:

@@ -27,7 +27,7 @@ _HEAP_NOISE = 512.0
 
 
 @dataclass(frozen=True)
-class Sample:
+class SoakSample:
     """One moment: seconds since the begin, MiB (PSS) of each process, descriptors, files, and bytes of logs."""
 
     at: float
@@ -42,7 +42,7 @@ class Sampler:
     """Samples an instance until it is stopped."""
 
     live: LiveInstance
-    samples: list[Sample] = field(default_factory=list)
+    samples: list[SoakSample] = field(default_factory=list)
 
     def run(self, stop: threading.Event) -> None:
         """Samples every EVERY seconds until ``stop`` is set."""
@@ -68,10 +68,10 @@ class Sampler:
         samples = tuple((s.at, s.memory[process]) for s in self.samples if process in s.memory)
         return Series(f"memory {process}", f"memory of {process} (PSS)", "MiB", _HEAP_NOISE, samples)
 
-    def _sample(self, at: float) -> Sample:
+    def _sample(self, at: float) -> SoakSample:
         pids = dict(self._pids())
         members = [member for pid in pids.values() for member in local_processes.process_tree(pid)]
-        return Sample(
+        return SoakSample(
             at=at,
             memory={name: local_processes.memory_bytes(pid) / _MEBIBYTE for name, pid in pids.items()},
             descriptors=float(sum(map(_descriptors, members))),

@@ -48,7 +48,7 @@ class SoakInstance:
 
 
 @dataclass
-class _Done:
+class _Progress:
     """What the cycles have done, and what readers may have seen meanwhile."""
 
     cycles: int = 0
@@ -60,37 +60,37 @@ class _Done:
 def soak(instance: SoakInstance, _repeat: int) -> list[Figure]:
     """Cycles for some hours, at least one; then the proof that nothing was lost, and the slopes."""
     live = instance.live
-    readers, sampler, done = Readers(count_query(live.settings, live.catalog, BY_DAY)), Sampler(live), _Done()
+    readers, sampler, progress = Readers(count_query(live.settings, live.catalog, BY_DAY)), Sampler(live), _Progress()
     load.send_access_log(live.settings, live.catalog)
     until = time.monotonic() + instance.hours * 3_600
     with load.in_background(readers.run):
         with load.in_background(sampler.run), load.flowing(live.settings, live.catalog, next(SEEDS), RATE):
             for number in count(1):
                 with waiting(f"cycle {number}"):
-                    _cycle(live, done)
+                    _cycle(live, progress)
                 note(f"cycle {number}: {_state(live)}")
                 if time.monotonic() > until:
                     break
         load.wait_for_lag_zero(live.settings, live.run)
-    done.periods.append(Period(began=done.back_at))
-    done.counts |= epoch_counts(live.settings, TRADES, [live.run])
-    seen = account(readers.answers, readers.failures, frozenset(done.counts), done.periods)
-    return [*_work(live, done, seen.answers), *_exact(live, seen.errors), *map(growth, sampler.series())]
+    progress.periods.append(Period(began=progress.back_at))
+    progress.counts |= epoch_counts(live.settings, TRADES, [live.run])
+    seen = account(readers.answers, readers.failures, frozenset(progress.counts), progress.periods)
+    return [*_work(live, progress, seen.answers), *_exact(live, seen.errors), *map(growth, sampler.series())]
 
 
-def _cycle(live: LiveInstance, done: _Done) -> None:
+def _cycle(live: LiveInstance, progress: _Progress) -> None:
     """Batches, to Kappa and back, and what an operator does after that."""
     for _ in range(_BATCHES):
         _verb(live, "batch")
     replayed = Name(_verb(live, "switch", "kappa")["run"])
     load.wait_for(lambda: load.lag(live.settings, live.run) < RATE, "the run of Lambda")
-    done.periods.append(Period(began=done.back_at, ended=time.monotonic()))
+    progress.periods.append(Period(began=progress.back_at, ended=time.monotonic()))
     _verb(live, "rollback")
-    done.back_at = time.monotonic()
-    done.counts |= epoch_counts(live.settings, TRADES, [replayed])
+    progress.back_at = time.monotonic()
+    progress.counts |= epoch_counts(live.settings, TRADES, [replayed])
     _verb(live, "retire", replayed, "--final")
     _verb(live, "cleanup")
-    done.cycles += 1
+    progress.cycles += 1
 
 
 def _verb(live: LiveInstance, *words: str) -> Any:
@@ -102,7 +102,7 @@ def _state(live: LiveInstance) -> str:
     return f"epoch {last.number:,}, {last.end.size:,} records" if last else "no epoch yet"
 
 
-def _work(live: LiveInstance, done: _Done, answers: int) -> list[Figure]:
+def _work(live: LiveInstance, progress: _Progress, answers: int) -> list[Figure]:
     """How much was done."""
     last = last_epoch(live.settings, live.run)
     assert last is not None, "the run has epochs"
@@ -114,7 +114,7 @@ def _work(live: LiveInstance, done: _Done, answers: int) -> list[Figure]:
             "soak cycles",
             f"{_BATCHES} batches, to Kappa, back, end of the replay, cleanup",
             "",
-            (done.cycles,),
+            (progress.cycles,),
             least=1,
         ),
         Figure("soak answers", "answers to readers", "", (answers,)),

@@ -55,9 +55,9 @@ def test_a_small_age_is_measured_and_a_missed_bound_is_refused(tmp_path: Path, m
     monkeypatch.setattr(age_figures, "PUBLISH_SECONDS", 60.0)
     monkeypatch.setattr(age_figures, "STATUS_SECONDS", 0.001)
     monkeypatch.setattr(age_figures, "WARM", 5.0)
-    done = here(write_config(tmp_path / "lk.toml", {}), "bench", "age", "--epochs", "7000", "--repeat", "1")
-    rows = {match[1]: match[0] for match in re.finditer(r"^ *age (\w+(?: \w+)*)  .*$", done.out, re.M)}
-    assert rows.keys() == FIGURES, done.said
-    assert [name for name, row in rows.items() if "missed" in row] == ["status"], done.said
-    assert done.code == 1
+    bench = here(write_config(tmp_path / "lk.toml", {}), "bench", "age", "--epochs", "7000", "--repeat", "1")
+    rows = {match[1]: match[0] for match in re.finditer(r"^ *age (\w+(?: \w+)*)  .*$", bench.out, re.M)}
+    assert rows.keys() == FIGURES, bench.said
+    assert [name for name, row in rows.items() if "missed" in row] == ["status"], bench.said
+    assert bench.code == 1
     assert not list(tmp_path.glob(".bench*")), "instances are removed"

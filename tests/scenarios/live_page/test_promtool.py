@@ -15,5 +15,5 @@ pytestmark = pytest.mark.skipif(shutil.which("promtool") is None, reason=MISSING
 
 @pytest.mark.parametrize("words", [("check", "rules", "alerts.yaml"), ("test", "rules", "alerts_test.yaml")])
 def test_promtool_accepts_the_rules(words: tuple[str, ...]) -> None:
-    done = subprocess.run(["promtool", *words], cwd=FOLDER, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
+    promtool = subprocess.run(["promtool", *words], cwd=FOLDER, capture_output=True, text=True)
+    assert promtool.returncode == 0, promtool.stdout + promtool.stderr

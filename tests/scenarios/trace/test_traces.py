@@ -108,8 +108,8 @@ def check_view(
     width = len([column for column in definition.stored_columns if not column.name.startswith("_")])
     served = sorted(str(tuple(row.values())[:width]) for row in view.served.rows)
     of_all = map(texts, shown(view.view, program_oracle.rows(view.view, all_events)))
-    wanted = sorted(str(row) for row in of_all if row[: len(names)] in places)
-    assert served == wanted[: len(served)] if len(wanted) > len(served) == 20 else served == wanted, where
+    expected = sorted(str(row) for row in of_all if row[: len(names)] in places)
+    assert served == expected[: len(served)] if len(expected) > len(served) == 20 else served == expected, where
 
 
 def expected_places(shop: ProgramsStack, view: str, alone: list[program_oracle.Event]) -> set[tuple[Any, ...]]:

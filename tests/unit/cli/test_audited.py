@@ -109,8 +109,8 @@ def test_a_plan_changes_nothing_and_has_no_row(settings: Settings, config: Path)
 
 
 def test_without_a_lake_the_answer_of_the_verb_counts_and_nothing_is_created(tmp_path: Path, config: Path) -> None:
-    done = here(config, "publish")
-    assert (done.code, "no build was claimed yet" in done.err) == (1, True), done.said
+    verb = here(config, "publish")
+    assert (verb.code, "no build was claimed yet" in verb.err) == (1, True), verb.said
     assert not (tmp_path / "data" / "lake").exists()
 
 

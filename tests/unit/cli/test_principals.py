@@ -21,9 +21,9 @@ def verbs(command: click.Command, words: str = "") -> Iterator[str]:
 
 
 def test_every_verb_is_a_principal_of_the_matrix() -> None:
-    found = {words: principal_of(words) for words in verbs(lk)}
-    assert len(found) > 50
-    assert set(found.values()) <= set(kafka_users())
+    principals = {words: principal_of(words) for words in verbs(lk)}
+    assert len(principals) > 50
+    assert set(principals.values()) <= set(kafka_users())
 
 
 @pytest.mark.parametrize(

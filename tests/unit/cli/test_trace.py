@@ -14,7 +14,7 @@ from flows.trace.stages import (
     Decoded,
     KafkaRecord,
     PartialRow,
-    Redriven,
+    RedriveLink,
     Row,
     ServedSide,
     Trace,
@@ -39,7 +39,7 @@ def evil() -> Trace:
             "there", 0, 8, datetime(2026, 1, 1, tzinfo=UTC), "CreateTime", value, value, ((EVIL, value),)
         ),
         decoded=Decoded("event", "archive", {"field": EVIL}),
-        redriven=Redriven(original=EVIL),
+        redriven=RedriveLink(original=EVIL),
         runs=(),
         archives=(),
         routes=(),

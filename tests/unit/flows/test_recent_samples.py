@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from core.identifiers import Name
 from flows.live_page import recent_samples
-from flows.live_page.recent_samples import RecentSamples, Sample
+from flows.live_page.recent_samples import LiveSample, RecentSamples
 from infra.control.publications import Change
 from tests.support.live_snapshot import AT, RUN, VIEW, away, snapshot
 
@@ -19,7 +19,7 @@ def test_a_rate_is_that_of_the_last_ten_seconds() -> None:
         samples.add(snapshot(seconds, end=end, committed=end))
     assert samples.topic_rates() == {("trades", 0): 10.0}
     assert samples.run_rates() == {RUN: 10.0}
-    assert samples.samples[-1] == Sample(START + 20, 10.0, 10.0, 0, 0.0)
+    assert samples.samples[-1] == LiveSample(START + 20, 10.0, 10.0, 0, 0.0)
 
 
 def test_waiting_is_the_time_since_a_sample_first_had_a_record_that_is_not_shown() -> None:
@@ -35,7 +35,7 @@ def test_while_kafka_is_away_the_sample_has_no_numbers() -> None:
     samples = RecentSamples()
     samples.add(snapshot(0))
     samples.add(away(snapshot(2), "log"))
-    assert samples.samples[-1] == Sample(START + 2, None, None, None, None)
+    assert samples.samples[-1] == LiveSample(START + 2, None, None, None, None)
     assert samples.waiting(away(snapshot(2), "log")) == {VIEW: None}
 
 

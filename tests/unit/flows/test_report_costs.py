@@ -59,11 +59,11 @@ def costs_of(page: Path) -> str:
 def cells(section: str) -> dict[tuple[str, str], str]:
     """History and rule changes -> the text of the cell, lines parted by semicolons."""
     changes = re.findall(r'<th scope="col">([^<]+)</th>', section)
-    found = {}
+    all_cells = {}
     for days, row in re.findall(r'<tr><th scope="row">([^<]+)</th>(.*?)</tr>', section, re.S):
         for number_of_changes, cell in zip(changes, re.findall(r"<td>(.*?)</td>", row, re.S), strict=True):
-            found[(days, number_of_changes)] = words(re.sub(r'<span class="side">|<div class="faint">', "; ", cell))
-    return found
+            all_cells[(days, number_of_changes)] = words(re.sub(r'<span class="side">|<div class="faint">', "; ", cell))
+    return all_cells
 
 
 def words(html: str) -> str:
@@ -132,8 +132,8 @@ def test_one_size_is_said_to_be_too_few(tmp_path: Path) -> None:
 
 
 def test_modes_of_nearly_the_same_cost_are_told_so(tmp_path: Path) -> None:
-    found = cells(costs_of(report(study(), tmp_path).page))
-    assert found[("90 days", "1")] == "Lambda, under 1 % less; Lambda 514 17.9 min; Kappa 514 2.68 h"
+    all_cells = cells(costs_of(report(study(), tmp_path).page))
+    assert all_cells[("90 days", "1")] == "Lambda, under 1 % less; Lambda 514 17.9 min; Kappa 514 2.68 h"
 
 
 def test_without_a_measurement_the_section_says_which_one_is_missing(tmp_path: Path) -> None:

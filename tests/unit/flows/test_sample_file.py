@@ -12,7 +12,7 @@ from flows.new_topic import sample_file
 from flows.new_topic.sample_file import Number, read_sample
 
 
-def sample_of(tmp_path: Path, content: bytes) -> sample_file.Sample:
+def sample_of(tmp_path: Path, content: bytes) -> sample_file.SampleFile:
     path = tmp_path / "sample.jsonl"
     path.write_bytes(content)
     return read_sample(path)

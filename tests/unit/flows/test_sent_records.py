@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.identifiers import Name
-from flows.demo.sent_records import SentRecords, TopicCounts, checks, topic_counts
+from flows.demo.sent_records import SentCounts, SentRecords, checks, topic_counts
 
 ACCESS_LOG, TRADES = Name("access_log"), Name("trades")
 SENT = [
@@ -13,12 +13,12 @@ SENT = [
 ]
 
 
-def of_trades(log: int, by_day: int, by_window: int) -> TopicCounts:
+def of_trades(log: int, by_day: int, by_window: int) -> SentCounts:
     return topic_counts(TRADES, SENT, log=log, views={Name("by_day"): by_day, Name("by_window"): by_window})
 
 
 def test_records_of_all_purposes_add_up() -> None:
-    assert of_trades(345, 345, 345) == TopicCounts(TRADES, 345, 345, 345, {Name("by_day"): 345, Name("by_window"): 345})
+    assert of_trades(345, 345, 345) == SentCounts(TRADES, 345, 345, 345, {Name("by_day"): 345, Name("by_window"): 345})
     assert [(check.what, check.expected, check.actual) for check in checks([of_trades(345, 345, 345)])] == [
         ("records sent to trades, in Kafka at the end", "345", "345"),
         ("valid records of trades, in by_day at the end", "345", "345"),

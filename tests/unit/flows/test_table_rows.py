@@ -34,8 +34,8 @@ def written(folder: Path) -> str:
 def test_only_rows_of_the_places_are_read(tmp_path: Path) -> None:
     path = written(tmp_path)
 
-    def epochs(wanted: pa.Table, most: int = 9) -> list[int]:
-        return [row["last_epoch"] for row in first_rows(path, SCHEMA.names, at_places(COLUMNS, wanted), most)]
+    def epochs(places: pa.Table, most: int = 9) -> list[int]:
+        return [row["last_epoch"] for row in first_rows(path, SCHEMA.names, at_places(COLUMNS, places), most)]
 
     assert epochs(places(("A", DAY))) == [1, 3]
     assert epochs(places(("A", NEXT), (None, DAY))) == [2, 5]
@@ -46,15 +46,15 @@ def test_only_rows_of_the_places_are_read(tmp_path: Path) -> None:
 
 def test_the_newest_epoch_of_each_unit_is_found(tmp_path: Path) -> None:
     path = written(tmp_path)
-    wanted = places(("A", DAY), ("A", NEXT), (None, DAY))
-    assert newest_epochs(path, COLUMNS, wanted, 3) == {
+    units = places(("A", DAY), ("A", NEXT), (None, DAY))
+    assert newest_epochs(path, COLUMNS, units, 3) == {
         ("A", "2026-01-01T00:00:00Z"): 3,
         (None, "2026-01-01T00:00:00Z"): 5,
     }
 
 
 def test_a_place_without_a_row_is_named() -> None:
-    wanted: list[Row] = [{"ticker": "A", "_segment": 0}, {"ticker": None, "_segment": 60_000}]
-    assert absent(wanted, wanted) == ()
-    assert absent(wanted, wanted[:1]) == ("ticker None, _segment 60000",)
-    assert absent(wanted, []) == ("ticker A", "ticker None, _segment 60000")
+    expected: list[Row] = [{"ticker": "A", "_segment": 0}, {"ticker": None, "_segment": 60_000}]
+    assert absent(expected, expected) == ()
+    assert absent(expected, expected[:1]) == ("ticker None, _segment 60000",)
+    assert absent(expected, []) == ("ticker A", "ticker None, _segment 60000")

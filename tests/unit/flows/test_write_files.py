@@ -245,8 +245,8 @@ def test_the_verb_prints_what_it_guessed_and_what_comes_next(tmp_path: Path) -> 
 @pytest.mark.parametrize("name", ["../x", "Charging", "a b", "", "x__y", "select"])
 def test_an_invalid_name_writes_nothing(tmp_path: Path, name: str) -> None:
     config = write_config(tmp_path / "lk.toml", {"data": str(tmp_path / "data")})
-    done = here(config, "init", name, "--from", str(CHARGING), "--folder", str(tmp_path / "views"))
-    assert done.code == 2
+    init = here(config, "init", name, "--from", str(CHARGING), "--folder", str(tmp_path / "views"))
+    assert init.code == 2
     assert not (tmp_path / "views").exists()
 
 

@@ -40,10 +40,10 @@ def test_every_download_is_a_component_with_its_sum(tmp_path: Path) -> None:
     jar(tmp_path / "cache" / "kafka-1234" / "one-1.0.jar", pom=POM)
     bill = with_downloads(PYTHON, [TAR, JAR, JAR], settings)
     assert [component["name"] for component in bill["components"]] == ["click", "both", "trino-server", "one"]
-    trino, one = bill["components"][2:]
+    trino, jar_component = bill["components"][2:]
     assert trino["purl"] == "pkg:maven/io.trino/trino-server@476?type=tar.gz"
-    assert one["hashes"] == [{"alg": "SHA-256", "content": "a" * 64}]
-    assert one["licenses"] == [{"license": {"name": "The Apache License"}}]
+    assert jar_component["hashes"] == [{"alg": "SHA-256", "content": "a" * 64}]
+    assert jar_component["licenses"] == [{"license": {"name": "The Apache License"}}]
     assert licences(bill) == {"BSD-3-Clause": 1, "MIT OR Apache-2.0": 1, "unknown": 1, "The Apache License": 1}
 
 

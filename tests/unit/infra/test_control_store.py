@@ -189,9 +189,9 @@ def test_what_is_served_is_read_from_few_rows_of_a_long_history(
 ) -> None:
     """300 publications; number 301 is not finished, 302 was reverted."""
     pin = replace(PIN, run=RUN, mode="lambda")
-    done = [replace(PUBLICATION, seq=n, state="done", pins={VIEW: replace(pin, epoch=n % 7)}) for n in range(1, 301)]
+    rows = [replace(PUBLICATION, seq=n, state="done", pins={VIEW: replace(pin, epoch=n % 7)}) for n in range(1, 301)]
     with locks.hold(settings, "control") as lease:
-        add_publication(settings, lease, *(replace(p, state="intent") for p in done), *done)
+        add_publication(settings, lease, *(replace(p, state="intent") for p in rows), *rows)
         last = [replace(PUBLICATION, seq=n) for n in (301, 302)]
         add_publication(settings, lease, *last, replace(last[1], state="reverted"))
     parsed: list[int] = []
@@ -202,9 +202,9 @@ def test_what_is_served_is_read_from_few_rows_of_a_long_history(
         return parse(row)
 
     monkeypatch.setattr(publications, "_publication", counting)
-    assert publications.last_done(settings) == done[-1]
+    assert publications.last_done(settings) == rows[-1]
     assert publications.open_intent(settings) == last[0]
-    assert publications.done_publication(settings, 17) == done[16]
+    assert publications.done_publication(settings, 17) == rows[16]
     assert publications.done_publication(settings, 301) is None
     assert publications.last_number(settings) == 302
     recent = [(change.seq, change.state) for change in publications.recent_changes(settings, 3)]
@@ -213,7 +213,7 @@ def test_what_is_served_is_read_from_few_rows_of_a_long_history(
     assert {epoch for _, _, epoch in publications.pinned_epochs(settings, RUN, builds_pinned)} == set(range(7))
     assert publications.pinned_epochs(settings, Name("r000009"), builds_pinned) == set()
     assert (publications.has_served(settings, RUN), publications.has_served(settings, Name("r000009"))) == (True, False)
-    assert run_roles.rollback_target(settings) == done[-2]
+    assert run_roles.rollback_target(settings) == rows[-2]
     assert len(parsed) == 4
 
 
@@ -273,12 +273,12 @@ def test_a_rollback_past_many_deleted_builds_reads_the_builds_few_times(
 ) -> None:
     """40 publications, each of a build of its own; all builds but the first and the last were deleted."""
     names = [builds.build_name(number) for number in range(1, 41)]
-    done = [
+    rows = [
         replace(PUBLICATION, seq=number, state="done", pins={VIEW: replace(PIN, build=name)})
         for number, name in enumerate(names, 1)
     ]
     with locks.hold(settings, "control") as control, locks.hold(settings, "batch") as batch:
-        add_publication(settings, control, *done)
+        add_publication(settings, control, *rows)
         add_built(
             settings, batch, *(replace(BUILT, build=name, passed=name in (names[0], names[-1])) for name in names)
         )
@@ -290,7 +290,7 @@ def test_a_rollback_past_many_deleted_builds_reads_the_builds_few_times(
         return read(settings, some)
 
     monkeypatch.setattr(run_roles, "unusable_builds", counting)
-    assert run_roles.rollback_target(settings) == done[0]
+    assert run_roles.rollback_target(settings) == rows[0]
     assert reads == [1, 10, 28]
 
 

@@ -44,8 +44,8 @@ def needed(table: Path) -> list[Path]:
 
 
 def test_a_whole_table_has_no_damage_and_a_checksum_for_every_file(table: Path) -> None:
-    found = damage.scrub(str(table))
-    assert (found.damages, found.without_checksum, len(live(table))) == ((), 0, 3)
+    scrubbed = damage.scrub(str(table))
+    assert (scrubbed.damages, scrubbed.without_checksum, len(live(table))) == ((), 0, 3)
     names = {str(file.relative_to(table)) for file in needed(table)}
     assert names <= checksums.read(str(table))[0].keys()
 
@@ -55,7 +55,7 @@ def test_a_whole_table_has_no_damage_and_a_checksum_for_every_file(table: Path) 
 def test_every_damaged_file_is_named(table: Path, harm: str, number: int) -> None:
     file = needed(table)[number]
     HARMS[harm](file)
-    assert str(file) in [found.path for found in damage.scrub(str(table)).damages]
+    assert str(file) in [scrubbed.path for scrubbed in damage.scrub(str(table)).damages]
 
 
 @pytest.mark.parametrize("harm", ["halve", "empty", "remove"])
@@ -117,13 +117,13 @@ def test_rows_without_a_checksum_are_decoded(table: Path) -> None:
     assert damage.scrub(str(table)).without_checksum == 1
     (file,) = set(live(table)) - {table / name for name in checksums.read(str(table))[0]}
     halve(file)
-    assert [found.path for found in damage.scrub(str(table)).damages] == [str(file)]
+    assert [scrubbed.path for scrubbed in damage.scrub(str(table)).damages] == [str(file)]
 
 
 def test_damaged_checksums_condemn_no_other_file(table: Path) -> None:
     file = table / checksums.FOLDER / "6.json"
     file.write_text(file.read_text("utf-8").replace("a", "b", 1), "utf-8")
-    assert [found.path for found in damage.scrub(str(table)).damages] == [str(file)]
+    assert [scrubbed.path for scrubbed in damage.scrub(str(table)).damages] == [str(file)]
     compaction.checkpoint(str(table))
     assert damage.scrub(str(table)).damages == ()
 

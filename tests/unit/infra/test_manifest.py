@@ -158,8 +158,8 @@ def test_a_lost_row_is_said_and_misleads_no_search(settings: Settings, lost: lis
     numbers = ", ".join(map(str, lost))
     delta.table(table_paths.manifest(settings, RUN)).delete(f"number IN ({numbers})")
     for number in range(40):
-        wanted = number if number not in lost else f"-{first_of_gap(lost, number)}"
-        assert held(settings, 10 * number + 5, run_from(0)) == wanted
+        expected = number if number not in lost else f"-{first_of_gap(lost, number)}"
+        assert held(settings, 10 * number + 5, run_from(0)) == expected
     assert held(settings, 400, run_from(0)) == ("-39" if lost == [39] else "-37" if 39 in lost else None)
 
 

@@ -72,8 +72,8 @@ def test_an_instance_of_which_only_a_run_is_left_is_named(mine: Settings, theirs
     (tmp_path / "cli.py").write_text("import signal; signal.pause()", "utf-8")
     local_processes.start_process(theirs, "speed-r000001", RUN, env={"LK_DATA": str(theirs.data)}, cwd=tmp_path)
     # Linux shows the command line of a new process a moment after it has told its parent that it started.
-    found = wait_until(lambda: named(mine, theirs), 10.0, every=0.05, error=lambda: AssertionError("it is not named"))
-    assert [instance.ports for instance in found] == [{}]
+    running = wait_until(lambda: named(mine, theirs), 10.0, every=0.05, error=lambda: AssertionError("it is not named"))
+    assert [instance.ports for instance in running] == [{}]
 
 
 @pytest.mark.parametrize(
