@@ -16,6 +16,7 @@ provider "aws" {
     for_each = local.real ? [] : [var.aws_endpoint]
 
     content {
+      cloudtrail       = endpoints.value
       cloudwatch       = endpoints.value
       ec2              = endpoints.value
       ecr              = endpoints.value
