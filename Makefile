@@ -64,10 +64,10 @@ cloud: $(INSTALLED) $(CLOUD_HERE) ## terraform/ alone: its style, its tests, che
 	@$(BIN)/pytest tests/scenarios/terraform tests/integration/test_terraform_plants.py
 	@$(BIN)/python -m tests.support.terraform_availability
 
-docs: $(INSTALLED) ## write the references of verbs and settings, the rights in Trino, and the page of the study in data/
+docs: $(INSTALLED) ## write the references of verbs and settings, the rights in Trino, the report of the study in docs/report/
 	@$(BIN)/python -m cli.reference
 	@$(BIN)/python -m cli.security_page
-	@$(BIN)/lk report --study data/study.parquet --out docs/report
+	@$(BIN)/lk report --study docs/report/raw.parquet --out docs/report
 
 docs-images: $(INSTALLED) setup ## make docs/images/live-page.png in a browser (Chromium)
 	@LK_DOCS_IMAGES=yes $(BIN)/pytest tests/scenarios/live_page/test_live_page.py

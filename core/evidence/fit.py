@@ -76,11 +76,13 @@ class Prediction:
 def fit(measurements: Sequence[Measurement], cores: float = STUDY_CORES) -> Coefficients:
     """The coefficients that the study measured on a machine with so many ``cores``.
 
-    Raises Refused for coefficients without measurements, with the sections of the study that would measure them.
+    Raises Refused for coefficients without measurements, with the sections of the study that would measure them, and
+    for logs of one size.
     """
     shared = rows_of(measurements, SHARED)
     by_mode = {mode: rows_of(measurements, sources) for mode, sources in BY_MODE.items()}
     _refuse_missing(shared, by_mode)
+    _refuse_one_size(shared["land_rate"])
     log_bytes, land_cpu, proof_cpu = (_line(shared[name]) for name in ("log_bytes", "land_cpu", "proof_cpu"))
     if not log_bytes.per_million:
         raise _does_not_grow(SHARED["log_bytes"])
@@ -148,6 +150,16 @@ def _does_not_grow(source: Source) -> Refused:
         f"no plan follows from the study: in it, {source} does not grow with the events",
         fix=f"measure more or larger sizes: `lk study {source.section}`",
     )
+
+
+def _refuse_one_size(rows: Sequence[Measurement]) -> None:
+    """One size does not tell what a job costs in any case from what grows with the events."""
+    sizes = {row.size for row in rows}
+    if len(sizes) == 1:
+        raise Refused(
+            f"no plan follows from the study: all its logs have {sizes.pop():,} records, which shows no growth",
+            fix="measure a log ten times as long, too: `lk study resources correction --sizes …`",
+        )
 
 
 def _refuse_missing(

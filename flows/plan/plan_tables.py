@@ -107,8 +107,6 @@ def _trust(report: PlanReport) -> RenderableType:
     notes = [f"{report.rows:,} measured values of {report.study}"]
     if report.busy:
         notes.append(f"{report.busy:,} of them were measured while other programs used the machine")
-    if len(report.sizes) == 1:
-        notes.append("one size was measured: what a job costs in any case counts as if it grew with the events")
     if not report.coefficients.late_cpu:
         notes.append("what late events cost more than others was not measured: they cost nothing more here")
     if not report.predictions:

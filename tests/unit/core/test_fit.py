@@ -48,11 +48,9 @@ def test_on_more_cores_the_same_rates_are_less_for_each() -> None:
     assert coefficients.modes["kappa"].proof_seconds.per_million == pytest.approx(8)
 
 
-def test_one_size_does_not_tell_the_fixed_part_apart() -> None:
-    coefficients = fit(planted(sizes=[10_000_000]))
-    # 40 + 10 × 2 = 60 CPU seconds for ten million.
-    assert (coefficients.build_cpu.fixed, coefficients.build_cpu.per_million) == pytest.approx((0, 6))
-    assert coefficients.build_rate == pytest.approx(10_000_000 / 12 / 2)  # 2 + 10 × 1 = 12 s on two cores
+def test_one_size_is_refused() -> None:
+    with pytest.raises(Refused, match="all its logs have 10,000,000 records"):
+        fit(planted(sizes=[10_000_000]))
 
 
 def test_late_events_cost_what_was_measured_above_others() -> None:

@@ -1,0 +1,29 @@
+"""docs/report is what `lk report` writes from its own rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from flows.report.write_report import report
+from infra import study_files
+from infra.project_files import ROOT
+
+PAGE = ROOT / "docs" / "report"
+STUDY = PAGE / "raw.parquet"
+
+
+def test_the_committed_page_is_that_of_the_committed_rows(tmp_path: Path) -> None:
+    """`make docs` writes it."""
+    rows = study_files.read_rows(STUDY)
+    report(rows, tmp_path, study_files.read_origin(STUDY))
+    texts = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*.*") if path.suffix != ".parquet")
+    committed = sorted(path.relative_to(PAGE) for path in PAGE.rglob("*.*") if path.suffix not in (".parquet", ".json"))
+    assert texts == committed
+    assert [str(text) for text in texts if (PAGE / text).read_bytes() != (tmp_path / text).read_bytes()] == []
+
+
+def test_its_rows_have_an_origin() -> None:
+    origin = study_files.read_origin(STUDY)
+    assert "2 cores" in origin.machine
+    assert "pyspark" in origin.versions
+    assert origin.command.startswith("lk study ")
