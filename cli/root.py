@@ -41,8 +41,7 @@ from cli.verb_group import WIDTH, VerbGroup
 from cli.version import VERSION
 from core.errors import LkError, Usage
 from core.safe_text import several_lines
-from infra.error_report import write_report
-from infra.library_errors import explained, first_line
+from infra.error_report import reported
 
 SECTIONS: dict[str, Sequence[click.Command]] = {
     "Servers": [*servers.COMMANDS, *ui.COMMANDS],
@@ -95,14 +94,6 @@ def _usage(error: click.ClickException, as_json: bool) -> int:
     return Usage.exit_code
 
 
-def _unexpected(error: BaseException, as_json: bool) -> int:
-    log = write_report(error)
-    explanation = explained(error, log)
-    what = f"unexpected {type(error).__name__}: {first_line(str(error))}"
-    fix = "check `lk status`, then run the command again; it is safe to repeat"
-    return _report(explanation or LkError(what, where=log, fix=fix), as_json)
-
-
 def run(arguments: list[str]) -> int:
     """Runs one verb; returns its exit code: 0 done, 1 refused, 2 usage, 75 try again."""
     return answer(lambda: lk(arguments, prog_name="lk", standalone_mode=False), "--json" in arguments)
@@ -123,7 +114,7 @@ def answer(action: Callable[[], Any], as_json: bool) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as error:  # the last line of defence: a person never sees a stack trace
-        return _unexpected(error, as_json)
+        return _report(reported(error), as_json)
     return result if isinstance(result, int) else 0
 
 

@@ -23,8 +23,7 @@ def main(file: Path) -> None:
 def _answer() -> dict[str, Any]:
     """What the check found, or the error that ended it."""
     from core.errors import LkError
-    from infra.error_report import write_report
-    from infra.library_errors import explained, first_line
+    from infra.error_report import reported
     from infra.settings.sources import read_settings
 
     try:
@@ -32,8 +31,7 @@ def _answer() -> dict[str, Any]:
     except LkError as e:
         error = e
     except Exception as e:  # as in cli/root.py: a person never sees a stack trace
-        log = write_report(e)
-        error = explained(e, log) or LkError(f"unexpected {type(e).__name__}: {first_line(str(e))}", where=log)
+        error = reported(e)
     return {"error": {"what": error.what, "where": error.where, "fix": error.fix}, "exit": error.exit_code}
 
 

@@ -21,7 +21,7 @@ from tests.integration.emr.conftest import BUCKET, ROLE, Cloud
 from tests.support.command import environment
 
 
-def settings_file(cloud: Cloud, folder: Path, **more: str) -> Path:
+def settings_file(cloud: Cloud, folder: Path, **more: str | bool) -> Path:
     [port] = free_ports(1)
     settings_uri = f"s3://{BUCKET}/settings/lk.toml"
     values = {"emr_application": cloud.application, "emr_role": ROLE, "emr_settings": settings_uri}
@@ -82,13 +82,8 @@ def test_a_job_gets_the_passwords_from_their_secrets(cloud: Cloud, tmp_path: Pat
     names = ("kafka_password_file", "trino_password_file", "trino_reader_password_file")
     files = {name: tmp_path / "secrets" / name for name in names}
     paths = {name: str(file) for name, file in files.items()}
-    settings_file(
-        cloud, tmp_path, emr_secret=arns["kafka"], emr_trino_secret=arns["trino"], trino_reader="reader", **paths
-    )
-    file = tmp_path / "lk.toml"
-    text = file.read_text("utf-8") + "\ntrino_tls = true\n"
-    file.write_text(text, "utf-8")
-    cloud.client("s3").put_object(Bucket=BUCKET, Key="settings/lk.toml", Body=text.encode())
+    of_trino = {"emr_trino_secret": arns["trino"], "trino_reader": "reader"}
+    settings_file(cloud, tmp_path, emr_secret=arns["kafka"], trino_tls=True, **of_trino, **paths)
     child = lk(cloud, tmp_path, "views", "--json")
     _, err = child.communicate(timeout=60)
     assert child.returncode == 0, err
@@ -101,11 +96,7 @@ def test_a_job_gets_the_passwords_from_their_secrets(cloud: Cloud, tmp_path: Pat
 def test_a_secret_without_a_users_password_is_refused_by_name(cloud: Cloud, tmp_path: Path) -> None:
     secret = cloud.client("secretsmanager").create_secret(Name="half", SecretString=json.dumps({"lk": "of-lk"}))
     files = {name: str(tmp_path / name) for name in ("trino_password_file", "trino_reader_password_file")}
-    settings_file(cloud, tmp_path, emr_trino_secret=secret["ARN"], trino_reader="reader", **files)
-    file = tmp_path / "lk.toml"
-    text = file.read_text("utf-8") + "\ntrino_tls = true\n"
-    file.write_text(text, "utf-8")
-    cloud.client("s3").put_object(Bucket=BUCKET, Key="settings/lk.toml", Body=text.encode())
+    settings_file(cloud, tmp_path, emr_trino_secret=secret["ARN"], trino_reader="reader", trino_tls=True, **files)
     child = lk(cloud, tmp_path, "views", "--json")
     out, err = child.communicate(timeout=60)
     answer = json.loads(out)
