@@ -260,6 +260,15 @@ QUESTIONS = (
         better="higher",
     ),
     Question(
+        "join-rate",
+        "resources",
+        "join",
+        "How fast is the history of a join read again?",
+        "records/s",
+        "The same for orders and payments: a full build of their join alone, or a replay of it alone.",
+        better="higher",
+    ),
+    Question(
         "deployment",
         "operations",
         "resources",

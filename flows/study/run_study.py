@@ -19,6 +19,7 @@ from flows.study.correction_section import correction_section
 from flows.study.correctness_section import correctness_section
 from flows.study.deploy import deployed
 from flows.study.freshness_section import freshness_section
+from flows.study.join_section import join_section
 from flows.study.machine import busy_share, is_busy, require_disk
 from flows.study.operations_section import operations_section
 from flows.study.overload_section import overload_section
@@ -37,6 +38,7 @@ MEASURES: dict[str, Callable[[Subject], Sequence[Measurement]]] = {
     "freshness": freshness_section,
     "settling": settling_section,
     "queries": queries_section,
+    "join": join_section,
     "correction": correction_section,
     "overload": overload_section,
     "recovery": recovery_section,

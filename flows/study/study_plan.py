@@ -16,6 +16,7 @@ SECTIONS = (
     "freshness",
     "settling",
     "queries",
+    "join",
     "correction",
     "overload",
     "recovery",

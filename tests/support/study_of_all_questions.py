@@ -93,7 +93,7 @@ _RATES: dict[_Key, _Both] = {
     ("rate", "", "build", ""): (2_360_000, None),
     ("rate", "", "build", "order_payments"): (310_000, None),
     ("rate", "", "replay", ""): (None, 296_000),
-    ("rate", "", "replay", "order_payments"): (None, 74_000),
+    ("join-rate", "", "", "order_payments"): (310_000, 74_000),
 }
 _FRESHNESS: dict[_Key, _Both] = {  # p50 in each mode
     ("freshness", "steady", "", ""): (0.77, 0.76),
