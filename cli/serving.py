@@ -16,7 +16,9 @@ from core.identifiers import Name
 from core.safe_text import one_line, spreadsheet_cell
 
 if TYPE_CHECKING:
+    from core.catalog import Catalog
     from infra.control.publications import Publication
+    from infra.settings import Settings
     from infra.trino.metastore import QueryResult
 
 _VIEW = click.argument("view", shell_complete=candidates.views)
@@ -44,7 +46,9 @@ def show(view: str, as_csv: bool, publish: int | None, limit: int | None) -> Non
     from serving import read
 
     settings = load_settings()
-    result = read.show(settings, load_usable(settings, ("view", view)), Name(view), publish=publish, limit=limit)
+    catalog = load_usable(settings, ("view", view))
+    result = read.show(settings, catalog, Name(view), publish=publish, limit=limit)
+    _say_what_is_hidden(settings, catalog, Name(view))
     if as_csv:
         writer = csv.writer(sys.stdout)
         writer.writerow(result.columns)
@@ -63,7 +67,10 @@ def get(view: str, key: tuple[str, ...], limit: int | None) -> None:
     from serving import read
 
     settings = load_settings()
-    emit_rows(read.get(settings, load_usable(settings, ("view", view)), Name(view), key, limit=limit), view)
+    catalog = load_usable(settings, ("view", view))
+    result = read.get(settings, catalog, Name(view), key, limit=limit)
+    _say_what_is_hidden(settings, catalog, Name(view))
+    emit_rows(result, view)
 
 
 @click.command()
@@ -73,6 +80,14 @@ def publications() -> None:
     from infra.control.publications import read_publications
 
     emit(read_publications(load_settings()), _print_publications)
+
+
+def _say_what_is_hidden(settings: Settings, catalog: Catalog, view: Name) -> None:
+    from serving.personal import hidden_from_reader
+
+    hidden = hidden_from_reader(settings, catalog, view)
+    if hidden:
+        click.echo(f"lk: {hidden}", err=True)
 
 
 def _csv_cell(value: object) -> Any:

@@ -14,7 +14,17 @@ from core.route import Route
 from core.topic import Topic
 from core.view import Keyed, View
 
-_NOT_DATA = {"comment", "shown", "only", "checks", "allow_empty", "partitions", "most_quarantined", "generator"}
+_NOT_DATA = {
+    "comment",
+    "shown",
+    "only",
+    "checks",
+    "allow_empty",
+    "partitions",
+    "most_quarantined",
+    "generator",
+    "personal",
+}
 
 
 def topic_digest(topic: Topic) -> Name:

@@ -22,6 +22,7 @@ class Field:
     ``type`` is one of FIELD_TYPES or ``decimal(p,s)``. ``minimum`` and ``maximum`` are inclusive, as text.
     A timestamp is epoch milliseconds, or text in ``time_format`` (a Spark datetime pattern).
     ``absent`` is the text that means "no value"; a required field must have a value.
+    ``personal``: its values are about a person. Who may not read the archive sees nothing computed from it.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Field:
     maximum: str | None = None
     time_format: str | None = None
     absent: str | None = None
+    personal: bool = False
     comment: str = ""
 
 

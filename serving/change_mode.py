@@ -21,7 +21,7 @@ from infra.control.run_endings import read_endings
 from infra.control.run_roles import rollback_target
 from infra.control.runs import Run
 from infra.settings import Settings
-from serving import replace_views, view_sql
+from serving import personal, replace_views, view_sql
 from serving.promote import PATIENCE, caught_up
 from serving.publish import ServedNow, in_kappa, last_published, require_uncrossed, served_now
 from serving.recover import finish_open_intent
@@ -42,7 +42,7 @@ def to_kappa(
         now = served_now(settings, catalog, lease)
         _refuse_ended(settings, run)
         proof = _proof(settings, catalog, declared)
-        pins = {**now.pins, **{view: view_sql.whole_run_pin(catalog.view(view), declared) for view in proof}}
+        pins = {**now.pins, **{view: view_sql.whole_run_pin(settings, catalog, view, declared) for view in proof}}
         if now.last and pins == now.last.pins:
             return now.last
         changed_pins = {view: pins[view] for view in proof if now.pins.get(view) != pins[view]}
@@ -70,7 +70,8 @@ def switch_in_place(
         now = served_now(settings, catalog, lease)
         mode: Mode = "kappa" if in_kappa(now.last, catalog) else "speed"
         run_pins = {
-            view: replace(view_sql.whole_run_pin(catalog.view(view), declared), mode=mode) for view in declared.views
+            view: replace(view_sql.whole_run_pin(settings, catalog, view, declared), mode=mode)
+            for view in declared.views
         }
         pins = {**now.pins, **run_pins}
         if now.last and pins == now.last.pins:
@@ -105,9 +106,25 @@ def rollback(
             )
         evidence = {"back_to": before.seq, "from": now.last.seq, "behind": _behind(settings, now, before)}
         require_uncrossed(settings, before.pins)
+        _require_hidden(settings, catalog, before)
         sql = {view: before.texts[view] for view in before.pins}
         change = ServingChange("rollback", before.pins, why, who, evidence, sql)
         return replace_views.apply_change(settings, catalog, lease, change)
+
+
+def _require_hidden(settings: Settings, catalog: Catalog, before: Publication) -> None:
+    """Raises Refused if a text of the publication shows what is declared personal by now."""
+    shows = [
+        view
+        for view, text in before.texts.items()
+        if view in catalog.views and not personal.hides(settings, catalog, view, text)
+    ]
+    if shows:
+        raise Refused(
+            f"publication {before.seq} shows personal data in {', '.join(sorted(shows))}",
+            where=f"publication {before.seq}: its fields were not declared personal when it was made",
+            fix="publish the build or the run again: `lk batch` in Lambda, `lk switch kappa` in Kappa",
+        )
 
 
 def _require_rolled_back(last: Publication, leaving: int | None) -> Publication:

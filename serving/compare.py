@@ -48,7 +48,7 @@ def compare(spark: SparkSession, settings: Settings, catalog: Catalog, claim: Cl
         )
     run = runs.read_run(settings, claim.run)
     views = [view for view, digest in run.views.items() if claim.views.get(view) == digest]
-    pins = {view: view_sql.whole_run_pin(catalog.view(view), run) for view in views}
+    pins = {view: view_sql.whole_run_pin(settings, catalog, view, run) for view in views}
     results = []
     with locks.hold(settings, "batch") as lease, bar("comparing", len(views), "") as advance:
         for comparison in _each(spark, settings, catalog, claim, pins):
@@ -142,7 +142,7 @@ def _refuse_crossing(parts: DataFrame, claim: Claim, view: Name) -> None:
 def _trino_agrees(settings: Settings, view: View, claim: Claim, pin: Pin, *, gaps: bool) -> bool:
     """Whether Trino's merge has the row count of the build, and the same hash over all stored columns."""
     digest = claim.views[Name(view.name)]
-    build = Pin(claim.build, None, ARCHIVE_EPOCH, claim.cut, digest, "batch", view_sql.shape_digest(view))
+    build = Pin(claim.build, None, ARCHIVE_EPOCH, claim.cut, digest, "batch", pin.shape)
     sides = [view_sql.view_parts(view, build), view_sql.view_parts(view, pin, newest=claim.epoch)]
     columns = [column.name for column in view.stored_columns if not (gaps and column.name == ROWS)]
     answers = [metastore.query(settings, _hash_sql(view, parts, columns)).rows for parts in sides]

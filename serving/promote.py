@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from core.catalog import Catalog
 from core.cut import Cut
@@ -95,9 +96,9 @@ def _pin(settings: Settings, catalog: Catalog, run: Run, view: Name, before: Pin
     Else the run alone if it starts at offset 0. Else the last build that passed with the run's definition and ends
     where the run starts. None if there is no such build.
     """
-    shape, digest = view_sql.shape_digest(catalog.view(view)), run.views[view]
+    shape, digest = view_sql.shape_digest(settings, catalog, view), run.views[view]
     if before and before.run == run.id:
-        return before
+        return replace(before, shape=shape)
     if before and before.build and before.digest == digest:
         epoch = claimed_epoch(settings, run, claim_of(settings, before.build))
         if epoch is not None:

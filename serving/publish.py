@@ -160,7 +160,7 @@ def _build_pins(
             cut=claim.cut,
             digest=digest,
             mode="lambda" if run_matches else "batch",
-            shape=view_sql.shape_digest(catalog.view(view)),
+            shape=view_sql.shape_digest(settings, catalog, view),
         )
     if len(kept) == len(digests):
         changed = [f"view {view}" for view in kept]

@@ -18,6 +18,7 @@ from infra.trino import metastore
 from infra.trino.metastore import CATALOG, QueryResult
 from infra.trino.served_views import SERVING
 from serving import recover, view_sql, whole_tables
+from serving.personal import without_personal
 
 _QUERIES = ("SELECT", "WITH", "VALUES", "TABLE", "SHOW", "DESCRIBE", "DESC")
 _SPACE = r"(?:\s|--[^\r\n]*(?:\r?\n|\r|\Z)|/\*.*?\*/)"
@@ -161,4 +162,5 @@ def _published_sql(settings: Settings, catalog: Catalog, view: View, seq: int) -
             fix="choose a later publication, see `lk publications`",
         )
     only_build = Pin(pin.build, None, -1, pin.cut, pin.digest, "batch", pin.shape)
-    return serving_sql(view, view_sql.view_parts(view, only_build))
+    sql = serving_sql(view, view_sql.view_parts(view, only_build))
+    return without_personal(settings, catalog, Name(view.name), sql, metastore.literal(settings.trino_reader))

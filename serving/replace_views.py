@@ -51,7 +51,7 @@ def apply_change(settings: Settings, catalog: Catalog, lease: Lease, change: Ser
     seq = last_number(settings) + 1
     now = datetime.now(UTC)
     new_sql = {
-        view: view_sql.pinned_sql(catalog.view(view), pin)
+        view: view_sql.pinned_sql(settings, catalog, view, pin)
         for view, pin in change.pins.items()
         if view not in change.kept_sql
     }

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from datetime import datetime
 
+from core.catalog import Catalog
 from core.compute import epoch_range
 from core.compute.merge_sql import batch_part, comments, serving_sql, speed_part
 from core.cut import Cut
@@ -15,15 +16,18 @@ from core.identifiers import Name, joined, quoted
 from core.view import View
 from infra.control.pins import Pin
 from infra.control.runs import Run
+from infra.settings import Settings
 from infra.trino.metastore import CATALOG, literal
 from infra.trino.view_fences import PINNED, ViewFence
+from serving.personal import without_personal
 
 _SUFFIX = re.compile(r"_g[0-9]+_p[0-9]+\Z")
 
 
-def whole_run_pin(view: View, run: Run) -> Pin:
+def whole_run_pin(settings: Settings, catalog: Catalog, view: Name, run: Run) -> Pin:
     """The pin of a view in Kappa: all partial rows of a run, those of the prefix from the archive too, and no build."""
-    return Pin(None, run.id, epoch_range.BEFORE_ALL, Cut(), run.views[Name(view.name)], "kappa", shape_digest(view))
+    shape = shape_digest(settings, catalog, view)
+    return Pin(None, run.id, epoch_range.BEFORE_ALL, Cut(), run.views[view], "kappa", shape)
 
 
 def view_parts(view: View, pin: Pin, *, newest: int | None = None) -> list[str]:
@@ -36,9 +40,10 @@ def view_parts(view: View, pin: Pin, *, newest: int | None = None) -> list[str]:
     return parts
 
 
-def pinned_sql(view: View, pin: Pin) -> str:
-    """SQL of the pinned view: all rows that a reader sees. A publication replaces it."""
-    return serving_sql(view, view_parts(view, pin))
+def pinned_sql(settings: Settings, catalog: Catalog, view: Name, pin: Pin) -> str:
+    """SQL of the pinned view: all that a reader may see. A publication replaces it."""
+    definition = catalog.view(view)
+    return without_personal(settings, catalog, view, serving_sql(definition, view_parts(definition, pin)))
 
 
 def pinned_name(view: Name, pin: Pin, fence: ViewFence) -> str:
@@ -56,10 +61,15 @@ def serving_view_sql(pinned: str) -> str:
     return f"SELECT * FROM {quoted(CATALOG, PINNED, pinned)}"  # noqa: S608 - a quoted Name
 
 
-def shape_digest(view: View) -> Name:
-    """Digest of columns, presentation and comments. While it is equal, a publication replaces only the pinned view."""
-    columns = [(column.name, column.type) for column in view.stored_columns]
-    shape = [serving_sql(view, ["parts"]), columns, comments(view), view.comment]
+def shape_digest(settings: Settings, catalog: Catalog, view: Name) -> Name:
+    """Digest of columns, presentation, comments, and who sees what is personal.
+
+    While it is equal, a publication replaces only the pinned view.
+    """
+    definition = catalog.view(view)
+    columns = [(column.name, column.type) for column in definition.stored_columns]
+    text = without_personal(settings, catalog, view, serving_sql(definition, ["parts"]))
+    shape = [text, columns, comments(definition), definition.comment]
     return Name("s" + hashlib.sha256(json.dumps(shape, sort_keys=True).encode()).hexdigest()[:12])
 
 

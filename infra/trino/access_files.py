@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from infra.runtime.java_properties import properties
-from infra.trino.access_rules import Access, read_access, resource_groups, rules
+from infra.trino.access_rules import Access, read_access, resource_groups, rules, sees_personal
 
 RULES, GROUPS, LIMITS = "rules.json", "resource-groups.json", "limits.properties"
 
@@ -54,6 +54,7 @@ def rights_table(access: Access) -> str:
         "session_properties": "SET SESSION",
     }
     rows += [[text, *_marks(roles, access.system[name])] for name, text in names.items()]
+    rows += [["see personal data in `lake.serving`", *_marks(roles, sees_personal(access))]]
     rows += [[text, *("no" for _ in roles)] for text in ("INSERT, UPDATE, DELETE", "act as another user")]
     head = [["right", *roles], ["---"] * (len(roles) + 1)]
     return "".join(f"| {' | '.join(row)} |\n" for row in head + rows)

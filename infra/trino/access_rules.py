@@ -11,6 +11,7 @@ from typing import Any
 
 MATRIX = Path(__file__).with_name("access.toml")
 PUBLISHER = "publisher"
+ARCHIVE = "lake.archive"
 PRIVILEGES = {"none": [], "read": ["SELECT"], "own": ["SELECT", "GRANT_SELECT", "OWNERSHIP"]}
 _TABLES = {"lake.batch", "lake.speed", "lake.archive", "lake.control"}  # the other schemas have views alone
 _PUBLISHER_QUERIES = {"softMemoryLimit": "100%", "hardConcurrencyLimit": 100, "maxQueued": 1000}
@@ -63,6 +64,16 @@ def rules(access: Access) -> dict[str, Any]:
         "system_session_properties": _session(access),
         "catalog_session_properties": _session(access),
     }
+
+
+def sees_personal(access: Access) -> list[str]:
+    """The roles that may see personal data: those that may read the archive, which has all of it."""
+    return [role for role, right in access.schemas[ARCHIVE].items() if right != "none"]
+
+
+def role_of(access: Access, user: str) -> str | None:
+    """The role of a user: the first one that matches the whole name."""
+    return next((role for role, users in access.roles.items() if re.fullmatch(users, user)), None)
 
 
 def resource_groups(access: Access) -> dict[str, Any]:

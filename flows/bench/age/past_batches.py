@@ -39,7 +39,7 @@ def write(settings: Settings, catalog: Catalog, run: Name, plan: EpochPlan, buil
             add_claim(settings, control, claim)
         for built in _in_pieces(_built(settings, claims)):
             add_built(settings, batch, *built)
-        served = _publications(catalog, claims, publications, last.seq + 1)
+        served = _publications(settings, catalog, claims, publications, last.seq + 1)
         again = replace(last, seq=last.seq + publications + 1, at=datetime.now(UTC), why="lk bench age")
         texts = {**last.texts, STATUS: view_sql.status_sql(again.pins, again.seq, again.at)}
         for states in _in_pieces(_states(chain(served, [replace(again, texts=texts)]))):
@@ -85,13 +85,15 @@ def _built(settings: Settings, claims: Sequence[Claim]) -> Iterator[Built]:
                 yield replace(built, passed=passed, at=claim.at + timedelta(seconds=second))
 
 
-def _publications(catalog: Catalog, claims: Sequence[Claim], count: int, seq: int) -> Iterator[Publication]:
+def _publications(
+    settings: Settings, catalog: Catalog, claims: Sequence[Claim], count: int, seq: int
+) -> Iterator[Publication]:
     """``count`` publications from number ``seq`` on; the same build several times in a row where there are fewer."""
     for nth in range(count):
         claim = claims[nth * len(claims) // count]
-        pins = {view: _pin(catalog, claim, view) for view in claim.views}
+        pins = {view: _pin(settings, catalog, claim, view) for view in claim.views}
         at = claim.at + timedelta(minutes=1)
-        texts = {view: view_sql.pinned_sql(catalog.view(view), pin) for view, pin in pins.items()}
+        texts = {view: view_sql.pinned_sql(settings, catalog, view, pin) for view, pin in pins.items()}
         gate = {view: {"rows": claim.cut.size, "how": "full", "at": at.isoformat()} for view in pins}
         yield Publication(
             seq=seq + nth,
@@ -106,7 +108,7 @@ def _publications(catalog: Catalog, claims: Sequence[Claim], count: int, seq: in
         )
 
 
-def _pin(catalog: Catalog, claim: Claim, view: Name) -> Pin:
+def _pin(settings: Settings, catalog: Catalog, claim: Claim, view: Name) -> Pin:
     return Pin(
         build=claim.build,
         run=claim.run,
@@ -114,7 +116,7 @@ def _pin(catalog: Catalog, claim: Claim, view: Name) -> Pin:
         cut=claim.cut,
         digest=claim.views[view],
         mode="lambda",
-        shape=view_sql.shape_digest(catalog.view(view)),
+        shape=view_sql.shape_digest(settings, catalog, view),
     )
 
 

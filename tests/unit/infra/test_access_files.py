@@ -16,7 +16,8 @@ def test_the_page_has_a_row_for_each_right() -> None:
     assert "| `lake.archive` | own | read | read | none |" in table
     assert "| CALL `lake.system.register_table` | yes | no | no | no |" in table
     assert "| see and kill queries of others | no | no | yes | no |" in table
-    assert len(table) == 19
+    assert "| see personal data in `lake.serving` | yes | yes | yes | no |" in table
+    assert len(table) == 20
 
 
 def test_a_local_trino_has_the_publisher_of_its_settings(tmp_path: Path) -> None:
