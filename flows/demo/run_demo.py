@@ -133,8 +133,8 @@ def _send(created: Instance, catalog: Catalog, history: Acknowledged, tally: Tal
         _wait_until(settings, lambda: requests() >= expected.REQUESTS, "the access log")
     with waiting(f"waiting until queries count {history.count:,} trades"):
         _wait_until(settings, lambda: trades() >= history.count, "the earlier trades")
-    more = f"{RATE * SECONDS:,.0f} more trades follow in {SECONDS} s, `lk batch` after {_BATCH_AT / RATE:.0f} s"
-    note(f"queries count all {history.count:,} trades and {expected.REQUESTS:,} real requests; {more}")
+    more = f"{RATE * SECONDS:,.0f} more follow in {SECONDS} s"
+    note(f"queries count {expected.REQUESTS:,} requests and all {history.count:,} trades; {more}")
     batch = BackgroundBatch(settings, created.config, f"after {_BATCH_AT / RATE:.0f} s")
     with measuring(trades) as meter, progress_lines() as progress:
         sent = _send_at_rate(settings, catalog, tally, batch, meter, progress)

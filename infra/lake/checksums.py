@@ -109,8 +109,7 @@ def _checkpoints(file_system: fs.FileSystem, root: str, version: int) -> list[st
 
 
 def _versions(file_system: fs.FileSystem, root: str) -> list[int]:
-    selector = fs.FileSelector(f"{root}/{FOLDER}", allow_not_found=True)
-    stems = (info.base_name.removesuffix(".json") for info in file_system.get_file_info(selector))
+    stems = (info.base_name.removesuffix(".json") for info in files.entries(file_system, f"{root}/{FOLDER}"))
     return sorted(int(stem) for stem in stems if stem.isdigit())
 
 

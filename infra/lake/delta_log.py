@@ -10,6 +10,8 @@ import pyarrow as pa
 from deltalake import DeltaTable
 from pyarrow import fs
 
+from infra.lake import files
+
 FOLDER = "_delta_log"
 LAST = f"{FOLDER}/_last_checkpoint"
 _CHECKPOINT = re.compile(r"(\d{20})\.checkpoint.*\.parquet")
@@ -62,6 +64,5 @@ def live_files(opened: DeltaTable) -> dict[str, int]:
 
 def listed(file_system: fs.FileSystem, root: str) -> set[str]:
     """The paths of all files of the log, below that of the table."""
-    selector = fs.FileSelector(f"{root}/{FOLDER}", allow_not_found=True)
-    infos = file_system.get_file_info(selector)
+    infos = files.entries(file_system, f"{root}/{FOLDER}")
     return {f"{FOLDER}/{info.base_name}" for info in infos if info.type == fs.FileType.File}

@@ -9,6 +9,9 @@ from pyarrow import fs
 from pyarrow.dataset import dataset
 
 from infra.lake import object_store
+from infra.retry import retry_on
+
+_MADE_MEANWHILE = 5.0  # seconds
 
 
 def filesystem(place: str) -> tuple[fs.FileSystem, str]:
@@ -21,11 +24,19 @@ def filesystem(place: str) -> tuple[fs.FileSystem, str]:
     return file_system, path
 
 
+def entries(file_system: fs.FileSystem, folder: str, *, recursive: bool = False) -> list[fs.FileInfo]:
+    """What a folder holds; nothing when it does not exist.
+
+    Where Arrow could not list a folder it looks whether there is one, and fails if another process made it meanwhile.
+    """
+    selector = fs.FileSelector(folder, allow_not_found=True, recursive=recursive)
+    return retry_on(FileNotFoundError, lambda: list(file_system.get_file_info(selector)), _MADE_MEANWHILE, every=0.01)
+
+
 def folders(path: str) -> list[str]:
     """Names of the folders in a folder, sorted; an empty list when it does not exist."""
     files, root = filesystem(path)
-    infos = files.get_file_info(fs.FileSelector(root, allow_not_found=True))
-    return sorted(info.base_name for info in infos if info.type == fs.FileType.Directory)
+    return sorted(info.base_name for info in entries(files, root) if info.type == fs.FileType.Directory)
 
 
 def remove(path: str) -> bool:
@@ -49,8 +60,7 @@ def parquet_batches(path: str) -> Iterator[pa.Table]:
 def size(path: str) -> int:
     """The size of all files below a folder, in bytes."""
     files, root = filesystem(path)
-    infos = files.get_file_info(fs.FileSelector(root, allow_not_found=True, recursive=True))
-    return sum(info.size or 0 for info in infos if info.type == fs.FileType.File)
+    return sum(info.size or 0 for info in entries(files, root, recursive=True) if info.type == fs.FileType.File)
 
 
 def replace(path: str, content: bytes) -> None:

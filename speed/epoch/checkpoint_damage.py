@@ -16,7 +16,7 @@ from core.identifiers import Name
 from infra.control.manifest import Epoch, read_epochs
 from infra.lake import table_paths
 from infra.lake.damage import Damage
-from infra.lake.files import filesystem
+from infra.lake.files import entries, filesystem
 from infra.settings import Settings
 
 KEPT = 100  # epochs, by Spark's default
@@ -60,8 +60,7 @@ def _is_old(file_system: fs.FileSystem, root: str, number: str) -> bool:
 
 
 def _numbers(file_system: fs.FileSystem, folder: str) -> list[int]:
-    infos = file_system.get_file_info(fs.FileSelector(folder, allow_not_found=True))
-    return [int(info.base_name) for info in infos if info.base_name.isdigit()]
+    return [int(info.base_name) for info in entries(file_system, folder) if info.base_name.isdigit()]
 
 
 def _content(file_system: fs.FileSystem, path: str) -> bytes | None:

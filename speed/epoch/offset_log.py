@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from pyarrow import fs
-
 from core.cut import Cut, Span
 from core.errors import Refused
 from core.identifiers import Name
 from infra.control.runs import Run
 from infra.lake import table_paths
-from infra.lake.files import filesystem
+from infra.lake.files import entries, filesystem
 from infra.settings import Settings
 
 
@@ -52,8 +50,7 @@ def planned_epoch(settings: Settings, run: Run, number: int) -> PlannedEpoch:
 def last_entry(settings: Settings, run: Name, log: str) -> int:
     """The last epoch in one of Spark's logs, ``offsets`` or ``commits``; -1 for an empty log."""
     files, root = filesystem(table_paths.checkpoint(settings, run))
-    selector = fs.FileSelector(f"{root}/{log}", allow_not_found=True)
-    names = (info.base_name for info in files.get_file_info(selector))
+    names = (info.base_name for info in entries(files, f"{root}/{log}"))
     return max((int(name) for name in names if name.isdigit()), default=-1)
 
 
