@@ -5,7 +5,8 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
 PYTHON ?= python3
-TESTERS ?= 2
+# Each of pytest's processes has Spark and its servers, 5 GB; while one waits for a server another computes.
+TESTERS ?= $(if $(shell awk '/MemAvailable/ && $$2 > 18000000' /proc/meminfo 2>/dev/null),3,2)
 HOURS ?= 2
 TOOLS := .tools
 VENV := .venv

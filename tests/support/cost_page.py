@@ -17,18 +17,19 @@ _SLOW = 5.0  # CPU seconds; faster tests are only in the sum of their file
 
 
 class Cost(NamedTuple):
-    """Wall-clock and CPU seconds of one test, including its servers and the set-up of shared fixtures; its end."""
+    """Wall-clock and CPU seconds of one test, with servers and the set-up of shared fixtures; its end and worker."""
 
     test: str
     wall: float
     cpu: float
     end: float
+    worker: str
 
 
 def read(path: Path) -> list[Cost]:
     """The lines that tests/support/cost.py wrote."""
     lines = map(json.loads, path.read_text("utf-8").splitlines())
-    return [Cost(line["test"], line["wall"], line["cpu"], line["end"]) for line in lines]
+    return [Cost(line["test"], line["wall"], line["cpu"], line["end"], line["worker"]) for line in lines]
 
 
 def page(costs: list[Cost]) -> str:
@@ -40,12 +41,13 @@ def page(costs: list[Cost]) -> str:
     slow = sorted((cost for cost in costs if cost.cpu >= _SLOW), key=lambda cost: -cost.cpu)
     machine = f"{psutil.cpu_count()} cores, {round(psutil.virtual_memory().total / 2**30)} GiB, {platform.machine()}"
     total, minutes = sum(cost.cpu for cost in costs), _elapsed(costs) / 60
+    workers = len({cost.worker for cost in costs})
     return "\n".join(
         [
             "# What the fast tests cost",
             "",
             f"Written by `make test-times` on {datetime.now(UTC):%Y-%m-%d}: {len(costs)} tests took {total:.0f} CPU",
-            f"seconds, and {minutes:.1f} minutes from the first to the last, in two processes side by side.",
+            f"seconds, and {minutes:.1f} minutes from the first to the last, in {workers} processes side by side.",
             f"The machine had {machine}; a plain Python loop of 20 million steps took {_loop_seconds():.1f} s on it.",
             "The first test that asks for a server or a Spark session pays for its start.",
             "",
