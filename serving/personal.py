@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from core.catalog import Catalog
 from core.identifiers import Name, quoted
 from core.topic import EVENT_TIME, Topic
-from infra.lineage.column_sources import Sources, served_sources, stored_sources
 from infra.settings import Settings
 from infra.trino.access_rules import Access, read_access, role_of, sees_personal
 from infra.trino.metastore import literal
@@ -37,10 +36,12 @@ def personal_columns(catalog: Catalog, view: Name) -> Personal:
     fields = frozenset[tuple[str, str]]().union(*map(_personal_fields, topics.values()))
     if not fields:
         return Personal()
+    from infra.lineage.column_sources import served_sources, stored_sources  # its parser takes a second to import
+
     stored = stored_sources(definition, topics)
     of_people = {name for name, sources in stored.columns.items() if sources & fields} | set(stored.unknown)
     served = served_sources(definition, [view])
-    shown: Sources = frozenset((view, name) for name in of_people)
+    shown = frozenset((view, name) for name in of_people)
     columns = {name for name, sources in served.columns.items() if sources & shown} | set(served.unknown)
     return Personal(frozenset(columns), any(key.name in of_people for key in definition.keys))
 
@@ -85,7 +86,7 @@ def _sees(access: Access, user: str) -> str:
     return f"CASE {' '.join(cases)} ELSE false END"
 
 
-def _personal_fields(topic: Topic) -> Sources:
+def _personal_fields(topic: Topic) -> frozenset[tuple[str, str]]:
     names = {field.name for field in topic.fields if field.personal}
     names |= {EVENT_TIME} if topic.event_time in names else set()
     return frozenset((topic.name, name) for name in names)
