@@ -134,7 +134,7 @@ def _send(created: Instance, catalog: Catalog, history: Acknowledged, tally: Tal
     with waiting(f"waiting until queries count {history.count:,} trades"):
         _wait_until(settings, lambda: trades() >= history.count, "the earlier trades")
     more = f"{RATE * SECONDS:,.0f} more follow in {SECONDS} s"
-    note(f"queries count {expected.REQUESTS:,} requests and all {history.count:,} trades; {more}")
+    note(f"queries count {expected.REQUESTS:,} requests and {history.count:,} trades; {more}")
     batch = BackgroundBatch(settings, created.config, f"after {_BATCH_AT / RATE:.0f} s")
     with measuring(trades) as meter, progress_lines() as progress:
         sent = _send_at_rate(settings, catalog, tally, batch, meter, progress)
