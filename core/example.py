@@ -13,7 +13,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 
 from core.measures import Column
-from core.view import View
+from core.view import View, visible_columns
 
 NEW_YEAR = "2026-01-01T00:00:00Z"
 _MILLIS = re.compile(r"ms\(([0-9T:.Z-]+)\)")
@@ -50,11 +50,6 @@ class Example:
     processed_at: str = NEW_YEAR
 
 
-def example_columns(view: View) -> tuple[Column, ...]:
-    """The columns that an example shows: all stored ones but the hidden ones. Presentation columns are Trino's."""
-    return tuple(column for column in view.stored_columns if not column.name.startswith("_"))
-
-
 def example_records(view: View, example: Example) -> dict[str, list[ExampleRecord]]:
     """The records of each source, with times in milliseconds; ValueError for other topics and unreadable times."""
     others = sorted(set(example.records) - set(view.sources))
@@ -65,10 +60,10 @@ def example_records(view: View, example: Example) -> dict[str, list[ExampleRecor
 
 
 def expected_rows(view: View, example: Example) -> list[Cells]:
-    """The rows of the table in the order of ``example_columns``, as canonical texts; ValueError where it is wrong."""
+    """The rows of the table in the order of ``visible_columns``, as canonical texts; ValueError where it is wrong."""
     lines = [line.strip() for line in example.rows.strip().splitlines()]
     header, *rows = [_split(line) for line in lines] or [[]]
-    columns = {column.name: column for column in example_columns(view)}
+    columns = {column.name: column for column in visible_columns(view)}
     if sorted(header) != sorted(columns):
         raise ValueError(f"the table has the columns {', '.join(header)}; the view stores {', '.join(columns)}")
     for number, row in enumerate(rows, 1):

@@ -197,3 +197,8 @@ class Keyed:
 
 
 View = Rollup | Keyed
+
+
+def visible_columns(view: View) -> tuple[Column, ...]:
+    """The stored columns that people see: all but the hidden ones. Presentation columns are Trino's."""
+    return tuple(column for column in view.stored_columns if not column.name.startswith("_"))

@@ -30,14 +30,13 @@ from core.example import (
     ExampleRecord,
     canonical_time,
     epoch_millis,
-    example_columns,
     example_records,
     expected_rows,
 )
 from core.identifiers import Name
 from core.record_keys import encode_key
 from core.topic import Topic
-from core.view import ROWS, Keyed, View
+from core.view import ROWS, Keyed, View, visible_columns
 from infra.kafka.input_files import key_extractor
 from infra.settings import Settings
 from infra.spark.frames import frame_of
@@ -147,7 +146,7 @@ def _compute(spark: SparkSession, catalog: Catalog, tasks: Sequence[_Task]) -> M
     views = {task.view.name: task.view for task in tasks}
     rows: dict[tuple[str, Way], list[Cells]] = defaultdict(list)
     for row in reduce(lambda a, b: a.unionAll(b), frames).collect():
-        columns = example_columns(views[row["view"]])
+        columns = visible_columns(views[row["view"]])
         cells = [
             canonical_time(cell) if cell and column.type == "timestamp" else cell
             for column, cell in zip(columns, row["cells"], strict=True)
@@ -207,7 +206,7 @@ def _as_texts(task: _Task, way: Way, rows: DataFrame) -> DataFrame:
     return in_windows.where(fn.col(ROWS) > 0).select(
         fn.lit(view.name).alias("view"),
         fn.lit(way).alias("way"),
-        fn.array(*(_text(column.name, column.type) for column in example_columns(view))).alias("cells"),
+        fn.array(*(_text(column.name, column.type) for column in visible_columns(view))).alias("cells"),
         (fn.col(ROWS) if isinstance(view, Keyed) else fn.lit(1)).cast("int").alias("copies"),
     )
 
@@ -219,7 +218,7 @@ def _text(name: str, kind: str) -> Column:
 
 
 def _compare(catalog: Catalog, task: _Task, computed: Mapping[tuple[str, Way], list[Cells]]) -> ExampleResult:
-    view, names = task.view, [column.name for column in example_columns(task.view)]
+    view, names = task.view, [column.name for column in visible_columns(task.view)]
     key = tuple(column.name for column in view.key_columns)
     differences: list[ExampleDifference] = []
     for way in ways_of(view):

@@ -10,7 +10,7 @@ from pathlib import Path
 from core.catalog import Catalog
 from core.compute.merge_sql import comments
 from core.identifiers import Name
-from core.view import Keyed, View
+from core.view import Keyed, View, visible_columns
 from flows.live_page import words
 from flows.live_page.parts import Part, Reading
 from flows.live_page.snapshot import Snapshot
@@ -123,8 +123,7 @@ def _columns(view: View) -> tuple[ShownColumn, ...]:
     keys = {column.name for column in view.key_columns}
     stored = [
         ShownColumn(column.name, column.type, "key" if column.name in keys else "value", text.get(column.name, ""))
-        for column in view.stored_columns
-        if not column.name.startswith("_")
+        for column in visible_columns(view)
     ]
     return (*stored, *shown)
 

@@ -17,7 +17,7 @@ from sqlglot.lineage import lineage
 from core.event_columns import decoded_columns
 from core.identifiers import Name
 from core.topic import Topic
-from core.view import PROCESSING_TIME, Keyed, Rollup, View
+from core.view import PROCESSING_TIME, Keyed, Rollup, View, visible_columns
 
 Sources = frozenset[tuple[str, str]]  # of a column: (dataset, column) pairs
 _DERIVED = frozenset({PROCESSING_TIME})  # known, but of no record
@@ -48,7 +48,7 @@ def stored_sources(view: View, topics: Mapping[Name, Topic]) -> ColumnSources:
 def served_sources(view: View, tables: Sequence[str]) -> ColumnSources:
     """The sources of the columns that readers see: those of ``tables``, which have the stored columns of the view."""
     stored = [column.name for column in view.stored_columns]
-    visible = {name: _of_tables(tables, [name]) for name in stored if not name.startswith("_")}
+    visible = {column.name: _of_tables(tables, [column.name]) for column in visible_columns(view)}
     shown = {shown.name: _shown(shown.sql, tables, stored) for shown in view.shown}
     only = _shown(view.only, tables, [*stored, *shown]) if view.only else None
     return _resolved({**visible, **shown}, filters=only)

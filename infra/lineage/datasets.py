@@ -24,7 +24,7 @@ from core.compute.merge_sql import comments
 from core.cut import Cut
 from core.event_columns import decoded_columns
 from core.topic import Topic
-from core.view import View
+from core.view import View, visible_columns
 from infra.control.check_results import CheckResult
 from infra.lake import delta
 from infra.lineage.column_sources import ColumnSources, Sources
@@ -162,7 +162,7 @@ def table_size(path: str) -> tuple[int, int]:
 
 def stored_schema(view: View) -> DatasetFacet:
     """The columns of a view that tables store, without hidden ones."""
-    return _schema((c.name, c.type, "") for c in view.stored_columns if not c.name.startswith("_"))
+    return _schema((c.name, c.type, "") for c in visible_columns(view))
 
 
 def _schema(columns: Iterable[tuple[str, str | None, str]]) -> DatasetFacet:
