@@ -16,9 +16,7 @@ from core.identifiers import Name
 from core.safe_text import one_line, spreadsheet_cell
 
 if TYPE_CHECKING:
-    from core.catalog import Catalog
     from infra.control.publications import Publication
-    from infra.settings import Settings
     from infra.trino.metastore import QueryResult
 
 _VIEW = click.argument("view", shell_complete=candidates.views)
@@ -48,7 +46,7 @@ def show(view: str, as_csv: bool, publish: int | None, limit: int | None) -> Non
     settings = load_settings()
     catalog = load_usable(settings, ("view", view))
     result = read.show(settings, catalog, Name(view), publish=publish, limit=limit)
-    _say_what_is_hidden(settings, catalog, Name(view))
+    _warn(read.what_is_hidden(settings, catalog, Name(view), publish=publish))
     if as_csv:
         writer = csv.writer(sys.stdout)
         writer.writerow(result.columns)
@@ -69,7 +67,7 @@ def get(view: str, key: tuple[str, ...], limit: int | None) -> None:
     settings = load_settings()
     catalog = load_usable(settings, ("view", view))
     result = read.get(settings, catalog, Name(view), key, limit=limit)
-    _say_what_is_hidden(settings, catalog, Name(view))
+    _warn(read.what_is_hidden(settings, catalog, Name(view)))
     emit_rows(result, view)
 
 
@@ -82,12 +80,9 @@ def publications() -> None:
     emit(read_publications(load_settings()), _print_publications)
 
 
-def _say_what_is_hidden(settings: Settings, catalog: Catalog, view: Name) -> None:
-    from serving.personal import hidden_from_reader
-
-    hidden = hidden_from_reader(settings, catalog, view)
-    if hidden:
-        click.echo(f"lk: {hidden}", err=True)
+def _warn(text: str) -> None:
+    if text:
+        click.echo(f"lk: {text}", err=True)
 
 
 def _csv_cell(value: object) -> Any:

@@ -17,8 +17,7 @@ from infra.settings import Settings
 from infra.trino import metastore
 from infra.trino.metastore import CATALOG, QueryResult
 from infra.trino.served_views import SERVING
-from serving import recover, view_sql, whole_tables
-from serving.personal import without_personal
+from serving import personal, recover, view_sql, whole_tables
 
 _QUERIES = ("SELECT", "WITH", "VALUES", "TABLE", "SHOW", "DESCRIBE", "DESC")
 _SPACE = r"(?:\s|--[^\r\n]*(?:\r?\n|\r|\Z)|/\*.*?\*/)"
@@ -119,6 +118,18 @@ def rows_at(
     return metastore.query(metastore.as_reader(settings), f"{sql}{_order(definition)}{_limit(limit)}", values)
 
 
+def what_is_hidden(settings: Settings, catalog: Catalog, view: Name, *, publish: int | None = None) -> str:
+    """What `show` and `get` leave out of a view, in a sentence; "" if they show all of it.
+
+    What is served hides only what was declared personal when it was published.
+    """
+    hidden = personal.hidden_from_reader(settings, catalog, view)
+    last = recover.last_done(settings) if hidden and publish is None else None
+    if last and view in last.texts and not personal.hides(settings, catalog, view, last.texts[view]):
+        return "personal data is not hidden yet: `lk batch` or `lk speed start` publishes what is declared now"
+    return hidden
+
+
 def _equal(column: Name, kind: str, value: str | None) -> str:
     return f"{quoted(column)} = CAST(? AS {kind})" if value is not None else f"{quoted(column)} IS NULL"
 
@@ -163,4 +174,5 @@ def _published_sql(settings: Settings, catalog: Catalog, view: View, seq: int) -
         )
     only_build = Pin(pin.build, None, -1, pin.cut, pin.digest, "batch", pin.shape)
     sql = serving_sql(view, view_sql.view_parts(view, only_build))
-    return without_personal(settings, catalog, Name(view.name), sql, metastore.literal(settings.trino_reader))
+    reader = metastore.literal(settings.trino_reader)
+    return personal.without_personal(settings, catalog, Name(view.name), sql, reader)

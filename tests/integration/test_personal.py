@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -16,6 +15,7 @@ from infra.settings import Settings
 from infra.trino import metastore
 from serving import change_mode, read
 from serving.promote import serve_run
+from tests.support.personal_fields import declared
 from tests.support.traced_shop import T, TracedShop, opened, order, payment, trade
 
 JOIN = ("order_id", "ordered_at", "paid_at", "happened_at", "amount", "payment_id", "paid", "side")
@@ -40,16 +40,6 @@ class Shop:
         return [dict(zip(result.columns, row, strict=True)) for row in result.rows]
 
 
-def declared(catalog: Catalog, fields: Mapping[Name, set[str]]) -> Catalog:
-    """A catalog in which these fields are personal."""
-    topics = dict(catalog.topics)
-    for name, personal in fields.items():
-        topic = topics[name]
-        marked = tuple(replace(field, personal=field.name in personal) for field in topic.fields)
-        topics[name] = replace(topic, fields=marked)
-    return replace(catalog, topics=topics)
-
-
 @pytest.fixture(scope="module")
 def shop(stack: Settings, spark: SparkSession) -> Shop:
     traced = opened(stack, spark, "personal")
@@ -59,7 +49,7 @@ def shop(stack: Settings, spark: SparkSession) -> Shop:
         ("payments", "o1", payment("o1", T + 1_000)),
     )
     serve_run(stack, traced.catalog, traced.run.id, "test")
-    fields = {traced.name("orders"): {"amount"}, traced.name("trades"): {"ticker"}}
+    fields: dict[str, set[str]] = {traced.name("orders"): {"amount"}, traced.name("trades"): {"ticker"}}
     shop = Shop(stack, traced, declared(traced.catalog, fields))
     assert shop.rows("someone", "order_payments", "amount") != [{"amount": None}]
     assert len(shop.rows("someone", "trades_by_day")) == 1
@@ -94,6 +84,14 @@ def test_a_reader_of_lk_gets_what_an_analyst_gets(shop: Shop) -> None:
     assert read.show(shop.settings, shop.catalog, shop.name("trades_by_day")).rows == ()
     engineer = shop.settings.model_copy(update={"trino_reader": "engineer"})
     assert len(read.show(engineer, shop.catalog, shop.name("trades_by_day")).rows) == 1
+
+
+def test_a_person_is_told_what_is_hidden_and_what_is_not_hidden_yet(shop: Shop) -> None:
+    view = shop.name("order_payments")
+    assert read.what_is_hidden(shop.settings, shop.catalog, view) == "personal data is hidden from reader: amount"
+    later = declared(shop.catalog, {shop.name("payments"): {"paid"}})
+    assert read.what_is_hidden(shop.settings, later, view).startswith("personal data is not hidden yet")
+    assert read.what_is_hidden(shop.settings, shop.traced.catalog, view) == ""
 
 
 def test_a_rollback_to_texts_that_show_personal_data_is_refused(shop: Shop) -> None:

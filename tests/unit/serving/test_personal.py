@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from core.catalog import Catalog
 from core.identifiers import Name
 from core.view import Shown
 from infra.definitions import definition_files
@@ -16,21 +15,11 @@ from infra.settings import Settings
 from infra.trino.access_rules import read_access, role_of, sees_personal
 from serving.personal import Personal, hidden_from_reader, hides, personal_columns, without_personal
 from serving.view_sql import shape_digest
+from tests.support.personal_fields import declared
 
 SETTINGS = Settings(views=(VIEWS, VIEWS / "programs"))
 CATALOG = definition_files.load(SETTINGS)
 JOIN = Name("order_payments")
-
-
-def declared(fields: Mapping[str, set[str]], catalog: Catalog = CATALOG) -> Catalog:
-    """The shipped definitions with these fields, by topic, declared personal."""
-    topics = dict(catalog.topics)
-    for topic, names in fields.items():
-        old = topics[Name(topic)]
-        assert names <= {field.name for field in old.fields}
-        marked = tuple(replace(field, personal=field.name in names) for field in old.fields)
-        topics[Name(topic)] = replace(old, fields=marked)
-    return replace(catalog, topics=topics)
 
 
 @pytest.mark.parametrize(
@@ -49,14 +38,14 @@ def declared(fields: Mapping[str, set[str]], catalog: Catalog = CATALOG) -> Cata
 def test_a_column_is_personal_if_it_is_computed_from_a_personal_field(
     fields: Mapping[str, set[str]], view: str, columns: set[str], by_person: bool
 ) -> None:
-    assert personal_columns(declared(fields), Name(view)) == Personal(frozenset(columns), by_person)
+    assert personal_columns(declared(CATALOG, fields), Name(view)) == Personal(frozenset(columns), by_person)
 
 
 def test_a_column_whose_sources_are_unknown_is_personal() -> None:
     view = CATALOG.view(Name("trades_by_day"))
     unknown = replace(view, shown=(*view.shown, Shown("odd", "element_at(no_such_column, 1)")))
     catalog = replace(CATALOG, views={**CATALOG.views, Name("trades_by_day"): unknown})
-    assert personal_columns(declared({"trades": {"id"}}, catalog), Name("trades_by_day")).columns == {"odd"}
+    assert personal_columns(declared(catalog, {"trades": {"id"}}), Name("trades_by_day")).columns == {"odd"}
     assert personal_columns(catalog, Name("trades_by_day")) == Personal()
 
 
@@ -65,16 +54,16 @@ def test_the_text_of_a_view_without_personal_data_is_unchanged() -> None:
 
 
 def test_a_text_from_before_the_declaration_does_not_hide() -> None:
-    catalog = declared({"orders": {"amount"}})
+    catalog = declared(CATALOG, {"orders": {"amount"}})
     assert hides(SETTINGS, catalog, JOIN, without_personal(SETTINGS, catalog, JOIN, "SELECT 1"))
     assert not hides(SETTINGS, catalog, JOIN, without_personal(SETTINGS, CATALOG, JOIN, "SELECT 1"))
-    key = declared({"orders": {"order_id"}})
+    key = declared(CATALOG, {"orders": {"order_id"}})
     without_filter = without_personal(SETTINGS, key, JOIN, "SELECT 1").partition(" WHERE ")[0]
     assert not hides(SETTINGS, key, JOIN, without_filter)
 
 
 def test_a_declaration_changes_the_shape_of_a_view_and_nothing_that_is_computed() -> None:
-    catalog = declared({"orders": {"amount"}})
+    catalog = declared(CATALOG, {"orders": {"amount"}})
     assert catalog.digest(JOIN) == CATALOG.digest(JOIN)
     assert shape_digest(SETTINGS, catalog, JOIN) != shape_digest(SETTINGS, CATALOG, JOIN)
     page_views = Name("visits") if Name("visits") in CATALOG.views else Name("trades_by_day")
@@ -89,7 +78,7 @@ def test_who_may_read_the_archive_sees_personal_data() -> None:
 
 
 def test_a_person_is_told_what_is_hidden() -> None:
-    column, key = declared({"orders": {"amount"}}), declared({"orders": {"order_id"}})
+    column, key = declared(CATALOG, {"orders": {"amount"}}), declared(CATALOG, {"orders": {"order_id"}})
     assert hidden_from_reader(SETTINGS, CATALOG, JOIN) == ""
     assert hidden_from_reader(SETTINGS, column, JOIN) == "personal data is hidden from reader: amount"
     assert "all rows, as each is about one person" in hidden_from_reader(SETTINGS, key, JOIN)
