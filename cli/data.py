@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -101,6 +102,7 @@ def produce(
     from infra.kafka import producer
     from infra.kafka.input_files import InputFile
     from infra.kafka.sample_input import outgoing
+    from infra.personal.seal_records import seal_records
 
     settings = load_settings()
     catalog = load_usable(settings, ("topic", topic))
@@ -109,13 +111,14 @@ def produce(
         raise Usage("there is nothing to send", fix="specify either --file FILE or --seed N")
     if path is not None:
         source = InputFile(path, declared, key=key, time=when, loop=loop)
-        sent = producer.produce(settings, declared, source.records(), rate=rate, progress=lambda: source.progress)
+        lines = seal_records(settings, declared, source.records())
+        sent = producer.produce(settings, declared, lines, rate=rate, progress=lambda: source.progress)
         return _acknowledged(sent, settings, catalog)
     pace = rate or 1000.0
     total = count if count is not None else int(pace * seconds) if seconds else None
     first_at = int(start.timestamp() * 1000) if start else int(time.time() * 1000)
     spec = SampleSpec(seed or 0, first_at, pace, late, int(late_by * 1000), out_of_order, duplicate, unmatched, bad)
-    generated = outgoing(declared, records(declared, spec, total))
+    generated = outgoing(declared, records(declared, spec, total, sealed=partial(seal_records, settings, declared)))
     return _acknowledged(producer.produce(settings, declared, generated, rate=pace, total=total), settings, catalog)
 
 

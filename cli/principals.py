@@ -17,6 +17,7 @@ _PRINCIPALS = {
     "speed": "speed",
     "replay": "speed",
     "switch": "speed",
+    "erase": "speed",
     "route": "route",
     "quarantine redrive": "redrive",
 }

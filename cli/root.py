@@ -20,6 +20,7 @@ from cli import (
     data,
     evidence,
     init,
+    persons,
     plan,
     quality,
     quarantine,
@@ -51,7 +52,7 @@ SECTIONS: dict[str, Sequence[click.Command]] = {
     "Kappa": [*replay.COMMANDS, *compare.COMMANDS, *switch.COMMANDS, *runs.COMMANDS],
     "Serving": serving.COMMANDS,
     "Quality": [*quality.COMMANDS, *quarantine.COMMANDS],
-    "Upkeep": [*upkeep.COMMANDS, *audit.COMMANDS, *completion.COMMANDS],
+    "Upkeep": [*upkeep.COMMANDS, *persons.COMMANDS, *audit.COMMANDS, *completion.COMMANDS],
     "Evidence": [*evidence.COMMANDS, *report_verb.COMMANDS, *plan.COMMANDS],
 }
 RENAMED = {

@@ -67,8 +67,7 @@ def rebuild() -> None:
     """Restore lake, checkpoints and served views from Kafka alone."""
     from flows.restore import restore
 
-    settings = load_settings()
-    emit(restore(settings, load_catalog(settings)), _print_restored)
+    emit(restore(load_settings()), _print_restored)
 
 
 def _print_cleanup(result: CleanupResult) -> None:

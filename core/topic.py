@@ -23,6 +23,8 @@ class Field:
     A timestamp is epoch milliseconds, or text in ``time_format`` (a Spark datetime pattern).
     ``absent`` is the text that means "no value"; a required field must have a value.
     ``personal``: its values are about a person. Who may not read the archive sees nothing computed from it.
+    ``subject`` names the field with the person's id: producers encrypt the values with that person's key. The field
+    that names itself has the person's pseudonym. See core/sealed_topic.py.
     """
 
     name: str
@@ -34,6 +36,7 @@ class Field:
     time_format: str | None = None
     absent: str | None = None
     personal: bool = False
+    subject: str | None = None
     comment: str = ""
 
 

@@ -43,7 +43,7 @@ def _check(settings: Settings) -> dict[str, Any]:
     problems = definition_files.problems(settings)
     if problems:
         return _document(problems)
-    catalog = definition_files.load(settings)
+    catalog = definition_files.load_files(settings)
     with temporary_session(settings, "views-check") as spark:
         problems = definition_files.spark_problems(spark, catalog)
     return _document(problems, definition_files.presentation_queries(catalog))

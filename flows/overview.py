@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from core.catalog import Catalog
 from core.errors import TryAgain
 from flows import quarantine_shares
+from flows.erase import unfinished
 from infra.definitions import definition_files
 from infra.definitions.definition_files import DefinitionProblem
 from infra.local import local_stack
@@ -44,7 +45,7 @@ def status(settings: Settings) -> Overview:
     processes = local_stack.server_states(settings)
     served = served_status(settings, catalog)
     shares = quarantine_shares.served_shares(settings, catalog, served.partitions)
-    lines = (*map(_mistake, problems), *served.unhealthy, *(share.line for share in shares))
+    lines = (*map(_mistake, problems), *served.unhealthy, *unfinished(settings), *(share.line for share in shares))
     unhealthy = (*process_problems(processes), *lines)
     others = other_instances(settings)
     return Overview(processes, served.views, served.partitions, served.rows, shares, unhealthy, others)

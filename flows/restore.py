@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.catalog import Catalog
-from flows import speed
+from flows import erase, speed
 from flows.batch_cycle import BatchRun, run_batch
+from infra.definitions import definition_files
 from infra.settings import Settings
 from speed.process.lifecycle import RunState
 
@@ -32,7 +32,13 @@ class Restored:
         return f"{self.speed.line}\nNot restored from the log, if it was lost: {'; '.join(self.lost)}."
 
 
-def restore(settings: Settings, catalog: Catalog) -> Restored:
-    """Lands and builds the whole log, publishes, and starts a run from that cut. Harmless if nothing was lost."""
+def restore(settings: Settings) -> Restored:
+    """Lands and builds the whole log, publishes, and starts a run from that cut. Harmless if nothing was lost.
+
+    Persons whose keys the key store of this machine has destroyed are left out, also of a new lake.
+    """
+    if erase.unfinished(settings):
+        erase.destroy_keys(settings, None, "lk rebuild")
+    catalog = definition_files.load(settings)
     batch = run_batch(settings, catalog, why="lk rebuild")
     return Restored(batch, speed.start(settings, catalog))

@@ -10,6 +10,7 @@ from typing import Any
 from core.catalog import Catalog
 from core.errors import Refused
 from core.identifiers import Name
+from core.sealed_topic import ERASED
 from core.validation.definition_change import changed_definitions, definition_refusal
 from infra.control import comparisons, locks, runs
 from infra.control.builds import read_builds
@@ -107,6 +108,7 @@ def rollback(
         evidence = {"back_to": before.seq, "from": now.last.seq, "behind": _behind(settings, now, before)}
         require_uncrossed(settings, before.pins)
         _require_hidden(settings, catalog, before)
+        _require_erased(catalog, before)
         sql = {view: before.texts[view] for view in before.pins}
         change = ServingChange("rollback", before.pins, why, who, evidence, sql)
         return replace_views.apply_change(settings, catalog, lease, change)
@@ -123,6 +125,22 @@ def _require_hidden(settings: Settings, catalog: Catalog, before: Publication) -
         raise Refused(
             f"publication {before.seq} shows personal data in {', '.join(sorted(shows))}",
             where=f"publication {before.seq}: its fields were not declared personal when it was made",
+            fix="publish the build or the run again: `lk batch` in Lambda, `lk switch kappa` in Kappa",
+        )
+
+
+def _require_erased(catalog: Catalog, before: Publication) -> None:
+    """Raises Refused if the publication may count records of a person who was erased since."""
+    names = {topic.name for topic in catalog.topics.values() if any(rule.name == ERASED for rule in topic.rules)}
+    counts = [
+        view
+        for view, pin in before.pins.items()
+        if view in catalog.views and names & set(catalog.view(view).sources) and pin.digest != catalog.digest(view)
+    ]
+    if counts:
+        raise Refused(
+            f"publication {before.seq} may count erased persons in {', '.join(sorted(counts))}",
+            where=f"publication {before.seq}: it was made with other definitions than there are now",
             fix="publish the build or the run again: `lk batch` in Lambda, `lk switch kappa` in Kappa",
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from core.draws import Draws
@@ -15,6 +15,8 @@ from core.topic import Json, Topic
 _RECENT = 50  # a duplicate repeats one of this many events before it
 _BLOCK = 4_096
 
+Seal = Callable[[Iterable[SampleRecord]], Iterator[SampleRecord]]
+
 
 class _Event(NamedTuple):
     """Which event a record carries: a repeated record carries the event of an earlier one."""
@@ -24,19 +26,29 @@ class _Event(NamedTuple):
     unmatched: bool
 
 
-def records(topic: Topic, spec: SampleSpec, count: int | None, first: int = 0) -> Iterator[SampleRecord]:
-    """``count`` records from number ``first``, or without end. Raises Usage for a topic whose file has no generator."""
+def records(
+    topic: Topic, spec: SampleSpec, count: int | None, first: int = 0, *, sealed: Seal = iter
+) -> Iterator[SampleRecord]:
+    """``count`` records from number ``first``, or without end. Raises Usage for a topic whose file has no generator.
+
+    ``sealed`` encrypts records before some of them are spoiled.
+    """
     if topic.generator is None:
         raise Usage(
             f"topic {topic.name} has no generator",
             fix="load a file with --file FILE, or give the topic's file a generator",
         )
     end = None if count is None else first + count
-    return _blocks(topic, topic.generator, spec, first, end)
+    return _blocks(topic, topic.generator, spec, first, end, sealed)
 
 
 def _blocks(
-    topic: Topic, generator: EventGenerator | BlockGenerator, spec: SampleSpec, first: int, end: int | None
+    topic: Topic,
+    generator: EventGenerator | BlockGenerator,
+    spec: SampleSpec,
+    first: int,
+    end: int | None,
+    sealed: Seal,
 ) -> Iterator[SampleRecord]:
     while end is None or first < end:
         block_end = first + _BLOCK if end is None else min(first + _BLOCK, end)
@@ -45,7 +57,7 @@ def _blocks(
             good = generator.records(spec, [event.number for event in events])
         else:
             good = (_record(topic, generator, spec, event) for event in events)
-        for event, record in zip(events, good, strict=True):
+        for event, record in zip(events, sealed(good), strict=True):
             yield _spoiled(record) if event.bad else record
         first = block_end
 

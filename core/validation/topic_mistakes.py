@@ -11,6 +11,7 @@ from core.event_columns import DELETED
 from core.record_keys import KEY_ENCODINGS, TEXT
 from core.topic import EVENT_TIME, FIELD_TYPES, Field, Json, Lines, Topic, Version
 from core.validation.mistake import Mistake, column_names, is_decimal, mistake_in, name_mistakes
+from core.validation.sealed_mistakes import sealed_mistakes
 
 _JSON_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.@$-]*\Z")
 
@@ -46,6 +47,7 @@ def topic_mistakes(topic: Topic) -> Iterator[Mistake]:
         yield mistake_in(by_name[EVENT_TIME], f"a field named {EVENT_TIME!r} must be the topic's event_time")
     for field in topic.fields:
         yield from _field(field)
+    yield from sealed_mistakes(topic)
     yield from _json(topic, topic.format) if isinstance(topic.format, Json) else _lines(topic, topic.format)
 
 

@@ -11,6 +11,7 @@ from infra.control import (
     check_results,
     claims,
     comparisons,
+    erasures,
     publications,
     redrives,
     route_runs,
@@ -26,6 +27,7 @@ PROTECTED = {
     "batch": (builds.TABLE, check_results.TABLE, comparisons.TABLE),
     "routes": (route_runs.TABLE,),
     "redrives": (redrives.TABLE,),
+    erasures.LEASE: (erasures.TABLE,),
     audit.LEASE: (audit.TABLE,),
 }
 _CHECKPOINT_EVERY = 20  # commits; each holder adds one to every table of its lease, and every open reads those since

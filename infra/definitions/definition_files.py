@@ -23,6 +23,7 @@ from core.validation.definition import mistakes
 from core.validation.mistake import Mistake
 from core.validation.view_mistakes import total_mistakes
 from core.view import Keyed, Total, View
+from infra.definitions.sealed_catalog import with_sealed_fields, without_erased
 from infra.definitions.slow_patterns import pattern_mistakes
 from infra.project_files import VIEWS
 from infra.settings import Settings
@@ -64,16 +65,26 @@ class _Located:
 
 
 def load(settings: Settings) -> Catalog:
-    """Every topic, view and route. Raises Refused with all mistakes when there is one."""
-    catalog, problems = _read(settings)
-    if problems:
-        raise mistakes_refused(problems)
-    return catalog
+    """Every topic, view and route, without erased persons. Raises Refused with all mistakes when there is one."""
+    return without_erased(settings, _correct(settings))
+
+
+def load_files(settings: Settings) -> Catalog:
+    """The same with all persons, from the files alone."""
+    return with_sealed_fields(_correct(settings))
 
 
 def load_usable(settings: Settings) -> tuple[Catalog, list[DefinitionProblem]]:
     """What the files without mistakes define, apart from what needs a file with mistakes; and the mistakes."""
-    return _read(settings)
+    catalog, problems = _read(settings)
+    return without_erased(settings, catalog), problems
+
+
+def _correct(settings: Settings) -> Catalog:
+    catalog, problems = _read(settings)
+    if problems:
+        raise mistakes_refused(problems)
+    return catalog
 
 
 def mistakes_refused(problems: Sequence[DefinitionProblem]) -> Refused:

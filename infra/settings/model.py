@@ -120,6 +120,11 @@ class Settings(BaseSettings):
     emr_submit: str = Field(default="", description="Additional spark-submit parameters of job runs")
 
     lake: Place | None = Field(default=None, description="Root of all tables: a folder or a URI such as s3a://bucket/x")
+    person_keys: Folder | None = Field(
+        default=None,
+        description="File with the keys of persons, which producers encrypt with; unset: persons.sqlite in a folder "
+        "of its own in `data`",
+    )
     checkpoints: Place | None = Field(default=None, description="Root of the checkpoints: a folder or a URI")
     s3_endpoint: str | None = Field(
         default=None,
@@ -298,6 +303,11 @@ class Settings(BaseSettings):
     def checkpoint_root(self) -> str:
         """Root of the streaming checkpoints: an absolute path or a URI."""
         return self.checkpoints or str(self.data / "checkpoints")
+
+    @property
+    def person_keys_file(self) -> Path:
+        """The file with the keys of persons; it is no part of the lake, so that a restored lake brings none back."""
+        return self.person_keys or self.data / "persons" / "persons.sqlite"
 
     @property
     def run_dir(self) -> Path:

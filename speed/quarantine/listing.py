@@ -104,6 +104,16 @@ def batches(
             yield from delta.batches(path, columns, condition if where is None else condition & where)
 
 
+def count_of(settings: Settings, catalog: Catalog, topic: Name, error: str) -> int:
+    """How many records of a topic have exactly this text in ERROR, each counted once."""
+    names, schema = ["_partition", "_offset"], pa.schema({"_partition": pa.int32(), "_offset": pa.int64()})
+    places = [
+        pa.Table.from_batches([batch]).cast(schema)
+        for batch in batches(settings, catalog, topic, names, pc.field(ERROR) == error)
+    ]
+    return len(pa.concat_tables([schema.empty_table(), *places]).group_by(names).aggregate([]))
+
+
 def safe(value: bytes | None) -> str:
     """The first bytes as text that is safe to print."""
     if value is None:

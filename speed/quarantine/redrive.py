@@ -23,6 +23,7 @@ from core.decoding.redrive_headers import headers
 from core.errors import Refused, TryAgain
 from core.event_columns import ERROR, HEADERS
 from core.identifiers import Name
+from core.sealed_topic import subject_field
 from core.topic import Topic
 from infra import faults
 from infra.control import locks, redrives
@@ -33,6 +34,7 @@ from infra.kafka.input_files import OutgoingRecord
 from infra.kafka.redriven_copies import fingerprint, read_copies
 from infra.lake.leases import Lease
 from infra.lake.process_identity import current_user
+from infra.personal.seal_records import seal_records
 from infra.progress_bar import bar
 from infra.settings import Settings
 from speed.quarantine import listing, repair_file
@@ -61,7 +63,7 @@ def redrive(spark: SparkSession, settings: Settings, catalog: Catalog, file: Pat
     Raises Refused, with nothing sent, for a line whose record is not in quarantine, is a copy itself, still cannot be
     decoded, or was sent before with other bytes.
     """
-    repairs = repair_file.read(file, catalog.topics)
+    repairs = [_sealed(settings, catalog, file, repair) for repair in repair_file.read(file, catalog.topics)]
     topics = tuple(sorted({repair.topic for repair in repairs}))
     quarantined = [
         record
@@ -81,6 +83,18 @@ def redrive(spark: SparkSession, settings: Settings, catalog: Catalog, file: Pat
         if unsent:
             _send(settings, catalog, lease, unsent, originals)
     return Redriven(file, len(unsent), len(repairs) - len(unsent), topics)
+
+
+def _sealed(settings: Settings, catalog: Catalog, file: Path, repair: Repaired) -> Repaired:
+    """The repair with its sealed fields encrypted: a person may have written plain text."""
+    topic = catalog.topics.get(repair.topic)
+    if topic is None or subject_field(topic) is None:
+        return repair
+    try:
+        (sealed,) = seal_records(settings, topic, [OutgoingRecord(repair.key, repair.value)])
+    except Refused as e:
+        raise bad_line(file, repair.line, e.what) from None
+    return replace(repair, key=sealed.key, value=sealed.value)
 
 
 def _check_topic(topic: Topic, file: Path) -> None:

@@ -10,10 +10,12 @@ from datetime import UTC, datetime, timedelta
 from core.catalog import Catalog
 from core.identifiers import Name
 from core.record_counts import RecordCounts, Totals
+from core.sealed_topic import ERASED, ERASED_RULE
 from infra.control import redrives
 from infra.control.manifest import counted_in_the_hour, last_epoch
 from infra.control.redrives import Redrive
 from infra.settings import Settings
+from speed.quarantine import listing
 from speed.quarantine.listing import QuarantineEntry
 from speed.quarantine.newest_rules import newest_entries
 
@@ -75,6 +77,8 @@ def too_many(settings: Settings, catalog: Catalog, total: Totals, last_hour: Tot
             records, quarantined = counts[topic].records, counts[topic].quarantined - sent_again[topic]
             allowed = catalog.topic(topic).allowed_in_quarantine(records)
             if quarantined > allowed:
+                quarantined -= _of_erased_persons(settings, catalog, topic)
+            if quarantined > allowed:
                 rules, example = _rules(settings, catalog, topic)
                 shares[topic] = QuarantineShare(topic, period, records, quarantined, allowed, rules, example)
     return tuple(shares.values())
@@ -91,6 +95,13 @@ def _by_topic(totals: Totals) -> dict[Name, RecordCounts]:
 def _sent_again(completed: Iterable[Redrive]) -> Counter[str]:
     """Topic -> how many of its records were redriven."""
     return Counter(origin.split("/")[0] for redrive in completed for origin in redrive.origins)
+
+
+def _of_erased_persons(settings: Settings, catalog: Catalog, topic: Name) -> int:
+    """How many records of a topic are in quarantine because a person was erased, and for no other reason."""
+    if not any(rule.name == ERASED for rule in catalog.topic(topic).rules):
+        return 0
+    return listing.count_of(settings, catalog, topic, ERASED_RULE)
 
 
 def _rules(settings: Settings, catalog: Catalog, topic: Name) -> tuple[dict[str, float], QuarantineEntry | None]:

@@ -143,3 +143,10 @@ def test_list_and_verify(settings: Settings, config: Path) -> None:
 
 def test_the_state_of_a_damaged_table_stops_no_verb(config: Path, settings: Settings) -> None:
     assert audited_module._state(settings) == {"publication": 0}
+
+
+def test_the_person_of_an_erasure_is_not_in_the_audit(settings: Settings, config: Path) -> None:
+    assert here(config, "erase", "ann@example.org", "--why", "asked").code == 1
+    begin, end = entries(settings)
+    assert [json.loads(entry["arguments"]) for entry in (begin, end)] == [{"why": "asked"}] * 2
+    assert end["error"] == "no topic has sealed fields, so no person can be erased"

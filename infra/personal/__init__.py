@@ -1,0 +1,1 @@
+"""Keys of persons, and records whose personal fields are encrypted with them."""

@@ -1,0 +1,141 @@
+"""The key store: for each person a pseudonym and a key. It is an SQLite file that only producers and `lk erase` need.
+
+A key is on the disk before a record is encrypted with it. A destroyed key is overwritten (``secure_delete``), and only
+the pseudonym stays, so that no one can tell who the person was.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+
+from core.errors import Refused, TryAgain
+from core.sealed_text import new_key, new_pseudonym
+from infra.settings import Settings
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS persons (person TEXT PRIMARY KEY, pseudonym TEXT NOT NULL UNIQUE, key BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS erased (pseudonym TEXT PRIMARY KEY, at TEXT NOT NULL);
+"""
+_AT_ONCE = 500  # parameters of a statement
+_PATIENCE = 30.0  # seconds, while another process writes
+
+
+@dataclass(frozen=True)
+class PersonKey:
+    """A person's pseudonym, and the key of core/sealed_text.py."""
+
+    pseudonym: str
+    key: bytes
+
+
+def keys_of(settings: Settings, persons: Collection[str]) -> dict[str, PersonKey]:
+    """The key of each person; a person without one gets it. They are on the disk when this returns.
+
+    Raises Refused when the store is damaged or cannot be written, TryAgain while another process writes.
+    """
+    with _opened(settings) as store:
+        keys = _select(store, persons)
+        new = sorted(set(persons) - keys.keys())
+        if new:
+            rows = [(person, new_pseudonym(), new_key()) for person in new]
+            with store:  # of two processes that add a person, the first one counts
+                store.executemany("INSERT OR IGNORE INTO persons VALUES (?, ?, ?)", rows)
+            keys |= _select(store, new)
+    return keys
+
+
+def keys_by_pseudonym(settings: Settings, pseudonyms: Collection[str]) -> dict[str, bytes]:
+    """Pseudonym -> key, of those that have one."""
+    keys: dict[str, bytes] = {}
+    with _existing(settings) as store:
+        for some in _portions(pseudonyms):
+            marks = ", ".join("?" * len(some))
+            sql = f"SELECT pseudonym, key FROM persons WHERE pseudonym IN ({marks})"  # noqa: S608 - only marks
+            keys |= dict(store.execute(sql, some)) if store else {}
+    return keys
+
+
+def pseudonym_of(settings: Settings, person: str) -> str | None:
+    """The pseudonym of a person who has a key."""
+    with _existing(settings) as store:
+        row = store.execute("SELECT pseudonym FROM persons WHERE person = ?", (person,)).fetchone() if store else None
+    return row[0] if row else None
+
+
+def destroy(settings: Settings, pseudonyms: Collection[str]) -> None:
+    """Destroys keys, and notes that they were; those that are destroyed already stay so."""
+    now = datetime.now(UTC).isoformat()
+    with _opened(settings) as store, store:
+        rows = [(pseudonym,) for pseudonym in pseudonyms]
+        store.executemany("DELETE FROM persons WHERE pseudonym = ?", rows)
+        store.executemany("INSERT OR IGNORE INTO erased VALUES (?, ?)", [(pseudonym, now) for (pseudonym,) in rows])
+
+
+def destroyed(settings: Settings) -> frozenset[str]:
+    """The pseudonyms whose keys were destroyed; none without a store."""
+    with _existing(settings) as store:
+        return frozenset(row[0] for row in store.execute("SELECT pseudonym FROM erased")) if store else frozenset()
+
+
+def _select(store: sqlite3.Connection, persons: Collection[str]) -> dict[str, PersonKey]:
+    keys: dict[str, PersonKey] = {}
+    for some in _portions(persons):
+        marks = ", ".join("?" * len(some))
+        sql = f"SELECT person, pseudonym, key FROM persons WHERE person IN ({marks})"  # noqa: S608 - only marks
+        keys |= {person: PersonKey(pseudonym, key) for person, pseudonym, key in store.execute(sql, some)}
+    return keys
+
+
+def _portions(texts: Collection[str]) -> Iterator[tuple[str, ...]]:
+    """The different texts, a statement's parameters at a time."""
+    remaining = iter(sorted(set(texts)))
+    while portion := tuple(islice(remaining, _AT_ONCE)):
+        yield portion
+
+
+@contextlib.contextmanager
+def _existing(settings: Settings) -> Iterator[sqlite3.Connection | None]:
+    """The store; None if there is none."""
+    if not settings.person_keys_file.exists():
+        yield None
+        return
+    with _opened(settings) as store:
+        yield store
+
+
+@contextlib.contextmanager
+def _opened(settings: Settings) -> Iterator[sqlite3.Connection]:
+    """The store, which is created if missing, readable by its owner alone."""
+    path = settings.person_keys_file
+    try:
+        _create(path)
+        with contextlib.closing(sqlite3.connect(path, timeout=_PATIENCE)) as store:
+            store.execute("PRAGMA secure_delete = ON")
+            store.execute("PRAGMA synchronous = FULL")
+            store.executescript(_TABLES)
+            yield store
+    except sqlite3.OperationalError as e:
+        if e.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise TryAgain("another process writes keys", where=str(path), fix="run the command again") from None
+        raise _unusable(path, e) from None
+    except (sqlite3.DatabaseError, OSError) as e:
+        raise _unusable(path, e) from None
+
+
+def _create(path: Path) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.touch(mode=0o600)
+
+
+def _unusable(path: Path, reason: Exception) -> Refused:
+    return Refused(
+        f"the key store cannot be used: {reason}",
+        where=str(path),
+        fix="restore it from a backup: without it personal fields cannot be read or written (docs/erasure.md)",
+    )

@@ -1,0 +1,170 @@
+"""`lk erase`, with real processes: in Lambda and in Kappa, and again after a crash and without a name."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from core.identifiers import Name
+from infra.control import audit, runs
+from infra.control.manifest import last_epoch
+from infra.faults import MARKER
+from infra.kafka import kafka_admin
+from infra.local import local_stack
+from infra.settings import Settings
+from infra.trino import served_views
+from tests.conftest import fresh_settings
+from tests.support.command import Done, here, lk, write_config
+from tests.support.sealed_visits import CANARY, CANARY_MAIL, visit
+from tests.support.waiting import eventually
+from tests.support.world import LEASE_SECONDS
+
+OTHER = "second.canary.5b1d"
+FILES = {
+    "visits": """
+from core.topic import Field, Json, Topic, Version
+
+TOPIC = Topic(
+    "visits",
+    partitions=2,
+    key="person",
+    event_time="at",
+    format=Json((Version(1, names=("person", "mail", "cents", "at")),)),
+    fields=(
+        Field("person", subject="person"),
+        Field("mail", personal=True, subject="person"),
+        Field("cents", "bigint"),
+        Field("at", "timestamp"),
+    ),
+)
+""",
+    "by_person": """
+from core.measures import Count, Sum
+from core.view import Key, Rollup
+
+VIEW = Rollup(
+    "by_person",
+    comment="Visits of a person",
+    sources=("visits",),
+    keys=(Key("person", "person", comment="Who"),),
+    measures=(Count("visits", comment="Visits"), Sum("cents", "cents", comment="What they spent")),
+)
+""",
+}
+VIEW = Name("by_person")
+
+
+@dataclass
+class Instance:
+    """An instance with a topic that has sealed fields, and how often everybody visited."""
+
+    settings: Settings
+    config: Path
+    folder: Path
+    visits: dict[str, int] = field(default_factory=dict)
+
+    def here(self, *words: str) -> Done:
+        return here(self.config, *words)
+
+    def send(self, *persons: str) -> None:
+        file = self.folder / "visits.jsonl"
+        lines = [visit(person, CANARY_MAIL).value or b"" for person in persons]
+        file.write_bytes(b"\n".join(lines) + b"\n")
+        self.here("produce", "visits", "--file", str(file)).ok()
+        for person in persons:
+            self.visits[person] = self.visits.get(person, 0) + 1
+
+    def settle(self) -> None:
+        def caught_up() -> None:
+            run = served_views.read_served(self.settings, [VIEW])[VIEW].run
+            assert run
+            last = last_epoch(self.settings, run)
+            assert last
+            assert last.end == kafka_admin.end_offsets(self.settings, runs.read_run(self.settings, run).topics)
+
+        eventually(self.settings, 180, caught_up)
+
+    def shown(self) -> list[int]:
+        """How often each person visited, who are pseudonyms."""
+        return sorted(row["visits"] for row in self.here("show", "by_person", "--json").ok().json)
+
+    def check(self) -> None:
+        self.settle()
+        assert self.shown() == sorted(self.visits.values())
+        self.here("status", "--json").ok()
+
+
+@pytest.fixture(scope="module")
+def instance(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[Instance]:
+    folder = tmp_path_factory.mktemp("erase")
+    views = folder / "views"
+    views.mkdir()
+    for name, text in FILES.items():
+        (views / f"{name}.py").write_text(text, "utf-8")
+    settings = fresh_settings(folder / "data")
+    ports = {name: getattr(settings, name) for name in ("kafka_port", "kafka_controller_port", "trino_port")}
+    more = {"views": [str(views)], "lease_seconds": LEASE_SECONDS}
+    config = write_config(folder / "lk.toml", {"data": str(settings.data), **more, **ports})
+    local_stack.start_servers(settings)
+    (settings.data / MARKER).touch()
+    try:
+        instance = Instance(settings, config, folder)
+        instance.here("speed", "start").ok()
+        instance.send("ann", "ann", "ann", "bob", CANARY, CANARY, OTHER)
+        instance.settle()
+        instance.here("batch").ok()
+        yield instance
+    finally:
+        local_stack.stop_servers(settings)
+
+
+def test_a_person_is_erased_in_lambda_and_a_crash_is_finished_without_a_name(instance: Instance) -> None:
+    instance.check()
+    killed = lk(instance.config, "erase", CANARY, "--why", "request 1", fault="batch.1_after_land:kill")
+    assert killed.code == -signal.SIGKILL, killed.said
+    assert instance.shown() == [1, 1, 2, 3]  # what was served before
+    assert "served with an earlier definition" in instance.here("status").out
+    done = instance.here("erase", "--why", "request 1, again").ok()
+    del instance.visits[CANARY]
+    assert "2 records of visits are about erased persons" in done.out
+    instance.check()
+    pin = served_views.read_served(instance.settings, [VIEW])[VIEW]
+    assert (pin.build is None, pin.run is None) == (False, False)
+
+
+def test_a_person_is_erased_in_kappa(instance: Instance) -> None:
+    instance.here("switch", "kappa").ok()
+    instance.send("ann", CANARY)  # a new person, who has the old name
+    instance.check()
+    done = instance.here("erase", OTHER, "--why", "request 2", "--json").ok().json
+    del instance.visits[OTHER]
+    assert done["left_out"] == {"visits": 3}
+    instance.check()
+    pin = served_views.read_served(instance.settings, [VIEW])[VIEW]
+    assert (pin.build, pin.run is None) == (None, False)
+    assert instance.here("rollback").code == 1
+
+
+def test_a_person_who_is_unknown_changes_nothing(instance: Instance) -> None:
+    before = served_views.read_served(instance.settings, [VIEW])[VIEW]
+    done = instance.here("erase", "nobody", "--why", "a mistake", "--json").ok().json
+    assert (done["pseudonym"], done["publication"]) == (None, None)
+    assert served_views.read_served(instance.settings, [VIEW])[VIEW] == before
+
+
+def test_no_name_is_in_any_file_of_the_instance_nor_in_the_audit(instance: Instance) -> None:
+    names = (OTHER.encode(), CANARY_MAIL.encode())
+    for path in instance.settings.data.rglob("*"):
+        if path.is_file():
+            content = path.read_bytes()
+            assert not any(name in content for name in names), path
+    entries = [row.entry for row in audit.last_rows(instance.settings, 1_000)]
+    erasures = [json.loads(entry["arguments"]) for entry in entries if entry["verb"] == "erase"]
+    assert {arguments["why"] for arguments in erasures} == {"request 1", "request 1, again", "request 2", "a mistake"}
+    assert all("person" not in arguments for arguments in erasures)

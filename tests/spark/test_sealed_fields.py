@@ -1,0 +1,63 @@
+"""The decoder takes pseudonyms and tokens of one person, and leaves erased persons out, in one pass and plainly."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from pyspark.sql import SparkSession
+
+from core.decoding.decode import decode
+from core.decoding.decoder_conf import DECODER, PLAIN
+from core.event_columns import ERROR
+from core.sealed_text import new_key, seal
+from core.sealed_topic import sealed_topic
+from core.topic import Topic
+from tests.support.frames import from_kafka
+from tests.support.oracle.view_oracle import Record
+from tests.support.sealed_visits import AT, topic
+
+ANN, BOB = "s" + "a" * 32, "s" + "b" * 32
+KEY = new_key()
+MAIL = {person: seal(KEY, person, "a@example.org") for person in (ANN, BOB)}
+VISITS = topic()
+CASES: list[tuple[str, str | None, str | None]] = [  # person, address, the rules that the record breaks
+    (BOB, MAIL[BOB], None),
+    (BOB, None, None),
+    (ANN, MAIL[ANN], "rule_erased"),
+    (BOB, MAIL[ANN], "rule_one_subject"),
+    (ANN, MAIL[BOB], "rule_one_subject,rule_erased"),
+    ("bob", None, "field_person"),
+    (BOB, "a@example.org", "field_mail"),
+    (BOB, MAIL[BOB].upper(), "field_mail"),
+]
+
+
+def decoded(spark: SparkSession, topic: Topic) -> list[tuple[str | None, str | None, str | None]]:
+    values = [{"person": person, "mail": mail, "cents": 1, "at": AT} for person, mail, _ in CASES]
+    texts = [json.dumps(value, separators=(",", ":")).encode() for value in values]
+    records = [
+        Record("visits", 0, n, AT, case[0].encode(), text)
+        for n, (case, text) in enumerate(zip(CASES, texts, strict=True))
+    ]
+    rows = decode(topic, from_kafka(spark, records)).orderBy("_offset").collect()
+    return [(row["person"], row["mail"], row[ERROR]) for row in rows]
+
+
+@pytest.mark.parametrize("way", ["one_pass", PLAIN])
+def test_a_record_of_an_erased_person_or_of_two_persons_is_quarantined(spark: SparkSession, way: str) -> None:
+    spark.conf.set(DECODER, way)
+    try:
+        rows = decoded(spark, sealed_topic(VISITS, [ANN]))
+    finally:
+        spark.conf.unset(DECODER)
+    assert rows == [(person, mail, None) if broken is None else (None, None, broken) for person, mail, broken in CASES]
+
+
+def test_in_a_compacted_topic_an_erased_person_has_no_row_and_another_broken_record_keeps_its_key(
+    spark: SparkSession,
+) -> None:
+    compacted = replace(VISITS, changelog=True, compacted=True, append_time=True, event_time=None)
+    rows = decoded(spark, sealed_topic(compacted, [ANN]))
+    assert [person for person, _, _ in rows] == [BOB, BOB, None, BOB, None, None, BOB, BOB]
