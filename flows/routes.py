@@ -14,7 +14,7 @@ from core.errors import Refused, TryAgain
 from core.identifiers import Name
 from infra.control import locks, route_runs, runs
 from infra.control.route_runs import RouteHistory, RouteRun
-from infra.kafka import kafka_admin, topic_admin
+from infra.kafka import acls, kafka_admin, topic_admin
 from infra.lake import table_paths
 from infra.settings import Settings
 from speed.process import background, state_file
@@ -124,7 +124,9 @@ def retire(settings: Settings, catalog: Catalog, id: Name) -> RouteState:
         if not run.ended:
             route_runs.add_step(settings, lease, "ended", run)
     if run.route in catalog.routes:
-        topic_admin.delete_topics(settings, output_topics(catalog.route(run.route), id, live=False).values())
+        outputs = output_topics(catalog.route(run.route), id, live=False)
+        topic_admin.delete_topics(settings, outputs.values())
+        acls.withdraw_writes(settings, outputs.values())
     kafka_admin.delete_group(settings, id)
     return _state(settings, catalog, route_runs.read_history(settings, run.route), route_runs.read_run(settings, id))
 
@@ -167,6 +169,9 @@ def _declare(settings: Settings, catalog: Catalog, route: Name, *, replays: bool
 
 
 def _start(settings: Settings, catalog: Catalog, run: RouteRun) -> RouteState:
+    history = route_runs.read_history(settings, run.route)
+    is_live = run.id in (history.owner, history.handover)
+    acls.allow_writes(settings, output_topics(catalog.route(run.route), run.id, live=is_live).values())
     background.start(settings, run.id, "route", "run", run.id)
     return _state(settings, catalog, route_runs.read_history(settings, run.route), run)
 

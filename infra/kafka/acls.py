@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from confluent_kafka import KafkaError
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AclBinding,
     AclBindingFilter,
@@ -18,8 +19,10 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 
 from infra.kafka import kafka_admin
+from infra.kafka.client_config import ADMIN, as_principal
 from infra.settings import Settings
 
+ROUTE = "route"  # the principal of routes
 MATRIX = Path(__file__).with_name("access.toml")
 _TYPES = {
     "topic": ResourceType.TOPIC,
@@ -69,7 +72,8 @@ def _rights(matrix: dict[str, Any]) -> Iterator[Right]:
 def apply_rights(settings: Settings, rights: tuple[Right, ...]) -> tuple[int, int]:
     """Makes the cluster's ACLs of these principals those of ``rights``; returns how many were added and removed.
 
-    ACLs of other principals stay. It adds before it removes, so no right that remains is missing for a moment.
+    ACLs of other principals stay, and those that ``allow_writes`` gave. It adds before it removes, so no right that
+    remains is missing for a moment.
     """
     client = kafka_admin.admin_client(settings)
     anything: Any = None
@@ -79,13 +83,40 @@ def apply_rights(settings: Settings, rights: tuple[Right, ...]) -> tuple[int, in
     present, declared = set(kafka_admin.result_or_raise(settings, listed)), {right.binding for right in rights}
     principals = {binding.principal for binding in declared}
     missing = list(declared - present)
-    other = [acl for acl in present - declared if acl.principal in principals]
+    other = [acl for acl in present - declared if acl.principal in principals and not _is_given(acl)]
     if missing:
         _finish(settings, client.create_acls(missing, request_timeout=kafka_admin.DEADLINE))
     if other:
         filters = [_exactly(acl) for acl in other]
         _finish(settings, client.delete_acls(filters, request_timeout=kafka_admin.DEADLINE))
     return len(missing), len(other)
+
+
+def allow_writes(settings: Settings, topics: Iterable[str]) -> None:
+    """Lets routes write to these topics, where each verb has a login of its own."""
+    bindings = [_write(topic).binding for topic in topics]
+    if settings.has_principals and bindings:
+        client = kafka_admin.admin_client(as_principal(settings, ADMIN))
+        for future in client.create_acls(bindings, request_timeout=kafka_admin.DEADLINE).values():
+            kafka_admin.result_or_raise(settings, future, ignore=KafkaError.SECURITY_DISABLED)
+
+
+def withdraw_writes(settings: Settings, topics: Iterable[str]) -> None:
+    """Takes back what ``allow_writes`` gave."""
+    filters = [_exactly(_write(topic).binding) for topic in topics]
+    if settings.has_principals and filters:
+        client = kafka_admin.admin_client(as_principal(settings, ADMIN))
+        for future in client.delete_acls(filters, request_timeout=kafka_admin.DEADLINE).values():
+            kafka_admin.result_or_raise(settings, future, ignore=KafkaError.SECURITY_DISABLED)
+
+
+def _write(topic: str) -> Right:
+    return Right(ROUTE, "topic", topic, "WRITE")
+
+
+def _is_given(acl: Any) -> bool:
+    """Whether ``allow_writes`` gave a right: it names one topic, where the file names all."""
+    return bool(acl.name != "*" and acl == _write(acl.name).binding)
 
 
 def _finish(settings: Settings, futures: dict[Any, Any]) -> None:

@@ -40,7 +40,7 @@ from batch.land import land
 from core.errors import Refused
 from infra.control.manifest import last_epoch
 from infra.kafka import kafka_admin, topic_admin
-from infra.kafka.acls import apply_rights, read_rights
+from infra.kafka.acls import allow_writes, apply_rights, read_rights, withdraw_writes
 from infra.kafka.client_config import librdkafka
 from infra.kafka.log_marks import record_reader
 from speed.process import lifecycle
@@ -49,6 +49,7 @@ from tests.support import authorized
 from tests.support.authorized import Cluster
 from tests.support.layers import catalog_of, send, topic_of
 from tests.support.speed_runs import catch_up
+from tests.support.waiting import eventually
 
 RIGHTS = read_rights()
 PRINCIPALS = [*dict.fromkeys(right.principal for right in RIGHTS), authorized.STRANGER]
@@ -123,10 +124,10 @@ def test_each_cell_of_a_topic(cluster: Cluster, principal: str) -> None:
     assert {name: outcome(request) for name, request in requests.items()} == expected
 
 
-def _write(conf: dict[str, Any]) -> None:
+def _write(conf: dict[str, Any], topic: str = TOPIC) -> None:
     errors: list[Any] = []
     producer = Producer(conf | {"message.timeout.ms": SECONDS * 1000})
-    producer.produce(TOPIC, b"x", on_delivery=lambda error, _: errors.append(error))
+    producer.produce(topic, b"x", on_delivery=lambda error, _: errors.append(error))
     producer.flush(SECONDS)
     (error,) = errors
     if error is not None:
@@ -237,6 +238,22 @@ def test_rights_are_made_equal_to_the_file_once(cluster: Cluster) -> None:
     assert apply_rights(cluster.own, RIGHTS) == (0, 0)
     assert apply_rights(cluster.own, fewer) == (0, len(RIGHTS) - len(fewer))
     assert apply_rights(cluster.own, RIGHTS) == (len(RIGHTS) - len(fewer), 0)
+
+
+def test_a_route_writes_only_to_the_topics_that_it_was_given(cluster: Cluster) -> None:
+    own, route = librdkafka(cluster.own), librdkafka(cluster.of("route")) | {"log_level": 0}
+    names = ("given", "not_given")
+    results(AdminClient(own).create_topics([NewTopic(name, 1, 1) for name in names]))
+
+    def require(*outcomes: str) -> None:
+        assert [outcome(partial(_write, route, name)) for name in names] == list(outcomes)
+
+    allow_writes(cluster.of("route"), ["given"])
+    eventually(cluster.own, SECONDS, partial(require, "allowed", "refused"))  # brokers learn of it a moment later
+    assert apply_rights(cluster.own, RIGHTS) == (0, 0)  # a later `lk up` leaves it
+    require("allowed", "refused")
+    withdraw_writes(cluster.of("route"), ["given"])
+    eventually(cluster.own, SECONDS, partial(require, "refused", "refused"))
 
 
 def test_the_work_of_each_principal_needs_no_other_right(cluster: Cluster, spark: SparkSession, tmp_path: Path) -> None:
