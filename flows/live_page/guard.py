@@ -11,6 +11,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from infra.trino import query_reports
+
 _POLICY = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 HEALTH = "/health"  # says nothing but that the page is there
 _HEADERS = {
@@ -26,8 +28,8 @@ _HEADERS = {
 class Guard:
     """Refuses other methods than GET and HEAD, and a foreign Host header: a page elsewhere could name us by its own.
 
-    ``hosts`` are the allowed values. With a ``password`` it asks for it, with any user name, except at /health. An
-    answer keeps the headers that it sets itself.
+    ``hosts`` are the allowed values. Trino may POST its reports: the application checks who does. With a ``password``
+    it asks for it, with any user name, except at /health. An answer keeps the headers that it sets itself.
     """
 
     def __init__(self, app: ASGIApp, hosts: Iterable[str], password: str = "") -> None:
@@ -53,6 +55,8 @@ class Guard:
     def _refusal(self, scope: Scope) -> PlainTextResponse | None:
         if Headers(scope=scope).get("host", "").lower() not in self._hosts:
             return PlainTextResponse("this page answers only to 127.0.0.1 and localhost\n", 421)
+        if scope["method"] == "POST" and scope["path"] == query_reports.PATH:
+            return None
         if scope["method"] not in ("GET", "HEAD"):
             return PlainTextResponse("this page only reads: GET\n", 405, {"allow": "GET, HEAD"})
         if self._password and scope["path"] != HEALTH and not self._knows_password(Headers(scope=scope)):

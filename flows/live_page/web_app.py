@@ -1,4 +1,4 @@
-"""The web application of the live page, and its server on loopback. It reads only."""
+"""The web application of the live page, and its server on loopback. It reads only, and keeps Trino's reports."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from core.errors import LkError, Refused, TryAgain
 from flows.live_page import metrics, words
 from flows.live_page.collector import Collector, Rendered
 from flows.live_page.guard import HEALTH, Guard
+from flows.live_page.query_log import LARGEST, QueryLog
 from flows.live_page.view_page import ViewPages
 from infra import airflow_api
 from infra.control import check_results
@@ -24,6 +25,7 @@ from infra.local import airflow_server, local_processes, ui_server
 from infra.settings import LOOPBACK, PREFIX, Settings
 from infra.settings.local_secrets import local_secrets
 from infra.settings.password_files import AGAIN, read_password
+from infra.trino import query_reports
 
 _FOLDER = Path(__file__).parent
 _ENDED = PlainTextResponse("the state is not read any more: read `lk logs ui`\n", 503)
@@ -50,6 +52,7 @@ def web_app(settings: Settings, collector: Collector) -> FastAPI:
     """Every page of the application; it needs ``Guard`` around it."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     templates, views = _templates(), ViewPages(settings)
+    query_log = QueryLog(settings)
     one_trace = threading.Lock()  # each one reads Kafka and the lake
 
     @app.get("/")
@@ -98,6 +101,15 @@ def web_app(settings: Settings, collector: Collector) -> FastAPI:
     @app.get("/trace")
     def find(topic: str, partition: int, offset: int) -> Response:
         return RedirectResponse(f"/trace/{quote(topic, safe='')}/{partition}/{offset}")
+
+    @app.post(query_reports.PATH)
+    async def finished_query(request: Request) -> Response:
+        if not query_log.is_from_trino(request.headers.get("authorization", "")):
+            return PlainTextResponse("only Trino reports queries here\n", 403)
+        if int(request.headers.get("content-length", "0")) > LARGEST:
+            return PlainTextResponse("the report is too large\n", 413)
+        query_log.add(await request.json())
+        return Response(status_code=204)
 
     app.mount("/static", StaticFiles(directory=_FOLDER / "static"))
     app.mount("/quality", _QualityPages(directory=check_results.folder(settings), html=True, check_dir=False))

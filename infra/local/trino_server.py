@@ -20,7 +20,7 @@ from infra.runtime.java import class_archive, find_java, read_java
 from infra.runtime.java_properties import properties
 from infra.settings import LOOPBACK, Settings
 from infra.settings.local_secrets import LocalSecrets
-from infra.trino import access_files
+from infra.trino import access_files, query_reports
 from infra.trino.login import login
 from infra.trino.metastore import METASTORE
 
@@ -81,9 +81,10 @@ def _prepare(settings: Settings, etc: Path, config: Path, plugins: Iterable[Path
     rights = access_files.write_local(etc, settings.trino_user)
     secrets = settings.trino_secrets
     access = _secured(settings, secrets, etc) if secrets else _plain(settings)
-    write_private(config, properties(_config(etc) | access | rights))
+    write_private(config, properties(_config(etc) | access | rights | _reports(settings, etc)))
     _link(etc.parent / "plugin", plugins)
-    _write(etc / "log.properties", {"io.trino": "INFO"})
+    # Without the live page nobody takes the reports, which is no error of Trino.
+    _write(etc / "log.properties", {"io.trino": "INFO", "io.trino.plugin.httpquery": "ERROR"})
     _write(etc / "catalog" / f"{CATALOG}.properties", _catalog(settings))
 
 
@@ -113,6 +114,14 @@ def _config(etc: Path) -> dict[str, object]:
         "query.max-history": 50,
         "query.min-expire-age": "1m",
     }
+
+
+def _reports(settings: Settings, etc: Path) -> dict[str, object]:
+    """Trino reports finished queries to the live page."""
+    key = query_reports.new_key()
+    write_private(etc / "event-listener.properties", properties(query_reports.listener(settings, key)))
+    write_private(query_reports.key_file(settings), key)
+    return {"event-listener.config-files": etc / "event-listener.properties"}
 
 
 def _plain(settings: Settings) -> dict[str, object]:

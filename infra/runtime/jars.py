@@ -19,7 +19,7 @@ from infra.runtime.jars_lock import Artifact
 from infra.settings import Settings
 
 SETS = ("spark", "kafka", "trino")  # downloaded by `lk setup`, and "aws" if the lake is in an object store
-_PLUGINS = ("delta-lake", "resource-group-managers", "password-authenticators")
+_PLUGINS = ("delta-lake", "http-event-listener", "password-authenticators", "resource-group-managers")
 TRINO_PARTS = ("lib", *(f"plugin/{name}" for name in _PLUGINS))
 ATTEMPTS = 3
 _COMPLETE = ".complete"

@@ -192,6 +192,23 @@ def test_the_live_page_says_what_lk_status_says(life: Life) -> None:
     eventually(life.log.settings, 60, same_numbers)
 
 
+def test_every_finished_query_is_logged_with_its_user(life: Life) -> None:
+    failing = "SELECT price FROM trades_by_day"
+    assert life.here("query", failing).code == 1
+    life.here("query", "SELECT max(ticker) AS last_one FROM trades_by_day").ok()
+
+    def logged() -> None:
+        texts = (life.data / "logs" / "queries.jsonl").read_text("utf-8").splitlines()
+        lines = [json.loads(text) for text in texts]
+        (good,) = (line for line in lines if "last_one" in line["query"])
+        assert (good["user"], good["state"], good["error"], good["rows"]) == ("reader", "FINISHED", None, 1)
+        assert "lake.serving.trades_by_day" in good["tables"]
+        (bad,) = (line for line in lines if line["query"] == failing)
+        assert (bad["user"], bad["state"], bad["error"]) == ("reader", "FAILED", "COLUMN_NOT_FOUND")
+
+    eventually(life.log.settings, 30, logged)
+
+
 def test_a_publication_can_be_shown_as_it_was(life: Life) -> None:
     publications = life.json("publications")
     builds = [publication for publication in publications if publication["kind"] == "build"]
