@@ -48,6 +48,11 @@ def personal_columns(catalog: Catalog, view: Name) -> Personal:
     return Personal(frozenset(columns), any(key.name in of_people for key in definition.keys))
 
 
+def has_personal(catalog: Catalog, view: Name) -> bool:
+    """Whether a topic of the view declares personal fields."""
+    return any(map(_personal_fields, (catalog.topic(source) for source in catalog.view(view).sources)))
+
+
 def without_personal(settings: Settings, catalog: Catalog, view: Name, sql: str, user: str = CURRENT_USER) -> str:
     """The query of a view as ``user`` (SQL text) may see it: personal columns are null, rows by person are left out."""
     personal = personal_columns(catalog, view)

@@ -24,6 +24,7 @@ from infra.trino import served_views
 from infra.trino.served_views import Served
 from serving import ledger, recover, replace_views, whole_tables
 from serving.ledger import PartitionCounts, ServedState, ViewCounts
+from serving.personal import has_personal, hides
 from serving.publish import changed_since
 
 
@@ -75,6 +76,7 @@ def served_status(settings: Settings, catalog: Catalog) -> ServedStatus:
     problems += [_miscount(partition) for partition in partitions if not partition.ok]
     changed = changed_since(last, catalog)
     problems += [f"served with an earlier definition: {', '.join(changed)}; {remedies()}"] if changed else []
+    problems += _shown_to_all(settings, catalog, last.texts, pins)
     unchanged = {view: state for view, state in served_states.items() if state.pin.digest == catalog.digest(view)}
     rows = _view_counts(settings, catalog, unchanged, problems)
     views = _view_states(settings, catalog, served_states, last.seq, problems)
@@ -89,6 +91,19 @@ def _view_problems(served: dict[Name, Served], pins: dict[Name, Pin]) -> list[st
         elif not replace_views.serves_pin(served[view], pin):
             problems.append(f"view {view} does not serve what was published: `lk up` replaces it")
     return problems
+
+
+def _shown_to_all(
+    settings: Settings, catalog: Catalog, texts: Mapping[Name, str], pins: Mapping[Name, Pin]
+) -> list[str]:
+    """A problem if what is declared personal by now is not hidden yet."""
+    shown = [
+        view
+        for view in pins
+        if view in texts and has_personal(catalog, view) and not hides(settings, catalog, view, texts[view])
+    ]
+    fix = "`lk batch` or `lk speed start` publishes what is declared now"
+    return [f"personal data is not hidden yet in {', '.join(shown)}: {fix}"] if shown else []
 
 
 def _stopped_runs(settings: Settings, pins: dict[Name, Pin]) -> list[str]:

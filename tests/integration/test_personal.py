@@ -15,6 +15,7 @@ from infra.settings import Settings
 from infra.trino import metastore
 from serving import change_mode, read
 from serving.promote import serve_run
+from serving.served_status import served_status
 from tests.support.personal_fields import declared
 from tests.support.traced_shop import T, TracedShop, opened, order, payment, trade
 
@@ -91,6 +92,12 @@ def test_a_person_is_told_what_is_hidden_and_what_is_not_hidden_yet(shop: Shop) 
     assert read.what_is_hidden(shop.settings, shop.catalog, view) == "personal data is hidden from reader: amount"
     later = declared(shop.catalog, {shop.name("payments"): {"paid"}})
     assert read.what_is_hidden(shop.settings, later, view).startswith("personal data is not hidden yet")
+    problems = {
+        name: [problem for problem in served_status(shop.settings, declared).unhealthy if "personal" in problem]
+        for name, declared in (("now", shop.catalog), ("later", later))
+    }
+    fix = "`lk batch` or `lk speed start` publishes what is declared now"
+    assert problems == {"now": [], "later": [f"personal data is not hidden yet in {view}: {fix}"]}
     assert read.what_is_hidden(shop.settings, shop.traced.catalog, view) == ""
 
 
