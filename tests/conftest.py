@@ -18,7 +18,7 @@ from infra.local.ports import free_ports
 from infra.settings import Settings
 from infra.spark.session import session
 from tests.support import tiers
-from tests.support.sharing import ByServers, longest_first
+from tests.support.sharing import ByServers, longest_first, rotated
 
 # The JVMs of tests live for minutes, which the optimizing compiler would spend on code that hardly runs; and of the
 # collectors this one takes the least CPU time.
@@ -38,11 +38,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByServers:
 
 @pytest.hookimpl(tryfirst=True)  # before pytest selects by marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest first, in their tiers."""
+    """The longest first, in their tiers; where TEST_ROTATION is a number, another file first for another number."""
     for item in items:
         for mark in tiers.tier(item.nodeid, is_slow=item.get_closest_marker("slow") is not None):
             item.add_marker(mark)
     items[:] = [items[n] for n in longest_first([item.nodeid for item in items])]
+    if rotation := os.environ.get("TEST_ROTATION"):
+        items[:] = [items[n] for n in rotated([item.nodeid for item in items], int(rotation))]
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -36,6 +36,14 @@ def longest_first(nodeids: Sequence[str]) -> list[int]:
     return sorted(range(len(nodeids)), key=lambda n: next(k for k, at in enumerate(_LONG) if nodeids[n].startswith(at)))
 
 
+def rotated(nodeids: Sequence[str], by: int) -> list[int]:
+    """The order in which another file comes first for another number; each file's tests stay in their order."""
+    files = list(dict.fromkeys(nodeid.split("::", 1)[0] for nodeid in nodeids))
+    first = by % len(files) if files else 0
+    place = {file: number for number, file in enumerate([*files[first:], *files[:first]])}
+    return sorted(range(len(nodeids)), key=lambda n: place[nodeids[n].split("::", 1)[0]])
+
+
 class ByServers(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
     """Sends tests that use the same servers to the same process."""
 

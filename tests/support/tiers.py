@@ -1,7 +1,8 @@
 """Three tiers: `make test` runs the fast tests, `make test-all` also the full ones, and `make long` all others.
 
 A full test is one of tests/scenarios: a crash of a process, a scheduler or a second machine is in it. What is marked
-slow elsewhere adds cases that no promise names; and some scenarios take minutes for their size. These are long.
+slow elsewhere adds cases that no promise names; and some scenarios take minutes for their size, or run once more, as
+commands, what fast tests run in the tests' own process. These are long.
 """
 
 from __future__ import annotations
@@ -10,7 +11,12 @@ import pytest
 from _pytest.mark.structures import ParameterSet
 
 SCENARIOS = "tests/scenarios/"
-LONG = tuple(f"{SCENARIOS}{scenario}/" for scenario in ("benches", "extremes", "trace", "tutorial"))
+_LONG = (
+    *("benches/", "change_a_view/", "erasure/", "extremes/", "live_page/", "secured/", "trace/", "tutorial/", "wheel/"),
+    *("kills/test_checkers.py", "kills/test_poison_records.py"),
+    *("restore/test_power_loss.py", "restore/test_two_versions.py", "switch/test_some_views.py"),
+)
+LONG = tuple(SCENARIOS + scenario for scenario in _LONG)
 
 
 def tier(nodeid: str, *, is_slow: bool) -> tuple[str, ...]:
