@@ -25,12 +25,11 @@ _LONGEST = 10_000  # characters of the arguments, and of an error
 Verb = Callable[..., Any]
 
 
-def audited(*, changes_served: bool = False, unnamed: str = "") -> Callable[[Verb], Verb]:
+def audited(*, changes_served: bool = False) -> Callable[[Verb], Verb]:
     """Makes a verb append a row with its outcome; one that changes what is served also appends a row before it begins.
 
     If that first row cannot be written, the verb is refused. If the last one cannot, stderr says so. Without a lake
-    there is no audit: nothing is served yet. With --plan a verb changes nothing. The argument ``unnamed`` is not
-    written: it names a person.
+    there is no audit: nothing is served yet. With --plan a verb changes nothing.
     """
 
     def decorate(function: Verb) -> Verb:
@@ -39,15 +38,14 @@ def audited(*, changes_served: bool = False, unnamed: str = "") -> Callable[[Ver
             if kwargs.get("plan"):
                 return function(*args, **kwargs)
             settings = _settings()
-            arguments = {name: value for name, value in kwargs.items() if name != unnamed}
             before = _state(settings) if changes_served else {}
-            began = _begin(settings, arguments, before) if changes_served else None
+            began = _begin(settings, kwargs, before) if changes_served else None
             try:
                 result = function(*args, **kwargs)
             except BaseException as error:
-                _end(settings, arguments, began, before, *_outcome(error))
+                _end(settings, kwargs, began, before, *_outcome(error))
                 raise
-            _end(settings, arguments, began, before, result if isinstance(result, int) else 0, "")
+            _end(settings, kwargs, began, before, result if isinstance(result, int) else 0, "")
             return result
 
         vars(run)["audited"] = True

@@ -14,26 +14,27 @@ from cli.output import emit, line
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from flows.erase import ErasedPerson
+    from flows.erase import Erased
     from flows.reveal import Revealed
 
 
 @click.command()
-@click.argument("person", required=False)
-@click.option("--why", required=True, help="Recorded with the erasure; name no person here.")
+@click.option("--again", is_flag=True, help="Erase nobody new: finish what is recorded, as after a crash or a restore.")
+@click.option("--why", default="lk erase", help="Recorded with the erasure; name no person here.")
 @json_option
-@audited(changes_served=True, unnamed="person")
-def erase(person: str | None, why: str) -> None:
+@audited(changes_served=True)
+def erase(again: bool, why: str) -> int:
     """Destroy a person's key; serve everything without the person.
 
-    PERSON is the text in the field that is the subject; - reads it from standard input, so that no shell keeps it.
-    Without PERSON, erasures that are recorded are done again, as after a restore. Needs the key store.
+    Reads the person from standard input, in one line, as records name the person. So neither the shell nor the list of
+    processes nor the audit keeps the name. Needs the key store. Exits with 1 if something may still count the person.
     """
-    from flows.erase import erase as erase_person
+    import flows.erase
 
-    if person == "-":
-        person = sys.stdin.readline().rstrip("\n")
-    emit(erase_person(load_settings(), person, why), _print_erased)
+    settings = load_settings()
+    erased = flows.erase.erase_again(settings, why) if again else flows.erase.erase(settings, _read_person(), why)
+    emit(erased, _print_erased)
+    return 1 if erased.still else 0
 
 
 @click.command()
@@ -52,15 +53,21 @@ def reveal(tokens: tuple[str, ...]) -> int:
     return 0 if all(result.text is not None for result in results) else 1
 
 
-def _print_erased(result: ErasedPerson) -> None:
-    if result.pseudonym is None:
-        line("nothing is known about this person: never seen, or erased before")
-    else:
+def _read_person() -> str:
+    if sys.stdin.isatty():
+        click.echo("The person, as records name the person: ", nl=False, err=True)
+    return sys.stdin.readline().rstrip("\r\n")
+
+
+def _print_erased(result: Erased) -> None:
+    if result.pseudonym is not None:
         line(f"erased    the key of {result.pseudonym} is destroyed")
     for topic, records in result.left_out.items():
         line(f"left out  {records:,} records of {topic} are about erased persons")
     if result.publication is not None:
-        line(f"served    publication {result.publication} counts none of them")
+        line(f"served    publication {result.publication}")
+    for text in result.still:
+        line(f"still     {text}")
     line("Tables of earlier runs and builds hold what nobody can read; `lk retire` and `lk cleanup` delete them.")
 
 

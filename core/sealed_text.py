@@ -7,7 +7,6 @@ token names its person's pseudonym, and cannot be changed or moved to another pe
 from __future__ import annotations
 
 import re
-import secrets
 
 KEY_BYTES = 64  # two keys of 256 bits, as RFC 5297 needs
 # Java and Python read these patterns alike, and the decoder's fast path takes them.
@@ -17,16 +16,6 @@ _PERSON = slice(1, 33)  # the digits of the pseudonym in both
 
 _IS_PSEUDONYM = re.compile(PSEUDONYM)
 _IS_TOKEN = re.compile(TOKEN)
-
-
-def new_pseudonym() -> str:
-    """A random pseudonym, from which nobody can tell the person."""
-    return f"s{secrets.token_hex(16)}"
-
-
-def new_key() -> bytes:
-    """A random key of KEY_BYTES."""
-    return secrets.token_bytes(KEY_BYTES)
 
 
 def is_pseudonym(text: str) -> bool:

@@ -7,6 +7,7 @@ changed definition, which batch, speed and replay introduce in the same way.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from dataclasses import replace
 
@@ -24,6 +25,12 @@ def subject_field(topic: Topic) -> Field | None:
     return next((field for field in topic.fields if field.subject == field.name), None)
 
 
+def is_keyed_by_subject(topic: Topic) -> bool:
+    """Whether the record keys of a topic are pseudonyms."""
+    subject = subject_field(topic)
+    return subject is not None and subject.name == topic.key
+
+
 def sealed_fields(topic: Topic) -> tuple[Field, ...]:
     """The fields that hold tokens."""
     return tuple(field for field in topic.fields if field.subject not in (None, field.name))
@@ -36,6 +43,12 @@ def sealed_topic(topic: Topic, erased: Collection[str]) -> Topic:
         return topic
     fields = tuple(_with_pattern(field) for field in topic.fields)
     return replace(topic, fields=fields, rules=(*topic.rules, *_rules(topic, subject, erased)))
+
+
+def erased_in(topic: Topic) -> frozenset[str]:
+    """The pseudonyms whose records the topic's decoder leaves out."""
+    rules = (rule.sql for rule in topic.rules if rule.name == ERASED)
+    return frozenset(re.findall(PSEUDONYM, next(rules, "")))
 
 
 def json_names(version: Version, fields: Collection[Field]) -> dict[str, str]:

@@ -4,7 +4,7 @@
 2. Destroy the key: from here on nobody can read the person's fields, in the log, in any table or in a backup of them.
 3. Rebuild: the erasure has changed the decoders of topics with sealed fields, and this introduces them as any change.
 
-Each step can be repeated. After a crash, and after a restore of the lake or of the key store, the next call finishes
+Each step can be repeated. After a crash, and after a restore of the lake or of the key store, ``erase_again`` finishes
 what is recorded in either.
 """
 
@@ -15,78 +15,117 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from core.catalog import Catalog
-from core.errors import Refused
+from core.errors import LkError, Refused
 from core.identifiers import Name
 from core.sealed_topic import ERASED_RULE, subject_field
-from infra.control import erasures, locks, run_roles
+from core.validation.definition_change import changed_definitions
+from infra.control import erasures, locks, route_runs, run_roles, runs
 from infra.control.erasures import Erasure
+from infra.control.publications import Publication, last_number
+from infra.control.run_roles import Role
 from infra.definitions import definition_files
+from infra.definitions.sealed_catalog import has_sealed_fields
 from infra.lake import table_paths
 from infra.lake.process_identity import current_user
 from infra.personal import key_store
 from infra.settings import Settings
 from serving import recover
 from serving.publish import changed_since, in_kappa
+from speed.process import background
 from speed.quarantine import listing
+
+AGAIN = "`lk erase --again`"
 
 
 @dataclass(frozen=True)
-class ErasedPerson:
-    """``pseudonym`` is None if nothing was known about the person. ``left_out``: topic -> records of erased persons.
+class Erased:
+    """``pseudonym`` is the person's, None if everybody was erased again. ``left_out``: topic -> records.
 
-    ``publication`` is the one without them; None if nothing served had to change.
+    ``publication`` is the one without them; None if nothing served had to change. ``still`` names what may still count
+    a person, with what to do.
     """
 
     pseudonym: str | None
     left_out: Mapping[Name, int]
     publication: int | None
+    still: tuple[str, ...]
 
 
-def erase(settings: Settings, person: str | None, why: str) -> ErasedPerson:
-    """Erases a person, and whoever is recorded as erased; None: only those. It waits until readers see the result.
+def erase(settings: Settings, person: str, why: str) -> Erased:
+    """Erases a person, and whoever is recorded as erased; returns when readers see the result.
 
-    Raises Refused, before anything is destroyed, if no topic has sealed fields or the key store is not here.
+    Raises Refused, and destroys nothing, if no topic has sealed fields, or if the key store is not here or does not
+    know the person.
     """
-    if not _sealed_topics(definition_files.load(settings)):
+    _require_sealed_fields(settings)
+    pseudonym = key_store.pseudonym_of(settings, person) if person else None
+    if pseudonym is None:
+        raise Refused(
+            "the key store does not know this person: never seen, written in another way, or erased before",
+            where=str(settings.person_keys_file),
+            fix=f"write the person as records do; {AGAIN} finishes an erasure that was interrupted",
+        )
+    destroy_keys(settings, pseudonym, why)
+    return _rebuilt(settings, pseudonym)
+
+
+def erase_again(settings: Settings, why: str) -> Erased:
+    """Erases whoever is recorded as erased, in the lake or in the key store. Raises Refused as ``erase``."""
+    _require_sealed_fields(settings)
+    destroy_keys(settings, None, why)
+    return _rebuilt(settings, None)
+
+
+def destroy_keys(settings: Settings, pseudonym: str | None, why: str) -> None:
+    """Records an erasure, and destroys the keys of everybody who is recorded as erased."""
+    table_paths.open_lake(settings)
+    with locks.hold(settings, erasures.LEASE) as lease:
+        recorded = erasures.erased_pseudonyms(settings)
+        erased = recorded | key_store.destroyed(settings) | ({pseudonym} if pseudonym else set())
+        last, who, now = last_number(settings), current_user(), datetime.now(UTC)
+        new = [Erasure(name, last, why, who, now) for name in sorted(erased - recorded)]
+        if new:
+            erasures.add_erasures(settings, lease, *new)
+        key_store.destroy(settings, erased)
+
+
+def unfinished(settings: Settings, catalog: Catalog) -> tuple[str, ...]:
+    """What is wrong with erasures: lake and key store differ, as after a restore, or something was not rebuilt."""
+    recorded = erasures.erased_pseudonyms(settings)
+    problems = []
+    if recorded and not has_sealed_fields(catalog):
+        problems.append(
+            f"{len(recorded)} persons were erased, and no topic has sealed fields any more: they count again"
+        )
+    try:
+        destroyed = key_store.destroyed(settings)
+    except LkError as e:
+        return (*problems, f"{e.what}: {e.fix}")
+    if destroyed - recorded:
+        problems.append(f"{len(destroyed - recorded)} erased persons are unknown to the lake, as if restored: {AGAIN}")
+    if settings.person_keys_file.exists() and recorded - destroyed:
+        problems.append(f"the key store may have keys of {len(recorded - destroyed)} erased persons: {AGAIN}")
+    last = recover.last_done(settings)
+    if last and last.seq <= erasures.last_counting(settings) and changed_since(last, catalog):
+        problems.append(f"publication {last.seq} may count persons who were erased since: {AGAIN}")
+    return tuple(problems)
+
+
+def _require_sealed_fields(settings: Settings) -> None:
+    if not has_sealed_fields(definition_files.load(settings)):
         fix = "declare fields with a subject (docs/erasure.md)"
         raise Refused("no topic has sealed fields, so no person can be erased", fix=fix)
     if not settings.person_keys_file.exists():
         where, fix = str(settings.person_keys_file), "run it where records are encrypted, or set person_keys"
         raise Refused("there is no key store here", where=where, fix=fix)
-    pseudonym = destroy_keys(settings, person, why)
+
+
+def _rebuilt(settings: Settings, pseudonym: str | None) -> Erased:
     catalog = definition_files.load(settings)
     publication = _rebuild(settings, catalog)
-    left_out = {topic: listing.count_of(settings, catalog, topic, ERASED_RULE) for topic in _sealed_topics(catalog)}
-    return ErasedPerson(pseudonym, left_out, publication)
-
-
-def unfinished(settings: Settings) -> tuple[str, ...]:
-    """What is wrong if lake and key store do not agree on who was erased: one of them was restored."""
-    if not settings.person_keys_file.exists():
-        return ()
-    recorded, destroyed = erasures.erased_pseudonyms(settings), key_store.destroyed(settings)
-    fix = "`lk erase` without a person erases them again"
-    problems = []
-    if destroyed - recorded:
-        problems.append(f"{len(destroyed - recorded)} erased persons are unknown to the lake, as if restored: {fix}")
-    if recorded - destroyed:
-        problems.append(f"the key store has, or had, keys of {len(recorded - destroyed)} erased persons: {fix}")
-    return tuple(problems)
-
-
-def destroy_keys(settings: Settings, person: str | None, why: str) -> str | None:
-    """The pseudonym of the person; the key of everybody who is recorded as erased is destroyed."""
-    table_paths.open_lake(settings)
-    with locks.hold(settings, erasures.LEASE) as lease:
-        recorded = erasures.erased_pseudonyms(settings)
-        pseudonym = key_store.pseudonym_of(settings, person) if person is not None else None
-        wanted = key_store.destroyed(settings) | ({pseudonym} if pseudonym else set())
-        now, who = datetime.now(UTC), current_user()
-        new = [Erasure(erased, why, who, now) for erased in sorted(wanted - recorded)]
-        if new:
-            erasures.add_erasures(settings, lease, *new)
-        key_store.destroy(settings, wanted | recorded)
-    return pseudonym
+    topics = [name for name, topic in catalog.topics.items() if subject_field(topic) is not None]
+    left_out = {topic: listing.count_of(settings, catalog, topic, ERASED_RULE) for topic in topics}
+    return Erased(pseudonym, left_out, publication, _still_counting(settings, catalog))
 
 
 def _rebuild(settings: Settings, catalog: Catalog) -> int | None:
@@ -95,20 +134,56 @@ def _rebuild(settings: Settings, catalog: Catalog) -> int | None:
     if last is None or not changed_since(last, catalog):
         return None
     if in_kappa(last, catalog):
-        from flows import switch  # it imports Spark
-
-        return switch.to_kappa(settings, catalog, why="lk erase").publication.seq
+        return _replayed(settings, catalog).seq
     if run_roles.current_run(settings) is None:
-        from flows import batch_cycle
+        from flows import batch_cycle  # it imports Spark, as those below
 
         publication = batch_cycle.run_batch(settings, catalog, why="lk erase").publication
         return publication.seq if publication else None
     from flows import speed
 
     speed.start(settings, catalog, new=True)
-    served = recover.last_done(settings)
-    return served.seq if served else None
+    return last_number(settings)
 
 
-def _sealed_topics(catalog: Catalog) -> list[Name]:
-    return [name for name, topic in catalog.topics.items() if subject_field(topic) is not None]
+def _replayed(settings: Settings, catalog: Catalog) -> Publication:
+    """Serves a replay. One that was declared before the erasure is given up; a lost prefix comes from the archive."""
+    from flows import replays, switch
+    from flows.batch_cycle import current_build
+    from speed import replay_state
+
+    for run in _changed_runs(settings, catalog, "replay"):
+        replays.abandon(settings, run, why="lk erase")
+    is_truncated = any(log.begin > 0 for log in replay_state.partition_logs(settings, catalog))
+    if is_truncated:
+        current_build(settings, catalog)  # lands what Kafka has removed, decoded without the person
+    publication = switch.to_kappa(settings, catalog, from_archive=is_truncated, why="lk erase").publication
+    for run in _changed_runs(settings, catalog, "warm"):  # no rollback leads to them
+        background.stop(settings, run)
+    return publication
+
+
+def _changed_runs(settings: Settings, catalog: Catalog, role: Role) -> list[Name]:
+    """The runs of a role that have other definitions than there are now."""
+    roles = run_roles.roles(settings)
+    declared = [runs.read_run(settings, run) for run in roles if roles[run] == role]
+    return [run.id for run in declared if changed_definitions(catalog, run.views, run.decoders)]
+
+
+def _still_counting(settings: Settings, catalog: Catalog) -> tuple[str, ...]:
+    """What may still count a person after the rebuild, and what to do."""
+    last = recover.last_done(settings)
+    pins = last.pins if last else {}
+    lines = []
+    for view, pin in pins.items():
+        if view not in catalog.views:
+            lines.append(
+                f"view {view} has no file any more and stays as it is: give it one, or drop it from what is served"
+            )
+        elif pin.digest != catalog.digest(view):
+            lines.append(f"view {view} was not computed again: see `lk status`")
+    for history in route_runs.read_histories(settings).values():
+        owner = history.runs.get(history.owner) if history.owner else None
+        if owner and history.route in catalog.routes and owner.digest != catalog.route_digest(history.route):
+            lines.append(f"route {history.route} copies with an earlier definition: `lk route switch {history.route}`")
+    return tuple(lines)

@@ -45,7 +45,12 @@ def status(settings: Settings) -> Overview:
     processes = local_stack.server_states(settings)
     served = served_status(settings, catalog)
     shares = quarantine_shares.served_shares(settings, catalog, served.partitions)
-    lines = (*map(_mistake, problems), *served.unhealthy, *unfinished(settings), *(share.line for share in shares))
+    lines = (
+        *map(_mistake, problems),
+        *served.unhealthy,
+        *unfinished(settings, catalog),
+        *(share.line for share in shares),
+    )
     unhealthy = (*process_problems(processes), *lines)
     others = other_instances(settings)
     return Overview(processes, served.views, served.partitions, served.rows, shares, unhealthy, others)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from flows import erase, speed
 from flows.batch_cycle import BatchRun, run_batch
 from infra.definitions import definition_files
+from infra.personal import key_store
 from infra.settings import Settings
 from speed.process.lifecycle import RunState
 
@@ -37,7 +38,7 @@ def restore(settings: Settings) -> Restored:
 
     Persons whose keys the key store of this machine has destroyed are left out, also of a new lake.
     """
-    if erase.unfinished(settings):
+    if key_store.destroyed(settings):
         erase.destroy_keys(settings, None, "lk rebuild")
     catalog = definition_files.load(settings)
     batch = run_batch(settings, catalog, why="lk rebuild")

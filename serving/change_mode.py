@@ -10,11 +10,11 @@ from typing import Any
 from core.catalog import Catalog
 from core.errors import Refused
 from core.identifiers import Name
-from core.sealed_topic import ERASED
 from core.validation.definition_change import changed_definitions, definition_refusal
 from infra.control import comparisons, locks, runs
 from infra.control.builds import read_builds
 from infra.control.comparisons import Comparison
+from infra.control.erasures import last_counting
 from infra.control.manifest import last_epoch
 from infra.control.pins import Mode
 from infra.control.publications import Publication
@@ -108,7 +108,7 @@ def rollback(
         evidence = {"back_to": before.seq, "from": now.last.seq, "behind": _behind(settings, now, before)}
         require_uncrossed(settings, before.pins)
         _require_hidden(settings, catalog, before)
-        _require_erased(catalog, before)
+        _require_erased(settings, catalog, before)
         sql = {view: before.texts[view] for view in before.pins}
         change = ServingChange("rollback", before.pins, why, who, evidence, sql)
         return replace_views.apply_change(settings, catalog, lease, change)
@@ -129,17 +129,16 @@ def _require_hidden(settings: Settings, catalog: Catalog, before: Publication) -
         )
 
 
-def _require_erased(catalog: Catalog, before: Publication) -> None:
-    """Raises Refused if the publication may count records of a person who was erased since."""
-    names = {topic.name for topic in catalog.topics.values() if any(rule.name == ERASED for rule in topic.rules)}
-    counts = [
-        view
-        for view, pin in before.pins.items()
-        if view in catalog.views and names & set(catalog.view(view).sources) and pin.digest != catalog.digest(view)
+def _require_erased(settings: Settings, catalog: Catalog, before: Publication) -> None:
+    """Raises Refused if the publication may count a person who was erased since: a view has another definition now."""
+    if before.seq > last_counting(settings):
+        return
+    views = [
+        view for view, pin in before.pins.items() if view not in catalog.views or pin.digest != catalog.digest(view)
     ]
-    if counts:
+    if views:
         raise Refused(
-            f"publication {before.seq} may count erased persons in {', '.join(sorted(counts))}",
+            f"publication {before.seq} may count erased persons in {', '.join(sorted(views))}",
             where=f"publication {before.seq}: it was made with other definitions than there are now",
             fix="publish the build or the run again: `lk batch` in Lambda, `lk switch kappa` in Kappa",
         )

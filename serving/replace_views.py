@@ -21,6 +21,7 @@ from infra import faults
 from infra.control import audit, locks
 from infra.control.pins import Pin
 from infra.control.publications import Publication, add_publication, last_number
+from infra.definitions.sealed_catalog import require_newest_erasures
 from infra.lake import delta, table_paths
 from infra.lake.leases import Lease
 from infra.lake.process_identity import current_user
@@ -47,7 +48,11 @@ class ServingChange:
 
 
 def apply_change(settings: Settings, catalog: Catalog, lease: Lease, change: ServingChange) -> Publication:
-    """Serves the pins of a change and returns its publication. The caller holds the ``control`` lease."""
+    """Serves the pins of a change and returns its publication. The caller holds the ``control`` lease.
+
+    Raises TryAgain, and changes nothing, if a person was erased since the verb has read the definitions.
+    """
+    require_newest_erasures(settings, catalog)
     seq = last_number(settings) + 1
     now = datetime.now(UTC)
     new_sql = {

@@ -16,7 +16,7 @@ from core.decoding.formats import field_texts, pre_validated
 from core.decoding.record_key_text import is_keyed_by_record, key_text
 from core.decoding.redrive_headers import is_copy, original_key, original_value
 from core.event_columns import DELETED, ERROR, RAW_COLUMNS, SOURCE_COLUMNS
-from core.sealed_topic import ERASED, subject_field
+from core.sealed_topic import ERASED, is_keyed_by_subject
 from core.topic import EVENT_TIME, Field, Topic
 
 
@@ -143,9 +143,8 @@ def _fields(topic: Topic) -> Iterable[Column]:
 
 def _is_erased(topic: Topic) -> Column:
     """Whether the key of a compacted topic is an erased person, who has no row."""
-    subject = subject_field(topic)
     erasure = next((rule for rule in topic.rules if rule.name == ERASED), None)
-    if erasure is None or subject is None or subject.name != topic.key:
+    if erasure is None or not is_keyed_by_subject(topic):
         return fn.lit(False)
     return ~fn.coalesce(fn.expr(erasure.sql), fn.lit(True))
 

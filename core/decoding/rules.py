@@ -19,7 +19,8 @@ from core.decoding.field_types import error_of
 from core.decoding.record_key_text import is_keyed_by_record, key_text
 from core.event_columns import DROPPED_COPY
 from core.record_keys import bad_key_rule
-from core.topic import EVENT_TIME, Json, Topic
+from core.sealed_topic import ERASED, ERASED_RULE, is_keyed_by_subject
+from core.topic import EVENT_TIME, Json, Rule, Topic
 
 ORIGINAL_DECODES = "_original_decodes"  # column: whether the original of a redriven copy decodes
 BYTES_ERROR = "_bytes_error"  # column: the first rule that the bytes break
@@ -88,11 +89,20 @@ def _rules_after_bytes(topic: Topic) -> list[DecodeRule]:
     timeless = fn.col("_time").isNull()
     rules.append(DecodeRule(f"field_{EVENT_TIME}", timeless, _time_rule_applies(topic, versioned, wrong)))
     for rule in topic.rules:
+        if rule.name == ERASED and is_keyed_by_subject(topic):
+            rules.append(_of_erased_key(topic, rule))
+            continue
         broken = has_value & ~fn.coalesce(fn.expr(rule.sql), fn.lit(False))
         inputs_wrong = [wrong[name] for name in wrong if _mentions(rule.sql, name)]
         inputs_wrong += [timeless] if _mentions(rule.sql, EVENT_TIME) else []
         rules.append(DecodeRule(f"rule_{rule.name}", broken, versioned & ~reduce(or_, inputs_wrong, fn.lit(False))))
     return rules
+
+
+def _of_erased_key(topic: Topic, rule: Rule) -> DecodeRule:
+    """The rule ERASED where the key is the person: a delete, which has no value, is about the person too."""
+    has_key = fn.col(f"_typed_{topic.key}").isNotNull()
+    return DecodeRule(ERASED_RULE, has_key & ~fn.coalesce(fn.expr(rule.sql), fn.lit(True)), has_key)
 
 
 def first_broken(rules: Iterable[DecodeRule]) -> Column:

@@ -11,15 +11,18 @@ from infra.control.store import TEXT, TIME, ControlTable, as_row
 from infra.lake.leases import Lease
 from infra.settings import Settings
 
-TABLE = ControlTable("erasures", pa.schema({"pseudonym": TEXT, "why": TEXT, "who": TEXT, "at": TIME}))
+TABLE = ControlTable(
+    "erasures", pa.schema({"pseudonym": TEXT, "publication": pa.int64(), "why": TEXT, "who": TEXT, "at": TIME})
+)
 LEASE = "erasures"
 
 
 @dataclass(frozen=True)
 class Erasure:
-    """One erased person. ``who`` ran the verb."""
+    """One erased person. ``publication`` was the last one then, and may count the person. ``who`` ran the verb."""
 
     pseudonym: str
+    publication: int
     why: str
     who: str
     at: datetime
@@ -28,6 +31,11 @@ class Erasure:
 def read_erasures(settings: Settings) -> list[Erasure]:
     """Every erasure, oldest first."""
     return sorted((Erasure(**row) for row in TABLE.read(settings)), key=lambda erasure: erasure.at)
+
+
+def last_counting(settings: Settings) -> int:
+    """The last publication that may count an erased person; 0 if nobody was erased."""
+    return max((row["publication"] for row in TABLE.read(settings, ["publication"])), default=0)
 
 
 def erased_pseudonyms(settings: Settings) -> frozenset[str]:

@@ -23,7 +23,7 @@ from core.validation.definition import mistakes
 from core.validation.mistake import Mistake
 from core.validation.view_mistakes import total_mistakes
 from core.view import Keyed, Total, View
-from infra.definitions.sealed_catalog import with_sealed_fields, without_erased
+from infra.definitions.sealed_catalog import with_erasures, with_sealed_fields
 from infra.definitions.slow_patterns import pattern_mistakes
 from infra.project_files import VIEWS
 from infra.settings import Settings
@@ -65,19 +65,19 @@ class _Located:
 
 
 def load(settings: Settings) -> Catalog:
-    """Every topic, view and route, without erased persons. Raises Refused with all mistakes when there is one."""
-    return without_erased(settings, _correct(settings))
+    """Every topic, view and route, with the erasures of the lake. Raises Refused with all mistakes if there is one."""
+    return with_erasures(settings, _correct(settings))
 
 
 def load_files(settings: Settings) -> Catalog:
-    """The same with all persons, from the files alone."""
+    """The same without erasures, from the files alone."""
     return with_sealed_fields(_correct(settings))
 
 
 def load_usable(settings: Settings) -> tuple[Catalog, list[DefinitionProblem]]:
     """What the files without mistakes define, apart from what needs a file with mistakes; and the mistakes."""
     catalog, problems = _read(settings)
-    return without_erased(settings, catalog), problems
+    return with_erasures(settings, catalog), problems
 
 
 def _correct(settings: Settings) -> Catalog:

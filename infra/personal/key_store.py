@@ -7,6 +7,8 @@ the pseudonym stays, so that no one can tell who the person was.
 from __future__ import annotations
 
 import contextlib
+import os
+import secrets
 import sqlite3
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -14,8 +16,8 @@ from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 
-from core.errors import Refused, TryAgain
-from core.sealed_text import new_key, new_pseudonym
+from core.errors import LkError, Refused, TryAgain
+from core.sealed_text import KEY_BYTES
 from infra.settings import Settings
 
 _TABLES = """
@@ -43,7 +45,7 @@ def keys_of(settings: Settings, persons: Collection[str]) -> dict[str, PersonKey
         keys = _select(store, persons)
         new = sorted(set(persons) - keys.keys())
         if new:
-            rows = [(person, new_pseudonym(), new_key()) for person in new]
+            rows = [(person, f"s{secrets.token_hex(16)}", secrets.token_bytes(KEY_BYTES)) for person in new]
             with store:  # of two processes that add a person, the first one counts
                 store.executemany("INSERT OR IGNORE INTO persons VALUES (?, ?, ?)", rows)
             keys |= _select(store, new)
@@ -71,16 +73,33 @@ def pseudonym_of(settings: Settings, person: str) -> str | None:
 def destroy(settings: Settings, pseudonyms: Collection[str]) -> None:
     """Destroys keys, and notes that they were; those that are destroyed already stay so."""
     now = datetime.now(UTC).isoformat()
-    with _opened(settings) as store, store:
-        rows = [(pseudonym,) for pseudonym in pseudonyms]
-        store.executemany("DELETE FROM persons WHERE pseudonym = ?", rows)
-        store.executemany("INSERT OR IGNORE INTO erased VALUES (?, ?)", [(pseudonym, now) for (pseudonym,) in rows])
+    with _opened(settings) as store:
+        with store:
+            store.executemany("DELETE FROM persons WHERE pseudonym = ?", [(pseudonym,) for pseudonym in pseudonyms])
+            rows = [(pseudonym, now) for pseudonym in pseudonyms]
+            store.executemany("INSERT OR IGNORE INTO erased VALUES (?, ?)", rows)
+        _overwrite_journal(settings.person_keys_file, store)
 
 
 def destroyed(settings: Settings) -> frozenset[str]:
     """The pseudonyms whose keys were destroyed; none without a store."""
     with _existing(settings) as store:
         return frozenset(row[0] for row in store.execute("SELECT pseudonym FROM erased")) if store else frozenset()
+
+
+def _overwrite_journal(path: Path, store: sqlite3.Connection) -> None:
+    """Zeros in place of the pages, as they were before, that SQLite has copied into its journal."""
+    journal = path.with_name(f"{path.name}-journal")
+    store.execute("BEGIN EXCLUSIVE")  # nobody writes; SQLite opens its journal with the first page that it changes
+    try:
+        with journal.open("r+b") as file:
+            file.write(bytes(journal.stat().st_size))
+            file.flush()
+            os.fsync(file.fileno())
+    except FileNotFoundError:
+        pass
+    finally:
+        store.execute("ROLLBACK")
 
 
 def _select(store: sqlite3.Connection, persons: Collection[str]) -> dict[str, PersonKey]:
@@ -114,28 +133,25 @@ def _opened(settings: Settings) -> Iterator[sqlite3.Connection]:
     """The store, which is created if missing, readable by its owner alone."""
     path = settings.person_keys_file
     try:
-        _create(path)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.touch(mode=0o600)
+        path.chmod(0o600)
         with contextlib.closing(sqlite3.connect(path, timeout=_PATIENCE)) as store:
-            store.execute("PRAGMA secure_delete = ON")
-            store.execute("PRAGMA synchronous = FULL")
+            # The journal stays a file, so that what is in it can be overwritten.
+            for setting in ("journal_mode = PERSIST", "secure_delete = ON", "synchronous = FULL"):
+                store.execute(f"PRAGMA {setting}")
             store.executescript(_TABLES)
             yield store
-    except sqlite3.OperationalError as e:
-        if e.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            raise TryAgain("another process writes keys", where=str(path), fix="run the command again") from None
-        raise _unusable(path, e) from None
-    except (sqlite3.DatabaseError, OSError) as e:
+    except (sqlite3.Error, OSError) as e:
         raise _unusable(path, e) from None
 
 
-def _create(path: Path) -> None:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path.touch(mode=0o600)
-
-
-def _unusable(path: Path, reason: Exception) -> Refused:
-    return Refused(
-        f"the key store cannot be used: {reason}",
-        where=str(path),
-        fix="restore it from a backup: without it personal fields cannot be read or written (docs/erasure.md)",
-    )
+def _unusable(path: Path, reason: sqlite3.Error | OSError) -> LkError:
+    code = getattr(reason, "sqlite_errorcode", None)
+    primary = None if code is None else code & 0xFF
+    if primary in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return TryAgain("another process writes keys", where=str(path), fix="run the command again")
+    is_damaged = primary in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+    restore = "restore it from a backup, then run `lk erase --again`: without it no sealed field can be read or written"
+    fix = restore if is_damaged else "check the free space, and who may read and write it"
+    return Refused(f"the key store cannot be used: {reason}", where=str(path), fix=fix)

@@ -24,11 +24,11 @@ from typing import Any, TypeVar
 
 from core.errors import Refused
 from core.sample_spec import SampleRecord
-from core.sealed_text import is_pseudonym, is_token, seal
-from core.sealed_topic import json_names, sealed_fields, subject_field
-from core.topic import Field, Json, Topic
+from core.sealed_text import is_pseudonym, is_token, person_of, seal, unseal
+from core.sealed_topic import json_names, sealed_fields, subject_field, versions
+from core.topic import Field, Json, Topic, Version
 from infra.kafka.input_files import OutgoingRecord
-from infra.personal.key_store import PersonKey, keys_by_pseudonym, keys_of
+from infra.personal.key_store import PersonKey, destroyed, keys_by_pseudonym, keys_of
 from infra.settings import Settings
 
 _AT_ONCE = 1_000  # records whose keys are looked up together
@@ -38,118 +38,153 @@ _MARKED = re.compile(rf'"{_NUMBER}([^"]*)"')
 Record = TypeVar("Record", OutgoingRecord, SampleRecord)
 
 
+class _CannotSealError(Exception):
+    """Why a record cannot be encrypted, without any of its text."""
+
+
 @dataclass(frozen=True)
 class _Parsed:
-    """A record's JSON object and the person whom it is about; ``members`` None: a delete, which has a key only."""
+    """A record's JSON object, the texts of its sealed fields by JSON name, and the person whom it is about.
 
-    number: int
+    ``members`` None: a delete, which has a key only.
+    """
+
     members: dict[str, Any] | None
+    subject_name: str
+    texts: Mapping[str, str]
     person: str
-    key: str | None
 
 
 def seal_records(settings: Settings, topic: Topic, records: Iterable[Record]) -> Iterator[Record]:
     """The records with tokens instead of the texts of sealed fields. Without sealed fields they are the same.
 
-    Records that are encrypted already stay as they are. Raises Refused for the first that cannot be encrypted.
+    What is encrypted already stays as it is. Raises Refused for the first record that cannot be encrypted, once those
+    before it were taken.
     """
     subject = subject_field(topic)
     if subject is None:
         yield from records
         return
-    remaining, first = iter(records), 1
+    remaining, number = iter(records), 0
     while portion := list(islice(remaining, _AT_ONCE)):
-        parsed, refusal = _parse_up_to_refusal(topic, subject, portion, first)
+        parsed, reason = _parse_all(topic, subject, portion)
         keys = _keys(settings, {content.person for content in parsed})
         for record, content in zip(portion, parsed, strict=False):
-            yield _sealed(topic, subject, record, content, keys[content.person])
-        if refusal is not None:
-            raise refusal
-        first += len(portion)
+            number += 1
+            try:
+                sealed = _sealed(topic, subject, record, content, keys[content.person])
+            except _CannotSealError as e:
+                raise _refused(topic, number, e) from None
+            yield sealed
+        if reason is not None:
+            raise _refused(topic, number + 1, reason)
 
 
-def _parse_up_to_refusal(
-    topic: Topic, subject: Field, portion: Sequence[Record], first: int
-) -> tuple[list[_Parsed], Refused | None]:
-    """The records before the first that cannot be encrypted, and its refusal."""
+def _parse_all(topic: Topic, subject: Field, records: Sequence[Record]) -> tuple[list[_Parsed], Exception | None]:
+    """The records up to the first that cannot be encrypted, and why it cannot."""
     parsed: list[_Parsed] = []
-    for number, record in enumerate(portion, first):
+    for record in records:
         try:
-            parsed.append(_parse(topic, subject, record, number))
-        except Refused as e:
+            parsed.append(_parse(topic, subject, record))
+        except _CannotSealError as e:
             return parsed, e
     return parsed, None
 
 
-def _parse(topic: Topic, subject: Field, record: Record, number: int) -> _Parsed:
-    key = None if record.key is None else record.key.decode("utf-8", "replace")
+def _parse(topic: Topic, subject: Field, record: Record) -> _Parsed:
     if record.value is None:
-        if topic.key != subject.name or key is None:
-            raise _refused(topic, number, "it has no value, and its key does not say whom it is about")
-        return _Parsed(number, None, key, key)
+        if topic.key != subject.name or record.key is None:
+            raise _CannotSealError("it has no value, and its key does not say whom it is about")
+        return _Parsed(None, subject.name, {}, record.key.decode("utf-8", "replace"))
+    members = _members(record.value)
+    version = _version(topic, members)
+    _refuse_names_of_others(topic, version, members)
+    names = {name: members[name] for name in json_names(version, (subject,)) if members.get(name) is not None}
+    if not names:
+        raise _CannotSealError(f"it has no text in {subject.name}, so nobody knows whose key it needs")
+    ((subject_name, person),) = _texts(names).items()
+    sealed = {
+        name: members[name] for name in json_names(version, sealed_fields(topic)) if members.get(name) is not None
+    }
+    return _Parsed(members, subject_name, _texts(sealed), person)
+
+
+def _members(value: bytes) -> dict[str, Any]:
+    """The JSON object of a value, with marked numbers."""
     try:
         members = json.loads(
-            record.value, parse_int=_marked, parse_float=_marked, object_pairs_hook=_object, parse_constant=_marked
+            value, parse_int=_marked, parse_float=_marked, parse_constant=_marked, object_pairs_hook=_object
         )
-    except (ValueError, RecursionError) as e:
-        raise _refused(topic, number, f"it is no JSON: {e}") from None
+        json.dumps(members, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise _CannotSealError("it has half of a character") from None
+    except (ValueError, RecursionError):
+        raise _CannotSealError("it is no JSON in which each name stands once") from None
     if not isinstance(members, dict):
-        raise _refused(topic, number, "it is no JSON object")
-    person = next(iter(_texts(topic, (subject,), members, number).values()), None)
-    if person is None:
-        raise _refused(topic, number, f"it has no text in {subject.name}, so nobody knows whose key it needs")
-    _texts(topic, sealed_fields(topic), members, number)  # raises, before any record after it is looked at
-    return _Parsed(number, members, person, key)
+        raise _CannotSealError("it is no JSON object")
+    return members
+
+
+def _version(topic: Topic, members: Mapping[str, Any]) -> Version:
+    assert isinstance(topic.format, Json)
+    stated = members.get(topic.format.version_name)
+    text = "1" if stated is None else str(stated).removeprefix(_NUMBER)
+    version = next((version for version in topic.format.versions if str(version.number) == text), None)
+    if version is None:
+        raise _CannotSealError("its version is not declared")
+    return version
+
+
+def _refuse_names_of_others(topic: Topic, version: Version, members: Mapping[str, Any]) -> None:
+    """A sealed field's name of another version would be sent in plain text: the decoder does not read it."""
+    fields = [field for field in topic.fields if field.subject is not None]
+    names = {name for other in versions(topic) for name in json_names(other, fields)}
+    unread = sorted((names - json_names(version, fields).keys()) & members.keys())
+    if unread:
+        raise _CannotSealError(f"in its version, {unread[0]} is no sealed field")
 
 
 def _sealed(topic: Topic, subject: Field, record: Record, parsed: _Parsed, key: PersonKey | None) -> Record:
-    """The record with tokens; ``key`` None: the person is a pseudonym without a key, so that nothing can be added."""
+    """The record with tokens. ``key`` None: the person is named by a pseudonym whose key is destroyed."""
     pseudonym = parsed.person if key is None else key.pseudonym
     if parsed.members is None:
         return record._replace(key=pseudonym.encode())
-    replaced: dict[str, str] = {}
-    for name, text in _texts(topic, sealed_fields(topic), parsed.members, parsed.number).items():
-        if not is_token(text):
-            if key is None:
-                raise _refused(topic, parsed.number, f"{pseudonym} has no key: the person was erased")
-            replaced[text] = seal(key.key, pseudonym, text)
-        parsed.members[name] = replaced.get(text, text)
-    for name in _texts(topic, (subject,), parsed.members, parsed.number):
-        parsed.members[name] = pseudonym
-    replaced[parsed.person] = pseudonym
-    value = _MARKED.sub(r"\1", json.dumps(parsed.members, ensure_ascii=False, separators=(",", ":")))
-    new_key = record.key if parsed.key is None else replaced.get(parsed.key, parsed.key).encode()
-    return record._replace(key=new_key, value=value.encode())
+    tokens = {name: _token(text, pseudonym, key) for name, text in parsed.texts.items()}
+    members = parsed.members | tokens | {parsed.subject_name: pseudonym}
+    value = _MARKED.sub(r"\1", json.dumps(members, ensure_ascii=False, separators=(",", ":")))
+    return record._replace(key=_key(topic, subject, record.key, parsed, pseudonym), value=value.encode())
+
+
+def _token(text: str, pseudonym: str, key: PersonKey | None) -> str:
+    if is_token(text) and person_of(text) == pseudonym and (key is None or unseal(key.key, text) is not None):
+        return text
+    if key is None:
+        raise _CannotSealError("the person was erased")
+    return seal(key.key, pseudonym, text)
+
+
+def _key(topic: Topic, subject: Field, key: bytes | None, parsed: _Parsed, pseudonym: str) -> bytes | None:
+    if key is None or topic.key == subject.name:
+        return None if key is None else pseudonym.encode()
+    if key in {text.encode() for text in (*parsed.texts.values(), parsed.person)}:
+        raise _CannotSealError("its key is the text of a sealed field")
+    return key
 
 
 def _keys(settings: Settings, persons: Collection[str]) -> Mapping[str, PersonKey | None]:
-    """The key of each person, who may be named by a pseudonym already: then no key is made."""
+    """The key of each person. A pseudonym that the store knows names its person, who may have no key any more."""
     pseudonyms = {person for person in persons if is_pseudonym(person)}
-    known = keys_by_pseudonym(settings, pseudonyms)
-    found = {person: PersonKey(person, known[person]) if person in known else None for person in pseudonyms}
-    return {**found, **keys_of(settings, set(persons) - pseudonyms)}
+    alive = keys_by_pseudonym(settings, pseudonyms)
+    erased = pseudonyms & destroyed(settings) if pseudonyms else set()
+    named = {pseudonym: PersonKey(pseudonym, key) for pseudonym, key in alive.items()}
+    return {**dict.fromkeys(erased), **named, **keys_of(settings, set(persons) - alive.keys() - erased)}
 
 
-def _texts(topic: Topic, fields: Sequence[Field], members: Mapping[str, Any], number: int) -> dict[str, str]:
-    """JSON name -> text of some fields; absent and null ones are left out."""
-    texts = {}
-    for name in _names(topic, fields, members, number):
-        value = members.get(name)
-        if value is None:
-            continue
+def _texts(members: Mapping[str, Any]) -> dict[str, str]:
+    for name, value in members.items():
         if not isinstance(value, str):
-            raise _refused(topic, number, f"{name} is no text")
-        texts[name] = value.removeprefix(_NUMBER)
-    return texts
-
-
-def _names(topic: Topic, fields: Sequence[Field], members: Mapping[str, Any], number: int) -> dict[str, str]:
-    assert isinstance(topic.format, Json)
-    stated = str(members.get(topic.format.version_name, 1)).removeprefix(_NUMBER)
-    version = next((version for version in topic.format.versions if str(version.number) == stated), None)
-    if version is None:
-        raise _refused(topic, number, f"the topic has no version {stated}")
-    return json_names(version, fields)
+            raise _CannotSealError(f"{name} is no text")
+    return {name: value.removeprefix(_NUMBER) for name, value in members.items()}
 
 
 def _marked(text: str) -> str:
@@ -163,9 +198,9 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return members
 
 
-def _refused(topic: Topic, number: int, why: str) -> Refused:
+def _refused(topic: Topic, number: int, reason: Exception) -> Refused:
     return Refused(
-        f"record {number} cannot be encrypted: {why}",
+        f"record {number} cannot be encrypted: {reason}",
         where=f"topic {topic.name}",
         fix="correct it, then send it and those after it; the records before it were sent",
     )

@@ -104,13 +104,11 @@ def batches(
             yield from delta.batches(path, columns, condition if where is None else condition & where)
 
 
-def count_of(settings: Settings, catalog: Catalog, topic: Name, error: str) -> int:
-    """How many records of a topic have exactly this text in ERROR, each counted once."""
+def count_of(settings: Settings, catalog: Catalog, topic: Name, rule: str) -> int:
+    """How many records of a topic broke a rule, each counted once."""
     names, schema = ["_partition", "_offset"], pa.schema({"_partition": pa.int32(), "_offset": pa.int64()})
-    places = [
-        pa.Table.from_batches([batch]).cast(schema)
-        for batch in batches(settings, catalog, topic, names, pc.field(ERROR) == error)
-    ]
+    broken = pc.match_substring_regex(pc.field(ERROR), f"(^|,){rule}(,|$)")
+    places = [pa.Table.from_batches([batch]).cast(schema) for batch in batches(settings, catalog, topic, names, broken)]
     return len(pa.concat_tables([schema.empty_table(), *places]).group_by(names).aggregate([]))
 
 

@@ -93,7 +93,7 @@ def _sealed(settings: Settings, catalog: Catalog, file: Path, repair: Repaired) 
     try:
         (sealed,) = seal_records(settings, topic, [OutgoingRecord(repair.key, repair.value)])
     except Refused as e:
-        raise bad_line(file, repair.line, e.what) from None
+        raise bad_line(file, repair.line, f"it {e.what.partition(' 1 ')[2]}") from None
     return replace(repair, key=sealed.key, value=sealed.value)
 
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from core.catalog import Catalog
 from core.identifiers import Name
 from core.record_counts import RecordCounts, Totals
-from core.sealed_topic import ERASED, ERASED_RULE
+from core.sealed_topic import ERASED_RULE
 from infra.control import redrives
 from infra.control.manifest import counted_in_the_hour, last_epoch
 from infra.control.redrives import Redrive
 from infra.settings import Settings
-from speed.quarantine import listing
 from speed.quarantine.listing import QuarantineEntry
 from speed.quarantine.newest_rules import newest_entries
 
@@ -77,9 +76,10 @@ def too_many(settings: Settings, catalog: Catalog, total: Totals, last_hour: Tot
             records, quarantined = counts[topic].records, counts[topic].quarantined - sent_again[topic]
             allowed = catalog.topic(topic).allowed_in_quarantine(records)
             if quarantined > allowed:
-                quarantined -= _of_erased_persons(settings, catalog, topic)
+                entries = newest_entries(settings, catalog, topic)
+                quarantined = _broken(entries, quarantined)
             if quarantined > allowed:
-                rules, example = _rules(settings, catalog, topic)
+                rules, example = _rules(entries)
                 shares[topic] = QuarantineShare(topic, period, records, quarantined, allowed, rules, example)
     return tuple(shares.values())
 
@@ -97,17 +97,15 @@ def _sent_again(completed: Iterable[Redrive]) -> Counter[str]:
     return Counter(origin.split("/")[0] for redrive in completed for origin in redrive.origins)
 
 
-def _of_erased_persons(settings: Settings, catalog: Catalog, topic: Name) -> int:
-    """How many records of a topic are in quarantine because a person was erased, and for no other reason."""
-    if not any(rule.name == ERASED for rule in catalog.topic(topic).rules):
-        return 0
-    return listing.count_of(settings, catalog, topic, ERASED_RULE)
+def _broken(entries: Sequence[QuarantineEntry], quarantined: int) -> int:
+    """About how many of the quarantined records are not there only because a person was erased."""
+    erased = sum(entry.rules == (ERASED_RULE,) for entry in entries)
+    return quarantined - quarantined * erased // max(1, len(entries))
 
 
-def _rules(settings: Settings, catalog: Catalog, topic: Name) -> tuple[dict[str, float], QuarantineEntry | None]:
+def _rules(entries: Sequence[QuarantineEntry]) -> tuple[dict[str, float], QuarantineEntry | None]:
     """The rules that most records broke, with their shares, and one of the records."""
-    entries = newest_entries(settings, catalog, topic)
-    broken = Counter(rule for entry in entries for rule in entry.rules)
+    broken = Counter(rule for entry in entries for rule in entry.rules if rule != ERASED_RULE)
     shares = {rule: count / len(entries) for rule, count in broken.most_common(_RULES)}
     example = next((entry for entry in entries if set(entry.rules) & shares.keys()), None)
     return shares, example

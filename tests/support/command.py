@@ -66,24 +66,27 @@ class Running:
         os.killpg(self.child.pid, number)
 
 
-def spawn(config: Path, *words: str, fault: str | None = None) -> Running:
-    """Starts ``lk WORDS``. ``fault`` is the value of LK_FAULT."""
+def spawn(config: Path, *words: str, fault: str | None = None, typed: str | None = None) -> Running:
+    """Starts ``lk WORDS``. ``fault`` is the value of LK_FAULT, ``typed`` its standard input."""
     child = subprocess.Popen(
         [sys.executable, "-m", "cli", "-c", str(config), *words],
         cwd=ROOT,
         env=environment(fault),
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.DEVNULL if typed is None else subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
     )
+    if child.stdin:
+        child.stdin.write(typed or "")
+        child.stdin.flush()
     return Running(" ".join(words), child)
 
 
-def lk(config: Path, *words: str, fault: str | None = None, seconds: float = 300.0) -> Done:
+def lk(config: Path, *words: str, fault: str | None = None, typed: str | None = None, seconds: float = 300.0) -> Done:
     """Runs ``lk WORDS`` to its end."""
-    return spawn(config, *words, fault=fault).done(seconds)
+    return spawn(config, *words, fault=fault, typed=typed).done(seconds)
 
 
 def here(config: Path, *words: str) -> Done:

@@ -19,7 +19,8 @@ DAGS = frozenset({"lambda_batch", "kappa_reprocess", "rollback", "range_rebuild"
 def cockpit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cockpit]:
     """Servers, Airflow, a started run and some committed records. Stops the servers after the last test."""
     folder = tmp_path_factory.mktemp("airflow")
-    with running_world(fresh_settings(folder / "data"), folder) as world:
+    settings = fresh_settings(folder / "data").model_copy(update={"lineage_url": str(folder / "lineage.jsonl")})
+    with running_world(settings, folder) as world:
         airflow = airflow_runs.start(world)
         world.start_speed()
         world.send(mixed(seed=1, count=200))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+from collections import defaultdict
+from pathlib import Path
 
 from deltalake import write_deltalake
 
@@ -11,6 +14,7 @@ from infra.control.builds import read_builds
 from infra.lake import delta, table_paths
 from tests.support.airflow_runs import Cockpit
 from tests.support.load import mixed
+from tests.support.openlineage_events import require_valid
 from tests.support.world import World
 
 # Where each verb's task is killed. `:2` is the second topic or view.
@@ -52,6 +56,23 @@ def test_a_scheduled_batch_killed_in_every_task_publishes_once_and_exactly(cockp
     assert cockpit.over("consumer", consumer_run) == {"": "success", "told": "success"}
     (extra,) = cockpit.api.return_value("consumer", consumer_run, "told")
     assert extra["publication"] == published.seq
+    check_lineage(world, tries)
+
+
+def check_lineage(world: World, tries: dict[str, int]) -> None:
+    """Fails unless each try of a task reported its step, and the last one completed it, under the task's name."""
+    events = [json.loads(line) for line in Path(str(world.settings.lineage_url)).read_text("utf-8").splitlines()]
+    for event in events:
+        require_valid(event)
+    of_tasks: dict[str, list[str]] = defaultdict(list)
+    for event in events:
+        parent = event["run"].get("facets", {}).get("parent", {}).get("job", {})
+        if parent.get("name", "").startswith("lambda_batch."):
+            assert parent["namespace"] == "airflow"
+            of_tasks[parent["name"].removeprefix("lambda_batch.")].append(event["eventType"])
+    steps = ("land", "build", "gate", "publish")
+    assert {task: states.count("START") for task, states in of_tasks.items()} == {task: tries[task] for task in steps}
+    assert all((states[-1], states.count("COMPLETE")) == ("COMPLETE", 1) for states in of_tasks.values()), of_tasks
 
 
 def test_a_batch_without_anything_new_is_a_skip_and_emits_nothing(cockpit: Cockpit, world: World) -> None:

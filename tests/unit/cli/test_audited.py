@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -145,8 +146,11 @@ def test_the_state_of_a_damaged_table_stops_no_verb(config: Path, settings: Sett
     assert audited_module._state(settings) == {"publication": 0}
 
 
-def test_the_person_of_an_erasure_is_not_in_the_audit(settings: Settings, config: Path) -> None:
-    assert here(config, "erase", "ann@example.org", "--why", "asked").code == 1
+def test_the_person_of_an_erasure_is_not_in_the_audit(
+    settings: Settings, config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("ann@example.org\n"))
+    assert here(config, "erase", "--why", "asked").code == 1
     begin, end = entries(settings)
     assert [json.loads(entry["arguments"]) for entry in (begin, end)] == [{"why": "asked"}] * 2
     assert end["error"] == "no topic has sealed fields, so no person can be erased"

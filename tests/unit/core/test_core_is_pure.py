@@ -11,7 +11,18 @@ import core
 ROOT = Path(core.__file__).parent
 MODULES = sorted(path for path in ROOT.rglob("*.py"))
 PURE_IMPORTS = {
-    *("__future__", "collections", "csv", "dataclasses", "datetime", "decimal", "functools", "hashlib", "io"),
+    *(
+        "__future__",
+        "collections",
+        "cryptography",
+        "csv",
+        "dataclasses",
+        "datetime",
+        "decimal",
+        "functools",
+        "hashlib",
+        "io",
+    ),
     *("itertools", "json", "math", "numpy", "operator", "pydantic", "pydantic_core", "pyspark", "re", "statistics"),
     *("string", "types", "typing", "core"),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.sealed_text import KEY_BYTES, is_pseudonym, is_token, new_key, new_pseudonym, person_of, seal, unseal
+from core.sealed_text import KEY_BYTES, is_token, person_of, seal, unseal
 
 KEYS = st.binary(min_size=KEY_BYTES, max_size=KEY_BYTES).filter(lambda key: key[:32] != key[32:])
 TEXTS = st.text(min_size=1)
@@ -31,11 +31,3 @@ def test_a_changed_digit_is_noticed(key: bytes, text: str, data: st.DataObject) 
     place = data.draw(st.integers(1, len(token) - 1))
     digit = data.draw(st.sampled_from("0123456789abcdef").filter(lambda new: new != token[place]))
     assert unseal(key, token[:place] + digit + token[place + 1 :]) is None
-
-
-def test_pseudonyms_and_keys_are_random() -> None:
-    pseudonyms = [new_pseudonym() for _ in range(1_000)]
-    assert len(set(pseudonyms)) == 1_000
-    assert all(map(is_pseudonym, pseudonyms))
-    assert not any(map(is_token, pseudonyms))
-    assert (len(new_key()), new_key() != new_key()) == (KEY_BYTES, True)

@@ -140,6 +140,7 @@ def test_only_the_parts_used_are_unpacked_with_what_they_link_to(settings: Setti
             "srv/lib/a.jar": b"a",
             "srv/plugin/other/b.jar": b"b",
             "srv/plugin/delta-lake/c.jar": b"c",
+            "srv/plugin/http-event-listener/f.jar": b"f",
             "srv/plugin/password-authenticators/d.jar": b"d",
             "srv/plugin/resource-group-managers/e.jar": b"e",
         },
@@ -152,6 +153,7 @@ def test_only_the_parts_used_are_unpacked_with_what_they_link_to(settings: Setti
         "lib/a.jar": b"a",
         "plugin/delta-lake/b.jar": b"b",
         "plugin/delta-lake/c.jar": b"c",
+        "plugin/http-event-listener/f.jar": b"f",
         "plugin/password-authenticators/d.jar": b"d",
         "plugin/resource-group-managers/e.jar": b"e",
     }

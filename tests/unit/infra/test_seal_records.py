@@ -6,6 +6,7 @@ import json
 import os
 import stat
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,31 @@ def test_what_is_encrypted_stays_as_it_is(settings: Settings) -> None:
     assert sealed(settings, *once) == once
 
 
+def test_a_text_that_looks_like_a_token_or_a_pseudonym_is_encrypted(settings: Settings) -> None:
+    digest, number = "e" + "7" * 127, "s" + "7" * 32
+    (record,) = sealed(settings, visit(number, digest))
+    fields = members(record)
+    assert fields["person"] != number
+    (text,) = (result.text for result in reveal(settings, [fields["mail"]]))
+    assert text == digest
+    (mine, other) = sealed(settings, visit("ann", "m"), visit("bob", "m"))
+    moved = members(mine) | {"mail": members(other)["mail"]}
+    (record,) = sealed(settings, line(json.dumps(moved)))
+    (text,) = (result.text for result in reveal(settings, [members(record)["mail"]]))
+    assert text == members(other)["mail"]  # of another person, so it is a text like any other
+
+
+def test_the_key_is_the_pseudonym_where_the_person_is_the_key_and_else_untouched(settings: Settings) -> None:
+    value = b'{"person":"ann","mail":"m","cents":1,"at":1}'
+    (record,) = sealed(settings, OutgoingRecord(b"Ann", value))
+    assert record.key == members(record)["person"].encode()
+    by_cents = replace(VISITS, key="cents", key_encoding="int64")
+    (record,) = seal_records(settings, by_cents, [OutgoingRecord(b"\xc8\x00", value)])
+    assert record.key == b"\xc8\x00"
+    with pytest.raises(Refused, match="its key is the text of a sealed field"):
+        list(seal_records(settings, by_cents, [OutgoingRecord(b"m", value)]))
+
+
 def test_a_delete_has_the_pseudonym_as_its_key(settings: Settings) -> None:
     (record,) = sealed(settings, visit("ann", "m"))
     assert sealed(settings, OutgoingRecord(b"ann", None)) == [OutgoingRecord(record.key, None)]
@@ -87,20 +113,23 @@ def test_a_delete_has_the_pseudonym_as_its_key(settings: Settings) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("{broken", "it is no JSON"),
+        ("{broken", "it is no JSON in which each name stands once"),
         ("[1]", "it is no JSON object"),
-        ('{"mail":"m","cents":1}', "it has no text in person"),
-        ('{"person":["ann"],"cents":1}', "person is no text"),
-        ('{"person":"ann","mail":{"to":"m"}}', "mail is no text"),
-        ('{"person":"ann","mail":"m","mail":"n"}', "it is no JSON: a name stands twice"),
-        ('{"version":9,"person":"ann"}', "the topic has no version 9"),
-        ("[" * 10_000, "it is no JSON"),
+        ('{"mail":"secret","cents":1}', "it has no text in person"),
+        ('{"person":["secret"],"cents":1}', "person is no text"),
+        ('{"person":"ann","mail":{"to":"secret"}}', "mail is no text"),
+        ('{"person":"ann","mail":"secret","mail":"n"}', "it is no JSON in which each name stands once"),
+        ('{"version":{"mail":"secret"},"person":"ann"}', "its version is not declared"),
+        ('{"version":2,"who":"ann","person":"secret"}', "in its version, person is no sealed field"),
+        ('{"person":"\\ud800"}', "it has half of a character"),
+        ("[" * 10_000, "it is no JSON in which each name stands once"),
     ],
 )
 def test_what_cannot_be_encrypted_is_refused_by_its_number(settings: Settings, text: str, why: str) -> None:
     sent: list[OutgoingRecord] = []
-    with pytest.raises(Refused, match=f"record 2 cannot be encrypted: {why}"):
+    with pytest.raises(Refused, match=f"record 2 cannot be encrypted: {why}") as refused:
         sent.extend(seal_records(settings, VISITS, [visit("ann", "m"), line(text)]))
+    assert "secret" not in str(refused.value)
     assert sent == sealed(settings, visit("ann", "m"))
 
 
@@ -112,8 +141,9 @@ def test_a_destroyed_key_is_gone_from_the_file_and_the_person_gets_another(setti
     assert key in settings.person_keys_file.read_bytes()
     assert [result.text for result in reveal(settings, [token])] == [CANARY_MAIL]
     key_store.destroy(settings, [pseudonym])
-    content = settings.person_keys_file.read_bytes()
-    assert (key in content, CANARY.encode() in content) == (False, False)
+    for file in settings.person_keys_file.parent.iterdir():
+        content = file.read_bytes()
+        assert (key in content, CANARY.encode() in content) == (False, False), file
     assert key_store.destroyed(settings) == {pseudonym}
     assert [result.why for result in reveal(settings, [token])] == ["the person was erased"]
     assert key_store.pseudonym_of(settings, CANARY) is None
@@ -121,7 +151,7 @@ def test_a_destroyed_key_is_gone_from_the_file_and_the_person_gets_another(setti
     assert members(after)["person"] != pseudonym
     assert sealed(settings, before) == [before]  # its token stays what it is
     plain = line(json.dumps(members(before) | {"mail": "new"}))
-    with pytest.raises(Refused, match="has no key: the person was erased"):
+    with pytest.raises(Refused, match="the person was erased"):
         sealed(settings, plain)
 
 
@@ -146,6 +176,15 @@ def test_only_the_owner_can_read_the_store_and_damage_is_named(settings: Setting
     key_store.keys_of(settings, ["ann"])
     file = settings.person_keys_file
     assert [stat.S_IMODE(os.stat(path).st_mode) for path in (file, file.parent)] == [0o600, 0o700]  # noqa: PTH116
+    file.chmod(0o644)
+    assert key_store.pseudonym_of(settings, "ann")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
     file.write_bytes(b"no database" * 1_000)
-    with pytest.raises(Refused, match="the key store cannot be used"):
+    with pytest.raises(Refused, match="the key store cannot be used") as refused:
         key_store.keys_of(settings, ["ann"])
+    assert refused.value.fix.startswith("restore it from a backup")
+    file.unlink()
+    file.mkdir()
+    with pytest.raises(Refused, match="the key store cannot be used") as refused:
+        key_store.keys_of(settings, ["ann"])
+    assert refused.value.fix.startswith("check the free space")
