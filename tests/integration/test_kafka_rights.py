@@ -241,9 +241,9 @@ def test_rights_are_made_equal_to_the_file_once(cluster: Cluster) -> None:
 
 
 def test_a_route_writes_only_to_the_topics_that_it_was_given(cluster: Cluster) -> None:
-    own, route = librdkafka(cluster.own), librdkafka(cluster.of("route")) | {"log_level": 0}
+    route = librdkafka(cluster.of("route")) | {"log_level": 0}
     names = ("given", "not_given")
-    results(AdminClient(own).create_topics([NewTopic(name, 1, 1) for name in names]))
+    results(kafka_admin.admin_client(cluster.own).create_topics([NewTopic(name, 1, 1) for name in names]))
 
     def require(*outcomes: str) -> None:
         assert [outcome(partial(_write, route, name)) for name in names] == list(outcomes)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
@@ -34,6 +36,15 @@ CASES: list[tuple[str, str | None, str | None]] = [  # person, address, the rule
 ]
 
 
+@contextmanager
+def decoding(spark: SparkSession, way: str) -> Iterator[None]:
+    """Decodes in one way inside the block."""
+    before = spark.conf.get(DECODER)
+    spark.conf.set(DECODER, way)
+    yield
+    spark.conf.set(DECODER, str(before))
+
+
 def decoded(spark: SparkSession, topic: Topic, *deletes: str) -> list[tuple[str | None, str | None, str | None]]:
     """Person, address and broken rules of each case, then of deletes of these keys."""
     values = [{"person": person, "mail": mail, "cents": 1, "at": AT} for person, mail, _ in CASES]
@@ -49,22 +60,16 @@ def decoded(spark: SparkSession, topic: Topic, *deletes: str) -> list[tuple[str 
 
 @pytest.mark.parametrize("way", ["one_pass", PLAIN])
 def test_a_record_of_an_erased_person_or_of_two_persons_is_quarantined(spark: SparkSession, way: str) -> None:
-    spark.conf.set(DECODER, way)
-    try:
+    with decoding(spark, way):
         rows = decoded(spark, sealed_topic(VISITS, [ANN]))
-    finally:
-        spark.conf.unset(DECODER)
     assert rows == [(person, mail, None) if broken is None else (None, None, broken) for person, mail, broken in CASES]
 
 
 @pytest.mark.parametrize("way", ["one_pass", PLAIN])
 def test_a_delete_of_an_erased_person_is_quarantined(spark: SparkSession, way: str) -> None:
     changelog = replace(VISITS, changelog=True)
-    spark.conf.set(DECODER, way)
-    try:
+    with decoding(spark, way):
         rows = decoded(spark, sealed_topic(changelog, [ANN]), ANN, BOB, "bob")
-    finally:
-        spark.conf.unset(DECODER)
     assert rows[-3:] == [(None, None, "rule_erased"), (BOB, None, None), (None, None, "field_person")]
 
 
