@@ -91,7 +91,9 @@ def destroy_keys(settings: Settings, pseudonym: str | None, why: str) -> None:
 
 def unfinished(settings: Settings, catalog: Catalog) -> tuple[str, ...]:
     """What is wrong with erasures: lake and key store differ, as after a restore, or something was not rebuilt."""
-    recorded = erasures.erased_pseudonyms(settings)
+    recorded, has_store = erasures.erased_pseudonyms(settings), settings.person_keys_file.exists()
+    if not (recorded or has_store):
+        return ()
     problems = []
     if recorded and not has_sealed_fields(catalog):
         problems.append(
@@ -103,7 +105,7 @@ def unfinished(settings: Settings, catalog: Catalog) -> tuple[str, ...]:
         return (*problems, f"{e.what}: {e.fix}")
     if destroyed - recorded:
         problems.append(f"{len(destroyed - recorded)} erased persons are unknown to the lake, as if restored: {AGAIN}")
-    if settings.person_keys_file.exists() and recorded - destroyed:
+    if has_store and recorded - destroyed:
         problems.append(f"the key store may have keys of {len(recorded - destroyed)} erased persons: {AGAIN}")
     last = recover.last_done(settings)
     if last and last.seq <= erasures.last_counting(settings) and changed_since(last, catalog):
@@ -177,11 +179,10 @@ def _still_counting(settings: Settings, catalog: Catalog) -> tuple[str, ...]:
     lines = []
     for view, pin in pins.items():
         if view not in catalog.views:
-            lines.append(
-                f"view {view} has no file any more and stays as it is: give it one, or drop it from what is served"
-            )
+            lines.append(f"view {view} has no file any more and stays as it is: give it one, then {AGAIN}")
         elif pin.digest != catalog.digest(view):
-            lines.append(f"view {view} was not computed again: see `lk status`")
+            why = "see `lk status`" if catalog.view(view).reproducible else "it counts by processing time"
+            lines.append(f"view {view} was not computed again: {why}")
     for history in route_runs.read_histories(settings).values():
         owner = history.runs.get(history.owner) if history.owner else None
         if owner and history.route in catalog.routes and owner.digest != catalog.route_digest(history.route):
