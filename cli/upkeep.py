@@ -62,7 +62,7 @@ def repair() -> int:
 
 @click.command()
 @json_option
-@audited()
+@audited(changes_served=True)
 def rebuild() -> None:
     """Restore lake, checkpoints and served views from Kafka alone."""
     from flows.restore import restore

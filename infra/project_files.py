@@ -1,11 +1,11 @@
-"""Files that belong to the project and are not code: the views, the DAGs, the sample log, the study's rows."""
+"""Files that belong to the project and are not code: views, DAGs, runbooks, the sample log, the study's rows."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent  # the clone, or site-packages
-_BUNDLED = Path(__file__).with_name("bundled")  # where a wheel puts data/ and dags/: see pyproject.toml
+_BUNDLED = Path(__file__).with_name("bundled")  # where a wheel puts data/, dags/ and docs/runbooks/: see pyproject.toml
 
 
 def _folder(name: str) -> Path:
@@ -15,5 +15,6 @@ def _folder(name: str) -> Path:
 
 VIEWS = ROOT / "views"
 DAGS = _folder("dags")
+RUNBOOKS = _folder("docs/runbooks")
 ACCESS_LOG = _folder("data") / "apache-access-2015-05.log.gz"
 STUDY = _folder("data") / "study.parquet"

@@ -104,6 +104,7 @@ def _views(snapshot: Snapshot, samples: RecentSamples) -> Iterable[tuple[bool, R
                 words.seconds(waiting.get(view.view)),
                 words.seconds(view.age),
                 str(view.publication),
+                words.count(view.cut.size),
             ),
         )
 

@@ -14,7 +14,7 @@ from fastapi.staticfiles import StaticFiles
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from core.errors import LkError, Refused, TryAgain
-from flows.live_page import metrics, words
+from flows.live_page import metrics, runbooks, words
 from flows.live_page.collector import Collector, Rendered
 from flows.live_page.guard import HEALTH, Guard
 from flows.live_page.query_log import LARGEST, QueryLog
@@ -22,6 +22,7 @@ from flows.live_page.view_page import ViewPages
 from infra import airflow_api
 from infra.control import check_results
 from infra.local import airflow_server, local_processes, ui_server
+from infra.project_files import RUNBOOKS
 from infra.settings import LOOPBACK, PREFIX, Settings
 from infra.settings.local_secrets import local_secrets
 from infra.settings.password_files import AGAIN, read_password
@@ -98,6 +99,13 @@ def web_app(settings: Settings, collector: Collector) -> FastAPI:
             return PlainTextResponse(f"{error}\n", 503 if isinstance(error, TryAgain) else 404)
         return HTMLResponse(templates.get_template("trace.html").render(page=shown))
 
+    @app.get(runbooks.PATH + "/{name}")
+    def what_to_do(name: str) -> Response:
+        shown = runbooks.runbook(RUNBOOKS, name)
+        if shown is None:
+            return PlainTextResponse("there is no such runbook\n", 404)
+        return HTMLResponse(templates.get_template("runbook.html").render(page=shown))
+
     @app.get("/trace")
     def find(topic: str, partition: int, offset: int) -> Response:
         return RedirectResponse(f"/trace/{quote(topic, safe='')}/{partition}/{offset}")
@@ -135,7 +143,10 @@ def _answer(request: Request, rendered: Rendered, media_type: str) -> Response:
 
 def _links(settings: Settings) -> dict[str, str]:
     """Pages of other servers: name -> URL."""
-    links = {"Trino": f"{settings.trino_url}/ui/"}
+    links = {
+        "The first five minutes on call": f"{runbooks.PATH}/first-five-minutes",
+        "Trino": f"{settings.trino_url}/ui/",
+    }
     if local_processes.recorded(settings, airflow_server.NAME):
         links["Airflow"] = airflow_api.url(settings)
     return links

@@ -81,10 +81,12 @@ def _prepare(settings: Settings, etc: Path, config: Path, plugins: Iterable[Path
     rights = access_files.write_local(etc, settings.trino_user)
     secrets = settings.trino_secrets
     access = _secured(settings, secrets, etc) if secrets else _plain(settings)
-    write_private(config, properties(_config(etc) | access | rights | _reports(settings, etc)))
+    write_private(config, properties(_config(etc) | access | rights | _reports(settings)))
     _link(etc.parent / "plugin", plugins)
-    # Without the live page nobody takes the reports, which is no error of Trino.
-    _write(etc / "log.properties", {"io.trino": "INFO", "io.trino.plugin.httpquery": "ERROR"})
+    # Bootstrap would log the whole configuration, with the secret of the reports. Without the live page nobody takes
+    # the reports, which is no error of Trino.
+    levels = {"io.trino": "INFO", "Bootstrap": "WARN", "io.trino.plugin.httpquery": "ERROR"}
+    _write(etc / "log.properties", levels)
     _write(etc / "catalog" / f"{CATALOG}.properties", _catalog(settings))
 
 
@@ -116,12 +118,13 @@ def _config(etc: Path) -> dict[str, object]:
     }
 
 
-def _reports(settings: Settings, etc: Path) -> dict[str, object]:
+def _reports(settings: Settings) -> dict[str, object]:
     """Trino reports finished queries to the live page."""
-    key = query_reports.new_key()
-    write_private(etc / "event-listener.properties", properties(query_reports.listener(settings, key)))
-    write_private(query_reports.key_file(settings), key)
-    return {"event-listener.config-files": etc / "event-listener.properties"}
+    key, key_file = query_reports.new_key(), query_reports.key_file(settings)
+    write_private(key_file, key)
+    listener = key_file.with_name("event-listener.properties")
+    write_private(listener, properties(query_reports.listener(settings, key)))
+    return {"event-listener.config-files": listener}
 
 
 def _plain(settings: Settings) -> dict[str, object]:

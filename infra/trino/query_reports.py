@@ -13,7 +13,8 @@ _KEY = "query-reports.key"
 
 def key_file(settings: Settings) -> Path:
     """The file with the secret, which each start of Trino makes anew."""
-    return settings.run_dir / "trino" / _KEY
+    secrets = settings.trino_secrets
+    return (secrets.folder if secrets else settings.run_dir / "trino") / _KEY
 
 
 def new_key() -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,7 +25,7 @@ from flows import erase, switch
 from flows.batch_cycle import current_build, run_batch
 from infra.control import locks
 from infra.control.builds import read_builds
-from infra.control.erasures import erased_pseudonyms
+from infra.control.erasures import TABLE, erased_pseudonyms
 from infra.control.manifest import last_epoch
 from infra.control.runs import Run
 from infra.definitions.sealed_catalog import with_erasures, with_sealed_fields
@@ -227,12 +229,22 @@ def test_a_restored_lake_or_key_store_brings_nobody_back(visits: Visits) -> None
     settings = visits.settings
     assert erase.unfinished(settings, visits.catalog) == ()
     (pseudonym,) = erased_pseudonyms(settings)
-    empty = settings.model_copy(update={"person_keys": settings.person_keys_file.with_name("older.sqlite")})
-    key_store.keys_of(empty, ["somebody"])
-    assert "lk erase" in erase.unfinished(empty, visits.catalog)[0]
-    erase.destroy_keys(empty, None, "restored")
-    assert key_store.destroyed(empty) == erased_pseudonyms(settings) == {pseudonym}
-    assert erase.unfinished(empty, visits.catalog) == ()
+    shutil.rmtree(TABLE.path(settings))  # a lake from before the erasure
+    assert visits.catalog.decoder(visits.topic) == with_sealed_fields(visits.declared).decoder(visits.topic)
+    assert "1 erased persons are unknown to the lake" in " ".join(erase.unfinished(settings, visits.catalog))
+    erase.destroy_keys(settings, None, "restored")
+    assert erased_pseudonyms(settings) == {pseudonym}
+
+    with sqlite3.connect(settings.person_keys_file) as store:  # a key store from before the erasure
+        store.execute("DELETE FROM erased")
+        store.execute("INSERT INTO persons VALUES (?, ?, ?)", ("the name", pseudonym, b"the key"))
+    store.close()
+    assert "the key store may have keys of 1 erased persons" in " ".join(erase.unfinished(settings, visits.catalog))
+    erase.destroy_keys(settings, None, "restored")
+    assert key_store.destroyed(settings) == {pseudonym}
+    assert key_store.pseudonym_of(settings, "the name") is None
+    assert b"the key" not in settings.person_keys_file.read_bytes()
+    assert erase.unfinished(settings, visits.catalog) == ()
 
 
 def _log(visits: Visits) -> Iterator[bytes]:

@@ -24,6 +24,7 @@ from infra.settings import Settings
 from infra.settings.local_secrets import BROKER, FOLDER, LocalSecrets
 from infra.settings.sources import read_settings
 from infra.trino.client import query
+from infra.trino.query_reports import key_file
 from tests.conftest import fresh_settings
 from tests.support.command import Done, here, lk, write_config
 from tests.support.kafka_log import Log
@@ -99,9 +100,9 @@ def leaks(instance: Secured, passwords: list[str]) -> list[str]:
 
 def all_passwords(instance: Secured) -> list[str]:
     """Every password of the instance, and what its keys have in common."""
-    files = [instance.secrets.page_password]
+    files = [instance.secrets.page_password, key_file(instance.settings)]
     files += [file for name in ("kafka", "trino") for file in sorted((instance.secrets.folder / name).iterdir())]
-    assert len(files) == 14
+    assert len(files) == 15
     return [*(file.read_text("utf-8") for file in files), "PRIVATE KEY"]
 
 

@@ -32,16 +32,18 @@ def test_every_file_of_the_project_is_installed_and_found_there(wheel: Installed
     program = """
 import json
 from infra import project_files
-print(json.dumps([str(path) for path in (project_files.ROOT, project_files.DAGS, project_files.ACCESS_LOG)]))
+paths = (project_files.ROOT, project_files.DAGS, project_files.RUNBOOKS, project_files.ACCESS_LOG)
+print(json.dumps(list(map(str, paths))))
 """
     completed = subprocess.run(
         [wheel.python, "-c", program], cwd=wheel.folder, env=environment(), capture_output=True, text=True, check=True
     )
-    root, dags, log = map(Path, json.loads(completed.stdout))
+    root, dags, runbooks, log = map(Path, json.loads(completed.stdout))
     assert root == wheel.packages
     for folder in PACKAGES:
         assert files(ROOT / folder) <= files(root / folder)
     assert files(dags) == files(ROOT / "dags")
+    assert files(runbooks) == files(ROOT / "docs" / "runbooks")
     assert (log.read_bytes(), log.parent) == (ACCESS_LOG.read_bytes(), root / "infra" / "bundled" / "data")
 
 

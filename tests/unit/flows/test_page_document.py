@@ -30,7 +30,7 @@ def rows(of: Snapshot, table: str) -> tuple[tuple[str, ...], ...]:
 
 def test_the_tables_hold_the_numbers_as_people_read_them() -> None:
     now = snapshot()
-    assert rows(now, "views") == (("by_day", "lambda", "b000002", "r000001", "7", "10", "0 s", "1.5 s", "5"),)
+    assert rows(now, "views") == (("by_day", "lambda", "b000002", "r000001", "7", "10", "0 s", "1.5 s", "5", "60"),)
     assert rows(now, "partitions") == (("trades", "0", "0", "110", "unknown", "10"),)
     assert rows(now, "ledger") == (("trades", "0", "100", "98", "2", "0"),)
     assert rows(now, "rows") == (("by_day", "9", "9", "0"),)

@@ -14,13 +14,16 @@ import yaml
 from core.identifiers import Name
 from flows.live_page.metrics import exposition
 from flows.live_page.recent_samples import RecentSamples
+from flows.live_page.runbooks import runbook
 from flows.live_page.snapshot import Snapshot
 from infra.local.local_stack import ServerState
-from infra.project_files import ROOT
+from infra.project_files import ROOT, RUNBOOKS
 from serving.ledger import PartitionCounts, ViewCounts
 from speed.quarantine.share import QuarantineShare
 from tests.support.alert_rules import FOLDER, firing, rules
 from tests.support.live_snapshot import AT, BUILD, TOPIC, VIEW, away, snapshot
+
+PAGES = "http://127.0.0.1:18084/runbook/"
 
 
 def exposed(of: Snapshot) -> str:
@@ -97,11 +100,23 @@ def test_every_alert_names_a_metric_a_severity_a_sentence_and_a_runbook() -> Non
         assert rule.metric in names, rule.name
         assert rule.severity in ("critical", "warning"), rule.name
         assert re.fullmatch(r"[A-Z].+\.", rule.annotations["summary"]), rule.name
-        assert rule.annotations["runbook_url"].startswith("docs/runbooks/"), rule.name
+        assert rule.annotations["runbook_url"].startswith(PAGES), rule.name
 
 
-def test_every_runbook_of_an_alert_exists() -> None:
-    assert [rule.name for rule in rules() if not (ROOT / rule.annotations["runbook_url"]).is_file()] == []
+def test_every_alert_links_to_a_runbook_that_names_it_and_to_a_heading_of_it() -> None:
+    for rule in rules():
+        name, _, place = rule.annotations["runbook_url"].removeprefix(PAGES).partition("#")
+        page = runbook(RUNBOOKS, name)
+        assert page, rule.name
+        assert rule.name in page.html, rule.name
+        assert not place or f'<h2 id="{place}">' in page.html, rule.name
+
+
+def test_every_alert_that_a_page_of_docs_names_exists() -> None:
+    pages = [path.read_text("utf-8") for path in (ROOT / "docs").rglob("*.md")]
+    named = [name for text in pages for name in re.findall(r"\bLk[A-Z]\w+", text)]
+    assert len(named) > 30
+    assert set(named) == {rule.name for rule in rules()}
 
 
 def test_the_dashboard_asks_only_for_metrics_that_exist() -> None:
