@@ -1,14 +1,17 @@
-"""The page of one record: what Kafka and the lake have of it at every stage. It starts no Spark."""
+"""The page of one record: what Kafka and the lake have of it at every stage.
+
+Its keys, windows and rows need Spark. A process of their own reads them (``trace_rows``): the server starts no Spark.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from core.identifiers import Name
 from core.safe_text import one_line
-from flows.trace.stages import KafkaRecord, Row, Trace, ViewTrace
-from flows.trace.trace_record import trace_stored
+from flows.trace.stages import KafkaRecord, PartialRow, Row, Trace, ViewTrace
+from flows.trace.trace_record import trace_record, trace_stored
 from infra.definitions import definition_files
 from infra.settings import Settings
 
@@ -16,30 +19,45 @@ _YES = {True: "yes", False: "no", None: "not known"}
 
 
 @dataclass(frozen=True)
+class RowTable:
+    """Rows of the same columns; the title is empty where the stage says what they are."""
+
+    title: str
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True)
 class Stage:
-    """One stage of the record: lines of text, its problems, and rows of cells."""
+    """One stage of the record: lines of text, its problems, and tables."""
 
     title: str
     lines: tuple[str, ...]
     problems: tuple[str, ...] = ()
-    rows: tuple[Row, ...] = ()
+    tables: tuple[RowTable, ...] = ()
 
 
 @dataclass(frozen=True)
 class TracePage:
-    """What the page of a record shows; ``command`` adds its keys, windows and rows in views."""
+    """What the page of a record shows. ``more`` is the address with its keys, windows and rows, "" if it has them."""
 
     place: str
-    command: str
+    more: str
     stages: tuple[Stage, ...]
     problems: tuple[str, ...]
 
 
-def trace_page(settings: Settings, topic: str, partition: int, offset: int) -> TracePage:
-    """The page of a record. Raises Usage for a topic that is not declared, Refused for a record that is not there."""
+def trace_page(settings: Settings, topic: str, partition: int, offset: int, *, rows: bool = False) -> TracePage:
+    """The page of a record; with ``rows`` it starts Spark.
+
+    Raises Usage for a topic that is not declared, Refused for a record that is not there.
+    """
     catalog, _ = definition_files.load_usable(settings)
     name = Name(catalog.topic(topic).name)
-    trace = trace_stored(settings, catalog, name, partition, offset)
+    if rows:
+        views = [Name(view.name) for view in catalog.reading(name)]
+        trace = trace_record(settings, catalog, name, partition, offset, rows_of=views)
+    else:
+        trace = trace_stored(settings, catalog, name, partition, offset)
     stages = (
         Stage("Kafka", _record(trace.record), _texts(trace.record.problem)),
         _decoded(trace),
@@ -50,7 +68,7 @@ def trace_page(settings: Settings, topic: str, partition: int, offset: int) -> T
         *(_view(view) for view in trace.views),
     )
     place = f"{name}/{partition}/{offset}"
-    return TracePage(place, f"lk trace {name} {partition} {offset} --rows", stages, trace.problems)
+    return TracePage(place, "" if rows else f"/trace/{place}/rows", stages, trace.problems)
 
 
 def _record(record: KafkaRecord) -> tuple[str, ...]:
@@ -63,7 +81,9 @@ def _decoded(trace: Trace) -> Stage:
     decoded = trace.decoded
     rules = f"it broke {', '.join(decoded.rules)}" if decoded.rules else ""
     source = f"known from {decoded.source}" if decoded.source else ""
-    return Stage("Decoding", _texts(decoded.outcome, rules, source), _texts(decoded.problem), _rows([decoded.cells]))
+    return Stage(
+        "Decoding", _texts(decoded.outcome, rules, source), _texts(decoded.problem), _table("", [decoded.cells])
+    )
 
 
 def _redriven(trace: Trace) -> list[Stage]:
@@ -110,20 +130,34 @@ def _routes(trace: Trace) -> Stage:
 def _view(view: ViewTrace) -> Stage:
     lines = [*_texts(view.served.text, f"counted: {_YES[view.served.counts]}", view.note)]
     problems = [*_texts(view.problem, view.served.problem)]
+    tables = [*_table("Its keys and windows", view.places)]
     for partials in view.partials:
         lines.append(f"run {partials.run}: {partials.table}, version {partials.version}")
         problems += [*_texts(partials.problem), *(f"missing: {lost}" for lost in partials.missing)]
+        tables += _table(f"The event that run {partials.run} keeps", [partials.kept])
+        tables += _table(f"Partial rows of run {partials.run}", map(_with_epochs, partials.rows))
     for build in view.builds:
         served = ", served" if build.is_served else ""
         lines.append(
             f"build {build.build}{served}: {'holds it' if build.holds else 'ends before it'}, table {build.table}"
         )
         problems += [*_texts(build.problem), *(f"missing: {lost}" for lost in build.missing)]
-    return Stage(f"View {view.view}", tuple(lines), tuple(problems))
+        tables += _table(f"Rows of build {build.build}", build.rows)
+    tables += _table("What is served now", view.served.rows)
+    return Stage(f"View {view.view}", tuple(lines), tuple(problems), tuple(tables))
 
 
-def _rows(rows: Sequence[Row | None]) -> tuple[Row, ...]:
-    return tuple({name: value for name, value in row.items() if value is not None} for row in rows if row)
+def _with_epochs(row: PartialRow) -> Row:
+    epochs = str(row.first_epoch) if row.level == 0 else f"{row.first_epoch} to {row.last_epoch}"
+    return {"epochs": epochs, "level": row.level, **row.cells}
+
+
+def _table(title: str, rows: Iterable[Row | None]) -> tuple[RowTable, ...]:
+    """The rows as a table, without columns that are null in all of them; none without rows."""
+    present = [row for row in rows if row]
+    columns = [name for name in (present[0] if present else {}) if any(row.get(name) is not None for row in present)]
+    shown = tuple({name: row.get(name) for name in columns} for row in present)
+    return (RowTable(title, shown),) if shown else ()
 
 
 def _texts(*texts: str) -> tuple[str, ...]:

@@ -99,6 +99,17 @@ def web_app(settings: Settings, collector: Collector) -> FastAPI:
             return PlainTextResponse(f"{error}\n", 503 if isinstance(error, TryAgain) else 404)
         return HTMLResponse(templates.get_template("trace.html").render(page=shown))
 
+    @app.get("/trace/{topic}/{partition}/{offset}/rows")
+    def rows(topic: str, partition: int, offset: int) -> Response:
+        from flows.live_page.trace_rows import page_with_rows
+
+        try:
+            with one_trace:
+                shown = page_with_rows(settings, topic, partition, offset)
+        except LkError as error:
+            return PlainTextResponse(f"{error}\n", 503 if isinstance(error, TryAgain) else 404)
+        return HTMLResponse(templates.get_template("trace.html").render(page=shown))
+
     @app.get(runbooks.PATH + "/{name}")
     def what_to_do(name: str) -> Response:
         shown = runbooks.runbook(RUNBOOKS, name)

@@ -13,8 +13,10 @@ from core.errors import Refused, Usage
 from core.identifiers import Name
 from flows import switch
 from flows.batch_cycle import run_batch
+from flows.live_page.trace_page import trace_page
 from flows.trace.stages import Trace, ViewTrace
 from flows.trace.trace_record import trace_record
+from infra.definitions import definition_files
 from infra.lake import delta, table_paths
 from infra.settings import Settings
 from serving.promote import serve_run
@@ -135,6 +137,19 @@ def test_each_record_is_counted_by_the_side_that_the_sender_knows(states: States
         0: batch, 1: never, 2: batch, 3: batch, 4: never, 5: speed, 6: speed
     }  # fmt: skip
     assert sides(states.traces["kappa"], view) == {0: speed, 1: never, 2: speed, 3: speed, 4: never, 5: speed, 6: speed}
+
+
+def test_the_page_of_a_record_has_its_keys_windows_and_rows(states: States, monkeypatch: pytest.MonkeyPatch) -> None:
+    shop = states.shop
+    monkeypatch.setattr(definition_files, "load_usable", lambda _: (shop.catalog, []))
+    page = trace_page(shop.settings, shop.name("trades"), 0, 0, rows=True)
+    (stage,) = [stage for stage in page.stages if stage.title == f"View {shop.name('trades_by_day')}"]
+    tables = {table.title: table.rows for table in stage.tables}
+    assert [row["ticker"] for row in tables["Its keys and windows"]] == ["AAPL"]
+    assert [row["ticker"] for row in tables["What is served now"]] == ["AAPL"]
+    assert [row["epochs"] for row in tables[f"Partial rows of run {shop.run.id}"]] == ["0 to 1"]
+    assert [row["ticker"] for row in tables[f"Rows of build {states.build}"]] == ["AAPL"]
+    assert page.more == ""
 
 
 def test_each_record_is_in_the_epoch_that_read_it(states: States) -> None:

@@ -122,6 +122,16 @@ def test_every_view_has_a_page(world: World, opened: Opened) -> None:
     opened.page.wait_for_selector("#health[data-state=ok]")
 
 
+def test_the_page_of_a_record_shows_its_keys_windows_and_rows(world: World, opened: Opened) -> None:
+    record = next(r for r in world.log.records if r.topic == "trades" and r.value and r.value.startswith(b'{"type"'))
+    opened.page.goto(f"{opened.url}/trace/trades/{record.partition}/{record.offset}")
+    opened.page.click("text=With its keys, windows and rows")
+    for title in ("Its keys and windows", "What is served now", f"Partial rows of run {world.run}"):
+        opened.page.wait_for_selector(f"h3 >> text={title}")
+    opened.page.goto(opened.url)
+    opened.page.wait_for_selector("#health[data-state=ok]")
+
+
 def test_pictures_of_the_documents_are_made_when_asked_for(world: World, opened: Opened, tmp_path: Path) -> None:
     """`make docs-images` sets LK_DOCS_IMAGES."""
     opened.page.goto(opened.url)
