@@ -49,6 +49,7 @@ def audited(*, changes_served: bool = False) -> Callable[[Verb], Verb]:
             return result
 
         vars(run)["audited"] = True
+        vars(run)["changes_served"] = changes_served
         return run
 
     return decorate

@@ -45,7 +45,7 @@ def scrub() -> int:
 
 @click.command()
 @json_option
-@audited()
+@audited(changes_served=True)
 def repair() -> int:
     """Compute again what `lk scrub` finds damaged; exit 1 if some is left.
 

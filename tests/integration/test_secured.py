@@ -225,6 +225,23 @@ def test_trino_refuses_a_wrong_password_and_none(instance: Secured) -> None:
         query(own.model_copy(update={"trino_user": "nobody"}), "SELECT 1")
 
 
+def test_a_user_of_trino_acts_as_no_other(instance: Secured) -> None:
+    def answer(user: str, as_user: str) -> requests.Response:
+        return requests.post(
+            f"{instance.settings.trino_url}/v1/statement",
+            data=b"SELECT current_user",
+            auth=(user, instance.secrets.trino_password(user).read_text("utf-8")),
+            headers={"X-Trino-User": as_user},
+            verify=str(instance.secrets.ca),
+            timeout=10,
+        )
+
+    assert answer("reader", "reader").json()["stats"]["state"] in ("QUEUED", "RUNNING", "FINISHED")
+    for user, as_user in (("reader", "lk"), ("reader", "engineer"), ("engineer", "lk")):
+        refused = answer(user, as_user)
+        assert (refused.status_code, f"User {user} cannot impersonate user {as_user}" in refused.text) == (403, True)
+
+
 def test_the_live_page_asks_for_its_password(instance: Secured) -> None:
     def status_of(path: str, password: str | None) -> int:
         login = ("anyone", password) if password is not None else None

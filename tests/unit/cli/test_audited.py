@@ -61,6 +61,14 @@ def test_every_verb_is_audited_or_listed_here_as_one_that_changes_nothing() -> N
     assert {"batch", "publish", "rollback", "switch kappa", "switch lambda", "cleanup"} <= verbs.keys() - unaudited
 
 
+def test_every_verb_that_publishes_has_a_row_before_it_begins() -> None:
+    verbs = {" ".join(words): command.callback for words, command in commands(lk)}
+    publishing = {name for name, callback in verbs.items() if getattr(callback, "changes_served", False)}
+    assert publishing == {
+        *("batch", "publish", "switch kappa", "switch lambda", "rollback", "speed start", "rebuild", "repair", "erase")
+    }
+
+
 def test_a_verb_that_changes_what_is_served_has_a_row_before_and_after(
     settings: Settings, config: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
