@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -41,6 +42,7 @@ from tests.support.layers import (
     send,
     shown,
 )
+from tests.support.openlineage_events import require_valid
 from tests.support.oracle.view_oracle import Record, Rows
 from tests.support.speed_runs import running
 from tests.support.waiting import eventually
@@ -103,8 +105,9 @@ def read_again(settings: Settings, answers: list[Rows]) -> None:
 
 
 def test_there_and_back_every_reader_sees_one_moment_of_the_log(
-    stack: Settings, spark: SparkSession, catalog: Catalog
+    stack: Settings, spark: SparkSession, catalog: Catalog, tmp_path: Path
 ) -> None:
+    traced = stack.model_copy(update={"lineage_url": str(tmp_path / "lineage.jsonl")})
     end = kafka_admin.end_offsets(stack, catalog.topics)
     (before,) = modes(stack, catalog)
     assert (before[0], before[1] is None, before[2] is None) == ("lambda", False, False)
@@ -112,7 +115,7 @@ def test_there_and_back_every_reader_sees_one_moment_of_the_log(
     replay = lifecycle.declare(stack, catalog, kind="replay", note="test")
     with running(stack, spark, catalog, replay) as (query, _), reading(stack, catalog, VIEW) as answers:
         query.processAllAvailable()
-        switched = switch.to_kappa(stack, catalog, run=replay.id)
+        switched = switch.to_kappa(traced, catalog, run=replay.id)
         assert sorted((comparison.view, comparison.equal) for comparison in switched.comparisons) == [
             (view, True) for view in sorted(catalog.views)
         ]
@@ -133,7 +136,7 @@ def test_there_and_back_every_reader_sees_one_moment_of_the_log(
         change_mode.rollback(stack, catalog, why="test")
         assert modes(stack, catalog) == {("kappa", None, replay.id)}
         read_again(stack, answers)
-        published = switch.to_lambda(stack, catalog)
+        published = switch.to_lambda(traced, catalog)
         assert modes(stack, catalog) == {("lambda", published.claim.build, replay.id)}
         read_again(stack, answers)
         check_served(stack, catalog, "switch", end)
@@ -146,6 +149,23 @@ def test_there_and_back_every_reader_sees_one_moment_of_the_log(
     assert positions == sorted(positions)
     assert len(positions) > 4 * AGAIN
     assert {0, len(moments) - 1} <= set(positions)
+    check_lineage(catalog, tmp_path / "lineage.jsonl")
+
+
+def check_lineage(catalog: Catalog, file: Path) -> None:
+    """Fails unless a switch, the end of its replay and the switch back were reported, with what they serve."""
+    events = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    for event in events:
+        require_valid(event)
+    changes = [event for event in events if event["job"]["name"] in ("switch", "replay")]
+    assert [(event["job"]["name"], event["eventType"]) for event in changes] == [
+        *(("switch", "START"), ("replay", "COMPLETE"), ("switch", "COMPLETE")),
+        *(("switch", "START"), ("switch", "COMPLETE")),
+    ]
+    for event in changes:
+        if (event["job"]["name"], event["eventType"]) == ("switch", "COMPLETE"):
+            names = {output["name"] for output in event["outputs"]}
+            assert names >= {f"lake.serving.{view}" for view in catalog.views}
 
 
 def test_a_planted_difference_refuses_the_switch_and_is_named(
