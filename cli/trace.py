@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from flows.trace.stages import (
         Decoded,
         KafkaRecord,
-        PartialRow,
         RedriveLink,
         Row,
         ServedSide,
@@ -116,7 +115,7 @@ def _print_view(view: ViewTrace) -> None:
         if partials.kept:
             _say("      the event that the run keeps:")
             _print_rows([partials.kept])
-        _print_rows([_with_epochs(row) for row in partials.rows])
+        _print_rows([row.shown for row in partials.rows])
     for build in view.builds:
         is_served = ", served" if build.is_served else ""
         _say(f"    build {build.build}{is_served}: {'holds it' if build.holds else 'ends before it'}", build.note)
@@ -124,11 +123,6 @@ def _print_view(view: ViewTrace) -> None:
         _problems(f"missing: {lost}" for lost in build.missing)
         _print_rows(build.rows)
     _print_served(view, served)
-
-
-def _with_epochs(row: PartialRow) -> Row:
-    epochs = str(row.first_epoch) if row.level == 0 else f"{row.first_epoch} to {row.last_epoch}"
-    return {"epochs": epochs, "level": row.level, **row.cells}
 
 
 def _print_served(view: ViewTrace, served: ServedSide) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 REPAIR = "`lk scrub` names every damaged file, `lk repair` brings back what can come back"
 
 
@@ -39,3 +42,14 @@ class TryAgain(LkError):
     """A transient failure, such as a lease that is held or a server that is starting (exit 75)."""
 
     exit_code = 75
+
+
+def as_document(error: LkError) -> dict[str, Any]:
+    """An error as JSON values, for the process that waits for this one."""
+    return {"error": {"what": error.what, "where": error.where, "fix": error.fix}, "exit": error.exit_code}
+
+
+def from_document(document: Mapping[str, Any]) -> LkError:
+    """The error of another process: TryAgain if it was one, else Refused."""
+    kind = TryAgain if document["exit"] == TryAgain.exit_code else Refused
+    return kind(**document["error"])

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from core.errors import LkError, Refused, TryAgain
+from core.errors import LkError, TryAgain, from_document
 from infra.definitions import definition_files
 from infra.definitions.definition_files import DefinitionProblem, PresentationQuery
 from infra.definitions.isolation import without_secrets
@@ -43,7 +43,7 @@ def _answer_of_child(settings: Settings) -> dict[str, Any]:
             raise LkError(what, fix="read what it printed")
         answer: dict[str, Any] = json.loads(file.read_text("utf-8"))
     if "error" in answer:
-        raise (TryAgain if answer["exit"] == TryAgain.exit_code else Refused)(**answer["error"])
+        raise from_document(answer)
     return answer
 
 

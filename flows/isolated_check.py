@@ -22,7 +22,7 @@ def main(file: Path) -> None:
 
 def _answer() -> dict[str, Any]:
     """What the check found, or the error that ended it."""
-    from core.errors import LkError
+    from core.errors import LkError, as_document
     from infra.error_report import reported
     from infra.settings.sources import read_settings
 
@@ -32,7 +32,7 @@ def _answer() -> dict[str, Any]:
         error = e
     except Exception as e:  # as in cli/root.py: a person never sees a stack trace
         error = reported(e)
-    return {"error": {"what": error.what, "where": error.where, "fix": error.fix}, "exit": error.exit_code}
+    return as_document(error)
 
 
 def _check(settings: Settings) -> dict[str, Any]:

@@ -16,7 +16,6 @@ from core.decoding.formats import field_texts, pre_validated
 from core.decoding.record_key_text import is_keyed_by_record, key_text
 from core.decoding.redrive_headers import is_copy, original_key, original_value
 from core.event_columns import DELETED, ERROR, RAW_COLUMNS, SOURCE_COLUMNS
-from core.sealed_topic import ERASED, is_keyed_by_subject
 from core.topic import EVENT_TIME, Field, Topic
 
 
@@ -128,9 +127,7 @@ def _event_time(topic: Topic) -> Column:
 def _fields(topic: Topic) -> Iterable[Column]:
     good = fn.col("_good")
     # A compacted topic loses the records of the key before a bad one, so a bad record keeps its key and time.
-    has_key = good | (
-        fn.col(f"_typed_{topic.key}").isNotNull() & ~_is_erased(topic) if topic.compacted else fn.lit(False)
-    )
+    has_key = good | (_key_is_kept(topic) if topic.compacted else fn.lit(False))
     yield fn.when(has_key, fn.col("_time")).alias(EVENT_TIME)
     if topic.changelog:
         yield fn.when(good, rules.deletes()).alias(DELETED)
@@ -141,12 +138,9 @@ def _fields(topic: Topic) -> Iterable[Column]:
             )
 
 
-def _is_erased(topic: Topic) -> Column:
-    """Whether the key of a compacted topic is an erased person, who has no row."""
-    erasure = next((rule for rule in topic.rules if rule.name == ERASED), None)
-    if erasure is None or not is_keyed_by_subject(topic):
-        return fn.lit(False)
-    return ~fn.coalesce(fn.expr(erasure.sql), fn.lit(True))
+def _key_is_kept(topic: Topic) -> Column:
+    """Whether a bad record has a key, and not that of an erased person, who has no row."""
+    return fn.col(f"_typed_{topic.key}").isNotNull() & ~rules.key_is_erased(topic)
 
 
 def _with(frame: DataFrame, columns: dict[str, Column]) -> DataFrame:

@@ -20,7 +20,7 @@ from core.decoding.record_key_text import is_keyed_by_record, key_text
 from core.event_columns import DROPPED_COPY
 from core.record_keys import bad_key_rule
 from core.sealed_topic import ERASED, ERASED_RULE, is_keyed_by_subject
-from core.topic import EVENT_TIME, Json, Rule, Topic
+from core.topic import EVENT_TIME, Json, Topic
 
 ORIGINAL_DECODES = "_original_decodes"  # column: whether the original of a redriven copy decodes
 BYTES_ERROR = "_bytes_error"  # column: the first rule that the bytes break
@@ -89,8 +89,8 @@ def _rules_after_bytes(topic: Topic) -> list[DecodeRule]:
     timeless = fn.col("_time").isNull()
     rules.append(DecodeRule(f"field_{EVENT_TIME}", timeless, _time_rule_applies(topic, versioned, wrong)))
     for rule in topic.rules:
-        if rule.name == ERASED and is_keyed_by_subject(topic):
-            rules.append(_of_erased_key(topic, rule))
+        if rule.name == ERASED and is_keyed_by_subject(topic):  # a delete, which has no value, is about the person too
+            rules.append(DecodeRule(ERASED_RULE, key_is_erased(topic), fn.lit(True)))
             continue
         broken = has_value & ~fn.coalesce(fn.expr(rule.sql), fn.lit(False))
         inputs_wrong = [wrong[name] for name in wrong if _mentions(rule.sql, name)]
@@ -99,10 +99,12 @@ def _rules_after_bytes(topic: Topic) -> list[DecodeRule]:
     return rules
 
 
-def _of_erased_key(topic: Topic, rule: Rule) -> DecodeRule:
-    """The rule ERASED where the key is the person: a delete, which has no value, is about the person too."""
-    has_key = fn.col(f"_typed_{topic.key}").isNotNull()
-    return DecodeRule(ERASED_RULE, has_key & ~fn.coalesce(fn.expr(rule.sql), fn.lit(True)), has_key)
+def key_is_erased(topic: Topic) -> Column:
+    """Whether the key is the pseudonym of an erased person."""
+    erasure = next((rule for rule in topic.rules if rule.name == ERASED), None)
+    if erasure is None or not is_keyed_by_subject(topic):
+        return fn.lit(False)
+    return ~fn.coalesce(fn.expr(erasure.sql), fn.lit(True))
 
 
 def first_broken(rules: Iterable[DecodeRule]) -> Column:

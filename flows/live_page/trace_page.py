@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from core.identifiers import Name
 from core.safe_text import one_line
-from flows.trace.stages import KafkaRecord, PartialRow, Row, Trace, ViewTrace
+from flows.trace.stages import KafkaRecord, Row, Trace, ViewTrace
 from flows.trace.trace_record import trace_record, trace_stored
 from infra.definitions import definition_files
 from infra.settings import Settings
@@ -135,7 +135,7 @@ def _view(view: ViewTrace) -> Stage:
         lines.append(f"run {partials.run}: {partials.table}, version {partials.version}")
         problems += [*_texts(partials.problem), *(f"missing: {lost}" for lost in partials.missing)]
         tables += _table(f"The event that run {partials.run} keeps", [partials.kept])
-        tables += _table(f"Partial rows of run {partials.run}", map(_with_epochs, partials.rows))
+        tables += _table(f"Partial rows of run {partials.run}", [row.shown for row in partials.rows])
     for build in view.builds:
         served = ", served" if build.is_served else ""
         lines.append(
@@ -145,11 +145,6 @@ def _view(view: ViewTrace) -> Stage:
         tables += _table(f"Rows of build {build.build}", build.rows)
     tables += _table("What is served now", view.served.rows)
     return Stage(f"View {view.view}", tuple(lines), tuple(problems), tuple(tables))
-
-
-def _with_epochs(row: PartialRow) -> Row:
-    epochs = str(row.first_epoch) if row.level == 0 else f"{row.first_epoch} to {row.last_epoch}"
-    return {"epochs": epochs, "level": row.level, **row.cells}
 
 
 def _table(title: str, rows: Iterable[Row | None]) -> tuple[RowTable, ...]:

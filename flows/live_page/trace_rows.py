@@ -12,7 +12,7 @@ import sys
 from dataclasses import asdict
 from typing import Any
 
-from core.errors import LkError, Refused, TryAgain
+from core.errors import LkError, TryAgain, as_document, from_document
 from core.identifiers import Name
 from infra.settings import Settings
 from infra.settings.child_environment import child_environment
@@ -35,7 +35,7 @@ def page_with_rows(settings: Settings, topic: str, partition: int, offset: int) 
             f"the process that reads rows ended with {child.returncode}", fix="use `lk trace --rows`"
         ) from None
     if "error" in answer:
-        raise (TryAgain if answer["exit"] == TryAgain.exit_code else Refused)(**answer["error"])
+        raise from_document(answer)
     return answer
 
 
@@ -46,7 +46,7 @@ def _main(topic: str, partition: str, offset: str) -> None:
     try:
         document = asdict(trace_page(read_settings(), topic, int(partition), int(offset), rows=True))
     except LkError as e:
-        document = {"error": {"what": e.what, "where": e.where, "fix": e.fix}, "exit": e.exit_code}
+        document = as_document(e)
     print(json.dumps(document, default=str))
 
 

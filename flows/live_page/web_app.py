@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
 
@@ -18,6 +19,7 @@ from flows.live_page import metrics, runbooks, words
 from flows.live_page.collector import Collector, Rendered
 from flows.live_page.guard import HEALTH, Guard
 from flows.live_page.query_log import LARGEST, QueryLog
+from flows.live_page.trace_rows import page_with_rows
 from flows.live_page.view_page import ViewPages
 from infra import airflow_api
 from infra.control import check_results
@@ -88,27 +90,23 @@ def web_app(settings: Settings, collector: Collector) -> FastAPI:
             return PlainTextResponse("there is no such view\n", 404)
         return HTMLResponse(templates.get_template("view.html").render(page=shown, at=collector.snapshot.at))
 
+    def record_page(read: Callable[[], object]) -> Response:
+        try:
+            with one_trace:
+                shown = read()
+        except LkError as error:
+            return PlainTextResponse(f"{error}\n", 503 if isinstance(error, TryAgain) else 404)
+        return HTMLResponse(templates.get_template("trace.html").render(page=shown))
+
     @app.get("/trace/{topic}/{partition}/{offset}")
     def trace(topic: str, partition: int, offset: int) -> Response:
         from flows.live_page.trace_page import trace_page  # imports Spark's types, which other pages do not need
 
-        try:
-            with one_trace:
-                shown = trace_page(settings, topic, partition, offset)
-        except LkError as error:
-            return PlainTextResponse(f"{error}\n", 503 if isinstance(error, TryAgain) else 404)
-        return HTMLResponse(templates.get_template("trace.html").render(page=shown))
+        return record_page(lambda: trace_page(settings, topic, partition, offset))
 
     @app.get("/trace/{topic}/{partition}/{offset}/rows")
     def rows(topic: str, partition: int, offset: int) -> Response:
-        from flows.live_page.trace_rows import page_with_rows
-
-        try:
-            with one_trace:
-                shown = page_with_rows(settings, topic, partition, offset)
-        except LkError as error:
-            return PlainTextResponse(f"{error}\n", 503 if isinstance(error, TryAgain) else 404)
-        return HTMLResponse(templates.get_template("trace.html").render(page=shown))
+        return record_page(lambda: page_with_rows(settings, topic, partition, offset))
 
     @app.get(runbooks.PATH + "/{name}")
     def what_to_do(name: str) -> Response:

@@ -153,6 +153,12 @@ class PartialRow:
     last_epoch: int
     level: int
 
+    @property
+    def shown(self) -> Row:
+        """The cells after the epochs and the level, as people see the row."""
+        epochs = str(self.first_epoch) if self.level == 0 else f"{self.first_epoch} to {self.last_epoch}"
+        return {"epochs": epochs, "level": self.level, **self.cells}
+
 
 @dataclass(frozen=True)
 class ViewPartials:

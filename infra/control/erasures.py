@@ -28,11 +28,6 @@ class Erasure:
     at: datetime
 
 
-def read_erasures(settings: Settings) -> list[Erasure]:
-    """Every erasure, oldest first."""
-    return sorted((Erasure(**row) for row in TABLE.read(settings)), key=lambda erasure: erasure.at)
-
-
 def last_counting(settings: Settings) -> int:
     """The last publication that may count an erased person; 0 if nobody was erased."""
     return max((row["publication"] for row in TABLE.read(settings, ["publication"])), default=0)

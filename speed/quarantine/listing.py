@@ -22,6 +22,7 @@ from infra.lake import delta, table_paths
 from infra.settings import Settings
 
 SHOWN_BYTES = 80  # of a record in a list
+_COORDINATES = pa.schema({"_partition": pa.int32(), "_offset": pa.int64()})
 _PLACE = ["_topic", "_partition", "_offset", "_timestamp", ERROR]
 
 
@@ -106,7 +107,7 @@ def batches(
 
 def count_of(settings: Settings, catalog: Catalog, topic: Name, rule: str) -> int:
     """How many records of a topic broke a rule, each counted once."""
-    names, schema = ["_partition", "_offset"], pa.schema({"_partition": pa.int32(), "_offset": pa.int64()})
+    names, schema = _COORDINATES.names, _COORDINATES
     broken = pc.match_substring_regex(pc.field(ERROR), f"(^|,){rule}(,|$)")
     places = [pa.Table.from_batches([batch]).cast(schema) for batch in batches(settings, catalog, topic, names, broken)]
     return len(pa.concat_tables([schema.empty_table(), *places]).group_by(names).aggregate([]))
@@ -122,7 +123,7 @@ def safe(value: bytes | None) -> str:
 
 def _first_places(settings: Settings, catalog: Catalog, topic: Name, count: int) -> pc.Expression:
     """A condition for the first records of a topic by coordinates; all of them are looked at, batch by batch."""
-    names, schema = ["_partition", "_offset"], pa.schema({"_partition": pa.int32(), "_offset": pa.int64()})
+    names, schema = _COORDINATES.names, _COORDINATES
     first = schema.empty_table()
     for batch in batches(settings, catalog, topic, names):
         both = pa.concat_tables([first, pa.Table.from_batches([batch]).cast(schema)])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import stat
 import threading
 from dataclasses import replace
@@ -175,7 +174,7 @@ def test_processes_that_meet_a_new_person_at_once_agree_on_the_pseudonym(setting
 def test_only_the_owner_can_read_the_store_and_damage_is_named(settings: Settings) -> None:
     key_store.keys_of(settings, ["ann"])
     file = settings.person_keys_file
-    assert [stat.S_IMODE(os.stat(path).st_mode) for path in (file, file.parent)] == [0o600, 0o700]  # noqa: PTH116
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (file, file.parent)] == [0o600, 0o700]
     file.chmod(0o644)
     assert key_store.pseudonym_of(settings, "ann")
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
