@@ -10,21 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from core.identifiers import Name
-from infra.control import runs
-from infra.control.manifest import last_epoch
-from infra.faults import MARKER
-from infra.kafka import kafka_admin
-from infra.local import local_stack
 from infra.settings import Settings
 from infra.trino import served_views
 from infra.trino.served_views import Served
 from serving.read import query
-from tests.conftest import fresh_settings
-from tests.support.command import Done, here, lk, write_config
+from tests.support import own_views
+from tests.support.command import Done, here, lk
 from tests.support.kafka_log import Sent, send
 from tests.support.load import NOON, millis
-from tests.support.waiting import eventually
-from tests.support.world import LEASE_SECONDS
 
 VIEW = Name("orders_by_customer")
 FILES = {
@@ -118,15 +111,7 @@ class TwoTopicShop:
 
     def settle(self) -> None:
         """Waits until the serving run has committed the whole log."""
-
-        def caught_up() -> None:
-            run = self.pinned().run
-            assert run, "no run serves"
-            last = last_epoch(self.settings, run)
-            assert last, "no epoch yet"
-            assert last.end == kafka_admin.end_offsets(self.settings, runs.read_run(self.settings, run).topics)
-
-        eventually(self.settings, 180, caught_up)
+        own_views.settle(self.settings, VIEW)
 
     def check(self) -> None:
         """Fails unless the served rows match the current rules and `lk status` is healthy."""
@@ -144,22 +129,10 @@ class TwoTopicShop:
 @contextmanager
 def opened(folder: Path) -> Iterator[TwoTopicShop]:
     """Starts servers, sends orders, and serves a run with a build. Stops the servers at the end of the block."""
-    views = folder / "views"
-    views.mkdir()
-    for name, text in FILES.items():
-        (views / f"{name}.py").write_text(text, "utf-8")
-    settings = fresh_settings(folder / "data")
-    ports = {name: getattr(settings, name) for name in ("kafka_port", "kafka_controller_port", "trino_port")}
-    more = {"views": [str(views)], "lease_seconds": LEASE_SECONDS}
-    config = write_config(folder / "lk.toml", {"data": str(settings.data), **more, **ports})
-    local_stack.start_servers(settings)
-    (settings.data / MARKER).touch()
-    try:
-        shop = TwoTopicShop(settings, config, views)
+    with own_views.started(folder, FILES) as own:
+        shop = TwoTopicShop(own.settings, own.config, own.folder)
         shop.here("speed", "start").ok()
         shop.order(200)
         shop.settle()
         shop.here("batch").ok()
         yield shop
-    finally:
-        local_stack.stop_servers(settings)

@@ -14,18 +14,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from core.identifiers import Name
-from infra.control import audit, runs
-from infra.control.manifest import last_epoch
-from infra.faults import MARKER
-from infra.kafka import kafka_admin
-from infra.local import local_stack
+from infra.control import audit
 from infra.settings import Settings
 from infra.trino import served_views
-from tests.conftest import fresh_settings
-from tests.support.command import Done, here, lk, write_config
+from tests.support import own_views
+from tests.support.command import Done, here, lk
 from tests.support.sealed_visits import CANARY, CANARY_MAIL, visit
-from tests.support.waiting import eventually
-from tests.support.world import LEASE_SECONDS
 
 OTHER = "second.canary.5b1d"
 FILES = {
@@ -84,14 +78,7 @@ class Instance:
             self.visits[person] = self.visits.get(person, 0) + 1
 
     def settle(self) -> None:
-        def caught_up() -> None:
-            run = served_views.read_served(self.settings, [VIEW])[VIEW].run
-            assert run
-            last = last_epoch(self.settings, run)
-            assert last
-            assert last.end == kafka_admin.end_offsets(self.settings, runs.read_run(self.settings, run).topics)
-
-        eventually(self.settings, 180, caught_up)
+        own_views.settle(self.settings, VIEW)
 
     def shown(self) -> list[int]:
         """How often each person visited, who are pseudonyms."""
@@ -106,25 +93,13 @@ class Instance:
 @pytest.fixture(scope="module")
 def instance(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[Instance]:
     folder = tmp_path_factory.mktemp("erase")
-    views = folder / "views"
-    views.mkdir()
-    for name, text in FILES.items():
-        (views / f"{name}.py").write_text(text, "utf-8")
-    settings = fresh_settings(folder / "data")
-    ports = {name: getattr(settings, name) for name in ("kafka_port", "kafka_controller_port", "trino_port")}
-    more = {"views": [str(views)], "lease_seconds": LEASE_SECONDS}
-    config = write_config(folder / "lk.toml", {"data": str(settings.data), **more, **ports})
-    local_stack.start_servers(settings)
-    (settings.data / MARKER).touch()
-    try:
-        instance = Instance(settings, config, folder)
+    with own_views.started(folder, FILES) as own:
+        instance = Instance(own.settings, own.config, folder)
         instance.here("speed", "start").ok()
         instance.send("ann", "ann", "ann", "bob", CANARY, CANARY, OTHER)
         instance.settle()
         instance.here("batch").ok()
         yield instance
-    finally:
-        local_stack.stop_servers(settings)
 
 
 def test_a_person_is_erased_in_lambda_and_a_crash_is_finished_without_a_name(instance: Instance) -> None:
