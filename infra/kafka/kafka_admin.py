@@ -26,8 +26,9 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 
 from core.cut import Cut
-from core.errors import Refused, TryAgain
+from core.errors import LkError, Refused, TryAgain
 from core.identifiers import Name
+from infra.kafka import kafka_errors
 from infra.kafka.client_config import ADMIN, as_principal, asks_for_password, librdkafka
 from infra.retry import retry_on
 from infra.settings import Settings
@@ -50,7 +51,7 @@ def admin_client(settings: Settings) -> AdminClient:
     with _lock:
         if key not in _clients:
             if all(_refuses_connections(address) for address in settings.bootstrap_servers.split(",")):
-                raise unavailable(settings, "connection refused")
+                raise kafka_errors.unavailable(settings, "connection refused")
             _clients[key] = _client(settings, conf)
         return _clients[key]
 
@@ -257,64 +258,13 @@ def result_or_raise(settings: Settings, future: Future[T], *, ignore: int | None
         raise _failed(settings, error) from None
     except TimeoutError:
         close_client(settings)
-        raise unavailable(settings, "the request timed out") from None
+        raise kafka_errors.unavailable(settings, "the request timed out") from None
 
 
-_LOST = (
-    KafkaError._TRANSPORT,
-    KafkaError._ALL_BROKERS_DOWN,
-    KafkaError._TIMED_OUT,
-    KafkaError._DESTROY_BROKER,  # the broker died during the request
-)
-_TRANSIENT = (
-    *_LOST,
-    KafkaError._RESOLVE,
-    KafkaError.REQUEST_TIMED_OUT,
-    KafkaError.LEADER_NOT_AVAILABLE,
-    KafkaError.NOT_LEADER_FOR_PARTITION,
-    KafkaError.UNKNOWN_LEADER_EPOCH,
-    KafkaError.FENCED_LEADER_EPOCH,
-    KafkaError.COORDINATOR_NOT_AVAILABLE,
-    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
-    KafkaError.NOT_COORDINATOR,
-)
-
-
-_DENIED = (
-    KafkaError.TOPIC_AUTHORIZATION_FAILED,
-    KafkaError.GROUP_AUTHORIZATION_FAILED,
-    KafkaError.CLUSTER_AUTHORIZATION_FAILED,
-    KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
-)
-
-
-def is_transient(error: KafkaError) -> bool:
-    """True for transient errors: a broker is down, or leadership moved."""
-    return error.code() in _TRANSIENT or bool(error.retriable())
-
-
-def _failed(settings: Settings, error: KafkaError) -> Refused | TryAgain:
-    if error.code() in _LOST:
+def _failed(settings: Settings, error: KafkaError) -> LkError:
+    if kafka_errors.is_lost(error):
         close_client(settings)
-    if is_transient(error) or error.code() in _DENIED:
-        return read_failed(settings, error)
-    return Refused(f"Kafka refused: {error.str()}", where=settings.bootstrap_servers, fix="read the broker's log")
-
-
-def read_failed(settings: Settings, error: KafkaError) -> Refused | TryAgain:
-    """The error for a request that failed: the user has no right to it, or Kafka does not answer."""
-    if error.code() not in _DENIED:
-        return unavailable(settings, error.str())
-    return Refused(
-        f"Kafka user {settings.kafka_user or 'ANONYMOUS'} has no right to this: {error.str()}",
-        where=settings.bootstrap_servers,
-        fix="give it the right: infra/kafka/access.toml has those that each principal needs",
-    )
-
-
-def unavailable(settings: Settings, reason: str) -> TryAgain:
-    """The error for a Kafka that does not answer."""
-    return TryAgain(f"Kafka does not answer: {reason}", where=settings.bootstrap_servers, fix="start it: `lk up`")
+    return kafka_errors.request_failed(settings, error)
 
 
 def _no_topic(settings: Settings, name: Name) -> Refused:

@@ -13,7 +13,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 
 from core.errors import Refused
 from core.log_mark import LogMark, Place, record_digest
-from infra.kafka import kafka_admin
+from infra.kafka import kafka_errors
 from infra.kafka.client_config import librdkafka
 from infra.settings import Settings
 
@@ -51,10 +51,10 @@ class RecordReader:
             while waiting:
                 message = self._consumer.poll(_PATIENCE)
                 if message is None:
-                    raise kafka_admin.unavailable(self._settings, f"no record of {', '.join(map(str, waiting))} came")
+                    raise kafka_errors.unavailable(self._settings, f"no record of {', '.join(map(str, waiting))} came")
                 error = message.error()
                 if error is not None and error.code() not in _ABSENT:
-                    raise kafka_admin.read_failed(self._settings, error)
+                    raise kafka_errors.read_failed(self._settings, error)
                 place = (message.topic() or "", message.partition() or 0)
                 offset = waiting.pop(place, None)
                 if offset is None:
@@ -64,7 +64,7 @@ class RecordReader:
                     records[place] = message
             self._consumer.unassign()
         except KafkaException as e:
-            raise kafka_admin.read_failed(self._settings, e.args[0]) from None
+            raise kafka_errors.read_failed(self._settings, e.args[0]) from None
         return records
 
     def close(self) -> None:

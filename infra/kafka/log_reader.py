@@ -7,7 +7,7 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from infra.kafka import kafka_admin
+from infra.kafka import kafka_admin, kafka_errors
 from infra.kafka.client_config import librdkafka
 from infra.settings import Settings
 
@@ -32,16 +32,16 @@ def committed_records(
         while True:
             messages = consumer.consume(1, patience)
             if not messages:
-                raise kafka_admin.unavailable(settings, "no records arrived, or a transaction stays open")
+                raise kafka_errors.unavailable(settings, "no records arrived, or a transaction stays open")
             for message in messages + consumer.consume(_BLOCK, 0):  # with a timeout it would wait for a whole block
                 error = message.error()
                 if error is None:
                     yield message
                 elif error.code() != KafkaError._PARTITION_EOF:
-                    raise kafka_admin.read_failed(settings, error)
+                    raise kafka_errors.read_failed(settings, error)
                 elif (message.offset() or 0) >= end:
                     return
     except KafkaException as e:
-        raise kafka_admin.read_failed(settings, e.args[0]) from None
+        raise kafka_errors.read_failed(settings, e.args[0]) from None
     finally:
         consumer.close()

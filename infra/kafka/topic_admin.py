@@ -19,7 +19,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 from core.catalog import Catalog
 from core.errors import Refused, TryAgain
 from core.identifiers import Name
-from infra.kafka import kafka_admin
+from infra.kafka import kafka_admin, kafka_errors
 from infra.kafka.client_config import ADMIN, as_principal
 from infra.kafka.topic_config import KEEP, TopicDiff, durability, topic_configs, topic_diffs
 from infra.retry import wait_until
@@ -185,5 +185,5 @@ def _wait_until_listed(settings: Settings, expected: Mapping[str, int]) -> dict[
         complete = all(counts.get(name, 0) >= count for counts in brokers for name, count in expected.items())
         return brokers[0] if brokers and complete else {}
 
-    late = kafka_admin.unavailable(settings, f"new topics are not listed: {', '.join(expected)}")
+    late = kafka_errors.unavailable(settings, f"new topics are not listed: {', '.join(expected)}")
     return wait_until(listed, kafka_admin.DEADLINE, every=0.05, error=lambda: late)

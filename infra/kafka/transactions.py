@@ -14,7 +14,7 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from core.errors import LkError, Refused, TryAgain
-from infra.kafka import kafka_admin
+from infra.kafka import kafka_errors
 from infra.kafka.client_config import librdkafka
 from infra.kafka.route_positions import Position, position
 from infra.settings import Settings
@@ -105,6 +105,6 @@ def _failed(settings: Settings, group: str, part: TopicPartition, error: KafkaEr
     where = f"{part.topic}, partition {part.partition}, group {group}, {settings.bootstrap_servers}"
     if error.code() in (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED):
         return TryAgain("another process has taken over", where=where, fix="nothing was copied; see `lk route status`")
-    if kafka_admin.is_transient(error):
+    if kafka_errors.is_transient(error):
         return TryAgain(f"Kafka does not answer: {error.str()}", where=where, fix="start Kafka, then `lk route start`")
     return Refused(f"Kafka refused a transaction: {error.str()}", where=where, fix="read the broker's log")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 import pytest
 from confluent_kafka.admin import ConfigResource, ResourceType  # type: ignore[attr-defined]
 from deltalake import DeltaTable
@@ -92,11 +94,16 @@ def test_a_new_topic_can_be_used_at_once(cluster: Cluster) -> None:
 
 
 def test_the_speed_layer_on_two_workers_is_exact(cluster: Cluster) -> None:
-    world = cluster.world
-    world.send(mixed(seed=2, count=300))
-    world.settle()
+    """A small epoch is one task, and Spark draws its worker: records come until each worker has run one."""
+    world, seeds = cluster.world, count(100)
+
+    def each_worker_ran_a_task() -> None:
+        world.send(mixed(seed=next(seeds), count=60))
+        world.settle()
+        assert min(cluster.workers.finished(f"speed-{world.run}").values()) > 0
+
+    eventually(world.settings, 120, each_worker_ran_a_task)
     world.check()
-    assert min(cluster.workers.finished(f"speed-{world.run}").values()) > 0
 
 
 def test_a_broker_killed_under_a_running_job_and_before_a_batch_stops_nothing(cluster: Cluster) -> None:
