@@ -58,6 +58,11 @@ def column(topic: Topic, spark: SparkSession, plain: Decode) -> Column | None:
     return as_column(java_class.column(of_topic.decoder, of_topic.plain._jdf, *inputs))
 
 
+def has_classes(spark: SparkSession) -> bool:
+    """Whether this session has the classes of infra/spark/scala, and may use them."""
+    return _java_class(spark) is not None
+
+
 def _java_class(spark: SparkSession) -> Any:
     jvm: Any = spark._jvm
     attribute = jvm.org.apache.spark.sql.lk.RecordDecoder

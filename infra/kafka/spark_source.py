@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from core.cut import Span
+from core.decoding import jvm_decoder
 from infra.kafka import client_config
 from infra.settings import Settings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-
+_OWN_SOURCE = "org.apache.spark.sql.kafka010.LogSource"  # infra/spark/scala
 _FEW_RECORDS = 25_000
 
 
@@ -42,12 +43,25 @@ def read_spans(
 ) -> DataFrame:
     """Reads exactly these offsets of one topic, at most ``task_records`` in a task. Spark fails when one was removed.
 
-    Executors keep their consumers for the next read of the same consumer group; without ``group`` each read creates
-    new ones.
+    Our own source gives the same rows as Spark's for less CPU time (decision 44). A session without our classes reads
+    with Spark's, whose executors keep their consumers for the next read of the consumer group ``group``.
     """
-    topic, size = spans[0].topic, sum(span.size for span in spans)
+    size = sum(span.size for span in spans)
+    own = jvm_decoder.has_classes(spark)
+    options = _own_options(spans, task_records) if own else _options(spans, size, task_records, group)
+    source = spark.read.format(_OWN_SOURCE if own else "kafka")
+    return source.options(**source_options(settings, size), **options).load()
+
+
+def _own_options(spans: Sequence[Span], task_records: int) -> dict[str, str]:
+    lines = (f"{span.topic} {span.partition} {span.start} {span.end}" for span in spans)
+    return {"spans": "\n".join(lines), "taskRecords": str(task_records)}
+
+
+def _options(spans: Sequence[Span], size: int, task_records: int, group: str | None) -> dict[str, str]:
+    topic = spans[0].topic
     offsets = {which: {str(s.partition): getattr(s, which) for s in spans} for which in ("start", "end")}
-    options = {
+    return {
         "assign": json.dumps({topic: [span.partition for span in spans]}),
         "startingOffsets": json.dumps({topic: offsets["start"]}),
         "endingOffsets": json.dumps({topic: offsets["end"]}),
@@ -55,4 +69,3 @@ def read_spans(
         # Spark keeps a consumer by its group, and refuses other options for the same one.
         **({"kafka.group.id": group if size > _FEW_RECORDS else f"{group}-few"} if group else {}),
     }
-    return spark.read.format("kafka").options(**source_options(settings, size), **options).load()

@@ -1,7 +1,8 @@
 """Checks OpenLineage events against the published model: the classes that openlineage-python generates from the spec.
 
 An event is valid when each object has the keys that its class requires, no key that the class lacks, and values of the
-declared types; a facet must be of the class that its name has in the spec, and name that class's schema.
+declared types; a facet must be of the class that its name has in the spec, and name that class's schema. Where the
+spec's own schemas are, they are asked too (openlineage_schemas.py).
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from typing import Any
 import attr
 from openlineage.client import event_v2, facet_v2
 from openlineage.client.generated import base
+
+from tests.support import openlineage_schemas
 
 FACETS: dict[str, Any] = {
     "schema": facet_v2.schema_dataset.SchemaDatasetFacet,
@@ -42,6 +45,8 @@ def require_valid(event: dict[str, Any]) -> None:
     if datetime.fromisoformat(event["eventTime"]).tzinfo is None:
         raise Invalid("event.eventTime has no time zone")
     uuid.UUID(event["run"]["runId"])
+    if mistakes := openlineage_schemas.mistakes(event):
+        raise Invalid("; ".join(mistakes))
 
 
 def _read(kind: Any, value: Any, place: str) -> None:

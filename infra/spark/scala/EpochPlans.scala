@@ -59,7 +59,7 @@ class EpochPlans private (
     * A span is "topic partition start end". Empty when the epoch does not fit: see LogRecords.
     */
   def run(spans: JavaList[String], only: Int, largest: Long, most: Long): Array[Byte] = {
-    val read = spans.asScala.map(_.split(' ')).map(s => LogSpan(s(0), s(1).toInt, s(2).toLong, s(3).toLong)).toSeq
+    val read = spans.asScala.map(LogSpan.parse).toSeq
     val weights = topics.map(plan => plan.topic -> plan.results.size.toLong).toMap
     val task = new EpochTask(context, id, plans, log, read, weights, only, largest, most)
     var results: Array[Byte] = null

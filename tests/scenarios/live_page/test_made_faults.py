@@ -5,12 +5,17 @@ The last tests leave their faults: no other test of the instance follows that ne
 
 from __future__ import annotations
 
+import os
+import shutil
+import signal
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
+import pytest
 from deltalake import write_deltalake
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -40,13 +45,13 @@ def exposed(world: World) -> str:
     return text
 
 
-def fire(world: World, *alerts: str) -> None:
+def fire(world: World, *alerts: str, seconds: float = 90) -> None:
     """Waits until these alerts fire."""
 
     def fired() -> None:
         assert set(alerts) <= firing(exposed(world)), firing(exposed(world))
 
-    eventually(world.settings, 90, fired)
+    eventually(world.settings, seconds, fired)
 
 
 def quiet(world: World, *but: str) -> None:
@@ -104,6 +109,43 @@ def test_kafka_away_fires(world: World) -> None:
     quiet(world)
 
 
+def test_a_trino_that_answers_late_fires(world: World) -> None:
+    """It is stopped until the page takes it for away, and then answers the question that waits."""
+    trino = local_processes.running_process(world.settings, "trino")
+    assert trino
+    os.kill(trino.pid, signal.SIGSTOP)
+    try:
+        fire(world, "LkTrinoAway")
+    finally:
+        os.kill(trino.pid, signal.SIGCONT)
+    fire(world, "LkTrinoSlow")
+    quiet(world)
+
+
+def test_a_full_disk_fires(world: World, small_disk: Path | None) -> None:
+    if small_disk is None:
+        pytest.skip("this user may mount no disk")
+    ballast = small_disk / "ballast"
+    with ballast.open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, int(shutil.disk_usage(small_disk).free * 0.95))
+    fire(world, "LkDiskNearlyFull")
+    ballast.unlink()
+    quiet(world)
+
+
+def test_a_run_that_hangs_fires_after_two_and_after_five_minutes(world: World) -> None:
+    pid = world.running()
+    quiet(world)
+    os.kill(pid, signal.SIGSTOP)
+    world.send(mixed(seed=11, count=40))
+    fire(world, "LkNoEpoch", seconds=200)
+    fire(world, "LkLagGrows", seconds=300)
+    kill(pid)
+    world.start_speed()
+    world.settle()
+    quiet(world)
+
+
 def test_a_dropped_view_fires(world: World) -> None:
     metastore.drop_view(world.settings, SERVING, VIEW)
     fire(world, "LkViewDropped")
@@ -121,6 +163,18 @@ def test_a_failed_check_and_an_old_build_fire(world: World) -> None:
         check_results.add_results(world.settings, lease, [planted])
         add_built(world.settings, lease, replace(built, passed=None, seconds=200_000.0), built)
     fire(world, "LkGateRefused", "LkBuildOld")
+
+
+def test_a_record_that_a_build_counts_twice_fires(world: World) -> None:
+    pin = world.publication.pins[VIEW]
+    assert pin.build
+    built = next(built for built in read_builds(world.settings, [pin.build]) if built.view == VIEW)
+    partition, counts = next(iter(built.counts.partitions.items()))
+    twice = replace(counts, records=counts.records + 1, decoded=counts.decoded + 1)
+    planted = replace(built.counts, partitions={**built.counts.partitions, partition: twice})
+    with leases.hold(world.settings, "batch") as lease:
+        add_built(world.settings, lease, replace(built, counts=planted), built)
+    fire(world, "LkRecordsMiscounted")
 
 
 def test_too_many_bad_records_fire(world: World) -> None:

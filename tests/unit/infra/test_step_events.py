@@ -18,6 +18,7 @@ from infra.project_files import ROOT
 from infra.settings import Settings
 from tests.support.lineage_server import lineage_server
 from tests.support.openlineage_events import Invalid, require_valid
+from tests.support.openlineage_schemas import VARIABLE
 
 TASK = "01890000-0000-7000-8000-000000000007"
 
@@ -186,3 +187,21 @@ def test_the_checker_refuses_a_planted_mistake(tmp_path: Path, planted: dict[str
     require_valid(event)
     with pytest.raises(Invalid, match=reason):
         require_valid({**event, **planted})
+
+
+def test_the_published_schemas_are_asked_where_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    schema = {
+        "$id": "https://openlineage.io/spec/2-0-2/OpenLineage.json",
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$defs": {"RunEvent": {"required": ["weather"]}},
+    }
+    (tmp_path / "OpenLineage.json").write_text(json.dumps(schema), "utf-8")
+    file = tmp_path / "events.jsonl"
+    traced(settings_of(tmp_path, str(file)), "land", "b000007", lambda: 5, nothing)
+    event = events_of(file)[0]
+    event["job"].pop("facets")  # their schemas are not in the folder
+    monkeypatch.delenv(VARIABLE, raising=False)
+    require_valid(event)
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    with pytest.raises(Invalid, match="'weather' is a required property"):
+        require_valid(event)
