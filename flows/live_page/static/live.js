@@ -2,6 +2,7 @@
 // Asks for the page's document every two seconds and places its texts. Every value becomes text, never markup.
 
 const EVERY = 2000, SAMPLES = 1800, MARKS = 12;
+const LINKS = { views: [0, "/view/"], quarantine: [3, "/trace/"] }; // table → column, and what its texts are names of
 let tag = "", samples = [], marks = [], failed = 0, last = "";
 
 function show(id, text) {
@@ -21,7 +22,11 @@ function list(id, lines) {
 function cellOf(name, number, numeric) {
   const cell = document.createElement("td");
   if (numeric) cell.className = "n";
-  if (name === "views" && number === 0) cell.append(document.createElement("a"));
+  const [column, pages] = LINKS[name] || [];
+  if (number === column) {
+    cell.dataset.pages = pages;
+    cell.append(document.createElement("a"));
+  }
   return cell;
 }
 
@@ -29,7 +34,7 @@ function write(cell, text) {
   const place = cell.firstElementChild || cell;
   if (place.textContent === text) return;
   place.textContent = text;
-  if (place.href !== undefined) place.href = `/view/${encodeURIComponent(text)}`;
+  if (place.href !== undefined) place.href = cell.dataset.pages + text.split("/").map(encodeURIComponent).join("/");
 }
 
 // Rows stay as long as their number does: a link that has the focus keeps it.

@@ -23,8 +23,9 @@ import org.apache.spark.unsafe.types.UTF8String
 /** A data source of exact ranges of offsets. Its rows are those of Spark's Kafka source, with headers.
   *
   * Spark's own source asks the broker for the first and the last offset after each poll, and makes each row from a row of
-  * objects. This one only polls, and its rows are the records. Options: `spans`,
-  * lines of "topic partition start end", `taskRecords`, and Kafka's.
+  * objects. This one only polls, and its rows are the records.
+  *
+  * Options: `spans`, lines of "topic partition start end"; `taskRecords`, the most that a task reads; and Kafka's.
   */
 class LogSource extends TableProvider {
   override def inferSchema(options: CaseInsensitiveStringMap): StructType = LogRecords.schema

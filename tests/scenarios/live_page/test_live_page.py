@@ -132,6 +132,17 @@ def test_the_page_of_a_record_shows_its_keys_windows_and_rows(world: World, open
     opened.page.wait_for_selector("#health[data-state=ok]")
 
 
+def test_an_example_of_a_bad_record_leads_to_the_page_of_the_record(world: World, opened: Opened) -> None:
+    bad = next(record for record in world.log.records if record.value == MARKUP.encode())
+    place = f"{bad.topic}/{bad.partition}/{bad.offset}"
+    opened.page.click(f"#table-quarantine a >> text={place}")
+    opened.page.wait_for_url(f"**/trace/{place}")
+    assert opened.page.locator("main img").count() == 0
+    assert MARKUP in (opened.page.locator("main").text_content() or "")
+    opened.page.goto(opened.url)
+    opened.page.wait_for_selector("#health[data-state=ok]")
+
+
 def test_pictures_of_the_documents_are_made_when_asked_for(world: World, opened: Opened, tmp_path: Path) -> None:
     """`make docs-images` sets LK_DOCS_IMAGES."""
     opened.page.goto(opened.url)
