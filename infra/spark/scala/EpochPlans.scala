@@ -12,7 +12,7 @@ import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.classic.SparkSession
-import org.apache.spark.sql.kafka010.{LogRecords, LogSpan}
+import org.apache.spark.sql.kafka010.{LogRecords, LogSpan, RecordRow}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.util.Utils
 
@@ -90,7 +90,7 @@ object EpochPlans {
     })
 
   /** The records of a topic of the epoch, with the columns of Kafka's source. */
-  def records(session: SparkSession, topic: String): DataFrame = leaf(session, recordsOf(topic), LogRecords.schema)
+  def records(session: SparkSession, topic: String): DataFrame = leaf(session, recordsOf(topic), RecordRow.schema)
 
   /** The decoded rows of a topic of the epoch. */
   def events(session: SparkSession, topic: String, schema: StructType): DataFrame = leaf(session, eventsOf(topic), schema)
@@ -104,7 +104,7 @@ object EpochPlans {
       session: SparkSession, topics: JavaList[TopicPlans], options: JavaMap[String, String], group: String): EpochPlans = {
     val (id, context) = (UUID.randomUUID.toString, session.sparkContext)
     val plans = topics.asScala.toSeq
-    new EpochPlans(id, plans, new LogRecords(options, group), context.broadcast(Utils.serialize(plans)), context)
+    new EpochPlans(id, plans, new LogRecords(id, options, group), context.broadcast(Utils.serialize(plans)), context)
   }
 
   private[lk] def recordsOf(topic: String): String = s"records of $topic"
