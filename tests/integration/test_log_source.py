@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from confluent_kafka import Producer
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import Row, SparkSession
 
 from core.catalog import Catalog
-from core.cut import Span
+from core.cut import Cut, Span
 from core.decoding.decoder_conf import DECODER, PLAIN
 from core.identifiers import Name
 from core.topic import Lines, Topic
+from infra.control.runs import Run
 from infra.kafka import kafka_admin, topic_admin
 from infra.kafka.spark_source import read_spans
 from infra.settings import Settings
+from speed.epoch.prepared_plans import prepare
+from speed.epoch.topic_results import COUNTS
 from tests.support.topics import truncate
 
 DAY = 86_400_000  # milliseconds
 
 
-def create(settings: Settings, name: str, partitions: int = 1) -> None:
-    topic = Topic(name, Lines("(.*)"), (), partitions=partitions)
-    topic_admin.create_topics(settings, Catalog({Name(name): topic}, {}))
+def create(settings: Settings, name: str, partitions: int = 1) -> Catalog:
+    catalog = Catalog({Name(name): Topic(name, Lines("(.*)"), (), partitions=partitions)}, {})
+    topic_admin.create_topics(settings, catalog)
+    return catalog
 
 
 def producer(settings: Settings, **more: str) -> Producer:
@@ -119,3 +125,26 @@ def test_an_offset_behind_the_end_fails_the_read(stack: Settings, spark: SparkSe
     numbers(stack, "ended", 3)
     with pytest.raises(Py4JJavaError, match=r"OffsetOutOfRangeException: .*ended-0=3"):
         rows(spark, stack, [Span(Name("ended"), 0, 0, 4)])
+
+
+def test_a_small_epoch_does_not_wait_for_each_of_its_partitions(stack: Settings, spark: SparkSession) -> None:
+    """A consumer that asks for offsets after a poll waits half a second in each: the broker holds the next fetch."""
+    name, partitions = Name("many"), 8
+    catalog = create(stack, "many", partitions)
+    many = producer(stack)
+    for number in range(2 * partitions):
+        many.produce("many", str(number), partition=number % partitions)
+    assert many.flush(30) == 0
+    run = Run(Name("r999999"), {}, {name: "id"}, {}, Cut())
+    plans = prepare(spark, stack, catalog, run, {name: []})
+    assert plans
+    seconds = []
+    for offset in (0, 1):
+        began = time.monotonic()
+        results = plans.run([Span(name, partition, offset, offset + 1) for partition in range(partitions)])
+        seconds.append(time.monotonic() - began)
+        assert results
+        counts = next(table for result, table in results if result.part == COUNTS)
+        assert sorted(counts["_partition"].to_pylist()) == list(range(partitions))
+        assert counts["records"].to_pylist() == [1] * partitions
+    assert seconds[1] < 2, seconds
