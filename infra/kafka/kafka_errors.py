@@ -58,7 +58,7 @@ def is_transient(error: KafkaError) -> bool:
 
 
 def request_failed(settings: Settings, error: KafkaError) -> LkError:
-    """The error for a failed request: TryAgain when it is transient, otherwise Refused."""
+    """The error for a failed request: TryAgain when it can succeed later; Refused without the right, and otherwise."""
     if is_transient(error) or error.code() in _DENIED:
         return read_failed(settings, error)
     return Refused(f"Kafka refused: {error.str()}", where=settings.bootstrap_servers, fix="read the broker's log")

@@ -1,4 +1,4 @@
-"""Reads exact offset ranges of the log with Spark's Kafka source."""
+"""Reads exact offset ranges of the log into Spark, with our own source or with Spark's Kafka source."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def mistakes(event: dict[str, Any]) -> list[str]:
 
 
 def _facets(part: Any) -> Iterator[dict[str, Any]]:
-    """Every facet inside, but for our own, which have the schema of any facet."""
+    """Every facet inside; ours name the schema that any facet has."""
     children = part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
     if isinstance(part, dict) and "_schemaURL" in part:
         yield part

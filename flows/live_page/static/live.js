@@ -2,7 +2,7 @@
 // Asks for the page's document every two seconds and places its texts. Every value becomes text, never markup.
 
 const EVERY = 2000, SAMPLES = 1800, MARKS = 12;
-const LINKS = { views: [0, "/view/"], quarantine: [3, "/trace/"] }; // table → column, and what its texts are names of
+const LINKS = { views: [0, "/view/"], quarantine: [3, "/trace/"] }; // by table: the column of links, and where they lead
 let tag = "", samples = [], marks = [], failed = 0, last = "";
 
 function show(id, text) {
