@@ -35,6 +35,7 @@ class _Snapshot(Collector):
         yield from _runs(self._snapshot)
         yield from _lake(self._snapshot)
         yield from _gate(self._snapshot)
+        yield from _sizes(self._snapshot)
 
 
 def _health(snapshot: Snapshot) -> Iterator[Metric]:
@@ -201,6 +202,13 @@ def _gate(snapshot: Snapshot) -> Iterator[Metric]:
         results = [result for result in gate.results if not result.success and result.severity == severity]
         failed.add_metric([severity], len(results))
     yield failed
+
+
+def _sizes(snapshot: Snapshot) -> Iterator[Metric]:
+    used = GaugeMetricFamily("lk_disk_used_bytes", "Size of all files of a part of the instance", labels=["part"])
+    for part, size in (snapshot.sizes.value or {}).items():
+        used.add_metric([part], size)
+    yield used
 
 
 def _place(text: str) -> tuple[str, str]:

@@ -85,6 +85,7 @@ def _tables(snapshot: Snapshot, samples: RecentSamples) -> dict[str, Iterable[tu
         "routes": _routes(snapshot),
         "publications": _publications(snapshot),
         "leases": _leases(snapshot),
+        "sizes": _sizes(snapshot),
     }
 
 
@@ -206,3 +207,8 @@ def _publications(snapshot: Snapshot) -> Iterable[tuple[bool, Row]]:
 def _leases(snapshot: Snapshot) -> Iterable[tuple[bool, Row]]:
     for lease in snapshot.lake.value.leases if snapshot.lake.value else ():
         yield lease.state == "abandoned", (lease.name, lease.state, str(lease.holder), words.utc(lease.since))
+
+
+def _sizes(snapshot: Snapshot) -> Iterable[tuple[bool, Row]]:
+    for part, size in (snapshot.sizes.value or {}).items():
+        yield False, (part, words.mebibytes(size))

@@ -13,6 +13,7 @@ from typing import Any
 
 from core.identifiers import Name
 from flows import overview, routes
+from flows.disk_bytes import disk_bytes
 from flows.live_page.parts import REST, Part, Reading
 from flows.overview import Overview, process_problems
 from flows.routes import RouteState
@@ -40,6 +41,8 @@ MOST_RUNS = 12  # the newest that have not ended
 MOST_CHANGES = 100  # the newest publications
 EXAMPLES = 3  # records of each rule
 _OLD = 60.0  # seconds: an older state, unless it takes long to read, does not say that all is well
+_SIZES_EVERY = 300.0  # seconds between two sums of the sizes of all files
+_LISTED_EVERY = 3_600.0  # the same for an object store, where each thousand objects cost a request
 _LIMIT = 8.0  # seconds, after which a part that has not answered is said to be away
 
 
@@ -118,6 +121,7 @@ class Snapshot:
     gate: Reading[GateState] = field(default_factory=Reading)
     routes: Reading[tuple[RouteState, ...]] = field(default_factory=Reading)
     views: Reading[tuple[DefinedView, ...]] = field(default_factory=Reading)
+    sizes: Reading[Mapping[str, int]] = field(default_factory=Reading)
 
     @property
     def readings(self) -> dict[str, Reading[Any]]:
@@ -158,12 +162,14 @@ class StateReader:
         self.gate = Part("gate", partial(_gate, settings), every=10, limit=_LIMIT)
         self.routes = Part("routes", partial(_routes, settings), every=10, limit=_LIMIT)
         self.views = Part("views", partial(_views, settings), every=10, limit=_LIMIT)
+        every = _SIZES_EVERY if settings.lake_is_local else _LISTED_EVERY
+        self.sizes = Part("sizes", partial(disk_bytes, settings), every=every, limit=every)
 
     @property
     def parts(self) -> tuple[Part[Any], ...]:
         """All parts, the cheap ones first."""
         state = (self.processes, self.log, self.runs, self.status, self.trino, self.lake)
-        return (*state, self.views, self.gate, self.routes, self.quarantine)
+        return (*state, self.views, self.gate, self.routes, self.quarantine, self.sizes)
 
     def snapshot(self) -> Snapshot:
         """The last readings of all parts; it reads nothing."""
@@ -179,6 +185,7 @@ class StateReader:
             gate=self.gate.reading,
             routes=self.routes.reading,
             views=self.views.reading,
+            sizes=self.sizes.reading,
         )
 
 

@@ -1,4 +1,4 @@
-"""Bytes on disk of each part of an instance, with the log included."""
+"""The rows of the study about bytes on disk, and the highest memory and disk use while something runs."""
 
 from __future__ import annotations
 
@@ -8,21 +8,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from core.evidence.measurement import TOTAL, Measurement
+from flows.disk_bytes import disk_bytes
 from flows.measure import load
 from flows.study.subject import Subject
-from infra.lake import files
 from infra.settings import Settings
 
-_PARTS = ("archive", "batch", "speed", "control")  # folders of the lake
-_NAMES = {"batch": "builds", "speed": "partial rows", "control": "control tables"}
 _EVERY = 1.0
-
-
-def disk_bytes(settings: Settings) -> dict[str, int]:
-    """Bytes by part: the log of all brokers, archive, builds, partial rows, control tables, checkpoints."""
-    log = sum(files.size(str(broker.folder)) for broker in settings.brokers)
-    lake = {_NAMES.get(part, part): files.size(f"{settings.lake_root}/{part}") for part in _PARTS}
-    return {"log": log, **lake, "checkpoints": files.size(settings.checkpoint_root)}
 
 
 def disk_rows(subject: Subject, situation: str, sizes: dict[str, int] | None = None) -> list[Measurement]:

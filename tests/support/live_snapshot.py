@@ -83,6 +83,7 @@ def snapshot(seconds: float = 0.0, *, end: int = 110, committed: int = 100) -> S
         gate=_read(GateState(BUILD, (check,)), at),
         routes=_read((), at),
         views=_read((DefinedView(VIEW, (TOPIC,), "trades by day"),), at),
+        sizes=_read({"log": 5 * 2**20, "partial rows": 2**20}, at),
     )
 
 

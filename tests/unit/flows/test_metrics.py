@@ -44,6 +44,8 @@ lk_disk_free_bytes{folder="/data"} 25.0
 lk_disk_size_bytes{folder="/data"} 100.0
 lk_disk_free_ratio{folder="/data"} 0.25
 lk_gate_failed_checks{severity="critical"} 0.0
+lk_disk_used_bytes{part="log"} 5.24288e+06
+lk_disk_used_bytes{part="partial rows"} 1.048576e+06
 """
 
 

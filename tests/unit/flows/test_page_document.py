@@ -37,6 +37,7 @@ def test_the_tables_hold_the_numbers_as_people_read_them() -> None:
     assert rows(now, "processes")[0] == ("kafka", "up", "11", "127.0.0.1:1", "300 MiB")
     assert rows(now, "quarantine") == (("trades", "json", "2 of 2", "trades/0/17", MARKUP),)
     assert rows(now, "gate") == (("b000002", "by_day", "has_trades", "passed", "0", "0", ""),)
+    assert rows(now, "sizes") == (("log", "5 MiB"), ("partial rows", "1 MiB"))
     assert rows(now, "leases")[0][:2] == ("run_r000001", "held")
 
 
