@@ -133,7 +133,7 @@ def caught_up(
 
 def _require_no_owner(settings: Settings, run: Name) -> None:
     """Raises TryAgain while a process drives the run; one that is paused loses its lease, and does so no more."""
-    if leases.holder(settings, f"run_{run}") is not None:
+    if leases.living_holder(settings, f"run_{run}") is not None:
         raise TryAgain(
             f"run {run} has not ended its epoch within {settings.lease_seconds:.0f} s",
             where="what is served now; it stays as it is",

@@ -23,7 +23,7 @@ from core.identifiers import Name
 from infra.lake import checksums, compaction, damage, delta, durable, lake_format, table_paths
 from infra.lake.fence import Fence, lease_lost
 from infra.lake.process_identity import ProcessIdentity
-from infra.retry import retry_on
+from infra.retry import retry_on, wait_until
 from infra.settings import Settings
 
 _BEATS = 6  # heartbeats within ``lease_seconds``
@@ -110,13 +110,26 @@ def hold(settings: Settings, name: str, *, fenced: Sequence[str] = ()) -> Iterat
 
 
 def holder(settings: Settings, name: str) -> ProcessIdentity | None:
-    """The holder of a lease; None if it is free, its holder is dead, or its heartbeat is too old."""
+    """The holder of a lease; None if it is free, its holder is dead, or its heartbeat looks too old.
+
+    It judges by the clock of this machine. What is deleted or taken over needs ``living_holder``.
+    """
     path = table_paths.control(settings, TABLE)
     if not delta.exists(path):
         return None
     table = delta.table(path)
     row = _row(table, Name(name))
-    return row.holder if row and _is_held(row, table, Name(name), settings.lease_seconds) else None
+    return row.holder if row and _may_live(row) and _is_recent(table, Name(name), settings.lease_seconds) else None
+
+
+def living_holder(settings: Settings, name: str) -> ProcessIdentity | None:
+    """The holder of a lease, whatever the clocks say: one that looks silent is watched for half a lease."""
+    path = table_paths.control(settings, TABLE)
+    if not delta.exists(path):
+        return None
+    table = delta.table(path)
+    row = _row(table, Name(name))
+    return row.holder if row and _is_held(row, table, path, Name(name), settings.lease_seconds) else None
 
 
 def fence(lease: Lease, path: str) -> None:
@@ -169,7 +182,7 @@ def _take(path: str, name: Name, lease_seconds: float) -> Lease:
         delta.create(path, _SCHEMA, log_retention=_RETENTION, checkpoint_every=_CHECKPOINT_EVERY)
     table = delta.table(path)
     last = _row(table, name)
-    if last and _is_held(last, table, name, lease_seconds):
+    if last and _is_held(last, table, path, name, lease_seconds):
         raise _held(name, last)
     lease = Lease(name, _last_generation(table, name, last) + 1, ProcessIdentity.current(), path)
     with _conflicts(name):
@@ -207,10 +220,34 @@ def _row(table: DeltaTable, name: Name) -> _Row | None:
     return _Row(row["generation"], holder, row["since"], row["released"])
 
 
-def _is_held(row: _Row, table: DeltaTable, name: Name, lease_seconds: float) -> bool:
-    """A holder that is not known to be dead may be paused, or its host may be down: the last heartbeat decides."""
-    silent_ms = _now_ms() - (table.transaction_version(_beat(name)) or 0)
-    return not row.released and not row.holder.is_dead and silent_ms <= lease_seconds * 1000
+def _is_held(row: _Row, table: DeltaTable, path: str, name: Name, lease_seconds: float) -> bool:
+    return _may_live(row) and (_is_recent(table, name, lease_seconds) or _beats_again(table, path, name, lease_seconds))
+
+
+def _may_live(row: _Row) -> bool:
+    """A holder that is not known to be dead may be paused, or its host may be down: its heartbeat decides."""
+    return not row.released and not row.holder.is_dead
+
+
+def _is_recent(table: DeltaTable, name: Name, lease_seconds: float) -> bool:
+    """Whether the last heartbeat is less than ``lease_seconds`` away, in the past or by a clock that is ahead."""
+    return abs(_now_ms() - _last_beat(table, name)) <= lease_seconds * 1000
+
+
+def _beats_again(table: DeltaTable, path: str, name: Name, lease_seconds: float) -> bool:
+    """Whether another heartbeat comes: the clocks of two hosts may differ by more than a lease."""
+    beat, patience = _last_beat(table, name), lease_seconds / 2
+    try:
+        return wait_until(
+            lambda: _last_beat(delta.table(path), name) != beat, patience, every=patience / 10, error=TimeoutError
+        )
+    except TimeoutError:
+        return False
+
+
+def _last_beat(table: DeltaTable, name: Name) -> int:
+    """Milliseconds by the clock of the holder."""
+    return table.transaction_version(_beat(name)) or 0
 
 
 def _write(table: DeltaTable, lease: Lease, *, released: bool) -> None:
