@@ -4,7 +4,7 @@
 - Priority: a batch, and a replay that reads history without a limit, claim the CPU of this machine. Every other run,
   and a run that no view serves, then starts an epoch every ``yield_seconds`` at most: an epoch costs about as much with
   one record as with a thousand.
-- A process that takes over from the run blocks its epochs meanwhile (infra/local/epoch_lock.py).
+- A process that takes over from the run blocks its epochs (infra/local/epoch_lock.py) while it holds its lease.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from core.identifiers import Name
 from infra.control.runs import Run
-from infra.lake import files, table_paths
+from infra.lake import files, leases, table_paths
 from infra.lake.process_identity import ProcessIdentity
 from infra.local import epoch_lock
 from infra.settings import Settings
@@ -53,13 +53,15 @@ class EpochPacing:
 
     @contextmanager
     def epoch(self, size: int) -> Iterator[None]:
-        """The block that writes an epoch of ``size`` offsets; waits while another process blocks the run's epochs."""
+        """The block that writes an epoch of ``size`` offsets; waits while another process blocks the run's epochs.
+
+        Raises StopRequested when the run is asked to stop meanwhile.
+        """
         if self._is_small(size) or self.rate_limit is not None:
             release_priority(self.settings, self.run.id)
         else:
             claim_priority(self.settings, self.run.id)
-        # A takeover waits as long as a lease for other runs' epochs, as long for its run, then changes the views.
-        with epoch_lock.run_epoch(self.settings, self.run.id, 3 * self.settings.lease_seconds):
+        with self._unblocked():
             yield
 
     def wait(self, size: int, began: float) -> None:
@@ -73,6 +75,17 @@ class EpochPacing:
         if size < self.settings.max_offsets_per_trigger and self._is_second():
             earliest = max(earliest, began + self.settings.yield_seconds)
         self.stopping.wait(max(0.0, earliest - time.monotonic()))
+
+    @contextmanager
+    def _unblocked(self) -> Iterator[None]:
+        """A takeover may be paused for ever: it blocks the run for as long as it holds its lease."""
+        while True:
+            with epoch_lock.run_epoch(self.settings, self.run.id, self.settings.lease_seconds) as is_unblocked:
+                if is_unblocked or leases.holder(self.settings, "control") is None:
+                    yield
+                    return
+            if self.stopping.is_set():
+                raise StopRequested
 
     def _is_small(self, size: int) -> bool:
         return size <= self.settings.max_offsets_per_trigger

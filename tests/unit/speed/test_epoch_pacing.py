@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import queue
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from subprocess import PIPE
 
@@ -14,6 +17,8 @@ import pytest
 from core.cut import Cut
 from core.identifiers import Name
 from infra.control.runs import Kind, Run
+from infra.lake import leases
+from infra.local import epoch_lock
 from infra.local.epoch_lock import block_epochs
 from infra.settings import Settings
 from speed.process.epoch_pacing import (
@@ -184,3 +189,48 @@ def test_priority_ends_with_its_block_however_that_ends(settings: Settings) -> N
     with pytest.raises(ZeroDivisionError):
         fail()
     assert waited(settings, LIVE) < 0.1
+
+
+def blocked_rounds(monkeypatch: pytest.MonkeyPatch, pacing: EpochPacing) -> Iterator[threading.Thread]:
+    """Starts an epoch in a thread; yields it each time that it has waited in vain."""
+    waits: queue.Queue[bool] = queue.Queue()
+    wait_for_lock = epoch_lock.run_epoch
+
+    @contextmanager
+    def counted(settings: Settings, run: Name, _patience: float) -> Iterator[bool]:
+        with wait_for_lock(settings, run, 0.05) as is_unblocked:
+            waits.put(is_unblocked)
+            yield is_unblocked
+
+    def work() -> None:
+        with pacing.epoch(SMALL):
+            waits.put(True)
+
+    monkeypatch.setattr(epoch_lock, "run_epoch", counted)
+    working = threading.Thread(target=work)
+    working.start()
+    while not waits.get(timeout=60):
+        yield working
+    working.join(60)
+    assert not working.is_alive()
+
+
+def test_a_run_stays_blocked_for_as_long_as_the_takeover_holds_its_lease(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A switch of many views takes longer than any fixed time: an epoch within it would take what is served back."""
+    with ExitStack() as takeover:
+        takeover.enter_context(leases.hold(settings, "control"))
+        takeover.enter_context(block_epochs(settings, LIVE, 1.0))
+        rounds = 0
+        for working in blocked_rounds(monkeypatch, pacing_of(settings, LIVE)):
+            assert working.is_alive()
+            rounds += 1
+            if rounds == 5:
+                takeover.close()
+        assert rounds >= 5
+
+
+def test_a_takeover_that_lost_its_lease_blocks_no_run(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    with block_epochs(settings, LIVE, 1.0):
+        assert len(list(blocked_rounds(monkeypatch, pacing_of(settings, LIVE)))) == 1
