@@ -20,11 +20,9 @@ from core.errors import LkError, Refused
 from core.identifiers import Name
 from flows.batch_cycle import batch_session, build_claim, gate_claim, land_and_build
 from flows.scrub import DamagedFile, ScrubResult, scrub
-from infra.control import locks, log_history, run_roles, runs
+from infra.control import locks, log_history, run_roles
 from infra.control.builds import add_built, read_builds
 from infra.control.claims import read_claims
-from infra.control.manifest import last_epoch
-from infra.control.runs import Run
 from infra.kafka import kafka_admin, log_checks
 from infra.lake import archive, checksums, damage, files, leases, table_paths
 from infra.settings import Settings
@@ -141,7 +139,7 @@ def _require_log_of_history(settings: Settings, topic: Name, decoder: Name, bad_
     path, fix = table_paths.archive(settings, topic, decoder), log_checks.RESTORE_LOG
     claimed = highest(claim.cut.only([topic]) for claim in read_claims(settings))
     log_checks.require_no_lost_records(settings, [topic], claimed, where="control.claims", fix=fix)
-    marked = next((run for run in reversed(runs.read_runs(settings)) if _has_marks(settings, run, topic)), None)
+    marked = log_history.last_marked_run(settings, topic)
     if marked:
         log_checks.require_same_topics(settings, {topic: marked.topics[topic]}, where=f"run {marked.id}", fix=fix)
         log_history.require_log_of_run(settings, marked.id, fix=fix)
@@ -158,12 +156,6 @@ def _require_log_of_history(settings: Settings, topic: Name, decoder: Name, bad_
         raise Refused("nothing tells whether the log is the one that was landed", where=path, fix=fix)
     ends = {span.partition: max(s.end for s in whole if s.partition == span.partition) for span in whole}
     log_history.require_log_of_archive(settings, archived, fix=fix, ends=Cut.of({topic: ends}))
-
-
-def _has_marks(settings: Settings, run: Run, topic: Name) -> bool:
-    """Whether a run knows the last records of a topic that it read."""
-    last = last_epoch(settings, run.id) if topic in run.topics else None
-    return last is not None and any(of_topic == topic for of_topic, _ in last.marks)
 
 
 def _build_again(settings: Settings, catalog: Catalog, name: Name, views: list[Name]) -> str:

@@ -17,7 +17,7 @@ from core.catalog import Catalog
 from core.errors import LkError, Refused, TryAgain
 from core.identifiers import Name
 from infra.control import runs
-from infra.control.log_history import require_log_of_run
+from infra.control.log_history import require_log_of_history, require_log_of_run
 from infra.control.manifest import last_epoch, store_totals
 from infra.control.run_roles import ServingWatch
 from infra.control.runs import Run
@@ -221,7 +221,10 @@ def _check(settings: Settings, catalog: Catalog, run: Run) -> None:
     require_same_topics(settings, run)
     _require_unread_records(settings, run)
     _require_no_lost_records(settings, run)
-    require_log_of_run(settings, run.id, fix=log_checks.RESTORE_LOG)
+    if last_epoch(settings, run.id):
+        require_log_of_run(settings, run.id, fix=log_checks.RESTORE_LOG)
+    else:
+        require_log_of_history(settings, run.topics, run.origin, fix=log_checks.RESTORE_LOG)
 
 
 def _require_unread_records(settings: Settings, run: Run) -> None:

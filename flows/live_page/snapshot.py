@@ -121,7 +121,7 @@ class Snapshot:
     gate: Reading[GateState] = field(default_factory=Reading)
     routes: Reading[tuple[RouteState, ...]] = field(default_factory=Reading)
     views: Reading[tuple[DefinedView, ...]] = field(default_factory=Reading)
-    sizes: Reading[Mapping[str, int]] = field(default_factory=Reading)
+    sizes: Reading[dict[str, int]] = field(default_factory=Reading)
 
     @property
     def readings(self) -> dict[str, Reading[Any]]:

@@ -196,6 +196,4 @@ class EpochSink:
 
 def require_same_topics(settings: Settings, run: Run) -> None:
     """Raises Refused when a topic of the run was deleted and created again since the run was declared."""
-    log_checks.require_same_topics(
-        settings, run.topics, where=f"run {run.id}", fix="start a new run: `lk speed start --new`"
-    )
+    log_checks.require_same_topics(settings, run.topics, where=f"run {run.id}", fix=log_checks.RESTORE_LOG)
