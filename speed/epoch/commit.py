@@ -73,7 +73,7 @@ class EpochSink:
         self.start_maintenance = start_maintenance
         self.pacing = EpochPacing(settings, run)
         self.tables = RunTables(settings, catalog, run, lease)
-        self.log = LogChain(settings, run, log_checks.RESTORE_LOG, self.pacing.stopping)
+        self.log = LogChain(settings, run, log_checks.RESTORE_LOG, self.pacing)
         self.idle = threading.Event()
         self.idle.set()
         self.failure: BaseException | None = None

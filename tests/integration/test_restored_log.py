@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -39,7 +38,7 @@ from speed.epoch import log_chain
 from speed.epoch.log_chain import LogChain
 from speed.epoch.offset_log import PlannedEpoch
 from speed.process import lifecycle
-from speed.process.epoch_pacing import StopRequested
+from speed.process.epoch_pacing import EpochPacing, StopRequested
 from tests.conftest import fresh_settings
 from tests.support.harms import HARMS
 from tests.support.layers import catalog_of, send, topic_of
@@ -184,7 +183,7 @@ def test_an_epoch_refuses_a_log_with_other_records(restored: RestoredLog) -> Non
     """As if the broker had been restored under a process that goes on."""
     end = kafka_admin.end_offsets(restored.settings, [restored.topic])
     planned = PlannedEpoch(2, restored.read, end, 0)
-    chain = LogChain(restored.settings, restored.run, "", threading.Event())
+    chain = LogChain(restored.settings, restored.run, "", EpochPacing(restored.settings, restored.run))
     try:
         with pytest.raises(Refused, match=f"{OTHER}topic {restored.topic}, partition .*, from offset "):
             chain.read(planned).result()
@@ -199,13 +198,13 @@ def test_an_epoch_has_no_marks_while_kafka_does_not_answer(
     monkeypatch.setattr(log_chain, "_DEADLINE", 1.0)
     monkeypatch.setattr(log_marks, "_PATIENCE", 0.5)
     nobody = restored.settings.model_copy(update={"kafka_port": free_ports(1)[0]})
-    stopping = threading.Event()
-    chain = LogChain(nobody, restored.run, "", stopping)
+    pacing = EpochPacing(nobody, restored.run)
+    chain = LogChain(nobody, restored.run, "", pacing)
     try:
         for expected in (TryAgain, StopRequested):
             with pytest.raises(expected):
                 chain.read(PlannedEpoch(1, restored.copied, restored.read, 0)).result()
-            stopping.set()
+            pacing.stopping.set()
     finally:
         chain.close()
 

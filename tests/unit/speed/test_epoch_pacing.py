@@ -89,11 +89,35 @@ def test_epochs_are_big_without_a_limit_and_some_seconds_long_with_one(
 def test_a_driven_run_sees_a_changed_rate_limit_until_its_query_has_it(settings: Settings) -> None:
     pacing = pacing_of(settings, REPLAY, "replay")
     assert pacing.offsets_per_epoch() == 4_000_000
-    assert not pacing.rate_limit_changed()
+    assert not pacing.limit_changed()
     set_rate_limit(settings, REPLAY, 100_000)
-    assert pacing.rate_limit_changed()
+    assert pacing.limit_changed()
     assert pacing.offsets_per_epoch() == 400_000
-    assert not pacing.rate_limit_changed()
+    assert not pacing.limit_changed()
+
+
+@pytest.mark.parametrize(("size", "largest"), [(104, 50_000), (64_000, 33_554), (1_000_000, 2_147), (3_000_000_000, 1)])
+def test_an_epoch_of_large_records_has_fewer_of_them(settings: Settings, size: int, largest: int) -> None:
+    pacing = pacing_of(settings, LIVE)
+    pacing.saw([size, size])
+    assert pacing.offsets_per_epoch() == largest
+
+
+def test_a_run_whose_records_become_larger_gets_smaller_epochs_and_large_ones_again_after(settings: Settings) -> None:
+    pacing = pacing_of(settings, LIVE)
+    pacing.saw([100] * 4)
+    assert pacing.offsets_per_epoch() == 50_000
+    pacing.saw([])  # an epoch of a topic whose last records were compacted away
+    pacing.saw([200_000, 100, 100, 100])  # a single large record is no reason
+    assert not pacing.limit_changed()
+    pacing.saw([1_000_000] * 4)
+    assert pacing.limit_changed()
+    assert pacing.offsets_per_epoch() == 8_277
+    assert not pacing.limit_changed()
+    for _ in range(20):
+        pacing.saw([100] * 4)
+    assert pacing.limit_changed()
+    assert pacing.offsets_per_epoch() == 50_000
 
 
 def test_the_next_epoch_waits_until_the_rate_limit_allows_it(settings: Settings) -> None:
