@@ -26,6 +26,7 @@ from infra.settings.local_secrets import BROKER, FOLDER, LocalSecrets, local_sec
 from infra.settings.password_files import AGAIN, read_password
 
 _PATIENCE = 10.0
+_MARKED = "The servers of this instance ask for passwords. If secrets/ is lost, they do not start without.\n"
 _SCRAM_ROUNDS = 4_096  # Kafka's least; the passwords are random
 _TRINO_ROUNDS, _TRINO_SALT, _TRINO_HASH = 10_000, 16, 32
 _PEOPLE = ("engineer", "admin")  # user names of infra/trino/access.toml beside the publisher and the reader
@@ -51,7 +52,20 @@ def make_secrets(settings: Settings) -> LocalSecrets:
                 write_private(file, new_password())
         if not secrets.authority.is_file():
             certificates.write_authority(secrets)
+        if not secrets.marker.exists():
+            write_private(secrets.marker, _MARKED)
     return secrets
+
+
+def require_authority(secrets: LocalSecrets) -> None:
+    """Raises Refused when an instance with passwords has lost its keys: without them it would start unprotected."""
+    if not secrets.authority.is_file():
+        raise Refused(
+            "this instance asks for passwords, and its keys are gone",
+            where=str(secrets.authority),
+            fix="bring the folder back from a backup, or from where the data were copied from; or start over with new "
+            "passwords and certificates: `lk up --secured`",
+        )
 
 
 def renew_secrets(settings: Settings, secrets: LocalSecrets) -> None:

@@ -10,7 +10,8 @@ OWN = ("route_origin", b"orders/3/17")
 
 
 @pytest.mark.parametrize(
-    "forged", [b"\xff", b"orders/3/x", b"orders/3/99", "orders/3/\u0661".encode(), b"", None, b"orders/3/" + b"9" * 5000]
+    "forged",
+    [b"\xff", b"orders/3/x", b"orders/3/99", "orders/3/\u0661".encode(), b"", None, b"orders/3/" + b"9" * 5000],
 )
 def test_a_header_that_came_with_the_record_is_ignored(forged: bytes | None) -> None:
     assert copied_offset([("a", b"\xff"), ("route_origin", forged), OWN], b"orders/3/") == 17
