@@ -76,20 +76,22 @@ def apply_rights(settings: Settings, rights: tuple[Right, ...]) -> tuple[int, in
     remains is missing for a moment.
     """
     client = kafka_admin.admin_client(settings)
-    anything: Any = None
-    kinds = (AclOperation.ANY, AclPermissionType.ANY)
-    any_acl = AclBindingFilter(ResourceType.ANY, anything, ResourcePatternType.ANY, anything, anything, *kinds)
-    listed = client.describe_acls(any_acl, request_timeout=kafka_admin.DEADLINE)
-    present, declared = set(kafka_admin.result_or_raise(settings, listed)), {right.binding for right in rights}
+    present, declared = _present(settings), {right.binding for right in rights}
     principals = {binding.principal for binding in declared}
     missing = list(declared - present)
     other = [acl for acl in present - declared if acl.principal in principals and not _is_given(acl)]
     if missing:
         _finish(settings, client.create_acls(missing, request_timeout=kafka_admin.DEADLINE))
-    if other:
-        filters = [_exactly(acl) for acl in other]
-        _finish(settings, client.delete_acls(filters, request_timeout=kafka_admin.DEADLINE))
+    _delete(settings, other)
     return len(missing), len(other)
+
+
+def withdraw_rights(settings: Settings, principals: Iterable[str]) -> int:
+    """Deletes every ACL of these principals; returns how many there were."""
+    users = {f"User:{principal}" for principal in principals}
+    theirs = [acl for acl in _present(settings) if acl.principal in users] if users else []
+    _delete(settings, theirs)
+    return len(theirs)
 
 
 def allow_writes(settings: Settings, topics: Iterable[str]) -> None:
@@ -108,6 +110,20 @@ def withdraw_writes(settings: Settings, topics: Iterable[str]) -> None:
         client = kafka_admin.admin_client(as_principal(settings, ADMIN))
         for future in client.delete_acls(filters, request_timeout=kafka_admin.DEADLINE).values():
             kafka_admin.result_or_raise(settings, future, ignore=KafkaError.SECURITY_DISABLED)
+
+
+def _present(settings: Settings) -> set[Any]:
+    anything: Any = None
+    kinds = (AclOperation.ANY, AclPermissionType.ANY)
+    any_acl = AclBindingFilter(ResourceType.ANY, anything, ResourcePatternType.ANY, anything, anything, *kinds)
+    listed = kafka_admin.admin_client(settings).describe_acls(any_acl, request_timeout=kafka_admin.DEADLINE)
+    return set(kafka_admin.result_or_raise(settings, listed))
+
+
+def _delete(settings: Settings, acls: Iterable[Any]) -> None:
+    if filters := [_exactly(acl) for acl in acls]:
+        client = kafka_admin.admin_client(settings)
+        _finish(settings, client.delete_acls(filters, request_timeout=kafka_admin.DEADLINE))
 
 
 def _write(topic: str) -> Right:

@@ -15,11 +15,12 @@ import requests
 from pyspark.sql import SparkSession
 
 from core.errors import Refused
-from infra.kafka import kafka_admin
+from infra.kafka import acls, kafka_admin
 from infra.kafka.client_config import as_principal
 from infra.local import local_stack, ui_server
 from infra.local.private_files import write_private
 from infra.local.secured import certificates, users
+from infra.retry import retry_on
 from infra.settings import Settings
 from infra.settings.local_secrets import BROKER, FOLDER, LocalSecrets
 from infra.settings.sources import read_settings
@@ -259,8 +260,29 @@ def test_the_live_page_asks_for_its_password(instance: Secured) -> None:
     assert status_of("/health", None) == 200
 
 
+def plant_former_user(instance: Secured) -> Settings:
+    """A user with a password and a right that an earlier ``access.toml`` named; returns the settings of its login."""
+    own, former = as_principal(instance.settings, BROKER), as_principal(instance.settings, "former")
+    write_private(instance.secrets.kafka_password("former"), "former-pass-word")
+    users.set_kafka_passwords(own, {"former": b"former-pass-word"})
+    acls.apply_rights(own, (acls.Right("former", "topic", "*", "DESCRIBE"),))
+    retry_on(Refused, lambda: kafka_admin.end_offsets(former, ["trades"]), 20, every=0.1)  # brokers learn of it late
+    return former
+
+
+def require_gone(instance: Secured, former: Settings) -> None:
+    file = instance.secrets.kafka_password("former")
+    assert not file.exists()
+    write_private(file, "former-pass-word")
+    with pytest.raises(Refused, match="Authentication failed"):
+        kafka_admin.end_offsets(former, ["trades"])
+    file.unlink()
+    assert acls.withdraw_rights(as_principal(instance.settings, BROKER), ["former"]) == 0
+
+
 def test_rotate_renews_every_password_and_what_was_served_stays(instance: Secured) -> None:
     before, rows = all_passwords(instance), instance.here("show", "trades_by_day", "--json").ok().json
+    former = plant_former_user(instance)
     file = instance.secrets.kafka_password("monitor")
     old_password = file.read_text("utf-8")
     rotation = instance.here("rotate", "--json").ok().json
@@ -271,6 +293,7 @@ def test_rotate_renews_every_password_and_what_was_served_stays(instance: Secure
     ]
     assert set(before) & set(all_passwords(instance)) == {"PRIVATE KEY"}
     assert instance.here("show", "trades_by_day", "--json").ok().json == rows
+    require_gone(instance, former)
     monitor, new_password = as_principal(instance.settings, "monitor"), file.read_text("utf-8")
     write_private(file, old_password)
     with pytest.raises(Refused, match="Authentication failed"):

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import secrets as random_bytes
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from confluent_kafka import KafkaError
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
     ScramCredentialInfo,
     ScramMechanism,
+    UserScramCredentialDeletion,
     UserScramCredentialUpsertion,
 )
 
@@ -107,10 +109,31 @@ def kafka_users() -> tuple[str, ...]:
 
 
 def apply_kafka_users(settings: Settings, secrets: LocalSecrets) -> None:
-    """Makes the users of the local brokers, their passwords and their rights those of the files."""
+    """Makes the users of the local brokers, their passwords and their rights those of the files.
+
+    A user that ``access.toml`` no longer names loses its login, its rights and then its file: so a crash loses no step.
+    """
     own = as_principal(settings, BROKER)
     set_kafka_passwords(own, {user: _password(secrets.kafka_password(user)) for user in kafka_users()})
     acls.apply_rights(own, acls.read_rights())
+    removed = removed_kafka_users(secrets)
+    _delete_logins(own, removed)
+    acls.withdraw_rights(own, removed)
+    for user in removed:
+        secrets.kafka_password(user).unlink()
+
+
+def removed_kafka_users(secrets: LocalSecrets) -> list[str]:
+    """The users with a password file whom ``access.toml`` does not name. Users without a file were made by others."""
+    return sorted(set(_users_in(secrets.kafka_password(""))) - {BROKER, *kafka_users()})
+
+
+def _delete_logins(broker: Settings, removed: Iterable[str]) -> None:
+    deletions: list[Any] = [UserScramCredentialDeletion(user, ScramMechanism.SCRAM_SHA_512) for user in removed]
+    if deletions:
+        client = kafka_admin.admin_client(broker)
+        for future in client.alter_user_scram_credentials(deletions, request_timeout=kafka_admin.DEADLINE).values():
+            kafka_admin.result_or_raise(broker, future, ignore=KafkaError.RESOURCE_NOT_FOUND)
 
 
 def set_kafka_passwords(broker: Settings, passwords: Mapping[str, bytes]) -> None:
@@ -129,7 +152,10 @@ def trino_password_lines(secrets: LocalSecrets) -> str:
 
 def _trino_users(secrets: LocalSecrets) -> list[str]:
     """The users who have a password."""
-    folder = secrets.trino_password("")
+    return _users_in(secrets.trino_password(""))
+
+
+def _users_in(folder: Path) -> list[str]:
     files = sorted(folder.iterdir()) if folder.is_dir() else []
     return [file.name for file in files if not file.name.startswith(".")]
 

@@ -74,6 +74,14 @@ def test_all_are_renewed_those_of_people_too(tmp_path: Path) -> None:
     assert secrets.authority.read_bytes() != authority
 
 
+def test_a_user_of_kafka_that_access_toml_no_longer_names_is_known_by_its_password_file(tmp_path: Path) -> None:
+    secrets = users.make_secrets(Settings(data=tmp_path))
+    assert users.removed_kafka_users(secrets) == []
+    write_private(secrets.kafka_password("auditor"), "of an earlier file")
+    write_private(secrets.kafka_password(".admin.new"), "left by a crash")
+    assert users.removed_kafka_users(secrets) == ["auditor"]
+
+
 def test_trino_gets_a_salted_hash_of_each_password(tmp_path: Path) -> None:
     secrets = LocalSecrets(tmp_path)
     write_private(secrets.trino_password("maria"), "one password\n")
