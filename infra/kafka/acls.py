@@ -34,12 +34,16 @@ _TYPES = {
 
 @dataclass(frozen=True, order=True)
 class Right:
-    """One operation that a principal may do on resources of a type: ``name`` is a whole name, a prefix* or *."""
+    """One operation that a principal may do on resources of a type: ``name`` is a whole name, a prefix* or *.
+
+    With the permission DENY it may not, whatever else allows it.
+    """
 
     principal: str
     resource: str
     name: str
     operation: str
+    permission: str = "ALLOW"
 
     @property
     def binding(self) -> Any:
@@ -53,7 +57,7 @@ class Right:
             f"User:{self.principal}",
             "*",
             AclOperation[self.operation],
-            AclPermissionType.ALLOW,
+            AclPermissionType[self.permission],
         )
 
 
@@ -66,7 +70,13 @@ def _rights(matrix: dict[str, Any]) -> Iterator[Right]:
     for principal, resources in matrix.items():
         for resource, names in resources.items():
             for name, operations in names.items():
-                yield from (Right(principal, resource, name, operation) for operation in operations)
+                yield from (_right(principal, resource, name, operation) for operation in operations)
+
+
+def _right(principal: str, resource: str, name: str, operation: str) -> Right:
+    """The right of an entry of the matrix, such as ``WRITE`` or ``DENY WRITE``."""
+    denied = operation.removeprefix("DENY ")
+    return Right(principal, resource, name, denied, "ALLOW" if denied == operation else "DENY")
 
 
 def apply_rights(settings: Settings, rights: tuple[Right, ...]) -> tuple[int, int]:
@@ -157,6 +167,7 @@ def rights_table(rights: tuple[Right, ...]) -> str:
     """The matrix as a table in Markdown: a row for each principal and resource."""
     rows: dict[tuple[str, str, str], list[str]] = {}
     for right in rights:
-        rows.setdefault((right.principal, right.resource, right.name), []).append(right.operation)
+        operation = right.operation if right.permission == "ALLOW" else f"{right.permission} {right.operation}"
+        rows.setdefault((right.principal, right.resource, right.name), []).append(operation)
     lines = [f"| {p} | {r.replace('_', ' ')} | `{n}` | {', '.join(ops)} |" for (p, r, n), ops in rows.items()]
     return "\n".join(["| principal | resource | name | operations |", "| --- | --- | --- | --- |", *lines]) + "\n"
