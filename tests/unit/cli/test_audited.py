@@ -146,7 +146,10 @@ def test_list_and_verify(settings: Settings, config: Path) -> None:
     text = here(config, "audit", "list").ok().out
     assert "begins" in text
     assert "exit 0" in text
-    assert here(config, "audit", "verify").ok().out.strip() == "2 rows follow each other as they were written"
+    hashed = listed[0]["hash"]
+    lines = here(config, "audit", "verify").ok().out.splitlines()
+    assert lines == ["2 rows follow each other as they were written", f"head      row 2, {hashed}"]
+    assert here(config, "audit", "verify", "--json").ok().json == {"rows": 2, "broken": "", "hash": hashed}
     first = next(Path(audit.TABLE.path(settings)).glob("*.parquet"))
     first.unlink()
     assert here(config, "audit", "verify").code == 1
