@@ -87,6 +87,20 @@ def _correct(settings: Settings) -> Catalog:
     return catalog
 
 
+def require_usable(settings: Settings, catalog: Catalog, *needed: tuple[str, str]) -> None:
+    """Raises Refused with all mistakes when a ``needed`` definition, such as ``("view", "v")``, is not in the catalog.
+
+    Without mistakes it raises nothing: then its file is gone, which the caller knows better how to say.
+    """
+    if not set(needed) <= catalog.files.keys():
+        require_correct(settings)
+
+
+def require_correct(settings: Settings) -> None:
+    """Raises Refused with all mistakes if a file has one."""
+    _correct(settings)
+
+
 def mistakes_refused(problems: Sequence[DefinitionProblem]) -> Refused:
     """The error that lists all mistakes."""
     lines = "\n  ".join(map(str, problems))
