@@ -16,7 +16,7 @@ from infra.control.claims import read_claims
 from infra.control.publications import Publication
 from infra.control.run_endings import read_endings
 from infra.control.store import ControlTable
-from infra.lake import archive, compaction, delta, files, table_paths
+from infra.lake import archive, compaction, delta, durable, files, table_paths
 from infra.lake.leases import Lease
 from infra.settings import Settings
 from infra.trino import metastore
@@ -155,5 +155,7 @@ def _compact(settings: Settings, tables: Iterable[ControlTable], lease: Lease | 
         delta.set_retention(path, f"interval {settings.retention_minutes} minutes")
         compaction.compact(path, lease=lease)
         compaction.checkpoint(path)
+        durable.sync_table(path, delta.table(path))  # before what it has replaced is deleted
         compaction.vacuum(path)
+        durable.sync_table(path, delta.table(path))
     return max(0, before - sum(files.size(path) for path in paths))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -75,9 +76,12 @@ def create(
         configuration["delta.checkpointInterval"] = str(checkpoint_every)
     with mutex(path):
         options = delta_options(path)
-        if not exists(path):
+        is_new = not exists(path)
+        if is_new:
             damage.require_no_remains(path)
         DeltaTable.create(uri(path), schema, mode="ignore", configuration=configuration, storage_options=options)
+        if is_new and path.startswith("/"):  # no later commit has the columns: nothing could replace this entry
+            files.sync([Path(path, delta_log.entry(0)), Path(path, delta_log.FOLDER), Path(path)])
         stored = pa.schema(table(path).schema().to_arrow())
     if sorted(comparable_schema(stored)) != sorted(comparable_schema(schema)):  # added columns may be in another order
         raise Refused(

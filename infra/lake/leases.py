@@ -43,7 +43,8 @@ TABLE = Name("leases")
 _RETENTION = "interval 10 minutes"
 _VACUUM_EVERY = 100  # heartbeats; the Delta log grows meanwhile
 _CHECKPOINT_EVERY = 10  # commits; each check opens the table and reads the commits since the last checkpoint
-# All holders write this table: log cleanup after a commit fails when another process cleans up at the same time.
+# All holders write this table: log cleanup after a commit fails when another process cleans up at the same time. And it
+# deletes the entries before a checkpoint that is not on the disk yet.
 _HOOKS = PostCommitHookProperties(create_checkpoint=True, cleanup_expired_logs=False)
 
 
@@ -139,6 +140,7 @@ def fence(lease: Lease, path: str) -> None:
     if not lease.is_on(table):
         with _conflicts(lease.name):
             _empty_commit(table, [lease.transaction])
+        durable.sync_checkpoint(path, table.version())
 
 
 def append(lease: Lease, path: str, rows: pa.Table) -> DeltaTable:
@@ -151,8 +153,16 @@ def append(lease: Lease, path: str, rows: pa.Table) -> DeltaTable:
     lease.check_against(table)
     commit = CommitProperties(app_transactions=[lease.transaction])
     with _conflicts(lease.name):
-        write_deltalake(table, rows, mode="append", schema_mode="merge", commit_properties=commit)
+        write_deltalake(
+            table,
+            rows,
+            mode="append",
+            schema_mode="merge",
+            commit_properties=commit,
+            post_commithook_properties=_HOOKS,
+        )
     durable.sync_commit(path, table.version())
+    durable.sync_checkpoint(path, table.version())
     checksums.record(path, table.version())
     return table
 
@@ -173,7 +183,8 @@ def _beat_until(lease: Lease, stop: threading.Event, every: float) -> None:
 
 def _vacuum(path: str) -> None:
     """Vacuums the table; of several processes that do, one may fail because a file is deleted already."""
-    with contextlib.suppress(DeltaError, OSError):
+    with contextlib.suppress(DeltaError, OSError, LkError):
+        durable.sync_table(path, delta.table(path))  # before what a checkpoint has replaced is deleted
         compaction.vacuum(path)
 
 
