@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import reduce
@@ -17,12 +17,13 @@ from core.event_columns import ERROR
 from core.identifiers import Name
 from core.safe_text import one_line
 from infra.control import redrives, runs
-from infra.lake import delta, table_paths
+from infra.lake import delta, large_rows, table_paths
 from infra.settings import Settings
 
 SHOWN_BYTES = 80  # of a record in a list
 _COORDINATES = pa.schema({"_partition": pa.int32(), "_offset": pa.int64()})
 _PLACE = ["_topic", "_partition", "_offset", "_timestamp", ERROR]
+_WHOLE = [*_PLACE, "_key", "_value", "_headers"]
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,11 @@ class QuarantinedRecord:
     key: bytes | None
     value: bytes | None
     headers: tuple[tuple[str, bytes | None], ...]
+
+    @property
+    def coordinates(self) -> tuple[Name, int, int]:
+        """Its topic, partition and offset."""
+        return self.topic, self.partition, self.offset
 
     @property
     def place(self) -> str:
@@ -82,16 +88,50 @@ def newest_first(settings: Settings, catalog: Catalog, topic: Name) -> Iterator[
         yield from (_entry(row, sent) for row in batch.to_pylist())
 
 
-def quarantined_records(settings: Settings, catalog: Catalog, topic: Name | None = None) -> list[QuarantinedRecord]:
-    """The same records, with key, value and headers."""
-    rows = _by_coordinates(settings, catalog, topic, ["_key", "_value", "_headers"])
-    return [_record(rows[key]) for key in sorted(rows)]
+def quarantined_records(
+    settings: Settings, catalog: Catalog, topic: Name | None = None, at: Collection[tuple[int, int]] | None = None
+) -> Iterator[QuarantinedRecord]:
+    """The same records with key, value and headers, in no order; few are in memory at a time.
+
+    ``at``: only those of these partitions and offsets. One that several tables hold comes several times.
+    """
+    where = None if at is None else at_places(at)
+    for name in [topic] if topic else list(catalog.topics):
+        for path, condition in _tables(settings, catalog, name, where):
+            yield from map(_record, large_rows.rows(path, _WHOLE, condition))
 
 
 def batches(
     settings: Settings, catalog: Catalog, topic: Name, columns: Sequence[str], where: pc.Expression | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """The quarantined records of a topic, newest run first; one that several tables hold comes several times."""
+    """The quarantined records of a topic, newest run first; one that several tables hold comes several times.
+
+    For columns of small values: all rows of a row group are in memory.
+    """
+    for path, condition in _tables(settings, catalog, topic, where):
+        yield from delta.batches(path, columns, condition)
+
+
+def at_places(places: Iterable[tuple[int, int]]) -> pc.Expression:
+    """A condition for records of these partitions and offsets, which statistics of files can answer, too."""
+    by_partition: dict[int, list[int]] = {}
+    for partition, offset in places:
+        by_partition.setdefault(partition, []).append(offset)
+    offset = pc.field("_offset")
+    conditions = [
+        (pc.field("_partition") == partition)
+        & (offset >= min(offsets))
+        & (offset <= max(offsets))
+        & offset.isin(pa.array(offsets, pa.int64()))
+        for partition, offsets in by_partition.items()
+    ]
+    return reduce(or_, conditions, pc.scalar(False))
+
+
+def _tables(
+    settings: Settings, catalog: Catalog, topic: Name, where: pc.Expression | None
+) -> Iterator[tuple[str, pc.Expression]]:
+    """The tables with quarantined records of a topic, newest run first, and the condition for these records."""
     decoder = catalog.decoder(topic)
     tables = [
         (table_paths.quarantine(settings, run.id), pc.field("_topic") == topic)
@@ -101,7 +141,7 @@ def batches(
     tables.append((table_paths.archive(settings, topic, decoder), pc.field(ERROR).is_valid()))
     for path, condition in tables:
         if delta.exists(path):
-            yield from delta.batches(path, columns, condition if where is None else condition & where)
+            yield path, condition if where is None else condition & where
 
 
 def count_of(settings: Settings, catalog: Catalog, topic: Name, rule: str) -> int:
@@ -127,11 +167,7 @@ def _first_places(settings: Settings, catalog: Catalog, topic: Name, count: int)
     for batch in batches(settings, catalog, topic, names):
         both = pa.concat_tables([first, pa.Table.from_batches([batch]).cast(schema)])
         first = both.group_by(names).aggregate([]).sort_by([(name, "ascending") for name in names]).slice(0, count)
-    by_partition: dict[int, list[int]] = {}
-    for row in first.to_pylist():
-        by_partition.setdefault(row["_partition"], []).append(row["_offset"])
-    places = [(pc.field("_partition") == p) & pc.field("_offset").isin(offsets) for p, offsets in by_partition.items()]
-    return reduce(or_, places, pc.scalar(False))
+    return at_places(zip(first["_partition"].to_pylist(), first["_offset"].to_pylist(), strict=True))
 
 
 def _by_coordinates(

@@ -9,7 +9,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -19,11 +20,9 @@ from typing import TYPE_CHECKING, Any
 from core.catalog import Catalog
 from core.cut import Cut
 from core.decoding.decode import decode
-from core.decoding.redrive_headers import headers
 from core.errors import Refused, TryAgain
 from core.event_columns import ERROR, HEADERS
 from core.identifiers import Name
-from core.sealed_topic import subject_field
 from core.topic import Topic
 from infra import faults
 from infra.control import locks, redrives
@@ -31,15 +30,13 @@ from infra.control.redrives import Redrive
 from infra.kafka import kafka_admin
 from infra.kafka.fenced_send import send_fenced
 from infra.kafka.input_files import OutgoingRecord
-from infra.kafka.redriven_copies import fingerprint, read_copies
+from infra.kafka.redriven_copies import read_copies
 from infra.lake.leases import Lease
 from infra.lake.process_identity import current_user
-from infra.personal.seal_records import seal_records
 from infra.progress_bar import bar
 from infra.settings import Settings
-from speed.quarantine import listing, repair_file
-from speed.quarantine.listing import QuarantinedRecord
-from speed.quarantine.repair_file import Repaired, bad_line
+from speed.quarantine.repair_file import bad_line
+from speed.quarantine.repairs import Repair, Repairs, repairs_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -63,38 +60,18 @@ def redrive(spark: SparkSession, settings: Settings, catalog: Catalog, file: Pat
     Raises Refused, with nothing sent, for a line whose record is not in quarantine, is a copy itself, still cannot be
     decoded, or was sent before with other bytes.
     """
-    repairs = [_sealed(settings, catalog, file, repair) for repair in repair_file.read(file, catalog.topics)]
-    topics = tuple(sorted({repair.topic for repair in repairs}))
-    quarantined = [
-        record
-        for topic in topics
-        if topic in catalog.topics
-        for record in listing.quarantined_records(settings, catalog, topic)
-    ]
-    originals = repair_file.originals_of(file, repairs, quarantined)
-    for topic in topics:
-        _check_topic(catalog.topic(topic), file)
-        of_topic = [repair for repair in repairs if repair.topic == topic]
-        _check_decodes(spark, catalog.topic(topic), file, of_topic, originals)
-    with locks.hold(settings, "redrives") as lease:
-        sent = _sent_before(settings, lease, topics)
-        unsent = [repair for repair in repairs if repair.place not in sent]
-        _check_same(file, repairs, sent)
-        if unsent:
-            _send(settings, catalog, lease, unsent, originals)
-    return Redriven(file, len(unsent), len(repairs) - len(unsent), topics)
-
-
-def _sealed(settings: Settings, catalog: Catalog, file: Path, repair: Repaired) -> Repaired:
-    """The repair with its sealed fields encrypted: a person may have written plain text."""
-    topic = catalog.topics.get(repair.topic)
-    if topic is None or subject_field(topic) is None:
-        return repair
-    try:
-        (sealed,) = seal_records(settings, topic, [OutgoingRecord(repair.key, repair.value)])
-    except Refused as e:
-        raise bad_line(file, repair.line, f"it {e.what.partition(' 1 ')[2]}") from None
-    return replace(repair, key=sealed.key, value=sealed.value)
+    with repairs_of(settings, catalog, file) as repairs:
+        for topic in repairs.topics:
+            _check_topic(catalog.topic(topic), file)
+            for portion in repairs.portions(topic):
+                _check_decodes(spark, catalog.topic(topic), file, portion)
+        with locks.hold(settings, "redrives") as lease:
+            sent = _sent_before(settings, lease, repairs.topics)
+            unsent = [place for place in repairs.lines if place not in sent]
+            _check_same(repairs, sent)
+            if unsent:
+                _send(settings, catalog, lease, repairs, unsent)
+        return Redriven(file, len(unsent), len(repairs.lines) - len(unsent), repairs.topics)
 
 
 def _check_topic(topic: Topic, file: Path) -> None:
@@ -106,36 +83,27 @@ def _check_topic(topic: Topic, file: Path) -> None:
         )
 
 
-def _check_decodes(
-    spark: SparkSession,
-    topic: Topic,
-    file: Path,
-    repairs: Sequence[Repaired],
-    originals: Mapping[str, QuarantinedRecord],
-) -> None:
-    rows = [_row(topic, repair, originals[repair.place]) for repair in repairs]
+def _check_decodes(spark: SparkSession, topic: Topic, file: Path, repairs: Sequence[Repair]) -> None:
+    rows = [_row(topic, repair) for repair in repairs]
     bad = decode(topic, spark.createDataFrame(rows, _COLUMNS)).where(f"{ERROR} is not null")
     for row in sorted(bad.select("_offset", ERROR).collect()):
         raise bad_line(file, row["_offset"], f"the record would break {row[ERROR].replace(',', ', ')}")
 
 
-def _row(topic: Topic, repair: Repaired, original: QuarantinedRecord) -> tuple[Any, ...]:
+def _row(topic: Topic, repair: Repair) -> tuple[Any, ...]:
     """The copy as Kafka's source would return it, with the line number as its offset."""
-    at = original.timestamp if topic.event_time is None else datetime.now(UTC)
-    return repair.key, repair.value, topic.name, 0, repair.line, at, _headers(original)
+    repaired = repair.repaired
+    at = repair.original.timestamp if topic.event_time is None else datetime.now(UTC)
+    return repaired.key, repaired.value, topic.name, 0, repaired.line, at, repair.headers
 
 
-def _headers(original: QuarantinedRecord) -> list[tuple[str, bytes | None]]:
-    return headers(original.place, original.key, original.value, original.headers)
-
-
-def _check_same(file: Path, repairs: Sequence[Repaired], sent: Mapping[str, str]) -> None:
-    for repair in repairs:
-        if repair.place in sent and sent[repair.place] != fingerprint(repair.key, repair.value):
+def _check_same(repairs: Repairs, sent: Mapping[str, str]) -> None:
+    for place, line in repairs.lines.items():
+        if place in sent and sent[place] != line.fingerprint:
             raise bad_line(
-                file,
-                repair.line,
-                f"{repair.place} was redriven before, with another key or value, or by a forged header",
+                repairs.file,
+                line.number,
+                f"{place} was redriven before, with another key or value, or by a forged header",
             )
 
 
@@ -161,30 +129,22 @@ def _sent_before(settings: Settings, lease: Lease, topics: Sequence[Name]) -> di
     return redrives.sent_origins(settings)
 
 
-def _send(
-    settings: Settings,
-    catalog: Catalog,
-    lease: Lease,
-    repairs: Sequence[Repaired],
-    originals: Mapping[str, QuarantinedRecord],
-) -> None:
-    topics = sorted({repair.topic for repair in repairs})
+def _send(settings: Settings, catalog: Catalog, lease: Lease, repairs: Repairs, places: Sequence[str]) -> None:
+    origins = {place: repairs.lines[place].fingerprint for place in places}
+    sizes = Counter(repairs.lines[place].coordinates[0] for place in places)
     seq = max((repair.seq for repair in redrives.read_redrives(settings)), default=0) + 1
-    origins = {repair.place: fingerprint(repair.key, repair.value) for repair in repairs}
-    intent = Redrive(
-        seq, "intent", kafka_admin.end_offsets(settings, topics), origins, datetime.now(UTC), current_user()
-    )
+    ends = kafka_admin.end_offsets(settings, sorted(sizes))
+    intent = Redrive(seq, "intent", ends, origins, datetime.now(UTC), current_user())
     faults.at("redrive.0_before_intent")
     redrives.add_redrive(settings, lease, intent)
     renew = partial(lease.renew, settings.lease_seconds / 6)
-    for topic in topics:
-        of_topic = [repair for repair in repairs if repair.topic == topic]
-        copies = _records(catalog.topic(topic), of_topic, originals)
-        with bar(f"sending to {topic}", len(of_topic)) as progress:
+    for topic, count in sorted(sizes.items()):
+        copies = _copies(catalog.topic(topic), repairs.of(topic, places))
+        with bar(f"sending to {topic}", count) as progress:
             sent = send_fenced(settings, topic, copies, renew, progress)
-        if sent.acknowledged < len(of_topic):
+        if sent.acknowledged < count:
             raise TryAgain(
-                f"{len(of_topic) - sent.acknowledged} of {len(of_topic)} records of {topic} were not acknowledged",
+                f"{count - sent.acknowledged} of {count} records of {topic} were not acknowledged",
                 where=", ".join(sent.failures[:1]),
                 fix="run the command again: it finds what arrived, and sends the rest",
             )
@@ -192,11 +152,8 @@ def _send(
     redrives.add_redrive(settings, lease, replace(intent, state="done", at=datetime.now(UTC)))
 
 
-def _records(
-    topic: Topic, repairs: Sequence[Repaired], originals: Mapping[str, QuarantinedRecord]
-) -> Iterator[OutgoingRecord]:
+def _copies(topic: Topic, repairs: Iterable[Repair]) -> Iterator[OutgoingRecord]:
     for repair in repairs:
         faults.at("redrive.1_in_send")
-        original = originals[repair.place]
-        at = int(original.timestamp.timestamp() * 1000) if topic.event_time is None else None
-        yield OutgoingRecord(repair.key, repair.value, at, tuple(_headers(original)))
+        at = int(repair.original.timestamp.timestamp() * 1000) if topic.event_time is None else None
+        yield OutgoingRecord(repair.repaired.key, repair.repaired.value, at, tuple(repair.headers))

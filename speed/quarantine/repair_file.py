@@ -5,12 +5,12 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
-from core.decoding.redrive_headers import ORIGIN, origin_of
+from core.decoding.redrive_headers import origin_of
 from core.errors import Refused, Usage
 from core.identifiers import Name
 from core.record_keys import TEXT, decode_key, encode_key
@@ -19,6 +19,7 @@ from core.topic import Topic
 from infra.control import redrives
 from infra.settings import Settings
 from speed.quarantine.listing import QuarantinedRecord
+from speed.quarantine.spool import spool
 
 Topics = Mapping[Name, Topic]
 
@@ -47,8 +48,13 @@ class Repaired:
     value: bytes | None
 
     @property
+    def coordinates(self) -> tuple[Name, int, int]:
+        """The original's topic, partition and offset."""
+        return self.topic, self.partition, self.offset
+
+    @property
     def place(self) -> str:
-        """The original's coordinates."""
+        """The original's coordinates, as copies name them."""
         return f"{self.topic}/{self.partition}/{self.offset}"
 
 
@@ -62,27 +68,50 @@ def export(
     """
     if file.exists():
         raise Refused("the file exists, and may have repairs", where=str(file), fix="name another file")
-    matching = [record for record in records if rule is None or rule in record.rules]
-    originals = [record for record in matching if origin_of(record.headers) is None]
-    sent = redrives.sent_origins(settings)
-    repairable = [record for record in originals if record.place not in sent]
-    text = "".join(json_line(_line(topics, record)) + "\n" for record in repairable)
+    copies = 0
+    with spool() as lines, spool() as left_out:
+        for record in records:
+            if rule is not None and rule not in record.rules:
+                continue
+            if origin_of(record.headers) is None:
+                lines.add(record.coordinates, json_line(_line(topics, record)))
+            else:
+                copies += left_out.add(record.coordinates, None)
+        redriven = sum(lines.remove(coordinates_of(origin)) for origin in redrives.sent_origins(settings))
+        return Exported(file, _write(file, lines), redriven, copies)
+
+
+def _write(file: Path, lines: Iterable[str]) -> int:
+    """Writes a new file, whole or not at all; returns the number of lines."""
     try:
         with file.open("x", encoding="utf-8") as out:
-            out.write(text)
+            return _write_lines(out, lines)
     except OSError as e:
         raise Refused(f"the file cannot be written: {e.strerror}", where=str(file), fix="name another file") from None
-    return Exported(file, len(repairable), len(originals) - len(repairable), len(matching) - len(originals))
 
 
-def read(file: Path, topics: Topics) -> list[Repaired]:
-    """The repairs in a file. Raises Refused, which names the first bad line."""
-    repairs = [_repaired(file, topics, number, text) for number, text in enumerate(_lines(file), 1) if text.strip()]
+def _write_lines(out: TextIO, lines: Iterable[str]) -> int:
+    try:
+        count = 0
+        for line in lines:
+            out.write(line + "\n")
+            count += 1
+        out.flush()
+    except BaseException:
+        Path(out.name).unlink()
+        raise
+    return count
+
+
+def read(file: Path, topics: Topics) -> Iterator[Repaired]:
+    """The repairs in a file, one at a time. Raises Refused, which names the first bad line."""
     seen: dict[str, int] = {}
-    for repair in repairs:
-        if seen.setdefault(repair.place, repair.line) != repair.line:
-            raise bad_line(file, repair.line, f"{repair.place} is in line {seen[repair.place]} already")
-    return repairs
+    for number, text in enumerate(_lines(file), 1):
+        if text.strip():
+            repair = _repaired(file, topics, number, text)
+            if seen.setdefault(repair.place, number) != number:
+                raise bad_line(file, number, f"{repair.place} is in line {seen[repair.place]} already")
+            yield repair
 
 
 def topics_of(file: Path) -> list[Name]:
@@ -99,11 +128,18 @@ def bad_line(file: Path, line: int, why: str) -> Refused:
     return Refused(f"line {line}: {why}", where=str(file), fix=_FIX)
 
 
-def _lines(file: Path) -> list[str]:
+def _lines(file: Path) -> Iterator[str]:
     try:
-        return file.read_text("utf-8").split("\n")  # splitlines would split at other line ends inside a text
+        with file.open(encoding="utf-8") as lines:  # splits at no other line ends, which a text may have inside
+            yield from lines
     except (OSError, UnicodeDecodeError) as e:
         raise Refused(f"the file cannot be read: {e}", where=str(file), fix=_FIX) from None
+
+
+def coordinates_of(place: str) -> tuple[str, int, int]:
+    """Topic, partition and offset of a place, as copies name it."""
+    topic, partition, offset = place.split("/")
+    return topic, int(partition), int(offset)
 
 
 def _line(topics: Topics, record: QuarantinedRecord) -> dict[str, Any]:
@@ -129,6 +165,8 @@ def _repaired(file: Path, topics: Topics, number: int, text: str) -> Repaired:
     try:
         fields = json.loads(text)
         place = (Name(fields["topic"]), int(fields["partition"]), int(fields["offset"]))
+        if not (0 <= place[1] < 2**31 and 0 <= place[2] < 2**63):
+            raise ValueError("no log has such a partition and offset")  # noqa: TRY301
         key = _bytes(fields, "key", _key_encoding(topics, place[0]))
         return Repaired(number, *place, key, _bytes(fields, "value"))
     except KeyError as e:
@@ -148,16 +186,3 @@ def _bytes(fields: dict[str, Any], name: str, encoding: str = TEXT) -> bytes | N
     if name in fields:
         raise ValueError(f"it has both {name} and {name}_base64")
     return base64.b64decode(fields[f"{name}_base64"], validate=True)
-
-
-def originals_of(
-    file: Path, repairs: Iterable[Repaired], originals: Iterable[QuarantinedRecord]
-) -> dict[str, QuarantinedRecord]:
-    """The originals by coordinates. Raises Refused if a repair's original is not in quarantine, or is a copy."""
-    by_place = {original.place: original for original in originals}
-    for repair in repairs:
-        if repair.place not in by_place:
-            raise bad_line(file, repair.line, f"{repair.place} is not in quarantine")
-        if (origin := origin_of(by_place[repair.place].headers)) is not None:
-            raise bad_line(file, repair.line, f"{repair.place} is a copy of {origin}, by its header {ORIGIN}")
-    return by_place

@@ -135,7 +135,7 @@ def visits(stack: Settings, spark: SparkSession, tmp_path_factory: pytest.TempPa
 
 def _repair(visits: Visits, file: Path) -> None:
     """Redrives the broken record, as a person repairs it: in plain text."""
-    records = listing.quarantined_records(visits.settings, visits.catalog, visits.topic)
+    records = list(listing.quarantined_records(visits.settings, visits.catalog, visits.topic))
     assert [record.rules for record in records] == [("field_cents",)]
     repair_file.export(visits.settings, visits.catalog.topics, records, file)
     line = json.loads(file.read_text("utf-8"))
