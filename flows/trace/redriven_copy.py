@@ -8,7 +8,7 @@ from flows.trace.cells import guarded
 from flows.trace.kafka_record import RawRecord
 from flows.trace.stages import RedriveLink
 from infra.control import redrives
-from infra.control.redrives import Redrive
+from infra.control.redrives import Outline
 from infra.kafka import kafka_admin
 from infra.kafka.copy_search import MOST, find_copy
 from infra.settings import Settings
@@ -33,7 +33,7 @@ def _origin(raw: RawRecord | None) -> str:
 
 
 def _copy(settings: Settings, topic: Name, place: str) -> RedriveLink:
-    naming = [redrive for redrive in redrives.read_redrives(settings) if place in redrive.origins]
+    naming = redrives.naming(settings, place)
     sent = [redrive for redrive in naming if redrive.state == "done"]
     if not sent:
         return RedriveLink(note="a redrive of it was begun and not finished" if naming else "")
@@ -45,6 +45,6 @@ def _copy(settings: Settings, topic: Name, place: str) -> RedriveLink:
     return RedriveLink(note=f"a redrive sent a repaired copy of it, which is not among {searched} since then")
 
 
-def _starts(settings: Settings, topic: Name, redrive: Redrive) -> list[tuple[str, int, int]]:
+def _starts(settings: Settings, topic: Name, redrive: Outline) -> list[tuple[str, int, int]]:
     count = kafka_admin.partitions(settings, [topic])[topic]
     return [(str(topic), partition, redrive.ends.end(topic, partition)) for partition in range(count)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import reduce
 from operator import or_
@@ -39,6 +39,25 @@ class QuarantineEntry:
     size: int
     text: str
 
+    @property
+    def place(self) -> str:
+        """Its coordinates, as copies name them."""
+        return f"{self.topic}/{self.partition}/{self.offset}"
+
+
+@dataclass(frozen=True)
+class BrokenRecord:
+    """A quarantined record of some topic without its bytes: where it is, and the rules that it broke."""
+
+    partition: int
+    offset: int
+    rules: tuple[str, ...]
+
+    @property
+    def at(self) -> tuple[int, int]:
+        """Its partition and offset."""
+        return self.partition, self.offset
+
 
 @dataclass(frozen=True)
 class QuarantinedRecord:
@@ -71,21 +90,35 @@ def list_quarantined(
 
     They are in the quarantine of the runs and, for offsets that no run has read, in the archive.
     """
-    sent = redrives.sent_origins(settings)
     entries: list[QuarantineEntry] = []
     for name in [topic] if topic else sorted(catalog.topics):
         left = None if limit is None else limit - len(entries)
-        where = _first_places(settings, catalog, name, left) if left is not None else None
-        rows = _by_coordinates(settings, catalog, name, ["_value"], where)
-        entries += [_entry(rows[key], sent) for key in sorted(rows)][:left]
+        places = None if left is None else _first_places(settings, catalog, name, left)
+        entries += entries_at(settings, catalog, name, places)
     return entries
 
 
-def newest_first(settings: Settings, catalog: Catalog, topic: Name) -> Iterator[QuarantineEntry]:
-    """The same records of a topic, newest run first; one that several tables hold comes several times."""
-    sent = redrives.sent_origins(settings)
-    for batch in batches(settings, catalog, topic, [*_PLACE, "_value"]):
-        yield from (_entry(row, sent) for row in batch.to_pylist())
+def entries_at(
+    settings: Settings, catalog: Catalog, topic: Name, at: Collection[tuple[int, int]] | None
+) -> list[QuarantineEntry]:
+    """The entries of a topic at some partitions and offsets, or all of them with None, by coordinates."""
+    if at is not None and not at:
+        return []
+    where = None if at is None else at_places(at)
+    entries: dict[tuple[int, int], QuarantineEntry] = {}
+    for path, condition in _tables(settings, catalog, topic, where):
+        for row in large_rows.rows(path, [*_PLACE, "_value"], condition):
+            entries.setdefault((row["_partition"], row["_offset"]), _entry(row))
+    sent = redrives.sent_origins(settings, [entry.place for entry in entries.values()])
+    return [replace(entries[key], redriven=entries[key].place in sent) for key in sorted(entries)]
+
+
+def newest_first(settings: Settings, catalog: Catalog, topic: Name) -> Iterator[BrokenRecord]:
+    """The same records of a topic without bytes, newest run first; one that several tables hold comes several times."""
+    for batch in batches(settings, catalog, topic, ["_partition", "_offset", ERROR]):
+        yield from (
+            BrokenRecord(row["_partition"], row["_offset"], tuple(row[ERROR].split(","))) for row in batch.to_pylist()
+        )
 
 
 def quarantined_records(
@@ -160,33 +193,17 @@ def safe(value: bytes | None) -> str:
     return one_line(text) + ("…" if len(value) > SHOWN_BYTES else "")
 
 
-def _first_places(settings: Settings, catalog: Catalog, topic: Name, count: int) -> pc.Expression:
-    """A condition for the first records of a topic by coordinates; all of them are looked at, batch by batch."""
+def _first_places(settings: Settings, catalog: Catalog, topic: Name, count: int) -> list[tuple[int, int]]:
+    """Partition and offset of the first records of a topic; all of them are looked at, batch by batch."""
     names, schema = _COORDINATES.names, _COORDINATES
     first = schema.empty_table()
     for batch in batches(settings, catalog, topic, names):
         both = pa.concat_tables([first, pa.Table.from_batches([batch]).cast(schema)])
         first = both.group_by(names).aggregate([]).sort_by([(name, "ascending") for name in names]).slice(0, count)
-    return at_places(zip(first["_partition"].to_pylist(), first["_offset"].to_pylist(), strict=True))
+    return list(zip(first["_partition"].to_pylist(), first["_offset"].to_pylist(), strict=True))
 
 
-def _by_coordinates(
-    settings: Settings,
-    catalog: Catalog,
-    topic: Name | None,
-    columns: Sequence[str],
-    where: pc.Expression | None = None,
-) -> dict[tuple[Name, int, int], Mapping[str, Any]]:
-    """One row per record, by its coordinates."""
-    rows: dict[tuple[Name, int, int], Mapping[str, Any]] = {}
-    for name in [topic] if topic else list(catalog.topics):
-        for batch in batches(settings, catalog, name, [*_PLACE, *columns], where):
-            for row in batch.to_pylist():
-                rows.setdefault((name, row["_partition"], row["_offset"]), row)
-    return rows
-
-
-def _entry(row: Mapping[str, Any], sent: Mapping[str, str]) -> QuarantineEntry:
+def _entry(row: Mapping[str, Any]) -> QuarantineEntry:
     value: bytes | None = row["_value"]
     return QuarantineEntry(
         topic=Name(row["_topic"]),
@@ -194,7 +211,7 @@ def _entry(row: Mapping[str, Any], sent: Mapping[str, str]) -> QuarantineEntry:
         offset=row["_offset"],
         timestamp=row["_timestamp"],
         rules=tuple(row[ERROR].split(",")),
-        redriven=_place(row) in sent,
+        redriven=False,
         size=len(value or b""),
         text=safe(value),
     )
@@ -211,7 +228,3 @@ def _record(row: Mapping[str, Any]) -> QuarantinedRecord:
         value=row["_value"],
         headers=tuple((header["key"], header["value"]) for header in row["_headers"] or ()),
     )
-
-
-def _place(row: Mapping[str, Any]) -> str:
-    return f"{row['_topic']}/{row['_partition']}/{row['_offset']}"

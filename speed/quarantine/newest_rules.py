@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
@@ -11,7 +11,7 @@ from core.catalog import Catalog
 from core.identifiers import Name
 from infra.settings import Settings
 from speed.quarantine import listing
-from speed.quarantine.listing import QuarantineEntry
+from speed.quarantine.listing import BrokenRecord, QuarantineEntry
 
 LOOKED_AT = 10_000  # quarantined records whose rules are counted
 
@@ -27,20 +27,22 @@ class NewestRule:
     examples: tuple[QuarantineEntry, ...]
 
 
-def newest_entries(settings: Settings, catalog: Catalog, topic: Name) -> list[QuarantineEntry]:
-    """The newest quarantined records of a topic, at most LOOKED_AT of them."""
+def newest_records(settings: Settings, catalog: Catalog, topic: Name) -> list[BrokenRecord]:
+    """The newest quarantined records of a topic without their bytes, at most LOOKED_AT of them."""
     return list(islice(listing.newest_first(settings, catalog, topic), LOOKED_AT))
 
 
 def newest_rules(settings: Settings, catalog: Catalog, topics: Iterable[Name], examples: int) -> tuple[NewestRule, ...]:
     """For each topic the rules that its newest quarantined records broke, most broken first."""
-    return tuple(
-        rule for topic in topics for rule in _counted(topic, newest_entries(settings, catalog, topic), examples)
-    )
+    return tuple(rule for topic in topics for rule in _counted(settings, catalog, topic, examples))
 
 
-def _counted(topic: Name, entries: Sequence[QuarantineEntry], examples: int) -> Iterator[NewestRule]:
-    broken = Counter(rule for entry in entries for rule in entry.rules)
-    for rule, records in broken.most_common():
-        of_rule = tuple(islice((entry for entry in entries if rule in entry.rules), examples))
-        yield NewestRule(topic, rule, records, len(entries), of_rule)
+def _counted(settings: Settings, catalog: Catalog, topic: Name, examples: int) -> Iterator[NewestRule]:
+    records = newest_records(settings, catalog, topic)
+    broken = Counter(rule for record in records for rule in record.rules)
+    shown = {rule: [r.at for r in islice((r for r in records if rule in r.rules), examples)] for rule in broken}
+    every = {at for places in shown.values() for at in places}
+    entries = {(e.partition, e.offset): e for e in listing.entries_at(settings, catalog, topic, every)}
+    for rule, count in broken.most_common():
+        of_rule = tuple(entries[at] for at in shown[rule] if at in entries)
+        yield NewestRule(topic, rule, count, len(records), of_rule)

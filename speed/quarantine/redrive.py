@@ -66,7 +66,7 @@ def redrive(spark: SparkSession, settings: Settings, catalog: Catalog, file: Pat
             for portion in repairs.portions(topic):
                 _check_decodes(spark, catalog.topic(topic), file, portion)
         with locks.hold(settings, "redrives") as lease:
-            sent = _sent_before(settings, lease, repairs.topics)
+            sent = _sent_before(settings, lease, repairs)
             unsent = [place for place in repairs.lines if place not in sent]
             _check_same(repairs, sent)
             if unsent:
@@ -107,32 +107,31 @@ def _check_same(repairs: Repairs, sent: Mapping[str, str]) -> None:
             )
 
 
-def _sent_before(settings: Settings, lease: Lease, topics: Sequence[Name]) -> dict[str, str]:
-    """The originals of all copies in the log. An interrupted redrive is looked up there, and gets its done row.
+def _sent_before(settings: Settings, lease: Lease, repairs: Repairs) -> dict[str, str]:
+    """The originals of the file whose copies are in the log. An interrupted redrive is looked up there, and completed.
 
     A topic without a recorded redrive is read from its start, once: control tables can be lost, the log cannot.
     """
-    all_previous = redrives.read_redrives(settings)
-    for previous in all_previous:
-        if previous.state == "intent":
-            copies = read_copies(settings, previous.topics, previous.ends)
-            # Only copies with the bytes of the intent: others have a forged header.
-            sent = {origin: digest for origin, digest in previous.origins.items() if digest in copies.get(origin, ())}
-            redrives.add_redrive(settings, lease, replace(previous, state="done", origins=sent, at=datetime.now(UTC)))
-    new_topics = [topic for topic in topics if not any(topic in previous.topics for previous in all_previous)]
+    all_previous = redrives.outlines(settings)
+    for previous in redrives.read_redrives(settings, [each.seq for each in all_previous if each.state == "intent"]):
+        copies = read_copies(settings, previous.topics, previous.ends)
+        # Only copies with the bytes of the intent: others have a forged header.
+        sent = {origin: digest for origin, digest in previous.origins.items() if digest in copies.get(origin, ())}
+        redrives.add_redrive(settings, lease, replace(previous, state="done", origins=sent, at=datetime.now(UTC)))
+    new_topics = [topic for topic in repairs.topics if not any(topic in each.topics for each in all_previous)]
     if new_topics:
         ends = kafka_admin.end_offsets(settings, new_topics)
         # Which of several copies is forged is not known: the person decides, see _check_same.
         earlier = {origin: min(digests) for origin, digests in read_copies(settings, new_topics, Cut()).items()}
-        seq = max((previous.seq for previous in all_previous), default=0) + 1
+        seq = max((each.seq for each in all_previous), default=0) + 1
         redrives.add_redrive(settings, lease, Redrive(seq, "done", ends, earlier, datetime.now(UTC), current_user()))
-    return redrives.sent_origins(settings)
+    return redrives.sent_origins(settings, repairs.lines)
 
 
 def _send(settings: Settings, catalog: Catalog, lease: Lease, repairs: Repairs, places: Sequence[str]) -> None:
     origins = {place: repairs.lines[place].fingerprint for place in places}
     sizes = Counter(repairs.lines[place].coordinates[0] for place in places)
-    seq = max((repair.seq for repair in redrives.read_redrives(settings)), default=0) + 1
+    seq = max((previous.seq for previous in redrives.outlines(settings)), default=0) + 1
     ends = kafka_admin.end_offsets(settings, sorted(sizes))
     intent = Redrive(seq, "intent", ends, origins, datetime.now(UTC), current_user())
     faults.at("redrive.0_before_intent")

@@ -77,7 +77,7 @@ def export(
                 lines.add(record.coordinates, json_line(_line(topics, record)))
             else:
                 copies += left_out.add(record.coordinates, None)
-        redriven = sum(lines.remove(coordinates_of(origin)) for origin in redrives.sent_origins(settings))
+        redriven = sum(lines.remove(coordinates_of(origin)) for origin in redrives.each_sent(settings))
         return Exported(file, _write(file, lines), redriven, copies)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import reduce
@@ -45,18 +45,16 @@ class RuleCount:
 
 def count_by_rule(settings: Settings, catalog: Catalog, since: Cut) -> list[RuleCount]:
     """The quarantined records from a cut on, each once, counted by topic and rule."""
-    sent = redrives.sent_origins(settings)
-    return [count for topic in sorted(catalog.topics) for count in _topic_counts(settings, catalog, topic, since, sent)]
+    return [count for topic in sorted(catalog.topics) for count in _topic_counts(settings, catalog, topic, since)]
 
 
-def _topic_counts(
-    settings: Settings, catalog: Catalog, topic: Name, since: Cut, sent: Collection[str]
-) -> Iterator[RuleCount]:
+def _topic_counts(settings: Settings, catalog: Catalog, topic: Name, since: Cut) -> Iterator[RuleCount]:
     records = _records(settings, catalog, topic, since)
     places = pc.binary_join_element_wise(
         topic, records["_partition"].cast(pa.string()), records["_offset"].cast(pa.string()), "/"
     )
-    records = records.append_column("redriven", pc.is_in(places, pa.array(sent, pa.string())).cast(pa.int64()))
+    sent = pc.is_in(places, redrives.sent_places(settings, topic))
+    records = records.append_column("redriven", sent.cast(pa.int64()))
     rules = pc.split_pattern(records[ERROR], ",")
     broken = records.take(pc.list_parent_indices(rules)).append_column("rule", pc.list_flatten(rules))
     ends = [(name, end) for end in ("first", "last") for name in _ORDER]

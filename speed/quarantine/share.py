@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from core.catalog import Catalog
+from core.cut import Cut
 from core.identifiers import Name
 from core.record_counts import RecordCounts, Totals
 from core.sealed_topic import ERASED_RULE
 from infra.control import redrives
-from infra.control.manifest import counted_in_the_hour, last_epoch
-from infra.control.redrives import Redrive
+from infra.control.manifest import last_epoch, last_epoch_before
+from infra.control.runs import read_run
 from infra.settings import Settings
-from speed.quarantine.listing import QuarantineEntry
-from speed.quarantine.newest_rules import newest_entries
+from speed.quarantine import listing
+from speed.quarantine.listing import BrokenRecord, QuarantineEntry
+from speed.quarantine.newest_rules import newest_records
 
 _RULES = 3
 
@@ -49,26 +51,38 @@ class QuarantineShare:
         return f"{text}: see docs/runbooks/quarantine-growing.md"
 
 
+@dataclass(frozen=True)
+class LastHour:
+    """What a run counted in the last hour, and where it began to: records from ``start`` on."""
+
+    counted: Totals = field(default_factory=Totals)
+    start: Cut = field(default_factory=Cut)
+
+
 def of_run(settings: Settings, catalog: Catalog, run: Name) -> tuple[QuarantineShare, ...]:
     """The topics of a run with too many quarantined records."""
     last = last_epoch(settings, run)
     if last is None:
         return ()
-    return too_many(settings, catalog, last.total, counted_in_the_hour(settings, run, last, datetime.now(UTC)))
+    return too_many(settings, catalog, last.total, last_hour(settings, run))
 
 
-def last_hour(settings: Settings, run: Name) -> Totals:
+def last_hour(settings: Settings, run: Name) -> LastHour:
     """What a run counted in the last hour."""
-    return counted_in_the_hour(settings, run, last_epoch(settings, run), datetime.now(UTC))
+    last, before = last_epoch(settings, run), last_epoch_before(settings, run, datetime.now(UTC) - timedelta(hours=1))
+    if last is None:
+        return LastHour()
+    if before is None:
+        return LastHour(last.total, read_run(settings, run).start)
+    return LastHour(last.total - before.total, before.end)
 
 
-def too_many(settings: Settings, catalog: Catalog, total: Totals, last_hour: Totals) -> tuple[QuarantineShare, ...]:
+def too_many(settings: Settings, catalog: Catalog, total: Totals, last_hour: LastHour) -> tuple[QuarantineShare, ...]:
     """The topics with too many quarantined records in all, else in the last hour. Redriven records do not count."""
     hour_ago = datetime.now(UTC) - timedelta(hours=1)
-    completed = [redrive for redrive in redrives.read_redrives(settings) if redrive.state == "done"]
     periods = (
-        ("so far", _by_topic(total), _sent_again(completed)),
-        ("in the last hour", _by_topic(last_hour), _sent_again(r for r in completed if r.at >= hour_ago)),
+        ("so far", _by_topic(total), redrives.sent_counts(settings)),
+        ("in the last hour", _by_topic(last_hour.counted), redrives.sent_from(settings, Cut(), hour_ago)),
     )
     shares: dict[Name, QuarantineShare] = {}
     for period, counts, sent_again in periods:
@@ -76,10 +90,11 @@ def too_many(settings: Settings, catalog: Catalog, total: Totals, last_hour: Tot
             records, quarantined = counts[topic].records, counts[topic].quarantined - sent_again[topic]
             allowed = catalog.topic(topic).allowed_in_quarantine(records)
             if quarantined > allowed:
-                entries = newest_entries(settings, catalog, topic)
-                quarantined = _broken(entries, quarantined)
+                looked_at = newest_records(settings, catalog, topic)
+                quarantined = _broken(looked_at, quarantined)
             if quarantined > allowed:
-                rules, example = _rules(entries)
+                rules = _rules(looked_at)
+                example = _example(settings, catalog, topic, looked_at, rules)
                 shares[topic] = QuarantineShare(topic, period, records, quarantined, allowed, rules, example)
     return tuple(shares.values())
 
@@ -92,20 +107,21 @@ def _by_topic(totals: Totals) -> dict[Name, RecordCounts]:
     return topics
 
 
-def _sent_again(completed: Iterable[Redrive]) -> Counter[str]:
-    """Topic -> how many of its records were redriven."""
-    return Counter(origin.split("/")[0] for redrive in completed for origin in redrive.origins)
-
-
-def _broken(entries: Sequence[QuarantineEntry], quarantined: int) -> int:
+def _broken(looked_at: Sequence[BrokenRecord], quarantined: int) -> int:
     """About how many of the quarantined records are not there only because a person was erased."""
-    erased = sum(entry.rules == (ERASED_RULE,) for entry in entries)
-    return quarantined - quarantined * erased // max(1, len(entries))
+    erased = sum(record.rules == (ERASED_RULE,) for record in looked_at)
+    return quarantined - quarantined * erased // max(1, len(looked_at))
 
 
-def _rules(entries: Sequence[QuarantineEntry]) -> tuple[dict[str, float], QuarantineEntry | None]:
-    """The rules that most records broke, with their shares, and one of the records."""
-    broken = Counter(rule for entry in entries for rule in entry.rules if rule != ERASED_RULE)
-    shares = {rule: count / len(entries) for rule, count in broken.most_common(_RULES)}
-    example = next((entry for entry in entries if set(entry.rules) & shares.keys()), None)
-    return shares, example
+def _rules(looked_at: Sequence[BrokenRecord]) -> dict[str, float]:
+    """The rules that most records broke, with their shares."""
+    broken = Counter(rule for record in looked_at for rule in record.rules if rule != ERASED_RULE)
+    return {rule: count / len(looked_at) for rule, count in broken.most_common(_RULES)}
+
+
+def _example(
+    settings: Settings, catalog: Catalog, topic: Name, looked_at: Sequence[BrokenRecord], rules: Mapping[str, float]
+) -> QuarantineEntry | None:
+    """One of the records that broke one of the rules; only its bytes are read."""
+    places = [record.at for record in looked_at if set(record.rules) & rules.keys()][:1]
+    return next(iter(listing.entries_at(settings, catalog, topic, places)), None)

@@ -93,6 +93,46 @@ def test_the_newest_state_of_a_redrive_counts(settings: Settings) -> None:
     assert sent.topics == (Name("trades"),)
 
 
+def test_what_was_redriven_is_counted_and_asked_for_by_place(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first row is of an older program, which stored no counts; 3 was begun, and 4 sent nothing."""
+    older = pa.schema([field for field in redrives.TABLE.schema if field.name != "counts"])
+    delta.create(redrives.TABLE.path(settings), older)
+    both = Cut.of({"trades": {0: 5}, "trades_2": {0: 7}})
+    origins = '{"trades/0/1": "f1", "trades_2/0/1": "f2", "trades_2/0/22": "f3"}'
+    row = {"seq": 1, "state": "done", "ends": str(both), "origins": origins, "at": AT, "who": "me"}
+    write_deltalake(redrives.TABLE.path(settings), pa.Table.from_pylist([row], older), mode="append")
+    assert redrives.sent_counts(settings) == {"trades": 1, "trades_2": 2}
+    second = Redrive(2, "done", CUT, {"trades/0/2": "f4", "trades/1/6": "f5"}, AT + timedelta(hours=1), "me")
+    third = replace(second, seq=3, state="intent", origins={"trades/0/3": "f6"})
+    intent = replace(second, state="intent", origins={**second.origins, "trades/0/4": "f7"})
+    with locks.hold(settings, "redrives") as lease:
+        for redrive in (intent, second, third, replace(second, seq=4, origins={})):
+            redrives.add_redrive(settings, lease, redrive)
+    every = {"trades/0/1": "f1", "trades_2/0/1": "f2", "trades_2/0/22": "f3", "trades/0/2": "f4", "trades/1/6": "f5"}
+    assert redrives.sent_origins(settings) == every
+    assert sorted(redrives.sent_places(settings, Name("trades")).to_pylist()) == [
+        "trades/0/1",
+        "trades/0/2",
+        "trades/1/6",
+    ]
+    monkeypatch.setattr(redrives, "_redrive", None)  # parses the origins of a row
+    assert redrives.sent_counts(settings) == {"trades": 3, "trades_2": 2}
+    assert redrives.sent_origins(settings, ["trades/0/2", "trades_2/0/22", "trades/0/3", "f1", "trades/0/4"]) == {
+        "trades/0/2": "f4",
+        "trades_2/0/22": "f3",
+    }
+    naming = {place: [(r.seq, r.state) for r in redrives.naming(settings, place)] for place in (*every, "trades/0/3")}
+    assert naming["trades_2/0/22"] == [(1, "done")]
+    assert naming["trades/1/6"] == [(2, "done")]
+    assert naming["trades/0/3"] == [(3, "intent")]
+    assert redrives.naming(settings, "trades/0/4") == []
+    start = Cut.of({"trades": {0: 1, 1: 7}})
+    assert redrives.sent_from(settings, start, AT) == {"trades": 2, "trades_2": 2}
+    assert redrives.sent_from(settings, start, AT + timedelta(minutes=1)) == {"trades": 1}
+
+
 def test_a_build_that_passes_later_counts(settings: Settings) -> None:
     later = replace(BUILT, passed=True, at=AT.replace(hour=4))
     with locks.hold(settings, "batch") as lease:

@@ -23,6 +23,7 @@ from infra.lake import delta, table_paths
 from infra.lake.arrow_types import arrow_schema
 from infra.settings import Settings
 from speed.quarantine import listing, repair_file
+from speed.quarantine.newest_rules import newest_rules
 from speed.quarantine.repairs import repairs_of
 from speed.quarantine.spool import spool
 
@@ -77,6 +78,14 @@ def test_an_export_takes_little_memory_and_is_in_the_order_of_the_log(settings: 
     assert (exported.records, exported.redriven, exported.copies) == (RECORDS + 2, 0, 1)
     with file.open() as lines:
         assert [json.loads(line)["offset"] for line in lines] == [*range(RECORDS + 2)]
+
+
+def test_the_rules_of_many_records_take_the_memory_of_few(settings: Settings) -> None:
+    with within(mib=24):
+        (rule,) = newest_rules(settings, CATALOG, [TRADES], 2)
+    assert (rule.rule, rule.records, rule.looked_at) == ("no_match", RECORDS + 4, RECORDS + 4)
+    texts = {"copy", "small", r"\xff", "x" * 80 + "…"}
+    assert [(entry.text in texts, entry.redriven) for entry in rule.examples] == [(True, False)] * 2
 
 
 def repair_line(offset: int, value: str = "7") -> str:
