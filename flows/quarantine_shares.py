@@ -11,7 +11,7 @@ from infra.control import run_roles
 from infra.settings import Settings
 from serving.ledger import PartitionCounts
 from speed.quarantine import share
-from speed.quarantine.share import LastHour, QuarantineShare
+from speed.quarantine.share import Counted, QuarantineShare
 
 
 def served_shares(
@@ -26,8 +26,8 @@ def served_shares(
     }
     shares: dict[Name, QuarantineShare] = {}
     last_hours = [share.last_hour(settings, run) for run in sorted(run_roles.serving_runs(settings))]
-    for last_hour in last_hours or [LastHour()]:
-        for topic_share in share.too_many(settings, catalog, Totals(partitions), last_hour):
+    for last_hour in last_hours or [Counted()]:
+        for topic_share in share.too_many(settings, catalog, Counted(Totals(partitions)), last_hour):
             shares.setdefault(topic_share.topic, topic_share)
     return tuple(shares.values())
 

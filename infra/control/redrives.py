@@ -125,16 +125,19 @@ def sent_counts(settings: Settings) -> Counter[str]:
     return counts + (_counted(settings, uncounted) if uncounted else Counter())
 
 
-def sent_from(settings: Settings, start: Cut, at: datetime) -> Counter[str]:
-    """Topic -> how many of its records from the offsets of ``start`` on were sent again at a time or later."""
+def sent_from(settings: Settings, start: Cut) -> Counter[str]:
+    """Topic -> how many of its records from the offsets of ``start`` on were sent again for certain."""
+    if not start.ends:
+        return sent_counts(settings)
     counts = Counter[str]()
-    for _, texts in _sent_texts(settings, pc.field("at") >= at):
+    later = [outline.seq for outline in outlines(settings) if not outline.ends <= start]
+    for _, texts in _sent_texts(settings, pc.field("seq").isin(later)) if later else ():
         parts = pc.extract_regex(texts, r"^(?P<place>[^/]+/\d+)/(?P<offset>\d+)$").drop_null()
         places, offsets = parts.field("place"), parts.field("offset").cast(pa.int64())
         for place in places.unique().to_pylist():
             topic, partition = place.split("/")
-            later = pc.and_(pc.equal(places, place), pc.greater_equal(offsets, start.end(topic, int(partition))))
-            counts[topic] += later.true_count
+            is_later = pc.greater_equal(offsets, start.end(topic, int(partition)))
+            counts[topic] += pc.and_(pc.equal(places, place), is_later).true_count
     return +counts
 
 
@@ -159,7 +162,7 @@ def _sent_texts(settings: Settings, where: pc.Expression | None = None) -> Itera
     if not delta.exists(path):
         damage.require_no_remains(path)
         return
-    columns, condition = ("seq", "state", "at", "origins"), _DONE if where is None else _DONE & where
+    columns, condition = ("seq", "state", "origins"), _DONE if where is None else _DONE & where
     for row in large_rows.rows(path, columns, condition):
         inner = row["origins"][2:-2].replace('": "', '", "')  # neither text has a quote: `{"a": "b", "c": "d"}`
         yield row["seq"], pc.split_pattern(pa.array([inner], TEXT), '", "').flatten() if inner else pa.array([], TEXT)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
@@ -52,10 +52,10 @@ class QuarantineShare:
 
 
 @dataclass(frozen=True)
-class LastHour:
-    """What a run counted in the last hour, and where it began to: records from ``start`` on."""
+class Counted:
+    """Counts of the records from the offsets of ``start`` on."""
 
-    counted: Totals = field(default_factory=Totals)
+    counts: Totals = field(default_factory=Totals)
     start: Cut = field(default_factory=Cut)
 
 
@@ -64,39 +64,48 @@ def of_run(settings: Settings, catalog: Catalog, run: Name) -> tuple[QuarantineS
     last = last_epoch(settings, run)
     if last is None:
         return ()
-    return too_many(settings, catalog, last.total, last_hour(settings, run))
+    total = Counted(last.total, read_run(settings, run).start)
+    return too_many(settings, catalog, total, last_hour(settings, run))
 
 
-def last_hour(settings: Settings, run: Name) -> LastHour:
+def last_hour(settings: Settings, run: Name) -> Counted:
     """What a run counted in the last hour."""
     last, before = last_epoch(settings, run), last_epoch_before(settings, run, datetime.now(UTC) - timedelta(hours=1))
     if last is None:
-        return LastHour()
+        return Counted()
     if before is None:
-        return LastHour(last.total, read_run(settings, run).start)
-    return LastHour(last.total - before.total, before.end)
+        return Counted(last.total, read_run(settings, run).start)
+    return Counted(last.total - before.total, before.end)
 
 
-def too_many(settings: Settings, catalog: Catalog, total: Totals, last_hour: LastHour) -> tuple[QuarantineShare, ...]:
-    """The topics with too many quarantined records in all, else in the last hour. Redriven records do not count."""
-    hour_ago = datetime.now(UTC) - timedelta(hours=1)
-    periods = (
-        ("so far", _by_topic(total), redrives.sent_counts(settings)),
-        ("in the last hour", _by_topic(last_hour.counted), redrives.sent_from(settings, Cut(), hour_ago)),
-    )
+def too_many(settings: Settings, catalog: Catalog, total: Counted, last_hour: Counted) -> tuple[QuarantineShare, ...]:
+    """The topics with too many quarantined records in all, else in the last hour.
+
+    Records that were redriven do not count. Those before the start of a period were not counted in it.
+    """
     shares: dict[Name, QuarantineShare] = {}
-    for period, counts, sent_again in periods:
-        for topic in sorted(counts.keys() & catalog.topics.keys() - shares.keys()):
-            records, quarantined = counts[topic].records, counts[topic].quarantined - sent_again[topic]
-            allowed = catalog.topic(topic).allowed_in_quarantine(records)
-            if quarantined > allowed:
-                looked_at = newest_records(settings, catalog, topic)
-                quarantined = _broken(looked_at, quarantined)
-            if quarantined > allowed:
-                rules = _rules(looked_at)
-                example = _example(settings, catalog, topic, looked_at, rules)
-                shares[topic] = QuarantineShare(topic, period, records, quarantined, allowed, rules, example)
+    for period, counted in (("so far", total), ("in the last hour", last_hour)):
+        for share in _too_many(settings, catalog, period, counted):
+            shares.setdefault(share.topic, share)
     return tuple(shares.values())
+
+
+def _too_many(settings: Settings, catalog: Catalog, period: str, counted: Counted) -> Iterator[QuarantineShare]:
+    counts = _by_topic(counted.counts)
+    over = {
+        topic: catalog.topic(topic).allowed_in_quarantine(counts[topic].records)
+        for topic in sorted(counts.keys() & catalog.topics.keys())
+        if counts[topic].quarantined > catalog.topic(topic).allowed_in_quarantine(counts[topic].records)
+    }
+    sent_again = redrives.sent_from(settings, counted.start) if over else Counter[str]()
+    for topic, allowed in over.items():
+        records, quarantined = counts[topic].records, counts[topic].quarantined - sent_again[topic]
+        looked_at = newest_records(settings, catalog, topic) if quarantined > allowed else []
+        quarantined = _broken(looked_at, quarantined)
+        if quarantined > allowed:
+            rules = _rules(looked_at)
+            example = _example(settings, catalog, topic, looked_at, rules)
+            yield QuarantineShare(topic, period, records, quarantined, allowed, rules, example)
 
 
 def _by_topic(totals: Totals) -> dict[Name, RecordCounts]:

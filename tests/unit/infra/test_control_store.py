@@ -129,8 +129,12 @@ def test_what_was_redriven_is_counted_and_asked_for_by_place(
     assert naming["trades/0/3"] == [(3, "intent")]
     assert redrives.naming(settings, "trades/0/4") == []
     start = Cut.of({"trades": {0: 1, 1: 7}})
-    assert redrives.sent_from(settings, start, AT) == {"trades": 2, "trades_2": 2}
-    assert redrives.sent_from(settings, start, AT + timedelta(minutes=1)) == {"trades": 1}
+    assert redrives.sent_from(settings, start) == {"trades": 2, "trades_2": 2}
+    assert redrives.sent_from(settings, Cut.of({"trades": {0: 2, 1: 6}, "trades_2": {0: 2}})) == {
+        "trades": 2,
+        "trades_2": 1,
+    }
+    assert redrives.sent_from(settings, Cut.of({"trades": {0: 9, 1: 9}, "trades_2": {0: 9}})) == {}
 
 
 def test_a_build_that_passes_later_counts(settings: Settings) -> None:
