@@ -30,6 +30,7 @@ _CLOCK = re.compile(
     r"\b(?:current_timestamp|current_date|current_time|localtimestamp)\b|\b(?:now|curdate|unix_timestamp)\(",
     re.IGNORECASE,
 )
+_COPIES = 20  # ten of the largest bigint that a field may have are too many for a bigint
 _TRINO = {"string": "varchar", "int": "integer", "timestamp": "timestamp(3) with time zone"}
 
 
@@ -154,7 +155,7 @@ def _keyed(spark: SparkSession, view: Keyed, topics: Mapping[Any, Topic]) -> Ite
     yield from mistakes
     if mistakes or len(frames) < len(events):
         return
-    rows = {source: source_rows(view, topics[source], frame) for source, frame in frames.items()}
+    rows = {source: _many_rows(spark, view, topics[source]) for source in frames}
     try:
         results = spark.sql(view.query, None, **rows)
         result_rows(view, rows).collect()
@@ -164,6 +165,11 @@ def _keyed(spark: SparkSession, view: Keyed, topics: Mapping[Any, Topic]) -> Ite
     yield from _expressions(results, [_Expression("Result", r.name, r.name, declared(r.type)) for r in view.results])
     if _CLOCK.search(view.query) or not results._jdf.queryExecution().analyzed().deterministic():
         yield Mistake("Keyed", view.name, "query gives another result each time it is computed")
+
+
+def _many_rows(spark: SparkSession, view: Keyed, topic: Topic) -> DataFrame:
+    """Probe rows for the query of a keyed view: events of one key add up there, in the type that the query has."""
+    return source_rows(view, topic, _satisfying(topic, probe_values.events_of(spark, topic, _COPIES)))
 
 
 def _route(spark: SparkSession, route: Route, topics: Mapping[Any, Topic]) -> Iterator[Mistake]:
@@ -179,7 +185,10 @@ def _events(spark: SparkSession, topic: Topic) -> DataFrame | None:
     """The probe events that satisfy the topic's rules; None when a rule is wrong, which is a mistake of the topic."""
     if any(_rules(spark, topic)):
         return None
-    events = probe_values.events_of(spark, topic)
+    return _satisfying(topic, probe_values.events_of(spark, topic))
+
+
+def _satisfying(topic: Topic, events: DataFrame) -> DataFrame:
     for rule in topic.rules:
         events = events.where(rule.sql)
     return events

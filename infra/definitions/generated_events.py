@@ -6,7 +6,7 @@ Values come from the SQL of the view and of its topics, from the view's example,
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from typing import Any
@@ -20,10 +20,10 @@ from core.example import Example, epoch_millis, example_records
 from core.measures import Column
 from core.topic import DECIMAL, EVENT_TIME, Field, Topic
 from core.view import Keyed
+from infra.definitions.pattern_texts import LENGTHS, Matches
 from infra.kafka.input_files import key_extractor
 from infra.lake.arrow_types import arrow_schema
 
-Matches = Callable[[str, str], bool]  # whether a pattern in Java's syntax matches a whole text
 Values = Sequence[Any]
 
 EVENTS = 40  # of each source
@@ -32,7 +32,7 @@ _START = "2026-01-01T00:00:00Z"
 _STEPS_MS = (0, 1, 1_000, 1_000, 5_000, 5_000, 60_000, 60_000, 600_000, 600_000, 3_600_000, 86_400_000)
 _TEXTS = ("a", "b", "c")
 _WORDS = 5  # texts of the SQL among the values of a field
-_SHAPES = tuple(letter * length for length in range(1, 9) for letter in "abAB12")  # for patterns such as [A-Z]{4}
+_SHAPES = tuple(letter * length for length in LENGTHS for letter in "abAB12")  # for patterns such as [A-Z]{4}
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'")
 _NUMBER = re.compile(r"(?<![\w.])\d{1,9}(?![\w.])")
 

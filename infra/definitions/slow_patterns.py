@@ -57,6 +57,14 @@ def slow_text(pattern: str) -> str | None:
     return None
 
 
+def samples(pattern: str) -> list[str]:
+    """Texts that the pattern probably matches, of each of its branches; none if Python cannot parse it."""
+    try:
+        return _samples(_parser.parse(pattern))
+    except (re.error, RecursionError, OverflowError):
+        return []
+
+
 def _is_slow(compiled: re.Pattern[str], text: str) -> bool:
     """Whether a match takes long each time: the first may have waited for something else."""
     return all(_seconds(compiled, text) > _SECONDS for _ in range(2))

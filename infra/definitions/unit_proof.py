@@ -27,6 +27,7 @@ from core.topic import EVENT_TIME
 from core.validation.mistake import Mistake, mistake_in
 from core.view import ROWS, Keyed
 from infra.definitions.generated_events import generated_events
+from infra.definitions.pattern_texts import java_matches
 from infra.definitions.spark_errors import first_sentence
 from infra.progress_bar import console
 from infra.spark.frames import frame_of
@@ -102,11 +103,8 @@ def _sides(session: SparkSession, catalog: Catalog, view: Keyed) -> list[DataFra
 
 
 def _events(session: SparkSession, catalog: Catalog, view: Keyed) -> Events:
-    def matches(pattern: str, text: str) -> bool:
-        return bool(session._jvm.java.util.regex.Pattern.matches(pattern, text))  # type: ignore[union-attr]
-
     topics = {source: catalog.topic(source) for source in view.sources}
-    generated = generated_events(view, topics, catalog.examples.get(Name(view.name)), matches)
+    generated = generated_events(view, topics, catalog.examples.get(Name(view.name)), java_matches(session))
     rows: dict[str, pa.Table] = {}
     for source, table in generated.items():
         valid = session.createDataFrame(table)

@@ -55,6 +55,19 @@ VIEW = Rollup(
 """
 
 
+KEYED = """
+from core.view import Key, Keyed, Result
+
+VIEW = Keyed(
+    "plays",
+    sources=("songs",),
+    keys=(Key("code", "lower(title)"),),
+    query="SELECT code, sum(plays) AS total, max(price) AS highest FROM {songs} GROUP BY code",
+    results=(Result("total", "bigint"), Result("highest", "decimal(10,2)")),
+)
+"""
+
+
 def problems_of(spark: SparkSession, folder: Path, topic: str = TOPIC, view: str = VIEW) -> list[tuple[str, int, str]]:
     (folder / "songs.py").write_text(topic)
     (folder / "plays.py").write_text(view)
@@ -125,6 +138,32 @@ def test_mistakes_of_a_view(spark: SparkSession, tmp_path: Path, old: str, new: 
     assert [problem for problem in problems if problem[2].startswith(text)] == [("plays.py", line, problems[0][2])], (
         problems
     )
+
+
+BOUNDED = TOPIC.replace("maximum=", 'minimum="-1000000", maximum=')
+UNBOUNDED = TOPIC.replace(', maximum="1000000"', "").replace("plays <= 1000000 or plays is null", "true")
+
+
+@pytest.mark.parametrize(
+    ("topic", "old", "new", "text"),
+    [
+        (BOUNDED, "", "", ""),
+        (TOPIC, "", "", "query: [ARITHMETIC_OVERFLOW"),  # it has no minimum
+        (UNBOUNDED, "", "", "query: [ARITHMETIC_OVERFLOW"),
+        (UNBOUNDED, "sum(plays)", "sum(-plays)", "query: [ARITHMETIC_OVERFLOW"),
+        (UNBOUNDED, "sum(plays)", "max(plays)", ""),
+        (BOUNDED, "lower(title)", "cast(cast(title as int) as string)", "fails for extreme values: "),
+        (BOUNDED.replace("[a-z]+", "[A-Z0-9]{3}"), "lower(title)", "cast(cast(title as int) as string)", "fails for"),
+        (BOUNDED.replace("[a-z]+", "[0-9]{3}"), "lower(title)", "cast(cast(title as int) as string)", ""),
+        (BOUNDED.replace("[a-z]+", "v[0-9]+-x|w"), "lower(title)", "string(int(substr(title, 2, 1)))", "fails for"),
+        (BOUNDED, "max(price)", "max(cast(title as decimal(10,2)))", "query: [CAST_INVALID_INPUT"),
+    ],
+)
+def test_a_keyed_view_that_a_valid_event_stops_is_a_mistake(
+    spark: SparkSession, tmp_path: Path, topic: str, old: str, new: str, text: str
+) -> None:
+    texts = [problem[2] for problem in problems_of(spark, tmp_path, topic, KEYED.replace(old, new) if old else KEYED)]
+    assert [actual.startswith(text) for actual in texts] == ([True] if text else []), texts
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ VIEW = Keyed(
     keys=(Key("client", "client", comment="Address of the client"),),
     query="""
         SELECT client, min(event_time) AS started_at, max(event_time) AS ended_at,
-               count(1) AS requests, sum(coalesce(bytes, 0)) AS bytes
+               count(1) AS requests, sum(cast(coalesce(bytes, 0) AS decimal(18,0))) AS bytes
         FROM (
             SELECT *, count_if(is_first) OVER (PARTITION BY client ORDER BY event_time) AS session
             FROM (
@@ -25,7 +25,7 @@ VIEW = Keyed(
         Result("started_at", "timestamp", comment="First request"),
         Result("ended_at", "timestamp", comment="Last request"),
         Result("requests", "bigint", comment="Requests"),
-        Result("bytes", "bigint", comment="Bytes sent; a request without a size counts as 0"),
+        Result("bytes", "decimal(28,0)", comment="Bytes sent; a request without a size counts as 0"),
     ),
     shown=(
         Shown("seconds", "date_diff('second', started_at, ended_at)", comment="From the first to the last request"),
