@@ -25,7 +25,7 @@ _PORTION_BYTES = 8 * 1024 * 1024
 
 
 @dataclass(frozen=True)
-class Line:
+class RepairLine:
     """A line of a repair file: its number, the coordinates of the original, and the fingerprint of the copy."""
 
     number: int
@@ -58,7 +58,7 @@ class Repairs:
     """The repairs of a file. ``lines`` are by the place of the original, in the order of the file."""
 
     file: Path
-    lines: Mapping[str, Line]
+    lines: Mapping[str, RepairLine]
     _repaired: Spool[Repaired]
     _originals: Spool[QuarantinedRecord]
 
@@ -95,12 +95,12 @@ def repairs_of(settings: Settings, catalog: Catalog, file: Path) -> Iterator[Rep
 
     Raises Refused for a line that is no repair, or whose original is not in quarantine or is a copy itself.
     """
-    lines: dict[str, Line] = {}
+    lines: dict[str, RepairLine] = {}
     with spool() as repaired, spool() as originals:
         for repair in repair_file.read(file, catalog.topics):
             sealed = _sealed(settings, catalog, file, repair)
             repaired.add(sealed.coordinates, sealed)
-            lines[sealed.place] = Line(sealed.line, sealed.coordinates, fingerprint(sealed.key, sealed.value))
+            lines[sealed.place] = RepairLine(sealed.line, sealed.coordinates, fingerprint(sealed.key, sealed.value))
         repairs = Repairs(file, lines, repaired, originals)
         _add_originals(settings, catalog, repairs, originals)
         yield repairs
