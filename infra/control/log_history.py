@@ -9,10 +9,11 @@ from operator import or_
 import pyarrow.compute as pc
 
 from core.cut import Cut
+from core.errors import Refused
 from core.identifiers import Name
 from core.log_mark import LogMark, Place, mark_of_row
 from infra.control import runs
-from infra.control.manifest import Epoch, epoch_numbered, last_epoch, last_epoch_where
+from infra.control.manifest import epoch_numbered, last_epoch, last_epoch_where
 from infra.control.runs import Run
 from infra.kafka import log_checks
 from infra.kafka.log_marks import RecordReader, log_differs, other_records, record_reader
@@ -44,13 +45,17 @@ def require_log_of_history(settings: Settings, topic_ids: Mapping[Name, str], st
 
 
 def last_marked_run(settings: Settings, topic: Name) -> Run | None:
-    """The newest run that knows the last records of a topic that it has read."""
+    """The newest run that knows the last records of a topic that it has read; a damaged run does not tell."""
     readers = (run for run in reversed(runs.read_runs(settings)) if topic in run.topics)
-    return next((run for run in readers if _has_marks(last_epoch(settings, run.id), topic)), None)
+    return next((run for run in readers if any(of_topic == topic for of_topic, _ in _marks(settings, run))), None)
 
 
-def _has_marks(last: Epoch | None, topic: Name) -> bool:
-    return last is not None and any(of_topic == topic for of_topic, _ in last.marks)
+def _marks(settings: Settings, run: Run) -> Mapping[Place, LogMark]:
+    try:
+        last = last_epoch(settings, run.id)
+    except Refused:
+        return {}
+    return last.marks if last else {}
 
 
 def _require_log_of_topic(settings: Settings, run: Name, topic: Name, fix: str) -> None:
