@@ -18,8 +18,8 @@ from flows import speed, stack
 from flows.demo import compare_numbers, connection, quality_warnings, sent_records, switch_modes
 from flows.demo.background_batch import BackgroundBatch
 from flows.demo.connection import Connection
+from flows.demo.full_computation import FullComputation
 from flows.demo.quality_warnings import QualityWarning
-from flows.demo.rebuild_times import RebuildTimes
 from flows.demo.sent_records import REQUEST_LOG, SentCounts, SentRecords
 from flows.demo.switch_modes import DemoSwitches
 from flows.measure import demo_queries, expected, instance, load
@@ -61,7 +61,7 @@ class Demo:
     connection: Connection
     at: datetime
     seconds: float
-    batch: RebuildTimes
+    batch: FullComputation
     sent: tuple[SentRecords, ...]
     topics: tuple[SentCounts, ...]
     late: int
@@ -90,7 +90,7 @@ class _Sent:
     trades: Acknowledged
     tally: Tally
     freshness: Freshness
-    batch: RebuildTimes
+    batch: FullComputation
 
 
 def demo(base: Settings, folder: Path = FOLDER) -> Demo:
@@ -138,7 +138,7 @@ def _send(created: Instance, catalog: Catalog, history: Acknowledged, tally: Tal
     batch = BackgroundBatch(settings, created.config, f"after {_BATCH_AT / RATE:.0f} s")
     with measuring(trades) as meter, progress_lines() as progress:
         sent = _send_at_rate(settings, catalog, tally, batch, meter, progress)
-        return _Sent(access_log, history, sent, tally, meter.result(), batch.rebuild_times())
+        return _Sent(access_log, history, sent, tally, meter.result(), batch.full_computation())
 
 
 def _send_at_rate(
