@@ -163,7 +163,7 @@ class StateReader:
         self.routes = Part("routes", partial(_routes, settings), every=10, limit=_LIMIT)
         self.views = Part("views", partial(_views, settings), every=10, limit=_LIMIT)
         every = _SIZES_EVERY if settings.lake_is_local else _LISTED_EVERY
-        self.sizes = Part("sizes", partial(disk_bytes, settings), every=every, limit=every)
+        self.sizes: Part[Mapping[str, int]] = Part("sizes", partial(disk_bytes, settings), every=every, limit=every)
 
     @property
     def parts(self) -> tuple[Part[Any], ...]:
