@@ -17,7 +17,7 @@ from infra.settings import Settings
 from infra.trino import metastore
 from infra.trino.metastore import CATALOG, QueryResult
 from infra.trino.served_views import SERVING
-from serving import personal, recover, view_sql, whole_tables
+from serving import hidden_columns, recover, view_sql, whole_tables
 
 _QUERIES = ("SELECT", "WITH", "VALUES", "TABLE", "SHOW", "DESCRIBE", "DESC")
 _SPACE = r"(?:\s|--[^\r\n]*(?:\r?\n|\r|\Z)|/\*.*?\*/)"
@@ -123,9 +123,9 @@ def what_is_hidden(settings: Settings, catalog: Catalog, view: Name, *, publish:
 
     What is served hides only what was declared personal when it was published.
     """
-    hidden = personal.hidden_from_reader(settings, catalog, view)
+    hidden = hidden_columns.hidden_from_reader(settings, catalog, view)
     last = recover.last_done(settings) if hidden and publish is None else None
-    if last and view in last.texts and not personal.hides(settings, catalog, view, last.texts[view]):
+    if last and view in last.texts and not hidden_columns.hides(settings, catalog, view, last.texts[view]):
         return "personal data is not hidden yet: `lk batch` or `lk speed start` publishes what is declared now"
     return hidden
 
@@ -175,4 +175,4 @@ def _published_sql(settings: Settings, catalog: Catalog, view: View, seq: int) -
     only_build = Pin(pin.build, None, -1, pin.cut, pin.digest, "batch", pin.shape)
     sql = serving_sql(view, view_sql.view_parts(view, only_build))
     reader = metastore.literal(settings.trino_reader)
-    return personal.without_personal(settings, catalog, Name(view.name), sql, reader)
+    return hidden_columns.without_personal(settings, catalog, Name(view.name), sql, reader)

@@ -23,8 +23,8 @@ from infra.settings import Settings
 from infra.trino import served_views
 from infra.trino.served_views import Served
 from serving import ledger, recover, replace_views, whole_tables
+from serving.hidden_columns import has_personal, hides
 from serving.ledger import PartitionCounts, ServedState, ViewCounts
-from serving.personal import has_personal, hides
 from serving.publish import changed_since
 
 
