@@ -177,7 +177,7 @@ def _row(
         severity=check.severity,
         success=outcome.success,
         unexpected=int(str(outcome.observed)) if counts else None,
-        found=outcome.observed,
+        observed=outcome.observed,
         expected=outcome.expected,
         exception=outcome.crash or None,
         first=json.dumps([] if outcome.success or outcome.crash else _examples(catalog, result.suite, check)),

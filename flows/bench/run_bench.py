@@ -18,9 +18,8 @@ from core.catalog import Catalog
 from core.errors import Usage
 from flows import speed, stack
 from flows.bench import bulk, gate_time, kept_events, many_epochs, replay_rate, rollback_time, stream_programs
-from flows.bench.age import aged_instance
 from flows.bench.age.age_figures import age
-from flows.bench.age.aged_instance import FRESH, Age
+from flows.bench.age.aged_instance import FRESH, Age, aged_instance
 from flows.bench.age.beside import AgedPair
 from flows.bench.bulk import BulkInstance
 from flows.bench.gate_time import BuiltInstance
@@ -181,8 +180,8 @@ def _aged(base: Settings, folder: Path, age: Age) -> Iterator[AgedPair]:
     parts = [folder.with_name(f"{folder.name}-{name}") for name in ("aged", "fresh")]
     with (
         temporary_session(base, "bench", CONF) as spark,
-        aged_instance.made(base, parts[0], age, spark) as aged,
-        aged_instance.made(base, parts[1], FRESH, spark) as fresh,
+        aged_instance(base, parts[0], age, spark) as aged,
+        aged_instance(base, parts[1], FRESH, spark) as fresh,
     ):
         yield AgedPair(fresh, aged, spark)
 

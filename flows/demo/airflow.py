@@ -69,7 +69,7 @@ class DemoAirflow:
     healthy: float
     sent: tuple[Acknowledged, ...]
     memory: int
-    flights: tuple[DagRunTimes, ...]
+    dag_runs: tuple[DagRunTimes, ...]
     events: tuple[str, ...]
     checks: tuple[NumberCheck, ...]
 
@@ -100,7 +100,7 @@ def demo_airflow(base: Settings, folder: Path = FOLDER) -> DemoAirflow:
         load.wait_for(lambda: demo_queries.total(settings, catalog, BY_DAY) >= COUNT, "the trades", _PATIENCE)
     note(f"queries count {sum(topic.count for topic in sent):,} records")
     api = AirflowApi(settings)
-    flights = (_scheduled(api), _reprocess(api))
+    dag_runs = (_scheduled(api), _reprocess(api))
     with waiting("reading every view and comparing it with plain Python"):
         run = run_roles.current_run(settings)
         assert run is not None
@@ -116,7 +116,7 @@ def demo_airflow(base: Settings, folder: Path = FOLDER) -> DemoAirflow:
         healthy=healthy,
         sent=sent,
         memory=next(server.memory for server in local_stack.server_states(settings) if server.name == "airflow"),
-        flights=flights,
+        dag_runs=dag_runs,
         events=events,
         checks=checks,
     )

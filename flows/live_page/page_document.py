@@ -178,7 +178,7 @@ def _gate(snapshot: Snapshot) -> Iterable[tuple[bool, Row]]:
     gate = snapshot.gate.value
     for result in gate.results if gate else ():
         outcome = "passed" if result.success else ("warning" if result.severity == "warning" else "failed")
-        row = (result.build, result.view, result.check, outcome, result.found or "", result.bound)
+        row = (result.build, result.view, result.check, outcome, result.observed or "", result.bound)
         yield not result.success, (*row, result.exception or result.first)
 
 

@@ -35,7 +35,7 @@ def recovery_section(subject: Subject) -> list[Measurement]:
     rows = [_speed_at(subject, run, point) for point in _SPEED_POINTS]
     for process in (background.name(run), SINGLE, trino_server.NAME):
         rows += _process(subject, run, process)
-    if subject.unit.mode == "lambda":
+    if subject.planned.mode == "lambda":
         rows += [_batch_at(subject, point) for point in _BATCH_POINTS]
     return rows
 

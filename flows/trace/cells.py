@@ -32,10 +32,10 @@ def cell(value: Any) -> Cell:
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
     if isinstance(value, bytes):
-        return _cut(value[: LONGEST + 1].decode("utf-8", "backslashreplace"))
+        return _shortened(value[: LONGEST + 1].decode("utf-8", "backslashreplace"))
     if isinstance(value, date | Decimal | str):
-        return _cut(str(value))
-    return _cut(json.dumps(value, default=lambda inner: cell(inner), sort_keys=True))
+        return _shortened(str(value))
+    return _shortened(json.dumps(value, default=lambda inner: cell(inner), sort_keys=True))
 
 
 def guarded(read: Callable[[], T], refused: Callable[[str], T]) -> T:
@@ -65,5 +65,5 @@ def collected(read: Callable[[], T], nothing: T, problems: list[str]) -> T:
     return guarded(read, refused)
 
 
-def _cut(text: str) -> str:
+def _shortened(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"

@@ -74,10 +74,10 @@ def _samples(body: Any) -> list[str]:
 
 
 def _sample(items: Any) -> str:
-    return "".join(_one(kind, value) for kind, value in items)
+    return "".join(_sample_item(kind, value) for kind, value in items)
 
 
-def _one(kind: Any, value: Any) -> str:
+def _sample_item(kind: Any, value: Any) -> str:
     if kind is _constants.LITERAL:
         return chr(value)
     if kind is _constants.NOT_LITERAL:

@@ -56,7 +56,7 @@ def named(path: str) -> Iterator[None]:
     except TableNotFoundError:
         raise
     except (OSError, pa.ArrowException, DeltaError):
-        damages = _found(path)
+        damages = _damages(path)
         if not damages:
             raise
         raise refusal(damages) from None
@@ -137,7 +137,7 @@ def restore_log(path: str, *, unless: Mapping[str, str]) -> list[str]:
     return [f"{path}/{name}" for name in lost]
 
 
-def _found(path: str) -> Sequence[Damage]:
+def _damages(path: str) -> Sequence[Damage]:
     """The damage of a table; of a large one, only what its log and the sizes of its files show."""
     with contextlib.suppress(OSError, LkError):
         sizes, _ = _live_sizes(path)
