@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 TOPIC_ID = "lk.topicId"
 GAPS = "lk.gaps"  # set for compacted topics, where offsets may have no record
+FIX_COUNT = (
+    "run `lk scrub`, then `lk repair`; if scrub finds nothing, restore this archive from a copy of the lake, or, if the "
+    "log begins at offset 0, move its folder away: `lk land` copies the log again"
+)
 _LANDED = "lk.landed"  # the cut up to which an archive with gaps was landed: its last offsets may have no record
 
 
@@ -136,6 +140,6 @@ def _ends(topic: Name, path: str, files: Sequence[File], *, gaps: bool) -> Cut:
             raise Refused(
                 f"the archive holds {counts[partition]} records for {end} offsets",
                 where=f"topic {topic}, partition {partition}, {path}",
-                fix="delete this folder; `lk land` then copies the log again",
+                fix=FIX_COUNT,
             )
     return Cut.of({topic: ends})

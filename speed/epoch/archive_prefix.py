@@ -93,7 +93,7 @@ def _require_complete(catalog: Catalog, run: Run, counted: dict[str, RecordCount
             raise Refused(
                 f"the archive holds {records} records of {end} offsets",
                 where=f"topic {topic}, partition {partition}",
-                fix="the archive is damaged: restore it, or restore the log",
+                fix=archive.FIX_COUNT,
             )
 
 
