@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 TOPIC_ID = "lk.topicId"
 GAPS = "lk.gaps"  # set for compacted topics, where offsets may have no record
 FIX_COUNT = (
-    "run `lk scrub`, then `lk repair`; if scrub finds nothing, restore this archive from a copy of the lake, or, if the "
-    "log begins at offset 0, move its folder away: `lk land` copies the log again"
+    "run `lk scrub`, then `lk repair`; if scrub finds nothing, restore this archive from a copy of the lake, or, if "
+    "the log begins at offset 0, move its folder away: `lk land` copies the log again"
 )
 _LANDED = "lk.landed"  # the cut up to which an archive with gaps was landed: its last offsets may have no record
 

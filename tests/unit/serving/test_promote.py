@@ -53,7 +53,7 @@ def test_a_damaged_run_that_a_process_drives_is_not_replaced(
 ) -> None:
     """It is refused at once, so it names no time that it waited."""
     monkeypatch.setattr(promote.runs, "read_run", lambda _, run: Run(run, {}, {}, {}, Cut()))
-    driven = pytest.raises(TryAgain, match="^a process drives run r000001, whose tables are damaged")
+    driven = pytest.raises(TryAgain, match=r"^a process drives run r000001, whose tables are damaged")
     with leases.hold(settings, f"run_{SERVING}"), driven as refused:
         promote.replace_run(settings, Catalog({}, {}), NEW, SERVING, "test")
     assert refused.value.fix == "stop it, then run the command again"
