@@ -40,7 +40,8 @@ _MARKS = {True: "yes", False: "no", None: "not known"}
 def trace(topic: str, partition: int, offset: int, views: tuple[Name, ...], rows: bool) -> int:
     """Show where a record went; exit 1 if a view misses it.
 
-    A view misses it if it should count it and does not, or counts it twice. Its rows in views need Spark on this machine, which takes some seconds. Nothing is changed.
+    A view misses it if it should count it and does not, or counts it twice. Its rows in views need Spark on this
+    machine, which takes some seconds. Nothing is changed.
     """
     from flows.trace.trace_record import trace_record
 

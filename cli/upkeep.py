@@ -49,8 +49,8 @@ def scrub() -> int:
 def repair() -> int:
     """Recompute what is damaged; exit 1 if some is left.
 
-    It repairs what `lk scrub` finds. Archives come back from the log, builds from the archive. A run that serves is replaced by a new one. It names what
-    cannot come back.
+    It repairs what `lk scrub` finds. Archives come back from the log, builds from the archive. A run that serves is
+    replaced by a new one. It names what cannot come back.
     """
     import flows.repair
 
