@@ -59,9 +59,11 @@ def _outcome(entry: Mapping[str, Any]) -> str:
 
 
 def _print_check(check: AuditCheck) -> None:
-    line(f"{check.rows:,} rows follow each other as they were written")
     if check.broken:
+        line(f"{check.rows:,} rows checked, the next one breaks the chain")
         line(f"broken    {check.broken}")
+    else:
+        line(f"{check.rows:,} rows checked, the chain is intact")
 
 
 COMMANDS = [audit]

@@ -144,7 +144,7 @@ def test_list_and_verify(settings: Settings, config: Path) -> None:
     text = here(config, "audit", "list").ok().out
     assert "begins" in text
     assert "exit 0" in text
-    assert here(config, "audit", "verify").ok().out.strip() == "2 rows follow each other as they were written"
+    assert here(config, "audit", "verify").ok().out.strip() == "2 rows checked, the chain is intact"
     first = next(Path(audit.TABLE.path(settings)).glob("*.parquet"))
     first.unlink()
     assert here(config, "audit", "verify").code == 1
