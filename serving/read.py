@@ -11,13 +11,13 @@ from core.errors import Refused, Usage
 from core.identifiers import Name, quoted
 from core.view import View
 from infra.control.pins import Pin
-from infra.control.publications import done_publication
+from infra.control.publications import done_publication, last_done
 from infra.lake import delta, table_paths
 from infra.settings import Settings
 from infra.trino import metastore
 from infra.trino.metastore import CATALOG, QueryResult
 from infra.trino.served_views import SERVING
-from serving import hidden_columns, recover, view_sql, whole_tables
+from serving import hidden_columns, view_sql, whole_tables
 
 _QUERIES = ("SELECT", "WITH", "VALUES", "TABLE", "SHOW", "DESCRIBE", "DESC")
 _SPACE = r"(?:\s|--[^\r\n]*(?:\r?\n|\r|\Z)|/\*.*?\*/)"
@@ -124,7 +124,7 @@ def what_is_hidden(settings: Settings, catalog: Catalog, view: Name, *, publish:
     What is served hides only what was declared personal when it was published.
     """
     hidden = hidden_columns.hidden_from_reader(settings, catalog, view)
-    last = recover.last_done(settings) if hidden and publish is None else None
+    last = last_done(settings) if hidden and publish is None else None
     if last and view in last.texts and not hidden_columns.hides(settings, catalog, view, last.texts[view]):
         return "personal data is not hidden yet: `lk batch` or `lk speed start` publishes what is declared now"
     return hidden
@@ -135,7 +135,7 @@ def _equal(column: Name, kind: str, value: str | None) -> str:
 
 
 def _require_whole(settings: Settings, is_read: Callable[[Name], bool]) -> None:
-    last = recover.last_done(settings)
+    last = last_done(settings)
     pins = last.pins if last else {}
     whole_tables.require_whole(settings, {view: pin for view, pin in pins.items() if is_read(view)})
 

@@ -6,8 +6,8 @@ from core.evidence.measurement import Measurement
 from flows.demo.both_modes import parts_of
 from flows.study.correction_section import COMMANDS, rule_file
 from flows.study.subject import Subject
+from infra.control.publications import last_done
 from infra.lake import table_paths
-from serving.recover import last_done
 
 DEPLOY = {
     "lambda": (("up",), ("speed", "start"), ("batch",)),

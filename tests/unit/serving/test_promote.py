@@ -52,7 +52,7 @@ def test_a_damaged_run_that_a_process_drives_is_not_replaced(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is refused at once, so it names no time that it waited."""
-    monkeypatch.setattr(promote.runs, "read_run", lambda _, run: Run(run, {}, {}, {}, Cut()))
+    monkeypatch.setattr("serving.promote.runs.read_run", lambda _, run: Run(run, {}, {}, {}, Cut()))
     driven = pytest.raises(TryAgain, match=r"^a process drives run r000001, whose tables are damaged")
     with leases.hold(settings, f"run_{SERVING}"), driven as refused:
         promote.replace_run(settings, Catalog({}, {}), NEW, SERVING, "test")
