@@ -17,6 +17,7 @@ from infra.settings import Settings
 from infra.trino import metastore
 from infra.trino.metastore import CATALOG, QueryResult
 from infra.trino.served_views import SERVING
+from infra.trino.trino_types import trino_type
 from serving import hidden_columns, view_sql, whole_tables
 
 _QUERIES = ("SELECT", "WITH", "VALUES", "TABLE", "SHOW", "DESCRIBE", "DESC")
@@ -26,7 +27,6 @@ _EXPLAIN = re.compile(
     rf"EXPLAIN{_SPACE}+(?:ANALYZE{_SPACE}+(?:VERBOSE{_SPACE}+)?)?(?:\({_SPACE}*(?:TYPE|FORMAT)\b[^)]*\))?",
     re.DOTALL | re.IGNORECASE,
 )
-_TRINO_TYPES = {"string": "varchar", "int": "integer", "timestamp": "timestamp(3) with time zone"}
 
 
 def query(settings: Settings, sql: str) -> QueryResult:
@@ -81,7 +81,7 @@ def get(
     Raises Usage for a wrong number of values, or for a value that does not fit its key's type.
     """
     definition = catalog.view(view)
-    keys = [(Name(key.name), _TRINO_TYPES.get(key.type, key.type)) for key in definition.keys]
+    keys = [(Name(key.name), trino_type(key.type)) for key in definition.keys]
     if len(values) != len(keys):
         key_list = ", ".join(f"{name} ({kind})" for name, kind in keys) or "none: use `lk show`"
         raise Usage(f"{len(values)} values for the keys of {view}", fix=f"its keys are {key_list}")
@@ -106,7 +106,7 @@ def rows_at(
     Values are texts that Trino casts to the types of their columns, times among them as ``2026-01-01 00:00:00 UTC``.
     """
     definition = catalog.view(view)
-    types = {column.name: _TRINO_TYPES.get(column.type, column.type) for column in definition.key_columns}
+    types = {column.name: trino_type(column.type) for column in definition.key_columns}
     _require_whole(settings, lambda served: served == view)
     conditions, values = [], list[str]()
     for place in places:
