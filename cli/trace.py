@@ -11,7 +11,7 @@ from cli import candidates
 from cli.options import json_option, load_settings, load_usable
 from cli.output import emit, line, table
 from core.identifiers import Name
-from core.safe_text import one_line
+from core.safe_text import one_line, shortened
 
 if TYPE_CHECKING:
     from flows.trace.stages import (
@@ -141,7 +141,7 @@ def _print_rows(rows: Sequence[Row]) -> None:
 
 def _cell(value: object) -> str:
     text = "null" if value is None else one_line(str(value))
-    return text if len(text) <= _WIDEST else f"{text[:_WIDEST]}…"
+    return shortened(text, _WIDEST)
 
 
 def _stage(title: str, texts: Iterable[str]) -> None:
