@@ -20,6 +20,7 @@ from pyarrow import fs
 from core.errors import REPAIR, LkError, Refused
 from infra.lake import checksums, delta_log, files
 from infra.lake.object_store import delta_options, uri
+from infra.library_errors import first_line
 
 _MISSING = "is missing"
 _SEARCHED = 256 * 1024 * 1024  # bytes of a table that a verb reads to name what it failed to read
@@ -152,7 +153,7 @@ def _live_sizes(path: str) -> tuple[dict[str, int | None], str]:
     try:
         return dict(delta_log.live_files(DeltaTable(uri(path), storage_options=delta_options(path)))), ""
     except (DeltaError, OSError) as e:
-        return {}, f"cannot be read: {_first_line(e)}"
+        return {}, f"cannot be read: {first_line(str(e) or type(e).__name__)}"
 
 
 def _log_files(file_system: fs.FileSystem, root: str, stored: Mapping[str, str]) -> tuple[set[str], set[str]]:
@@ -187,7 +188,7 @@ def _wrong(file_system: fs.FileSystem, path: str, size: int | None, checksum: st
     except FileNotFoundError:
         return ""  # deleted meanwhile, as what is older than the retention is
     except (OSError, pa.ArrowException, ValueError) as e:
-        return f"cannot be read: {_first_line(e)}"
+        return f"cannot be read: {first_line(str(e) or type(e).__name__)}"
     return ""
 
 
@@ -208,7 +209,3 @@ def _decode(file_system: fs.FileSystem, path: str) -> None:
         return
     for line in checksums.read_file(file_system, path).splitlines():
         json.loads(line)
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0][:200]
