@@ -81,8 +81,8 @@ def _start_error(settings: Settings, run: Name, state: Mapping[str, object]) -> 
     reason = state.get("reason")
     if isinstance(reason, dict):
         return from_document(reason)
-    lines = "\n    ".join(local_processes.last_lines(log, 10))
-    return Refused(f"{run} exited during startup; its last lines:\n    {lines}", where=str(log), fix="read the log")
+    lines = local_processes.below_message(log, 10)
+    return Refused(f"{run} exited during startup; its last lines:{lines}", where=str(log), fix="read the log")
 
 
 def _late(settings: Settings, run: Name) -> TryAgain:
