@@ -25,8 +25,7 @@ from infra import airflow_api
 from infra.airflow_api import AirflowApi
 from infra.control import run_roles
 from infra.definitions import definition_files
-from infra.kafka.input_files import InputFile
-from infra.kafka.producer import Acknowledged, produce
+from infra.kafka.producer import Acknowledged
 from infra.local import airflow_server, local_stack, ui_server
 from infra.project_files import ACCESS_LOG
 from infra.settings import Settings
@@ -123,10 +122,7 @@ def demo_airflow(base: Settings, folder: Path = FOLDER) -> DemoAirflow:
 
 
 def _send(settings: Settings, catalog: Catalog, tally: Tally) -> tuple[Acknowledged, ...]:
-    source = InputFile(ACCESS_LOG, catalog.topic("access_log"))
-    requests = produce(
-        settings, source.topic, source.records(), progress=lambda: source.progress, draw=False
-    ).require_complete()
+    requests = load.send_access_log(settings, catalog)
     first = time.time_ns() // 1_000_000 - int(COUNT / RATE * 1_000)
     spec = SampleSpec(SEED, first, RATE, LATE, LATE_BY_MS, OUT_OF_ORDER)
     trades = records(catalog.topic("trades"), spec, COUNT)

@@ -31,8 +31,7 @@ from flows.measure.instance import Instance
 from flows.measure.load import LATE, LATE_BY_MS, OUT_OF_ORDER, TRADES
 from flows.overview import status
 from infra.definitions import definition_files
-from infra.kafka.input_files import InputFile
-from infra.kafka.producer import Acknowledged, produce
+from infra.kafka.producer import Acknowledged
 from infra.local import ui_server
 from infra.project_files import ACCESS_LOG
 from infra.retry import wait_until
@@ -125,8 +124,7 @@ def _send_history(settings: Settings, catalog: Catalog, tally: Tally) -> Acknowl
 
 def _send(created: Instance, catalog: Catalog, history: Acknowledged, tally: Tally) -> _Sent:
     settings = created.settings
-    source = InputFile(ACCESS_LOG, catalog.topic("access_log"))
-    access_log = produce(settings, source.topic, source.records(), progress=lambda: source.progress).require_complete()
+    access_log = load.send_access_log(settings, catalog, draw=True)
     requests = partial(demo_queries.total, settings, catalog, BY_HOUR)
     trades = partial(demo_queries.total, settings, catalog, BY_DAY)
     with waiting(f"waiting until queries count {expected.REQUESTS:,} requests"):
