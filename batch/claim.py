@@ -105,7 +105,7 @@ def _last_epoch_end(settings: Settings, catalog: Catalog, run: Name | None) -> _
     if run is None:
         return _EpochEnd(None, -1, kafka_admin.end_offsets(settings, _topics(settings, catalog)))
     declared = runs.read_run(settings, run)
-    log_checks.require_same_topics(settings, declared.topics, where=f"run {run}", fix=log_checks.USE_NEW_LOG)
+    log_checks.require_same_topics(settings, declared.topics, where=f"run {run}", fix=log_checks.RESTORE_LOG)
     log_history.require_log_of_run(settings, run, fix=log_checks.RESTORE_LOG)
     last = last_epoch(settings, run)
     cut, epoch = (last.end, last.number) if last else (declared.start, -1)

@@ -122,7 +122,7 @@ def _open(spark: SparkSession, settings: Settings, topic: Topic, topic_id: str) 
     for other in [archive, *topic_archives(settings, name)]:
         if other.topic_id is not None:
             log_checks.require_same_ids(
-                {name: other.topic_id}, {name: topic_id}, where=other.path, fix=log_checks.USE_NEW_LOG
+                {name: other.topic_id}, {name: topic_id}, where=other.path, fix=log_checks.RESTORE_LOG
             )
     if not archive.exists:
         builder = DeltaTable.createIfNotExists(spark).location(archive.path).partitionedBy("_partition")

@@ -36,7 +36,8 @@ def audit_list(limit: int) -> None:
 def audit_verify() -> int:
     """Follow the chain of hashes; exit 1 and name the first bad row.
 
-    It finds a row that was changed, removed or moved, and rows that are gone from the end.
+    It finds a row that was changed, removed or moved, and rows that are gone from the end. Only those since the last
+    publication can be cut off unseen, with their commits and checksums: keep the head that it prints elsewhere.
     """
     from infra.control.audit import verify
     from infra.control.publications import audit_heads
@@ -59,11 +60,11 @@ def _outcome(entry: Mapping[str, Any]) -> str:
 
 
 def _print_check(check: AuditCheck) -> None:
+    line(f"{check.rows:,} rows checked, {'the next one breaks the chain' if check.broken else 'the chain is intact'}")
+    if check.rows:
+        line(f"head      row {check.rows}, {check.hash}")
     if check.broken:
-        line(f"{check.rows:,} rows checked, the next one breaks the chain")
         line(f"broken    {check.broken}")
-    else:
-        line(f"{check.rows:,} rows checked, the chain is intact")
 
 
 COMMANDS = [audit]

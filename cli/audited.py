@@ -16,6 +16,7 @@ import click
 
 from cli.output import INTERRUPTED
 from core.errors import LkError, Refused
+from core.safe_text import one_line
 
 if TYPE_CHECKING:
     from infra.settings import Settings
@@ -97,7 +98,7 @@ def _end(
             after = _state(settings) if before else {}
             audit.append(settings, _entry(arguments) | outcome | {"before": before, "after": after})
     except Exception as e:  # the verb has its outcome already
-        print(f"lk: warning: the audit has no row of this outcome: {e}", file=sys.stderr)
+        print(one_line(f"lk: warning: the audit has no row of this outcome: {e}"), file=sys.stderr)
 
 
 def _entry(arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cli.audited import audited
-from cli.options import json_option, load_catalog, load_settings, moment, views_option
+from cli.options import json_option, load_catalog, load_settings, load_usable, moment, views_option
 from cli.output import emit, line, table
 from cli.quality import print_gate
 from core.errors import Usage
@@ -59,10 +59,11 @@ def claim() -> None:
 @audited()
 def land(build: str | None) -> None:
     """Copy the log up to the claimed cut into the archive."""
-    from flows import batch_cycle
+    from flows import batch_cycle, needed_definitions
 
     settings = load_settings()
-    emit(batch_cycle.land_claim(settings, load_catalog(settings), build), _print_landed)
+    catalog = load_usable(settings, *needed_definitions.of_landing(settings, build))
+    emit(batch_cycle.land_claim(settings, catalog, build), _print_landed)
 
 
 @click.command()
@@ -81,16 +82,18 @@ def build(
     With --views, --from and --to it computes the windows that start in that range again, at the served cut. `lk gate`
     checks the build, `lk publish` serves it.
     """
-    from flows import batch_cycle
+    from flows import batch_cycle, needed_definitions
     from flows.range_rebuild import rebuild_range
 
     settings = load_settings()
     if views is None and start is None and end is None:
-        emit(batch_cycle.build_claim(settings, load_catalog(settings), name, incremental=incremental), _print_built)
+        catalog = load_usable(settings, *needed_definitions.of_build(settings, name))
+        emit(batch_cycle.build_claim(settings, catalog, name, incremental=incremental), _print_built)
         return
     if views is None or start is None or end is None or name or incremental:
         raise Usage("a range needs --views, --from and --to, and nothing else", fix="see `lk build --help`")
-    emit(rebuild_range(settings, load_catalog(settings), views, start, end), _print_built)
+    catalog = load_usable(settings, *needed_definitions.of_views(views))
+    emit(rebuild_range(settings, catalog, views, start, end), _print_built)
 
 
 @click.command()
@@ -100,10 +103,11 @@ def build(
 @audited(changes_served=True)
 def publish(build: str | None, why: str) -> None:
     """Serve a build that passed its gate."""
-    from flows import batch_cycle
+    from flows import batch_cycle, needed_definitions
 
     settings = load_settings()
-    emit(batch_cycle.publish_claim(settings, load_catalog(settings), build, why=why), _print_publication)
+    catalog = load_usable(settings, *needed_definitions.of_build(settings, build))
+    emit(batch_cycle.publish_claim(settings, catalog, build, why=why), _print_publication)
 
 
 def _print_claim(claim: Claim) -> None:

@@ -50,7 +50,7 @@ def servers(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> li
 
 
 def _matching(ctx: click.Context, incomplete: str, read: Callable[[Settings], Iterable[str]]) -> list[str]:
-    """No names if a settings or definition file is broken: an error message would garble the command line."""
+    """No names if the settings or the lake cannot be read: an error message would garble the command line."""
     from infra.settings.sources import read_settings
 
     try:
@@ -64,19 +64,19 @@ def _matching(ctx: click.Context, incomplete: str, read: Callable[[Settings], It
 def _view_names(settings: Settings) -> Iterable[str]:
     from infra.definitions import definition_files
 
-    return definition_files.load(settings).views
+    return definition_files.load_usable(settings)[0].views
 
 
 def _topic_names(settings: Settings) -> Iterable[str]:
     from infra.definitions import definition_files
 
-    return definition_files.load(settings).topics
+    return definition_files.load_usable(settings)[0].topics
 
 
 def _route_names(settings: Settings) -> Iterable[str]:
     from infra.definitions import definition_files
 
-    return definition_files.load(settings).routes
+    return definition_files.load_usable(settings)[0].routes
 
 
 def _run_names(settings: Settings) -> Iterable[str]:

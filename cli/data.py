@@ -13,7 +13,7 @@ import click
 
 from cli import candidates
 from cli.audited import audited
-from cli.options import json_option, load_catalog, load_settings, load_usable, moment
+from cli.options import json_option, load_settings, load_usable, moment
 from cli.output import INTERRUPTED, emit, line, table
 from cli.verb_group import VerbGroup
 from core.errors import LkError, Usage
@@ -39,7 +39,7 @@ def topics(ctx: click.Context) -> None:
 
     if ctx.invoked_subcommand is None:
         settings = load_settings()
-        emit(list_topics(settings, load_catalog(settings)), _print_topics)
+        emit(list_topics(settings, load_usable(settings)), _print_topics)
 
 
 @topics.command("apply")
@@ -53,7 +53,7 @@ def apply() -> None:
     from infra.kafka import topic_admin
 
     settings = load_settings()
-    emit(topic_admin.apply_topics(settings, load_catalog(settings)), _print_applied)
+    emit(topic_admin.apply_topics(settings, load_usable(settings)), _print_applied)
 
 
 @click.command()

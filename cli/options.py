@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -109,6 +109,11 @@ def load_catalog(settings: Settings) -> Catalog:
     from infra.definitions import definition_files
 
     return definition_files.load(settings)
+
+
+def load_needed_or_all(settings: Settings, needed: Sequence[tuple[str, str]]) -> Catalog:
+    """``load_usable`` for what continues, which has ``needed`` definitions; ``load_catalog`` for what begins."""
+    return load_usable(settings, *needed) if needed else load_catalog(settings)
 
 
 def load_usable(settings: Settings, *needed: tuple[str, str]) -> Catalog:

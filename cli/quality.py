@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cli.audited import audited
-from cli.options import json_option, load_catalog, load_settings
+from cli.options import json_option, load_settings, load_usable
 from cli.output import emit, line, table
 
 if TYPE_CHECKING:
@@ -26,10 +26,11 @@ def gate(build: str | None) -> int:
     A failed check of severity "critical", or a check that cannot be evaluated, refuses the build. A failed warning is
     only printed.
     """
-    from flows import batch_cycle
+    from flows import batch_cycle, needed_definitions
 
     settings = load_settings()
-    result = batch_cycle.gate_claim(settings, load_catalog(settings), build)
+    catalog = load_usable(settings, *needed_definitions.of_build(settings, build))
+    result = batch_cycle.gate_claim(settings, catalog, build)
     emit(result, print_gate)
     return 0 if result.passed else 1
 

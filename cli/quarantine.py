@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 import click
 
 from cli.audited import audited
-from cli.options import json_option, load_catalog, load_settings, topic_option
+from cli.options import json_option, load_settings, load_usable, topic_option
 from cli.output import emit, line, table
 from cli.verb_group import VerbGroup
 from core.identifiers import Name
 
 if TYPE_CHECKING:
+    from core.catalog import Catalog
+    from infra.settings import Settings
     from speed.quarantine.listing import QuarantineEntry
     from speed.quarantine.redrive import Redriven
     from speed.quarantine.repair_file import Exported
@@ -36,7 +38,8 @@ def quarantine_list(topic: Name | None, limit: int) -> None:
     """List quarantined records with the rules they broke."""
     from speed.quarantine.listing import list_quarantined
 
-    emit(list_quarantined(load_settings(), topic=topic, limit=limit), _print_list)
+    settings = load_settings()
+    emit(list_quarantined(settings, catalog=_usable(settings, topic), topic=topic, limit=limit), _print_list)
 
 
 @quarantine.command("counts")
@@ -47,7 +50,7 @@ def quarantine_counts(since: Name | None) -> None:
     from flows.quarantine import count_by_rule
 
     settings = load_settings()
-    emit(count_by_rule(settings, load_catalog(settings), since), _print_counts)
+    emit(count_by_rule(settings, load_usable(settings), since), _print_counts)
 
 
 @quarantine.command("export")
@@ -64,7 +67,7 @@ def quarantine_export(file: Path, topic: Name | None, rule: str | None) -> None:
     from speed.quarantine.repair_file import export
 
     settings = load_settings()
-    catalog = load_catalog(settings)
+    catalog = _usable(settings, topic)
     records = quarantined_records(settings, catalog, topic)
     emit(export(settings, catalog.topics, records, file, rule), _print_exported)
 
@@ -78,10 +81,17 @@ def quarantine_redrive(file: Path) -> None:
 
     Each record is sent once, however often this is called.
     """
+    from flows import needed_definitions
     from flows.quarantine import redrive_file
 
     settings = load_settings()
-    emit(redrive_file(settings, load_catalog(settings), file), _print_redriven)
+    catalog = load_usable(settings, *needed_definitions.of_repairs(file))
+    emit(redrive_file(settings, catalog, file), _print_redriven)
+
+
+def _usable(settings: Settings, topic: Name | None) -> Catalog:
+    """The definitions without mistakes. Raises Refused if that of ``topic`` is not among them."""
+    return load_usable(settings, *([("topic", topic)] if topic else []))
 
 
 def _print_list(records: Sequence[QuarantineEntry]) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cli.audited import audited
-from cli.options import RATE, archive_option, json_option, load_catalog, load_settings, run_option, views_option
+from cli.options import RATE, archive_option, json_option, load_needed_or_all, load_settings, run_option, views_option
 from cli.output import emit, line
 from cli.runs import print_ending
 from cli.verb_group import VerbGroup
@@ -35,10 +35,11 @@ def replay() -> None:
 @audited()
 def replay_start(run: Name | None, views: tuple[Name, ...] | None, rate: int | None, from_archive: bool) -> None:
     """Start a replay in the background, or resume the open one."""
-    from flows import replays
+    from flows import needed_definitions, replays
 
     settings = load_settings()
-    catalog = load_catalog(settings)
+    needed = needed_definitions.of_views(views) if views else needed_definitions.of_open_replay(settings)
+    catalog = load_needed_or_all(settings, needed)
     emit(replays.start(settings, catalog, run=run, rate=rate, from_archive=from_archive, views=views), _print_state)
 
 
@@ -49,10 +50,11 @@ def replay_start(run: Name | None, views: tuple[Name, ...] | None, rate: int | N
 @audited()
 def replay_run(run: Name | None, from_archive: bool) -> None:
     """Run a replay in the foreground until SIGTERM, for clusters."""
-    from flows import replays
+    from flows import needed_definitions, replays
 
     settings = load_settings()
-    emit(replays.run_replay(settings, load_catalog(settings), run=run, from_archive=from_archive), lambda _: None)
+    catalog = load_needed_or_all(settings, needed_definitions.of_open_replay(settings))
+    emit(replays.run_replay(settings, catalog, run=run, from_archive=from_archive), lambda _: None)
 
 
 @replay.command("status")

@@ -9,7 +9,7 @@ import click
 
 from cli import candidates
 from cli.audited import audited
-from cli.options import json_option, load_catalog, load_settings
+from cli.options import json_option, load_settings, load_usable
 from cli.output import emit, line
 from cli.verb_group import VerbGroup
 from core.identifiers import Name
@@ -35,10 +35,11 @@ def route_start(route: Name) -> None:
 
     The first start copies from offset 0.
     """
-    from flows import routes
+    from flows import needed_definitions, routes
 
     settings = load_settings()
-    emit(routes.start(settings, load_catalog(settings), route), _print_state)
+    catalog = load_usable(settings, *needed_definitions.of_route(route))
+    emit(routes.start(settings, catalog, route), _print_state)
 
 
 @route.command("stop")
@@ -50,7 +51,7 @@ def route_stop(route: Name) -> None:
     from flows import routes
 
     settings = load_settings()
-    emit(routes.stop(settings, load_catalog(settings), route), _print_states)
+    emit(routes.stop(settings, load_usable(settings), route), _print_states)
 
 
 @route.command("status")
@@ -60,7 +61,7 @@ def route_status() -> None:
     from flows import routes
 
     settings = load_settings()
-    emit(routes.status(settings, load_catalog(settings)), _print_states)
+    emit(routes.status(settings, load_usable(settings)), _print_states)
 
 
 @route.command("replay")
@@ -69,10 +70,11 @@ def route_status() -> None:
 @audited()
 def route_replay(route: Name) -> None:
     """Copy the log again from offset 0, into topics of a new run."""
-    from flows import routes
+    from flows import needed_definitions, routes
 
     settings = load_settings()
-    emit(routes.replay(settings, load_catalog(settings), route), _print_state)
+    catalog = load_usable(settings, *needed_definitions.of_route(route))
+    emit(routes.replay(settings, catalog, route), _print_state)
 
 
 @route.command("switch")
@@ -90,10 +92,11 @@ def route_switch(route: Name, run: Name | None) -> None:
 
     Without --run it changes nothing if the owner already has today's definition.
     """
-    from flows import routes
+    from flows import needed_definitions, routes
 
     settings = load_settings()
-    emit(routes.switch(settings, load_catalog(settings), route, run), _print_state)
+    catalog = load_usable(settings, *needed_definitions.of_route(route))
+    emit(routes.switch(settings, catalog, route, run), _print_state)
 
 
 @route.command("retire")
@@ -105,10 +108,11 @@ def route_retire(run: Name) -> None:
 
     The run that owns the topics of its route is refused.
     """
-    from flows import routes
+    from flows import needed_definitions, routes
 
     settings = load_settings()
-    emit(routes.retire(settings, load_catalog(settings), run), _print_state)
+    catalog = load_usable(settings, *needed_definitions.of_route_run(settings, run))
+    emit(routes.retire(settings, catalog, run), _print_state)
 
 
 @route.command("run")
@@ -117,11 +121,11 @@ def route_retire(run: Name) -> None:
 @audited()
 def route_run(run: Name) -> None:
     """Run RUN in the foreground until SIGTERM, for clusters."""
-    from flows import routes
+    from flows import needed_definitions, routes
     from speed.routes import route_job
 
     settings = load_settings()
-    catalog = load_catalog(settings)
+    catalog = load_usable(settings, *needed_definitions.of_route_run(settings, run))
     route_job.run_forever(settings, catalog, run)
     emit([state for state in routes.status(settings, catalog) if state.run == run], lambda _: None)
 

@@ -86,11 +86,8 @@ def _warn(text: str) -> None:
 
 
 def _csv_cell(value: object) -> Any:
-    """A cell of CSV; of text, what would control a terminal is escaped where one shows it."""
-    if not isinstance(value, str | bytes):
-        return plain(value)
-    text = spreadsheet_cell(plain(value))
-    return one_line(text) if sys.stdout.isatty() else text
+    """A cell of CSV; of text, what would control a terminal is escaped: a pipe may end in one."""
+    return one_line(spreadsheet_cell(plain(value))) if isinstance(value, str | bytes) else plain(value)
 
 
 def emit_rows(result: QueryResult, title: str = "") -> None:

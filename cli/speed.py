@@ -8,7 +8,7 @@ import click
 
 from cli import candidates
 from cli.audited import audited
-from cli.options import json_option, load_catalog, load_settings, load_usable
+from cli.options import json_option, load_needed_or_all, load_settings, load_usable
 from cli.output import emit, line, table
 from cli.verb_group import VerbGroup
 from core.identifiers import Name
@@ -33,10 +33,12 @@ def speed() -> None:
 @audited(changes_served=True)
 def speed_start(new: bool) -> None:
     """Resume the last run, or start the first one."""
+    from flows import needed_definitions
     from flows.speed import start
 
     settings = load_settings()
-    emit(start(settings, load_catalog(settings), new=new), _print_state)
+    needed = () if new else needed_definitions.of_current_run(settings)
+    emit(start(settings, load_needed_or_all(settings, needed), new=new), _print_state)
 
 
 @speed.command("stop")
@@ -66,11 +68,12 @@ def speed_status(phases: bool) -> None:
 @audited()
 def speed_run(run: Name) -> None:
     """Run RUN in the foreground until SIGTERM, for clusters."""
+    from flows import needed_definitions
     from speed import job
     from speed.process import lifecycle
 
     settings = load_settings()
-    job.run_forever(settings, load_catalog(settings), run)
+    job.run_forever(settings, load_usable(settings, *needed_definitions.of_run(settings, run)), run)
     emit(lifecycle.status(settings, run), lambda _: None)
 
 

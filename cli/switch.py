@@ -10,7 +10,7 @@ import click
 from cli.audited import audited
 from cli.batch import print_batch
 from cli.compare import print_comparisons
-from cli.options import RATE, archive_option, json_option, load_catalog, load_settings, run_option
+from cli.options import RATE, archive_option, json_option, load_catalog, load_settings, load_usable, run_option
 from cli.output import emit, line, table
 from cli.verb_group import VerbGroup
 from core.errors import Refused, Usage
@@ -104,9 +104,11 @@ def rollback(leaving: int | None, why: str) -> None:
     With --from it can be repeated safely.
     """
     import flows.switch
+    from flows import needed_definitions
 
     settings = load_settings()
-    emit(flows.switch.rollback(settings, load_catalog(settings), why=why, leaving=leaving), _print_publication)
+    catalog = load_usable(settings, *needed_definitions.of_rollback(settings))
+    emit(flows.switch.rollback(settings, catalog, why=why, leaving=leaving), _print_publication)
 
 
 def _confirm_outage() -> None:

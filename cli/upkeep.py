@@ -8,7 +8,7 @@ import click
 
 from cli.audited import audited
 from cli.batch import print_batch
-from cli.options import json_option, load_catalog, load_settings
+from cli.options import json_option, load_settings, load_usable
 from cli.output import emit, line
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def cleanup() -> None:
     from flows.cleanup import clean_up
 
     settings = load_settings()
-    emit(clean_up(settings, load_catalog(settings)), _print_cleanup)
+    emit(clean_up(settings, load_usable(settings)), _print_cleanup)
 
 
 @click.command()
@@ -55,7 +55,7 @@ def repair() -> int:
     import flows.repair
 
     settings = load_settings()
-    result = flows.repair.repair(settings, load_catalog(settings))
+    result = flows.repair.repair(settings, load_usable(settings))
     emit(result, _print_repair)
     return 1 if result.refused else 0
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cli import candidates
-from cli.options import json_option, load_catalog, load_settings
+from cli.options import json_option, load_needed_or_all, load_settings, load_usable
 from cli.output import emit, line, table
 from cli.row_table import Side, print_differing_rows
 from cli.verb_group import VerbGroup
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def views(ctx: click.Context) -> None:
     """List the views; its verbs `check` and `test` check them."""
     if ctx.invoked_subcommand is None:
-        emit(load_catalog(load_settings()), _print_views)
+        emit(load_usable(load_settings()), _print_views)
 
 
 @views.command("check")
@@ -56,7 +56,8 @@ def views_test(names: tuple[str, ...]) -> int:
     from flows.view_examples import run_examples
 
     settings = load_settings()
-    results = run_examples(settings, load_catalog(settings), names)
+    catalog = load_needed_or_all(settings, [("view", name) for name in names])
+    results = run_examples(settings, catalog, names)
     emit(results, print_examples)
     return 1 if any(result.result == "failed" for result in results) else 0
 

@@ -17,7 +17,7 @@ from core.validation.definition_change import remedies
 from flows.lineage_steps import build, gate, land, publish
 from infra.control import check_results
 from infra.control.builds import Built, passed_builds, read_builds
-from infra.control.claims import Claim, claim_of, read_claims
+from infra.control.claims import Claim, claim_of, claim_or_last, read_claims
 from infra.control.publications import Publication, last_done
 from infra.settings import Settings
 from infra.spark.session import temporary_session, with_more_tasks
@@ -99,7 +99,7 @@ def current_build(settings: Settings, catalog: Catalog) -> Claim:
 
 def land_claim(settings: Settings, catalog: Catalog, name: str | None) -> tuple[Landed, ...]:
     """Lands the log up to the cut of a claim; None means the last claim."""
-    claimed = _claimed(settings, name)
+    claimed = claim_or_last(settings, name)
     with batch_session(settings) as spark:
         return tuple(land(spark, settings, catalog, claimed))
 
@@ -108,14 +108,14 @@ def build_claim(
     settings: Settings, catalog: Catalog, name: str | None, *, incremental: bool = False
 ) -> tuple[Built, ...]:
     """Builds every view of a claim, without the gate; None means the last claim."""
-    claimed = _claimed(settings, name)
+    claimed = claim_or_last(settings, name)
     with batch_session(settings) as spark:
         return tuple(build(spark, settings, catalog, claimed, incremental=incremental))
 
 
 def gate_claim(settings: Settings, catalog: Catalog, name: str | None) -> GateResult:
     """Gates the build of a claim; None means the last claim. A build that was gated before needs no Spark."""
-    claimed = _claimed(settings, name)
+    claimed = claim_or_last(settings, name)
     if is_evaluated(settings, claimed):
         return _with_docs(result_of(settings, claimed))
     short = settings.model_copy(update={"java_options": f"{_SHORT_LIVED} {settings.java_options}".rstrip()})
@@ -140,16 +140,7 @@ def _with_docs(result: GateResult) -> GateResult:
 
 def publish_claim(settings: Settings, catalog: Catalog, name: str | None, *, why: str) -> Publication:
     """Publishes the build of a claim; None means the last claim."""
-    return publish(settings, catalog, _claimed(settings, name).build, why=why)
-
-
-def _claimed(settings: Settings, name: str | None) -> Claim:
-    if name is not None:
-        return claim_of(settings, Name(name))
-    claims = read_claims(settings)
-    if not claims:
-        raise Refused("no build was claimed yet", where="control.claims", fix="run `lk claim`, or `lk batch`")
-    return claims[-1]
+    return publish(settings, catalog, claim_or_last(settings, name).build, why=why)
 
 
 @contextlib.contextmanager

@@ -7,16 +7,20 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from core.errors import LkError, TryAgain, from_document
+from core.safe_text import several_lines
 from infra.definitions import definition_files
 from infra.definitions.definition_files import DefinitionProblem, PresentationQuery
 from infra.definitions.isolation import without_secrets
 from infra.progress_bar import console
 from infra.settings import Settings
 from infra.settings.child_environment import child_environment
+
+_LONGEST = 100_000  # bytes of what the child says
 
 
 def check(settings: Settings) -> list[DefinitionProblem]:
@@ -37,7 +41,7 @@ def _answer_of_child(settings: Settings) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="lk-check-") as folder:
         file = Path(folder, "answer.json")
         words = [sys.executable, "-m", "flows.isolated_check", str(file)]
-        child = subprocess.run(words, env=environment, stdout=subprocess.DEVNULL, check=False)
+        child = _run(words, environment, Path(folder, "stderr"))
         if not file.exists():
             what = f"the process that checks definition files ended with {child.returncode}"
             raise LkError(what, fix="read what it printed")
@@ -45,6 +49,20 @@ def _answer_of_child(settings: Settings) -> dict[str, Any]:
     if "error" in answer:
         raise from_document(answer["error"])
     return answer
+
+
+def _run(words: list[str], environment: Mapping[str, str], log: Path) -> subprocess.CompletedProcess[bytes]:
+    """Runs a process away from the terminal, which its text would steer and its ioctls would type into."""
+    none = subprocess.DEVNULL
+    with log.open("w+b") as errors:
+        child = subprocess.run(
+            words, env=environment, stdin=none, stdout=none, stderr=errors, start_new_session=True, check=False
+        )
+        errors.seek(0)
+        text = errors.read(_LONGEST).decode("utf-8", "replace").rstrip("\n")
+    if text:
+        print(several_lines(text), file=sys.stderr, flush=True)
+    return child
 
 
 def _presentation(settings: Settings, queries: list[PresentationQuery]) -> list[DefinitionProblem]:
@@ -57,4 +75,4 @@ def _presentation(settings: Settings, queries: list[PresentationQuery]) -> list[
 
 
 def _warn(text: str) -> None:
-    console().print(text, style="yellow")
+    console().print(several_lines(text), style="yellow", markup=False)

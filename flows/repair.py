@@ -20,11 +20,10 @@ from core.errors import LkError, Refused
 from core.identifiers import Name
 from flows.batch_cycle import batch_session, build_claim, gate_claim, land_and_build
 from flows.scrub import DamagedFile, ScrubResult, scrub
-from infra.control import locks, log_history, run_roles, runs
+from infra.control import locks, log_history, run_roles
 from infra.control.builds import add_built, read_builds
-from infra.control.claims import read_claims
-from infra.control.manifest import last_epoch
-from infra.control.runs import Run
+from infra.control.claims import claim_of, read_claims
+from infra.definitions import definition_files
 from infra.kafka import kafka_admin, log_checks
 from infra.lake import archive, checksums, damage, files, leases, table_paths
 from infra.settings import Settings
@@ -46,7 +45,8 @@ class RepairResult:
 def repair(settings: Settings, catalog: Catalog) -> RepairResult:
     """Repairs what `lk scrub` finds, archives before builds before runs; safe to repeat.
 
-    Raises Refused when a control table is damaged: nothing tells then what is served.
+    A mistake in a definition file stops only the repairs that need the file. Raises Refused when a control table is
+    damaged: nothing tells then what is served.
     """
     restored = restore_control_logs(settings)
     repaired, refused = repair_files(settings, catalog, scrub(settings).damaged)
@@ -113,6 +113,7 @@ def _land_again(settings: Settings, catalog: Catalog, topic: Name, decoder: Name
     Raises Refused, and deletes nothing, when the log lacks records that were landed or claimed, or has others.
     """
     path = table_paths.archive(settings, topic, decoder)
+    definition_files.require_usable(settings, catalog, ("topic", topic))
     if topic not in catalog.topics or catalog.decoder(topic) != decoder:
         raise Refused(
             "no topic file decodes like this any more",
@@ -141,7 +142,7 @@ def _require_log_of_history(settings: Settings, topic: Name, decoder: Name, bad_
     path, fix = table_paths.archive(settings, topic, decoder), log_checks.RESTORE_LOG
     claimed = highest(claim.cut.only([topic]) for claim in read_claims(settings))
     log_checks.require_no_lost_records(settings, [topic], claimed, where="control.claims", fix=fix)
-    marked = next((run for run in reversed(runs.read_runs(settings)) if _has_marks(settings, run, topic)), None)
+    marked = log_history.last_marked_run(settings, topic)
     if marked:
         log_checks.require_same_topics(settings, {topic: marked.topics[topic]}, where=f"run {marked.id}", fix=fix)
         log_history.require_log_of_run(settings, marked.id, fix=fix)
@@ -160,14 +161,9 @@ def _require_log_of_history(settings: Settings, topic: Name, decoder: Name, bad_
     log_history.require_log_of_archive(settings, archived, fix=fix, ends=Cut.of({topic: ends}))
 
 
-def _has_marks(settings: Settings, run: Run, topic: Name) -> bool:
-    """Whether a run knows the last records of a topic that it read."""
-    last = last_epoch(settings, run.id) if topic in run.topics else None
-    return last is not None and any(of_topic == topic for of_topic, _ in last.marks)
-
-
 def _build_again(settings: Settings, catalog: Catalog, name: Name, views: list[Name]) -> str:
     """Takes the verdict of the gate back, then builds and gates the views again."""
+    definition_files.require_usable(settings, catalog, *(("view", view) for view in claim_of(settings, name).views))
     with locks.hold(settings, "batch") as lease:
         rows = [row for row in read_builds(settings, [name]) if row.view in views and row.passed]
         if rows:
@@ -186,6 +182,7 @@ def _replace(settings: Settings, catalog: Catalog, run: Name) -> str:
             where=f"run {run}",
             fix=f"`lk replay abandon --run {run}`" if role == "replay" else f"`lk retire {run} --final`",
         )
+    definition_files.require_correct(settings)  # the new run is of every view
     background.stop(settings, run)
     claimed = claim_log_end(settings, catalog)
     with batch_session(settings) as spark:

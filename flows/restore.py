@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flows import erase, speed
+from core.identifiers import Name
+from flows import erase, routes, speed
 from flows.batch_cycle import BatchRun, run_batch
 from infra.definitions import definition_files
 from infra.personal import key_store
@@ -25,12 +26,15 @@ class Restored:
 
     batch: BatchRun
     speed: RunState
+    routes: tuple[Name, ...] = ()  # that have output topics, so that they ran
     lost: tuple[str, ...] = LOST
 
     @property
     def line(self) -> str:
-        """The state of the run, and what was not restored."""
-        return f"{self.speed.line}\nNot restored from the log, if it was lost: {'; '.join(self.lost)}."
+        """The state of the run, what was not restored, and the command of each route that ran."""
+        lost = f"Not restored from the log, if it was lost: {'; '.join(self.lost)}."
+        starts = [f"Start route {route} again, after its last copy: `lk route start {route}`" for route in self.routes]
+        return "\n".join([self.speed.line, lost, *starts])
 
 
 def restore(settings: Settings) -> Restored:
@@ -42,4 +46,4 @@ def restore(settings: Settings) -> Restored:
         erase.destroy_keys(settings, None, "lk rebuild")
     catalog = definition_files.load(settings)
     batch = run_batch(settings, catalog, why="lk rebuild")
-    return Restored(batch, speed.start(settings, catalog))
+    return Restored(batch, speed.start(settings, catalog), routes.with_copies(settings, catalog))

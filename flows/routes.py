@@ -137,6 +137,12 @@ def status(settings: Settings, catalog: Catalog) -> list[RouteState]:
     return [_state(settings, catalog, h, run) for h in histories for run in h.runs.values() if not run.ended]
 
 
+def with_copies(settings: Settings, catalog: Catalog) -> tuple[Name, ...]:
+    """The routes that ran, by Kafka alone: they have output topics."""
+    topics = kafka_admin.partition_counts(settings)
+    return tuple(name for name, route in catalog.routes.items() if any(o.name in topics for o in route.outputs))
+
+
 def _finish_handover(settings: Settings, catalog: Catalog, route: Name) -> RouteHistory:
     """The route's history, once an interrupted handover is finished."""
     history = route_runs.read_history(settings, route)

@@ -134,6 +134,11 @@ def run(values: Mapping[str, Any], words: Sequence[str], say: Callable[[str], No
     return int(output["exit"])
 
 
+def _printable(text: str) -> str:
+    """Text of AWS, with what could control a terminal as an escape."""
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+
+
 def _name(words: Sequence[str]) -> str:
     return re.sub(r"[^A-Za-z0-9._/#-]", "-", "-".join(words))[:256]
 
@@ -166,7 +171,7 @@ def main(words: Sequence[str]) -> int:
     """Runs `lk WORDS` with the settings file that LK_CONFIG names, else ./lk.toml."""
 
     def say(text: str) -> None:
-        print(f"lk: {text}", file=sys.stderr, flush=True)
+        print(f"lk: {_printable(text)}", file=sys.stderr, flush=True)
 
     try:
         from botocore.exceptions import BotoCoreError, ClientError

@@ -1,4 +1,4 @@
-"""Deletes builds and archives that nothing references, and compacts the control tables."""
+"""Deletes builds, their quality pages and archives that nothing references, and compacts the control tables."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from datetime import UTC, datetime
 from core.catalog import Catalog
 from core.errors import TryAgain
 from core.identifiers import Name, joined
-from infra.control import audit, locks, run_roles, runs
+from infra.control import audit, check_results, locks, run_roles, runs
 from infra.control.builds import PassedBuild, add_built, build_number, passed_builds, read_builds
 from infra.control.claims import read_claims
 from infra.control.publications import Publication, last_done, open_intent
 from infra.control.run_endings import read_endings
 from infra.control.store import ControlTable
-from infra.lake import archive, compaction, delta, files, table_paths
+from infra.lake import archive, compaction, delta, durable, files, table_paths
 from infra.lake.leases import Lease
 from infra.settings import Settings
 from infra.trino import metastore
@@ -27,7 +27,10 @@ _OTHERS = (audit.LEASE, "routes", "redrives")  # leases of tables that a cleanup
 
 @dataclass(frozen=True)
 class CleanupResult:
-    """The deleted folders, relative to the lake, and the bytes that this and compaction freed."""
+    """The deleted folders, and the bytes that this and compaction freed.
+
+    Folders of tables are relative to the lake, those of quality pages to the data folder.
+    """
 
     removed: tuple[str, ...]
     bytes: int
@@ -37,7 +40,8 @@ def clean_up(settings: Settings, catalog: Catalog) -> CleanupResult:
     """Deletes builds and archives that nothing references, and compacts the control tables; safe to repeat.
 
     Keeps what a served view, the target of a rollback or an open intent names. Also keeps what may still be served:
-    the last build of each view that passed, and every build claimed since.
+    the last build of each view that passed, and every build claimed since. Pages go with their build, but for those of
+    the build that was checked last.
     """
     table_paths.open_lake(settings)
     with locks.hold(settings, "control") as lease, locks.hold(settings, "batch") as batch:
@@ -46,6 +50,7 @@ def clean_up(settings: Settings, catalog: Catalog) -> CleanupResult:
         archives = _unused_archives(settings, catalog, {build for _, build in kept})
         deleted = [_delete_build(settings, batch, view, build) for view, build in unused]
         deleted += [_delete(settings, lease, table_paths.archive(settings, *archive)) for archive in archives]
+        deleted += [_delete_pages(settings, build) for build in _builds_without_tables(settings)]
         compacted_bytes = _compact(settings, locks.PROTECTED["control"], lease)
         compacted_bytes += _compact(settings, locks.PROTECTED["batch"], batch)
     compacted_bytes += _compact_others(settings)
@@ -110,6 +115,20 @@ def _delete(settings: Settings, lease: Lease, path: str) -> tuple[str, int]:
     return table_paths.relative(settings, path), size
 
 
+def _builds_without_tables(settings: Settings) -> list[Name]:
+    """The builds that have pages but no table; not the one that was checked last, whose pages the live page shows."""
+    kept = {*(build for _, build in table_paths.builds(settings)), check_results.last_judged_build(settings)}
+    return [build for build in check_results.builds_with_pages(settings) if build not in kept]
+
+
+def _delete_pages(settings: Settings, build: Name) -> tuple[str, int]:
+    """Deletes the quality pages of a build; `lk quality` writes them again from the stored results."""
+    folder = check_results.pages(settings, build).parent
+    size = files.size(str(folder))
+    files.remove(str(folder))
+    return str(folder.relative_to(settings.data)), size
+
+
 def _compact_others(settings: Settings) -> int:
     freed = _compact(settings, [runs.TABLE])  # no lease protects it: each run is declared once
     return freed + sum(_compact_unless_held(settings, name) for name in _OTHERS)
@@ -135,5 +154,7 @@ def _compact(settings: Settings, tables: Iterable[ControlTable], lease: Lease | 
         delta.set_retention(path, f"interval {settings.retention_minutes} minutes")
         compaction.compact(path, lease=lease)
         compaction.checkpoint(path)
+        durable.sync_table(path, delta.table(path))  # before what it has replaced is deleted
         compaction.vacuum(path)
+        durable.sync_table(path, delta.table(path))
     return max(0, before - sum(files.size(path) for path in paths))

@@ -138,7 +138,7 @@ def caught_up(
 
 def _is_driven(settings: Settings, run: Name) -> bool:
     """Whether a process drives the run; a paused process loses its lease and no longer counts."""
-    return leases.holder(settings, f"run_{run}") is not None
+    return leases.living_holder(settings, f"run_{run}") is not None
 
 
 def _require_ended_epoch(settings: Settings, run: Name) -> None:

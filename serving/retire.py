@@ -43,7 +43,7 @@ def _refuse_named(settings: Settings, run: Name, *, final: bool) -> None:
     intent, rollback = open_intent(settings), rollback_target(settings)
     last = last_done(settings)
     served_views = sorted(view for view, pin in last.pins.items() if pin.run == run) if last else []
-    holder = leases.holder(settings, f"run_{run}")
+    holder = leases.living_holder(settings, f"run_{run}")
     reasons = [
         (bool(served_views), f"views serve it: {', '.join(served_views)}", _SWITCH),
         (

@@ -13,6 +13,7 @@ from core.errors import LkError
 from core.identifiers import Name
 from core.validation.definition_change import remedies
 from infra.control.log_history import require_log_of_run, require_same_records
+from infra.control.manifest import last_epoch
 from infra.control.pins import Pin
 from infra.control.publications import last_done, open_intent
 from infra.kafka import kafka_admin, log_checks
@@ -171,10 +172,11 @@ def lost_records(ends: Cut, topics: Sequence[Name], served_states: Mapping[Name,
 
 
 def other_logs(settings: Settings, catalog: Catalog, served_states: Mapping[Name, ServedState]) -> list[str]:
-    """A problem for each run, else each archive, whose records the log does not have any more."""
+    """A problem for each run whose records the log does not have any more; the archive tells where no run knows."""
     problems: list[str] = []
-    runs = {state.pin.run for state in served_states.values() if state.pin.run}
-    alone = [view for view, state in served_states.items() if not state.pin.run]
+    serving = {state.pin.run for state in served_states.values() if state.pin.run}
+    runs = {run for run in serving if (last := last_epoch(settings, run)) and last.marks}
+    alone = [view for view, state in served_states.items() if state.pin.run not in runs]
     for run in sorted(runs):
         with _collect_errors(problems):
             require_log_of_run(settings, run, fix=log_checks.RESTORE_LOG)

@@ -17,7 +17,7 @@ from core.catalog import Catalog
 from core.errors import LkError, Refused, TryAgain
 from core.identifiers import Name
 from infra.control import runs
-from infra.control.log_history import require_log_of_run
+from infra.control.log_history import require_log_of_history, require_log_of_run
 from infra.control.manifest import last_epoch, store_totals
 from infra.control.run_roles import ServingWatch
 from infra.control.runs import Run
@@ -97,7 +97,7 @@ def _drive(settings: Settings, catalog: Catalog, run: Name, stop: threading.Even
         serving = ServingWatch(settings, run)
         while True:
             sink.pacing.serving = serving.is_serving()
-            if sink.pacing.rate_limit_changed():
+            if sink.pacing.limit_changed():
                 query = _restarted(spark, settings, query, sink)
             if not query.isActive or stop.wait(_POLL_SECONDS):
                 break
@@ -105,7 +105,7 @@ def _drive(settings: Settings, catalog: Catalog, run: Name, stop: threading.Even
 
 
 def _restarted(spark: SparkSession, settings: Settings, query: StreamingQuery, sink: EpochSink) -> StreamingQuery:
-    """Restarts the query on its checkpoint, with the epoch size of the new rate limit."""
+    """Restarts the query on its checkpoint, with the epoch size of the new limit."""
     finish(query, sink)
     sink.pacing.stopping.clear()
     sink.failure = None
@@ -192,11 +192,13 @@ def raise_reason(sink: EpochSink, error: Any) -> None:
 
 
 def _start(spark: SparkSession, settings: Settings, sink: EpochSink) -> StreamingQuery:
-    run = sink.run
+    run, last = sink.run, last_epoch(settings, sink.run.id)
+    starting, position = _starting(settings, run), last.end if last else run.origin
+    sink.log.sample({(topic, p): position.end(topic, p) for topic, offsets in starting.items() for p in offsets})
     options = {
         **source_options(settings, SMALL),  # big epochs read the log themselves
         "subscribe": ",".join(sorted(run.topics)),
-        "startingOffsets": json.dumps(_starting(settings, run)),
+        "startingOffsets": json.dumps(starting),
         # Spark requests end offsets on the connection that still waits for its last fetch, partition by partition.
         "kafka.fetch.max.wait.ms": "1",
         "maxOffsetsPerTrigger": str(sink.pacing.offsets_per_epoch()),
@@ -210,10 +212,10 @@ def _start(spark: SparkSession, settings: Settings, sink: EpochSink) -> Streamin
         raise
 
 
-def _starting(settings: Settings, run: Run) -> dict[str, dict[str, int]]:
+def _starting(settings: Settings, run: Run) -> dict[str, dict[int, int]]:
     """An explicit offset for every partition; "earliest" would hide that a prefix was removed."""
     counts = kafka_admin.partitions(settings, run.topics)
-    return {str(topic): {str(p): run.origin.end(topic, p) for p in range(count)} for topic, count in counts.items()}
+    return {str(topic): {p: run.origin.end(topic, p) for p in range(count)} for topic, count in counts.items()}
 
 
 def _check(settings: Settings, catalog: Catalog, run: Run) -> None:
@@ -221,7 +223,10 @@ def _check(settings: Settings, catalog: Catalog, run: Run) -> None:
     require_same_topics(settings, run)
     _require_unread_records(settings, run)
     _require_no_lost_records(settings, run)
-    require_log_of_run(settings, run.id, fix=log_checks.RESTORE_LOG)
+    if last_epoch(settings, run.id):
+        require_log_of_run(settings, run.id, fix=log_checks.RESTORE_LOG)
+    else:
+        require_log_of_history(settings, run.topics, run.origin, fix=log_checks.RESTORE_LOG)
 
 
 def _require_unread_records(settings: Settings, run: Run) -> None:

@@ -18,7 +18,6 @@ from core.errors import Refused
 from core.identifiers import Name
 from core.validation.definition_change import changed_definitions, definition_refusal
 from infra.control import run_roles, runs
-from infra.control.log_history import require_log_of_archive
 from infra.control.manifest import Epoch, last_epochs, read_epochs
 from infra.control.runs import Run
 from infra.kafka import kafka_admin, log_checks
@@ -126,11 +125,11 @@ def open_replay(settings: Settings, catalog: Catalog) -> Run | None:
 
 
 def declare(settings: Settings, catalog: Catalog, *, id: Name | None = None, from_archive: bool = False) -> Run:
-    """Declares a run from offset 0; it is not started. Raises Refused when the log lacks a prefix."""
+    """Declares a run from offset 0; it is not started.
+
+    Raises Refused when the log lacks a prefix, or has other records than those that were read.
+    """
     prefix = prefix_from_archive(partition_logs(settings, catalog), from_archive=from_archive)
-    for topic in sorted({topic for topic, _, _ in prefix.ends}):
-        archived = archive.decoder_archive(settings, topic, catalog.decoder(topic))
-        require_log_of_archive(settings, archived, fix=log_checks.RESTORE_LOG)
     return lifecycle.declare(settings, catalog, id=id, kind="replay", prefix=prefix, note="lk replay")
 
 

@@ -18,8 +18,12 @@ Headers = Sequence[tuple[str, bytes | None]]
 
 
 def headers(origin: str, key: bytes | None, value: bytes | None, own: Headers) -> list[tuple[str, bytes | None]]:
-    """The headers of a copy: those of its original, and the original's coordinates and bytes."""
-    return [*own, (ORIGIN, origin.encode()), (_KEY, key), (_VALUE, value)]
+    """The headers of a copy: those of its original, and the original's coordinates and bytes.
+
+    Headers of the original that have one of these names are left out: decoding would read them first.
+    """
+    kept = [header for header in own if header[0] not in (ORIGIN, _KEY, _VALUE)]
+    return [*kept, (ORIGIN, origin.encode()), (_KEY, key), (_VALUE, value)]
 
 
 def origin_of(headers: Iterable[tuple[str, Any]]) -> str | None:

@@ -121,7 +121,7 @@ class Snapshot:
     gate: Reading[GateState] = field(default_factory=Reading)
     routes: Reading[tuple[RouteState, ...]] = field(default_factory=Reading)
     views: Reading[tuple[DefinedView, ...]] = field(default_factory=Reading)
-    sizes: Reading[Mapping[str, int]] = field(default_factory=Reading)
+    sizes: Reading[dict[str, int]] = field(default_factory=Reading)
 
     @property
     def readings(self) -> dict[str, Reading[Any]]:
@@ -163,7 +163,7 @@ class StateReader:
         self.routes = Part("routes", partial(_routes, settings), every=10, limit=_LIMIT)
         self.views = Part("views", partial(_views, settings), every=10, limit=_LIMIT)
         every = _SIZES_EVERY if settings.lake_is_local else _LISTED_EVERY
-        self.sizes: Part[Mapping[str, int]] = Part("sizes", partial(disk_bytes, settings), every=every, limit=every)
+        self.sizes = Part("sizes", partial(disk_bytes, settings), every=every, limit=every)
 
     @property
     def parts(self) -> tuple[Part[Any], ...]:

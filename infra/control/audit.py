@@ -2,7 +2,8 @@
 
 An append needs no lease. It carries the number of its row as Delta's ``txn``: of two processes that append at once, one
 commits and the other reads the new last row first. The lease "audit" is for compaction: two at once would write rows
-twice. The heads in control.publications tell when the end was cut off.
+twice. The heads in control.publications tell when the end was cut off; rows since the last one can be cut off unseen,
+with their commits and checksums.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import contextlib
 import hashlib
 import json
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -63,10 +64,14 @@ class AuditRow:
 
 @dataclass(frozen=True)
 class AuditCheck:
-    """How many rows follow each other as they were written, and what is wrong with the next one; empty if all do."""
+    """How many rows follow each other as they were written, and what is wrong with the next one; empty if all do.
+
+    ``hash`` is that of the last of these rows.
+    """
 
     rows: int
     broken: str
+    hash: str = field(default=_FIRST, compare=False)
 
 
 def append(settings: Settings, entry: Mapping[str, Any]) -> AuditHead:
@@ -110,15 +115,15 @@ def verify(settings: Settings, heads: Collection[AuditHead]) -> AuditCheck:
     previous, seq = _FIRST, 0
     for row in _in_order(settings):
         if row["seq"] != seq + 1:
-            return AuditCheck(seq, _gap(seq, row["seq"]))
+            return AuditCheck(seq, _gap(seq, row["seq"]), previous)
         if row["hash"] != _hash(row["seq"], row["previous"], row["entry"]):
-            return AuditCheck(seq, f"row {seq + 1} was changed or moved")
+            return AuditCheck(seq, f"row {seq + 1} was changed or moved", previous)
         if row["previous"] != previous:
-            return AuditCheck(seq, f"row {seq + 1} does not follow row {seq}: one of them was replaced")
+            return AuditCheck(seq, f"row {seq + 1} does not follow row {seq}: one of them was replaced", previous)
         if hashes.get(row["seq"], {row["hash"]}) != {row["hash"]}:
-            return AuditCheck(seq, f"row {seq + 1} was replaced: a publication recorded another hash of it")
+            return AuditCheck(seq, f"row {seq + 1} was replaced: a publication recorded another hash of it", previous)
         previous, seq = row["hash"], row["seq"]
-    return AuditCheck(seq, f"row {seq + 1} was removed, and all after it" if seq < last else "")
+    return AuditCheck(seq, f"row {seq + 1} was removed, and all after it" if seq < last else "", previous)
 
 
 def _create(path: str) -> None:

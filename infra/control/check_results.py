@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -14,6 +15,7 @@ import pyarrow.compute as pc
 from core.checks import Severity
 from core.identifiers import Name
 from infra.control.store import TEXT, TIME, ControlTable, after, as_row
+from infra.lake import files
 from infra.lake.leases import Lease
 from infra.settings import Settings
 
@@ -88,6 +90,12 @@ def folder(settings: Settings) -> Path:
 def pages(settings: Settings, build: Name) -> Path:
     """The index of a build's Data Docs."""
     return folder(settings) / build / "index.html"
+
+
+def builds_with_pages(settings: Settings) -> list[Name]:
+    """The builds that have Data Docs on this machine, sorted; a folder of another name is not ours."""
+    names = files.folders(str(folder(settings)))
+    return [Name(name) for name in names if re.fullmatch(r"b\d{6,}", name)]
 
 
 def _row(result: CheckResult) -> dict[str, Any]:

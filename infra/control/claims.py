@@ -78,6 +78,16 @@ def claim_of(settings: Settings, build: Name) -> Claim:
     raise Refused(f"there is no build {build}", where="control.claims", fix="run `lk batch`")
 
 
+def claim_or_last(settings: Settings, build: str | None) -> Claim:
+    """The claim of a build; of None the last claim. Raises Refused when there is none."""
+    if build is not None:
+        return claim_of(settings, Name(build))
+    claims = read_claims(settings)
+    if not claims:
+        raise Refused("no build was claimed yet", where="control.claims", fix="run `lk claim`, or `lk batch`")
+    return claims[-1]
+
+
 def claimed_epochs(settings: Settings, run: Name) -> list[tuple[Name, int, frozenset[Name]]]:
     """The builds whose claims name a run, each with the epoch and the views of its claim."""
     rows = TABLE.read(settings, ("build", "epoch", "views"), pc.field("run") == run)

@@ -1,8 +1,8 @@
-"""Checks that the log is the one that a run has read, or that an archive was landed from."""
+"""Checks that the log is the one that runs have read, or that an archive was landed from."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import reduce
 from operator import or_
 
@@ -11,27 +11,68 @@ import pyarrow.compute as pc
 from core.cut import Cut
 from core.identifiers import Name
 from core.log_mark import LogMark, Place, mark_of_row
-from infra.control.manifest import epoch_numbered, last_epoch, last_epoch_where
+from infra.control import runs
+from infra.control.manifest import Epoch, epoch_numbered, last_epoch, last_epoch_where
+from infra.control.runs import Run
 from infra.kafka import log_checks
 from infra.kafka.log_marks import RecordReader, log_differs, other_records, record_reader
 from infra.lake import delta
-from infra.lake.archive import Archive
+from infra.lake.archive import Archive, topic_archives
 from infra.settings import Settings
 
 _RECORD = ["_partition", "_offset", "_timestamp", "_key", "_value", "_headers"]
 
 
-def require_log_of_run(settings: Settings, run: Name, *, fix: str) -> None:
+def require_log_of_history(settings: Settings, topic_ids: Mapping[Name, str], start: Cut, *, fix: str) -> None:
+    """Raises Refused when a run from ``start`` would add to answers of another log: it has not read the log itself.
+
+    The log must have the last records that the newest run has read of each topic, and those of its longest archive. A
+    topic that was created again is another log; only a run from its offset 0 may read it.
+    """
+    for topic, topic_id in topic_ids.items():
+        archives, run = topic_archives(settings, topic)[:1], last_marked_run(settings, topic)
+        earlier = {archive.path: archive.topic_id for archive in archives if archive.topic_id}
+        earlier |= {f"run {run.id}": run.topics[topic]} if run else {}
+        if start.only([topic]).size:
+            for where, earlier_id in earlier.items():
+                log_checks.require_same_ids({topic: earlier_id}, {topic: topic_id}, where=where, fix=fix)
+        for archive in archives:
+            if archive.topic_id in (topic_id, None):
+                require_log_of_archive(settings, archive, fix=fix)
+        if run and run.topics[topic] == topic_id:
+            _require_log_of_topic(settings, run.id, topic, fix)
+
+
+def last_marked_run(settings: Settings, topic: Name) -> Run | None:
+    """The newest run that knows the last records of a topic that it has read."""
+    readers = (run for run in reversed(runs.read_runs(settings)) if topic in run.topics)
+    return next((run for run in readers if _has_marks(last_epoch(settings, run.id), topic)), None)
+
+
+def _has_marks(last: Epoch | None, topic: Name) -> bool:
+    return last is not None and any(of_topic == topic for of_topic, _ in last.marks)
+
+
+def _require_log_of_topic(settings: Settings, run: Name, topic: Name, fix: str) -> None:
+    last = last_epoch(settings, run)
+    assert last is not None, "the run has marks"
+    where = f"run {run}, epoch {last.number}; what is served stays as it is"
+    log_checks.require_no_lost_records(settings, [topic], last.end, where=where, fix=fix)
+    require_log_of_run(settings, run, [topic], fix=fix)
+
+
+def require_log_of_run(settings: Settings, run: Name, topics: Collection[Name] | None = None, *, fix: str) -> None:
     """Raises Refused when the log has other records than those that the run read, with the first offset of them.
 
-    It compares the last record of each partition, so it reads as many records as there are partitions. A run of an
-    older program has no marks, and is not checked.
+    It compares the last record of each partition, of these topics or of all, so it reads as many records as there are
+    partitions. A run of an older program has no marks, and is not checked.
     """
     last = last_epoch(settings, run)
     if last is None or not last.marks:
         return
+    marks = last.marks if topics is None else {place: m for place, m in last.marks.items() if place[0] in topics}
     with record_reader(settings) as reader:
-        if others := other_records(reader, last.marks):
+        if others := other_records(reader, marks):
             places = {place: _first_other(settings, reader, run, place, mark) for place, mark in others.items()}
             where = f"run {run}, epoch {last.number}; what is served stays as it is"
             raise log_differs(places, where=where, fix=fix)

@@ -83,9 +83,8 @@ def bound_files(path: str, opened: DeltaTable, lease: Lease | None = None) -> No
         if compaction.small_files(opened, size // 2) >= most:
             with contextlib.suppress(DeltaError, OSError, LkError):
                 compaction.compact(path, size, lease=lease)
-                version = compaction.checkpoint(path)
-                durable.sync_commit(path, version)
-                durable.sync_checkpoint(path, version)
+                compaction.checkpoint(path)
+                durable.sync_table(path, delta.table(path))
 
 
 def as_row(value: DataclassInstance, **columns: str | None) -> dict[str, Any]:

@@ -50,7 +50,7 @@ class DefinitionProblem:
 
 @dataclass(frozen=True)
 class PresentationQuery:
-    """A query of Trino that fails when the SQL of a presentation column is wrong, and where that column is defined."""
+    """A query of Trino, invalid if the SQL of a presentation column is, and where that column is defined."""
 
     file: str
     line: int
@@ -85,6 +85,20 @@ def _correct(settings: Settings) -> Catalog:
     if problems:
         raise mistakes_refused(problems)
     return catalog
+
+
+def require_usable(settings: Settings, catalog: Catalog, *needed: tuple[str, str]) -> None:
+    """Raises Refused with all mistakes when a ``needed`` definition, such as ``("view", "v")``, is not in the catalog.
+
+    Without mistakes it raises nothing: then its file is gone, which the caller knows better how to say.
+    """
+    if not set(needed) <= catalog.files.keys():
+        require_correct(settings)
+
+
+def require_correct(settings: Settings) -> None:
+    """Raises Refused with all mistakes if a file has one."""
+    _correct(settings)
 
 
 def mistakes_refused(problems: Sequence[DefinitionProblem]) -> Refused:
@@ -135,13 +149,16 @@ def presentation_queries(catalog: Catalog) -> list[PresentationQuery]:
 
 
 def trino_problems(settings: Settings, queries: Sequence[PresentationQuery]) -> list[DefinitionProblem]:
-    """The queries that Trino refuses. Raises TryAgain when it is unreachable."""
+    """The queries that Trino calls invalid; it runs none, as definition files may have written them.
+
+    Raises TryAgain when it is unreachable.
+    """
     from infra.trino.metastore import SqlRefused, as_reader, query
 
     problems: set[DefinitionProblem] = set()
     for presentation in queries:
         try:
-            query(as_reader(settings), presentation.sql)
+            query(as_reader(settings), f"EXPLAIN (TYPE VALIDATE) {presentation.sql}")
         except SqlRefused as e:
             problems.add(DefinitionProblem(presentation.file, presentation.line, e.what))
     return sorted(problems)

@@ -1,7 +1,7 @@
 """Finds regular expressions that take exponential time: some text makes them try every way to split it.
 
 A group that repeats and can match the same text in two ways is enough, such as ``(a+)+``. The pattern is parsed for
-repeats, and each is tried with a growing text that it almost matches. Python's engine backtracks as Java's does.
+repeats, and each is tried with growing texts that it almost matches. Python's engine backtracks as Java's does.
 """
 
 from __future__ import annotations
@@ -18,7 +18,13 @@ from core.validation.mistake import Mistake
 _SECONDS = 0.05  # for one text; a pattern of linear time takes microseconds
 _REPEATS = range(1, 48)  # in small steps, as each may multiply the time
 _MANY = 8  # a repeat of at least this many counts as unbounded
-_END = "\u0001!"  # matched by few patterns, so the engine goes back to try other ways
+_MOST_TEXTS = 12  # for one repeat
+_MOST_LETTERS = 16  # of a pattern, that texts end with
+# What a text ends with. The pattern must not match it, so that the engine goes back to try other ways.
+_ENDS = ("\u0001!", " ", "  ", "\n", "\n\n", "a", "0")
+_REPEAT = (_constants.MAX_REPEAT, _constants.MIN_REPEAT, _constants.POSSESSIVE_REPEAT)
+_GROUPS = (_constants.SUBPATTERN, _constants.ASSERT, _constants.ASSERT_NOT, _constants.ATOMIC_GROUP)
+_LETTERS = (_constants.LITERAL, _constants.NOT_LITERAL)
 
 
 def pattern_mistakes(definition: object) -> Iterator[Mistake]:
@@ -39,45 +45,83 @@ def slow_text(pattern: str) -> str | None:
         parsed, compiled = _parser.parse(pattern), re.compile(pattern)
     except (re.error, RecursionError, OverflowError):
         return None
-    for before, pump in _pumps(parsed, ""):
-        for count in _REPEATS if pump else ():
-            text = before + pump * count + _END
-            began = time.thread_time()
-            compiled.fullmatch(text)
-            if time.thread_time() - began > _SECONDS:
-                return text
+    letters = list(dict.fromkeys(_letters(parsed)))[:_MOST_LETTERS]
+    # What a pattern lets follow once or twice, it does not four times.
+    ends = list(dict.fromkeys([*_ENDS, *(letter * count for letter in letters for count in (1, 2, 4))]))
+    for before, pump in dict.fromkeys(_pumps(parsed, "")):
+        for end in ends:
+            for count in _REPEATS:
+                text = before + pump * count + end
+                if _is_slow(compiled, text):
+                    return text
     return None
 
 
-def _pumps(items: Any, before: str) -> Iterator[tuple[str, str]]:
-    """For each repeat: a text that leads to it, and texts that it may take in several ways."""
+def _is_slow(compiled: re.Pattern[str], text: str) -> bool:
+    """Whether a match takes long each time: the first may have waited for something else."""
+    return all(_seconds(compiled, text) > _SECONDS for _ in range(2))
+
+
+def _seconds(compiled: re.Pattern[str], text: str) -> float:
+    began = time.thread_time()
+    compiled.fullmatch(text)
+    return time.thread_time() - began
+
+
+def _inside(kind: Any, value: Any) -> list[Any]:
+    """The bodies in an item: of a group, a look around, a repeat, or branches."""
+    if kind in _REPEAT:
+        return [value[2]]
+    if kind is _constants.BRANCH:
+        return list(value[1])
+    if kind is _constants.GROUPREF_EXISTS:
+        return [body for body in value[1:] if body is not None]
+    if kind in _GROUPS:
+        return [value if kind is _constants.ATOMIC_GROUP else value[-1]]
+    return []
+
+
+def _letters(items: Any) -> Iterator[str]:
+    """The characters that a pattern names, such as its separators."""
     for kind, value in items:
-        if kind in (_constants.MAX_REPEAT, _constants.MIN_REPEAT):
-            _, most, body = value
-            if most >= _MANY:
-                yield from ((before, text) for text in _samples(body))
+        if kind in _LETTERS:
+            yield chr(value)
+        elif kind is _constants.IN:
+            yield from (chr(code) for member, code in value if member is _constants.LITERAL)
+        for body in _inside(kind, value):
+            yield from _letters(body)
+
+
+def _pumps(items: Any, before: str) -> Iterator[tuple[str, str]]:
+    """For each repeat that may split a text in several ways: a text that leads to it, and texts that it may take."""
+    for kind, value in items:
+        if kind in _REPEAT and value[1] >= _MANY and _has_choice(value[2]):
+            yield from ((before, text) for text in _samples(value[2]) if text)
+        for body in _inside(kind, value):
             yield from _pumps(body, before)
-        elif kind is _constants.SUBPATTERN:
-            yield from _pumps(value[-1], before)
-        elif kind is _constants.BRANCH:
-            for branch in value[1]:
-                yield from _pumps(branch, before)
         before += _sample([(kind, value)])
 
 
+def _has_choice(body: Any) -> bool:
+    """Whether a body has a repeat or branches: without them it matches a text in one way."""
+    choices = (*_REPEAT, _constants.BRANCH)
+    return any(kind in choices or any(map(_has_choice, _inside(kind, value))) for kind, value in body)
+
+
 def _samples(body: Any) -> list[str]:
-    """Texts that a body matches: its shortest, and that of each branch."""
-    branches = [branch for kind, value in body if kind is _constants.BRANCH for branch in value[1]]
-    inner = [v[-1] for kind, v in body if kind is _constants.SUBPATTERN]
-    deeper = [text for each in inner for text in _samples(each)]
-    return list(dict.fromkeys([_sample(body), *map(_sample, branches), *deeper]))[:8]
+    """Texts that a body matches, with and without what is optional, and texts that parts of it match."""
+    parts = [part for kind, value in body for part in _inside(kind, value)]
+    alone = [_sample([item]) for item in body]
+    deeper = [text for part in parts for text in _samples(part)]
+    return list(dict.fromkeys([_sample(body), _sample(body, least=0), *alone, *deeper]))[:_MOST_TEXTS]
 
 
-def _sample(items: Any) -> str:
-    return "".join(_sample_item(kind, value) for kind, value in items)
+def _sample(items: Any, least: int = 1) -> str:
+    """A text that the items match; of what is optional ``least`` times."""
+    return "".join(_sample_item(kind, value, least) for kind, value in items)
 
 
-def _sample_item(kind: Any, value: Any) -> str:
+def _sample_item(kind: Any, value: Any, least: int) -> str:
     if kind is _constants.LITERAL:
         return chr(value)
     if kind is _constants.NOT_LITERAL:
@@ -86,14 +130,14 @@ def _sample_item(kind: Any, value: Any) -> str:
         return "a"
     if kind is _constants.IN:
         return _member(value)
-    if kind in (_constants.MAX_REPEAT, _constants.MIN_REPEAT, _constants.POSSESSIVE_REPEAT):
-        return _sample(value[2]) * max(1, min(int(value[0]), 64))
+    if kind in _REPEAT:
+        return _sample(value[2], least) * max(least, min(int(value[0]), 64))
     if kind is _constants.SUBPATTERN:
-        return _sample(value[-1])
+        return _sample(value[-1], least)
     if kind is _constants.ATOMIC_GROUP:
-        return _sample(value)
+        return _sample(value, least)
     if kind is _constants.BRANCH:
-        return _sample(value[1][0])
+        return _sample(value[1][0], least)
     return ""
 
 

@@ -34,12 +34,16 @@ _TYPES = {
 
 @dataclass(frozen=True, order=True)
 class Right:
-    """One operation that a principal may do on resources of a type: ``name`` is a whole name, a prefix* or *."""
+    """One operation that a principal may do on resources of a type: ``name`` is a whole name, a prefix* or *.
+
+    With the permission DENY it may not, whatever else allows it.
+    """
 
     principal: str
     resource: str
     name: str
     operation: str
+    permission: str = "ALLOW"
 
     @property
     def binding(self) -> Any:
@@ -53,7 +57,7 @@ class Right:
             f"User:{self.principal}",
             "*",
             AclOperation[self.operation],
-            AclPermissionType.ALLOW,
+            AclPermissionType[self.permission],
         )
 
 
@@ -66,7 +70,13 @@ def _rights(matrix: dict[str, Any]) -> Iterator[Right]:
     for principal, resources in matrix.items():
         for resource, names in resources.items():
             for name, operations in names.items():
-                yield from (Right(principal, resource, name, operation) for operation in operations)
+                yield from (_right(principal, resource, name, operation) for operation in operations)
+
+
+def _right(principal: str, resource: str, name: str, operation: str) -> Right:
+    """The right of an entry of the matrix, such as ``WRITE`` or ``DENY WRITE``."""
+    denied = operation.removeprefix("DENY ")
+    return Right(principal, resource, name, denied, "ALLOW" if denied == operation else "DENY")
 
 
 def apply_rights(settings: Settings, rights: tuple[Right, ...]) -> tuple[int, int]:
@@ -76,20 +86,22 @@ def apply_rights(settings: Settings, rights: tuple[Right, ...]) -> tuple[int, in
     remains is missing for a moment.
     """
     client = kafka_admin.admin_client(settings)
-    anything: Any = None
-    kinds = (AclOperation.ANY, AclPermissionType.ANY)
-    any_acl = AclBindingFilter(ResourceType.ANY, anything, ResourcePatternType.ANY, anything, anything, *kinds)
-    listed = client.describe_acls(any_acl, request_timeout=kafka_admin.DEADLINE)
-    present, declared = set(kafka_admin.result_or_raise(settings, listed)), {right.binding for right in rights}
+    present, declared = _present(settings), {right.binding for right in rights}
     principals = {binding.principal for binding in declared}
     missing = list(declared - present)
     other = [acl for acl in present - declared if acl.principal in principals and not _is_given(acl)]
     if missing:
         _finish(settings, client.create_acls(missing, request_timeout=kafka_admin.DEADLINE))
-    if other:
-        filters = [_exactly(acl) for acl in other]
-        _finish(settings, client.delete_acls(filters, request_timeout=kafka_admin.DEADLINE))
+    _delete(settings, other)
     return len(missing), len(other)
+
+
+def withdraw_rights(settings: Settings, principals: Iterable[str]) -> int:
+    """Deletes every ACL of these principals; returns how many there were."""
+    users = {f"User:{principal}" for principal in principals}
+    theirs = [acl for acl in _present(settings) if acl.principal in users] if users else []
+    _delete(settings, theirs)
+    return len(theirs)
 
 
 def allow_writes(settings: Settings, topics: Iterable[str]) -> None:
@@ -108,6 +120,20 @@ def withdraw_writes(settings: Settings, topics: Iterable[str]) -> None:
         client = kafka_admin.admin_client(as_principal(settings, ADMIN))
         for future in client.delete_acls(filters, request_timeout=kafka_admin.DEADLINE).values():
             kafka_admin.result_or_raise(settings, future, ignore=KafkaError.SECURITY_DISABLED)
+
+
+def _present(settings: Settings) -> set[Any]:
+    anything: Any = None
+    kinds = (AclOperation.ANY, AclPermissionType.ANY)
+    any_acl = AclBindingFilter(ResourceType.ANY, anything, ResourcePatternType.ANY, anything, anything, *kinds)
+    listed = kafka_admin.admin_client(settings).describe_acls(any_acl, request_timeout=kafka_admin.DEADLINE)
+    return set(kafka_admin.result_or_raise(settings, listed))
+
+
+def _delete(settings: Settings, acls: Iterable[Any]) -> None:
+    if filters := [_exactly(acl) for acl in acls]:
+        client = kafka_admin.admin_client(settings)
+        _finish(settings, client.delete_acls(filters, request_timeout=kafka_admin.DEADLINE))
 
 
 def _write(topic: str) -> Right:
@@ -141,6 +167,7 @@ def rights_table(rights: tuple[Right, ...]) -> str:
     """The matrix as a table in Markdown: a row for each principal and resource."""
     rows: dict[tuple[str, str, str], list[str]] = {}
     for right in rights:
-        rows.setdefault((right.principal, right.resource, right.name), []).append(right.operation)
+        operation = right.operation if right.permission == "ALLOW" else f"{right.permission} {right.operation}"
+        rows.setdefault((right.principal, right.resource, right.name), []).append(operation)
     lines = [f"| {p} | {r.replace('_', ' ')} | `{n}` | {', '.join(ops)} |" for (p, r, n), ops in rows.items()]
     return "\n".join(["| principal | resource | name | operations |", "| --- | --- | --- | --- |", *lines]) + "\n"

@@ -21,7 +21,6 @@ RESTORE_LOG = (
     "restore the log; or compute everything from this one: `lk down`, move lake, checkpoints and trino out of the data "
     "folder, then `lk up` and `lk rebuild`"
 )
-USE_NEW_LOG = "compute everything from the new log: `lk rebuild`, or restore the topic"
 
 
 def require_same_topics(settings: Settings, topic_ids: Mapping[Name, str], *, where: str, fix: str) -> None:

@@ -37,6 +37,7 @@ class RecordReader:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        self.sizes: tuple[int, ...] = ()  # bytes of the records that were read last
         self._consumer = Consumer({**librdkafka(settings), **_OPTIONS, "error_cb": lambda _: None})
 
     def records(self, offsets: Mapping[Place, int]) -> dict[Place, Message]:
@@ -65,6 +66,7 @@ class RecordReader:
             self._consumer.unassign()
         except KafkaException as e:
             raise kafka_errors.read_failed(self._settings, e.args[0]) from None
+        self.sizes = tuple(len(message) for message in records.values())
         return records
 
     def close(self) -> None:

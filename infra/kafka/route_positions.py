@@ -6,6 +6,7 @@ The metadata of a committed offset holds how many records were copied up to it, 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +19,7 @@ from infra.kafka.log_reader import committed_records
 from infra.settings import Settings
 
 ORIGIN = "route_origin"  # header of a copy: topic/partition/offset of its record
+_OFFSET = re.compile(rb"0|[1-9][0-9]{0,18}")
 
 
 @dataclass(frozen=True)
@@ -58,13 +60,23 @@ def copies(
     ``topics`` are by output. The copies are in partition ``to`` of each, which is read whole. Raises TryAgain when
     Kafka does not answer.
     """
-    origin = f"{source}/{partition}/"
+    origin = f"{source}/{partition}/".encode()
     for output, topic in topics.items():
         for message in committed_records(settings, topic, to):
-            headers: Any = message.headers() or ()
-            places = [value.decode() for name, value in headers if name == ORIGIN and value]
-            if places and places[-1].startswith(origin):
-                yield output, int(places[-1].removeprefix(origin)), message
+            offset = copied_offset(message.headers() or (), origin)
+            if offset is not None:
+                yield output, offset, message
+
+
+def copied_offset(headers: Iterable[Any], origin: bytes) -> int | None:
+    """The offset in a copy's own header, which is its last one; None unless that names a record of ``origin``.
+
+    The headers before it came with the record: their text is its producer's.
+    """
+    values = [value for name, value in headers if name == ORIGIN]
+    own = values[-1] if values and isinstance(values[-1], bytes) else b""
+    offset = _OFFSET.fullmatch(own, len(origin)) if own.startswith(origin) else None
+    return int(offset[0]) if offset else None
 
 
 def positions(

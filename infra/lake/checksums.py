@@ -12,6 +12,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 from deltalake import DeltaTable
 from pyarrow import fs
@@ -56,6 +57,12 @@ def read(path: str) -> tuple[dict[str, str], list[str]]:
     return checksums, damaged
 
 
+def listed(path: str) -> list[str]:
+    """The paths of the files of checksums, below that of the table."""
+    file_system, root = files.filesystem(path)
+    return [f"{FOLDER}/{version}.json" for version in _versions(file_system, root)]
+
+
 def newest(path: str) -> int:
     """The version of the last commit that has checksums; -1 without any."""
     file_system, root = files.filesystem(path)
@@ -94,6 +101,8 @@ def _merge(path: str, opened: DeltaTable, written: frozenset[str]) -> None:
         kept |= {delta_log.checkpoint(last)} if last >= 0 else set()
         computed = _computed(file_system, root, sorted(written & kept - stored.keys()))
         _write(path, opened.version(), {name: stored[name] for name in kept & stored.keys()} | computed)
+        if path.startswith("/"):  # a power loss would empty it, and those that it replaces are gone
+            files.sync([Path(path, FOLDER, f"{opened.version()}.json")])
         for version in earlier:
             file_system.delete_file(f"{root}/{FOLDER}/{version}.json")
 

@@ -126,16 +126,29 @@ def scrub(path: str) -> Scrubbed:
 def restore_log(path: str, *, unless: Mapping[str, str]) -> list[str]:
     """Replaces empty entries of the log by entries without changes, but for those in ``unless``; returns their paths.
 
-    Power was lost before they were on the disk, so nobody was told that they were committed.
+    Power was lost before they were on the disk, so nobody was told that they were committed. Empty checkpoints and
+    files of checksums are deleted: what they replaced is deleted only after they are on the disk.
     """
     file_system, root = files.filesystem(path)
-    needed, _ = _log_files(file_system, root, {})
-    names = sorted(needed - unless.keys())
-    infos = file_system.get_file_info([f"{root}/{name}" for name in names])
-    lost = [name for name, info in zip(names, infos, strict=True) if info.type == fs.FileType.File and not info.size]
+    needed, old = _log_files(file_system, root, {})
+    lost = _empty(file_system, root, (needed | old) - unless.keys())
     for name in lost:
-        files.replace(f"{path}/{name}", b'{"commitInfo":{"operation":"LOST"}}\n')
-    return [f"{path}/{name}" for name in lost]
+        if delta_log.entry_version(name) is not None:
+            files.replace(f"{path}/{name}", b'{"commitInfo":{"operation":"LOST"}}\n')
+    useless = [name for name in lost if delta_log.entry_version(name) is None]
+    # The file that names the last checkpoint may name one of these; without it, the log is listed.
+    useless += [delta_log.LAST] if useless and delta_log.LAST in old - set(useless) else []
+    useless += (unread := _empty(file_system, root, checksums.listed(path)))
+    for name in useless:
+        file_system.delete_file(f"{root}/{name}")
+    return [f"{path}/{name}" for name in [*lost, *unread]]
+
+
+def _empty(file_system: fs.FileSystem, root: str, names: Iterable[str]) -> list[str]:
+    """The files that exist and are empty, sorted."""
+    ordered = sorted(names)
+    infos = file_system.get_file_info([f"{root}/{name}" for name in ordered])
+    return [name for name, info in zip(ordered, infos, strict=True) if info.type == fs.FileType.File and not info.size]
 
 
 def _damages(path: str) -> Sequence[Damage]:

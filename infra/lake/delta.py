@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -66,8 +67,9 @@ def exists(path: str) -> bool:
 def create(
     path: str, schema: pa.Schema, *, log_retention: str | None = None, checkpoint_every: int | None = None
 ) -> None:
-    """Creates the table unless it exists. Raises Refused when it exists with other column types.
+    """Creates the table unless it exists. Raises Refused when it exists and lacks a column, or has one of another type.
 
+    A column that only a newer program knows stays, null in the rows that this one writes.
     ``log_retention``, such as ``interval 1 hours``, is also the retention of deleted files; None is Delta's default.
     ``checkpoint_every`` is a number of commits; only writers with the checkpoint hook obey it.
     """
@@ -76,13 +78,18 @@ def create(
         configuration["delta.checkpointInterval"] = str(checkpoint_every)
     with mutex(path):
         options = delta_options(path)
-        if not exists(path):
+        is_new = not exists(path)
+        if is_new:
             damage.require_no_remains(path)
         DeltaTable.create(uri(path), schema, mode="ignore", configuration=configuration, storage_options=options)
+        if is_new and path.startswith("/"):  # no later commit has the columns: nothing could replace this entry
+            files.sync([Path(path, delta_log.entry(0)), Path(path, delta_log.FOLDER), Path(path)])
         stored = pa.schema(table(path).schema().to_arrow())
-    if sorted(comparable_schema(stored)) != sorted(comparable_schema(schema)):  # added columns may be in another order
+    has = comparable_schema(stored)
+    lacks = [f"{name} {kind}" for name, kind in comparable_schema(schema) if (name, kind) not in has]
+    if lacks:
         raise Refused(
-            f"the table has other columns: {comparable_schema(stored)}, declared are {comparable_schema(schema)}",
+            f"the table has other columns: it lacks {', '.join(lacks)}, and has {has}",
             where=path,
             fix="a changed definition needs a new run or build",
         )
@@ -224,8 +231,7 @@ def _write_once(
         if committed is not None and committed >= version:
             return None
         commit = CommitProperties(app_transactions=txns)
-        if isinstance(rows, pa.Table):
-            rows = with_columns_of(opened, rows)
+        rows = with_columns_of(opened, rows) if isinstance(rows, pa.Table) else _batches_with_columns_of(opened, rows)
         if predicate is None:
             write_deltalake(
                 opened,
@@ -260,6 +266,13 @@ def with_columns_of(opened: DeltaTable, rows: pa.Table) -> pa.Table:
         if field.name not in rows.column_names:
             rows = rows.append_column(field, pa.nulls(rows.num_rows, field.type))
     return rows.select(stored.names)
+
+
+def _batches_with_columns_of(opened: DeltaTable, rows: pa.RecordBatchReader) -> pa.RecordBatchReader:
+    """The same for rows that are read a few at a time."""
+    schema = with_columns_of(opened, rows.schema.empty_table()).schema
+    tables = (with_columns_of(opened, pa.Table.from_batches([batch])) for batch in rows)
+    return pa.RecordBatchReader.from_batches(schema, (batch for table in tables for batch in table.to_batches()))
 
 
 def fence_txns(lease: Fence | None, opened: DeltaTable) -> list[Transaction]:

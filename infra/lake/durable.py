@@ -5,9 +5,9 @@ After a power loss such a file may be empty. An object store needs no wait: a wr
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable
 from pathlib import Path
+
+from deltalake import DeltaTable
 
 from infra.lake import checksums, delta_log, files
 
@@ -18,21 +18,24 @@ def sync_commit(path: str, version: int) -> None:
         return
     file_system, root = files.filesystem(path)
     added = delta_log.added(checksums.read_file(file_system, f"{root}/{delta_log.entry(version)}"))
-    sync(Path(path, name) for name in [*added, delta_log.entry(version)])
+    files.sync(Path(path, name) for name in [*added, delta_log.entry(version)])
 
 
 def sync_checkpoint(path: str, version: int) -> None:
-    """Waits until a checkpoint of the Delta log is on the disk, and the file that names it."""
-    if path.startswith("/"):
-        sync(Path(path, name) for name in (delta_log.checkpoint(version), delta_log.LAST))
+    """Waits until a checkpoint of the Delta log is on the disk, and the file that names it; passes if there is none."""
+    if path.startswith("/") and Path(path, delta_log.checkpoint(version)).exists():
+        files.sync(Path(path, name) for name in (delta_log.checkpoint(version), delta_log.LAST))
 
 
-def sync(paths: Iterable[Path]) -> None:
-    """Waits until these files, and their names in their folders, are on the disk; skips those that are gone."""
-    existing = [path for path in paths if path.exists()]
-    for path in [*existing, *sorted({path.parent for path in existing})]:
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+def sync_table(path: str, opened: DeltaTable) -> None:
+    """Waits until all that a reader needs is on the disk: the rows, the last checkpoint and the log entries since.
+
+    ``opened`` is up to date. What it has replaced may be deleted then.
+    """
+    if not path.startswith("/"):
+        return
+    file_system, root = files.filesystem(path)
+    last = delta_log.last_checkpoint(file_system, root)
+    sync_checkpoint(path, last)
+    entries = map(delta_log.entry, range(last + 1, opened.version() + 1))
+    files.sync(Path(path, name) for name in [*delta_log.live_files(opened), *entries])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 import pyarrow as pa
 from pyarrow import fs
@@ -61,6 +63,17 @@ def size(path: str) -> int:
     """The size of all files below a folder, in bytes."""
     files, root = filesystem(path)
     return sum(info.size or 0 for info in entries(files, root, recursive=True) if info.type == fs.FileType.File)
+
+
+def sync(paths: Iterable[Path]) -> None:
+    """Waits until local files, and their names in their folders, are on the disk; skips those that are gone."""
+    existing = [path for path in paths if path.exists()]
+    for path in [*existing, *sorted({path.parent for path in existing})]:
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def replace(path: str, content: bytes) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from pyarrow import fs
 
 from core.errors import Refused
-from infra.lake import durable, files, object_store
+from infra.lake import files, object_store
 from infra.settings import Settings
 
 VERSION = 2  # of this program
@@ -59,7 +59,7 @@ def create(settings: Settings) -> None:
     file_system.create_dir(root, recursive=True)
     files.replace(_place(settings), str(VERSION).encode())
     if settings.lake_is_local:
-        durable.sync([Path(settings.lake_root, "FORMAT")])
+        files.sync([Path(settings.lake_root, "FORMAT")])
 
 
 def _versions(settings: Settings) -> tuple[int, int] | None:

@@ -24,7 +24,7 @@ from infra.lake import checksums, compaction, damage, delta, durable, lake_forma
 from infra.lake.fence import Fence, lease_lost
 from infra.lake.process_identity import ProcessIdentity
 from infra.library_errors import first_line
-from infra.retry import retry_on
+from infra.retry import retry_on, wait_until
 from infra.settings import Settings
 
 _BEATS = 6  # heartbeats within ``lease_seconds``
@@ -44,7 +44,8 @@ TABLE = Name("leases")
 _RETENTION = "interval 10 minutes"
 _VACUUM_EVERY = 100  # heartbeats; the Delta log grows meanwhile
 _CHECKPOINT_EVERY = 10  # commits; each check opens the table and reads the commits since the last checkpoint
-# All holders write this table: log cleanup after a commit fails when another process cleans up at the same time.
+# All holders write this table: log cleanup after a commit fails when another process cleans up at the same time. And it
+# deletes the entries before a checkpoint that is not on the disk yet.
 _HOOKS = PostCommitHookProperties(create_checkpoint=True, cleanup_expired_logs=False)
 
 
@@ -111,13 +112,26 @@ def hold(settings: Settings, name: str, *, fenced: Sequence[str] = ()) -> Iterat
 
 
 def holder(settings: Settings, name: str) -> ProcessIdentity | None:
-    """The holder of a lease; None if it is free, its holder is dead, or its heartbeat is too old."""
+    """The holder of a lease; None if it is free, its holder is dead, or its heartbeat looks too old.
+
+    It judges by the clock of this machine. What is deleted or taken over needs ``living_holder``.
+    """
     path = table_paths.control(settings, TABLE)
     if not delta.exists(path):
         return None
     table = delta.table(path)
     row = _row(table, Name(name))
-    return row.holder if row and _is_held(row, table, Name(name), settings.lease_seconds) else None
+    return row.holder if row and _may_live(row) and _is_recent(table, Name(name), settings.lease_seconds) else None
+
+
+def living_holder(settings: Settings, name: str) -> ProcessIdentity | None:
+    """The holder of a lease, whatever the clocks say: one that looks silent is watched for half a lease."""
+    path = table_paths.control(settings, TABLE)
+    if not delta.exists(path):
+        return None
+    table = delta.table(path)
+    row = _row(table, Name(name))
+    return row.holder if row and _is_held(row, table, path, Name(name), settings.lease_seconds) else None
 
 
 def fence(lease: Lease, path: str) -> None:
@@ -127,6 +141,7 @@ def fence(lease: Lease, path: str) -> None:
     if not lease.is_on(table):
         with _conflicts(lease.name):
             _empty_commit(table, [lease.transaction])
+        durable.sync_checkpoint(path, table.version())
 
 
 def append(lease: Lease, path: str, rows: pa.Table) -> DeltaTable:
@@ -139,8 +154,16 @@ def append(lease: Lease, path: str, rows: pa.Table) -> DeltaTable:
     lease.check_against(table)
     commit = CommitProperties(app_transactions=[lease.transaction])
     with _conflicts(lease.name):
-        write_deltalake(table, rows, mode="append", schema_mode="merge", commit_properties=commit)
+        write_deltalake(
+            table,
+            rows,
+            mode="append",
+            schema_mode="merge",
+            commit_properties=commit,
+            post_commithook_properties=_HOOKS,
+        )
     durable.sync_commit(path, table.version())
+    durable.sync_checkpoint(path, table.version())
     checksums.record(path, table.version())
     return table
 
@@ -161,7 +184,8 @@ def _beat_until(lease: Lease, stop: threading.Event, every: float) -> None:
 
 def _vacuum(path: str) -> None:
     """Vacuums the table; of several processes that do, one may fail because a file is deleted already."""
-    with contextlib.suppress(DeltaError, OSError):
+    with contextlib.suppress(DeltaError, OSError, LkError):
+        durable.sync_table(path, delta.table(path))  # before what a checkpoint has replaced is deleted
         compaction.vacuum(path)
 
 
@@ -170,7 +194,7 @@ def _take(path: str, name: Name, lease_seconds: float) -> Lease:
         delta.create(path, _SCHEMA, log_retention=_RETENTION, checkpoint_every=_CHECKPOINT_EVERY)
     table = delta.table(path)
     last = _row(table, name)
-    if last and _is_held(last, table, name, lease_seconds):
+    if last and _is_held(last, table, path, name, lease_seconds):
         raise _held(name, last)
     lease = Lease(name, _last_generation(table, name, last) + 1, ProcessIdentity.current(), path)
     with _conflicts(name):
@@ -208,10 +232,34 @@ def _row(table: DeltaTable, name: Name) -> _Row | None:
     return _Row(row["generation"], holder, row["since"], row["released"])
 
 
-def _is_held(row: _Row, table: DeltaTable, name: Name, lease_seconds: float) -> bool:
-    """A holder that is not known to be dead may be paused, or its host may be down: the last heartbeat decides."""
-    silent_ms = _now_ms() - (table.transaction_version(_beat(name)) or 0)
-    return not row.released and not row.holder.is_dead and silent_ms <= lease_seconds * 1000
+def _is_held(row: _Row, table: DeltaTable, path: str, name: Name, lease_seconds: float) -> bool:
+    return _may_live(row) and (_is_recent(table, name, lease_seconds) or _beats_again(table, path, name, lease_seconds))
+
+
+def _may_live(row: _Row) -> bool:
+    """A holder that is not known to be dead may be paused, or its host may be down: its heartbeat decides."""
+    return not row.released and not row.holder.is_dead
+
+
+def _is_recent(table: DeltaTable, name: Name, lease_seconds: float) -> bool:
+    """Whether the last heartbeat is less than ``lease_seconds`` away, in the past or by a clock that is ahead."""
+    return abs(_now_ms() - _last_beat(table, name)) <= lease_seconds * 1000
+
+
+def _beats_again(table: DeltaTable, path: str, name: Name, lease_seconds: float) -> bool:
+    """Whether another heartbeat comes: the clocks of two hosts may differ by more than a lease."""
+    beat, patience = _last_beat(table, name), lease_seconds / 2
+    try:
+        return wait_until(
+            lambda: _last_beat(delta.table(path), name) != beat, patience, every=patience / 10, error=TimeoutError
+        )
+    except TimeoutError:
+        return False
+
+
+def _last_beat(table: DeltaTable, name: Name) -> int:
+    """Milliseconds by the clock of the holder."""
+    return table.transaction_version(_beat(name)) or 0
 
 
 def _write(table: DeltaTable, lease: Lease, *, released: bool) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from core.errors import LkError
+from core.safe_text import one_line
 from infra.settings import Settings
 
 if TYPE_CHECKING:
@@ -178,4 +179,4 @@ def _warned(what: str) -> Iterator[None]:
     try:
         yield
     except Exception as e:  # whatever it is, the step goes on
-        print(f"lk: warning: {what}: {type(e).__name__}: {e}"[:500], file=sys.stderr, flush=True)
+        print(one_line(f"lk: warning: {what}: {type(e).__name__}: {e}"[:500]), file=sys.stderr, flush=True)

@@ -15,6 +15,7 @@ from openlineage.client.serde import Serde
 from openlineage.client.transport.http import ApiKeyTokenProvider, HttpConfig, HttpTransport, TokenProvider
 
 from core.errors import Refused
+from core.safe_text import one_line
 from infra.file_lock import locked
 
 PATIENCE = 2.0  # seconds that a process waits for a server in all
@@ -64,7 +65,8 @@ class Outbox:
     def _say(self, reason: str) -> None:
         if not self._said:
             self._said = True
-            print(f"lk: warning: lineage events are lost, {self._where}: {reason}"[:500], file=sys.stderr, flush=True)
+            text = f"lk: warning: lineage events are lost, {self._where}: {reason}"
+            print(one_line(text[:500]), file=sys.stderr, flush=True)
 
 
 def outbox(where: str, key_file: Path | None, largest: int) -> Outbox:

@@ -221,7 +221,15 @@ def _write(path: Path, process: Process) -> None:
 
 def memory_bytes(*pids: int) -> int:
     """Memory of these processes and their descendants in bytes; shared pages count once (PSS)."""
-    return sum(_pss(member) for pid in pids for member in process_tree(pid))
+    return sum(memory_of(member) for pid in pids for member in process_tree(pid))
+
+
+def memory_of(member: psutil.Process) -> int:
+    """Memory of one process in bytes (PSS); 0 if it has ended."""
+    with contextlib.suppress(psutil.Error):
+        info = member.memory_full_info()
+        return int(getattr(info, "pss", info.rss))
+    return 0
 
 
 def process_tree(pid: int) -> list[psutil.Process]:
@@ -230,10 +238,3 @@ def process_tree(pid: int) -> list[psutil.Process]:
         root = psutil.Process(pid)
         return [root, *root.children(recursive=True)]
     return []
-
-
-def _pss(member: psutil.Process) -> int:
-    with contextlib.suppress(psutil.Error):
-        info = member.memory_full_info()
-        return int(getattr(info, "pss", info.rss))
-    return 0

@@ -57,14 +57,15 @@ def start_servers(settings: Settings, *extra: str, deadline: float = DEADLINE) -
     Brokers that ask for passwords get those of the files then, and the rights of ``access.toml``.
 
     ``extra`` names optional servers to start; one that ran and died is started again without being named. Raises
-    Refused when a server dies, does not answer in time, or its port is in use; the servers that did not start are
-    stopped.
+    Refused when the keys of a secured instance are lost, or a server dies, does not answer in time, or its port is in
+    use; the servers that did not start are stopped.
     """
     if airflow_server.NAME in extra:
         airflow_server.require_installed()
     with _exclusive(settings):
         kafka_broker.require_broker_count(settings)
-        if local_secrets(settings.data):
+        if secrets := local_secrets(settings.data):
+            users.require_authority(secrets)
             users.make_secrets(settings)  # a newer version may have more users
         servers = [server(settings) for name, server, managed in SERVERS if name in extra or managed(settings)]
         began = time.monotonic()
@@ -80,8 +81,8 @@ def start_servers(settings: Settings, *extra: str, deadline: float = DEADLINE) -
         finally:
             for server in pending:
                 local_processes.stop_process(settings, server.name, grace=5)
-        if secrets := settings.kafka_secrets:
-            users.apply_kafka_users(settings, secrets)
+        if kafka_secrets := settings.kafka_secrets:
+            users.apply_kafka_users(settings, kafka_secrets)
     return server_states(settings)
 
 

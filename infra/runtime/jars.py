@@ -13,6 +13,7 @@ from pathlib import Path
 import tenacity
 
 from core.errors import Refused
+from core.safe_text import one_line
 from infra.progress_bar import bar, console
 from infra.runtime import ivy, jars_lock
 from infra.runtime.jars_lock import Artifact
@@ -74,6 +75,11 @@ def _exclusive(cache: Path, name: str) -> Iterator[None]:
         yield
 
 
+def _say(text: str) -> None:
+    """Prints what may have text of a server."""
+    console().print(one_line(text), markup=False)
+
+
 def _download(settings: Settings, artifacts: Sequence[Artifact], folder: Path, fetch: Fetch, wait: float) -> None:
     staging = folder / ".download"
 
@@ -81,7 +87,7 @@ def _download(settings: Settings, artifacts: Sequence[Artifact], folder: Path, f
         retry=tenacity.retry_if_exception_type(_DownloadFailed),
         stop=tenacity.stop_after_attempt(ATTEMPTS),
         wait=tenacity.wait_exponential(multiplier=wait),
-        before_sleep=lambda state: console().print(f"{state.outcome and state.outcome.exception()}; trying again"),
+        before_sleep=lambda state: _say(f"{state.outcome and state.outcome.exception()}; trying again"),
         reraise=True,
     )
     def attempt() -> None:

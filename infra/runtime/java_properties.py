@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+_ESCAPED = str.maketrans({"\\": "\\\\", "\n": "\\n", "\r": "\\r"})
+
 
 def properties(values: Mapping[str, object]) -> str:
     """The text of a properties file."""
-    escaped = {key: str(value).replace("\\", "\\\\") for key, value in values.items()}
-    return "".join(f"{key}={value}\n" for key, value in escaped.items())
+    return "".join(f"{key}={str(value).translate(_ESCAPED)}\n" for key, value in values.items())

@@ -1,4 +1,8 @@
-"""The keys and passwords of an instance whose local servers ask for them; its data folder decides."""
+"""The keys and passwords of an instance whose local servers ask for them; its data folder decides.
+
+A marker beside the folder of secrets stays when that folder is lost: the servers then do not start, instead of without
+passwords.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FOLDER = "secrets"
+_MARKER = "secured"
 BROKER = "broker"  # the user of Kafka with all rights: the brokers themselves, and what sets users and rights
 
 
@@ -19,6 +24,11 @@ class LocalSecrets:
     def authority(self) -> Path:
         """The private key and the certificate of the instance's own certificate authority (PEM). It is written last."""
         return self.folder / "authority.pem"
+
+    @property
+    def marker(self) -> Path:
+        """The file that says that the servers ask for passwords; it is written after the authority."""
+        return self.folder.with_name(_MARKER)
 
     @property
     def ca(self) -> Path:
@@ -44,6 +54,6 @@ class LocalSecrets:
 
 
 def local_secrets(data: Path) -> LocalSecrets | None:
-    """The secrets in a data folder; None if its servers ask for no password."""
+    """The secrets in a data folder, also if they are lost; None if its servers ask for no password."""
     secrets = LocalSecrets(data / FOLDER)
-    return secrets if secrets.authority.is_file() else None
+    return secrets if secrets.authority.is_file() or secrets.marker.exists() else None

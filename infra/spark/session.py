@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any
 
 import pyspark
@@ -16,6 +18,7 @@ import pyspark
 from core.errors import Refused
 from infra.project_files import ROOT
 from infra.runtime.java import spark_java_home
+from infra.runtime.java_properties import properties
 from infra.settings import LOOPBACK, Settings
 from infra.spark import session_conf
 
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
     from pyspark import SparkConf
     from pyspark.sql import SparkSession
+
+_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"  # of Spark's launcher
 
 
 def driver_log(settings: Settings, app_name: str) -> Path:
@@ -49,10 +54,12 @@ def session(settings: Settings, app_name: str, conf: Mapping[str, str] | None = 
     if SparkContext._active_spark_context is None:
         log = driver_log(settings, app_name)
         log.parent.mkdir(parents=True, exist_ok=True)
+        public = {name: value for name, value in values.items() if name not in settings.spark_conf}
+        private = {name: values[name] for name in settings.spark_conf}
         try:
-            with log.open("ab") as out, _environment(settings):
+            with log.open("ab") as out, _submit_arguments(settings, private) as more, _environment(settings, more):
                 running = SparkContext._gateway is not None
-                gateway = None if running else _launch(spark_conf, out)
+                gateway = None if running else _launch(SparkConf(loadDefaults=False).setAll(list(public.items())), out)
                 SparkContext(conf=spark_conf, gateway=gateway)
         except PySparkRuntimeError as e:
             raise Refused(f"Spark did not start: {e}", where=str(log), fix="read the log") from None
@@ -136,10 +143,29 @@ def _launch(conf: SparkConf, out: IO[bytes]) -> JavaGateway:
 
 
 @contextmanager
-def _environment(settings: Settings) -> Iterator[None]:
+def _submit_arguments(settings: Settings, private: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """The variable that makes the launcher read configuration that may hold secrets from a private file.
+
+    Everybody on the machine sees the arguments of a process. The file is deleted when Spark has started.
+    """
+    if not private:
+        yield {}
+        return
+    folder = settings.run_dir / "spark"
+    with NamedTemporaryFile("w", encoding="utf-8", dir=folder, prefix="launch-", suffix=".conf") as file:
+        file.write(properties(private))
+        file.flush()
+        given = os.environ.get(_ARGUMENTS, "pyspark-shell")
+        yield {_ARGUMENTS: f"--load-spark-defaults --properties-file {shlex.quote(file.name)} {given}"}
+
+
+@contextmanager
+def _environment(settings: Settings, more: Mapping[str, str]) -> Iterator[None]:
     """Sets the environment of Spark's launcher, so that it starts no Spark that is installed elsewhere."""
     address = {"SPARK_LOCAL_IP": LOOPBACK} if session_conf.on_loopback(settings.spark_master) else {}
-    variables = address | {
+    variables = {
+        **address,
+        **more,
         "JAVA_HOME": str(spark_java_home(settings)),
         "SPARK_HOME": str(Path(pyspark.__file__).parent),
         "PYSPARK_PYTHON": sys.executable,

@@ -19,7 +19,8 @@ from infra.lake.arrow_types import arrow_type
 from infra.settings import Settings
 
 MAX_INPUT_BYTES = 32 * 1024 * 1024  # of one epoch's input files; more records do not pass through the driver
-_TOO_LARGE = ("spark.driver.maxResultSize", "OutOfMemoryError")
+MAX_RESULT_BYTES = 192 * 1024 * 1024  # of all results of an epoch, which this process collects
+_TOO_LARGE = ("ResultTooLarge", "spark.driver.maxResultSize", "OutOfMemoryError")
 _KEEPS_RESULTS = ("Exchange", "InMemoryTable", "Subquery", "Reused")
 
 
@@ -66,11 +67,24 @@ def plan_query(frame: DataFrame) -> CachedPlan | None:
 
 
 def run_plans(spark: SparkSession, plans: Sequence[CachedPlan]) -> list[pa.Table]:
-    """Runs the plans in parallel, each as a job of its own, so that a task carries one plan only."""
+    """Runs the plans in parallel, each as a job of its own, so that a task carries one plan only.
+
+    Raises an error that ``is_too_large`` knows when a result has more than MAX_RESULT_BYTES.
+    """
     # Tasks of a job without a SQL execution see the session's settings only as local properties.
     spark.sparkContext.setLocalProperty("spark.sql.session.timeZone", "UTC")
-    jobs = [plan.rdd.collectAsync() for plan in plans]
+    jobs = [_limited(spark, plan.rdd).collectAsync() for plan in plans]
     return [_table(plan.schema, job.get()) for plan, job in zip(plans, jobs, strict=True)]
+
+
+def _limited(spark: SparkSession, batches: Any) -> Any:
+    limit: Any = spark._jvm.org.apache.spark.sql.lk.ResultLimit  # type: ignore[union-attr]
+    return limit.of(batches, MAX_RESULT_BYTES) if is_java_class(limit) else batches
+
+
+def is_java_class(named: Any) -> bool:
+    """Whether the session has a class: py4j answers with a package for what is not there."""
+    return type(named).__name__ == "JavaClass"
 
 
 def _table(schema: pa.Schema, messages: Sequence[Any]) -> pa.Table:

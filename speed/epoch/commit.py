@@ -73,7 +73,7 @@ class EpochSink:
         self.start_maintenance = start_maintenance
         self.pacing = EpochPacing(settings, run)
         self.tables = RunTables(settings, catalog, run, lease)
-        self.log = LogChain(settings, run, log_checks.RESTORE_LOG, self.pacing.stopping)
+        self.log = LogChain(settings, run, log_checks.RESTORE_LOG, self.pacing)
         self.idle = threading.Event()
         self.idle.set()
         self.failure: BaseException | None = None
@@ -196,6 +196,4 @@ class EpochSink:
 
 def require_same_topics(settings: Settings, run: Run) -> None:
     """Raises Refused when a topic of the run was deleted and created again since the run was declared."""
-    log_checks.require_same_topics(
-        settings, run.topics, where=f"run {run.id}", fix="start a new run: `lk speed start --new`"
-    )
+    log_checks.require_same_topics(settings, run.topics, where=f"run {run.id}", fix=log_checks.RESTORE_LOG)

@@ -3,8 +3,8 @@
 A small epoch is one Spark task: it reads the records and runs plans that were made when the run started. Building and
 planning a query costs Spark several times what computing a few hundred records does. A big epoch is planned: executors
 read its offset range, topic by topic, decode it, cache it, and compute every result from the cache. So is a small epoch
-whose results are too large for the driver. Both ways build their queries with the same functions (topic_results.py), so
-they compute the same rows.
+whose results are too large for the driver, or in which two processes have died. Both ways build their queries with the
+same functions (topic_results.py), so they compute the same rows.
 """
 
 from __future__ import annotations
@@ -35,10 +35,11 @@ from infra.control.runs import Run
 from infra.kafka.spark_source import read_spans
 from infra.library_errors import first_line, root_cause
 from infra.settings import Settings
-from speed.epoch.cached_plan import is_too_large
+from speed.epoch.cached_plan import MAX_RESULT_BYTES, is_too_large
 from speed.epoch.keyed_units import plan_units
 from speed.epoch.offset_log import PlannedEpoch
-from speed.epoch.prepared_plans import MAX_RESULT_BYTES, PreparedPlans, is_of_log, prepare
+from speed.epoch.prepared_plans import PreparedPlans, is_of_log, prepare
+from speed.epoch.repeated_starts import count_start
 from speed.epoch.topic_results import (
     COUNTS,
     LONGEST_TEXT,
@@ -55,6 +56,7 @@ SMALL = 25_000  # offsets; up to it (a restart's backlog too) a prepared plan an
 COLLECTED = MAX_RESULT_BYTES  # of a big epoch too, as delta-rs writes what is collected faster than Spark
 _TASK_RECORDS = 1_000_000  # each task groups by itself; few enough records to balance partitions of unequal size
 _ROW_BYTES = 768  # of a row without its texts, where the counts do not bound its size
+_STARTS = 3
 _FEW_BAD = 1_000  # none of them large
 
 Item = TypeVar("Item")
@@ -81,6 +83,7 @@ class EpochComputer:
         self.catalog = catalog
         self.run = run
         self.views = {topic: self._views_of(topic) for topic in run.topics}
+        self._died_in: int | None = None  # the epoch in which the processes before this one died, -1 for none
         self._pool = ThreadPoolExecutor()  # kept: each of its threads has a thread in Java too
         self.prepared: PreparedPlans | None = prepare(spark, settings, catalog, run, self.views)
         self._units = plan_units(spark, settings, catalog, run)
@@ -99,7 +102,7 @@ class EpochComputer:
 
         Raises Refused when a view cannot be computed, or when records and offsets do not add up.
         """
-        few = self._run_prepared(self.prepared, planned) if self.prepared and planned.size <= SMALL else None
+        few = self._run_prepared(self.prepared, planned) if self.prepared and self._is_small(planned) else None
         if few is not None:
             yield self._checked(few, planned)
             return
@@ -115,6 +118,13 @@ class EpochComputer:
         except (PySparkException, Py4JError) as e:
             raise computation_error(view, self.catalog.view(view).sources, planned, e) from None
         return [Rows(table=rows) if isinstance(rows, pa.Table) else Rows(frame=rows)]
+
+    def _is_small(self, planned: PlannedEpoch) -> bool:
+        """Not for the third process that begins with the same epoch: Spark's own plan spills to disk."""
+        if self._died_in is None:
+            starts = count_start(self.settings, self.run.id, planned.number)
+            self._died_in = planned.number if starts >= _STARTS else -1
+        return planned.size <= SMALL and planned.number != self._died_in
 
     def _views_of(self, topic: Name) -> list[View]:
         return [view for view in self.catalog.reading(topic) if view.name in self.run.views]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+import contextlib
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 
@@ -14,7 +14,7 @@ from infra.kafka.log_marks import RecordReader, marks_before, require_same_log
 from infra.retry import retry_on
 from infra.settings import Settings
 from speed.epoch.offset_log import PlannedEpoch
-from speed.process.epoch_pacing import StopRequested
+from speed.process.epoch_pacing import EpochPacing, StopRequested
 
 Marks = Mapping[Place, LogMark]
 _DEADLINE = 60.0  # seconds for a broker that restarts
@@ -23,14 +23,24 @@ _DEADLINE = 60.0  # seconds for a broker that restarts
 class LogChain:
     """The marks of a run, read by a thread of its own while Spark computes the epoch."""
 
-    def __init__(self, settings: Settings, run: Run, fix: str, stopping: threading.Event) -> None:
+    def __init__(self, settings: Settings, run: Run, fix: str, pacing: EpochPacing) -> None:
         self._settings = settings
         self._run = run
         self._fix = fix
-        self._stopping = stopping
+        self._pacing = pacing
         self._marks: Marks | None = None  # of the last committed epoch; read with the first one of this process
         self._reader: RecordReader | None = None
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="log-marks")
+
+    def sample(self, offsets: Mapping[Place, int]) -> None:
+        """Tells the pacing how large the records at these offsets are; nothing where Kafka has none or is away."""
+        with contextlib.suppress(TryAgain):
+            self._pool.submit(self._sample, offsets).result()
+
+    def _sample(self, offsets: Mapping[Place, int]) -> None:
+        self._reader = self._reader or RecordReader(self._settings)
+        self._reader.records(offsets)
+        self._pacing.saw(self._reader.sizes)
 
     def read(self, planned: PlannedEpoch) -> Future[Marks]:
         """The marks up to the end of an epoch.
@@ -61,7 +71,7 @@ class LogChain:
         try:
             return self._new_marks(planned)
         except TryAgain:
-            if self._stopping.is_set():
+            if self._pacing.stopping.is_set():
                 raise StopRequested from None
             raise
 
@@ -73,4 +83,6 @@ class LogChain:
         before = {place: mark for place, mark in self._marks.items() if place in read}
         require_same_log(self._reader, before, where=where, fix=self._fix)
         ends = [(span.topic, span.partition, span.end) for span in planned.spans]
-        return {**self._marks, **marks_before(self._reader, ends)}
+        marks = marks_before(self._reader, ends)
+        self._pacing.saw(self._reader.sizes)
+        return {**self._marks, **marks}

@@ -24,10 +24,9 @@ from core.view import View
 from infra.control.runs import Run
 from infra.kafka.spark_source import source_options
 from infra.settings import Settings
-from speed.epoch.cached_plan import MAX_INPUT_BYTES, CachedPlan, plan_query
+from speed.epoch.cached_plan import MAX_INPUT_BYTES, MAX_RESULT_BYTES, CachedPlan, is_java_class, plan_query
 from speed.epoch.topic_results import TopicResult, results_of_topic
 
-MAX_RESULT_BYTES = 192 * 1024 * 1024  # of all results of an epoch, which this process collects
 _NOT_READ = "LogNotRead"  # in the message of an error of Kafka
 _ALL = -1
 _KAFKA = "kafka."
@@ -52,7 +51,7 @@ class PreparedPlans:
         """Every result of an epoch's topics; None for an epoch that has to be computed as a big one.
 
         That is one with a redriven record, with a record larger than its share of ``MAX_INPUT_BYTES``, or whose
-        results, each about as large as its input at most, might not fit into ``MAX_RESULT_BYTES`` together.
+        results do not fit into ``MAX_RESULT_BYTES`` together, or would not if each was as large as its input.
         """
         pairs = [pair for name, plan in self.topics.items() if _reads(spans, name) for pair in plan.results]
         payload = self._run(spans, _ALL)
@@ -92,7 +91,7 @@ def prepare(
     """
     jvm: Any = spark._jvm
     java_class = jvm.org.apache.spark.sql.lk.EpochPlans
-    if type(java_class).__name__ != "JavaClass":  # py4j answers with a package for what is not there
+    if not is_java_class(java_class):
         return None
     with ThreadPoolExecutor() as pool:  # planning is half of a start, and each topic is planned by itself
         futures = {name: pool.submit(_plan_topic, spark, catalog, java_class, name, views[name]) for name in views}

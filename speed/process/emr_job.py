@@ -53,4 +53,4 @@ def _is_running(settings: Settings, run: Name, job: str) -> bool:
             where=f"job run {job}: {reason or 'EMR gave no reason'}",
             fix="read the log of the job run",
         )
-    return leases.holder(settings, f"run_{run}") is not None
+    return leases.living_holder(settings, f"run_{run}") is not None

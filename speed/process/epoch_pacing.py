@@ -1,10 +1,10 @@
-"""How fast a run may start epochs. Three things slow it down, and `EpochPacing` is where a run waits for all of them.
+"""How large a run's epochs are, and how fast it may start them: three things slow it down, and all wait here.
 
 - A rate limit (`lk replay throttle`): a file beside the checkpoint, so it reaches a run on any machine.
 - Priority: a batch, and a replay that reads history without a limit, claim the CPU of this machine. Every other run,
   and a run that no view serves, then starts an epoch every ``yield_seconds`` at most: an epoch costs about as much with
   one record as with a thousand.
-- A process that takes over from the run blocks its epochs meanwhile (infra/local/epoch_lock.py).
+- A process that takes over from the run blocks its epochs (infra/local/epoch_lock.py) while it holds its lease.
 """
 
 from __future__ import annotations
@@ -12,20 +12,22 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from core.identifiers import Name
 from infra.control.runs import Run
-from infra.lake import files, table_paths
+from infra.lake import files, leases, table_paths
 from infra.lake.process_identity import ProcessIdentity
 from infra.local import epoch_lock
 from infra.settings import Settings
 
 SMALLEST_EPOCH = 10_000  # offsets; a smaller epoch would spend most of its time on planning
 _SECONDS_PER_EPOCH = 4  # of reading at the rate limit
+_EPOCH_BYTES = 2 * 2**30  # of its records, which Spark may have to keep on its disk
+_WEIGHT = 0.25  # of the newest sizes of records in their mean
 
 
 class StopRequested(Exception):
@@ -40,26 +42,44 @@ class EpochPacing:
     run: Run
     serving: bool = True
     rate_limit: int | None = None
+    largest_epoch: int = 0  # offsets, of the query that runs
+    record_bytes: float = 0.0  # a mean over the records that the run has looked at; 0 before the first one
     stopping: threading.Event = field(default_factory=threading.Event)
 
-    def rate_limit_changed(self) -> bool:
-        """Whether `lk replay throttle` set another limit than the one that the query was started with."""
-        return read_rate_limit(self.settings, self.run.id) != self.rate_limit
+    def saw(self, sizes: Sequence[int]) -> None:
+        """Notes the sizes of some records of the log, in bytes."""
+        if sizes:
+            mean = sum(sizes) / len(sizes)
+            self.record_bytes += (mean - self.record_bytes) * (_WEIGHT if self.record_bytes else 1)
+
+    def limit_changed(self) -> bool:
+        """Whether epochs must be of another size: by `lk replay throttle`, or by records twice or half as large."""
+        if read_rate_limit(self.settings, self.run.id) != self.rate_limit:
+            return True
+        largest = self._largest_epoch()
+        return not self.largest_epoch / 2 < largest < self.largest_epoch * 2
 
     def offsets_per_epoch(self) -> int:
         """Reads the rate limit; returns the most offsets of an epoch, for a query that starts now."""
         self.rate_limit = read_rate_limit(self.settings, self.run.id)
-        return offsets_per_epoch(self.settings, self.run.kind, self.rate_limit)
+        self.largest_epoch = self._largest_epoch()
+        return self.largest_epoch
+
+    def _largest_epoch(self) -> int:
+        fitting = int(_EPOCH_BYTES / self.record_bytes) if self.record_bytes else _EPOCH_BYTES
+        return max(1, min(offsets_per_epoch(self.settings, self.run.kind, self.rate_limit), fitting))
 
     @contextmanager
     def epoch(self, size: int) -> Iterator[None]:
-        """The block that writes an epoch of ``size`` offsets; waits while another process blocks the run's epochs."""
+        """The block that writes an epoch of ``size`` offsets; waits while another process blocks the run's epochs.
+
+        Raises StopRequested when the run is asked to stop meanwhile.
+        """
         if self._is_small(size) or self.rate_limit is not None:
             release_priority(self.settings, self.run.id)
         else:
             claim_priority(self.settings, self.run.id)
-        # A takeover waits as long as a lease for other runs' epochs, as long for its run, then changes the views.
-        with epoch_lock.run_epoch(self.settings, self.run.id, 3 * self.settings.lease_seconds):
+        with self._unblocked():
             yield
 
     def wait(self, size: int, began: float) -> None:
@@ -73,6 +93,17 @@ class EpochPacing:
         if size < self.settings.max_offsets_per_trigger and self._is_second():
             earliest = max(earliest, began + self.settings.yield_seconds)
         self.stopping.wait(max(0.0, earliest - time.monotonic()))
+
+    @contextmanager
+    def _unblocked(self) -> Iterator[None]:
+        """A takeover may be paused for ever: it blocks the run for as long as it holds its lease."""
+        while True:
+            with epoch_lock.run_epoch(self.settings, self.run.id, self.settings.lease_seconds) as is_unblocked:
+                if is_unblocked or leases.holder(self.settings, "control") is None:
+                    yield
+                    return
+            if self.stopping.is_set():
+                raise StopRequested
 
     def _is_small(self, size: int) -> bool:
         return size <= self.settings.max_offsets_per_trigger

@@ -13,9 +13,10 @@ from core.errors import Refused, TryAgain, Usage
 from core.identifiers import Name
 from core.validation.definition_change import require_same_definitions
 from infra.control import run_roles, runs
+from infra.control.log_history import require_log_of_history
 from infra.control.manifest import Epoch, last_epoch
 from infra.control.runs import Kind, Run
-from infra.kafka import kafka_admin, topic_admin
+from infra.kafka import kafka_admin, log_checks, topic_admin
 from infra.lake import table_paths
 from infra.lake.process_identity import ProcessIdentity
 from infra.settings import Settings
@@ -81,16 +82,21 @@ def declare(
     prefix: Cut = ZERO,
     note: str = "",
 ) -> Run:
-    """Declares a run over every view of the catalog, from ``start``; it is not started."""
+    """Declares a run over every view of the catalog, from ``start``; it is not started.
+
+    Raises Refused when the log is not the one that earlier runs have read and archives were landed from.
+    """
     table_paths.open_lake(settings)
     sources = catalog.sources(catalog.views)
     if not sources:
         raise Usage("there are no views", fix="add one: see docs/add-a-view.md")
     topic_admin.create_topics(settings, Catalog({t: catalog.topics[t] for t in sources}, {}))
+    topic_ids = kafka_admin.topic_ids(settings, sources)
+    require_log_of_history(settings, topic_ids, prefix if prefix.ends else start, fix=log_checks.RESTORE_LOG)
     run = Run(
         id=id or runs.new_run_id(settings),
         views={view: catalog.digest(view) for view in catalog.views},
-        topics=kafka_admin.topic_ids(settings, sources),
+        topics=topic_ids,
         decoders={topic: catalog.decoder(topic) for topic in sources},
         start=start.only(sources),
         note=note,

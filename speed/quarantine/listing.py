@@ -17,7 +17,6 @@ from core.event_columns import ERROR
 from core.identifiers import Name
 from core.safe_text import one_line
 from infra.control import redrives, runs
-from infra.definitions import definition_files
 from infra.lake import delta, table_paths
 from infra.settings import Settings
 
@@ -60,13 +59,13 @@ class QuarantinedRecord:
 
 
 def list_quarantined(
-    settings: Settings, *, catalog: Catalog | None = None, topic: Name | None = None, limit: int | None = None
+    settings: Settings, *, catalog: Catalog, topic: Name | None = None, limit: int | None = None
 ) -> list[QuarantineEntry]:
-    """Every record that the current decoders refuse, once, by coordinates; at most ``limit``.
+    """Every record that the catalog's decoders refuse, once, by coordinates; at most ``limit``.
 
     They are in the quarantine of the runs and, for offsets that no run has read, in the archive.
     """
-    catalog, sent = catalog or definition_files.load(settings), redrives.sent_origins(settings)
+    sent = redrives.sent_origins(settings)
     entries: list[QuarantineEntry] = []
     for name in [topic] if topic else sorted(catalog.topics):
         left = None if limit is None else limit - len(entries)

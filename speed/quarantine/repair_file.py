@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -76,11 +77,7 @@ def export(
 
 def read(file: Path, topics: Topics) -> list[Repaired]:
     """The repairs in a file. Raises Refused, which names the first bad line."""
-    try:
-        lines = file.read_text("utf-8").split("\n")  # splitlines would split at other line ends inside a text
-    except (OSError, UnicodeDecodeError) as e:
-        raise Refused(f"the file cannot be read: {e}", where=str(file), fix=_FIX) from None
-    repairs = [_repaired(file, topics, number, text) for number, text in enumerate(lines, 1) if text.strip()]
+    repairs = [_repaired(file, topics, number, text) for number, text in enumerate(_lines(file), 1) if text.strip()]
     seen: dict[str, int] = {}
     for repair in repairs:
         if seen.setdefault(repair.place, repair.line) != repair.line:
@@ -88,9 +85,25 @@ def read(file: Path, topics: Topics) -> list[Repaired]:
     return repairs
 
 
+def topics_of(file: Path) -> list[Name]:
+    """The topics that a file names, sorted. ``read`` refuses what is no record; it is passed over here."""
+    topics = set()
+    for text in _lines(file):
+        with contextlib.suppress(ValueError, TypeError, KeyError, RecursionError, Usage):
+            topics.add(Name(json.loads(text)["topic"]))
+    return sorted(topics)
+
+
 def bad_line(file: Path, line: int, why: str) -> Refused:
     """The refusal of a file for one of its lines."""
     return Refused(f"line {line}: {why}", where=str(file), fix=_FIX)
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        return file.read_text("utf-8").split("\n")  # splitlines would split at other line ends inside a text
+    except (OSError, UnicodeDecodeError) as e:
+        raise Refused(f"the file cannot be read: {e}", where=str(file), fix=_FIX) from None
 
 
 def _line(topics: Topics, record: QuarantinedRecord) -> dict[str, Any]:

@@ -58,13 +58,11 @@ def create(settings: Settings, catalog: Catalog, run: Run) -> None:
     All get today's ``retention_minutes``.
     """
     manifest = table_paths.manifest(settings, run.id)
-    kept = [manifest] if delta.exists(manifest) else []
-    for path in kept:  # it may have columns of a newer program too
-        delta.add_missing_columns(path, EPOCHS)
+    if delta.exists(manifest):
+        delta.add_missing_columns(manifest, EPOCHS)
     retention = f"interval {settings.retention_minutes} minutes"
     for path, schema in _tables(settings, catalog, run):
-        if path not in kept:
-            delta.create(path, schema, log_retention=retention)
+        delta.create(path, schema, log_retention=retention)
         delta.set_retention(path, retention)
 
 

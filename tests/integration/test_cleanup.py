@@ -15,7 +15,7 @@ from core.errors import Refused
 from core.identifiers import Name
 from core.topic import Field
 from infra import faults
-from infra.control import run_roles
+from infra.control import check_results, run_roles
 from infra.control.builds import read_builds
 from infra.control.claims import Claim
 from infra.control.publications import last_done
@@ -45,6 +45,9 @@ class FourBuilds:
     def there(self) -> list[bool]:
         return [delta.exists(self.path(number)) for number in range(len(self.builds))]
 
+    def have_pages(self) -> list[bool]:
+        return [check_results.pages(self.settings, claim.build).is_file() for claim in self.builds]
+
     def clean_up(self) -> CleanupResult:
         return clean_up(self.settings, self.catalog)
 
@@ -71,7 +74,7 @@ def test_only_what_nothing_names_is_freed(four_builds: FourBuilds) -> None:
     result = four_builds.clean_up()
     assert [path for path in result.removed if "/free_" in path] == [f"batch/{VIEW}/{four_builds.builds[0].build}"]
     assert result.bytes >= size > 0
-    assert four_builds.there() == [False, True, True, True]
+    assert four_builds.there() == four_builds.have_pages() == [False, True, True, True]
     assert unknown_folder.is_dir()
     check_served(four_builds.settings, four_builds.catalog, "free", four_builds.builds[2].cut)
     assert [path for path in four_builds.clean_up().removed if "/free_" in path] == []

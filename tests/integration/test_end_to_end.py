@@ -257,6 +257,7 @@ def test_everything_comes_back_from_the_log_alone(life: Life) -> None:
         shutil.rmtree(life.data / folder)
     life.json("up")
     rebuilt = life.json("rebuild")
+    assert rebuilt["routes"] == []
     assert "the history of publications" in rebuilt["lost"]
     life.json("produce", "trades", "--seed", "9", "--count", "500", *SPEC)
     life.caught_up()

@@ -43,6 +43,7 @@ from infra.kafka import kafka_admin, topic_admin
 from infra.kafka.acls import allow_writes, apply_rights, read_rights, withdraw_writes
 from infra.kafka.client_config import librdkafka
 from infra.kafka.log_marks import record_reader
+from infra.retry import retry_on
 from speed.process import lifecycle
 from tests.integration.test_redrive import Bench, bad, fix
 from tests.support import authorized
@@ -76,11 +77,10 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 def allowed(principal: str, resource: str, name: str, operation: str) -> bool:
-    return any(
-        right.operation in {operation} | IMPLIED.get(operation, set()) and fnmatchcase(name, right.name)
-        for right in RIGHTS
-        if (right.principal, right.resource) == (principal, resource)
-    )
+    cells = [right for right in RIGHTS if (right.principal, right.resource) == (principal, resource)]
+    matching = [(right.permission, right.operation) for right in cells if fnmatchcase(name, right.name)]
+    enough = {operation} | IMPLIED.get(operation, set())
+    return ("DENY", operation) not in matching and any(("ALLOW", each) in matching for each in enough)
 
 
 def outcome(request: Callable[[], Any]) -> str:
@@ -125,6 +125,30 @@ def test_each_cell_of_a_topic(cluster: Cluster, principal: str) -> None:
     rights = {name: allowed(principal, "topic", TOPIC, name.split()[0]) for name in requests}
     expected = {name: "allowed" if is_allowed else "refused" for name, is_allowed in rights.items()}
     assert {name: outcome(request) for name, request in requests.items()} == expected
+
+
+@pytest.mark.parametrize("principal", PRINCIPALS)
+def test_nobody_changes_kafkas_own_topics(cluster: Cluster, principal: str) -> None:
+    """A record in the topic of positions, or of transactions, moves every consumer and ends every transaction."""
+    position = [ConsumerGroupTopicPartitions("r000001", [TopicPartition(TOPIC, 0, 0)])]
+    coordinator = AdminClient(librdkafka(cluster.own))
+    retry_on(KafkaException, lambda: _commit(coordinator, position), 60, every=0.5)  # now the topic is there
+    own_topic = "__consumer_offsets"
+    assert own_topic in kafka_admin.admin_client(cluster.own).list_topics(timeout=SECONDS).topics
+    conf = librdkafka(cluster.of(principal)) | {"log_level": 0, "client.id": "__admin_client"}  # Kafka refuses others
+    admin = AdminClient(conf)
+    change = [ConfigEntry("retention.ms", "-1", incremental_operation=AlterConfigOpType.SET)]
+    changed = ConfigResource(ResourceType.TOPIC, own_topic, incremental_configs=change)
+    requests: dict[str, Callable[[], Any]] = {
+        "WRITE": lambda: _write(conf, own_topic),
+        "ALTER_CONFIGS": lambda: results(
+            admin.incremental_alter_configs([changed], validate_only=True, request_timeout=SECONDS)
+        ),
+        "ALTER": lambda: results(admin.create_partitions([NewPartitions(own_topic, 99)], validate_only=True)),
+        "CREATE": lambda: results(admin.create_topics([NewTopic("__own", 1, 1)], validate_only=True)),
+        "DELETE records": lambda: results(admin.delete_records([TopicPartition(own_topic, 0, 0)])),
+    }
+    assert {name: outcome(request) for name, request in requests.items()} == dict.fromkeys(requests, "refused")
 
 
 def _write(conf: dict[str, Any], topic: str = TOPIC) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from infra.definitions.definition_files import load, presentation_queries, trino_problems
+from infra.definitions.definition_files import PresentationQuery, load, presentation_queries, trino_problems
 from infra.settings import Settings
 
 VIEW = """
@@ -31,3 +31,9 @@ def test_mistakes_in_presentation_columns(stack: Settings, tmp_path: Path) -> No
     assert [(Path(p.file).name, p.line) for p in problems] == [("sizes.py", 12), ("sizes.py", 13)]
     assert "Column 'nothing' cannot be resolved" in problems[0].text
     assert "mismatched input" in problems[1].text
+
+
+def test_what_definition_files_answer_is_validated_and_never_run(stack: Settings) -> None:
+    assert trino_problems(stack, [PresentationQuery("a.py", 1, "SELECT 1 / 0")]) == []
+    (problem,) = trino_problems(stack, [PresentationQuery("a.py", 1, "SELECT 1; SELECT 1")])
+    assert "mismatched input ';'" in problem.text

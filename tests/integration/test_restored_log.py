@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import shutil
-import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -20,11 +19,13 @@ from core.identifiers import Name
 from core.record_counts import Totals
 from flows.repair import repair_files
 from flows.scrub import DamagedFile
+from infra.control import runs
 from infra.control.log_history import require_log_of_archive, require_log_of_run
 from infra.control.manifest import last_epoch, read_epochs
 from infra.control.pins import Pin
-from infra.control.runs import Run
+from infra.control.runs import Run, read_runs
 from infra.kafka import kafka_admin, log_marks
+from infra.kafka.log_checks import RESTORE_LOG
 from infra.lake import table_paths
 from infra.lake.archive import decoder_archive
 from infra.local import local_stack
@@ -36,7 +37,8 @@ from speed import replay_state
 from speed.epoch import log_chain
 from speed.epoch.log_chain import LogChain
 from speed.epoch.offset_log import PlannedEpoch
-from speed.process.epoch_pacing import StopRequested
+from speed.process import lifecycle
+from speed.process.epoch_pacing import EpochPacing, StopRequested
 from tests.conftest import fresh_settings
 from tests.support.harms import HARMS
 from tests.support.layers import catalog_of, send, topic_of
@@ -114,6 +116,12 @@ def restored(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> I
         local_stack.stop_servers(settings)
 
 
+def not_begun(restored: RestoredLog) -> Run:
+    """A run that was declared before the broker was restored, and has no epoch yet."""
+    settings = restored.settings
+    return runs.declare_run(settings, replace(restored.run, id=runs.new_run_id(settings), start=restored.read))
+
+
 def test_the_offsets_alone_do_not_show_it(restored: RestoredLog) -> None:
     ends = kafka_admin.end_offsets(restored.settings, [restored.topic])
     assert restored.read <= ends
@@ -136,11 +144,46 @@ def test_a_start_and_a_claim_refuse_a_log_with_other_records(restored: RestoredL
     assert read_epochs(settings, run.id) == before
 
 
+@pytest.mark.parametrize("start", ["what is served", "offset 0"])
+def test_no_new_run_is_declared_on_a_log_with_other_records(restored: RestoredLog, start: str) -> None:
+    """It would know nothing of the records that earlier runs and builds have counted, and be healthy."""
+    settings, catalog = restored.settings, restored.catalog
+    before = read_runs(settings)
+    with pytest.raises(Refused) as refused:
+        lifecycle.declare(settings, catalog, restored.read if start == "what is served" else Cut())
+    assert (refused.value.what, refused.value.fix) == (restored.from_archive(), RESTORE_LOG)
+    with pytest.raises(Refused):
+        replay_state.declare(settings, catalog)
+    assert read_runs(settings) == before
+
+
+def test_without_an_archive_the_last_run_tells_that_the_log_has_other_records(restored: RestoredLog) -> None:
+    settings, topic = restored.settings, restored.topic
+    archived = Path(table_paths.archive(settings, topic, restored.catalog.decoder(topic)))
+    away = archived.rename(archived.parent.parent / "away")
+    try:
+        with pytest.raises(Refused) as refused:
+            lifecycle.declare(settings, restored.catalog, restored.read)
+    finally:
+        away.rename(archived)
+    assert (refused.value.what, restored.run.id in refused.value.where) == (restored.from_epochs(), True)
+
+
+def test_a_run_that_has_not_begun_is_not_started_on_a_log_with_other_records(
+    restored: RestoredLog, spark: SparkSession
+) -> None:
+    """The broker was restored between the declaration of the run and its first epoch."""
+    settings, catalog, later = restored.settings, restored.catalog, not_begun(restored)
+    with pytest.raises(Refused) as refused:
+        catch_up(settings, spark, catalog, later)
+    assert (refused.value.what, last_epoch(settings, later.id)) == (restored.from_archive(), None)
+
+
 def test_an_epoch_refuses_a_log_with_other_records(restored: RestoredLog) -> None:
     """As if the broker had been restored under a process that goes on."""
     end = kafka_admin.end_offsets(restored.settings, [restored.topic])
     planned = PlannedEpoch(2, restored.read, end, 0)
-    chain = LogChain(restored.settings, restored.run, "", threading.Event())
+    chain = LogChain(restored.settings, restored.run, "", EpochPacing(restored.settings, restored.run))
     try:
         with pytest.raises(Refused, match=f"{OTHER}topic {restored.topic}, partition .*, from offset "):
             chain.read(planned).result()
@@ -155,13 +198,13 @@ def test_an_epoch_has_no_marks_while_kafka_does_not_answer(
     monkeypatch.setattr(log_chain, "_DEADLINE", 1.0)
     monkeypatch.setattr(log_marks, "_PATIENCE", 0.5)
     nobody = restored.settings.model_copy(update={"kafka_port": free_ports(1)[0]})
-    stopping = threading.Event()
-    chain = LogChain(nobody, restored.run, "", stopping)
+    pacing = EpochPacing(nobody, restored.run)
+    chain = LogChain(nobody, restored.run, "", pacing)
     try:
         for expected in (TryAgain, StopRequested):
             with pytest.raises(expected):
                 chain.read(PlannedEpoch(1, restored.copied, restored.read, 0)).result()
-            stopping.set()
+            pacing.stopping.set()
     finally:
         chain.close()
 
@@ -203,7 +246,12 @@ def test_landing_and_a_replay_from_the_archive_name_the_first_other_offset(
 @pytest.mark.slow
 def test_the_status_names_a_log_with_other_records(restored: RestoredLog) -> None:
     epoch = last_epoch(restored.settings, restored.run.id)
-    for run, wrong in ((restored.run.id, restored.from_epochs()), (None, restored.from_archive())):
+    of_archive = restored.from_archive()
+    for run, wrong in (
+        (restored.run.id, restored.from_epochs()),
+        (not_begun(restored).id, of_archive),
+        (None, of_archive),
+    ):
         pin = Pin(None, run, -1, Cut(), Name("d"), "speed", Name("s"))
         states = {view: ServedState(pin, None, epoch, Totals()) for view in restored.catalog.views}
         (problem,) = other_logs(restored.settings, restored.catalog, states)

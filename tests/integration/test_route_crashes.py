@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from core.errors import Refused
 from core.identifiers import Name
+from core.route import Output
 from core.sample_data.records import records
 from core.sample_spec import SampleSpec
 from flows import routes
@@ -73,6 +74,9 @@ def test_a_crash_at_every_step_of_a_route_copies_every_record_once(spark: SparkS
     split_log.send(40)
     copy_all(spark, split_log, split_log.owner)
     split_log.check()
+    idle = replace(split_log.catalog.route(ROUTE), name="idle", outputs=(Output("idle_copies"),))
+    others = replace(split_log.catalog, routes={**split_log.catalog.routes, Name("idle"): idle})
+    assert routes.with_copies(split_log.settings, others) == (ROUTE,)
 
 
 def test_a_record_that_fills_its_topics_limit_is_copied(spark: SparkSession, split_log: Split) -> None:

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from confluent_kafka.admin import NewPartitions  # type: ignore[attr-defined]
 from py4j.protocol import Py4JError
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
 from core.cut import Span
@@ -23,7 +24,7 @@ from infra.settings import Settings
 from speed.epoch import compute_epoch, offset_log, prepared_plans
 from speed.epoch.prepared_plans import PreparedPlans
 from speed.epoch.topic_results import TopicResult
-from speed.process import lifecycle
+from speed.process import epoch_pacing, lifecycle
 from speed.quarantine.listing import list_quarantined
 from tests.support.killing import kill
 from tests.support.largest_result import largest_result
@@ -77,9 +78,10 @@ def test_records_of_a_megabyte_stop_no_run(stack: Settings, spark: SparkSession)
 def test_an_epoch_whose_results_are_too_large_for_the_driver_is_written_by_spark(
     stack: Settings, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first epoch by the size of its records, the second by Spark's refusal to return its rows."""
+    """Known by the size of its records, then by Spark's refusal to return its rows, then by counting their bytes."""
     catalog, run = declared(stack, "toolarge", only="trade")
     refused: list[object] = []
+    fits: list[bool] = []
     run_plans = PreparedPlans.run
 
     def limited(plans: PreparedPlans, spans: Sequence[Span]) -> list[tuple[TopicResult, pa.Table]] | None:
@@ -89,6 +91,11 @@ def test_an_epoch_whose_results_are_too_large_for_the_driver_is_written_by_spark
         except Py4JError as e:
             refused.append(e)
             raise
+
+    def counted(plans: PreparedPlans, spans: Sequence[Span]) -> list[tuple[TopicResult, pa.Table]] | None:
+        results = run_plans(plans, spans)
+        fits.append(results is not None)
+        return results
 
     monkeypatch.setattr(PreparedPlans, "run", limited)
     send(stack, catalog, 200, 0, POISON)
@@ -100,7 +107,55 @@ def test_an_epoch_whose_results_are_too_large_for_the_driver_is_written_by_spark
         send(stack, catalog, 200, 200)
         query.processAllAvailable()
         assert refused
+        with monkeypatch.context() as patch:
+            patch.setattr(PreparedPlans, "run", counted)
+            patch.setattr(prepared_plans, "MAX_RESULT_BYTES", 1_500)  # its record has about a hundred
+            send(stack, catalog, 1, 400)
+            query.processAllAvailable()
+        assert fits == [False]
     check(stack, catalog, run, "toolarge")
+
+
+def test_epochs_of_large_records_have_fewer_of_them(
+    stack: Settings, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catalog, run = declared(stack, "fewer", only="trades_by")
+    send(stack, catalog, 0, 0, [OutgoingRecord(b"%d" % n, b"x" * 64_000) for n in range(100)])
+    with monkeypatch.context() as patch:
+        patch.setattr(epoch_pacing, "_EPOCH_BYTES", 2_048_000)
+        catch_up(stack, spark, catalog, run)
+    sizes = [epoch.end.size_since(epoch.start) for epoch in read_epochs(stack, run.id)]
+    assert sum(sizes) == 100
+    assert max(sizes) <= 36  # 32, and Spark rounds the share of each partition up
+    check(stack, catalog, run, "fewer")
+
+
+def test_the_third_process_that_begins_with_an_epoch_computes_it_with_plans_that_spill(
+    stack: Settings, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A JVM that has no memory left ends without an answer, so the next process would die of the same epoch."""
+    catalog, run = declared(stack, "thirdstart", only="trades_by")
+    numbers: list[int] = []
+    run_plans = PreparedPlans.run
+
+    def dying(plans: PreparedPlans, spans: Sequence[Span]) -> list[tuple[TopicResult, pa.Table]] | None:
+        numbers.append(spans[0].end)
+        if len(numbers) <= 2:
+            raise MemoryError("this process ends")
+        return run_plans(plans, spans)
+
+    monkeypatch.setattr(PreparedPlans, "run", dying)
+    send(stack, catalog, 50)
+    for _ in range(2):
+        with pytest.raises(StreamingQueryException), running(stack, spark, catalog, run) as (query, _):
+            query.processAllAvailable()
+    with running(stack, spark, catalog, run) as (query, _):
+        query.processAllAvailable()
+        assert len(numbers) == 2
+        send(stack, catalog, 50, 50)
+        query.processAllAvailable()
+    assert len(numbers) == 3
+    check(stack, catalog, run, "thirdstart")
 
 
 def test_an_epoch_with_a_redriven_record_is_no_small_one(stack: Settings, spark: SparkSession) -> None:

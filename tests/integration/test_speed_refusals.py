@@ -44,6 +44,9 @@ def test_a_topic_that_was_created_again_is_refused(stack: Settings, spark: Spark
     with pytest.raises(Refused, match="deleted and created again"):
         catch_up(stack, spark, catalog, run)
     assert read_epochs(stack, run.id) == before
+    with pytest.raises(Refused, match="deleted and created again"):
+        lifecycle.declare(stack, catalog, before[-1].end)  # a build of the old topic would be added to
+    assert lifecycle.declare(stack, catalog).topics[topic] != run.topics[topic]
 
 
 def test_a_topic_created_again_under_a_running_job_stops_it(stack: Settings, spark: SparkSession) -> None:

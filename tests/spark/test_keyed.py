@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
+from types import ModuleType
 
 import pyarrow as pa
 import pytest
@@ -26,6 +28,7 @@ from infra.definitions.definition_files import load
 from infra.lake import delta, leases, table_paths
 from infra.project_files import VIEWS
 from infra.settings import Settings
+from speed.epoch import cached_plan
 from speed.epoch.keyed_units import Units, plan_units
 from speed.job import CONF
 from speed.tables import clustering, hash_tree, schemas
@@ -174,6 +177,13 @@ def test_any_split_into_epochs_gives_the_same(
         same(run.rows(), program_oracle.rows(name, log[:end]))
 
 
+@contextmanager
+def patched(module: ModuleType, name: str, value: object) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, name, value)
+        yield
+
+
 def test_rows_that_are_too_large_for_the_driver_stay_in_spark(
     job: SparkSession, decoder: Decoder, tmp_path: Path
 ) -> None:
@@ -185,7 +195,10 @@ def test_rows_that_are_too_large_for_the_driver_stay_in_spark(
     new = run.keep(0, log)
     with largest_result(job, "64k"), pytest.raises(Py4JError):
         run.units._run_prepared(run.name, run.view, 0, new.append_column("epoch", pa.array([0] * 200)))
-    with largest_result(job, "64k"):
-        results = run.units.results(run.name, 0, new)
-    assert not isinstance(results, pa.Table)
-    assert results.agg({"_rows": "sum"}).collect()[0][0] == 10_000
+    of_spark = largest_result(job, "64k")  # of what a job returns
+    ours = patched(cached_plan, "MAX_RESULT_BYTES", 64_000)  # before a task holds it in memory
+    for limit in (of_spark, ours):
+        with limit:
+            results = run.units.results(run.name, 0, new)
+        assert not isinstance(results, pa.Table)
+        assert results.agg({"_rows": "sum"}).collect()[0][0] == 10_000

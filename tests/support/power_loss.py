@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest.mock import patch
 
 from core.identifiers import Name
 from infra.lake import checksums, delta, delta_log, table_paths
@@ -27,3 +31,17 @@ def not_synced(settings: Settings, run: Name, build: str) -> list[Path]:
         is_row = last_entry in checksums.read(table)[0] and not table.endswith("/leases")
         files += [] if is_row else [Path(table, last_entry)]
     return files
+
+
+@contextlib.contextmanager
+def files_on_disk() -> Iterator[Callable[[Path], bool]]:
+    """Whether this process has waited in the block for a file as it is now; delta-rs and Arrow wait for none."""
+    waited, fsync = set[tuple[str, int, int]](), os.fsync
+
+    def recording(descriptor: int) -> None:
+        fsync(descriptor)
+        stat = os.fstat(descriptor)
+        waited.add((str(Path(f"/proc/self/fd/{descriptor}").readlink()), stat.st_ino, stat.st_mtime_ns))
+
+    with patch.object(os, "fsync", recording):
+        yield lambda file: (str(file), file.stat().st_ino, file.stat().st_mtime_ns) in waited

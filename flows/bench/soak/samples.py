@@ -6,24 +6,27 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
 
+from core.identifiers import Name
 from flows.bench.soak.growth import Series
 from flows.measure.live_system import LiveInstance
-from infra.lake import table_paths
 from infra.local import local_processes, trino_server
+from infra.settings import Settings
 from infra.settings.local_brokers import SINGLE
 from speed.process import background
 
 EVERY = 5.0
 _MEBIBYTE = 2**20
-_SPEED = "speed"  # the run that stays
+_SPEED, _SPEED_PYTHON = "speed", "speed python"  # the run that stays: its JVM, and Python's own memory
 # MiB: the heap of a JVM fills, and shrinks with a collection. Trino's went from 2.4 to 1.5 GiB within an hour.
 _HEAP_NOISE = 512.0
+_PYTHON_NOISE = 32.0  # MiB: Python has no heap that is collected late, so that a leak shows
+_JVM = "java"
 
 
 @dataclass(frozen=True)
@@ -54,28 +57,29 @@ class Sampler:
         """All samples, quantity by quantity."""
         quantities = (
             ("descriptors", "descriptors of the same processes", "", 8.0),
-            ("files", "files of the instance, but for the log, the archive and runs that end", "", 200.0),
+            ("files", "files of the data folder, but for the log, the archive and runs that end", "", 200.0),
             ("log_bytes", "bytes of the logs of all processes", "B", float(_MEBIBYTE)),
         )
         counted = (
             Series(name.replace("_", " "), what, unit, noise, tuple((s.at, getattr(s, name)) for s in self.samples))
             for name, what, unit, noise in quantities
         )
-        return (*map(self._memory, (SINGLE, trino_server.NAME, _SPEED)), *counted)
+        return (*map(self._memory, (SINGLE, trino_server.NAME, _SPEED, _SPEED_PYTHON)), *counted)
 
     def _memory(self, process: str) -> Series:
         """The memory of one process, so that a leak has a name."""
         samples = tuple((s.at, s.memory[process]) for s in self.samples if process in s.memory)
-        return Series(f"memory {process}", f"memory of {process} (PSS)", "MiB", _HEAP_NOISE, samples)
+        noise = _PYTHON_NOISE if process == _SPEED_PYTHON else _HEAP_NOISE
+        return Series(f"memory {process}", f"memory of {process} (PSS)", "MiB", noise, samples)
 
     def _sample(self, at: float) -> SoakSample:
         pids = dict(self._pids())
         members = [member for pid in pids.values() for member in local_processes.process_tree(pid)]
         return SoakSample(
             at=at,
-            memory={name: local_processes.memory_bytes(pid) / _MEBIBYTE for name, pid in pids.items()},
+            memory={name: size for process, pid in pids.items() for name, size in memory(process, pid).items()},
             descriptors=float(sum(map(_descriptors, members))),
-            files=float(sum(1 for _ in self._files())),
+            files=float(count_files(self.live.settings, self.live.run)),
             log_bytes=float(sum(map(_size, self.live.settings.log_dir.iterdir()))),
         )
 
@@ -86,21 +90,39 @@ class Sampler:
             if running:
                 yield process, running.pid
 
-    def _files(self) -> Iterator[str]:
-        """Files below the data folder that must not grow with time: neither the log, its archive nor passing runs."""
-        settings = self.live.settings
-        run, checkpoint = table_paths.run(settings, self.live.run), table_paths.checkpoint(settings, self.live.run)
-        lake = Path(settings.lake_root)
-        for root in (
-            lake / "control",
-            lake / "batch",
-            lake / "_metastore",
-            Path(run),
-            Path(checkpoint),
-            settings.run_dir,
-        ):
-            for _, _, names in os.walk(root):
-                yield from names
+
+def memory(process: str, pid: int) -> dict[str, float]:
+    """MiB (PSS) of a process with its descendants; of the speed run apart: the JVM, and Python with what it started."""
+    members = local_processes.process_tree(pid)
+    if process != _SPEED:
+        return {process: _mebibytes(members)}
+    jvm = [member for member in members if _is_jvm(member)]
+    return {_SPEED: _mebibytes(jvm), _SPEED_PYTHON: _mebibytes(member for member in members if member not in jvm)}
+
+
+def count_files(settings: Settings, run: Name) -> int:
+    """The files of the data folder that must not grow with time: neither the log, its archive nor other runs.
+
+    Whatever else is in the folder counts, also what no part of this program knows.
+    """
+    lake, checkpoints = Path(settings.lake_root), Path(settings.checkpoint_root)
+    excluded = {broker.folder for broker in settings.brokers} | {lake / "archive"}
+    count = 0
+    for root, folders, names in os.walk(settings.data):
+        of_runs = Path(root) in (lake / "speed", checkpoints)
+        folders[:] = [name for name in folders if Path(root, name) not in excluded and (not of_runs or name == run)]
+        count += len(names)
+    return count
+
+
+def _mebibytes(members: Iterable[psutil.Process]) -> float:
+    return sum(map(local_processes.memory_of, members)) / _MEBIBYTE
+
+
+def _is_jvm(member: psutil.Process) -> bool:
+    with contextlib.suppress(psutil.Error):
+        return bool(member.name() == _JVM)
+    return False
 
 
 def _descriptors(member: psutil.Process) -> int:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from secrets import token_bytes
 from typing import Any
 
+from confluent_kafka import KafkaError
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
     ScramCredentialInfo,
     ScramMechanism,
+    UserScramCredentialDeletion,
     UserScramCredentialUpsertion,
 )
 
@@ -26,6 +28,7 @@ from infra.settings.local_secrets import BROKER, FOLDER, LocalSecrets, local_sec
 from infra.settings.password_files import AGAIN, read_password
 
 _PATIENCE = 10.0
+_MARKED = "The servers of this instance ask for passwords. If secrets/ is lost, they do not start without.\n"
 _SCRAM_ROUNDS = 4_096  # Kafka's least; the passwords are random
 _TRINO_ROUNDS, _TRINO_SALT, _TRINO_HASH = 10_000, 16, 32
 _PEOPLE = ("engineer", "admin")  # user names of infra/trino/access.toml beside the publisher and the reader
@@ -51,7 +54,20 @@ def make_secrets(settings: Settings) -> LocalSecrets:
                 write_private(file, new_password())
         if not secrets.authority.is_file():
             certificates.write_authority(secrets)
+        if not secrets.marker.exists():
+            write_private(secrets.marker, _MARKED)
     return secrets
+
+
+def require_authority(secrets: LocalSecrets) -> None:
+    """Raises Refused when an instance with passwords has lost its keys: without them it would start unprotected."""
+    if not secrets.authority.is_file():
+        raise Refused(
+            "this instance asks for passwords, and its keys are gone",
+            where=str(secrets.authority),
+            fix="bring the folder back from a backup, or from where the data were copied from; or start over with new "
+            "passwords and certificates: `lk up --secured`",
+        )
 
 
 def renew_secrets(settings: Settings, secrets: LocalSecrets) -> None:
@@ -93,10 +109,31 @@ def kafka_users() -> tuple[str, ...]:
 
 
 def apply_kafka_users(settings: Settings, secrets: LocalSecrets) -> None:
-    """Makes the users of the local brokers, their passwords and their rights those of the files."""
+    """Makes the users of the local brokers, their passwords and their rights those of the files.
+
+    A user that ``access.toml`` no longer names loses its login, its rights and then its file: so a crash loses no step.
+    """
     own = as_principal(settings, BROKER)
     set_kafka_passwords(own, {user: _password(secrets.kafka_password(user)) for user in kafka_users()})
     acls.apply_rights(own, acls.read_rights())
+    removed = removed_kafka_users(secrets)
+    _delete_logins(own, removed)
+    acls.withdraw_rights(own, removed)
+    for user in removed:
+        secrets.kafka_password(user).unlink()
+
+
+def removed_kafka_users(secrets: LocalSecrets) -> list[str]:
+    """The users with a password file whom ``access.toml`` does not name. Users without a file were made by others."""
+    return sorted(set(_users_in(secrets.kafka_password(""))) - {BROKER, *kafka_users()})
+
+
+def _delete_logins(broker: Settings, removed: Iterable[str]) -> None:
+    deletions: list[Any] = [UserScramCredentialDeletion(user, ScramMechanism.SCRAM_SHA_512) for user in removed]
+    if deletions:
+        client = kafka_admin.admin_client(broker)
+        for future in client.alter_user_scram_credentials(deletions, request_timeout=kafka_admin.DEADLINE).values():
+            kafka_admin.result_or_raise(broker, future, ignore=KafkaError.RESOURCE_NOT_FOUND)
 
 
 def set_kafka_passwords(broker: Settings, passwords: Mapping[str, bytes]) -> None:
@@ -115,7 +152,10 @@ def trino_password_lines(secrets: LocalSecrets) -> str:
 
 def _trino_users(secrets: LocalSecrets) -> list[str]:
     """The users who have a password."""
-    folder = secrets.trino_password("")
+    return _users_in(secrets.trino_password(""))
+
+
+def _users_in(folder: Path) -> list[str]:
     files = sorted(folder.iterdir()) if folder.is_dir() else []
     return [file.name for file in files if not file.name.startswith(".")]
 

@@ -56,7 +56,8 @@ class EpochPlans private (
 
   /** The results of the topics in `spans`, as `EpochTask` writes them; of result `only` of a topic, unless negative.
     *
-    * A span is "topic partition start end". Empty when the epoch does not fit: see LogRecords.
+    * A span is "topic partition start end". Empty when the epoch does not fit: see LogRecords; or when its results have
+    * more than `most` bytes, which a view with many windows or a join makes of few records.
     */
   def run(spans: JavaList[String], only: Int, largest: Long, most: Long): Array[Byte] = {
     val read = spans.asScala.map(LogSpan.parse).toSeq
@@ -127,7 +128,8 @@ class EpochTask(
 
   override def compute(partition: Partition, task: TaskContext): Iterator[Array[Byte]] = {
     val records = log.read(spans, weights, largest, most)
-    Iterator.single(records.map(results(_, task)).getOrElse(Array.emptyByteArray))
+    try Iterator.single(records.map(results(_, task)).getOrElse(Array.emptyByteArray))
+    catch { case _: ResultTooLarge => Iterator.single(Array.emptyByteArray) }
   }
 
   /** For each result, in order: the number of its Arrow batches, then the length and the bytes of each. */
@@ -142,7 +144,7 @@ class EpochTask(
           val events = plan.decode.rows(task).map(_.copy()).toSeq
           TaskRows.current.set(Map(EpochPlans.eventsOf(plan.topic) -> events))
           val chosen = if (only < 0) plan.results else Seq(plan.results(only))
-          chosen.foreach(result => write(result.rows(task).toSeq, out))
+          chosen.foreach(result => write(ResultLimit(result.rows(task), most - bytes.size).toSeq, out))
         }
       } finally TaskRows.current.remove()
       bytes.toByteArray

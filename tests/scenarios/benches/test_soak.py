@@ -46,7 +46,7 @@ def test_a_short_soak_is_exact_and_a_leak_of_files_is_refused(tmp_path: Path, mo
         soak = here(write_config(tmp_path / "lk.toml", {}), "bench", "soak", "--hours", "0.03")
     rows = {match[1]: match[0] for match in re.finditer(r"^ *soak (\w+(?: \w+)*)  .*$", soak.out, re.M)}
     assert {"events", "epochs", "cycles", "answers", "descriptors", "files", "log bytes"} < rows.keys(), soak.said
-    assert {"memory kafka", "memory trino", "memory speed"} < rows.keys()
+    assert {"memory kafka", "memory trino", "memory speed", "memory speed python"} < rows.keys()
     assert not any("missed" in rows[name] for name in EXACT), soak.said
     assert "missed" in rows["files"], soak.said
     assert soak.code == 1

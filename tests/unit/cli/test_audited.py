@@ -127,13 +127,15 @@ def test_what_changes_what_is_served_is_refused_when_the_audit_cannot_be_written
     settings: Settings, config: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def no_disk(*_: Any) -> None:
-        raise OSError(28, "No space left on device")
+        raise OSError(28, "No space left on device \x1b]0;mine\x07")
 
     monkeypatch.setattr(audit, "append", no_disk)
     with pytest.raises(Refused, match=r"the audit cannot be written: OSError: .*No space left"):
         run(config, lambda **_: pytest.fail("it began"), changes_served=True)
     assert run(config, lambda **_: 0) == 0
-    assert "lk: warning: the audit has no row of this outcome" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "lk: warning: the audit has no row of this outcome" in said
+    assert "\x1b" not in said
 
 
 def test_list_and_verify(settings: Settings, config: Path) -> None:
@@ -144,7 +146,10 @@ def test_list_and_verify(settings: Settings, config: Path) -> None:
     text = here(config, "audit", "list").ok().out
     assert "begins" in text
     assert "exit 0" in text
-    assert here(config, "audit", "verify").ok().out.strip() == "2 rows checked, the chain is intact"
+    hashed = listed[0]["hash"]
+    lines = here(config, "audit", "verify").ok().out.splitlines()
+    assert lines == ["2 rows checked, the chain is intact", f"head      row 2, {hashed}"]
+    assert here(config, "audit", "verify", "--json").ok().json == {"rows": 2, "broken": "", "hash": hashed}
     first = next(Path(audit.TABLE.path(settings)).glob("*.parquet"))
     first.unlink()
     assert here(config, "audit", "verify").code == 1

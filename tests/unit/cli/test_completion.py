@@ -75,12 +75,19 @@ def test_completion_offers_verbs_views_topics_routes_and_runs(
     assert complete(*words) == expected
 
 
-def test_a_broken_definition_file_completes_nothing(tmp_path: Path) -> None:
+def test_a_broken_definition_file_hides_no_other_name(tmp_path: Path) -> None:
     (tmp_path / "views").mkdir()
     (tmp_path / "views" / "broken.py").write_text("VIEW = (", "utf-8")
     config = write_config(tmp_path / "lk.toml", {"views": [str(tmp_path / "views")]})
     shell = ShellComplete(lk, {}, "lk", VARIABLE)
-    assert shell.get_completions(["-c", str(config), "show"], "") == []
+    offered = [item.value for item in shell.get_completions(["-c", str(config), "show"], "trade")]
+    assert offered == ["trade_stats", "trades_by_day"]
+
+
+def test_a_broken_settings_file_completes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "lk.toml").write_text("views = [", "utf-8")
+    shell = ShellComplete(lk, {}, "lk", VARIABLE)
+    assert shell.get_completions(["-c", str(tmp_path / "lk.toml"), "show"], "") == []
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh"])

@@ -133,6 +133,21 @@ def test_a_chain_that_was_written_again_or_cut_off_differs_from_the_heads_of_pub
     assert verify(other, [AuditHead(5, "f" * 64)]) == AuditCheck(3, "row 4 was removed, and all after it")
 
 
+def test_an_end_that_is_cut_off_with_its_commits_is_seen_only_in_a_head_that_was_kept(settings: Settings) -> None:
+    """The commits and their checksums have the check of the end; one alone that is gone is found when it is read."""
+    written(settings, 3)
+    kept = AuditHead(3, verify(settings, []).hash)
+    assert kept == head(settings)
+    table = Path(audit.TABLE.path(settings))
+    (table / "_delta_log" / "00000000000000000003.json").unlink()
+    with pytest.raises(Refused, match="a file of the lake is missing"):
+        verify(settings, [])
+    (table / "_checksums" / "3.json").unlink()
+    cut = verify(settings, [])
+    assert (cut, cut.hash) == (AuditCheck(2, ""), head(settings).hash)
+    assert verify(settings, [kept]) == AuditCheck(2, "row 3 was removed, and all after it")
+
+
 def test_after_its_last_row_is_gone_nothing_is_appended(settings: Settings) -> None:
     written(settings, 3)
     rewritten(settings, lambda rows: rows[:2])

@@ -26,6 +26,9 @@ def reached(port):
 
 Path("{folder}/seen").write_text(Path("/proc/self/environ").read_text() + str(dict(os.environ)))
 Path("{folder}/network").write_text(reached({port}))
+os.write(2, b"\\x1b]0;mine\\x07")
+terminal = [os.getsid(0) == os.getpid(), os.readlink("/proc/self/fd/0"), os.readlink("/proc/self/fd/1")]
+Path("{folder}/terminal").write_text(repr(terminal))
 TOPIC = 1
 """
 
@@ -66,6 +69,8 @@ def test_a_definition_file_that_looks_for_secrets_and_servers_finds_none(
     seen = (tmp_path / "seen").read_text("utf-8")
     assert ("PATH=" in seen, "do-not-show-me" in seen, "nor-me" in seen) == (True, False, False)
     assert "refused" in (tmp_path / "network").read_text("utf-8")
+    assert (tmp_path / "terminal").read_text("utf-8") == "[True, '/dev/null', '/dev/null']"
+    assert ("\x1b" in checked.err, r"\x1b]0;mine" in checked.err) == (False, True)
     lk(config, "views", "--json")  # every other verb runs definition files in its own process
     assert "do-not-show-me" in (tmp_path / "seen").read_text("utf-8")
     assert (tmp_path / "network").read_text("utf-8") == "reached"

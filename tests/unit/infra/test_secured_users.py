@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,6 +13,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.kdf.pbkdf2 import PBKDF2HMAC
 
 from core.errors import Refused
+from infra.local import local_stack
 from infra.local.private_files import write_private
 from infra.local.secured import certificates, users
 from infra.settings import Settings
@@ -72,6 +74,14 @@ def test_all_are_renewed_those_of_people_too(tmp_path: Path) -> None:
     assert secrets.authority.read_bytes() != authority
 
 
+def test_a_user_of_kafka_that_access_toml_no_longer_names_is_known_by_its_password_file(tmp_path: Path) -> None:
+    secrets = users.make_secrets(Settings(data=tmp_path))
+    assert users.removed_kafka_users(secrets) == []
+    write_private(secrets.kafka_password("auditor"), "of an earlier file")
+    write_private(secrets.kafka_password(".admin.new"), "left by a crash")
+    assert users.removed_kafka_users(secrets) == ["auditor"]
+
+
 def test_trino_gets_a_salted_hash_of_each_password(tmp_path: Path) -> None:
     secrets = LocalSecrets(tmp_path)
     write_private(secrets.trino_password("maria"), "one password\n")
@@ -83,6 +93,32 @@ def test_trino_gets_a_salted_hash_of_each_password(tmp_path: Path) -> None:
         oracle = PBKDF2HMAC(hashes.SHA1(), 32, bytes.fromhex(salt), int(rounds))
         oracle.verify(b"one password", bytes.fromhex(key))
     assert lines[0][2] != lines[1][2]
+
+
+def test_an_instance_that_lost_its_keys_stays_secured_and_does_not_start(tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path)
+    before = passwords(users.make_secrets(settings))
+    shutil.rmtree(tmp_path / "secrets")  # as of a copy or a backup without this folder
+    assert settings.kafka_secrets == settings.trino_secrets == LocalSecrets(tmp_path / "secrets")
+    with pytest.raises(Refused, match="asks for passwords, and its keys are gone") as refused:
+        local_stack.start_servers(settings)
+    assert refused.value.where == str(tmp_path / "secrets" / "authority.pem")
+    assert "`lk up --secured`" in refused.value.fix
+    assert not (tmp_path / "secrets").exists()
+    (tmp_path / "kafka").mkdir()
+    (tmp_path / "kafka" / "meta.properties").write_text("cluster.id=x", "utf-8")
+    after = passwords(users.make_secrets(settings))  # what `lk up --secured` does: it starts over on purpose
+    assert after.keys() == before.keys()
+    assert not set(after.values()) & set(before.values())
+
+
+def test_an_instance_of_an_earlier_version_is_marked_at_its_next_start(tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path)
+    secrets = users.make_secrets(settings)
+    secrets.marker.unlink()
+    users.make_secrets(settings)
+    assert secrets.marker == tmp_path / "secured"
+    assert secrets.marker.is_file()
 
 
 def test_a_certificate_is_of_the_authority_for_loopback_and_for_years(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import Usage
-from infra.lineage.transports import append_line
+from infra.lineage.transports import Outbox, append_line
 from infra.project_files import ROOT
 from infra.settings.sources import read_settings
 
@@ -45,6 +45,17 @@ def test_half_a_line_on_a_full_disk_is_taken_back(tmp_path: Path, monkeypatch: p
     with pytest.raises(OSError, match="the disk is full"):
         append_line(file, "second", 1000)
     assert file.read_text("utf-8") == "whole\n"
+
+
+def test_what_a_server_answers_steers_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    def refuse(_: object) -> None:
+        raise OSError("403 \x1b[2J\nforged line")
+
+    box = Outbox(refuse, "http://marquez")
+    box.add(None)  # type: ignore[arg-type]
+    box.wait()
+    expected = r"lk: warning: lineage events are lost, http://marquez: OSError: 403 \x1b[2J\nforged line"
+    assert capsys.readouterr().err.splitlines() == [expected]
 
 
 @pytest.mark.parametrize(

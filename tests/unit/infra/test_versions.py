@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -13,15 +15,21 @@ from core.cut import Cut
 from core.errors import Refused
 from core.identifiers import Name
 from core.record_counts import Totals
-from infra.control import claims, locks
+from infra.control import claims, locks, runs
 from infra.control.claims import add_claim, read_claims
 from infra.control.manifest import EPOCHS, Epoch, epoch_row, read_epochs
-from infra.control.runs import txn_app
+from infra.control.runs import Run, txn_app
+from infra.definitions import definition_files
 from infra.lake import delta, lake_format, leases, table_paths
 from infra.settings import Settings
+from speed.tables import schemas
 from tests.unit.infra.test_control_store import CLAIM
 
-RUN = Name("r000001")
+RUN, VIEW = Name("r000001"), Name("trades_by_day")
+
+
+def partials(settings: Settings, run: Name) -> str:
+    return table_paths.speed(settings, run, VIEW)
 
 
 @pytest.fixture
@@ -65,6 +73,45 @@ def test_an_older_program_commits_epochs_beside_columns_of_a_newer_one(settings:
     delta.append_once(path, epoch_row(epoch), txn_app(RUN), 0)
     assert read_epochs(settings, RUN) == (epoch,)
     assert delta.read(path)["mood"].to_pylist() == [None]
+
+
+def test_an_older_program_declares_a_run_beside_columns_of_a_newer_one(settings: Settings) -> None:
+    path = runs.TABLE.path(settings)
+    delta.create(path, runs.TABLE.schema)
+    newer(path)
+    delta.create(path, runs.TABLE.schema)
+    row = dict.fromkeys(("views", "topics", "decoders"), "{}") | {"id": RUN, "kind": "live"}
+    row |= dict.fromkeys(("start", "head"), str(Cut()))
+    declared = pa.Table.from_pylist([row | {"created_at": datetime(2026, 1, 2, tzinfo=UTC)}], runs.TABLE.schema)
+    delta.append_once(path, declared, f"run/{RUN}", 1)
+    assert [run.id for run in runs.read_runs(settings)] == [RUN]
+    assert delta.read(path)["mood"].to_pylist() == [None]
+
+
+@pytest.mark.parametrize("table", [table_paths.quarantine, table_paths.manifest, partials])
+def test_an_older_program_resumes_a_run_whose_tables_have_a_column_of_a_newer_one(
+    settings: Settings, table: Callable[[Settings, Name], str]
+) -> None:
+    catalog = definition_files.load(Settings())
+    run = Run(RUN, {VIEW: catalog.digest(VIEW)}, {}, {}, Cut())
+    schemas.create(settings, catalog, run)
+    path, declared = table(settings, RUN), pa.schema(delta.table(table(settings, RUN)).schema().to_arrow())
+    newer(path)
+    schemas.create(settings, catalog, run)
+    row = pa.Table.from_pylist([{}], declared)
+    delta.append_once(path, row, "epochs", 0)
+    large_fold = pa.RecordBatchReader.from_batches(declared, iter(row.to_batches()))
+    delta.overwrite_once(path, large_fold, "mood IS NULL", "fold", 0)
+    assert delta.read(path)["mood"].to_pylist() == [None]
+
+
+@pytest.mark.parametrize("stored", [[("seq", pa.string())], [("mood", pa.string())], []])
+def test_a_table_with_another_type_or_without_a_column_is_refused(settings: Settings, stored: list[Any]) -> None:
+    path = table_paths.control(settings, Name("other"))
+    delta.create(path, pa.schema([("name", pa.string()), *stored]))
+    with pytest.raises(Refused, match="the table has other columns") as refused:
+        delta.create(path, pa.schema([("name", pa.string()), ("seq", pa.int64())]))
+    assert "it lacks seq int64" in refused.value.what
 
 
 @pytest.mark.parametrize("text", ["3", "3 3", "1", "", "x"])

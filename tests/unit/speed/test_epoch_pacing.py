@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import queue
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from subprocess import PIPE
 
@@ -14,6 +17,8 @@ import pytest
 from core.cut import Cut
 from core.identifiers import Name
 from infra.control.runs import Kind, Run
+from infra.lake import leases
+from infra.local import epoch_lock
 from infra.local.epoch_lock import block_epochs
 from infra.settings import Settings
 from speed.process.epoch_pacing import (
@@ -84,11 +89,35 @@ def test_epochs_are_big_without_a_limit_and_some_seconds_long_with_one(
 def test_a_driven_run_sees_a_changed_rate_limit_until_its_query_has_it(settings: Settings) -> None:
     pacing = pacing_of(settings, REPLAY, "replay")
     assert pacing.offsets_per_epoch() == 4_000_000
-    assert not pacing.rate_limit_changed()
+    assert not pacing.limit_changed()
     set_rate_limit(settings, REPLAY, 100_000)
-    assert pacing.rate_limit_changed()
+    assert pacing.limit_changed()
     assert pacing.offsets_per_epoch() == 400_000
-    assert not pacing.rate_limit_changed()
+    assert not pacing.limit_changed()
+
+
+@pytest.mark.parametrize(("size", "largest"), [(104, 50_000), (64_000, 33_554), (1_000_000, 2_147), (3_000_000_000, 1)])
+def test_an_epoch_of_large_records_has_fewer_of_them(settings: Settings, size: int, largest: int) -> None:
+    pacing = pacing_of(settings, LIVE)
+    pacing.saw([size, size])
+    assert pacing.offsets_per_epoch() == largest
+
+
+def test_a_run_whose_records_become_larger_gets_smaller_epochs_and_large_ones_again_after(settings: Settings) -> None:
+    pacing = pacing_of(settings, LIVE)
+    pacing.saw([100] * 4)
+    assert pacing.offsets_per_epoch() == 50_000
+    pacing.saw([])  # an epoch of a topic whose last records were compacted away
+    pacing.saw([200_000, 100, 100, 100])  # a single large record is no reason
+    assert not pacing.limit_changed()
+    pacing.saw([1_000_000] * 4)
+    assert pacing.limit_changed()
+    assert pacing.offsets_per_epoch() == 8_277
+    assert not pacing.limit_changed()
+    for _ in range(20):
+        pacing.saw([100] * 4)
+    assert pacing.limit_changed()
+    assert pacing.offsets_per_epoch() == 50_000
 
 
 def test_the_next_epoch_waits_until_the_rate_limit_allows_it(settings: Settings) -> None:
@@ -184,3 +213,48 @@ def test_priority_ends_with_its_block_however_that_ends(settings: Settings) -> N
     with pytest.raises(ZeroDivisionError):
         fail()
     assert waited(settings, LIVE) < 0.1
+
+
+def blocked_rounds(monkeypatch: pytest.MonkeyPatch, pacing: EpochPacing) -> Iterator[threading.Thread]:
+    """Starts an epoch in a thread; yields it each time that it has waited in vain."""
+    waits: queue.Queue[bool] = queue.Queue()
+    wait_for_lock = epoch_lock.run_epoch
+
+    @contextmanager
+    def counted(settings: Settings, run: Name, _patience: float) -> Iterator[bool]:
+        with wait_for_lock(settings, run, 0.05) as is_unblocked:
+            waits.put(is_unblocked)
+            yield is_unblocked
+
+    def work() -> None:
+        with pacing.epoch(SMALL):
+            waits.put(True)
+
+    monkeypatch.setattr(epoch_lock, "run_epoch", counted)
+    working = threading.Thread(target=work)
+    working.start()
+    while not waits.get(timeout=60):
+        yield working
+    working.join(60)
+    assert not working.is_alive()
+
+
+def test_a_run_stays_blocked_for_as_long_as_the_takeover_holds_its_lease(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A switch of many views takes longer than any fixed time: an epoch within it would take what is served back."""
+    with ExitStack() as takeover:
+        takeover.enter_context(leases.hold(settings, "control"))
+        takeover.enter_context(block_epochs(settings, LIVE, 1.0))
+        rounds = 0
+        for working in blocked_rounds(monkeypatch, pacing_of(settings, LIVE)):
+            assert working.is_alive()
+            rounds += 1
+            if rounds == 5:
+                takeover.close()
+        assert rounds >= 5
+
+
+def test_a_takeover_that_lost_its_lease_blocks_no_run(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    with block_epochs(settings, LIVE, 1.0):
+        assert len(list(blocked_rounds(monkeypatch, pacing_of(settings, LIVE)))) == 1

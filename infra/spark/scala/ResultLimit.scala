@@ -1,0 +1,23 @@
+package org.apache.spark.sql.lk
+
+import org.apache.spark.api.java.JavaRDD
+
+/** The results are larger than what the driver may hold. Python looks for the name. */
+class ResultTooLarge(most: Long) extends RuntimeException(s"ResultTooLarge: the results have more than $most bytes")
+
+/** A task that counts the bytes of its results stops in time: one that returns all of them first needs heap for them. */
+object ResultLimit {
+  /** The same batches; raises ResultTooLarge as soon as they have more than `most` bytes together. */
+  def apply(batches: Iterator[Array[Byte]], most: Long): Iterator[Array[Byte]] = {
+    var size = 0L
+    batches.map { batch =>
+      size += batch.length
+      if (size > most) throw new ResultTooLarge(most)
+      batch
+    }
+  }
+
+  /** The same for each partition. */
+  def of(batches: JavaRDD[Array[Byte]], most: Long): JavaRDD[Array[Byte]] =
+    batches.rdd.mapPartitions(ResultLimit(_, most)).toJavaRDD()
+}
