@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from core.catalog import Catalog
 from core.compute.partial_rows import record_counts
 from core.cut import Cut
-from core.errors import Refused
-from core.event_columns import decoded_ddl
 from core.identifiers import Name
 from core.record_counts import RecordCounts, account_for
 from core.view import View
 from infra.control.builds import BuildCounts
 from infra.control.claims import Claim
-from infra.lake.archive import Archive, decoder_archive, rows_below
+from infra.lake.archive import Archive, archive_up_to, rows_below
 from infra.settings import Settings
 
 if TYPE_CHECKING:
@@ -37,17 +35,10 @@ class TopicCounts:
 
 def archives(settings: Settings, catalog: Catalog, claim: Claim, topics: Iterable[Name]) -> dict[Name, Archive]:
     """The archive of each topic, by the claim's decoder. Raises Refused when one ends before the cut."""
-    stored = {name: decoder_archive(settings, name, claim.decoders[name]) for name in sorted(topics)}
-    archives_by_topic = {name: replace(a, columns=decoded_ddl(catalog.topic(name))) for name, a in stored.items()}
-    for name, archive in archives_by_topic.items():
-        short = archive.missing_below(claim.cut)
-        if short:
-            raise Refused(
-                f"the archive ends before the cut of {claim.build}",
-                where=f"topic {name}, partition {short[0].partition}: {short[0].start} of {short[0].end}",
-                fix="run `lk land` first",
-            )
-    return archives_by_topic
+    return {
+        name: archive_up_to(settings, catalog.topic(name), claim.decoders[name], claim.cut, "run `lk land` first")
+        for name in sorted(topics)
+    }
 
 
 def count_topic(spark: SparkSession, archive: Archive, views: Sequence[View], cut: Cut, start: Cut) -> TopicCounts:

@@ -34,6 +34,7 @@ from infra.control.check_results import TOPIC, CheckResult
 from infra.control.claims import Claim
 from infra.lake import parquet_scan, table_paths
 from infra.lake.archive import rows_below
+from infra.library_errors import first_line
 from infra.progress_bar import bar
 from infra.settings import Settings
 from infra.spark.session import driver_log
@@ -139,13 +140,13 @@ def _before(settings: Settings, view: View, built: Built) -> int | None:
 
 
 def _run_suite(context: Any, suite: SuiteRun) -> _SuiteResult:
-    from infra.quality.expectations import evaluate_suite, first_line
+    from infra.quality.expectations import evaluate_suite
 
     began = time.monotonic()
     try:
         outcomes = evaluate_suite(suite, context)
     except Exception as e:  # whatever it is: a check that could not run did not pass
-        outcomes = [CheckOutcome(check.name, success=False, crash=first_line(e)) for check in suite.checks]
+        outcomes = [CheckOutcome(check.name, success=False, crash=first_line(str(e))) for check in suite.checks]
     return _SuiteResult(suite, tuple(outcomes), time.monotonic() - began)
 
 
@@ -177,7 +178,7 @@ def _row(
         severity=check.severity,
         success=outcome.success,
         unexpected=int(str(outcome.observed)) if counts else None,
-        found=outcome.observed,
+        observed=outcome.observed,
         expected=outcome.expected,
         exception=outcome.crash or None,
         first=json.dumps([] if outcome.success or outcome.crash else _examples(catalog, result.suite, check)),

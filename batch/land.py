@@ -38,6 +38,7 @@ from infra.lake.archive import (
     rows_below,
     topic_archives,
 )
+from infra.library_errors import first_line
 from infra.progress_bar import bar
 from infra.settings import Settings
 from infra.trino import metastore
@@ -183,7 +184,7 @@ def _ends(archive: Archive, spans: Sequence[Span]) -> Cut:
 
 
 def _failed(archive: Archive, error: PySparkException) -> TryAgain:
-    text = str(error).splitlines()[0]
+    text = first_line(str(error))
     if "Concurrent" in text or "DELTA_CONCURRENT" in text:
         return TryAgain("another process landed meanwhile", where=archive.path, fix="run the command again")
     return TryAgain(f"landing {archive.topic} failed: {text}", where=archive.path, fix="see the log of the session")

@@ -143,7 +143,7 @@ def _range_text(rebuild: RangeRebuild) -> str:
 
 
 def _short(time: datetime) -> str:
-    return time.astimezone(UTC).isoformat().removesuffix("+00:00")
+    return time.astimezone(UTC).isoformat().replace("+00:00", " UTC")
 
 
 def _cannot(view: Name, why: str) -> Refused:

@@ -60,7 +60,7 @@ def _outcome(entry: Mapping[str, Any]) -> str:
 
 
 def _print_check(check: AuditCheck) -> None:
-    line(f"{check.rows:,} rows follow each other as they were written")
+    line(f"{check.rows:,} rows checked, {'the next one breaks the chain' if check.broken else 'the chain is intact'}")
     if check.rows:
         line(f"head      row {check.rows}, {check.hash}")
     if check.broken:

@@ -111,8 +111,13 @@ def publish(build: str | None, why: str) -> None:
 
 
 def _print_claim(claim: Claim) -> None:
-    run = f"run {claim.run}, epoch {claim.epoch}" if claim.run else "no run"
-    line(f"claimed   {claim.build} · cut at {claim.cut.size:,} offsets · paired with {run}")
+    line(f"claimed   {claim.build} · cut of {claim.cut.size:,} offsets · {_claimed_end(claim)}")
+
+
+def _claimed_end(claim: Claim) -> str:
+    if claim.run is None:
+        return "end of the log"
+    return f"end of epoch {claim.epoch} of run {claim.run}" if claim.epoch >= 0 else f"start of run {claim.run}"
 
 
 def _print_landed(landed: Sequence[Landed]) -> None:

@@ -69,7 +69,7 @@ def apply() -> None:
 @click.option("--start", type=moment, metavar="TIME", help="Time of the first event, UTC (default: now).")
 @click.option("--late", default=0.0, show_default=True, help="Share of late events.")
 @click.option("--late-by", default=3600.0, show_default=True, help="Maximum lateness in seconds.")
-@click.option("--out-of-order", default=0.0, show_default=True, help="Share of events up to 3 seconds back in time.")
+@click.option("--out-of-order", default=0.0, show_default=True, help="Share of events up to 3 seconds out of order.")
 @click.option("--duplicate", default=0.0, show_default=True, help="Share of records that are sent twice.")
 @click.option("--unmatched", default=0.0, show_default=True, help="Share of events without a match in other topics.")
 @click.option("--bad", default=0.0, show_default=True, help="Share of records that cannot be decoded.")

@@ -21,7 +21,7 @@ def demo(airflow: bool) -> int:
     if airflow:
         return _demo_airflow()
     from flows.demo import run_demo
-    from flows.demo.report import show
+    from flows.demo.demo_tables import show
     from flows.demo.run_report import with_report
 
     result = with_report(run_demo.demo(load_settings()))

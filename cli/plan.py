@@ -17,7 +17,7 @@ def _input(option: str, default: float, text: str, *name: str) -> Decorator:
 
 @click.command()
 @_input("--events", Workload.events_per_second, "Events per second.")
-@_input("--bytes", Workload.bytes_per_event, "Bytes of an event in the log, compressed, of one replica.", "size")
+@_input("--bytes", Workload.bytes_per_event, "Compressed bytes of an event in the log, one replica.", "size")
 @_input("--history-days", Workload.history_days, "Days that a correction must reach back.")
 @_input("--retention-days", Workload.retention_days, "Days that Lambda keeps the log; Kappa keeps the history.")
 @_input("--rule-changes", Workload.rule_changes, "Changes of a view's rule per month.")

@@ -70,7 +70,7 @@ def _print_refusals(result: GateResult) -> None:
 
 def _print_checks(title: str, checks: Sequence[CheckResult]) -> None:
     rows = [
-        (c.view, c.check, c.severity, "passed" if c.success else "failed", c.found, c.expected, _detail(c))
+        (c.view, c.check, c.severity, "passed" if c.success else "failed", c.observed, c.expected, _detail(c))
         for c in checks
     ]
     table(title, ["view", "check", "severity", "result", "value", "expected", "detail"], rows)

@@ -74,7 +74,8 @@ RENAMED = {
 def lk(config: Path | None) -> None:
     """One log, one definition per view, two ways to compute it.
 
-    Exit codes: 0 done, 1 refused, 2 usage, 75 try again.
+    Exit codes: 0 done, 1 refused or a bad result, 2 wrong usage, 75 try again, 130
+    interrupted.
     """
 
 
@@ -96,7 +97,7 @@ def _usage(error: click.ClickException, as_json: bool) -> int:
 
 
 def run(arguments: list[str]) -> int:
-    """Runs one verb; returns its exit code: 0 done, 1 refused, 2 usage, 75 try again."""
+    """Runs one verb; returns its exit code, one of those that `lk --help` lists."""
     return answer(lambda: lk(arguments, prog_name="lk", standalone_mode=False), "--json" in arguments)
 
 

@@ -47,7 +47,7 @@ def setup() -> None:
 @click.option("--secured", is_flag=True, help="Make passwords, certificates and rights for a new instance.")
 @json_option
 def up(extra: tuple[str, ...], brokers: str | None, secured: bool) -> None:
-    """Start Kafka, Trino and the live page, and wait until they answer.
+    """Start Kafka, Trino and the live page; wait for them.
 
     `lk up airflow` starts Airflow too. With --secured, the servers of a new instance ask for passwords, which are files
     below secrets/ in the data folder; later starts need no option. A change of the served views that a crash

@@ -11,7 +11,8 @@ from cli import candidates
 from cli.options import json_option, load_settings, load_usable
 from cli.output import emit, line, table
 from core.identifiers import Name
-from core.safe_text import one_line
+from core.safe_text import one_line, shortened
+from flows.trace import stage_texts
 
 if TYPE_CHECKING:
     from flows.trace.stages import (
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     )
 
 _WIDEST = 120  # characters of a cell
-_MARKS = {True: "yes", False: "no", None: "not known"}
 
 
 @click.command()
@@ -38,9 +38,10 @@ _MARKS = {True: "yes", False: "no", None: "not known"}
 @click.option("--rows", is_flag=True, help="Also its rows in every view.")
 @json_option
 def trace(topic: str, partition: int, offset: int, views: tuple[Name, ...], rows: bool) -> int:
-    """Show where a record went; exit 1 if a view should count it and does not.
+    """Show where a record went; exit 1 if a view misses it.
 
-    Its rows in views need Spark on this machine, which takes some seconds. Nothing is changed.
+    A view misses it if it should count it and does not, or counts it twice. Its rows in views need Spark on this
+    machine, which takes some seconds. Nothing is changed.
     """
     from flows.trace.trace_record import trace_record
 
@@ -60,17 +61,19 @@ def print_trace(trace: Trace) -> None:
     _print_record(trace.record)
     _print_decoded(trace.decoded)
     _print_redriven(trace.redriven)
-    _stage("3. Epochs", [] if trace.runs else ["no run reads this topic"])
+    _stage("3. Epochs", [] if trace.runs else [stage_texts.NO_RUN])
     for run in trace.runs:
-        _say(f"  {run.text}", run.note, run.problem)
-    _stage("4. Archive", [] if trace.archives else ["the topic has no archive: `lk batch` copies the log"])
+        _say(f"  {run.text}", run.note)
+        _problems([run.problem])
+    _stage("4. Archive", [] if trace.archives else [stage_texts.NO_ARCHIVE])
     for archive in trace.archives:
-        decoder = "today's decoder" if archive.is_current else "an earlier decoder"
-        _say(f"  {decoder} {archive.decoder}: {'there' if archive.row else 'not there'}", archive.note, archive.problem)
+        _say(f"  {stage_texts.archived(archive)}", archive.note)
+        _problems([archive.problem])
         _say(f"    table {archive.table}, version {archive.version}{f', file {archive.file}' if archive.file else ''}")
-    _stage("5. Routes", [] if trace.routes else ["no route copies this topic"])
+    _stage("5. Routes", [] if trace.routes else [stage_texts.NO_ROUTE])
     for route in trace.routes:
-        _say(f"  {route.route} {route.run}: copied {_MARKS[route.is_passed]}", route.copy, route.note, route.problem)
+        _say("  " + " · ".join(stage_texts.routed(route)))
+        _problems([route.problem])
     _stage("6. Views", [] if trace.views else ["no view reads this topic"])
     for view in trace.views:
         _print_view(view)
@@ -88,39 +91,36 @@ def _print_record(record: KafkaRecord) -> None:
 
 
 def _print_decoded(decoded: Decoded) -> None:
-    rules = f"it broke {', '.join(decoded.rules)}" if decoded.rules else ""
-    _stage("2. Decoding", [decoded.outcome, rules, f"known from {decoded.source}" if decoded.source else ""])
+    _stage("2. Decoding", stage_texts.decoding(decoded))
     _problems([decoded.problem])
     if decoded.cells:
         _print_rows([{name: value for name, value in decoded.cells.items() if value is not None}])
 
 
 def _print_redriven(redriven: RedriveLink) -> None:
-    if redriven.original or redriven.copy or redriven.note or redriven.problem:
-        places = [f"original {redriven.original}"] if redriven.original else []
-        places += [f"copy {redriven.copy}"] if redriven.copy else []
-        _stage("Redrive", [*places, redriven.note])
+    texts = stage_texts.redrive(redriven)
+    if texts or redriven.problem:
+        _stage("Redrive", texts)
         _problems([redriven.problem])
 
 
 def _print_view(view: ViewTrace) -> None:
     served = view.served
-    _say(f"  {view.view}: {served.text}", f"counted {_MARKS[served.counts]}", view.note)
+    _say(f"  {view.view}: {served.text}", stage_texts.counted(served), view.note)
     _problems([view.problem, served.problem])
     for place in view.places:
         _say(f"    belongs to {', '.join(f'{name} {value}' for name, value in place.items() if name != '_segment')}")
     for partials in view.partials:
-        _say(f"    run {partials.run}: {partials.table}, version {partials.version}", partials.note, partials.problem)
-        _problems(f"missing: {lost}" for lost in partials.missing)
+        _say(f"    {stage_texts.partial_table(partials)}", partials.note)
+        _problems(stage_texts.problems(partials))
         if partials.kept:
             _say("      the event that the run keeps:")
             _print_rows([partials.kept])
         _print_rows([row.shown for row in partials.rows])
     for build in view.builds:
-        is_served = ", served" if build.is_served else ""
-        _say(f"    build {build.build}{is_served}: {'holds it' if build.holds else 'ends before it'}", build.note)
-        _say(f"      table {build.table}", build.problem)
-        _problems(f"missing: {lost}" for lost in build.missing)
+        _say(f"    {stage_texts.build_holds(build)}", build.note)
+        _say(f"      table {build.table}")
+        _problems(stage_texts.problems(build))
         _print_rows(build.rows)
     _print_served(view, served)
 
@@ -140,7 +140,7 @@ def _print_rows(rows: Sequence[Row]) -> None:
 
 def _cell(value: object) -> str:
     text = "null" if value is None else one_line(str(value))
-    return text if len(text) <= _WIDEST else f"{text[:_WIDEST]}…"
+    return shortened(text, _WIDEST)
 
 
 def _stage(title: str, texts: Iterable[str]) -> None:

@@ -32,9 +32,9 @@ def cleanup() -> None:
 @click.command()
 @json_option
 def scrub() -> int:
-    """Read every file of the lake; name the damaged ones; exit 1 if any.
+    """Read every file of the lake; exit 1 if one is damaged.
 
-    For each, it says where its content can come back from. It changes nothing.
+    For each damaged file, it says where its content can come back from. It changes nothing.
     """
     import flows.scrub
 
@@ -47,10 +47,10 @@ def scrub() -> int:
 @json_option
 @audited(changes_served=True)
 def repair() -> int:
-    """Compute again what `lk scrub` finds damaged; exit 1 if some is left.
+    """Recompute what is damaged; exit 1 if some is left.
 
-    Archives come back from the log, builds from the archive. A run that serves is replaced by a new one. It names what
-    cannot come back.
+    It repairs what `lk scrub` finds. Archives come back from the log, builds from the archive. A run that serves is
+    replaced by a new one. It names what cannot come back.
     """
     import flows.repair
 
@@ -82,7 +82,7 @@ def _print_scrub(result: ScrubResult) -> None:
         line(f"  comes back from {file.repair}")
     line(f"{result.files:,} files of {result.tables:,} tables were read · {len(result.damaged):,} are damaged")
     if result.without_checksum:
-        line(f"{result.without_checksum:,} files have no checksum: they were decoded, which finds less")
+        line(f"{result.without_checksum:,} files have no checksum: they were decoded, which finds less damage")
 
 
 def _print_repair(result: RepairResult) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @json_option
 @click.pass_context
 def views(ctx: click.Context) -> None:
-    """List the views; `lk views check` and `lk views test` check them."""
+    """List the views; its verbs `check` and `test` check them."""
     if ctx.invoked_subcommand is None:
         emit(load_usable(load_settings()), _print_views)
 

@@ -45,11 +45,12 @@ class TryAgain(LkError):
 
 
 def as_document(error: LkError) -> dict[str, Any]:
-    """An error as JSON values, for the process that waits for this one."""
-    return {"error": {"what": error.what, "where": error.where, "fix": error.fix}, "exit": error.exit_code}
+    """An error as JSON values, for another process."""
+    return {"what": error.what, "where": error.where, "fix": error.fix, "exit": error.exit_code}
 
 
 def from_document(document: Mapping[str, Any]) -> LkError:
-    """The error of another process: TryAgain if it was one, else Refused."""
-    kind = TryAgain if document["exit"] == TryAgain.exit_code else Refused
-    return kind(**document["error"])
+    """The error of another process; Refused if its exit code is that of no kind."""
+    kinds: dict[int, type[LkError]] = {kind.exit_code: kind for kind in (Refused, Usage, TryAgain)}
+    kind = kinds.get(int(document["exit"]), Refused)
+    return kind(str(document["what"]), where=str(document["where"]), fix=str(document["fix"]))

@@ -35,6 +35,11 @@ def spreadsheet_cell(text: str) -> str:
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 
+def shortened(text: str, longest: int) -> str:
+    """The text; of a longer one its first ``longest`` characters and an ellipsis."""
+    return text if len(text) <= longest else f"{text[:longest]}…"
+
+
 def _escaped(match: re.Match[str]) -> str:
     code = ord(match[0])
     if match[0] in _SHORT:

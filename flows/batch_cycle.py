@@ -18,11 +18,10 @@ from flows.lineage_steps import build, gate, land, publish
 from infra.control import check_results
 from infra.control.builds import Built, passed_builds, read_builds
 from infra.control.claims import Claim, claim_of, claim_or_last, read_claims
-from infra.control.publications import Publication
+from infra.control.publications import Publication, last_done
 from infra.settings import Settings
 from infra.spark.session import temporary_session, with_more_tasks
 from serving.publish import in_kappa
-from serving.recover import last_done
 from speed.process.epoch_pacing import with_priority
 
 if TYPE_CHECKING:

@@ -47,7 +47,7 @@ def _answer_of_child(settings: Settings) -> dict[str, Any]:
             raise LkError(what, fix="read what it printed")
         answer: dict[str, Any] = json.loads(file.read_text("utf-8"))
     if "error" in answer:
-        raise from_document(answer)
+        raise from_document(answer["error"])
     return answer
 
 

@@ -21,7 +21,7 @@ from core.sealed_topic import ERASED_RULE, subject_field
 from core.validation.definition_change import changed_definitions
 from infra.control import erasures, locks, route_runs, run_roles, runs
 from infra.control.erasures import Erasure
-from infra.control.publications import Publication, last_number
+from infra.control.publications import Publication, last_done, last_number
 from infra.control.run_roles import Role
 from infra.definitions import definition_files
 from infra.definitions.sealed_catalog import has_sealed_fields
@@ -29,7 +29,6 @@ from infra.lake import table_paths
 from infra.lake.process_identity import current_user
 from infra.personal import key_store
 from infra.settings import Settings
-from serving import recover
 from serving.publish import changed_since, in_kappa
 from speed.process import background
 from speed.quarantine import listing
@@ -107,7 +106,7 @@ def unfinished(settings: Settings, catalog: Catalog) -> tuple[str, ...]:
         problems.append(f"{len(destroyed - recorded)} erased persons are unknown to the lake, as if restored: {AGAIN}")
     if has_store and recorded - destroyed:
         problems.append(f"the key store may have keys of {len(recorded - destroyed)} erased persons: {AGAIN}")
-    last = recover.last_done(settings)
+    last = last_done(settings)
     if last and last.seq <= erasures.last_counting(settings) and changed_since(last, catalog):
         problems.append(f"publication {last.seq} may count persons who were erased since: {AGAIN}")
     return tuple(problems)
@@ -132,7 +131,7 @@ def _rebuilt(settings: Settings, pseudonym: str | None) -> Erased:
 
 def _rebuild(settings: Settings, catalog: Catalog) -> int | None:
     """Serves what today's definitions give; the number of the publication, None if nothing served had to change."""
-    last = recover.last_done(settings)
+    last = last_done(settings)
     if last is None or not changed_since(last, catalog):
         return None
     if in_kappa(last, catalog):
@@ -174,7 +173,7 @@ def _changed_runs(settings: Settings, catalog: Catalog, role: Role) -> list[Name
 
 def _still_counting(settings: Settings, catalog: Catalog) -> tuple[str, ...]:
     """What may still count a person after the rebuild, and what to do."""
-    last = recover.last_done(settings)
+    last = last_done(settings)
     pins = last.pins if last else {}
     lines = []
     for view, pin in pins.items():

@@ -32,7 +32,7 @@ def _answer() -> dict[str, Any]:
         error = e
     except Exception as e:  # as in cli/root.py: a person never sees a stack trace
         error = reported(e)
-    return as_document(error)
+    return {"error": as_document(error)}
 
 
 def _check(settings: Settings) -> dict[str, Any]:

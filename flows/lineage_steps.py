@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from batch import build as batch_build
-from batch import gate as batch_gate
-from batch import land as batch_land
+import batch.build
+import batch.gate
+import batch.land
+import serving.publish
 from batch.gate import GateResult
 from batch.land import Landed
 from core.catalog import Catalog
@@ -23,7 +24,6 @@ from infra.control.publications import Publication
 from infra.lake import archive, table_paths
 from infra.lineage.step_events import Datasets, report, traced
 from infra.settings import Settings
-from serving import publish as serving_publish
 from serving.publish import PublishKind
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def land(spark: SparkSession, settings: Settings, catalog: Catalog, claim: Claim
         settings,
         "land",
         claim.build,
-        lambda: batch_land.land(spark, settings, catalog, claim.cut),
+        lambda: batch.land.land(spark, settings, catalog, claim.cut),
         lambda landed: _landing(settings, catalog, claim, landed or []),
     )
 
@@ -54,7 +54,7 @@ def build(
         settings,
         "build",
         claim.build,
-        lambda: batch_build.build(spark, settings, catalog, claim, incremental=incremental),
+        lambda: batch.build.build(spark, settings, catalog, claim, incremental=incremental),
         lambda built: _building(settings, catalog, claim, built or []),
     )
 
@@ -65,7 +65,7 @@ def gate(spark: SparkSession, settings: Settings, catalog: Catalog, claim: Claim
         settings,
         "gate",
         claim.build,
-        lambda: batch_gate.gate(spark, settings, catalog, claim),
+        lambda: batch.gate.gate(spark, settings, catalog, claim),
         lambda gated: _gating(settings, catalog, claim, gated),
     )
 
@@ -76,7 +76,7 @@ def publish(settings: Settings, catalog: Catalog, build: Name, *, why: str, kind
         settings,
         "publish",
         build,
-        lambda: serving_publish.publish(settings, catalog, build, why=why, kind=kind),
+        lambda: serving.publish.publish(settings, catalog, build, why=why, kind=kind),
         lambda publication: _serving(settings, catalog, publication),
     )
 

@@ -11,6 +11,7 @@ from core.identifiers import Name
 from flows.batch_cycle import batch_session
 from flows.lineage_steps import build
 from infra.control.builds import Built
+from infra.control.publications import last_done
 from infra.settings import Settings
 from serving import recover
 
@@ -23,7 +24,7 @@ def rebuild_range(
     A repeat resumes the same build, or returns it, until it is published.
     """
     recover.recover_views(settings, catalog)
-    last = recover.last_done(settings)
+    last = last_done(settings)
     claimed = claim_range(settings, catalog, last.pins if last else {}, views, start, end)
     with batch_session(settings) as spark:
         return tuple(build(spark, settings, catalog, claimed))

@@ -10,8 +10,8 @@ from core.errors import Refused
 from core.identifiers import Name
 from core.validation.definition_change import changed_definitions
 from infra.control import run_roles, runs
+from infra.control.publications import last_done
 from infra.settings import Settings
-from serving import recover
 from serving.promote import serve_run
 from serving.publish import changed_since, in_kappa
 from speed.process import background, lifecycle
@@ -55,7 +55,7 @@ def stop(settings: Settings) -> RunState:
 
 def published_cut(settings: Settings) -> Cut:
     """The cut of the served build; offset 0 everywhere if no build is served."""
-    last = recover.last_done(settings)
+    last = last_done(settings)
     pins = [pin for pin in last.pins.values() if pin.build] if last else []
     return max(pins, key=lambda pin: str(pin.build)).cut if pins else Cut()
 
@@ -77,7 +77,7 @@ def _with_warnings(settings: Settings, catalog: Catalog, state: RunState) -> Run
 
 def _start_cut(settings: Settings, catalog: Catalog) -> Cut:
     """The published cut; if a served view's definition changed, the cut of a build with today's definitions."""
-    last = recover.last_done(settings)
+    last = last_done(settings)
     if changed_since(last, catalog):
         from flows.batch_cycle import current_build  # imports Spark, which no other start needs
 
@@ -100,7 +100,7 @@ def _other_serving_runs(settings: Settings, catalog: Catalog, current: Name) -> 
 
 def _warm_runs(settings: Settings, catalog: Catalog) -> list[Name]:
     """The runs that a switch left warm and that have today's definitions."""
-    last = recover.last_done(settings)
+    last = last_done(settings)
     if last is None or last.kind not in _SWITCHES:
         return []
     roles = run_roles.roles(settings)

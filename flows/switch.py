@@ -15,9 +15,9 @@ from flows.switch_plan import refuse_changed, refuse_mixed
 from infra import faults
 from infra.control import comparisons, run_roles, runs
 from infra.control.comparisons import Comparison
-from infra.control.publications import Publication, last_number
+from infra.control.publications import Publication, last_done, last_number
 from infra.settings import Settings
-from serving import change_mode, recover
+from serving import change_mode
 from serving.compare import compare
 from serving.publish import changed_since
 from speed import replay_state
@@ -51,7 +51,7 @@ def to_kappa(
     began = time.monotonic()
     serving = run if run and _serves(settings, catalog, run) else _kappa_run(settings, catalog)
     if serving and (run == serving or (run is None and replay_state.open_replay(settings, catalog) is None)):
-        last = recover.last_done(settings)
+        last = last_done(settings)
         assert last is not None
         return SwitchResult(last, serving, (), time.monotonic() - began, already=True)
     chosen = run or replays.start(settings, catalog, rate=rate, from_archive=from_archive).run
@@ -124,7 +124,7 @@ def prove_equal(settings: Settings, catalog: Catalog, run: Name) -> list[Compari
 
 def _kappa_run(settings: Settings, catalog: Catalog) -> Name | None:
     """The run that serves, alone, every view that can be switched, with today's definitions; None if there is none."""
-    last = recover.last_done(settings)
+    last = last_done(settings)
     pins = {view: pin for view, pin in last.pins.items() if view in catalog.reproducible} if last else {}
     serving = {pin.run for pin in pins.values()}
     same = set(catalog.reproducible) <= pins.keys() and not changed_since(last, catalog)
@@ -133,6 +133,6 @@ def _kappa_run(settings: Settings, catalog: Catalog) -> Name | None:
 
 def _serves(settings: Settings, catalog: Catalog, run: Name) -> bool:
     """Whether a run serves, alone, every view that it could be switched for."""
-    last, views = recover.last_done(settings), change_mode.switchable_views(catalog, runs.read_run(settings, run))
+    last, views = last_done(settings), change_mode.switchable_views(catalog, runs.read_run(settings, run))
     pins = last.pins if last else {}
     return bool(views) and all(v in pins and (pins[v].mode, pins[v].run) == ("kappa", run) for v in views)

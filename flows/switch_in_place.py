@@ -15,9 +15,9 @@ from core.identifiers import Name
 from flows import replays, speed
 from flows.lineage_steps import serving_change
 from infra.control.manifest import first_epoch_after
-from infra.control.publications import Publication
+from infra.control.publications import Publication, last_done
 from infra.settings import Settings
-from serving import change_mode, recover
+from serving import change_mode
 from serving.publish import changed_since
 from speed.process import epoch_pacing, lifecycle
 
@@ -44,7 +44,7 @@ def switch_in_place(
 
     `lk rollback` serves what was served before. If the last change was a switch in place, this only waits for it.
     """
-    last = recover.last_done(settings)
+    last = last_done(settings)
     already = last is not None and last.kind in _KINDS and not _is_outdated(catalog, last)
     publication = last if last and already else _replace_run(settings, catalog, from_archive=from_archive, why=why)
     evidence = publication.evidence

@@ -11,10 +11,10 @@ from core.validation.definition_change import definition_refusal
 from infra.control import run_roles, runs
 from infra.control.builds import PassedBuild, passed_builds
 from infra.control.manifest import last_epoch
+from infra.control.publications import last_done
 from infra.control.runs import Run
 from infra.lake import delta, files, table_paths
 from infra.settings import Settings
-from serving import recover
 from serving.publish import changed_since, in_kappa, kappa_views
 from speed import replay_state
 from speed.replay_state import PartitionLog
@@ -110,7 +110,7 @@ def to_lambda(settings: Settings, catalog: Catalog) -> LambdaPlan:
 
 def refuse_changed(settings: Settings, catalog: Catalog) -> None:
     """Raises Refused if the run that serves has other definitions than there are now."""
-    changed = changed_since(recover.last_done(settings), catalog)
+    changed = changed_since(last_done(settings), catalog)
     if changed:
         raise definition_refusal(
             changed, "the run that serves was declared", where=f"run {run_roles.current_run(settings)}"
@@ -119,7 +119,7 @@ def refuse_changed(settings: Settings, catalog: Catalog) -> None:
 
 def refuse_mixed(settings: Settings, catalog: Catalog) -> None:
     """Raises Refused if some views are in Kappa and some are not: one run could not serve both."""
-    last = recover.last_done(settings)
+    last = last_done(settings)
     in_kappa_now = kappa_views(last)
     if last and in_kappa_now and not in_kappa(last, catalog):
         raise Refused(
@@ -131,7 +131,7 @@ def refuse_mixed(settings: Settings, catalog: Catalog) -> None:
 
 def mode(settings: Settings) -> str:
     """What serves: lambda, kappa, batch, speed, or nothing; "mixed: ..." if views differ."""
-    last = recover.last_done(settings)
+    last = last_done(settings)
     modes = sorted({pin.mode for pin in last.pins.values()}) if last else []
     return modes[0] if len(modes) == 1 else ("mixed: " + ", ".join(modes) if modes else "nothing")
 
@@ -152,7 +152,7 @@ def _committed_records(settings: Settings, run: Name) -> int:
 
 
 def _unswitched(settings: Settings, catalog: Catalog, run: Run | None) -> dict[Name, str]:
-    last = recover.last_done(settings)
+    last = last_done(settings)
     served = last.pins if last else {}
     removed = {view: "its definition was removed" for view in served if view not in catalog.views}
     reason = "it counts by processing time, which a replay cannot repeat"

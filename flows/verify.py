@@ -12,6 +12,7 @@ from flows.batch_cycle import batch_session
 from infra.control import runs
 from infra.control.comparisons import Comparison
 from infra.control.pins import Pin
+from infra.control.publications import last_done
 from infra.settings import Settings
 from serving import recover
 from serving.compare import compare_served
@@ -45,7 +46,7 @@ def verify_served(settings: Settings, catalog: Catalog) -> tuple[Comparison, ...
 
 def _served(settings: Settings, catalog: Catalog) -> dict[Name, Pin]:
     """The pins of views that a build can reproduce and that are served with today's definition."""
-    last = recover.last_done(settings)
+    last = last_done(settings)
     pins = last.pins if last else {}
     views = catalog.reproducible
     return {view: pin for view, pin in pins.items() if view in views and pin.digest == catalog.digest(view)}

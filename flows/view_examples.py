@@ -38,6 +38,7 @@ from core.record_keys import encode_key
 from core.topic import Topic
 from core.view import ROWS, Keyed, View, visible_columns
 from infra.kafka.input_files import key_extractor
+from infra.library_errors import first_line
 from infra.settings import Settings
 from infra.spark.frames import frame_of
 from infra.spark.session import temporary_session
@@ -121,7 +122,7 @@ def _require_keys(catalog: Catalog, records: Mapping[str, Sequence[ExampleRecord
 
 
 def _not_computed(error: PySparkException, views: Sequence[str]) -> Refused:
-    message = (error.getMessage() or str(error)).splitlines()[0][:300]
+    message = first_line(error.getMessage() or str(error))
     fix = "run `lk views check`; `lk views test VIEW` shows which view it is"
     return Refused(f"Spark cannot compute the examples: {message}", where=f"views {', '.join(views)}"[:200], fix=fix)
 

@@ -100,7 +100,12 @@ def arm(settings: Settings) -> None:
         _warn(settings)
         return
     point, nth, action = _parsed(text)
-    _armed = _Fault(point, nth, action, settings.data / "faults" / point)
+    _armed = _Fault(point, nth, action, proof(settings, point))
+
+
+def proof(settings: Settings, point: str) -> Path:
+    """The file that a fault at this point writes before it acts."""
+    return settings.data / "faults" / point
 
 
 def at(point: str) -> None:

@@ -12,10 +12,11 @@ from core.errors import LkError
 from core.identifiers import Name
 from core.record_counts import RecordCounts, Totals
 from infra.control.manifest import Epoch, counted_in_the_hour
+from infra.control.publications import last_done
 from infra.kafka import kafka_admin
 from infra.lake import leases
 from infra.settings import Settings
-from serving import ledger, recover
+from serving import ledger
 from serving.ledger import PartitionCounts, ServedState, ViewCounts
 
 
@@ -35,7 +36,7 @@ class ViewAlarms:
 
 def view_alarms(settings: Settings, catalog: Catalog) -> tuple[ViewAlarms, ...]:
     """The figures of every served view; None for what cannot be read, so that an alarm for missing data fires."""
-    last = recover.last_done(settings)
+    last = last_done(settings)
     pins = {view: pin for view, pin in last.pins.items() if view in catalog.views} if last else {}
     states = ledger.served_states(settings, pins)
     unchanged = {view: state for view, state in states.items() if state.pin.digest == catalog.digest(view)}

@@ -22,7 +22,7 @@ from infra.control.run_endings import read_endings
 from infra.control.run_roles import rollback_target
 from infra.control.runs import Run
 from infra.settings import Settings
-from serving import personal, replace_views, view_sql
+from serving import hidden_columns, replace_views, view_sql
 from serving.promote import PATIENCE, caught_up
 from serving.publish import ServedNow, in_kappa, last_published, require_uncrossed, served_now
 from serving.recover import finish_open_intent
@@ -119,7 +119,7 @@ def _require_hidden(settings: Settings, catalog: Catalog, before: Publication) -
     shows = [
         view
         for view, text in before.texts.items()
-        if view in catalog.views and not personal.hides(settings, catalog, view, text)
+        if view in catalog.views and not hidden_columns.hides(settings, catalog, view, text)
     ]
     if shows:
         raise Refused(

@@ -13,14 +13,13 @@ from core.identifiers import Name, joined
 from infra.control import audit, check_results, locks, run_roles, runs
 from infra.control.builds import PassedBuild, add_built, build_number, passed_builds, read_builds
 from infra.control.claims import read_claims
-from infra.control.publications import Publication
+from infra.control.publications import Publication, last_done, open_intent
 from infra.control.run_endings import read_endings
 from infra.control.store import ControlTable
 from infra.lake import archive, compaction, delta, durable, files, table_paths
 from infra.lake.leases import Lease
 from infra.settings import Settings
 from infra.trino import metastore
-from serving import recover
 
 Build = tuple[Name, Name]  # view and build, as in the lake's folders
 _OTHERS = (audit.LEASE, "routes", "redrives")  # leases of tables that a cleanup only compacts
@@ -59,7 +58,7 @@ def clean_up(settings: Settings, catalog: Catalog) -> CleanupResult:
 
 
 def _kept(settings: Settings) -> set[Build]:
-    publications = (recover.last_done(settings), run_roles.rollback_target(settings), recover.open_intent(settings))
+    publications = (last_done(settings), run_roles.rollback_target(settings), open_intent(settings))
     kept = {build for publication in publications for build in _pinned_builds(publication)}
     passed = passed_builds(settings)
     last_passed = {row.view: row.build for row in passed}

@@ -51,14 +51,19 @@ def serve_run(
 
 
 def replace_run(settings: Settings, catalog: Catalog, run: Name, damaged: Name, why: str) -> Publication:
-    """Serves a run instead of one whose tables are damaged, and that may not tell any more up to where it served.
+    """Serves a run instead of one whose tables are damaged and whose served end may no longer be readable.
 
     The run starts at a cut that was claimed after the damaged one had ended, so no view goes back. Raises TryAgain
     while a process drives the damaged run.
     """
     declared = runs.read_run(settings, run)
     with locks.hold(settings, "control") as lease:
-        _require_no_owner(settings, damaged)
+        if _is_driven(settings, damaged):
+            raise TryAgain(
+                f"a process drives run {damaged}, whose tables are damaged",
+                where="what is served now; it stays as it is",
+                fix="stop it, then run the command again",
+            )
         now = served_now(settings, catalog, lease)
         pins = _pins(settings, catalog, declared, now)
         return replace_views.apply_change(settings, catalog, lease, _change(declared, pins, now, why, None))
@@ -126,14 +131,18 @@ def caught_up(
     with contextlib.ExitStack() as blocked:
         for serving_run in sorted(serving_runs - {run.id}):
             if not blocked.enter_context(block_epochs(settings, serving_run, max(0.0, deadline - time.monotonic()))):
-                _require_no_owner(settings, serving_run)
+                _require_ended_epoch(settings, serving_run)
         _wait(settings, catalog, run, changed_pins, now, min(patience, settings.lease_seconds))
         yield
 
 
-def _require_no_owner(settings: Settings, run: Name) -> None:
-    """Raises TryAgain while a process drives the run; one that is paused loses its lease, and does so no more."""
-    if leases.living_holder(settings, f"run_{run}") is not None:
+def _is_driven(settings: Settings, run: Name) -> bool:
+    """Whether a process drives the run; a paused process loses its lease and no longer counts."""
+    return leases.living_holder(settings, f"run_{run}") is not None
+
+
+def _require_ended_epoch(settings: Settings, run: Name) -> None:
+    if _is_driven(settings, run):
         raise TryAgain(
             f"run {run} has not ended its epoch within {settings.lease_seconds:.0f} s",
             where="what is served now; it stays as it is",

@@ -17,7 +17,7 @@ from infra.control.builds import read_builds
 from infra.control.claims import Claim, claim_of
 from infra.control.manifest import claimed_epoch
 from infra.control.pins import Pin
-from infra.control.publications import Publication
+from infra.control.publications import Publication, last_done
 from infra.lake import delta, table_paths
 from infra.lake.leases import Lease
 from infra.settings import Settings
@@ -82,7 +82,7 @@ def served_now(settings: Settings, catalog: Catalog, lease: Lease) -> ServedNow:
 
 def last_published(settings: Settings) -> ServedNow:
     """What the last complete publication serves."""
-    last = recover.last_done(settings)
+    last = last_done(settings)
     if last is None:
         return ServedNow(None)
     return ServedNow(last, last.pins, {view: last.texts[view] for view in last.pins})

@@ -11,13 +11,14 @@ from core.errors import Refused, Usage
 from core.identifiers import Name, quoted
 from core.view import View
 from infra.control.pins import Pin
-from infra.control.publications import done_publication
+from infra.control.publications import done_publication, last_done
 from infra.lake import delta, table_paths
 from infra.settings import Settings
 from infra.trino import metastore
 from infra.trino.metastore import CATALOG, QueryResult
 from infra.trino.served_views import SERVING
-from serving import personal, recover, view_sql, whole_tables
+from infra.trino.trino_types import trino_type
+from serving import hidden_columns, view_sql, whole_tables
 
 _QUERIES = ("SELECT", "WITH", "VALUES", "TABLE", "SHOW", "DESCRIBE", "DESC")
 _SPACE = r"(?:\s|--[^\r\n]*(?:\r?\n|\r|\Z)|/\*.*?\*/)"
@@ -26,7 +27,6 @@ _EXPLAIN = re.compile(
     rf"EXPLAIN{_SPACE}+(?:ANALYZE{_SPACE}+(?:VERBOSE{_SPACE}+)?)?(?:\({_SPACE}*(?:TYPE|FORMAT)\b[^)]*\))?",
     re.DOTALL | re.IGNORECASE,
 )
-_TRINO_TYPES = {"string": "varchar", "int": "integer", "timestamp": "timestamp(3) with time zone"}
 
 
 def query(settings: Settings, sql: str) -> QueryResult:
@@ -81,7 +81,7 @@ def get(
     Raises Usage for a wrong number of values, or for a value that does not fit its key's type.
     """
     definition = catalog.view(view)
-    keys = [(Name(key.name), _TRINO_TYPES.get(key.type, key.type)) for key in definition.keys]
+    keys = [(Name(key.name), trino_type(key.type)) for key in definition.keys]
     if len(values) != len(keys):
         key_list = ", ".join(f"{name} ({kind})" for name, kind in keys) or "none: use `lk show`"
         raise Usage(f"{len(values)} values for the keys of {view}", fix=f"its keys are {key_list}")
@@ -106,7 +106,7 @@ def rows_at(
     Values are texts that Trino casts to the types of their columns, times among them as ``2026-01-01 00:00:00 UTC``.
     """
     definition = catalog.view(view)
-    types = {column.name: _TRINO_TYPES.get(column.type, column.type) for column in definition.key_columns}
+    types = {column.name: trino_type(column.type) for column in definition.key_columns}
     _require_whole(settings, lambda served: served == view)
     conditions, values = [], list[str]()
     for place in places:
@@ -123,9 +123,9 @@ def what_is_hidden(settings: Settings, catalog: Catalog, view: Name, *, publish:
 
     What is served hides only what was declared personal when it was published.
     """
-    hidden = personal.hidden_from_reader(settings, catalog, view)
-    last = recover.last_done(settings) if hidden and publish is None else None
-    if last and view in last.texts and not personal.hides(settings, catalog, view, last.texts[view]):
+    hidden = hidden_columns.hidden_from_reader(settings, catalog, view)
+    last = last_done(settings) if hidden and publish is None else None
+    if last and view in last.texts and not hidden_columns.hides(settings, catalog, view, last.texts[view]):
         return "personal data is not hidden yet: `lk batch` or `lk speed start` publishes what is declared now"
     return hidden
 
@@ -135,7 +135,7 @@ def _equal(column: Name, kind: str, value: str | None) -> str:
 
 
 def _require_whole(settings: Settings, is_read: Callable[[Name], bool]) -> None:
-    last = recover.last_done(settings)
+    last = last_done(settings)
     pins = last.pins if last else {}
     whole_tables.require_whole(settings, {view: pin for view, pin in pins.items() if is_read(view)})
 
@@ -175,4 +175,4 @@ def _published_sql(settings: Settings, catalog: Catalog, view: View, seq: int) -
     only_build = Pin(pin.build, None, -1, pin.cut, pin.digest, "batch", pin.shape)
     sql = serving_sql(view, view_sql.view_parts(view, only_build))
     reader = metastore.literal(settings.trino_reader)
-    return personal.without_personal(settings, catalog, Name(view.name), sql, reader)
+    return hidden_columns.without_personal(settings, catalog, Name(view.name), sql, reader)

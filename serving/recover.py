@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 from core.catalog import Catalog
 from core.identifiers import Name
-from infra.control import locks, publications
-from infra.control.publications import Publication, add_publication
+from infra.control import locks
+from infra.control.publications import Publication, add_publication, last_done, last_number, open_intent
 from infra.lake import table_paths
 from infra.lake.leases import Lease
 from infra.settings import Settings
@@ -20,22 +20,12 @@ from serving import replace_views
 def recover_views(settings: Settings, catalog: Catalog) -> tuple[Name, ...]:
     """Finishes or reverts an open intent, then replaces broken views; returns the views that it replaced."""
     table_paths.open_lake(settings)
-    if not publications.last_number(settings):
+    if not last_number(settings):
         return ()
     with locks.hold(settings, "control") as lease:
         publication = finish_open_intent(settings, catalog, lease)
         replaced = rebuild_broken_views(settings, catalog, lease)
     return tuple(publication.pins) if publication else replaced
-
-
-def last_done(settings: Settings) -> Publication | None:
-    """The last complete publication."""
-    return publications.last_done(settings)
-
-
-def open_intent(settings: Settings) -> Publication | None:
-    """The publication that is neither finished nor reverted."""
-    return publications.open_intent(settings)
 
 
 def finish_open_intent(settings: Settings, catalog: Catalog, lease: Lease) -> Publication | None:

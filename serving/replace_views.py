@@ -50,7 +50,7 @@ class ServingChange:
 def apply_change(settings: Settings, catalog: Catalog, lease: Lease, change: ServingChange) -> Publication:
     """Serves the pins of a change and returns its publication. The caller holds the ``control`` lease.
 
-    Raises TryAgain, and changes nothing, if a person was erased since the verb has read the definitions.
+    Raises TryAgain, and changes nothing, if a person was erased since the verb read the definitions.
     """
     require_newest_erasures(settings, catalog)
     seq = last_number(settings) + 1

@@ -8,6 +8,7 @@ from typing import Literal
 from core.errors import Refused
 from core.identifiers import Name, joined
 from infra.control import locks, runs
+from infra.control.publications import last_done, open_intent
 from infra.control.run_endings import RunEnding, add_ending, read_endings
 from infra.control.run_roles import pinned_runs, rollback_target
 from infra.kafka import kafka_admin
@@ -15,7 +16,6 @@ from infra.lake import files, leases, table_paths
 from infra.lake.process_identity import current_user
 from infra.settings import Settings
 from infra.trino import metastore
-from serving import recover
 
 _SWITCH = "run `lk switch lambda` or `lk switch kappa` first; a view of processing time stays with its run"
 
@@ -40,8 +40,8 @@ def end_run(
 
 
 def _refuse_named(settings: Settings, run: Name, *, final: bool) -> None:
-    intent, rollback = recover.open_intent(settings), rollback_target(settings)
-    last = recover.last_done(settings)
+    intent, rollback = open_intent(settings), rollback_target(settings)
+    last = last_done(settings)
     served_views = sorted(view for view, pin in last.pins.items() if pin.run == run) if last else []
     holder = leases.living_holder(settings, f"run_{run}")
     reasons = [

@@ -15,6 +15,7 @@ from core.validation.definition_change import remedies
 from infra.control.log_history import require_log_of_run, require_same_records
 from infra.control.manifest import last_epoch
 from infra.control.pins import Pin
+from infra.control.publications import last_done, open_intent
 from infra.kafka import kafka_admin, log_checks
 from infra.kafka.log_marks import record_reader
 from infra.kafka.record_timestamps import last_timestamps
@@ -23,9 +24,9 @@ from infra.lake.archive import decoder_archive
 from infra.settings import Settings
 from infra.trino import served_views
 from infra.trino.served_views import Served
-from serving import ledger, recover, replace_views, whole_tables
+from serving import ledger, replace_views, whole_tables
+from serving.hidden_columns import has_personal, hides
 from serving.ledger import PartitionCounts, ServedState, ViewCounts
-from serving.personal import has_personal, hides
 from serving.publish import changed_since
 
 
@@ -61,10 +62,10 @@ class ServedStatus:
 def served_status(settings: Settings, catalog: Catalog) -> ServedStatus:
     """Reads the status of all served views. What cannot be read is a problem in ``unhealthy``."""
     problems: list[str] = []
-    intent = recover.open_intent(settings)
+    intent = open_intent(settings)
     if intent:
         problems.append(f"publication {intent.seq} was begun and not finished: `lk up` finishes or reverts it")
-    last = recover.last_done(settings)
+    last = last_done(settings)
     if last is None:
         return ServedStatus((), (), (), (*problems, "nothing is published yet: run `lk speed start` or `lk batch`"))
     pins = {view: pin for view, pin in last.pins.items() if view in catalog.views}

@@ -19,7 +19,7 @@ from infra.control.runs import Run
 from infra.settings import Settings
 from infra.trino.metastore import CATALOG, literal
 from infra.trino.view_fences import PINNED, ViewFence
-from serving.personal import without_personal
+from serving.hidden_columns import without_personal
 
 _SUFFIX = re.compile(r"_g[0-9]+_p[0-9]+\Z")
 

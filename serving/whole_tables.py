@@ -1,4 +1,4 @@
-"""What is served is read from whole tables: an empty or a lost log entry would be fewer rows, without an error."""
+"""Refuses to serve damaged tables: an empty or lost log entry would silently give fewer rows."""
 
 from __future__ import annotations
 

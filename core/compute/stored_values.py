@@ -9,7 +9,7 @@ from core.measures import Column
 
 
 def stored_value(value: SparkColumn, kind: str) -> SparkColumn:
-    """A value in its declared type. A time is cut to milliseconds, finer than which Trino reads none of Delta's.
+    """A value in its declared type; a time is cut to milliseconds, as Trino reads Delta times only to the millisecond.
 
     Else keys that differ in microseconds would be two rows in Spark and one in Trino.
     """

@@ -9,6 +9,7 @@ from math import ceil, floor
 from core.evidence.coefficients import Coefficients
 from core.evidence.measurement import MODES
 from core.evidence.mode_parts import Job, ModeParts, StoredBytes, mode_parts, proof_seconds
+from core.evidence.quantity import trimmed
 from core.evidence.workload import SECONDS_OF_A_MONTH, Prices, Workload
 
 
@@ -149,44 +150,39 @@ def _sum(correction: Mapping[str, float | None]) -> float | None:
 
 def _cost_of_job(job: Job, prices: Prices) -> Cost:
     hours = job.times * job.cpu.at(job.millions) / 3600
-    cpu = f"{_number(job.millions)} million events × {_number(job.cpu.per_million)} s"
+    cpu = f"{trimmed(job.millions)} million events × {trimmed(job.cpu.per_million)} s"
     if job.cpu.fixed:
-        cpu = f"({_number(job.cpu.fixed)} s + {cpu})"
-    times = "" if job.times == 1 else f"{_number(job.times)} × "
-    arithmetic = f"{times}{cpu} ÷ 3,600 × {_number(prices.core_hour)}"
+        cpu = f"({trimmed(job.cpu.fixed)} s + {cpu})"
+    times = "" if job.times == 1 else f"{trimmed(job.times)} × "
+    arithmetic = f"{times}{cpu} ÷ 3,600 × {trimmed(prices.core_hour)}"
     return Cost("compute", job.item, hours * prices.core_hour, arithmetic)
 
 
 def _cost_of_store(store: StoredBytes, changing: float) -> Cost:
-    copies = f" × {_number(store.copies)} {store.copies_are}" if store.copies_are else ""
-    text = f"{_number(store.millions)} million events × {_number(store.bytes_per_event)} bytes{copies}"
-    text += f" = {_number(store.gigabytes)} GB × {_number(store.price)}"
+    copies = f" × {trimmed(store.copies)} {store.copies_are}" if store.copies_are else ""
+    text = f"{trimmed(store.millions)} million events × {trimmed(store.bytes_per_event)} bytes{copies}"
+    text += f" = {trimmed(store.gigabytes)} GB × {trimmed(store.price)}"
     amount = store.gigabytes * store.price
     if store.during_change:
-        return Cost("storage", store.item, amount * changing, f"{text} × {_number(changing)} of the month")
+        return Cost("storage", store.item, amount * changing, f"{text} × {trimmed(changing)} of the month")
     return Cost("storage", store.item, amount, text)
 
 
 def _limits(w: Workload, c: Coefficients, parts: ModeParts) -> Iterator[str]:
     if c.replay_rate * w.cores <= w.events_per_second:
         yield (
-            f"a run never catches up on {_number(w.cores)} cores: they read {_number(c.replay_rate * w.cores)} "
-            f"records/s, and {_number(w.events_per_second)} arrive; it needs at least "
+            f"a run never catches up on {trimmed(w.cores)} cores: they read {trimmed(c.replay_rate * w.cores)} "
+            f"records/s, and {trimmed(w.events_per_second)} arrive; it needs at least "
             f"{floor(w.events_per_second / c.replay_rate) + 1:,} cores"
         )
     if parts.batch_seconds > parts.interval_seconds:
         cores = ceil(w.cores * parts.batch_seconds / parts.interval_seconds)
         yield (
-            f"a batch takes {_number(parts.batch_seconds)} s on {_number(w.cores)} cores, and the next one is due "
-            f"after {_number(parts.interval_seconds)} s; it needs about {cores:,} cores"
+            f"a batch takes {trimmed(parts.batch_seconds)} s on {trimmed(w.cores)} cores, and the next one is due "
+            f"after {trimmed(parts.interval_seconds)} s; it needs about {cores:,} cores"
         )
     if parts.retention_days > parts.kept_days:
         yield (
-            f"the log keeps {_number(parts.kept_days)} days, and {_number(parts.retention_days)} are needed: "
+            f"the log keeps {trimmed(parts.kept_days)} days, and {trimmed(parts.retention_days)} are needed: "
             "those between two batches, and those of a batch"
         )
-
-
-def _number(value: float) -> str:
-    """Three significant digits; whole numbers and thousands as they are."""
-    return f"{value:,.0f}" if value >= 1000 or value == round(value) else f"{value:.3g}"

@@ -5,11 +5,17 @@ from __future__ import annotations
 
 def number(value: float, unit: str = "") -> str:
     """The value without its unit. A share has more digits near 1, and below 1 it is never written as 1."""
-    if value == round(value) or abs(value) >= 1_000:
+    if value == round(value) or abs(value) >= 999.5:
         return f"{value:,.0f}"
     if unit.startswith("share") and 0.001 <= value < 1:
         return (f"{min(value, 0.99999):.5f}" if value >= 0.999 else f"{value:.3f}").rstrip("0")
     return f"{value:#.3g}".removesuffix(".")
+
+
+def trimmed(value: float) -> str:
+    """An input, a target or a rounded value: as ``number``, without zeros that claim more digits than it has."""
+    text = number(value)
+    return text.rstrip("0").removesuffix(".") if "." in text and "e" not in text else text
 
 
 def quantity(value: float, unit: str) -> str:

@@ -204,7 +204,7 @@ QUESTIONS = (
         "replayable-history",
         "reprocessing",
         "correction",
-        "How much history can be replayed before retention removes its head?",
+        "How much history can be replayed before retention removes its oldest records?",
         "share of the retention",
         "1 minus the time until a replay's first epoch is committed, divided by a retention of a day.",
         better="higher",

@@ -16,11 +16,11 @@ from rich.table import Table
 
 from core.catalog import Catalog
 from core.errors import Usage
+from core.evidence.quantity import trimmed
 from flows import speed, stack
 from flows.bench import bulk, gate_time, kept_events, many_epochs, replay_rate, rollback_time, stream_programs
-from flows.bench.age import aged_instance
 from flows.bench.age.age_figures import age
-from flows.bench.age.aged_instance import FRESH, Age
+from flows.bench.age.aged_instance import FRESH, Age, aged_instance
 from flows.bench.age.beside import AgedPair
 from flows.bench.bulk import BulkInstance
 from flows.bench.gate_time import BuiltInstance
@@ -32,7 +32,7 @@ from flows.bench.soak.soak import CHANGED, SoakInstance, soak
 from flows.bench.stream_programs import ProgramsInstance
 from flows.measure import instance, live_system
 from flows.measure.console import note, waiting
-from flows.measure.figures import Figure, Report, markdown, number, report
+from flows.measure.figures import Figure, Report, markdown, report
 from flows.measure.live_system import LiveInstance
 from infra.control import runs
 from infra.definitions import definition_files
@@ -128,7 +128,7 @@ def show(measured: Report) -> None:
     table.add_column("")
     for figure in measured.figures:
         mark = "[green]✓[/]" if figure.ok else "[bold red]✗ missed[/]"
-        median = number(figure.median)
+        median = trimmed(figure.median)
         table.add_row(figure.name, figure.what, figure.bound, median, figure.spread, figure.unit, mark)
     out.print(table)
     out.print(
@@ -181,8 +181,8 @@ def _aged(base: Settings, folder: Path, age: Age) -> Iterator[AgedPair]:
     parts = [folder.with_name(f"{folder.name}-{name}") for name in ("aged", "fresh")]
     with (
         temporary_session(base, "bench", CONF) as spark,
-        aged_instance.made(base, parts[0], age, spark) as aged,
-        aged_instance.made(base, parts[1], FRESH, spark) as fresh,
+        aged_instance(base, parts[0], age, spark) as aged,
+        aged_instance(base, parts[1], FRESH, spark) as fresh,
     ):
         yield AgedPair(fresh, aged, spark)
 
@@ -230,6 +230,6 @@ def _measure_group(
                 with waiting(f"measuring {name}"):
                     figures = measures[name](subject, repeat)
                 for figure in figures:
-                    note(f"{figure.name}: {number(figure.median)} {figure.unit}, {figure.spread}")
+                    note(f"{figure.name}: {trimmed(figure.median)} {figure.unit}, {figure.spread}")
                 measured += figures
     return measured

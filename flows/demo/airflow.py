@@ -25,8 +25,7 @@ from infra import airflow_api
 from infra.airflow_api import AirflowApi
 from infra.control import run_roles
 from infra.definitions import definition_files
-from infra.kafka.input_files import InputFile
-from infra.kafka.producer import Acknowledged, produce
+from infra.kafka.producer import Acknowledged
 from infra.local import airflow_server, local_stack, ui_server
 from infra.project_files import ACCESS_LOG
 from infra.settings import Settings
@@ -69,7 +68,7 @@ class DemoAirflow:
     healthy: float
     sent: tuple[Acknowledged, ...]
     memory: int
-    flights: tuple[DagRunTimes, ...]
+    dag_runs: tuple[DagRunTimes, ...]
     events: tuple[str, ...]
     checks: tuple[NumberCheck, ...]
 
@@ -100,7 +99,7 @@ def demo_airflow(base: Settings, folder: Path = FOLDER) -> DemoAirflow:
         load.wait_for(lambda: demo_queries.total(settings, catalog, BY_DAY) >= COUNT, "the trades", _PATIENCE)
     note(f"queries count {sum(topic.count for topic in sent):,} records")
     api = AirflowApi(settings)
-    flights = (_scheduled(api), _reprocess(api))
+    dag_runs = (_scheduled(api), _reprocess(api))
     with waiting("reading every view and comparing it with plain Python"):
         run = run_roles.current_run(settings)
         assert run is not None
@@ -116,17 +115,14 @@ def demo_airflow(base: Settings, folder: Path = FOLDER) -> DemoAirflow:
         healthy=healthy,
         sent=sent,
         memory=next(server.memory for server in local_stack.server_states(settings) if server.name == "airflow"),
-        flights=flights,
+        dag_runs=dag_runs,
         events=events,
         checks=checks,
     )
 
 
 def _send(settings: Settings, catalog: Catalog, tally: Tally) -> tuple[Acknowledged, ...]:
-    source = InputFile(ACCESS_LOG, catalog.topic("access_log"))
-    requests = produce(
-        settings, source.topic, source.records(), progress=lambda: source.progress, draw=False
-    ).require_complete()
+    requests = load.send_access_log(settings, catalog)
     first = time.time_ns() // 1_000_000 - int(COUNT / RATE * 1_000)
     spec = SampleSpec(SEED, first, RATE, LATE, LATE_BY_MS, OUT_OF_ORDER)
     trades = records(catalog.topic("trades"), spec, COUNT)

@@ -19,7 +19,7 @@ def show(demo: DemoAirflow) -> None:
 
 
 def _parts(demo: DemoAirflow) -> Iterable[tuple[str, RenderableType]]:
-    for dag_run in demo.flights:
+    for dag_run in demo.dag_runs:
         yield f"{dag_run.dag}, {dag_run.kind}: {dag_run.seconds:.0f} s", _tasks(dag_run)
     yield "Asset events, which can start your own DAGs", Text("\n".join(demo.events))
     yield "Every number, counted in plain Python and by Trino", checks_table(demo.checks, "expected", "actual")

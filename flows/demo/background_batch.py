@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from flows.demo import rebuild_times
-from flows.demo.rebuild_times import RebuildTimes
+from flows.demo import full_computation
+from flows.demo.full_computation import FullComputation
 from flows.measure import run_verb
 from infra.control.claims import read_claims
 from infra.local.resource_usage import UsageMonitor
@@ -42,8 +42,8 @@ class BackgroundBatch:
         self._seconds = self._seconds or time.monotonic() - self._verb.began
         return True
 
-    def rebuild_times(self) -> RebuildTimes:
+    def full_computation(self) -> FullComputation:
         """What it used, once it has ended."""
         assert self._usage is not None
         claim = read_claims(self._settings)[-1]
-        return rebuild_times.of_batch(self._settings, claim, self._began, self._seconds, self._usage.last)
+        return full_computation.of_batch(self._settings, claim, self._began, self._seconds, self._usage.last)

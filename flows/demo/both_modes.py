@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import psutil
 
 from core.catalog import Catalog
-from flows.demo.rebuild_times import RebuildTimes
+from flows.demo.full_computation import FullComputation
 from flows.measure import live_system, load
 from flows.measure.freshness import Freshness, percentile
 from flows.measure.live_system import RATE, SEEDS, LiveInstance
@@ -52,7 +52,7 @@ class ModeFigures:
     freshness: Freshness
     latency: float
     queries: int
-    rebuilt: RebuildTimes
+    rebuilt: FullComputation
     uptime: float
     live: ResourceUsage
     live_records: int
@@ -69,7 +69,7 @@ class ModeFigures:
         return self.uptime >= WARM_AFTER
 
 
-def measure_mode(live: LiveInstance, served: Publication, rebuilt: RebuildTimes) -> ModeFigures:
+def measure_mode(live: LiveInstance, served: Publication, rebuilt: FullComputation) -> ModeFigures:
     """Measures what is served now, as `lk bench` does, while events flow."""
     settings = live.settings
     uptime, usage_before, records_before = _uptime(live), live_system.speed_usage(live), _committed_records(live)

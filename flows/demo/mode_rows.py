@@ -34,7 +34,7 @@ class _Line:
 
 def rows(first: ModeFigures, second: ModeFigures) -> tuple[ModeRow, ...]:
     """The two modes side by side, numbers as text; a line that was not measured for both, both warm, is left out."""
-    lines = (*_live_lines(), *_rebuild_lines(), *_part_lines(first, second))
+    lines = (*_live_lines(), *_full_lines(), *_part_lines(first, second))
     return tuple(
         ModeRow(line.what, line.text(first), line.text(second), _n(line, first, second), line.how)
         for line in lines
@@ -82,43 +82,43 @@ def _live_lines() -> Sequence[_Line]:
     )
 
 
-def _rebuild_lines() -> Sequence[_Line]:
-    """Both rebuilds run in a process that starts for them, so neither is warmer than the other."""
+def _full_lines() -> Sequence[_Line]:
+    """Both full computations run in a process that starts for them: neither is warmer than the other."""
 
     def records(mode: ModeFigures) -> int:
         return mode.rebuilt.records
 
     return (
         _Line(
-            "rebuild: start-up",
+            "full computation: start-up",
             lambda m: f"{m.rebuilt.start_up:.1f} s",
             lambda _: 1,
             "start",
             "until it reads: processes, JVM, session; of `lk batch`, of `lk replay start`",
         ),
         _Line(
-            "rebuild: rate after that",
+            "full computation: rate after that",
             lambda m: f"{m.rebuilt.rate:,.0f}/s",
             records,
             "records",
             "all views, while trades flow: landing and building; the big epochs of a replay",
         ),
         _Line(
-            "rebuild: whole command",
+            "full computation: whole command",
             lambda m: f"{m.rebuilt.seconds:.0f} s",
             records,
             "records",
             "until `lk batch` has published, or the replay has caught up",
         ),
         _Line(
-            "rebuild: CPU s per million",
+            "full computation: CPU s per million",
             lambda m: _cpu(m.rebuilt.usage, m.rebuilt.records),
             records,
             "records",
             "user and system time of the process and its children, start-up included",
         ),
         _Line(
-            "rebuild: MB per million",
+            "full computation: MB per million",
             lambda m: _mb(m.rebuilt.usage, m.rebuilt.records),
             records,
             "records",

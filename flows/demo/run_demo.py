@@ -18,8 +18,8 @@ from flows import speed, stack
 from flows.demo import compare_numbers, connection, quality_warnings, sent_records, switch_modes
 from flows.demo.background_batch import BackgroundBatch
 from flows.demo.connection import Connection
+from flows.demo.full_computation import FullComputation
 from flows.demo.quality_warnings import QualityWarning
-from flows.demo.rebuild_times import RebuildTimes
 from flows.demo.sent_records import REQUEST_LOG, SentCounts, SentRecords
 from flows.demo.switch_modes import DemoSwitches
 from flows.measure import demo_queries, expected, instance, load
@@ -31,8 +31,7 @@ from flows.measure.instance import Instance
 from flows.measure.load import LATE, LATE_BY_MS, OUT_OF_ORDER, TRADES
 from flows.overview import status
 from infra.definitions import definition_files
-from infra.kafka.input_files import InputFile
-from infra.kafka.producer import Acknowledged, produce
+from infra.kafka.producer import Acknowledged
 from infra.local import ui_server
 from infra.project_files import ACCESS_LOG
 from infra.retry import wait_until
@@ -61,7 +60,7 @@ class Demo:
     connection: Connection
     at: datetime
     seconds: float
-    batch: RebuildTimes
+    batch: FullComputation
     sent: tuple[SentRecords, ...]
     topics: tuple[SentCounts, ...]
     late: int
@@ -90,7 +89,7 @@ class _Sent:
     trades: Acknowledged
     tally: Tally
     freshness: Freshness
-    batch: RebuildTimes
+    batch: FullComputation
 
 
 def demo(base: Settings, folder: Path = FOLDER) -> Demo:
@@ -125,8 +124,7 @@ def _send_history(settings: Settings, catalog: Catalog, tally: Tally) -> Acknowl
 
 def _send(created: Instance, catalog: Catalog, history: Acknowledged, tally: Tally) -> _Sent:
     settings = created.settings
-    source = InputFile(ACCESS_LOG, catalog.topic("access_log"))
-    access_log = produce(settings, source.topic, source.records(), progress=lambda: source.progress).require_complete()
+    access_log = load.send_access_log(settings, catalog, draw=True)
     requests = partial(demo_queries.total, settings, catalog, BY_HOUR)
     trades = partial(demo_queries.total, settings, catalog, BY_DAY)
     with waiting(f"waiting until queries count {expected.REQUESTS:,} requests"):
@@ -138,7 +136,7 @@ def _send(created: Instance, catalog: Catalog, history: Acknowledged, tally: Tal
     batch = BackgroundBatch(settings, created.config, f"after {_BATCH_AT / RATE:.0f} s")
     with measuring(trades) as meter, progress_lines() as progress:
         sent = _send_at_rate(settings, catalog, tally, batch, meter, progress)
-        return _Sent(access_log, history, sent, tally, meter.result(), batch.rebuild_times())
+        return _Sent(access_log, history, sent, tally, meter.result(), batch.full_computation())
 
 
 def _send_at_rate(

@@ -26,7 +26,7 @@ def measurements(demo: Demo) -> list[Measurement]:
         *_counts(demo, value),
         *_freshness("lambda", demo.freshness, "beside a batch", value),
         *_changes(demo, value),
-        *(row for mode in demo.switched.modes for row in _rebuild_and_parts(mode, value)),
+        *(row for mode in demo.switched.modes for row in _full_and_parts(mode, value)),
         *_live(demo, value),
         *_answers(demo, value),
     ]
@@ -55,7 +55,7 @@ def _changes(demo: Demo, value: partial[Measurement]) -> Iterator[Measurement]:
         yield value("reader-pause", "", readers.pause, situation=THERE_AND_BACK)
 
 
-def _rebuild_and_parts(mode: ModeFigures, value: partial[Measurement]) -> Iterator[Measurement]:
+def _full_and_parts(mode: ModeFigures, value: partial[Measurement]) -> Iterator[Measurement]:
     rebuilt, millions = mode.rebuilt, mode.rebuilt.records / 10**6
     yield value("rate", mode.name, rebuilt.rate, part="rebuild")
     yield value("cpu", mode.name, rebuilt.usage.cpu / millions, part="rebuild")

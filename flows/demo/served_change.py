@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from core.errors import Refused
-from infra.control.publications import Publication
+from infra.control.publications import Publication, last_done
 from infra.settings import Settings
-from serving.recover import last_done
 
 
 @dataclass(frozen=True)

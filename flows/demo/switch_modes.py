@@ -11,8 +11,9 @@ from core.catalog import Catalog
 from core.errors import Refused
 from core.identifiers import Name
 from flows import replays, switch_plan
-from flows.demo import both_modes, rebuild_times
+from flows.demo import both_modes, full_computation
 from flows.demo.both_modes import ModeFigures
+from flows.demo.full_computation import FullComputation
 from flows.demo.readers import (
     Period,
     ReaderAccount,
@@ -23,7 +24,6 @@ from flows.demo.readers import (
     epoch_counts,
     timeline,
 )
-from flows.demo.rebuild_times import RebuildTimes
 from flows.demo.sent_records import SentRecords
 from flows.demo.served_change import ServedChange, served_since
 from flows.measure import demo_queries, load, raw_consumer, run_verb
@@ -52,7 +52,7 @@ class ReplayFigures:
     """The replay: its run (also its consumer group), its times and what it used."""
 
     run: Name
-    rebuilt: RebuildTimes
+    rebuilt: FullComputation
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class DemoSwitches:
     checks: tuple[NumberCheck, ...]
 
 
-def there_and_back(created: Instance, catalog: Catalog, batch: RebuildTimes) -> DemoSwitches:
+def there_and_back(created: Instance, catalog: Catalog, batch: FullComputation) -> DemoSwitches:
     """Switches to Kappa, measures it, rolls back and measures Lambda; ``batch`` is what Lambda's build used.
 
     Raises Refused or TryAgain if a step fails; wrong counts and answers are in the result's ``checks``.
@@ -137,7 +137,7 @@ def _replay(created: Instance) -> ReplayFigures:
     usage = resource_usage.usage_of(process.pid) if process else ResourceUsage()
     note(f"run {run} replayed {records:,} records from offset 0 in {seconds:.0f} s")
     epochs = read_epochs(settings, run)
-    return ReplayFigures(run, rebuild_times.of_replay(epochs, began_at, seconds, records, usage))
+    return ReplayFigures(run, full_computation.of_replay(epochs, began_at, seconds, records, usage))
 
 
 def _to_kappa(created: Instance, catalog: Catalog, run: Name, readers: Readers) -> ServedChange:
@@ -172,7 +172,7 @@ def _current_run(settings: Settings) -> Name:
     return run
 
 
-def _measured(live: LiveInstance, change: ServedChange, rebuilt: RebuildTimes) -> ModeFigures:
+def _measured(live: LiveInstance, change: ServedChange, rebuilt: FullComputation) -> ModeFigures:
     with waiting(f"measuring {'Kappa' if change.publication.kind == 'kappa' else 'Lambda'}"):
         return both_modes.measure_mode(live, change.publication, rebuilt)
 

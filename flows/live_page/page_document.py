@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from core.safe_text import shortened
 from flows.live_page import words
 from flows.live_page.picture import picture_states, picture_summary, picture_texts
 from flows.live_page.recent_samples import RecentSamples
@@ -63,12 +64,8 @@ def _bounded(lines: Iterable[tuple[bool, Row]]) -> Table:
     every = list(lines)
     shown = every[:_MOST_ROWS]
     bad = tuple(number for number, (is_bad, _) in enumerate(shown) if is_bad)
-    rows = tuple(tuple(_short(cell) for cell in row) for _, row in shown)
+    rows = tuple(tuple(shortened(cell, _LONGEST_CELL) for cell in row) for _, row in shown)
     return Table(rows, bad, len(every) - len(shown))
-
-
-def _short(cell: str) -> str:
-    return cell if len(cell) <= _LONGEST_CELL else f"{cell[:_LONGEST_CELL]}…"
 
 
 def _tables(snapshot: Snapshot, samples: RecentSamples) -> dict[str, Iterable[tuple[bool, Row]]]:
@@ -178,7 +175,7 @@ def _gate(snapshot: Snapshot) -> Iterable[tuple[bool, Row]]:
     gate = snapshot.gate.value
     for result in gate.results if gate else ():
         outcome = "passed" if result.success else ("warning" if result.severity == "warning" else "failed")
-        row = (result.build, result.view, result.check, outcome, result.found or "", result.bound)
+        row = (result.build, result.view, result.check, outcome, result.observed or "", result.bound)
         yield not result.success, (*row, result.exception or result.first)
 
 

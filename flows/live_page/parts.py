@@ -51,7 +51,7 @@ class Part(Generic[T]):
         return thread
 
     def make_due(self) -> None:
-        """Forgets the pause that nobody's looking has lengthened, but not the rest after a long read."""
+        """Ends the long pause of an unwatched page; the pause after a slow read stays."""
         self._due = min(self._due, time.monotonic() + REST * self._reading.seconds)
 
     @property

@@ -21,7 +21,7 @@ from infra.control import check_results, run_roles, runs
 from infra.control.builds import build_times
 from infra.control.check_results import CheckResult
 from infra.control.manifest import Epoch, last_epoch
-from infra.control.publications import Change, recent_changes
+from infra.control.publications import Change, last_done, recent_changes
 from infra.control.runs import Run
 from infra.definitions import definition_files
 from infra.kafka import kafka_admin
@@ -30,7 +30,7 @@ from infra.local import local_stack
 from infra.local.local_stack import ServerState
 from infra.settings import Settings
 from infra.trino import served_views
-from serving import recover, replace_views
+from serving import replace_views
 from speed import replay_state
 from speed.process import lifecycle
 from speed.process.lifecycle import RunState
@@ -211,7 +211,7 @@ def _log(settings: Settings) -> tuple[PartitionEnds, ...]:
 
 
 def _trino(settings: Settings) -> TrinoState:
-    published = recover.last_done(settings)
+    published = last_done(settings)
     catalog, _ = definition_files.load_usable(settings)
     pins = {view: pin for view, pin in published.pins.items() if view in catalog.views} if published else {}
     began = time.monotonic()

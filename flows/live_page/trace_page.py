@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 from core.identifiers import Name
 from core.safe_text import one_line
+from flows.trace import stage_texts
+from flows.trace.stage_texts import texts
 from flows.trace.stages import KafkaRecord, Row, Trace, ViewTrace
 from flows.trace.trace_record import trace_record, trace_stored
 from infra.definitions import definition_files
 from infra.settings import Settings
-
-_YES = {True: "yes", False: "no", None: "not known"}
 
 
 @dataclass(frozen=True)
@@ -58,90 +58,73 @@ def trace_page(settings: Settings, topic: str, partition: int, offset: int, *, r
         trace = trace_record(settings, catalog, name, partition, offset, rows_of=views)
     else:
         trace = trace_stored(settings, catalog, name, partition, offset)
-    stages = (
-        Stage("Kafka", _record(trace.record), _texts(trace.record.problem)),
-        _decoded(trace),
+    place = f"{name}/{partition}/{offset}"
+    return TracePage(place, "" if rows else f"/trace/{place}/rows", stages_of(trace), trace.problems)
+
+
+def stages_of(trace: Trace) -> tuple[Stage, ...]:
+    """The stages in the order in which a record passes them, as `lk trace` prints them."""
+    decoded = trace.decoded
+    return (
+        Stage("Kafka", _record(trace.record), texts(trace.record.problem)),
+        Stage("Decoding", stage_texts.decoding(decoded), texts(decoded.problem), _table("", [decoded.cells])),
         *_redriven(trace),
         _epochs(trace),
         _archives(trace),
         _routes(trace),
         *(_view(view) for view in trace.views),
     )
-    place = f"{name}/{partition}/{offset}"
-    return TracePage(place, "" if rows else f"/trace/{place}/rows", stages, trace.problems)
 
 
 def _record(record: KafkaRecord) -> tuple[str, ...]:
     shown = [one_line(f"{name}: {text}") for name, text in record.parts] if record.timestamp else []
     timestamp = f"timestamp: {record.timestamp} ({record.timestamp_type})" if record.timestamp else ""
-    return _texts(record.presence, record.note, record.span, timestamp, *shown)
-
-
-def _decoded(trace: Trace) -> Stage:
-    decoded = trace.decoded
-    rules = f"it broke {', '.join(decoded.rules)}" if decoded.rules else ""
-    source = f"known from {decoded.source}" if decoded.source else ""
-    return Stage(
-        "Decoding", _texts(decoded.outcome, rules, source), _texts(decoded.problem), _table("", [decoded.cells])
-    )
+    return texts(record.presence, record.note, record.span, timestamp, *shown)
 
 
 def _redriven(trace: Trace) -> list[Stage]:
     redriven = trace.redriven
-    lines = _texts(
-        f"original {redriven.original}" if redriven.original else "",
-        f"copy {redriven.copy}" if redriven.copy else "",
-        redriven.note,
-    )
-    return [Stage("Redrive", lines, _texts(redriven.problem))] if lines or redriven.problem else []
+    lines = stage_texts.redrive(redriven)
+    return [Stage("Redrive", lines, texts(redriven.problem))] if lines or redriven.problem else []
 
 
 def _epochs(trace: Trace) -> Stage:
     lines, problems = list[str](), list[str]()
     for run in trace.runs:
         lines.append(run.text)
-        lines += _texts(run.note)
-        problems += _texts(run.problem)
-    return Stage("Epochs", tuple(lines or ["no run reads this topic"]), tuple(problems))
+        lines += texts(run.note)
+        problems += texts(run.problem)
+    return Stage("Epochs", tuple(lines or [stage_texts.NO_RUN]), tuple(problems))
 
 
 def _archives(trace: Trace) -> Stage:
     lines, problems = list[str](), list[str]()
     for archive in trace.archives:
-        decoder = "today's decoder" if archive.is_current else "an earlier decoder"
-        lines.append(f"{decoder} {archive.decoder}: {'there' if archive.row else 'not there'}, table {archive.table}")
-        lines += _texts(archive.note)
-        problems += _texts(archive.problem)
-    return Stage(
-        "Archive", tuple(lines or ["the topic has no archive yet: `lk batch` copies the log"]), tuple(problems)
-    )
+        lines += texts(f"{stage_texts.archived(archive)}, table {archive.table}", archive.note)
+        problems += texts(archive.problem)
+    return Stage("Archive", tuple(lines or [stage_texts.NO_ARCHIVE]), tuple(problems))
 
 
 def _routes(trace: Trace) -> Stage:
     lines, problems = list[str](), list[str]()
     for route in trace.routes:
-        lines.append(
-            " · ".join(_texts(f"{route.route} {route.run}: copied {_YES[route.is_passed]}", route.copy, route.note))
-        )
-        problems += _texts(route.problem)
-    return Stage("Routes", tuple(lines or ["no route copies this topic"]), tuple(problems))
+        lines.append(" · ".join(stage_texts.routed(route)))
+        problems += texts(route.problem)
+    return Stage("Routes", tuple(lines or [stage_texts.NO_ROUTE]), tuple(problems))
 
 
 def _view(view: ViewTrace) -> Stage:
-    lines = [*_texts(view.served.text, f"counted: {_YES[view.served.counts]}", view.note)]
-    problems = [*_texts(view.problem, view.served.problem)]
+    lines = [*texts(view.served.text, stage_texts.counted(view.served), view.note)]
+    problems = [*texts(view.problem, view.served.problem)]
     tables = [*_table("Its keys and windows", view.places)]
     for partials in view.partials:
-        lines.append(f"run {partials.run}: {partials.table}, version {partials.version}")
-        problems += [*_texts(partials.problem), *(f"missing: {lost}" for lost in partials.missing)]
+        lines += texts(stage_texts.partial_table(partials), partials.note)
+        problems += stage_texts.problems(partials)
         tables += _table(f"The event that run {partials.run} keeps", [partials.kept])
         tables += _table(f"Partial rows of run {partials.run}", [row.shown for row in partials.rows])
     for build in view.builds:
-        served = ", served" if build.is_served else ""
-        lines.append(
-            f"build {build.build}{served}: {'holds it' if build.holds else 'ends before it'}, table {build.table}"
-        )
-        problems += [*_texts(build.problem), *(f"missing: {lost}" for lost in build.missing)]
+        lines += texts(f"{stage_texts.build_holds(build)}, table {build.table}", build.note)
+        problems += stage_texts.problems(build)
         tables += _table(f"Rows of build {build.build}", build.rows)
     tables += _table("What is served now", view.served.rows)
     return Stage(f"View {view.view}", tuple(lines), tuple(problems), tuple(tables))
@@ -153,7 +136,3 @@ def _table(title: str, rows: Iterable[Row | None]) -> tuple[RowTable, ...]:
     columns = [name for name in (present[0] if present else {}) if any(row.get(name) is not None for row in present)]
     shown = tuple({name: row.get(name) for name in columns} for row in present)
     return (RowTable(title, shown),) if shown else ()
-
-
-def _texts(*texts: str) -> tuple[str, ...]:
-    return tuple(text for text in texts if text)

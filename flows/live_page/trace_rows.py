@@ -35,7 +35,7 @@ def page_with_rows(settings: Settings, topic: str, partition: int, offset: int) 
             f"the process that reads rows ended with {child.returncode}", fix="use `lk trace --rows`"
         ) from None
     if "error" in answer:
-        raise from_document(answer)
+        raise from_document(answer["error"])
     return answer
 
 
@@ -46,7 +46,7 @@ def _main(topic: str, partition: str, offset: str) -> None:
     try:
         document = asdict(trace_page(read_settings(), topic, int(partition), int(offset), rows=True))
     except LkError as e:
-        document = as_document(e)
+        document = {"error": as_document(e)}
     print(json.dumps(document, default=str))
 
 

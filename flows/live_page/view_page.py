@@ -10,6 +10,7 @@ from pathlib import Path
 from core.catalog import Catalog
 from core.compute.merge_sql import comments
 from core.identifiers import Name
+from core.safe_text import shortened
 from core.view import Keyed, View, visible_columns
 from flows.live_page import words
 from flows.live_page.parts import Part, Reading
@@ -164,5 +165,4 @@ _RANGE = ("lk build --views VIEW --from TIME --to TIME", "compute the windows of
 
 
 def _cell(value: object) -> str:
-    text = "" if value is None else str(value)
-    return text if len(text) <= _LONGEST_CELL else f"{text[:_LONGEST_CELL]}…"
+    return "" if value is None else shortened(str(value), _LONGEST_CELL)

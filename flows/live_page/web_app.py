@@ -12,7 +12,7 @@ import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
 
 from core.errors import LkError, Refused, TryAgain
 from flows.live_page import metrics, runbooks, words
@@ -23,6 +23,7 @@ from flows.live_page.trace_rows import page_with_rows
 from flows.live_page.view_page import ViewPages
 from infra import airflow_api
 from infra.control import check_results
+from infra.html_templates import html_templates
 from infra.local import airflow_server, local_processes, ui_server
 from infra.project_files import RUNBOOKS
 from infra.settings import LOOPBACK, PREFIX, Settings
@@ -162,10 +163,7 @@ def _links(settings: Settings) -> dict[str, str]:
 
 
 def _templates() -> Environment:
-    folder = FileSystemLoader(_FOLDER / "templates")
-    templates = Environment(
-        loader=folder, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
+    templates = html_templates(_FOLDER / "templates")
     templates.filters |= {"utc": words.utc, "count": words.count, "seconds": words.seconds}
     return templates
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 
 from core.evidence.quantity import number
 from flows.plan.plan_tables import duration
+from infra import html_templates
 
 UNKNOWN = "unknown"
 
@@ -37,4 +38,4 @@ def mebibytes(size: int) -> str:
 
 def utc(moment: datetime | None) -> str:
     """A moment, to the second."""
-    return UNKNOWN if moment is None else f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+    return UNKNOWN if moment is None else html_templates.utc(moment)

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import psutil
 
+from core.evidence.quantity import trimmed
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -40,13 +42,13 @@ class Figure:
     def bound(self) -> str:
         """The target as text."""
         if self.most is not None:
-            return f"≤ {number(self.most)}"
-        return f"≥ {number(self.least)}" if self.least is not None else ""
+            return f"≤ {trimmed(self.most)}"
+        return f"≥ {trimmed(self.least)}" if self.least is not None else ""
 
     @property
     def spread(self) -> str:
         """The smallest and the largest repetition, and their number."""
-        return f"{number(min(self.values))} – {number(max(self.values))} ({len(self.values)}×)"
+        return f"{trimmed(min(self.values))} – {trimmed(max(self.values))} ({len(self.values)}×)"
 
 
 @dataclass(frozen=True)
@@ -73,13 +75,6 @@ def report(figures: Sequence[Figure], seconds: float) -> Report:
     return Report(now, machine(), versions(), command, seconds, tuple(figures))
 
 
-def number(value: float) -> str:
-    """Three significant digits, thousands separated."""
-    if abs(value) >= 1_000:
-        return f"{value:,.0f}"
-    return f"{value:.3g}" if abs(value) < 100 else f"{value:.0f}"
-
-
 def markdown(measured: Report) -> str:
     """The page of figures, as Markdown."""
     lines = [
@@ -92,7 +87,7 @@ def markdown(measured: Report) -> str:
         "| figure | what | target | median | smallest – largest (repetitions) | unit | |",
         "|---|---|---|---|---|---|---|",
     ]
-    rows = ((f.name, f.what, f.bound, number(f.median), f.spread, f.unit, _verdict(f)) for f in measured.figures)
+    rows = ((f.name, f.what, f.bound, trimmed(f.median), f.spread, f.unit, _verdict(f)) for f in measured.figures)
     lines += [f"| {' | '.join(row)} |" for row in rows]
     hows = [f"- **{f.name}**: {f.how}" for f in measured.figures if f.how]
     return "\n".join([*lines, "", "## How each figure is measured", "", *hows, ""])

@@ -75,10 +75,10 @@ def send_count(settings: Settings, catalog: Catalog, seed: int, count: int) -> f
     return send_trades(settings, catalog, records(catalog.topic(TRADES), spec(seed), count)).seconds
 
 
-def send_access_log(settings: Settings, catalog: Catalog) -> None:
-    """Sends the committed access log."""
+def send_access_log(settings: Settings, catalog: Catalog, *, draw: bool = False) -> Acknowledged:
+    """Sends the committed access log; ``draw`` shows a progress bar."""
     source = InputFile(ACCESS_LOG, catalog.topic("access_log"))
-    _whole(produce(settings, source.topic, source.records(), draw=False))
+    return _whole(produce(settings, source.topic, source.records(), progress=lambda: source.progress, draw=draw))
 
 
 def send_for(settings: Settings, catalog: Catalog, seed: int, seconds: float, rate: float, on_send: OnSend) -> int:

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,11 @@ def arguments(config: Path, *words: str) -> list[str]:
     return [sys.executable, "-m", "cli", "-c", str(config), *words]
 
 
+def failed(words: Sequence[str], said: str, where: Path) -> Refused:
+    """The error of a verb that ended with another exit code than 0; ``said`` is the end of what it printed."""
+    return Refused(f"`lk {' '.join(words)}` failed:{said}", where=str(where), fix="read the log")
+
+
 def start(settings: Settings, config: Path, *words: str) -> RunningVerb:
     """Starts a verb; its output goes to a log of the instance."""
     log = settings.log_dir / f"{words[0]}.log"
@@ -43,8 +49,7 @@ def ended(verb: RunningVerb) -> bool:
     """Whether it has ended. Raises Refused with its last lines if it failed."""
     code = verb.child.poll()
     if code:
-        lines = "\n    ".join(local_processes.last_lines(verb.log, 6))
-        raise Refused(f"`lk {' '.join(verb.words)}` failed:\n    {lines}", where=str(verb.log), fix="read the log")
+        raise failed(verb.words, local_processes.below_message(verb.log, 6), verb.log)
     return code is not None
 
 
@@ -59,6 +64,5 @@ def run(settings: Settings, config: Path, *words: str) -> Any:
     argv = arguments(config, *words, "--json")
     process = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if process.returncode:
-        output = (process.stdout + process.stderr).strip()[-2_000:]
-        raise Refused(f"`lk {' '.join(words)}` failed: {output}", where=str(settings.log_dir), fix="read the logs")
+        raise failed(words, f" {(process.stdout + process.stderr).strip()[-2_000:]}", settings.log_dir)
     return json.loads(process.stdout)

@@ -12,8 +12,8 @@ from rich.text import Text
 
 from core.evidence.break_even import RANGE
 from core.evidence.cost_model import Cost, ModePlan
+from core.evidence.quantity import trimmed
 from flows.measure.console import bare
-from flows.measure.figures import number
 from flows.plan.run_plan import PlanReport
 
 _UNITS = (("days", 86_400), ("h", 3_600), ("min", 60))
@@ -33,14 +33,14 @@ def duration(seconds: float | None) -> str:
     if seconds is None:
         return "never"
     unit, size = next(((unit, size) for unit, size in _UNITS if seconds >= 2 * size), ("s", 1))
-    return f"{number(seconds / size)} {unit}"
+    return f"{trimmed(seconds / size)} {unit}"
 
 
 def _parts(report: PlanReport) -> Iterable[tuple[str, RenderableType]]:
     workload = report.workload
     yield (
-        f"{number(workload.events_per_second)} events/s of {number(workload.bytes_per_event)} bytes, "
-        f"{number(workload.history_days)} days of history: dollars a month",
+        f"{trimmed(workload.events_per_second)} events/s of {trimmed(workload.bytes_per_event)} bytes, "
+        f"{trimmed(workload.history_days)} days of history: dollars a month",
         Group(_modes(report.plans), *_verdict(report)),
     )
     yield "At which value both modes cost the same, while all others stay as they are", _break_evens(report)
@@ -58,8 +58,8 @@ def _modes(plans: Sequence[ModePlan]) -> Table:
     table.add_row("freshness p99", *(duration(each.freshness_p99) for each in plans))
     table.add_row("time to corrected history", *(duration(each.correction_seconds) for each in plans))
     table.add_row("the log must keep", *(duration(each.retention_days * 86_400) for each in plans))
-    table.add_row("disk, with the log", *(f"{number(each.disk_gb)} GB" for each in plans))
-    table.add_row("disk while a rule changes", *(f"{number(each.peak_gb)} GB" for each in plans))
+    table.add_row("disk, with the log", *(f"{trimmed(each.disk_gb)} GB" for each in plans))
+    table.add_row("disk while a rule changes", *(f"{trimmed(each.peak_gb)} GB" for each in plans))
     return table
 
 
@@ -76,7 +76,7 @@ def _verdict(report: PlanReport) -> Iterable[Text]:
     else:
         yield Text(
             f"The nearest setting that changes that: {nearest.text}. Both modes cost the same at "
-            f"{number(nearest.value)} (now {number(nearest.today)})."
+            f"{trimmed(nearest.value)} (now {trimmed(nearest.today)})."
         )
     for each in report.plans:
         for limit in each.limits:
@@ -86,8 +86,8 @@ def _verdict(report: PlanReport) -> Iterable[Text]:
 def _break_evens(report: PlanReport) -> Table:
     table = bare("setting", "now", "the same cost at", "cheaper above that")
     for each in sorted(report.break_evens, key=lambda each: (each.value is None, each.factor or 0)):
-        at = "no value" if each.value is None else number(each.value)
-        table.add_row(each.text, number(each.today), at, each.above.capitalize())
+        at = "no value" if each.value is None else trimmed(each.value)
+        table.add_row(each.text, trimmed(each.today), at, each.above.capitalize())
     return table
 
 
@@ -114,7 +114,7 @@ def _trust(report: PlanReport) -> RenderableType:
         return Text("\n".join(notes))
     table = bare("predicted for a size that was not fitted", "records", "unit", "predicted", "measured", "error")
     for row in report.predictions:
-        values = number(row.predicted), number(row.measured)
+        values = trimmed(row.predicted), trimmed(row.measured)
         table.add_row(row.what, f"{row.size:,}", row.unit, *values, f"{row.error:+.1%}")
     fitted = " and ".join(f"{size:,}" for size in report.sizes[:-1])
     return Group(table, Text("\n".join([f"this table's lines go through {fitted} records", *notes])))

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
 
 from core.evidence.comparison import CLEAR, ENOUGH
 from core.evidence.measurement import Measurement
@@ -21,6 +20,7 @@ from flows.report.chart_style import LABELS
 from flows.report.cost_grid import cost_grid
 from flows.report.plots import Plot
 from flows.report.question_tables import QuestionTable, anchor, place_of, question_table, spread
+from infra.html_templates import html_templates
 
 MOST_RAW_ROWS = 200  # in the page; more are in the raw files only
 MARKS = {"lambda": "●", "kappa": "◆", "": "○"}
@@ -98,11 +98,8 @@ def _link(row: Summary, shown: set[str]) -> str:
 
 
 def _templates() -> Environment:
-    folder = FileSystemLoader(Path(__file__).with_name("templates"))
-    templates = Environment(
-        loader=folder, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    templates.filters |= {"utc": _utc, "number": number, "quantity": quantity, "exact": "{:.10g}".format}
+    templates = html_templates(Path(__file__).with_name("templates"))
+    templates.filters |= {"number": number, "quantity": quantity, "exact": "{:.10g}".format}
     templates.filters |= {"duration": duration, "percent": _percent}
     templates.globals |= {"spread": spread}
     return templates
@@ -110,7 +107,3 @@ def _templates() -> Environment:
 
 def _percent(share: float) -> str:
     return "under 1 %" if share < 0.01 else f"{share:.0%}".replace("%", " %")
-
-
-def _utc(moment: datetime) -> str:
-    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"

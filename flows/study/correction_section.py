@@ -42,11 +42,11 @@ _BACK_SECONDS = 15.0
 
 def correction_section(subject: Subject) -> list[Measurement]:
     """One day again, then a changed rule for the whole history, then the rollback; readers query all the time."""
-    day = _one_day(subject) if subject.unit.mode == "lambda" else []
+    day = _one_day(subject) if subject.planned.mode == "lambda" else []
     first_run = serving_run(subject)
     with peaks(subject.settings) as highest:
         whole = _whole_history(subject)
-    if subject.unit.mode == "kappa":  # a replay of one day is a replay of all
+    if subject.planned.mode == "kappa":  # a replay of one day is a replay of all
         totals = [row for row in whole if row.question == "correction"]
         day = [subject.row("correction", row.value, situation=ONE_DAY, part=row.part) for row in totals]
     back = _rollback(subject, first_run)
@@ -80,7 +80,7 @@ def _whole_history(subject: Subject) -> list[Measurement]:
     if _volume(subject) != 2 * volume:
         raise Refused(f"the corrected volume is {_volume(subject):,}, not twice {volume:,}", fix="report this as a bug")
     (run,) = [run for run in runs.read_runs(subject.settings) if run.id not in before]
-    moments = (lambda_times if subject.unit.mode == "lambda" else kappa_times)(subject.settings, run, changed.at)
+    moments = (lambda_times if subject.planned.mode == "lambda" else kappa_times)(subject.settings, run, changed.at)
     seconds = changed.ended - changed.began
     parts = {**moments, "swap": seconds - sum(moments.values()), TOTAL: seconds}
     return [
@@ -96,7 +96,7 @@ def _change(subject: Subject, readers: Readers) -> ServedChange:
         at, began = datetime.now().astimezone(), time.monotonic()
         _edit(subject, RULE, CHANGED)
         with load.in_background(partial(_hurry_before_the_change, subject, readers)):
-            measured_verb(subject.instance, *COMMANDS[subject.unit.mode])
+            measured_verb(subject.instance, *COMMANDS[subject.planned.mode])
         changed = served_since(subject.settings, at, began)
         load.wait_for(lambda: time.monotonic() > changed.ended + _AROUND / 2, "answers after the change")
     return changed
@@ -108,7 +108,7 @@ def _hurry_before_the_change(subject: Subject, readers: Readers, stop: threading
     views = len(subject.catalog().reproducible)
     while not stop.wait(_LOOK_EVERY):
         new = runs.read_runs(settings)[known_runs:]
-        if new and (subject.unit.mode == "lambda" or len(comparisons.latest_by_view(settings, new[0].id)) == views):
+        if new and (subject.planned.mode == "lambda" or len(comparisons.latest_by_view(settings, new[0].id)) == views):
             readers.hurry(_AROUND)
 
 
@@ -174,7 +174,7 @@ def _proof_rows(subject: Subject, run: Name) -> list[Measurement]:
 
 def _replayable(subject: Subject, run: Name, at: datetime) -> list[Measurement]:
     """The share of a day's retention that is left once the first epoch of a replay is committed."""
-    if subject.unit.mode == "lambda":
+    if subject.planned.mode == "lambda":
         return []  # a build reads the archive, which no retention of the log shortens
     first = read_epochs(subject.settings, run, last=0)[0]
     return [subject.row("replayable-history", 1 - (first.committed_at - at).total_seconds() / _RETENTION)]

@@ -11,9 +11,9 @@ from infra.control import check_results, comparisons
 from infra.control.builds import build_times
 from infra.control.claims import Claim, read_claims
 from infra.control.manifest import read_epochs
+from infra.control.publications import last_done
 from infra.control.runs import Run
 from infra.settings import Settings
-from serving.recover import last_done
 
 
 def lambda_times(settings: Settings, run: Run, at: datetime) -> Mapping[str, float]:

@@ -16,7 +16,7 @@ from flows.measure.epoch_times import with_records
 from flows.study.disk_use import disk_rows
 from flows.study.history import OWN, PROGRAMS, send_history
 from flows.study.measured_verb import MeasuredVerb, measured_verb
-from flows.study.study_plan import Unit
+from flows.study.study_plan import StudyInstance
 from flows.study.subject import Subject
 from infra.control import run_roles, runs
 from infra.control.manifest import read_epochs
@@ -31,16 +31,16 @@ _SPEED_START = 900.0
 
 
 @contextmanager
-def deployed(base: Settings, folder: Path, unit: Unit, *, busy: bool) -> Iterator[Subject]:
-    """An instance that serves a history in the mode of the unit; removed after the block, only stopped if it fails."""
+def deployed(base: Settings, folder: Path, planned: StudyInstance, *, busy: bool) -> Iterator[Subject]:
+    """An instance that serves a history in the planned mode; removed after the block, only stopped if it fails."""
     views = folder.absolute() / "views"
     created = instance.create(base.model_copy(update={"views": (views,)}), folder)
     _copy_definitions(views)
     try:
         stack.up(created.settings, definition_files.load(created.settings))
-        history = send_history(created.settings, definition_files.load(created.settings), unit.size)
-        subject = Subject(unit, created, history, busy)
-        yield subject.with_deployed(_lambda(subject) if unit.mode == "lambda" else _kappa(subject))
+        history = send_history(created.settings, definition_files.load(created.settings), planned.size)
+        subject = Subject(planned, created, history, busy)
+        yield subject.with_deployed(_lambda(subject) if planned.mode == "lambda" else _kappa(subject))
     finally:
         local_stack.stop_servers(created.settings)
     instance.remove(folder)
@@ -106,7 +106,7 @@ def _live_run(subject: Subject) -> Name:
     """Starts the live run and waits until it has read the history."""
     speed.start(subject.settings, subject.catalog())
     run = runs.read_runs(subject.settings)[-1].id
-    load.wait_for_lag_zero(subject.settings, run, max(_SPEED_START, subject.unit.size / 10_000))
+    load.wait_for_lag_zero(subject.settings, run, max(_SPEED_START, subject.planned.size / 10_000))
     return run
 
 

@@ -16,7 +16,7 @@ _PATIENCE = 4 * 3_600.0
 
 def join_section(subject: Subject) -> list[Measurement]:
     """The row of the question ``join-rate``, in records a second."""
-    rate = _build_rate(subject) if subject.unit.mode == "lambda" else _replay_rate(subject)
+    rate = _build_rate(subject) if subject.planned.mode == "lambda" else _replay_rate(subject)
     return [subject.row("join-rate", rate, view=JOIN)]
 
 

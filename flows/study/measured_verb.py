@@ -8,7 +8,6 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from core.errors import Refused
 from flows.measure import run_verb
 from flows.measure.instance import Instance
 from infra.local import local_processes
@@ -39,6 +38,5 @@ def measured_verb(instance: Instance, *words: str) -> MeasuredVerb:
         code = child.wait(_PATIENCE)
     seconds = time.monotonic() - began
     if code:
-        lines = "\n    ".join(local_processes.last_lines(output, 12) + local_processes.last_lines(log, 12))
-        raise Refused(f"`lk {' '.join(words)}` failed:\n    {lines}", where=str(logs), fix="read the logs")
+        raise run_verb.failed(words, "".join(local_processes.below_message(file, 12) for file in (output, log)), logs)
     return MeasuredVerb(json.loads(output.read_text("utf-8")), seconds, monitor.last)

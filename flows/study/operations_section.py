@@ -6,8 +6,8 @@ from core.evidence.measurement import Measurement
 from flows.demo.both_modes import parts_of
 from flows.study.correction_section import COMMANDS, rule_file
 from flows.study.subject import Subject
+from infra.control.publications import last_done
 from infra.lake import table_paths
-from serving.recover import last_done
 
 DEPLOY = {
     "lambda": (("up",), ("speed", "start"), ("batch",)),
@@ -20,7 +20,7 @@ def operations_section(subject: Subject) -> list[Measurement]:
     """The rows of the questions ``parts``, ``steps``, ``rule-lines`` and ``rule-files``."""
     served = last_done(subject.settings)
     assert served is not None, "the mode serves"
-    mode, served_parts = subject.unit.mode, parts_of(served)
+    mode, served_parts = subject.planned.mode, parts_of(served)
     parts = {
         "processes": len(served_parts.processes),
         "jobs to schedule": len(served_parts.jobs),

@@ -26,7 +26,7 @@ def queries_section(subject: Subject) -> list[Measurement]:
     """The rows of the questions ``query-time`` and ``staleness``."""
     live = subject.live(serving_run(subject))
     with load.flowing(live.settings, live.catalog, next(SEEDS), RATE):
-        stale = _staleness(subject) if subject.unit.mode == "lambda" else []
+        stale = _staleness(subject) if subject.planned.mode == "lambda" else []
         times = {layer: sorted(_seconds(subject, source)) for layer, source in _layers(subject).items()}
     rows = [percentile_rows(subject, "query-time", ordered, part=layer) for layer, ordered in times.items()]
     return [*chain.from_iterable(rows), *stale]

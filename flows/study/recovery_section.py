@@ -17,6 +17,7 @@ from flows.measure.live_system import RATE, SEEDS
 from flows.study.deploy import serving_run
 from flows.study.measured_verb import measured_verb
 from flows.study.subject import Subject
+from infra import faults
 from infra.faults import MARKER, VARIABLE
 from infra.local import trino_server
 from infra.retry import retry_on
@@ -35,7 +36,7 @@ def recovery_section(subject: Subject) -> list[Measurement]:
     rows = [_speed_at(subject, run, point) for point in _SPEED_POINTS]
     for process in (background.name(run), SINGLE, trino_server.NAME):
         rows += _process(subject, run, process)
-    if subject.unit.mode == "lambda":
+    if subject.planned.mode == "lambda":
         rows += [_batch_at(subject, point) for point in _BATCH_POINTS]
     return rows
 
@@ -97,7 +98,7 @@ def _armed(point: str) -> Iterator[None]:
 
 
 def _require_hit(subject: Subject, point: str) -> None:
-    proof = subject.settings.data / "faults" / point
+    proof = faults.proof(subject.settings, point)
     if not proof.is_file():
         raise Refused(f"nothing was killed at {point}", where=str(proof), fix="report this as a bug")
     proof.unlink()

@@ -26,7 +26,7 @@ from flows.study.overload_section import overload_section
 from flows.study.queries_section import queries_section
 from flows.study.recovery_section import recovery_section
 from flows.study.settling_section import settling_section
-from flows.study.study_plan import StudyPlan, Unit, missing_sections, rows_file, seconds_left
+from flows.study.study_plan import StudyInstance, StudyPlan, missing_sections, rows_file, seconds_left
 from flows.study.subject import Subject
 from infra import measurement_files, study_files
 from infra.file_lock import locked
@@ -65,14 +65,14 @@ class _Progress:
     taken: dict[str, list[float]]
     measured: int = 0
 
-    def finished(self, unit: Unit, section: str, seconds: float, missing: Sequence[str]) -> None:
+    def finished(self, planned: StudyInstance, section: str, seconds: float, missing: Sequence[str]) -> None:
         """Records a section, advances the bar and prints a line."""
         self.taken.setdefault(section, []).append(seconds)
         self.measured += 1
         left = seconds_left(self.taken, missing)
         remaining = f"about {left / 60:.0f} minutes left" if left else "the last one"
         self.progress.update(self.progress.task_ids[0], advance=1, description=remaining)
-        note(f"{unit.text}: {section}, {seconds:.0f} s; {remaining}")
+        note(f"{planned.text}: {section}, {seconds:.0f} s; {remaining}")
 
 
 def study(
@@ -107,31 +107,37 @@ def _study(base: Settings, plan: StudyPlan, folder: Path, *, label_busy: bool) -
     began = time.monotonic()
     require_disk(folder, max(plan.sizes))
     _require_same_machine(folder, plan)
-    todo = {unit: missing_sections(folder, plan, unit) for unit in plan.units()}
-    sections = sum(len(plan.sections_of(unit)) for unit in plan.units())
+    todo = {planned: missing_sections(folder, plan, planned) for planned in plan.instances()}
+    sections = sum(len(plan.sections_of(planned)) for planned in plan.instances())
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console(), transient=True, disable=not drawn()) as progress:
         missing = sum(map(len, todo.values()))
         progress.add_task("measuring", total=sections, completed=sections - missing)
         shown = _Progress(progress, {})
-        for unit in [unit for unit, names in todo.items() if names]:
-            _measure(base, folder, unit, todo, shown, label_busy=label_busy)
+        for planned in [planned for planned, names in todo.items() if names]:
+            _measure(base, folder, planned, todo, shown, label_busy=label_busy)
     return StudyResult(folder, sections, shown.measured, time.monotonic() - began)
 
 
 def _measure(
-    base: Settings, folder: Path, unit: Unit, todo: dict[Unit, list[str]], shown: _Progress, *, label_busy: bool
+    base: Settings,
+    folder: Path,
+    planned: StudyInstance,
+    todo: dict[StudyInstance, list[str]],
+    shown: _Progress,
+    *,
+    label_busy: bool,
 ) -> None:
     """Deploys one instance and measures its missing sections; each one's rows are kept as soon as they are there."""
     busy = is_busy(label=label_busy, share=busy_share())
     began = time.monotonic()
-    with deployed(base, folder / "instance", unit, busy=busy) as subject:
-        for section in list(todo[unit]):
+    with deployed(base, folder / "instance", planned, busy=busy) as subject:
+        for section in list(todo[planned]):
             rows = MEASURES[section](subject)
-            measurement_files.write(rows_file(folder, unit, section), rows)
-            todo[unit].remove(section)
+            measurement_files.write(rows_file(folder, planned, section), rows)
+            todo[planned].remove(section)
             left = [name for names in todo.values() for name in names]
-            shown.finished(unit, section, time.monotonic() - began, left)
+            shown.finished(planned, section, time.monotonic() - began, left)
             began = time.monotonic()
 
 

@@ -29,7 +29,7 @@ SMALLEST = 10_000  # records of a log in which each topic and day has some
 
 
 @dataclass(frozen=True)
-class Unit:
+class StudyInstance:
     """One instance: a log of ``size`` records, served in one mode, in one repetition (from 1)."""
 
     size: int
@@ -38,7 +38,7 @@ class Unit:
 
     @property
     def text(self) -> str:
-        """The unit in words."""
+        """The instance in words."""
         return f"{self.size:,} records, repetition {self.repetition}, {self.mode}"
 
 
@@ -64,27 +64,27 @@ class StudyPlan:
         sections = () if self.sections == SECTIONS else self.sections
         return " ".join(["lk study", f"--sizes {sizes}", f"--repeat {self.repeat}", *sections])
 
-    def units(self) -> Iterator[Unit]:
-        """Every unit; the mode that is measured first alternates."""
+    def instances(self) -> Iterator[StudyInstance]:
+        """Every instance; the mode that is measured first alternates."""
         for repetition in range(1, self.repeat + 1):
             for size in sorted(set(self.sizes)):
                 for mode in MODES if repetition % 2 else MODES[::-1]:
-                    yield Unit(size, repetition, mode)
+                    yield StudyInstance(size, repetition, mode)
 
-    def sections_of(self, unit: Unit) -> Sequence[str]:
+    def sections_of(self, planned: StudyInstance) -> Sequence[str]:
         """The sections that are measured on an instance, in order."""
-        is_smallest = unit.size == min(self.sizes)
+        is_smallest = planned.size == min(self.sizes)
         return [name for name in SECTIONS if name in self.sections and (is_smallest or name not in _ONLY_SMALLEST)]
 
 
-def rows_file(folder: Path, unit: Unit, section: str) -> Path:
-    """The file with the rows of one section of a unit; it exists once the section was measured."""
-    return folder / study_files.ROWS / f"{unit.size}-{unit.repetition}-{unit.mode}-{section}.parquet"
+def rows_file(folder: Path, planned: StudyInstance, section: str) -> Path:
+    """The file with the rows of one section of an instance; it exists once the section was measured."""
+    return folder / study_files.ROWS / f"{planned.size}-{planned.repetition}-{planned.mode}-{section}.parquet"
 
 
-def missing_sections(folder: Path, plan: StudyPlan, unit: Unit) -> list[str]:
-    """The sections of a unit that were not measured yet."""
-    return [section for section in plan.sections_of(unit) if not rows_file(folder, unit, section).is_file()]
+def missing_sections(folder: Path, plan: StudyPlan, planned: StudyInstance) -> list[str]:
+    """The sections of an instance that were not measured yet."""
+    return [section for section in plan.sections_of(planned) if not rows_file(folder, planned, section).is_file()]
 
 
 def seconds_left(taken: dict[str, list[float]], missing: Sequence[str]) -> float | None:

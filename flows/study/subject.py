@@ -1,4 +1,4 @@
-"""The instance that a unit of the study measures, and the rows that it gives."""
+"""The instance that a study measures, and the rows that it gives."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from core.identifiers import Name
 from flows.measure.instance import Instance
 from flows.measure.live_system import LiveInstance
 from flows.study.history import History
-from flows.study.study_plan import Unit
+from flows.study.study_plan import StudyInstance
 from infra.definitions import definition_files
 from infra.settings import Settings
 
@@ -21,7 +21,7 @@ from infra.settings import Settings
 class Subject:
     """An instance whose mode serves. ``deployed`` are the rows that its deployment gave."""
 
-    unit: Unit
+    planned: StudyInstance
     instance: Instance
     history: History
     busy: bool
@@ -51,17 +51,17 @@ class Subject:
         x: float | None = None,
         mode: str | None = None,
     ) -> Measurement:
-        """One measured value of this unit, measured now."""
+        """One measured value of this instance, measured now."""
         return Measurement(
             BY_ID[question].id,
-            self.unit.mode if mode is None else mode,
+            self.planned.mode if mode is None else mode,
             float(value),
             datetime.now(UTC),
             situation=situation,
             part=part,
             view=view,
-            size=self.unit.size,
-            repetition=self.unit.repetition,
+            size=self.planned.size,
+            repetition=self.planned.repetition,
             x=x,
             busy=self.busy,
         )

@@ -12,6 +12,7 @@ import pyarrow as pa
 from deltalake.exceptions import DeltaError
 
 from core.errors import LkError, Usage
+from core.safe_text import shortened
 from flows.trace.stages import Cell, Row
 from infra.library_errors import first_line
 
@@ -32,10 +33,10 @@ def cell(value: Any) -> Cell:
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
     if isinstance(value, bytes):
-        return _cut(value[: LONGEST + 1].decode("utf-8", "backslashreplace"))
+        return shortened(value[: LONGEST + 1].decode("utf-8", "backslashreplace"), LONGEST)
     if isinstance(value, date | Decimal | str):
-        return _cut(str(value))
-    return _cut(json.dumps(value, default=lambda inner: cell(inner), sort_keys=True))
+        return shortened(str(value), LONGEST)
+    return shortened(json.dumps(value, default=lambda inner: cell(inner), sort_keys=True), LONGEST)
 
 
 def guarded(read: Callable[[], T], refused: Callable[[str], T]) -> T:
@@ -63,7 +64,3 @@ def collected(read: Callable[[], T], nothing: T, problems: list[str]) -> T:
         return nothing
 
     return guarded(read, refused)
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"

@@ -23,6 +23,7 @@ from flows.trace.cells import MOST_ROWS, row_of
 from flows.trace.kafka_record import RawRecord
 from flows.trace.stages import Decoded
 from infra.lake.arrow_types import arrow_schema
+from infra.library_errors import first_line
 from infra.settings import Settings
 from infra.spark.frames import frame_of
 from infra.spark.session import temporary_session
@@ -65,7 +66,7 @@ def compute(
         try:
             return _compute(spark, catalog, topic, place, raw, views)
         except PySparkException as e:
-            message = (e.getMessage() or str(e)).splitlines()[0][:300]
+            message = first_line(e.getMessage() or str(e))
             raise Refused(f"Spark cannot compute this record: {message}", where=f"views {', '.join(views)}") from None
 
 

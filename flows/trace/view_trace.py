@@ -124,10 +124,3 @@ def _note(contribution: Contribution | None) -> str:
         return ""
     more = contribution.rows.num_rows > MOST_ROWS
     return f"it gives the view more rows than the {MOST_ROWS} that are looked up" if more else ""
-
-
-def unknown_view(view: View, problem: str) -> ViewTrace:
-    """A view of which nothing can be read."""
-    kind: Any = "keyed" if isinstance(view, Keyed) else "rollup"
-    side = ServedSide("unknown", None, "not known", problem=problem)
-    return ViewTrace(Name(view.name), kind, None, (), (), (), side, problem=problem)

@@ -36,7 +36,7 @@ TABLE = ControlTable(
 class CheckResult:
     """One check of one view of a build, or of a topic: then ``view`` is ``topic:<name>``.
 
-    ``found`` is the observed value, ``expected`` the value that ``comparison`` compares it with, both as text.
+    ``observed`` is the value (column ``found``), ``expected`` what ``comparison`` compares it with, both as text.
     ``unexpected`` is the number of rows that break the check, where it counts rows; ``first`` is JSON for people: the
     keys of some of them. ``exception`` says why the check could not be evaluated; ``detail`` says what it counts.
     """
@@ -47,7 +47,7 @@ class CheckResult:
     severity: Severity
     success: bool
     unexpected: int | None
-    found: str | None
+    observed: str | None
     expected: str | None
     exception: str | None
     first: str
@@ -66,7 +66,7 @@ def add_results(settings: Settings, lease: Lease, results: Sequence[CheckResult]
     """Writes all results of one gate in one commit, under the lease "batch"."""
     names = pa.array(sorted({result.build for result in results}), TEXT)
     stored = [row["at"] for row in TABLE.read(settings, ("at",), pc.field("build").isin(names))]
-    TABLE.append(settings, lease, *(as_row(replace(result, at=after(result.at, stored))) for result in results))
+    TABLE.append(settings, lease, *(_row(replace(result, at=after(result.at, stored))) for result in results))
 
 
 def of_build(settings: Settings, build: Name) -> list[CheckResult]:
@@ -98,6 +98,12 @@ def builds_with_pages(settings: Settings) -> list[Name]:
     return [Name(name) for name in names if re.fullmatch(r"b\d{6,}", name)]
 
 
+def _row(result: CheckResult) -> dict[str, Any]:
+    fields = as_row(result)
+    return {"found": fields.pop("observed"), **fields}
+
+
 def _result(row: Mapping[str, Any]) -> CheckResult:
+    fields = {name: value for name, value in row.items() if name != "found"}
     comparison = row.get("comparison") or "equal"  # an older lake has no such column
-    return CheckResult(**{**row, "build": Name(row["build"]), "comparison": comparison})
+    return CheckResult(**{**fields, "observed": row["found"], "build": Name(row["build"]), "comparison": comparison})

@@ -25,13 +25,13 @@ from core.view import Check, Fresh, Keyed, Rollup, Total, View
 from infra.definitions import probe_values
 from infra.definitions.expression_types import TypeCheck, array, boolean, declared, exact, measured, string, time
 from infra.definitions.spark_errors import first_sentence
+from infra.trino.trino_types import trino_type
 
 _CLOCK = re.compile(
     r"\b(?:current_timestamp|current_date|current_time|localtimestamp)\b|\b(?:now|curdate|unix_timestamp)\(",
     re.IGNORECASE,
 )
 _COPIES = 20  # ten of the largest bigint that a field may have are too many for a bigint
-_TRINO = {"string": "varchar", "int": "integer", "timestamp": "timestamp(3) with time zone"}
 
 
 def sql_mistakes(spark: SparkSession, definition: Topic | View | Route, catalog: Catalog) -> list[Mistake]:
@@ -46,7 +46,7 @@ def sql_mistakes(spark: SparkSession, definition: Topic | View | Route, catalog:
 def shown_sql(view: View) -> dict[str, str]:
     """Presentation column -> a Trino query that is invalid when its SQL is wrong; it reads no table."""
     columns = ", ".join(
-        f'CAST(NULL AS {_TRINO.get(column.type, column.type)}) AS "{column.name}"'
+        f'CAST(NULL AS {trino_type(column.type)}) AS "{column.name}"'
         for column in view.stored_columns
         if not column.type.startswith("struct")
     )

@@ -126,10 +126,10 @@ def _samples(body: Any) -> list[str]:
 
 def _sample(items: Any, least: int = 1) -> str:
     """A text that the items match; of what is optional ``least`` times."""
-    return "".join(_one(kind, value, least) for kind, value in items)
+    return "".join(_sample_item(kind, value, least) for kind, value in items)
 
 
-def _one(kind: Any, value: Any, least: int) -> str:
+def _sample_item(kind: Any, value: Any, least: int) -> str:
     if kind is _constants.LITERAL:
         return chr(value)
     if kind is _constants.NOT_LITERAL:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
+from infra.library_errors import first_line
+
 
 def first_sentence(error: Exception) -> str:
     """The first line of an error, without plan, stack or SQLSTATE."""
     text = str(getattr(error, "desc", None) or getattr(error, "java_exception", None) or error)
-    first = text.strip().splitlines()[0]
-    return re.sub(r" ?SQLSTATE: \w+.*", "", first)[:300]
+    return first_line(re.sub(r" ?SQLSTATE: \w+.*", "", text))

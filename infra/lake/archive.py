@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from core.cut import Cut, Span, highest
 from core.errors import Refused
+from core.event_columns import decoded_ddl
 from core.identifiers import Name
 from core.record_counts import account_for
+from core.topic import Topic
 from infra.lake import checksums, damage, delta, parquet_scan, table_paths
 from infra.settings import Settings
 
@@ -20,6 +22,10 @@ if TYPE_CHECKING:
 
 TOPIC_ID = "lk.topicId"
 GAPS = "lk.gaps"  # set for compacted topics, where offsets may have no record
+FIX_COUNT = (
+    "run `lk scrub`, then `lk repair`; if scrub finds nothing, restore this archive from a copy of the lake, or, if "
+    "the log begins at offset 0, move its folder away: `lk land` copies the log again"
+)
 _LANDED = "lk.landed"  # the cut up to which an archive with gaps was landed: its last offsets may have no record
 
 
@@ -61,6 +67,21 @@ class Archive:
 def decoder_archive(settings: Settings, topic: Name, decoder: Name) -> Archive:
     """The archive of a topic by one decoder. Raises Refused when it misses offsets, holds one twice or is damaged."""
     return read_archive(topic, decoder, table_paths.archive(settings, topic, decoder))
+
+
+def archive_up_to(settings: Settings, topic: Topic, decoder: Name, cut: Cut, fix: str) -> Archive:
+    """The archive of a topic with the columns that its events have now.
+
+    Raises Refused, with ``fix``, when it ends before the cut; else as ``decoder_archive``.
+    """
+    stored = decoder_archive(settings, Name(topic.name), decoder)
+    if missing := stored.missing_below(cut):
+        raise Refused(
+            f"the archive ends before the cut: at offset {missing[0].start} of {missing[0].end}",
+            where=f"topic {topic.name}, partition {missing[0].partition}, {stored.path}",
+            fix=fix,
+        )
+    return replace(stored, columns=decoded_ddl(topic))
 
 
 def read_archive(topic: Name, decoder: Name, path: str) -> Archive:
@@ -136,6 +157,6 @@ def _ends(topic: Name, path: str, files: Sequence[File], *, gaps: bool) -> Cut:
             raise Refused(
                 f"the archive holds {counts[partition]} records for {end} offsets",
                 where=f"topic {topic}, partition {partition}, {path}",
-                fix="delete this folder; `lk land` then copies the log again",
+                fix=FIX_COUNT,
             )
     return Cut.of({topic: ends})

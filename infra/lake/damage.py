@@ -20,6 +20,7 @@ from pyarrow import fs
 from core.errors import REPAIR, LkError, Refused
 from infra.lake import checksums, delta_log, files
 from infra.lake.object_store import delta_options, uri
+from infra.library_errors import first_line
 
 _MISSING = "is missing"
 _SEARCHED = 256 * 1024 * 1024  # bytes of a table that a verb reads to name what it failed to read
@@ -56,7 +57,7 @@ def named(path: str) -> Iterator[None]:
     except TableNotFoundError:
         raise
     except (OSError, pa.ArrowException, DeltaError):
-        damages = _found(path)
+        damages = _damages(path)
         if not damages:
             raise
         raise refusal(damages) from None
@@ -150,7 +151,7 @@ def _empty(file_system: fs.FileSystem, root: str, names: Iterable[str]) -> list[
     return [name for name, info in zip(ordered, infos, strict=True) if info.type == fs.FileType.File and not info.size]
 
 
-def _found(path: str) -> Sequence[Damage]:
+def _damages(path: str) -> Sequence[Damage]:
     """The damage of a table; of a large one, only what its log and the sizes of its files show."""
     with contextlib.suppress(OSError, LkError):
         sizes, _ = _live_sizes(path)
@@ -165,7 +166,7 @@ def _live_sizes(path: str) -> tuple[dict[str, int | None], str]:
     try:
         return dict(delta_log.live_files(DeltaTable(uri(path), storage_options=delta_options(path)))), ""
     except (DeltaError, OSError) as e:
-        return {}, f"cannot be read: {_first_line(e)}"
+        return {}, f"cannot be read: {first_line(str(e) or type(e).__name__)}"
 
 
 def _log_files(file_system: fs.FileSystem, root: str, stored: Mapping[str, str]) -> tuple[set[str], set[str]]:
@@ -200,7 +201,7 @@ def _wrong(file_system: fs.FileSystem, path: str, size: int | None, checksum: st
     except FileNotFoundError:
         return ""  # deleted meanwhile, as what is older than the retention is
     except (OSError, pa.ArrowException, ValueError) as e:
-        return f"cannot be read: {_first_line(e)}"
+        return f"cannot be read: {first_line(str(e) or type(e).__name__)}"
     return ""
 
 
@@ -221,7 +222,3 @@ def _decode(file_system: fs.FileSystem, path: str) -> None:
         return
     for line in checksums.read_file(file_system, path).splitlines():
         json.loads(line)
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0][:200]

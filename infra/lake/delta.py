@@ -29,6 +29,7 @@ from infra.lake import checksums, damage, delta_log, files
 from infra.lake.arrow_types import comparable_schema
 from infra.lake.fence import Fence
 from infra.lake.object_store import SCHEME, delta_options, uri
+from infra.library_errors import first_line
 
 HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
 # A reader of one epoch decodes one row group: a manifest of 300,000 rows answers in 17 ms, with one group in 300 ms.
@@ -293,7 +294,7 @@ class conflicts:  # noqa: N801 - reads as a word in a with statement
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, CommitFailedError):
-            reason = str(error).splitlines()[0]
+            reason = first_line(str(error))
             raise TryAgain(
                 f"another writer committed first: {reason}", where=self.path, fix="run the command again"
             ) from None

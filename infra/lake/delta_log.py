@@ -30,14 +30,12 @@ def checkpoint(version: int) -> str:
 
 def entry_version(path: str) -> int | None:
     """The version of an entry by its path; None for other files."""
-    match = _ENTRY.fullmatch(path.removeprefix(f"{FOLDER}/"))
-    return int(match[1]) if match else None
+    return _version(_ENTRY, path)
 
 
 def checkpoint_version(path: str) -> int | None:
     """The version of a checkpoint by its path; None for other files."""
-    match = _CHECKPOINT.fullmatch(path.removeprefix(f"{FOLDER}/"))
-    return int(match[1]) if match else None
+    return _version(_CHECKPOINT, path)
 
 
 def last_checkpoint(file_system: fs.FileSystem, root: str) -> int:
@@ -66,3 +64,8 @@ def listed(file_system: fs.FileSystem, root: str) -> set[str]:
     """The paths of all files of the log, below that of the table."""
     infos = files.entries(file_system, f"{root}/{FOLDER}")
     return {f"{FOLDER}/{info.base_name}" for info in infos if info.type == fs.FileType.File}
+
+
+def _version(pattern: re.Pattern[str], path: str) -> int | None:
+    match = pattern.fullmatch(path.removeprefix(f"{FOLDER}/"))
+    return int(match[1]) if match else None

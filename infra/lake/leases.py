@@ -23,6 +23,7 @@ from core.identifiers import Name
 from infra.lake import checksums, compaction, damage, delta, durable, lake_format, table_paths
 from infra.lake.fence import Fence, lease_lost
 from infra.lake.process_identity import ProcessIdentity
+from infra.library_errors import first_line
 from infra.retry import retry_on, wait_until
 from infra.settings import Settings
 
@@ -293,7 +294,7 @@ def _conflicts(name: Name) -> Iterator[None]:
     try:
         yield
     except CommitFailedError as e:
-        raise lease_lost(name, f"another process committed first ({str(e).splitlines()[0]})") from None
+        raise lease_lost(name, f"another process committed first ({first_line(str(e))})") from None
 
 
 def _held(name: Name, row: _Row) -> TryAgain:

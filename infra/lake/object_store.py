@@ -12,6 +12,7 @@ from functools import lru_cache
 from pyarrow import fs
 
 from core.errors import LkError, Refused, TryAgain
+from infra.library_errors import first_line
 from infra.settings import Settings
 
 SCHEME = "s3a://"
@@ -139,7 +140,7 @@ def _failed(text: str, where: str) -> LkError:
             fix="set AWS credentials (environment, profile, role) with the rights to list, read, write and delete",
         )
     return TryAgain(
-        f"the object store does not answer: {text.splitlines()[0][:300]}",
+        f"the object store does not answer: {first_line(text)}",
         where=where,
         fix="start it, or correct s3_endpoint (LK_S3_ENDPOINT)",
     )

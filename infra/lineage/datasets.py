@@ -204,7 +204,7 @@ def _assertion(result: CheckResult) -> data_quality_assertions_dataset.Assertion
         severity=_SEVERITY[result.severity],
         description=result.exception or result.detail,
         expected=None if result.expected is None else result.bound,
-        actual=result.found,
+        actual=result.observed,
     )
 
 

@@ -147,6 +147,11 @@ def last_lines(path: Path, lines: int) -> list[str]:
         return []
 
 
+def below_message(path: Path, lines: int) -> str:
+    """The last lines of a log as they stand below a message: each on a line of its own, indented."""
+    return "".join(f"\n    {line}" for line in last_lines(path, lines))
+
+
 def require_free(name: str, setting: str, port: int) -> None:
     """Raises Refused naming the port, its owner and the setting when something listens on it."""
     with socket.socket() as probe:

@@ -150,8 +150,8 @@ def _wait_until_up(settings: Settings, pending: list[Server], began: float, dead
 
 def _failed(settings: Settings, server: Server, what: str) -> Refused:
     log = local_processes.log_file(settings, server.name)
-    lines = "\n    ".join(local_processes.last_lines(log, 15))
-    return Refused(f"{server.name} {what}; its last lines:\n    {lines}", where=str(log), fix="read the log")
+    lines = local_processes.below_message(log, 15)
+    return Refused(f"{server.name} {what}; its last lines:{lines}", where=str(log), fix="read the log")
 
 
 def _print_up(server: Server, began: float) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import secrets as random_text
 import shlex
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from secrets import token_urlsafe
 
 import requests
 from trino.dbapi import connect
@@ -147,7 +147,7 @@ def _secured(settings: Settings, secrets: LocalSecrets, etc: Path) -> dict[str, 
         "http-server.https.keystore.path": secrets.server(NAME),
         "http-server.authentication.type": "PASSWORD",
         "password-authenticator.config-files": etc / "password-authenticator.properties",
-        "internal-communication.shared-secret": random_text.token_urlsafe(48),
+        "internal-communication.shared-secret": token_urlsafe(48),
         "internal-communication.https.required": "true",
         "internal-communication.https.keystore.path": secrets.server(NAME),
         "internal-communication.https.truststore.path": secrets.ca,

@@ -26,6 +26,7 @@ from core.errors import Refused
 from core.sample_spec import SampleRecord
 from core.sealed_text import is_pseudonym, is_token, person_of, seal, unseal
 from core.sealed_topic import json_names, sealed_fields, subject_field, versions
+from core.strict_json import strict_object
 from core.topic import Field, Json, Topic, Version
 from infra.kafka.input_files import OutgoingRecord
 from infra.personal.key_store import PersonKey, destroyed, keys_by_pseudonym, keys_of
@@ -112,17 +113,9 @@ def _parse(topic: Topic, subject: Field, record: Record) -> _Parsed:
 def _members(value: bytes) -> dict[str, Any]:
     """The JSON object of a value, with marked numbers."""
     try:
-        members = json.loads(
-            value, parse_int=_marked, parse_float=_marked, parse_constant=_marked, object_pairs_hook=_object
-        )
-        json.dumps(members, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        raise _CannotSealError("it has half of a character") from None
-    except (ValueError, RecursionError):
-        raise _CannotSealError("it is no JSON in which each name stands once") from None
-    if not isinstance(members, dict):
-        raise _CannotSealError("it is no JSON object")
-    return members
+        return strict_object(value, _marked, _marked)
+    except ValueError as e:
+        raise _CannotSealError(str(e)) from None
 
 
 def _version(topic: Topic, members: Mapping[str, Any]) -> Version:
@@ -189,13 +182,6 @@ def _texts(members: Mapping[str, Any]) -> dict[str, str]:
 
 def _marked(text: str) -> str:
     return _NUMBER + text
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        raise ValueError("a name stands twice in one object")
-    return members
 
 
 def _refused(topic: Topic, number: int, reason: Exception) -> Refused:

@@ -8,13 +8,14 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
 
 from core.identifiers import Name
 from infra.control.check_results import TOPIC, CheckResult
+from infra.html_templates import html_templates
 
 _CLASSES = {"passed": "passed", "failed": "failed", "not evaluated": "failed", "warning": "warned"}
 
@@ -72,11 +73,8 @@ def write_pages(
 
 
 def _templates() -> Environment:
-    folder = FileSystemLoader(Path(__file__).with_name("templates"))
-    templates = Environment(
-        loader=folder, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    templates.filters |= {"utc": _utc, "outcome": _outcome, "css_class": lambda result: _CLASSES[_outcome(result)]}
+    templates = html_templates(Path(__file__).with_name("templates"))
+    templates.filters |= {"outcome": _outcome, "css_class": lambda result: _CLASSES[_outcome(result)]}
     return templates
 
 
@@ -96,7 +94,3 @@ def _outcome(result: CheckResult) -> str:
     if result.success:
         return "passed"
     return "warning" if result.severity == "warning" else "failed"
-
-
-def _utc(moment: datetime) -> str:
-    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"

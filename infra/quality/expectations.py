@@ -30,6 +30,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
 from core.gate_checks import FRAME, CheckOutcome, GateCheck, holds
+from infra.library_errors import first_line
 
 _LOG = logging.getLogger("great_expectations")
 _LOGGERS = (_LOG, logging.getLogger("py.warnings"), PySparkLogger.getLogger("SQLQueryContextLogger"))
@@ -187,8 +188,3 @@ def _crash(info: Mapping[str, Any]) -> str:
     for exception in raised:
         _LOG.error("a check of the gate crashed: %s", exception["exception_traceback"])
     return first_line(raised[0]["exception_message"]) if raised else ""
-
-
-def first_line(error: object) -> str:
-    """The message of an error, without plan or stack."""
-    return (str(error).strip().splitlines() or ["the error has no message"])[0][:300]

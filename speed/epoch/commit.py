@@ -132,8 +132,8 @@ class EpochSink:
         self.steps.begin("5 consumer group")
         self._commit_offsets(planned)
         faults.at("speed.5_after_group")
-        # 6. Maintenance
-        self.steps.begin("between epochs")
+        # 6. Between epochs: maintenance, then the wait
+        self.steps.begin("6 between epochs")
         behind = self.start_maintenance(number)
         steps = {step: asdict(times) for step, times in self.steps.means().items()}
         state = {"epoch": number, "maintenance_behind": behind, "steps": steps}

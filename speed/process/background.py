@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from core.errors import LkError, Refused, TryAgain, Usage
+from core.errors import LkError, Refused, TryAgain, from_document
 from core.identifiers import Name
 from infra.lake import leases
 from infra.lake.process_identity import ProcessIdentity
@@ -80,11 +80,9 @@ def _start_error(settings: Settings, run: Name, state: Mapping[str, object]) -> 
     log = log_file(settings, run)
     reason = state.get("reason")
     if isinstance(reason, dict):
-        kinds: dict[int, type[LkError]] = {kind.exit_code: kind for kind in (Refused, Usage, TryAgain)}
-        kind = kinds.get(int(reason["exit"]), Refused)
-        return kind(str(reason["what"]), where=str(reason["where"]), fix=str(reason["fix"]))
-    lines = "\n    ".join(local_processes.last_lines(log, 10))
-    return Refused(f"{run} exited during startup; its last lines:\n    {lines}", where=str(log), fix="read the log")
+        return from_document(reason)
+    lines = local_processes.below_message(log, 10)
+    return Refused(f"{run} exited during startup; its last lines:{lines}", where=str(log), fix="read the log")
 
 
 def _late(settings: Settings, run: Name) -> TryAgain:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from core.errors import LkError, Refused, TryAgain
+from core.errors import LkError, Refused, TryAgain, as_document
 from core.identifiers import Name
 from infra.error_report import write_report
 from infra.library_errors import explained, first_line
@@ -56,5 +56,4 @@ def _explained(settings: Settings, app: str, error: Exception) -> LkError:
 
 
 def _write_failure(settings: Settings, run: Name, e: LkError) -> None:
-    reason = {"what": e.what, "where": e.where, "fix": e.fix, "exit": e.exit_code}
-    state_file.write_state(settings, run, "failed", reason=reason)
+    state_file.write_state(settings, run, "failed", reason=as_document(e))

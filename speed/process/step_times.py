@@ -10,7 +10,7 @@ from typing import Any
 
 import psutil
 
-STEPS = ("0 plan", "1 compute", "2 quarantine", "3 views", "4 manifest", "5 consumer group", "between epochs")
+STEPS = ("0 plan", "1 compute", "2 quarantine", "3 views", "4 manifest", "5 consumer group", "6 between epochs")
 _KEPT = 100  # epochs
 
 Clock = Callable[[], tuple[float, float]]

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from core.errors import LkError, TryAgain
+from core.errors import LkError, TryAgain, as_document
 from core.log_mark import mark_of_row
 from core.route_ownership import Slice
 from infra import faults
@@ -92,7 +92,7 @@ def _outcome(task: CopyTask, batches: Iterable[pa.RecordBatch]) -> tuple[Outcome
     try:
         return copy(task, batches), None
     except LkError as e:
-        return "failed", json.dumps({"what": e.what, "where": e.where, "fix": e.fix, "exit": e.exit_code})
+        return "failed", json.dumps(as_document(e))
 
 
 def _row(topic: str, partition: int, outcome: Outcome, error: str | None) -> pa.RecordBatch:

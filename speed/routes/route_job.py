@@ -6,14 +6,13 @@ import json
 import threading
 from collections.abc import Mapping
 from functools import reduce
-from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 from core.catalog import Catalog
 from core.compute.route_output import with_output
 from core.decoding.decode import decode
-from core.errors import LkError, Refused, TryAgain, Usage
+from core.errors import Refused, from_document
 from core.identifiers import Name
 from infra import faults
 from infra.control import route_runs
@@ -32,7 +31,6 @@ from speed.routes.planner import Where, require_same_definition, require_same_to
 
 _CONF = {"spark.sql.adaptive.enabled": "false", "spark.ui.retainedJobs": "20", "spark.ui.retainedStages": "20"}
 _POLL_SECONDS = 0.2  # between two checks of a log without new records
-_KINDS: dict[int, type[LkError]] = {kind.exit_code: kind for kind in (Refused, Usage, TryAgain)}
 
 
 def run_forever(settings: Settings, catalog: Catalog, id: Name) -> None:
@@ -60,7 +58,7 @@ def epoch(spark: SparkSession, settings: Settings, catalog: Catalog, run: RouteR
         rows = _records(spark, settings, catalog, run, planned).mapInArrow(copier(planned), OUTCOME).collect()
         for row in rows:
             if row["error"]:
-                raise _error(json.loads(row["error"]))
+                raise from_document(json.loads(row["error"]))
         faults.at("route.2_after_epoch")
     return len(planned)
 
@@ -101,9 +99,3 @@ def _check(settings: Settings, catalog: Catalog, run: RouteRun) -> None:
     route = catalog.route(run.route)
     outputs = [name for live in (False, True) for name in output_topics(route, run.id, live=live).values()]
     topic_admin.raise_largest(settings, outputs, route.sources)
-
-
-def _error(fields: Mapping[str, Any]) -> LkError:
-    return _KINDS.get(int(fields["exit"]), Refused)(
-        str(fields["what"]), where=str(fields["where"]), fix=str(fields["fix"])
-    )

@@ -18,6 +18,7 @@ from infra import faults
 from infra.control import check_results, run_roles
 from infra.control.builds import read_builds
 from infra.control.claims import Claim
+from infra.control.publications import last_done
 from infra.kafka import kafka_admin
 from infra.lake import delta, files, table_paths
 from infra.settings import Settings
@@ -67,7 +68,7 @@ def test_only_what_nothing_names_is_freed(four_builds: FourBuilds) -> None:
     unknown_folder = Path(table_paths.batch(four_builds.settings, VIEW, Name("b999999")))
     unknown_folder.mkdir()
     (unknown_folder / "part").write_bytes(b"under way")
-    seq = recover.last_done(four_builds.settings)
+    seq = last_done(four_builds.settings)
     assert seq
     size = files.size(four_builds.path(0))
     result = four_builds.clean_up()

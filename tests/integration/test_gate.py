@@ -69,7 +69,7 @@ def test_what_the_gate_refuses_leaves_readers_alone_until_it_is_corrected(
         publish(settings, broken, second.build, why="test")
     assert {view: shown(settings, catalog, view) for view in catalog.views} == served
     few = of(settings, second, day)["few"]
-    assert (few.success, few.severity, few.unexpected) == (False, "critical", int(few.found or 0))
+    assert (few.success, few.severity, few.unexpected) == (False, "critical", int(few.observed or 0))
     assert few.first.count('"ticker"') == min(5, few.unexpected or 0)
     before = of(settings, second, day)["not_fewer_rows"]
     assert before.expected == str(
@@ -116,7 +116,7 @@ def test_a_warning_passes_and_is_shown_with_the_rules_that_records_broke(
     broken = {name: result.unexpected for name, result in topic.items() if result.unexpected}
     assert broken.items() >= {"not_json": 1, "null_value": 1, "null_key": 1, "bad_utf8": 1}.items()
     assert {result.severity for result in topic.values() if not result.success} == {"warning"}
-    assert (topic["control_total"].found, topic["quarantined"].found) == ("204", "4")
+    assert (topic["control_total"].observed, topic["quarantined"].observed) == ("204", "4")
     check_results.pages(settings, claimed.build).unlink()
     suite = quality(settings, None)
     assert (suite.build, suite.passed) == (claimed.build, True)

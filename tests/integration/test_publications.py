@@ -16,7 +16,7 @@ from core.identifiers import Name
 from infra import faults
 from infra.control import locks
 from infra.control.claims import Claim
-from infra.control.publications import Publication, add_publication, read_publications
+from infra.control.publications import Publication, add_publication, last_done, open_intent, read_publications
 from infra.lake import files, leases, table_paths
 from infra.local import local_stack
 from infra.settings import Settings
@@ -99,7 +99,7 @@ def test_a_slow_batch_behind_a_newer_one_is_refused(two: Two) -> None:
     publication = publish(two.settings, two.catalog, two.newer.build, why="newer")
     with pytest.raises(Refused, match="would go back from offset"):
         publish(two.settings, two.catalog, two.older.build, why="slow")
-    assert recover.last_done(two.settings) == publication
+    assert last_done(two.settings) == publication
     two.check(two.newer)
     back = publish(two.settings, two.catalog, two.older.build, why="by hand", kind="rollback")
     assert back.kind == "rollback"
@@ -114,14 +114,14 @@ def test_an_interrupted_publication_is_finished_by_the_next_verb(
     two: Two, monkeypatch: pytest.MonkeyPatch, point: str
 ) -> None:
     interrupted(two, monkeypatch, two.newer.build, point)
-    assert (recover.open_intent(two.settings) is None) == (point == "serving.0_before_intent")
+    assert (open_intent(two.settings) is None) == (point == "serving.0_before_intent")
     if point != "serving.0_before_intent":
         assert any(
             "was begun and not finished" in reason for reason in served_status(two.settings, two.catalog).unhealthy
         )
     publication = publish(two.settings, two.catalog, two.newer.build, why="again")
     assert publication.why == ("again" if point == "serving.0_before_intent" else "interrupted")
-    assert (publication.state, recover.open_intent(two.settings)) == ("done", None)
+    assert (publication.state, open_intent(two.settings)) == ("done", None)
     two.check(two.newer)
 
 
@@ -159,7 +159,7 @@ def test_a_broken_view_is_seen_and_made_again(two: Two, which: str) -> None:
 
 
 def test_a_publisher_that_lost_its_lease_changes_nothing(two: Two) -> None:
-    publication = recover.last_done(two.settings)
+    publication = last_done(two.settings)
     assert publication
     with locks.hold(two.settings, "control") as lease:
         path = table_paths.control(two.settings, leases.TABLE)
@@ -169,7 +169,7 @@ def test_a_publisher_that_lost_its_lease_changes_nothing(two: Two) -> None:
             replace_views.restore(two.settings, two.catalog, stale, late)
         with pytest.raises(TryAgain, match="lease lost"):
             add_publication(two.settings, stale, late)
-    assert recover.last_done(two.settings) == publication
+    assert last_done(two.settings) == publication
 
 
 @pytest.mark.parametrize("which", ["first view", "last view", "status"])

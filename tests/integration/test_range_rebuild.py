@@ -24,9 +24,9 @@ from infra import faults
 from infra.control.builds import Built, read_builds
 from infra.control.claims import read_claims
 from infra.control.pins import Pin
+from infra.control.publications import last_done
 from infra.lake import delta, table_paths
 from infra.settings import Settings
-from serving import recover
 from serving.promote import serve_run
 from serving.publish import publish
 from tests.support.layers import START, built, catalog_of, check_served, commit_epoch, new_run, send
@@ -48,7 +48,7 @@ class ServedBuild:
     end: Cut
 
     def pin(self, view: Name) -> Pin:
-        last = recover.last_done(self.settings)
+        last = last_done(self.settings)
         assert last
         return last.pins[view]
 

@@ -16,10 +16,10 @@ from flows.verify import verify_served
 from infra.control import comparisons
 from infra.control.claims import read_claims
 from infra.control.pins import Pin
+from infra.control.publications import last_done
 from infra.control.runs import Run
 from infra.lake import delta, table_paths
 from infra.settings import Settings
-from serving import recover
 from serving.promote import serve_run
 from serving.publish import publish
 from tests.support.layers import POISON, built, catalog_of, check_served, commit_epoch, new_run, send
@@ -36,7 +36,7 @@ class ServedRun:
     run: Run
 
     def pins(self) -> dict[Name, Pin]:
-        last = recover.last_done(self.settings)
+        last = last_done(self.settings)
         assert last
         return dict(last.pins)
 

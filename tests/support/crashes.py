@@ -21,7 +21,7 @@ from infra.settings import Settings
 def crash_at(settings: Settings, point: str, hit: int = 1) -> Iterator[None]:
     """Expects the block to crash at this fault point. Fails if the point is not reached."""
     (settings.data / faults.MARKER).touch()
-    proof = settings.data / "faults" / point
+    proof = faults.proof(settings, point)
     proof.unlink(missing_ok=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(faults.VARIABLE, f"{point}:{hit}:raise")

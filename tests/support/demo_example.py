@@ -10,9 +10,9 @@ from core.cut import Cut
 from core.identifiers import Name
 from flows.demo.both_modes import ModeFigures
 from flows.demo.connection import Connection
+from flows.demo.full_computation import FullComputation
 from flows.demo.quality_warnings import QualityWarning
 from flows.demo.readers import ReaderAccount, TimelineAnswer
-from flows.demo.rebuild_times import RebuildTimes
 from flows.demo.run_demo import Demo
 from flows.demo.sent_records import SentCounts, SentRecords
 from flows.demo.switch_modes import DemoSwitches, ReplayFigures
@@ -24,8 +24,8 @@ from infra.local.resource_usage import ResourceUsage
 
 AT = datetime(2026, 11, 26, 5, 0, tzinfo=UTC)
 ACCESS_LOG, TRADES = Name("access_log"), Name("trades")
-BATCH = RebuildTimes(61.4, 12.3, 10_250.0, 500_000, ResourceUsage(80.0, 100_000_000))
-REPLAY = RebuildTimes(30.0, 8.0, 27_300.0, 600_000, ResourceUsage(30.0))
+BATCH = FullComputation(61.4, 12.3, 10_250.0, 500_000, ResourceUsage(80.0, 100_000_000))
+REPLAY = FullComputation(30.0, 8.0, 27_300.0, 600_000, ResourceUsage(30.0))
 LAMBDA = ModeFigures(
     name="lambda",
     freshness=Freshness(8_000, 0.81, 1.2, 1.5, 1.9, 30, 0.2, 0),

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
 
 from confluent_kafka import Consumer, TopicPartition
 from pyspark.sql import DataFrame, SparkSession
@@ -41,6 +40,7 @@ from infra.settings import Settings
 from serving.promote import serve_run
 from serving.read import show
 from tests.support.oracle.view_oracle import Record, Rows, expected
+from tests.support.pieces import in_utc
 from tests.support.views import rollup
 
 START = 1_700_000_000_000
@@ -104,9 +104,9 @@ def shown(settings: Settings, catalog: Catalog, view: Name, publish: int | None 
     width = len(catalog.view(view).identifying_columns)
     rows_by_key: Rows = {}
     for row in result.rows:
-        key = tuple(_plain(value) for value in row[:width])
+        key = tuple(in_utc(value) for value in row[:width])
         assert key not in rows_by_key
-        rows_by_key[key] = dict(zip(result.columns[width:], map(_plain, row[width:]), strict=True))
+        rows_by_key[key] = dict(zip(result.columns[width:], map(in_utc, row[width:]), strict=True))
     return rows_by_key
 
 
@@ -248,7 +248,3 @@ def _value(sample: SampleRecord, number: int) -> bytes:
     if number % 3:
         return f'{{"type":"{side}","ticker":"{ticker}",{common_fields},"id":"{number}"}}'.encode()
     return f'{{"version":2,"side":"{side.upper()}","symbol":"{ticker}",{common_fields},"venue":"XNAS"}}'.encode()
-
-
-def _plain(value: Any) -> Any:
-    return value.astimezone(UTC) if isinstance(value, datetime) else value

@@ -10,7 +10,9 @@ from typing import Any, TypeVar
 from core.cut import Cut
 from core.identifiers import Name
 from core.record_counts import RecordCounts, Totals
+from flows.live_page.metrics import exposition
 from flows.live_page.parts import Reading
+from flows.live_page.recent_samples import RecentSamples
 from flows.live_page.snapshot import (
     DefinedView,
     GateState,
@@ -85,6 +87,13 @@ def snapshot(seconds: float = 0.0, *, end: int = 110, committed: int = 100) -> S
         views=_read((DefinedView(VIEW, (TOPIC,), "trades by day"),), at),
         sizes=_read({"log": 5 * 2**20, "partial rows": 2**20}, at),
     )
+
+
+def exposed(of: Snapshot) -> str:
+    """What /metrics answers for a snapshot."""
+    samples = RecentSamples()
+    samples.add(of)
+    return exposition(of, samples).decode()
 
 
 def away(of: Snapshot, part: str, problem: str = "Kafka does not answer") -> Snapshot:

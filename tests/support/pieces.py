@@ -58,7 +58,7 @@ class Pieces:
     def batch(self, view: View, build: Name) -> list[Row]:
         """The rows of one build: keys, window, measures and the hidden count."""
         rows = delta.read(table_paths.batch(self.settings, Name(view.name), build), measured(view)).to_pylist()
-        return in_order(tuple(_plain(cell) for cell in row.values()) for row in rows)
+        return in_order(tuple(in_utc(cell) for cell in row.values()) for row in rows)
 
     def speed(self, view: View, run: Name, after: int) -> list[Row]:
         """The partial rows of a run after an epoch, combined in Python and not by the merge under test."""
@@ -66,7 +66,7 @@ class Pieces:
         parts: dict[Row, list[dict[str, Any]]] = defaultdict(list)
         keys = [column.name for column in view.identifying_columns]
         for row in delta.read(path, filters=since).to_pylist():
-            parts[tuple(_plain(row[name]) for name in keys)].append(row)
+            parts[tuple(in_utc(row[name]) for name in keys)].append(row)
         return in_order((*key, *added_up(view, rows)) for key, rows in parts.items())
 
     def archived(self, topic: Name) -> list[tuple[int, int, bytes | None, bytes | None]]:
@@ -110,7 +110,7 @@ class Pieces:
         return epochs
 
     def _rows(self, sql: str) -> list[Row]:
-        return in_order(tuple(_plain(cell) for cell in row) for row in metastore.query(self.settings, sql).rows)
+        return in_order(tuple(in_utc(cell) for cell in row) for row in metastore.query(self.settings, sql).rows)
 
 
 def added_up(view: View, rows: Sequence[Mapping[str, Any]]) -> Iterator[Any]:
@@ -121,7 +121,7 @@ def added_up(view: View, rows: Sequence[Mapping[str, Any]]) -> Iterator[Any]:
             pick = min if isinstance(measure, First) else max
             yield pick(rows, key=lambda row: tuple(row[measure.at].values()))[measure.name]
         elif isinstance(measure, Min | Max):
-            yield _plain((min if isinstance(measure, Min) else max)(values)) if values else None
+            yield in_utc((min if isinstance(measure, Min) else max)(values)) if values else None
         else:
             yield sum(values) if values else None
     yield sum(row[ROWS] for row in rows)
@@ -163,5 +163,6 @@ def _listed(columns: Sequence[str]) -> str:
     return ", ".join(f'"{column}"' for column in columns)
 
 
-def _plain(cell: Any) -> Any:
+def in_utc(cell: Any) -> Any:
+    """A cell with its time in UTC, as all readers give it."""
     return cell.astimezone(UTC) if isinstance(cell, datetime) else cell

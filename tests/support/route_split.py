@@ -15,6 +15,7 @@ from core.catalog import Catalog
 from core.identifiers import Name
 from core.sample_data.records import records
 from core.sample_spec import SampleSpec
+from infra import faults
 from infra.control import route_runs
 from infra.definitions import definition_files
 from infra.faults import MARKER
@@ -100,27 +101,23 @@ class Split:
         eventually(self.settings, 180, gone)
         assert self.take_proof(point).startswith("kill "), tails(self.settings)
 
-    def proof(self, point: str) -> Path:
-        """The file that a fault writes when it happens."""
-        return self.settings.data / "faults" / point
-
     def take_proof(self, point: str) -> str:
         """Returns the proof of a fault and deletes it."""
-        text = self.proof(point).read_text("utf-8")
-        self.proof(point).unlink()
+        text = faults.proof(self.settings, point).read_text("utf-8")
+        faults.proof(self.settings, point).unlink()
         return text
 
     def paused(self, point: str) -> int:
         """Waits until a process has stopped at a fault point. Returns its pid."""
 
         def stopped() -> int:
-            assert self.proof(point).exists(), f"{point} was not reached"
-            pid = int(self.proof(point).read_text("utf-8").split()[1])
+            assert faults.proof(self.settings, point).exists(), f"{point} was not reached"
+            pid = int(faults.proof(self.settings, point).read_text("utf-8").split()[1])
             assert psutil.Process(pid).status() == psutil.STATUS_STOPPED
             return pid
 
         pid = eventually(self.settings, 180, stopped)
-        self.proof(point).unlink()
+        faults.proof(self.settings, point).unlink()
         return pid
 
     def worst(self, record: Record) -> int:

@@ -19,6 +19,7 @@ from core.catalog import Catalog
 from core.errors import LkError
 from core.identifiers import Name
 from flows import speed
+from infra import faults
 from infra.control import run_roles, runs
 from infra.control.manifest import last_epoch
 from infra.control.publications import Publication, read_publications
@@ -187,13 +188,13 @@ class World:
         """Waits until a fault has written its proof."""
 
         def proven() -> None:
-            assert self._proof(point).is_file(), f"{point} was not reached"
+            assert faults.proof(self.settings, point).is_file(), f"{point} was not reached"
 
         eventually(self.settings, seconds, proven)
 
     def take_proof(self, point: str) -> str:
         """Returns the proof of a fault (action, pid and hit) and deletes it, so that later tests do not read it."""
-        path = self._proof(point)
+        path = faults.proof(self.settings, point)
         assert path.is_file(), f"{point} was not reached\n{tails(self.settings)}"
         text = path.read_text("utf-8").strip()
         path.unlink()
@@ -218,9 +219,6 @@ class World:
     def pieces(self) -> Pieces:
         """Readers of the tables and views of this instance."""
         return Pieces(self.settings, self.catalog)
-
-    def _proof(self, point: str) -> Path:
-        return self.settings.data / "faults" / point
 
 
 @contextmanager

@@ -73,7 +73,7 @@ FRESH = Age(epochs=3_000, folded=1_500, publications=0, builds=0, quarantined=0)
 
 
 @contextmanager
-def made(base: Settings, folder: Path, age: Age, spark: SparkSession) -> Iterator[LiveInstance]:
+def aged_instance(base: Settings, folder: Path, age: Age, spark: SparkSession) -> Iterator[LiveInstance]:
     """An instance of this age whose speed run goes on, removed after the block; if the block fails, only stopped."""
     created = instance.create(base.model_copy(update={"retention_minutes": 1}), folder)
     try:

@@ -15,7 +15,7 @@ from infra.control import locks
 from infra.control.builds import BuildCounts, Built, add_built, build_name, build_number
 from infra.control.claims import Claim, add_claim, read_claims
 from infra.control.pins import Pin
-from infra.control.publications import Publication, add_publication
+from infra.control.publications import Publication, add_publication, last_done
 from infra.lake import table_paths
 from infra.lake.process_identity import current_user
 from infra.settings import Settings
@@ -31,7 +31,7 @@ def write(settings: Settings, catalog: Catalog, run: Name, plan: EpochPlan, buil
 
     What was served before is served again at the end, by a publication with the next number.
     """
-    last = recover.last_done(settings)
+    last = last_done(settings)
     assert last is not None, "the run serves"
     claims = tuple(_claims(settings, catalog, run, plan, builds))
     with locks.hold(settings, "control") as control, locks.hold(settings, "batch") as batch:

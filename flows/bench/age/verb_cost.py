@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import threading
 import time
 from dataclasses import dataclass
 
 import psutil
 
-from core.errors import Refused
+from flows.measure import run_verb
 from flows.measure.live_system import LiveInstance
+from infra.local import local_processes
 
 _EVERY = 0.01
 
@@ -26,7 +26,7 @@ class VerbCost:
 
 def verb_cost(live: LiveInstance, *words: str, allowed: tuple[int, ...] = (0,)) -> VerbCost:
     """Runs a verb with --json. Raises Refused for an exit code that is not ``allowed``."""
-    argv = [sys.executable, "-m", "cli", "-c", str(live.config), *words, "--json"]
+    argv = run_verb.arguments(live.config, *words, "--json")
     began, highest = time.monotonic(), 0
     log = live.settings.log_dir / "bench.log"
     with log.open("wb") as out, subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=out) as child:
@@ -36,8 +36,7 @@ def verb_cost(live: LiveInstance, *words: str, allowed: tuple[int, ...] = (0,)) 
             pause.wait(_EVERY)
     seconds = time.monotonic() - began
     if child.returncode not in allowed:
-        reason = log.read_text("utf-8")[-2_000:]
-        raise Refused(f"`lk {' '.join(words)}` failed: {reason}", where=str(log), fix="read the logs")
+        raise run_verb.failed(words, local_processes.below_message(log, 12), log)
     return VerbCost(seconds, highest / 2**20)
 
 

@@ -91,8 +91,7 @@ def _running(child: subprocess.Popen[bytes], log: Path) -> bool:
 
 
 def _failed(name: str, log: Path) -> Refused:
-    lines = "\n    ".join(local_processes.last_lines(log, 12))
-    return Refused(f"{name} failed:\n    {lines}", where=str(log), fix="read the log")
+    return Refused(f"{name} failed:{local_processes.below_message(log, 12)}", where=str(log), fix="read the log")
 
 
 def _committed(settings: Settings, group: str, topic: Name) -> bool:

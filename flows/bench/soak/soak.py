@@ -99,7 +99,7 @@ def _verb(live: LiveInstance, *words: str) -> Any:
 
 def _state(live: LiveInstance) -> str:
     last = last_epoch(live.settings, live.run)
-    return f"epoch {last.number:,}, {last.end.size:,} records" if last else "no epoch yet"
+    return f"epoch {last.number}, {last.end.size:,} records" if last else "no epoch yet"
 
 
 def _work(live: LiveInstance, progress: _Progress, answers: int) -> list[Figure]:

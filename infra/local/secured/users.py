@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import secrets as random_bytes
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from secrets import token_bytes
 from typing import Any
 
 from confluent_kafka import KafkaError
@@ -165,6 +165,6 @@ def _password(file: Path) -> bytes:
 
 
 def _trino_line(user: str, password: bytes) -> str:
-    salt = random_bytes.token_bytes(_TRINO_SALT)
+    salt = token_bytes(_TRINO_SALT)
     key = hashlib.pbkdf2_hmac("sha1", password, salt, _TRINO_ROUNDS, _TRINO_HASH)
     return f"{user}:{_TRINO_ROUNDS}:{salt.hex()}:{key.hex()}\n"

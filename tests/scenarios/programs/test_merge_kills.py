@@ -15,6 +15,7 @@ from core.identifiers import Name, quoted
 from core.sample_data.records import records
 from core.sample_spec import SampleSpec
 from flows import speed
+from infra import faults
 from infra.control import run_roles
 from infra.control.manifest import last_epoch
 from infra.definitions import definition_files
@@ -103,7 +104,7 @@ def test_a_run_killed_while_it_merges_kept_events_keeps_each_once(profiles: Prof
         speed.start(small, profiles.catalog)  # may see the end of the process already
 
     def died() -> None:
-        assert (settings.data / "faults" / point).is_file()
+        assert faults.proof(settings, point).is_file()
         assert lifecycle.status(settings).phase == "died"
 
     eventually(settings, 180, died)

@@ -21,6 +21,7 @@ from pyspark.sql import SparkSession
 from core.errors import LkError
 from core.identifiers import Name
 from flows import speed
+from infra import faults
 from infra.control.publications import read_publications
 from infra.definitions import definition_files
 from infra.faults import MARKER, VARIABLE
@@ -94,7 +95,7 @@ def test_a_run_killed_between_the_events_and_the_rows_of_a_keyed_view_commits_bo
         speed.start(shop.settings, shop.catalog)  # may see the end of the process already
 
     def died() -> None:
-        assert (shop.settings.data / "faults" / point).is_file()
+        assert faults.proof(shop.settings, point).is_file()
         assert lifecycle.status(shop.settings).phase == "died"
 
     eventually(shop.settings, 120, died)

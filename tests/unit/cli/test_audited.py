@@ -148,7 +148,7 @@ def test_list_and_verify(settings: Settings, config: Path) -> None:
     assert "exit 0" in text
     hashed = listed[0]["hash"]
     lines = here(config, "audit", "verify").ok().out.splitlines()
-    assert lines == ["2 rows follow each other as they were written", f"head      row 2, {hashed}"]
+    assert lines == ["2 rows checked, the chain is intact", f"head      row 2, {hashed}"]
     assert here(config, "audit", "verify", "--json").ok().json == {"rows": 2, "broken": "", "hash": hashed}
     first = next(Path(audit.TABLE.path(settings)).glob("*.parquet"))
     first.unlink()

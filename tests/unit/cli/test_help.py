@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -54,6 +55,13 @@ def test_help_is_not_cut_at_80_columns(config: Path, words: tuple[str, ...]) -> 
     lines = here(config, *words, "--help").ok().out.splitlines()
     assert [line for line in lines if len(line) > 80] == []
     assert [line for line in lines if "..." in line and not line.startswith("Usage: ")] == []
+
+
+@pytest.mark.parametrize("words", [(), *(words for words, verb in VERBS.items() if isinstance(verb, click.Group))])
+def test_each_verb_has_one_line_in_the_help_of_its_group(config: Path, words: tuple[str, ...]) -> None:
+    verbs = here(config, *words, "--help").ok().out.partition("  -h, --help")[2].splitlines()[1:]
+    assert len([line for line in verbs if re.match("  [a-z]", line)]) >= 1
+    assert [line for line in verbs if line.startswith("   ")] == []
 
 
 @pytest.mark.parametrize("words", [words for words, verb in VERBS.items() if not isinstance(verb, click.Group)])

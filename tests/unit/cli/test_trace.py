@@ -1,4 +1,4 @@
-"""What a record holds never reaches the terminal as a command, and never as markup."""
+"""What a record holds never reaches the terminal as a command, and `lk trace` says of it what the live page says."""
 
 from __future__ import annotations
 
@@ -8,16 +8,21 @@ import pytest
 
 from cli.trace import print_trace
 from core.identifiers import Name
+from flows.live_page.trace_page import stages_of
 from flows.trace.kafka_record import content
 from flows.trace.stages import (
+    ArchivedRecord,
     Content,
     Decoded,
     KafkaRecord,
     PartialRow,
     RedriveLink,
+    RouteCopy,
     Row,
+    RunEpoch,
     ServedSide,
     Trace,
+    ViewBuild,
     ViewPartials,
     ViewTrace,
 )
@@ -58,3 +63,34 @@ def test_control_characters_and_markup_are_printed_as_text(capsys: pytest.Captur
 def test_it_names_the_epochs_of_a_folded_row(capsys: pytest.CaptureFixture[str]) -> None:
     print_trace(evil())
     assert "0 to 19" in capsys.readouterr().out
+
+
+def problems() -> Trace:
+    """A record whose stages cannot be read, or say something of it."""
+    partials = ViewPartials(
+        Name("r000001"), "speed.v", 3, missing=("a partial row",), note="a note", problem="no table"
+    )
+    build = ViewBuild(Name("b000001"), True, 9, True, "batch.v", missing=("a row",), note="old", problem="no build")
+    side = ServedSide("batch", None, "build b000001 may count it", problem="no answer")
+    return Trace(
+        topic=Name("t"),
+        partition=0,
+        offset=7,
+        record=KafkaRecord("unknown", problem="no broker"),
+        decoded=Decoded("quarantined", "quarantine", rules=("not_json",), problem="no rule"),
+        redriven=RedriveLink(copy="t/0/9", note="sent again", problem="no log"),
+        runs=(RunEpoch(Name("r000001"), "serving", "waiting", note="behind", problem="no manifest"),),
+        archives=(ArchivedRecord(Name("d1"), False, "archive.t", 1, 9, note="not read", problem="no archive"),),
+        routes=(RouteCopy(Name("copies"), Name("x000001"), None, None, "u/0/1", "searched", "no route"),),
+        views=(ViewTrace(Name("v"), "rollup", True, (), (partials,), (build,), side, "a view", "no view"),),
+    )
+
+
+def test_the_verb_and_the_page_say_the_same_of_a_record(capsys: pytest.CaptureFixture[str]) -> None:
+    print_trace(problems())
+    printed = capsys.readouterr().out
+    stages = stages_of(problems())
+    assert [line for stage in stages for line in stage.lines if line.partition(", table ")[0] not in printed] == []
+    listed = [problem for stage in stages for problem in stage.problems]
+    assert [line.removeprefix("  problem: ") for line in printed.splitlines() if "problem: " in line] == listed
+    assert len(listed) == 12

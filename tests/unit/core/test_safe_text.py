@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from core.safe_text import json_line, one_line, several_lines, spreadsheet_cell
+from core.safe_text import json_line, one_line, several_lines, shortened, spreadsheet_cell
 
 HOSTILE = [
     ("\x1b[31mred\x1b[0m", "\\x1b[31mred\\x1b[0m"),
@@ -58,3 +58,7 @@ def test_a_formula_becomes_text(text: str) -> None:
 @pytest.mark.parametrize("text", ["", "a=b", "1-2", "'x", " =1"])
 def test_other_text_stays(text: str) -> None:
     assert spreadsheet_cell(text) == text
+
+
+def test_a_long_text_ends_with_an_ellipsis() -> None:
+    assert (shortened("abc", 3), shortened("abcd", 3), shortened("", 3)) == ("abc", "abc…", "")

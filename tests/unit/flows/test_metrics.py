@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 
-from flows.live_page.metrics import exposition
-from flows.live_page.recent_samples import RecentSamples
 from flows.live_page.snapshot import Snapshot
-from tests.support.live_snapshot import AT, away, snapshot
+from tests.support.live_snapshot import AT, away, exposed, snapshot
 
 EXPECTED = """\
 lk_unhealthy_lines 0.0
@@ -49,30 +47,22 @@ lk_disk_used_bytes{part="partial rows"} 1.048576e+06
 """
 
 
-def text(of: Snapshot) -> str:
-    samples = RecentSamples()
-    samples.add(of)
-    return exposition(of, samples).decode()
-
-
 def test_every_number_of_the_snapshot_is_a_line() -> None:
-    lines = text(snapshot()).splitlines()
+    lines = exposed(snapshot()).splitlines()
     assert [line for line in EXPECTED.splitlines() if line not in lines] == []
 
 
 def test_every_metric_has_a_help_text_and_a_type() -> None:
-    exposed = text(snapshot())
-    names = set(re.findall(r"^(lk_\w+)", exposed, re.M))
+    text = exposed(snapshot())
+    names = set(re.findall(r"^(lk_\w+)", text, re.M))
     assert (
-        names
-        == set(re.findall(r"^# TYPE (lk_\w+)", exposed, re.M))
-        == set(re.findall(r"^# HELP (lk_\w+) .", exposed, re.M))
+        names == set(re.findall(r"^# TYPE (lk_\w+)", text, re.M)) == set(re.findall(r"^# HELP (lk_\w+) .", text, re.M))
     )
 
 
 def test_counters_end_with_total_and_times_are_seconds() -> None:
-    exposed = text(snapshot())
-    types = dict(re.findall(r"^# TYPE (lk_\w+) (\w+)", exposed, re.M))
+    text = exposed(snapshot())
+    types = dict(re.findall(r"^# TYPE (lk_\w+) (\w+)", text, re.M))
     assert {name for name, kind in types.items() if kind == "counter"} == {
         name for name in types if name.endswith("_total")
     }
@@ -80,13 +70,13 @@ def test_counters_end_with_total_and_times_are_seconds() -> None:
 
 
 def test_while_kafka_is_away_it_says_so_and_keeps_the_last_offsets() -> None:
-    exposed = text(away(snapshot(), "log")).splitlines()
-    assert "lk_kafka_up 0.0" in exposed
-    assert 'lk_part_up{part="log"} 0.0' in exposed
-    assert 'lk_topic_appended_records_total{partition="0",topic="trades"} 110.0' in exposed
+    text = exposed(away(snapshot(), "log")).splitlines()
+    assert "lk_kafka_up 0.0" in text
+    assert 'lk_part_up{part="log"} 0.0' in text
+    assert 'lk_topic_appended_records_total{partition="0",topic="trades"} 110.0' in text
 
 
 def test_before_the_first_read_nothing_is_said_to_be_well() -> None:
-    exposed = text(Snapshot(AT)).splitlines()
-    assert {"lk_kafka_up 0.0", "lk_trino_up 0.0", "lk_unhealthy_lines 1.0"} <= set(exposed)
-    assert [line for line in exposed if line.startswith("lk_process_up")] == []
+    text = exposed(Snapshot(AT)).splitlines()
+    assert {"lk_kafka_up 0.0", "lk_trino_up 0.0", "lk_unhealthy_lines 1.0"} <= set(text)
+    assert [line for line in text if line.startswith("lk_process_up")] == []

@@ -17,10 +17,10 @@ LIVE = {
     "live: MB per million": ("500", "247", "8,000 / 8,100 records"),
 }
 OTHERS = {
-    "rebuild: start-up": ("12.3 s", "8.0 s", "1 start"),
-    "rebuild: rate after that": ("10,250/s", "27,300/s", "500,000 / 600,000 records"),
-    "rebuild: whole command": ("61 s", "30 s", "500,000 / 600,000 records"),
-    "rebuild: CPU s per million": ("160", "50", "500,000 / 600,000 records"),
+    "full computation: start-up": ("12.3 s", "8.0 s", "1 start"),
+    "full computation: rate after that": ("10,250/s", "27,300/s", "500,000 / 600,000 records"),
+    "full computation: whole command": ("61 s", "30 s", "500,000 / 600,000 records"),
+    "full computation: CPU s per million": ("160", "50", "500,000 / 600,000 records"),
     "disk used": ("123 MB", "1 MB", "650,000 / 630,000 records"),
     "processes that must run": ("3", "3", ""),
     "jobs to schedule": ("2", "0", ""),
@@ -29,7 +29,7 @@ OTHERS = {
 
 
 def test_every_row_shows_both_modes_and_from_how_many_samples() -> None:
-    """The example has no bytes written by the replay, so no row compares those of a rebuild."""
+    """The example has no bytes written by the replay, so no row compares those of a full computation."""
     assert {row.what: (row.first, row.second, row.n) for row in rows(LAMBDA, KAPPA)} == LIVE | OTHERS
 
 
@@ -43,7 +43,9 @@ def test_what_is_live_is_compared_only_where_both_processes_are_warm() -> None:
 def test_a_row_without_a_measured_value_of_one_mode_is_left_out() -> None:
     without = {row.what for row in rows(LAMBDA, replace(KAPPA, live=ResourceUsage(), live_records=0))}
     assert (LIVE | OTHERS).keys() - without == {"live: CPU s per million", "live: MB per million"}
-    assert "rebuild: MB per million" in {row.what for row in rows(LAMBDA, replace(KAPPA, rebuilt=LAMBDA.rebuilt))}
+    assert "full computation: MB per million" in {
+        row.what for row in rows(LAMBDA, replace(KAPPA, rebuilt=LAMBDA.rebuilt))
+    }
 
 
 def test_the_last_column_names_what_was_counted() -> None:

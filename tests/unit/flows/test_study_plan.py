@@ -13,27 +13,31 @@ from core.evidence.measurement import Measurement
 from core.evidence.questions import GROUPS, QUESTIONS
 from flows.study import machine, run_study
 from flows.study.run_study import MEASURES
-from flows.study.study_plan import SECTIONS, StudyPlan, Unit, missing_sections, rows_file, seconds_left
+from flows.study.study_plan import SECTIONS, StudyInstance, StudyPlan, missing_sections, rows_file, seconds_left
 from infra import measurement_files, study_files
 
 AT = datetime(2026, 11, 26, 5, 49, tzinfo=UTC)
 
 
 def test_the_mode_that_is_measured_first_alternates() -> None:
-    order = [(unit.repetition, unit.mode) for unit in StudyPlan((100_000,), 3).units()]
+    order = [(planned.repetition, planned.mode) for planned in StudyPlan((100_000,), 3).instances()]
     assert order == [(1, "lambda"), (1, "kappa"), (2, "kappa"), (2, "lambda"), (3, "lambda"), (3, "kappa")]
 
 
 def test_by_default_five_repetitions_of_one_and_ten_million_records() -> None:
-    units = list(StudyPlan().units())
-    assert len(units) == 20
-    assert {unit.size for unit in units} == {1_000_000, 10_000_000}
+    instances = list(StudyPlan().instances())
+    assert len(instances) == 20
+    assert {instance.size for instance in instances} == {1_000_000, 10_000_000}
 
 
 def test_what_no_history_changes_is_measured_with_the_shortest_one() -> None:
     plan = StudyPlan((100_000, 200_000), 1)
-    assert plan.sections_of(Unit(100_000, 1, "kappa")) == list(SECTIONS)
-    assert set(SECTIONS) - set(plan.sections_of(Unit(200_000, 1, "kappa"))) == {"settling", "overload", "recovery"}
+    assert plan.sections_of(StudyInstance(100_000, 1, "kappa")) == list(SECTIONS)
+    assert set(SECTIONS) - set(plan.sections_of(StudyInstance(200_000, 1, "kappa"))) == {
+        "settling",
+        "overload",
+        "recovery",
+    }
 
 
 def test_an_impossible_study_is_named() -> None:
@@ -45,11 +49,11 @@ def test_an_impossible_study_is_named() -> None:
 
 
 def test_a_repeated_study_measures_only_what_is_missing(tmp_path: Path) -> None:
-    plan, unit = StudyPlan((100_000,), 1, ("freshness", "queries")), Unit(100_000, 1, "lambda")
-    assert missing_sections(tmp_path, plan, unit) == ["freshness", "queries"]
-    measurement_files.write(rows_file(tmp_path, unit, "freshness"), [])
-    assert missing_sections(tmp_path, plan, unit) == ["queries"]
-    assert missing_sections(tmp_path, plan, Unit(100_000, 1, "kappa")) == ["freshness", "queries"]
+    plan, planned = StudyPlan((100_000,), 1, ("freshness", "queries")), StudyInstance(100_000, 1, "lambda")
+    assert missing_sections(tmp_path, plan, planned) == ["freshness", "queries"]
+    measurement_files.write(rows_file(tmp_path, planned, "freshness"), [])
+    assert missing_sections(tmp_path, plan, planned) == ["queries"]
+    assert missing_sections(tmp_path, plan, StudyInstance(100_000, 1, "kappa")) == ["freshness", "queries"]
 
 
 def test_the_time_left_is_the_mean_of_each_section_so_far() -> None:

@@ -402,4 +402,5 @@ def test_the_last_row_counts_also_when_the_clock_stepped_back(settings: Settings
             check_results.add_results(settings, lease, [evaluated])
     assert [built.passed for built in read_builds(settings)] == [False]
     assert builds.passed_builds(settings) == []
-    assert [row.success for row in check_results.of_build(settings, CLAIM.build)] == [False]
+    assert [(row.success, row.observed) for row in check_results.of_build(settings, CLAIM.build)] == [(False, "1")]
+    assert [row["found"] for row in check_results.TABLE.read(settings)] == ["1", "1"]  # the column that Trino shows

@@ -29,10 +29,10 @@ def result(check: str, *, success: bool = True, **values: Any) -> CheckResult:
 
 WRITTEN = result("written")
 NOT_FEWER = result("not_fewer_rows", expected="30", comparison="at_least")
-FEW = result("few", success=False, found="2", expected="0", unexpected=2, first='[{"shop": "a"}, {"shop": null}]')
-WARNED = result("small", success=False, found="1", expected="0", unexpected=1, severity="warning")
-CRASHED = result("fresh", success=False, found=None, expected=None, exception="division by zero")
-TOPIC = result("control_total", view="topic:trades", found="97", expected="97")
+FEW = result("few", success=False, observed="2", expected="0", unexpected=2, first='[{"shop": "a"}, {"shop": null}]')
+WARNED = result("small", success=False, observed="1", expected="0", unexpected=1, severity="warning")
+CRASHED = result("fresh", success=False, observed=None, expected=None, exception="division by zero")
+TOPIC = result("control_total", view="topic:trades", observed="97", expected="97")
 
 
 class _Reader(HTMLParser):
@@ -102,7 +102,7 @@ def test_a_build_whose_view_has_no_result_shows_the_refusal(tmp_path: Path) -> N
     assert sorted(path.name for path in tmp_path.rglob("*.html")) == ["index.html", "trades.html"]
 
 
-@pytest.mark.parametrize("field", ["check", "found", "expected", "exception", "first", "detail"])
+@pytest.mark.parametrize("field", ["check", "observed", "expected", "exception", "first", "detail"])
 def test_hostile_text_is_shown_as_text(tmp_path: Path, field: str) -> None:
     hostile = '<script>alert(1)</script><img src=x onerror="alert(2)">{{ 7 * 7 }}'
     planted: dict[str, Any] = {field: hostile}

@@ -21,15 +21,9 @@ from infra.project_files import ROOT, RUNBOOKS
 from serving.ledger import PartitionCounts, ViewCounts
 from speed.quarantine.share import QuarantineShare
 from tests.support.alert_rules import FOLDER, firing, rules
-from tests.support.live_snapshot import AT, BUILD, TOPIC, VIEW, away, snapshot
+from tests.support.live_snapshot import AT, BUILD, TOPIC, VIEW, away, exposed, snapshot
 
 PAGES = "http://127.0.0.1:18084/runbook/"
-
-
-def exposed(of: Snapshot) -> str:
-    samples = RecentSamples()
-    samples.add(of)
-    return exposition(of, samples).decode()
 
 
 def changed(of: Snapshot, part: str, **fields: Any) -> Snapshot:

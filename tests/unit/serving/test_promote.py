@@ -46,3 +46,14 @@ def test_a_run_that_serves_and_does_not_end_its_epoch_is_not_replaced(settings: 
     with leases.hold(settings, lease), promoted(settings):
         reached.append("between two epochs")
     assert reached == ["paused until its lease ended", "between two epochs"]
+
+
+def test_a_damaged_run_that_a_process_drives_is_not_replaced(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is refused at once, so it names no time that it waited."""
+    monkeypatch.setattr("serving.promote.runs.read_run", lambda _, run: Run(run, {}, {}, {}, Cut()))
+    driven = pytest.raises(TryAgain, match=r"^a process drives run r000001, whose tables are damaged")
+    with leases.hold(settings, f"run_{SERVING}"), driven as refused:
+        promote.replace_run(settings, Catalog({}, {}), NEW, SERVING, "test")
+    assert refused.value.fix == "stop it, then run the command again"

@@ -11,13 +11,13 @@ def test_each_step_has_the_mean_of_its_times_and_the_open_epoch_does_not_count()
     moments = iter([(10.0, 1.0), (11.0, 1.5), (14.0, 2.0), (15.0, 3.0), (17.0, 3.5), (19.0, 3.5)])
     times = StepTimes(lambda: next(moments))
     assert times.means() == {}
-    for step in ("0 plan", "1 compute", "between epochs", "0 plan", "1 compute", "0 plan"):
+    for step in ("0 plan", "1 compute", "6 between epochs", "0 plan", "1 compute", "0 plan"):
         times.begin(step)
     means = times.means()
     assert list(means) == list(STEPS)
     assert means["0 plan"] == StepTime(1.5, 0.5)
     assert means["1 compute"] == StepTime(2.5, 0.25)
-    assert means["between epochs"] == StepTime(0.5, 0.5)
+    assert means["6 between epochs"] == StepTime(0.5, 0.5)
     assert means["4 manifest"] == StepTime(0.0, 0.0)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from core.cut import Cut
 from core.identifiers import Name
 from core.record_counts import Totals
-from flows.demo.rebuild_times import RebuildTimes, of_batch, of_replay
+from flows.demo.full_computation import FullComputation, of_batch, of_replay
 from infra.control import locks
 from infra.control.builds import BuildCounts, Built, add_built
 from infra.control.claims import Claim
@@ -56,7 +56,7 @@ def test_a_batch_starts_until_it_creates_an_archive_and_computes_until_the_last_
             at, counts = datetime.fromtimestamp(BEGAN + after, UTC), BuildCounts()
             add_built(settings, lease, Built(BUILD, view, Name("d"), cut, "", 3, True, counts, passed, at, 1.0, "full"))
     times = of_batch(settings, claim, BEGAN, 33.0, USAGE)
-    assert replace(times, rate=round(times.rate, 1)) == RebuildTimes(33.0, 12.5, 5_000.0, 40_000, USAGE)
+    assert replace(times, rate=round(times.rate, 1)) == FullComputation(33.0, 12.5, 5_000.0, 40_000, USAGE)
 
 
 def epoch(number: int, first: int, last: int, planned: float, committed: float) -> Epoch:

@@ -15,7 +15,7 @@ from infra.settings import Settings
 
 
 @dataclass(frozen=True)
-class RebuildTimes:
+class FullComputation:
     """Seconds of the whole command, and of its start-up, in which it reads no record yet.
 
     ``rate`` is the records per second that it read and computed after that. ``usage`` is what its processes used for
@@ -29,7 +29,7 @@ class RebuildTimes:
     usage: ResourceUsage
 
 
-def of_batch(settings: Settings, claim: Claim, began: float, seconds: float, usage: ResourceUsage) -> RebuildTimes:
+def of_batch(settings: Settings, claim: Claim, began: float, seconds: float, usage: ResourceUsage) -> FullComputation:
     """The first `lk batch` of an instance, which began at ``began`` (epoch seconds).
 
     It reads from when landing creates the first archive, and computes until the last view is built.
@@ -38,19 +38,19 @@ def of_batch(settings: Settings, claim: Claim, began: float, seconds: float, usa
     first = min(_created(path) for path in paths if delta.exists(path))
     _, last = build_times(settings, claim.build)
     rate = claim.cut.size / (last.timestamp() - first)
-    return RebuildTimes(seconds, first - began, rate, claim.cut.size, usage)
+    return FullComputation(seconds, first - began, rate, claim.cut.size, usage)
 
 
 def of_replay(
     epochs: Sequence[Epoch], began: float, seconds: float, records: int, usage: ResourceUsage
-) -> RebuildTimes:
+) -> FullComputation:
     """A replay that began at ``began`` (epoch seconds). The rate is that of its big epochs.
 
     They last from the planning of the first to the commit of the last; the small ones only follow the producers.
     """
     big = epoch_times.backlog(epochs)
     rate = epoch_times.records(big) / epoch_times.seconds(big)
-    return RebuildTimes(seconds, epoch_times.began(epochs) - began, rate, records, usage)
+    return FullComputation(seconds, epoch_times.began(epochs) - began, rate, records, usage)
 
 
 def _created(path: str) -> float:

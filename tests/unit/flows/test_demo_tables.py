@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from cli.output import plain
-from flows.demo.report import show
+from flows.demo.demo_tables import show
 from flows.demo.run_demo import Demo
 from tests.support.demo_example import DEMO
 

@@ -13,7 +13,7 @@ from infra.definitions import definition_files
 from infra.project_files import VIEWS
 from infra.settings import Settings
 from infra.trino.access_rules import read_access, role_of, sees_personal
-from serving.personal import Personal, hidden_from_reader, hides, personal_columns, without_personal
+from serving.hidden_columns import Personal, hidden_from_reader, hides, personal_columns, without_personal
 from serving.view_sql import shape_digest
 from tests.support.personal_fields import declared
 

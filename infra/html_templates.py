@@ -1,0 +1,26 @@
+"""The Jinja2 environment of every HTML page: it escapes all values, and an unknown name is an error."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+
+def html_templates(folder: Path) -> Environment:
+    """The templates of a folder, with the filter ``utc``."""
+    templates = Environment(
+        loader=FileSystemLoader(folder),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    templates.filters["utc"] = utc
+    return templates
+
+
+def utc(moment: datetime) -> str:
+    """A moment in UTC, to the second."""
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
