@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
@@ -38,14 +39,24 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 from pyspark.sql import SparkSession
 
 from batch.land import land
+from core.catalog import Catalog
+from core.digest import route_digest
 from core.errors import Refused
+from core.identifiers import Name
+from core.route import Output, Route
+from infra.control import locks, route_runs
 from infra.control.manifest import last_epoch
+from infra.control.route_runs import RouteRun
 from infra.kafka import kafka_admin, topic_admin
-from infra.kafka.acls import Right, allow_writes, apply_rights, read_rights, withdraw_writes
+from infra.kafka.acls import Right, allow_writes, apply_rights, given_writes, read_rights, withdraw_writes
 from infra.kafka.client_config import librdkafka
 from infra.kafka.log_marks import record_reader
+from infra.lake import table_paths
+from infra.local import local_processes
 from infra.retry import retry_on
-from speed.process import lifecycle
+from infra.settings import Settings
+from speed.process import background, lifecycle
+from speed.routes.dropped_outputs import withdraw_dropped
 from tests.integration.test_redrive import Bench, bad, fix
 from tests.support import authorized
 from tests.support.authorized import Cluster
@@ -332,6 +343,36 @@ def test_a_route_writes_only_to_the_topics_that_it_was_given(cluster: Cluster) -
     require("allowed", "refused")
     withdraw_writes(cluster.of("route"), ["given"])
     eventually(cluster.own, SECONDS, partial(require, "refused", "refused"))
+
+
+@contextmanager
+def copying(settings: Settings, run: Name) -> Iterator[None]:
+    """A process that is recorded as that of a run."""
+    local_processes.start_process(settings, background.name(run), ["sleep", "600"])
+    try:
+        yield
+    finally:
+        background.stop(settings, run)
+
+
+def test_an_output_that_a_route_drops_loses_its_right(cluster: Cluster) -> None:
+    settings, old, new = cluster.of("route"), Name("r900001"), Name("r900002")
+    before, after = Route("split", (), (Output("kept"), Output("dropped"))), Route("split", (), (Output("kept"),))
+    table_paths.open_lake(settings)
+    with locks.hold(settings, "routes") as lease:
+        for id, route in ((old, before), (new, after)):
+            run = RouteRun(id, Name("split"), route_digest(route, {}), {}, replays=False)
+            route_runs.add_step(settings, lease, "declared", run)
+    given = {"kept", "dropped", "kept__r900001", "dropped__r900001", "kept__r900002"}
+    allow_writes(settings, given)
+    now = Catalog({}, {}, routes={Name("split"): after})
+    with copying(settings, old):
+        withdraw_dropped(settings, now)
+        assert given_writes(settings) == given, "its process has the definition that it started with"
+    withdraw_dropped(settings, now)
+    assert given_writes(settings) == {"kept", "kept__r900001", "kept__r900002"}
+    withdraw_writes(settings, given)
+    assert given_writes(settings) == frozenset()
 
 
 def test_the_work_of_each_principal_needs_no_other_right(cluster: Cluster, spark: SparkSession, tmp_path: Path) -> None:
