@@ -99,9 +99,9 @@ def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
 
 def all_passwords(instance: Secured) -> list[str]:
     """Every password of the instance, and what its keys have in common."""
-    files = [instance.secrets.page_password, key_file(instance.settings)]
+    files = [instance.secrets.page_password, instance.secrets.metrics_password, key_file(instance.settings)]
     files += [file for name in ("kafka", "trino") for file in sorted((instance.secrets.folder / name).iterdir())]
-    assert len(files) == 15
+    assert len(files) == 16
     return [*(file.read_text("utf-8") for file in files), *keys(instance.secrets.folder), ANY_KEY]
 
 
@@ -279,6 +279,9 @@ def test_the_live_page_asks_for_its_password(instance: Secured) -> None:
             "wrong": 401,
             right: 200,
         }
+    of_metrics = instance.secrets.metrics_password.read_text("utf-8")
+    paths = ("/metrics", "/", "/page.json", "/trace/trades/0/0", "/static/live.css")
+    assert [status_of(path, of_metrics) for path in paths] == [200, 401, 401, 401, 401]
     assert status_of("/health", None) == 200
 
 
