@@ -18,6 +18,7 @@ from infra.kafka import acls, kafka_admin, topic_admin
 from infra.lake import table_paths
 from infra.settings import Settings
 from speed.process import background, state_file
+from speed.routes.dropped_outputs import withdraw_dropped
 from speed.routes.handover import hand_over
 from speed.routes.outputs import output_topics
 from speed.routes.planner import reached, require_same_definition, require_same_topics
@@ -178,6 +179,7 @@ def _start(settings: Settings, catalog: Catalog, run: RouteRun) -> RouteState:
     history = route_runs.read_history(settings, run.route)
     is_live = run.id in (history.owner, history.handover)
     acls.allow_writes(settings, output_topics(catalog.route(run.route), run.id, live=is_live).values())
+    withdraw_dropped(settings, catalog)
     background.start(settings, run.id, "route", "run", run.id)
     return _state(settings, catalog, route_runs.read_history(settings, run.route), run)
 

@@ -48,5 +48,6 @@ def rotate(settings: Settings, catalog: Catalog) -> Rotation:
     running = local_processes.recorded_names(settings)
     stopped = local_stack.stop_servers(settings)
     users.renew_secrets(settings, secrets)
+    airflow_server.renew_secrets(settings)
     states = up(settings, catalog, *(name for name in _OPTIONAL if name in running))
     return Rotation(states, tuple(name for name in stopped if name not in {state.name for state in states}))

@@ -15,6 +15,7 @@ from infra.trino import query_reports
 
 _POLICY = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 HEALTH = "/health"  # says nothing but that the page is there
+METRICS = "/metrics"  # numbers alone: what reads them need not read records
 _HEADERS = {
     "content-security-policy": _POLICY,
     "x-content-type-options": "nosniff",
@@ -29,11 +30,13 @@ class Guard:
     """Refuses other methods than GET and HEAD, and a foreign Host header: a page elsewhere could name us by its own.
 
     ``hosts`` are the allowed values. Trino may POST its reports: the application checks who does. With a ``password``
-    it asks for it, with any user name, except at /health. An answer keeps the headers that it sets itself.
+    it asks for it, with any user name, except at /health; ``metrics_password`` opens the metrics alone. An answer keeps
+    the headers that it sets itself.
     """
 
-    def __init__(self, app: ASGIApp, hosts: Iterable[str], password: str = "") -> None:
-        self._app, self._hosts, self._password = app, frozenset(hosts), password
+    def __init__(self, app: ASGIApp, hosts: Iterable[str], password: str = "", metrics_password: str = "") -> None:
+        self._app, self._hosts = app, frozenset(hosts)
+        self._password, self._metrics_password = password, metrics_password
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
@@ -59,16 +62,18 @@ class Guard:
             return None
         if scope["method"] not in ("GET", "HEAD"):
             return PlainTextResponse("this page only reads: GET\n", 405, {"allow": "GET, HEAD"})
-        if self._password and scope["path"] != HEALTH and not self._knows_password(Headers(scope=scope)):
+        if self._password and scope["path"] != HEALTH and not self._knows_password(scope):
             asked = {"www-authenticate": 'Basic realm="lambda-kappa", charset="UTF-8"'}
             return PlainTextResponse("the password of this page is in the data folder: secrets/ui\n", 401, asked)
         return None
 
-    def _knows_password(self, headers: Headers) -> bool:
-        """Whether the request has the password (RFC 7617)."""
-        scheme, _, encoded = headers.get("authorization", "").partition(" ")
+    def _knows_password(self, scope: Scope) -> bool:
+        """Whether the request has a password of its page (RFC 7617)."""
+        scheme, _, encoded = Headers(scope=scope).get("authorization", "").partition(" ")
         try:
             _, _, password = base64.b64decode(encoded, validate=True).partition(b":")
         except binascii.Error:
             return False
-        return scheme.lower() == "basic" and hmac.compare_digest(password, self._password.encode())
+        right = [self._password, *([self._metrics_password] if scope["path"] == METRICS else [])]
+        matches = [hmac.compare_digest(password, text.encode()) for text in right if text]
+        return scheme.lower() == "basic" and any(matches)

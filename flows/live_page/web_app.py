@@ -17,7 +17,7 @@ from jinja2 import Environment
 from core.errors import LkError, Refused, TryAgain
 from flows.live_page import metrics, runbooks, words
 from flows.live_page.collector import Collector, Rendered
-from flows.live_page.guard import HEALTH, Guard
+from flows.live_page.guard import HEALTH, METRICS, Guard
 from flows.live_page.query_log import LARGEST, QueryLog
 from flows.live_page.trace_rows import page_with_rows
 from flows.live_page.view_page import ViewPages
@@ -42,7 +42,7 @@ def serve(settings: Settings) -> None:
     listening = _listen(settings)
     collector.start()
     config = uvicorn.Config(
-        Guard(web_app(settings, collector), _hosts(settings), _password(settings)),
+        Guard(web_app(settings, collector), _hosts(settings), *_passwords(settings)),
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -75,7 +75,7 @@ def web_app(settings: Settings, collector: Collector) -> FastAPI:
     async def history(request: Request) -> Response:
         return _answer(request, collector.history, "application/json")
 
-    @app.get("/metrics")
+    @app.get(METRICS)
     async def prometheus(request: Request) -> Response:
         return _ENDED if collector.has_ended else _answer(request, collector.metrics, metrics.CONTENT_TYPE)
 
@@ -168,10 +168,11 @@ def _templates() -> Environment:
     return templates
 
 
-def _password(settings: Settings) -> str:
-    """The password of the page in the secured profile, else ""."""
+def _passwords(settings: Settings) -> tuple[str, ...]:
+    """The passwords of the page and of its metrics in the secured profile, else none."""
     secrets = local_secrets(settings.data)
-    return read_password(secrets.page_password, "the password of this page", AGAIN) if secrets else ""
+    files = (secrets.page_password, secrets.metrics_password) if secrets else ()
+    return tuple(read_password(file, "a password of this page", AGAIN) for file in files)
 
 
 def _hosts(settings: Settings) -> tuple[str, ...]:

@@ -64,11 +64,32 @@ def _path(home: Path) -> tuple[str, str]:
 def _prepare(settings: Settings, home: Path) -> None:
     (home / "bin").mkdir(parents=True, exist_ok=True)
     home.chmod(0o700)
-    keys = _read_or_create(home / "secrets.json", _secrets)
-    _read_or_create(airflow_api.password_file(settings), lambda: {airflow_api.USER: secrets.token_urlsafe(18)})
+    keys = _read_or_create(_keys_file(settings), _secrets)
+    _read_or_create(airflow_api.password_file(settings), _new_login)
     write_private(home / "airflow.cfg", _config(settings, home, keys))
     # A file and not the environment: settings may hold a secret, and Airflow's own processes do not need them.
     write_private(launcher(settings), _script(settings), 0o700)
+
+
+def renew_secrets(settings: Settings) -> None:
+    """Makes the password and the keys of sessions anew, for the next start; no files where Airflow never started.
+
+    The key of what its database encrypts stays: without it, connections and variables there could not be read.
+    """
+    login, keys = airflow_api.password_file(settings), _keys_file(settings)
+    if keys.exists():
+        kept = json.loads(keys.read_text("utf-8"))["fernet"]
+        write_private(keys, json.dumps(_secrets() | {"fernet": kept}))
+    if login.exists():
+        write_private(login, json.dumps(_new_login()))
+
+
+def _keys_file(settings: Settings) -> Path:
+    return airflow_api.home(settings) / "secrets.json"
+
+
+def _new_login() -> dict[str, str]:
+    return {airflow_api.USER: secrets.token_urlsafe(18)}
 
 
 def _secrets() -> dict[str, str]:

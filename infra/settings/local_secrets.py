@@ -52,6 +52,11 @@ class LocalSecrets:
         """The file with the password of the live page."""
         return self.folder / "ui"
 
+    @property
+    def metrics_password(self) -> Path:
+        """The file with the password that opens only the metrics of the live page."""
+        return self.folder / "metrics"
+
 
 def local_secrets(data: Path) -> LocalSecrets | None:
     """The secrets in a data folder, also if they are lost; None if its servers ask for no password."""

@@ -138,7 +138,10 @@ def _repair(visits: Visits, file: Path) -> None:
     records = list(listing.quarantined_records(visits.settings, visits.catalog, visits.topic))
     assert [record.rules for record in records] == [("field_cents",)]
     repair_file.export(visits.settings, visits.catalog.topics, records, file)
-    line = json.loads(file.read_text("utf-8"))
+    exported = file.read_text("utf-8")
+    assert [text for text in (CANARY, CANARY_MAIL) if text in exported] == []
+    line = json.loads(exported)
+    assert visits.texts[line["key"]] == CANARY  # a token
     line["value"] = (visit(CANARY, CANARY_MAIL, 700).value or b"").decode()
     line["key"] = CANARY
     file.write_text(json.dumps(line), "utf-8")

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from secrets import token_hex
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import psutil
@@ -17,11 +22,13 @@ import requests
 from pyspark.sql import SparkSession
 
 from core.errors import Refused
+from infra import airflow_api
 from infra.kafka import acls, kafka_admin
 from infra.kafka.client_config import as_principal
-from infra.local import local_stack, ui_server
+from infra.local import airflow_server, local_stack, ui_server
 from infra.local.private_files import write_private
 from infra.local.secured import certificates, users
+from infra.project_files import VIEWS
 from infra.retry import retry_on
 from infra.settings import Settings
 from infra.settings.local_secrets import BROKER, FOLDER, LocalSecrets
@@ -30,20 +37,24 @@ from infra.trino.client import query
 from infra.trino.query_reports import key_file
 from tests.conftest import fresh_settings
 from tests.support.command import Done, here, lk, write_config
-from tests.support.kafka_log import Log
+from tests.support.kafka_log import Log, Sent, send
+from tests.support.leaks import ANY_KEY, keys, leaks, shared_folders
 from tests.support.oracle import view_oracle
+from tests.support.oracle.view_oracle import Record
 from tests.support.waiting import eventually
 
-PASSWORD = 'qu"ote\\d-pass-word'  # characters that Java's login configuration must escape
+# Characters that Java's login configuration must escape; another test of this machine has another one.
+PASSWORD = f'qu"ote\\d-pass-word-{token_hex(8)}'
 EVENTS = {"spark.eventLog.enabled": "true", "spark.eventLog.compress": "false"}
 
 
 @dataclass(frozen=True)
 class Secured:
-    """The settings of an instance whose servers ask for passwords, and their file."""
+    """The settings of an instance whose servers ask for passwords, their file, and when it was set up (in seconds)."""
 
     settings: Settings
     config: Path
+    began: float
 
     @property
     def secrets(self) -> LocalSecrets:
@@ -59,14 +70,24 @@ class Secured:
         return here(self.config, *words)
 
 
+def route_files(folder: Path) -> Path:
+    """A folder with the definition of a route."""
+    files = folder / "views"
+    files.mkdir()
+    for name in ("service_log", "log_split"):
+        shutil.copy(VIEWS / "programs" / f"{name}.py", files)
+    return files
+
+
 @pytest.fixture(scope="module")
 def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
     folder = tmp_path_factory.mktemp("secured")
     fresh = fresh_settings(folder / "data")
     # The event log holds what Spark's web UI would show.
     events = {"spark_conf": json.dumps(EVENTS | {"spark.eventLog.dir": f"file://{folder}/data/logs"})}
-    config = write_config(folder / "lk.toml", fresh.model_dump(mode="json", exclude_defaults=True) | events)
-    secured = Secured(read_settings(config), config)
+    values = events | {"views": [str(route_files(folder))]}
+    config = write_config(folder / "lk.toml", fresh.model_dump(mode="json", exclude_defaults=True) | values)
+    secured = Secured(read_settings(config), config, time.time())
     try:
         write_private(users.make_secrets(secured.settings).kafka_password("speed"), PASSWORD)
         (folder / "data" / "logs").mkdir()
@@ -76,48 +97,29 @@ def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
         local_stack.stop_servers(secured.settings)
 
 
-def content(path: Path) -> bytes:
-    """The content of a file. Empty if it is not a file or a running job has deleted it."""
-    try:
-        return path.read_bytes() if path.is_file() else b""
-    except FileNotFoundError:
-        return b""
-
-
-def said_by(process: psutil.Process) -> str:
-    """The arguments and the environment of a process, which may name the data folder; empty if it is another user's."""
-    try:
-        return " ".join([*process.cmdline(), *process.environ().values()])
-    except (psutil.NoSuchProcess, psutil.AccessDenied):
-        return ""
-
-
-def leaks(instance: Secured, passwords: list[str]) -> list[str]:
-    """The files, arguments and environments of processes that hold a secret, in plain or escaped form.
-
-    The folder of secrets is where they may be.
-    """
-    folder = instance.settings.data
-    forms = [form.encode() for text in passwords for form in (text, json.dumps(text)[1:-1])]
-    # Not rglob: it fails when a job that ends deletes a folder of temporary files.
-    paths = sorted(Path(parent, name) for parent, _, names in os.walk(folder) for name in names)
-    outside = [path for path in paths if instance.secrets.folder not in path.parents]
-    files = [str(path) for path in outside if any(form in content(path) for form in forms)]
-    said = [text for text in map(said_by, psutil.process_iter()) if str(folder) in text]
-    programs = ("kafka.Kafka", "io.trino.server.TrinoServer", "-m cli ui", "speed run")
-    assert [name for name in programs if not any(name in text for text in said)] == [], "processes were not found"
-    return files + [line for line in said if any(form.decode() in line for form in forms)]
-
-
 def all_passwords(instance: Secured) -> list[str]:
     """Every password of the instance, and what its keys have in common."""
-    files = [instance.secrets.page_password, key_file(instance.settings)]
+    files = [instance.secrets.page_password, instance.secrets.metrics_password, key_file(instance.settings)]
     files += [file for name in ("kafka", "trino") for file in sorted((instance.secrets.folder / name).iterdir())]
-    assert len(files) == 15
-    return [*(file.read_text("utf-8") for file in files), "PRIVATE KEY"]
+    assert len(files) == 16
+    return [*(file.read_text("utf-8") for file in files), *keys(instance.secrets.folder), ANY_KEY]
 
 
-def test_records_go_from_produce_to_what_is_served(instance: Secured, spark: SparkSession) -> None:
+def repair(instance: Secured, record: Record, file: Path) -> None:
+    """Sends a record with a broken end, and redrives it as it was."""
+    send(as_principal(instance.settings, BROKER), [Sent(record.topic, record.key, (record.value or b"") + b"}")])
+
+    def quarantined() -> None:
+        assert len(instance.here("quarantine", "list", "--json").ok().json) == 1
+
+    eventually(instance.settings, 60, quarantined)
+    instance.here("quarantine", "export", str(file), "--json").ok()
+    broken = json.loads(file.read_text("utf-8"))
+    file.write_text(json.dumps(broken | {"value": broken["value"].removesuffix("}")}) + "\n", "utf-8")
+    assert instance.here("quarantine", "redrive", str(file), "--json").ok().json["sent"] == 1
+
+
+def test_records_go_from_produce_to_what_is_served(instance: Secured, spark: SparkSession, tmp_path: Path) -> None:
     instance.here("produce", "trades", "--seed", "7", "--count", "500", "--start", "2026-03-14T12:00:00", "--json").ok()
     instance.lk("speed", "start", "--json").ok()
     log = Log(as_principal(instance.settings, BROKER), ["trades"])
@@ -133,21 +135,27 @@ def test_records_go_from_produce_to_what_is_served(instance: Secured, spark: Spa
     eventually(instance.settings, 120, served)
     status = instance.here("status", "--json")
     assert status.code == 0, status.said
-    instance.here("claim", "--json").ok()
-    instance.here("land", "--json").ok()
+    repair(instance, log.records[0], tmp_path / "repaired.jsonl")
+    instance.here("batch", "--json").ok()
+    instance.lk("route", "start", "log_split", "--json").ok()
+    instance.lk("route", "stop", "log_split", "--json").ok()
     data, passwords = instance.settings.data, all_passwords(instance)
     assert PASSWORD in passwords
     assert not [text for text in passwords if text in status.out + status.err]
     assert list(data.glob("logs/*speed-*"))
     events = [path for path in data.glob("logs/eventlog*/*") if b"SQLExecutionStart" in path.read_bytes()]
     assert events, "Spark's event log, which is what its pages show, has no query"
-    assert leaks(instance, passwords) == []
-    (data / "planted").write_text(f"password={PASSWORD}", "utf-8")
-    assert leaks(instance, passwords) == [str(data / "planted")]
-    (data / "planted").unlink()
+    assert leaks(instance.settings, passwords, instance.began) == []
+    with ExitStack() as planted_files:
+        shared = shared_folders(instance.settings)
+        folders = [data, *(folder for folder in shared if folder.is_dir())]
+        files = [Path(planted_files.enter_context(TemporaryDirectory(dir=folder)), "planted") for folder in folders]
+        for file in files:
+            file.write_text(f"password={PASSWORD}", "utf-8")
+        assert sorted(leaks(instance.settings, passwords, instance.began)) == sorted(map(str, files))
     planted = os.environ | {"LK_DATA": str(data), "PLANTED": PASSWORD}  # as of `lk ui`, whose arguments name no folder
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, env=planted) as child:
-        assert [PASSWORD in line for line in leaks(instance, passwords)] == [True]
+        assert [PASSWORD in line for line in leaks(instance.settings, passwords, instance.began)] == [True]
         child.communicate(b"\n")
     instance.lk("speed", "stop", "--json").ok()
 
@@ -271,6 +279,9 @@ def test_the_live_page_asks_for_its_password(instance: Secured) -> None:
             "wrong": 401,
             right: 200,
         }
+    of_metrics = instance.secrets.metrics_password.read_text("utf-8")
+    paths = ("/metrics", "/", "/page.json", "/trace/trades/0/0", "/static/live.css")
+    assert [status_of(path, of_metrics) for path in paths] == [200, 401, 401, 401, 401]
     assert status_of("/health", None) == 200
 
 
@@ -295,17 +306,22 @@ def require_gone(instance: Secured, former: Settings) -> None:
 
 
 def test_rotate_renews_every_password_and_what_was_served_stays(instance: Secured) -> None:
+    own = as_principal(instance.settings, BROKER)
+    size = kafka_admin.end_offsets(own, ["trades"]).size
     before, rows = all_passwords(instance), instance.here("show", "trades_by_day", "--json").ok().json
     former = plant_former_user(instance)
     file = instance.secrets.kafka_password("monitor")
     old_password = file.read_text("utf-8")
+    airflow_server.server(instance.settings).prepare()  # the files of its first start
+    of_airflow = airflow_api.password_file(instance.settings).read_text("utf-8")
     rotation = instance.here("rotate", "--json").ok().json
+    assert airflow_api.password_file(instance.settings).read_text("utf-8") != of_airflow
     assert sorted(server["name"] for server in rotation["servers"] if server["status"] == "up") == [
         "kafka",
         "trino",
         "ui",
     ]
-    assert set(before) & set(all_passwords(instance)) == {"PRIVATE KEY"}
+    assert set(before) & set(all_passwords(instance)) == {ANY_KEY}
     assert instance.here("show", "trades_by_day", "--json").ok().json == rows
     require_gone(instance, former)
     monitor, new_password = as_principal(instance.settings, "monitor"), file.read_text("utf-8")
@@ -313,4 +329,6 @@ def test_rotate_renews_every_password_and_what_was_served_stays(instance: Secure
     with pytest.raises(Refused, match="Authentication failed"):
         kafka_admin.end_offsets(monitor, ["trades"])
     write_private(file, new_password)
-    assert kafka_admin.end_offsets(monitor, ["trades"]).size == 500
+    assert (
+        kafka_admin.end_offsets(monitor, ["trades"]).size == size == 502
+    )  # with the repaired record, and as it was before

@@ -94,12 +94,13 @@ def _alone(settings: Settings) -> Iterator[None]:
 
 
 def _password_files(settings: Settings, secrets: LocalSecrets) -> list[Path]:
-    """One for each user of Kafka, of Trino (those that a person added as files, too) and for the live page."""
+    """One for each user of Kafka, of Trino (those that a person added as files, too), the live page and its metrics."""
     trino = dict.fromkeys([settings.trino_user, settings.trino_reader, *_PEOPLE, *_trino_users(secrets)])
     return [
         *(secrets.kafka_password(user) for user in (BROKER, *kafka_users())),
         *(secrets.trino_password(user) for user in trino),
         secrets.page_password,
+        secrets.metrics_password,
     ]
 
 

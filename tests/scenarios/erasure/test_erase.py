@@ -15,11 +15,13 @@ from pyspark.sql import SparkSession
 
 from core.identifiers import Name
 from infra.control import audit
+from infra.kafka import kafka_admin
 from infra.settings import Settings
 from infra.trino import served_views
-from tests.support import own_views
+from tests.support import committed_records, own_views
 from tests.support.command import Done, here, lk
 from tests.support.sealed_visits import CANARY, CANARY_MAIL, visit
+from tests.support.waiting import eventually
 
 OTHER = "second.canary.5b1d"
 FILES = {
@@ -52,8 +54,18 @@ VIEW = Rollup(
     measures=(Count("visits", comment="Visits"), Sum("cents", "cents", comment="What they spent")),
 )
 """,
+    "visit_copies": """
+from core.route import Output, Route, When
+
+ROUTE = Route(
+    "visit_copies",
+    sources=("visits",),
+    outputs=(Output("visits_cheap", when=(When("visits", "cents < 0"),)), Output("visits_costly")),
+)
+""",
 }
 VIEW = Name("by_person")
+OUTPUTS = ("visits_cheap", "visits_costly")
 
 
 @dataclass
@@ -135,6 +147,25 @@ def test_a_person_who_is_unknown_changes_nothing(instance: Instance) -> None:
     refused = instance.here("erase", "--why", "a mistake", "--json", typed="nobody")
     assert (refused.code, "does not know this person" in refused.json["error"]) == (1, True)
     assert served_views.read_served(instance.settings, [VIEW])[VIEW] == before
+
+
+def test_what_a_route_copies_holds_no_name(instance: Instance) -> None:
+    instance.here("route", "start", "visit_copies", "--json").ok()
+
+    def copied() -> None:
+        (state,) = instance.here("route", "status", "--json").ok().json
+        assert state["behind"] == 0
+
+    eventually(instance.settings, 120, copied)
+    instance.here("route", "stop", "visit_copies", "--json").ok()
+    copies = committed_records.copies(instance.settings, OUTPUTS)
+    routed = [copy for places in copies.values() for rows in places.values() for _, copy in rows]
+    assert len(routed) == kafka_admin.end_offsets(instance.settings, ["visits"]).size > 0
+    names = (CANARY.encode(), OTHER.encode(), CANARY_MAIL.encode())
+    for copy in routed:
+        said = b" ".join([copy.key or b"", copy.value or b"", *(value or b"" for _, value in copy.headers)])
+        assert b'"cents"' in said
+        assert not any(name in said for name in names), said
 
 
 def test_no_name_is_in_any_file_of_the_instance_nor_in_the_audit(instance: Instance) -> None:

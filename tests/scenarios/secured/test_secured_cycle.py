@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from infra.control import run_roles
-from infra.kafka import kafka_admin
+from infra.kafka import acls, kafka_admin
 from infra.kafka.client_config import as_principal
 from infra.local.secured import users
 from infra.settings import Settings
@@ -17,7 +17,7 @@ from infra.settings.local_secrets import BROKER
 from tests.conftest import fresh_settings
 from tests.scenarios.kills.test_redrive_kills import copies, repaired, unreadable
 from tests.support.load import mixed
-from tests.support.route_split import ROUTE, SOURCES, opened
+from tests.support.route_split import OUTPUTS, ROUTE, SOURCES, opened
 from tests.support.world import World, running_world
 
 
@@ -86,7 +86,9 @@ def test_upkeep_and_the_way_back_from_the_log_need_no_other_right(world: World) 
 
 def test_a_route_copies_every_record_once(tmp_path: Path) -> None:
     with opened(tmp_path, with_passwords) as split:
+        acls.allow_writes(split.settings, ["dropped_output"])
         split.lk("route", "start", ROUTE, "--json").ok()
+        assert acls.given_writes(split.settings) == set(OUTPUTS)
         split.settle()
         split.check()
         split.send(50)

@@ -43,3 +43,22 @@ def test_answers_and_refusals_forbid_what_comes_from_elsewhere(client: TestClien
         assert "unsafe" not in policy
         assert answer.headers["x-content-type-options"] == "nosniff"
     assert client.get("/").headers["cache-control"] == "max-age=5"
+
+
+def test_the_password_of_the_metrics_opens_the_metrics_alone() -> None:
+    app = FastAPI()
+
+    @app.get("/{path:path}")
+    def page(path: str) -> PlainTextResponse:
+        return PlainTextResponse(path)
+
+    guarded = Guard(app, ["127.0.0.1:1234"], "of the page", "of the metrics")
+    client = TestClient(guarded, base_url="http://127.0.0.1:1234")
+    paths = ("/metrics", "/", "/metrics/", "/trace/trades/0/0", "/health")
+
+    def answers(password: str) -> list[int]:
+        return [client.get(path, auth=("anyone", password)).status_code for path in paths]
+
+    assert answers("of the metrics") == [200, 401, 401, 401, 200]
+    assert answers("of the page") == [200] * 5
+    assert answers("wrong") == answers("") == [401, 401, 401, 401, 200]

@@ -13,10 +13,10 @@ def test_the_page_has_a_row_for_each_right() -> None:
     table = access_files.rights_table(read_access("lk")).splitlines()
     assert table[0] == "| right | publisher | engineer | admin | analyst |"
     assert "| `lake.serving` | own | read | read | read |" in table
-    assert "| `lake.archive` | own | read | read | none |" in table
+    assert "| `lake.archive` | own | read | none | none |" in table
     assert "| CALL `lake.system.register_table` | yes | no | no | no |" in table
     assert "| see and kill queries of others | no | no | yes | no |" in table
-    assert "| see personal data in `lake.serving` | yes | yes | yes | no |" in table
+    assert "| see personal data in `lake.serving` | yes | yes | no | no |" in table
     assert len(table) == 20
 
 

@@ -24,15 +24,16 @@ KAFKA = ["admin", "analyst", "batch", "broker", "monitor", "producer", "redrive"
 
 def passwords(secrets: LocalSecrets) -> dict[str, str]:
     """The file of each password below the folder -> its content."""
-    files = [path for name in ("kafka", "trino", "ui") for path in (secrets.folder / name).rglob("*")]
-    return {str(path.relative_to(secrets.folder)): path.read_text("utf-8") for path in [*files, secrets.page_password]}
+    files = [path for name in ("kafka", "trino") for path in (secrets.folder / name).rglob("*")]
+    own = (secrets.page_password, secrets.metrics_password)
+    return {str(path.relative_to(secrets.folder)): path.read_text("utf-8") for path in [*files, *own]}
 
 
 def test_each_user_has_a_password_of_its_own_in_a_file_for_the_owner_alone(tmp_path: Path) -> None:
     secrets = users.make_secrets(Settings(data=tmp_path / "data"))
     made = passwords(secrets)
     trino = ["admin", "engineer", "lk", "reader"]
-    assert sorted(made) == [*(f"kafka/{name}" for name in KAFKA), *(f"trino/{name}" for name in trino), "ui"]
+    assert sorted(made) == [*(f"kafka/{name}" for name in KAFKA), "metrics", *(f"trino/{name}" for name in trino), "ui"]
     assert len(set(made.values())) == len(made)
     assert {len(text) for text in made.values()} == {32}
     modes = {path.stat().st_mode & 0o777 for path in [secrets.folder, *secrets.folder.rglob("*")]}
@@ -59,7 +60,7 @@ def test_processes_that_make_them_at_once_make_one_set(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         seen = list(pool.map(made, range(8)))
     assert all(each == seen[0] for each in seen)
-    assert len(seen[0]) == len(KAFKA) + 5
+    assert len(seen[0]) == len(KAFKA) + 6
 
 
 def test_all_are_renewed_those_of_people_too(tmp_path: Path) -> None:
