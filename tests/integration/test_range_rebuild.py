@@ -109,7 +109,7 @@ def test_a_range_that_is_wrong_is_computed_again_and_published(served: ServedBui
         served.check()
     (rebuilt,) = served.rebuild((STATS,), first, end)
     assert (rebuilt.view, rebuilt.how, rebuilt.cut, rebuilt.passed) == (STATS, "range", base.cut, True)
-    assert "2023-11-14T22:13:21 to 2023-11-14T22:13:23 again" in rebuilt.counts.note
+    assert "2023-11-14T22:13:21 UTC to 2023-11-14T22:13:23 UTC again" in rebuilt.counts.note
     assert served.pin(STATS) == base
     assert served.rebuild((STATS,), first, end) == (rebuilt,)
     assert base.build
