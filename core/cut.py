@@ -64,6 +64,11 @@ class Cut:
         return {(t, p): end for t, p, end in self.ends}.get((Name(topic), partition), 0)
 
     @property
+    def topics(self) -> tuple[Name, ...]:
+        """The topics that do not end at 0 everywhere, by name."""
+        return tuple(sorted({topic for topic, _, _ in self.ends}))
+
+    @property
     def size(self) -> int:
         """Number of offsets below the cut."""
         return sum(end for _, _, end in self.ends)

@@ -65,7 +65,7 @@ def of_route_run(settings: Settings, run: Name) -> Needed:
 
 def of_landing(settings: Settings, build: str | None) -> Needed:
     """The topics of a claim; None means the last claim."""
-    return of_topics(sorted({topic for topic, _, _ in claim_or_last(settings, build).cut.ends}))
+    return of_topics(claim_or_last(settings, build).cut.topics)
 
 
 def of_build(settings: Settings, build: str | None) -> Needed:

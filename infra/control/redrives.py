@@ -15,7 +15,7 @@ from typing import Any, Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from core.cut import Cut
+from core.cut import Cut, highest
 from core.identifiers import Name
 from infra.control.store import TEXT, TIME, ControlTable, as_row
 from infra.lake import damage, delta, large_rows
@@ -41,11 +41,6 @@ class Outline:
     ends: Cut
     at: datetime
 
-    @property
-    def topics(self) -> tuple[Name, ...]:
-        """The topics of the records, by name."""
-        return tuple(sorted({topic for topic, _, _ in self.ends.ends}))
-
 
 @dataclass(frozen=True)
 class Redrive:
@@ -60,11 +55,6 @@ class Redrive:
     origins: Mapping[str, str]
     at: datetime
     who: str
-
-    @property
-    def topics(self) -> tuple[Name, ...]:
-        """The topics of the records, by name."""
-        return tuple(sorted({topic for topic, _, _ in self.ends.ends}))
 
 
 def read_redrives(settings: Settings, some: Collection[int] | None = None) -> list[Redrive]:
@@ -151,7 +141,7 @@ def _counted(settings: Settings, ends: Mapping[int, Cut]) -> Counter[str]:
     """The counts of rows of an older program, which stored none, from the texts of their origins."""
     counts = Counter[str]()
     texts = TABLE.read_arrow(settings, ("origins",), _DONE & pc.field("seq").isin(list(ends)))["origins"]
-    for topic in {topic for cut in ends.values() for topic, _, _ in cut.ends}:
+    for topic in highest(ends.values()).topics:
         counts[topic] = pc.sum(pc.count_substring(texts, f'"{topic}/')).as_py() or 0
     return counts
 

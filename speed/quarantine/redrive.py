@@ -114,11 +114,11 @@ def _sent_before(settings: Settings, lease: Lease, repairs: Repairs) -> dict[str
     """
     all_previous = redrives.outlines(settings)
     for previous in redrives.read_redrives(settings, [each.seq for each in all_previous if each.state == "intent"]):
-        copies = read_copies(settings, previous.topics, previous.ends)
+        copies = read_copies(settings, previous.ends.topics, previous.ends)
         # Only copies with the bytes of the intent: others have a forged header.
         sent = {origin: digest for origin, digest in previous.origins.items() if digest in copies.get(origin, ())}
         redrives.add_redrive(settings, lease, replace(previous, state="done", origins=sent, at=datetime.now(UTC)))
-    new_topics = [topic for topic in repairs.topics if not any(topic in each.topics for each in all_previous)]
+    new_topics = [topic for topic in repairs.topics if not any(topic in each.ends.topics for each in all_previous)]
     if new_topics:
         ends = kafka_admin.end_offsets(settings, new_topics)
         # Which of several copies is forged is not known: the person decides, see _check_same.

@@ -75,3 +75,7 @@ def test_spans_of_other_partitions_or_topics_never_meet() -> None:
     span = Span(Name("t"), 0, 0, 9)
     assert not span.meets(Span(Name("t"), 1, 0, 9))
     assert not span.meets(Span(Name("u"), 0, 0, 9))
+
+
+def test_the_topics_of_a_cut_are_those_with_an_end() -> None:
+    assert Cut.of({"b": {0: 1, 1: 2}, "a": {3: 1}, "c": {0: 0}}).topics == (Name("a"), Name("b"))

@@ -90,7 +90,7 @@ def test_the_newest_state_of_a_redrive_counts(settings: Settings) -> None:
         sent = replace(intent, state="done", origins={"trades/0/2": "f2"})
         redrives.add_redrive(settings, lease, sent)
     assert (redrives.read_redrives(settings), redrives.sent_origins(settings)) == ([sent], {"trades/0/2": "f2"})
-    assert sent.topics == (Name("trades"),)
+    assert sent.ends.topics == (Name("trades"),)
 
 
 def test_what_was_redriven_is_counted_and_asked_for_by_place(
