@@ -18,7 +18,7 @@ from core.errors import LkError, Refused, TryAgain
 from core.identifiers import Name
 from infra.control import runs
 from infra.control.log_history import require_log_of_history, require_log_of_run
-from infra.control.manifest import last_epoch, store_totals
+from infra.control.manifest import Epoch, last_epoch, store_totals
 from infra.control.run_roles import ServingWatch
 from infra.control.runs import Run
 from infra.error_report import write_report
@@ -169,7 +169,7 @@ def raise_reason(sink: EpochSink, error: Any) -> None:
     text = str(failure or error)
     try:
         require_same_topics(sink.settings, sink.run)
-        _require_unread_records(sink.settings, sink.run)
+        _require_unread_records(sink.settings, sink.run, last_epoch(sink.settings, sink.run.id))
     except TryAgain:
         raise TryAgain(
             f"Kafka stopped answering: {first_line(text)}", fix="start Kafka, then `lk speed start`"
@@ -221,31 +221,27 @@ def _starting(settings: Settings, run: Run) -> dict[str, dict[int, int]]:
 def _check(settings: Settings, catalog: Catalog, run: Run) -> None:
     lifecycle.require_declared_definitions(catalog, run)
     require_same_topics(settings, run)
-    _require_unread_records(settings, run)
-    _require_no_lost_records(settings, run)
-    if last_epoch(settings, run.id):
+    last = last_epoch(settings, run.id)
+    _require_unread_records(settings, run, last)
+    if last:
+        _require_no_lost_records(settings, run, last)
         require_log_of_run(settings, run.id, fix=log_checks.RESTORE_LOG)
     else:
         require_log_of_history(settings, run.topics, run.origin, fix=log_checks.RESTORE_LOG)
 
 
-def _require_unread_records(settings: Settings, run: Run) -> None:
+def _require_unread_records(settings: Settings, run: Run, last: Epoch | None) -> None:
     """Raises Refused when Kafka removed records that the run has not read."""
-    last = last_epoch(settings, run.id)
     position = last.end if last else run.origin
     fix = f"{log_checks.KEEP_RECORDS}; then {_NEW}"
     where = f"run {run.id}, which has not read them"
     log_checks.require_unread_records(settings, run.topics, position, where=where, fix=fix)
 
 
-def _require_no_lost_records(settings: Settings, run: Run) -> None:
+def _require_no_lost_records(settings: Settings, run: Run, last: Epoch) -> None:
     """Raises Refused when the log ends before what the run has read: other records will get these offsets."""
-    last = last_epoch(settings, run.id)
-    if last:
-        where = f"run {run.id}, epoch {last.number}; what is served stays as it is"
-        log_checks.require_no_lost_records(
-            settings, tuple(run.topics), last.end, where=where, fix=log_checks.RESTORE_LOG
-        )
+    where = f"run {run.id}, epoch {last.number}; what is served stays as it is"
+    log_checks.require_no_lost_records(settings, tuple(run.topics), last.end, where=where, fix=log_checks.RESTORE_LOG)
 
 
 def _require_same_history(settings: Settings, run: Run) -> None:

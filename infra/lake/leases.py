@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -116,22 +116,24 @@ def holder(settings: Settings, name: str) -> ProcessIdentity | None:
 
     It judges by the clock of this machine. What is deleted or taken over needs ``living_holder``.
     """
-    path = table_paths.control(settings, TABLE)
-    if not delta.exists(path):
-        return None
-    table = delta.table(path)
-    row = _row(table, Name(name))
-    return row.holder if row and _may_live(row) and _is_recent(table, Name(name), settings.lease_seconds) else None
+    return _holder(settings, Name(name), _is_recent)
 
 
 def living_holder(settings: Settings, name: str) -> ProcessIdentity | None:
     """The holder of a lease, whatever the clocks say: one that looks silent is watched for half a lease."""
+    return _holder(settings, Name(name), _beats)
+
+
+def _holder(
+    settings: Settings, name: Name, is_alive: Callable[[DeltaTable, str, Name, float], bool]
+) -> ProcessIdentity | None:
     path = table_paths.control(settings, TABLE)
     if not delta.exists(path):
         return None
     table = delta.table(path)
-    row = _row(table, Name(name))
-    return row.holder if row and _is_held(row, table, path, Name(name), settings.lease_seconds) else None
+    row = _row(table, name)
+    is_held = row and _may_live(row) and is_alive(table, path, name, settings.lease_seconds)
+    return row.holder if row and is_held else None
 
 
 def fence(lease: Lease, path: str) -> None:
@@ -194,7 +196,7 @@ def _take(path: str, name: Name, lease_seconds: float) -> Lease:
         delta.create(path, _SCHEMA, log_retention=_RETENTION, checkpoint_every=_CHECKPOINT_EVERY)
     table = delta.table(path)
     last = _row(table, name)
-    if last and _is_held(last, table, path, name, lease_seconds):
+    if last and _may_live(last) and _beats(table, path, name, lease_seconds):
         raise _held(name, last)
     lease = Lease(name, _last_generation(table, name, last) + 1, ProcessIdentity.current(), path)
     with _conflicts(name):
@@ -232,22 +234,20 @@ def _row(table: DeltaTable, name: Name) -> _Row | None:
     return _Row(row["generation"], holder, row["since"], row["released"])
 
 
-def _is_held(row: _Row, table: DeltaTable, path: str, name: Name, lease_seconds: float) -> bool:
-    return _may_live(row) and (_is_recent(table, name, lease_seconds) or _beats_again(table, path, name, lease_seconds))
-
-
 def _may_live(row: _Row) -> bool:
     """A holder that is not known to be dead may be paused, or its host may be down: its heartbeat decides."""
     return not row.released and not row.holder.is_dead
 
 
-def _is_recent(table: DeltaTable, name: Name, lease_seconds: float) -> bool:
+def _is_recent(table: DeltaTable, _path: str, name: Name, lease_seconds: float) -> bool:
     """Whether the last heartbeat is less than ``lease_seconds`` away, in the past or by a clock that is ahead."""
     return abs(_now_ms() - _last_beat(table, name)) <= lease_seconds * 1000
 
 
-def _beats_again(table: DeltaTable, path: str, name: Name, lease_seconds: float) -> bool:
-    """Whether another heartbeat comes: the clocks of two hosts may differ by more than a lease."""
+def _beats(table: DeltaTable, path: str, name: Name, lease_seconds: float) -> bool:
+    """Whether the last heartbeat is recent, or another comes: two clocks may differ by more than a lease."""
+    if _is_recent(table, path, name, lease_seconds):
+        return True
     beat, patience = _last_beat(table, name), lease_seconds / 2
     try:
         return wait_until(
