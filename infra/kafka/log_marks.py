@@ -66,7 +66,7 @@ class RecordReader:
             self._consumer.unassign()
         except KafkaException as e:
             raise kafka_errors.read_failed(self._settings, e.args[0]) from None
-        self.sizes = tuple(len(message) for message in records.values())
+        self.sizes = tuple(map(_size, records.values()))
         return records
 
     def close(self) -> None:
@@ -117,6 +117,13 @@ def log_differs(places: Mapping[Place, tuple[int, int]], *, where: str, fix: str
         offsets = f"offset {differing}" if first == differing else f"one of the offsets {first} to {differing}"
         texts.append(f"topic {topic}, partition {partition}, from {offsets} on")
     return Refused(f"the log has other records than those that were read: {'; '.join(texts)}", where=where, fix=fix)
+
+
+def _size(message: Message) -> int:
+    """Bytes of its key, value and headers: each may be the large one."""
+    headers: Any = message.headers() or ()
+    parts = [message.key(), message.value(), *(value for _, value in headers)]
+    return sum(len(part) for part in map(_bytes, parts) if part is not None)
 
 
 def _bytes(part: object) -> bytes | None:

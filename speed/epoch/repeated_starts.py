@@ -22,6 +22,6 @@ def _starts(path: str, number: int) -> int:
     try:
         with filesystem.open_input_stream(file) as stream:
             last = json.loads(stream.read())
-    except (FileNotFoundError, ValueError):
-        return 0
-    return int(last["starts"]) if last["epoch"] == number else 0
+            return int(last["starts"]) if last["epoch"] == number else 0
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return 0  # a damaged count is none

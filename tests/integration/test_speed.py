@@ -120,7 +120,8 @@ def test_epochs_of_large_records_have_fewer_of_them(
     stack: Settings, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     catalog, run = declared(stack, "fewer", only="trades_by")
-    send(stack, catalog, 0, 0, [OutgoingRecord(b"%d" % n, b"x" * 64_000) for n in range(100)])
+    large = ("trace", b"y" * 32_000)
+    send(stack, catalog, 0, 0, [OutgoingRecord(b"%d" % n, b"x" * 32_000, headers=(large,)) for n in range(100)])
     with monkeypatch.context() as patch:
         patch.setattr(epoch_pacing, "_EPOCH_BYTES", 2_048_000)
         catch_up(stack, spark, catalog, run)

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from openlineage.client.event_v2 import Job, Run, RunEvent
 
 from core.errors import Usage
 from infra.lineage.transports import Outbox, append_line
@@ -52,7 +53,8 @@ def test_what_a_server_answers_steers_no_terminal(capsys: pytest.CaptureFixture[
         raise OSError("403 \x1b[2J\nforged line")
 
     box = Outbox(refuse, "http://marquez")
-    box.add(None)  # type: ignore[arg-type]
+    at = "2026-03-14T12:00:00+00:00"
+    box.add(RunEvent(eventTime=at, run=Run(runId="0198a1a0-0000-7000-8000-000000000000"), job=Job("lk", "land")))
     box.wait()
     expected = r"lk: warning: lineage events are lost, http://marquez: OSError: 403 \x1b[2J\nforged line"
     assert capsys.readouterr().err.splitlines() == [expected]
