@@ -26,7 +26,7 @@ SUPPLY := .venv-supply/.installed
 # Checkov is set up only where terraform is: the tests of terraform/ say that they are not run elsewhere.
 CLOUD_HERE := $(if $(shell command -v terraform 2>/dev/null),$(CLOUD))
 
-.PHONY: help setup demo demo-airflow test test-all fast slow long soak test-times test-emr cloud docs docs-images cloud-docs check unit lint format lock sbom advisories down clean
+.PHONY: help setup demo demo-airflow test test-all fast slow long soak test-times test-emr cloud docs docs-rights docs-images cloud-docs check unit lint format lock sbom advisories down clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1	\2/' | expand -t 22
@@ -51,24 +51,27 @@ test-all: test test-emr slow ## the same, then kills, Airflow, a cluster, an obj
 
 slow: $(INSTALLED) setup $(CLOUD_HERE)
 	@$(PYTEST) -m "slow and not long" tests
-	@$(BIN)/python -m tests.support.terraform_availability
+	@$(BIN)/python -m tests.support.servers.terraform_availability
 
 long: $(INSTALLED) setup ## more cases and sizes: a soak, an aged instance, extreme records, tutorials, millions of changed records
 	@$(PYTEST) -m long tests
 
 test-times: $(INSTALLED) setup ## what each fast test costs, as docs/test-times.md
 	@rm -f .test-times.jsonl
-	@$(PYTEST) -p tests.support.cost --cost .test-times.jsonl -m "not slow" $(FAST)
-	@$(BIN)/python -m tests.support.cost_page .test-times.jsonl docs/test-times.md
+	@$(PYTEST) -p tests.support.suite.cost --cost .test-times.jsonl -m "not slow" $(FAST)
+	@$(BIN)/python -m tests.support.suite.cost_page .test-times.jsonl docs/test-times.md
 
 cloud: $(INSTALLED) $(CLOUD_HERE) ## terraform/ alone: its style, its tests, checkov, and applied to an emulator
 	@$(BIN)/pytest tests/scenarios/terraform tests/integration/test_terraform_plants.py
-	@$(BIN)/python -m tests.support.terraform_availability
+	@$(BIN)/python -m tests.support.servers.terraform_availability
 
 docs: $(INSTALLED) ## write the references of verbs and settings, the rights in Trino, the report of the study in docs/report/
 	@$(BIN)/python -m cli.reference
 	@$(BIN)/python -m cli.security_page
 	@$(BIN)/lk report --study docs/report/raw.parquet --out docs/report
+
+docs-rights: $(INSTALLED) setup ## write what came of each right in Kafka and in Trino when the tests tried it: docs/security.md
+	@LK_DOCS_RIGHTS=yes $(BIN)/pytest tests/integration/security/test_kafka_rights.py tests/integration/security/test_trino_rights.py
 
 docs-images: $(INSTALLED) setup ## make docs/images/live-page.png in a browser (Chromium)
 	@LK_DOCS_IMAGES=yes $(BIN)/pytest tests/scenarios/live_page/test_live_page.py

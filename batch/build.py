@@ -22,7 +22,7 @@ from core.view import Keyed, Rollup, View
 from infra import faults
 from infra.control import locks
 from infra.control.builds import BuildCounts, Built, How, add_built, passed_builds, read_builds
-from infra.control.claims import Claim, claim_of
+from infra.control.claims import Claim, builds_of, claim_of
 from infra.lake import checksums, delta, files, parquet_scan, table_paths
 from infra.lake.archive import Archive, rows_below
 from infra.progress_bar import bar
@@ -76,7 +76,7 @@ def build(
     with locks.hold(settings, "batch") as lease, bar("building", len(views_to_build), "") as show_progress:
         landed = archives(settings, catalog, claim, catalog.sources(claim.views))
         work = _Work(spark, settings, catalog, claim, landed, lease)
-        built_before = {b.view: b for b in read_builds(settings, [claim.build]) if b.passed is not False}
+        built_before = {view: b for view, b in builds_of(settings, claim).items() if b.passed is not False}
         plans = [_plan(work, catalog.views[name], incremental) for name in views_to_build if name not in built_before]
         counts = _counts(work, plans)
         built = dict(built_before)

@@ -13,7 +13,7 @@ from core.identifiers import Name
 from infra import faults
 from infra.control import locks, log_history, run_roles, runs
 from infra.control.builds import build_name
-from infra.control.claims import Claim, add_claim, claimed_cuts, claims_at, last_claimed
+from infra.control.claims import Claim, add_claim, claims_at, last_build, last_cuts
 from infra.control.manifest import last_epoch
 from infra.control.publications import last_done
 from infra.kafka import kafka_admin, log_checks
@@ -122,7 +122,7 @@ def _topics(settings: Settings, catalog: Catalog) -> list[Name]:
 
 def _claim(settings: Settings, catalog: Catalog, epoch_end: _EpochEnd, views: Sequence[Name]) -> Claim:
     return Claim(
-        build=build_name(last_claimed(settings) + 1),
+        build=build_name(last_build(settings) + 1),
         run=epoch_end.run,
         epoch=epoch_end.epoch,
         cut=epoch_end.cut,
@@ -139,8 +139,8 @@ def _same(existing: Claim, new: Claim) -> bool:
 
 
 def _require_later_cut(settings: Settings, new: Claim) -> None:
-    """Raises Refused when a run's last epoch ends before a claimed cut: a manifest only grows."""
-    for build, cut in claimed_cuts(settings, new.run).items():
+    """Raises Refused when a run's last epoch ends before one of the last claimed cuts: a manifest only grows."""
+    for build, cut in last_cuts(settings, new.run).items():
         before = cut.only(new.decoders)
         if new.cut != before and new.cut <= before:
             raise Refused(

@@ -14,9 +14,9 @@ from core.errors import Refused, TryAgain
 from core.identifiers import Name
 from core.validation.definition_change import require_same_definitions
 from infra.control import check_results, locks
-from infra.control.builds import Built, read_builds
+from infra.control.builds import Built
 from infra.control.check_results import CheckResult
-from infra.control.claims import Claim
+from infra.control.claims import Claim, builds_of
 from infra.lake import table_paths
 from infra.quality import data_docs
 from infra.settings import Settings
@@ -91,7 +91,7 @@ def require_passed(gated: GateResult) -> GateResult:
 
 
 def _built(settings: Settings, claim: Claim) -> list[Built]:
-    by_view = {view_built.view: view_built for view_built in read_builds(settings, [claim.build])}
+    by_view = builds_of(settings, claim)
     missing = [view for view in claim.views if view not in by_view]
     if missing:
         raise Refused(

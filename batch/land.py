@@ -24,7 +24,7 @@ from core.identifiers import Name
 from core.topic import Topic
 from infra import faults
 from infra.control import locks
-from infra.control.log_history import require_log_of_archive
+from infra.control.log_history import require_log_of_archive, require_log_of_run
 from infra.kafka import kafka_admin, log_checks
 from infra.kafka.spark_source import read_spans
 from infra.lake import checksums, delta, table_paths
@@ -65,14 +65,17 @@ class Landed:
     seconds: float
 
 
-def land(spark: SparkSession, settings: Settings, catalog: Catalog, cut: Cut) -> list[Landed]:
+def land(spark: SparkSession, settings: Settings, catalog: Catalog, cut: Cut, run: Name | None = None) -> list[Landed]:
     """Appends to the archive of every topic in the cut what it lacks up to the cut.
 
-    Raises Refused when offsets below the cut are neither in Kafka nor in an archive, or the topic was created again.
+    Raises Refused when offsets below the cut are neither in Kafka nor in an archive, when the topic was created again,
+    or when the log has other records than ``run`` read: it may have gone back after the run's epoch was claimed.
     """
     table_paths.open_lake(settings)
     topics = [name for name in catalog.topics if cut.only([name]).ends]
     with locks.hold(settings, "batch") as lease, bar("landing", cut.size, "") as show_progress:
+        if run:
+            require_log_of_run(settings, run, topics, fix=log_checks.RESTORE_LOG)
         faults.at("batch.1_before_land")
         landed: list[Landed] = []
         for name in topics:

@@ -148,7 +148,7 @@ def _short(time: datetime) -> str:
 
 def _cannot(view: Name, why: str) -> Refused:
     return Refused(
-        f"view {view} cannot be built for a range: {why}",
-        where="what is served stays as it is",
+        f"the view cannot be built for a range: {why}; what is served stays as it is",
+        where=f"view {view}",
         fix="name other views, or another range; `lk batch` builds every view in full",
     )

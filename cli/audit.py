@@ -37,7 +37,7 @@ def audit_verify() -> int:
     """Follow the chain of hashes; exit 1 and name the first bad row.
 
     It finds a row that was changed, removed or moved, and rows that are gone from the end. Only those since the last
-    publication can be cut off unseen, with their commits and checksums: keep the head that it prints elsewhere.
+    publication can be cut off unseen, with their commits and checksums: copy the printed head to another machine.
     """
     from infra.control.audit import verify
     from infra.control.publications import audit_heads

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
 import os
 import pwd
@@ -10,6 +11,7 @@ import socket
 import sys
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from itertools import accumulate, takewhile
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -26,12 +28,14 @@ _LONGEST = 10_000  # characters of the arguments, and of an error
 Verb = Callable[..., Any]
 
 
-def audited(*, changes_served: bool = False) -> Callable[[Verb], Verb]:
-    """Makes a verb append a row with its outcome; one that changes what is served also appends a row before it begins.
+def audited(*, begins: bool = False, changes_served: bool = False, needs_lake: bool = False) -> Callable[[Verb], Verb]:
+    """Makes a verb append a row with its outcome, and with ``begins`` also a row before it begins.
 
-    If that first row cannot be written, the verb is refused. If the last one cannot, stderr says so. Without a lake
-    there is no audit: nothing is served yet. With --plan a verb changes nothing.
+    If that first row cannot be written, the verb is refused. If the last one cannot, stderr says so. A verb that
+    ``changes_served`` has both rows, with the last publication. Without a lake there is no audit: nothing is served
+    yet, but a verb that ``needs_lake`` is refused. With --plan a verb changes nothing.
     """
+    begins = begins or changes_served or needs_lake
 
     def decorate(function: Verb) -> Verb:
         @functools.wraps(function)
@@ -40,7 +44,9 @@ def audited(*, changes_served: bool = False) -> Callable[[Verb], Verb]:
                 return function(*args, **kwargs)
             settings = _settings()
             before = _state(settings) if changes_served else {}
-            began = _begin(settings, kwargs, before) if changes_served else None
+            began = _begin(settings, kwargs, before) if begins else None
+            if needs_lake and began is None:
+                raise _no_lake(settings)
             try:
                 result = function(*args, **kwargs)
             except BaseException as error:
@@ -50,6 +56,7 @@ def audited(*, changes_served: bool = False) -> Callable[[Verb], Verb]:
             return result
 
         vars(run)["audited"] = True
+        vars(run)["begins"] = begins
         vars(run)["changes_served"] = changes_served
         return run
 
@@ -81,6 +88,15 @@ def _begin(settings: Settings, arguments: Mapping[str, Any], before: Mapping[str
         ) from None
 
 
+def _no_lake(settings: Settings) -> Refused:
+    verb = click.get_current_context().command_path
+    return Refused(
+        f"`{verb}` needs the audit, and there is no lake",
+        where=settings.lake_root,
+        fix="call it with the settings of the instance (lake, data)",
+    )
+
+
 def _end(
     settings: Settings,
     arguments: Mapping[str, Any],
@@ -102,15 +118,36 @@ def _end(
 
 
 def _entry(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    given = {name: value for name, value in arguments.items() if value not in (None, False, ())}
+    given = {name: value for name, value in arguments.items() if not _is_left_out(value)}
     return {
         "at": datetime.now(UTC).isoformat(timespec="microseconds"),
         "who": _user(),
         "host": socket.gethostname(),
         "approved_by": os.environ.get(APPROVED_BY, "")[:200],
         "verb": click.get_current_context().command_path.removeprefix("lk "),
-        "arguments": json.dumps(given, default=str, sort_keys=True)[:_LONGEST],
+        "arguments": _as_json({name: _bounded(value, _LONGEST // len(given)) for name, value in given.items()}),
     }
+
+
+def _is_left_out(value: object) -> bool:
+    """Whether an option was not given; a number that is 0 was."""
+    return value is None or value is False or value == ()
+
+
+def _bounded(value: Any, most: int) -> Any:
+    """The value, or of a longer one its first part, how many items or characters are left out, and their sha256."""
+    if len(_as_json(value)) <= most:
+        return value
+    items = value if isinstance(value, list | tuple) else str(value)
+    around = -len('""') if isinstance(items, str) else len(", ")
+    ends = accumulate(len(_as_json(item)) + around for item in items)
+    count = sum(1 for _ in takewhile(lambda end: end <= most, ends))
+    digest = hashlib.sha256(_as_json(items[count:]).encode()).hexdigest()
+    return {"kept": items[:count], "left_out": len(items) - count, "sha256": digest}
+
+
+def _as_json(value: object) -> str:
+    return json.dumps(value, default=str, sort_keys=True)
 
 
 def _user() -> str:

@@ -32,14 +32,14 @@ def compare(run: Name | None, served: bool) -> int:
     what readers see, merged from builds and partial rows, with a full build at the same offsets.
     """
     from flows import replays, switch
-    from flows.verify import verify_served
+    from flows.compare_served import compare_served_views
 
     if served and run:
         raise Usage("--served compares what is served, --run a run", fix="leave out one of them")
     settings = load_settings()
     catalog = load_catalog(settings)
     if served:
-        comparisons: Sequence[Comparison] = verify_served(settings, catalog)
+        comparisons: Sequence[Comparison] = compare_served_views(settings, catalog)
     else:
         comparisons = switch.prove_equal(settings, catalog, run or replays.chosen_run(settings, run))
     emit(comparisons, print_comparisons)

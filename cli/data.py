@@ -44,7 +44,7 @@ def topics(ctx: click.Context) -> None:
 
 @topics.command("apply")
 @json_option
-@audited()
+@audited(begins=True)
 def apply() -> None:
     """Create and change the cluster's topics as declared.
 

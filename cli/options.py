@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from infra.settings import Settings
 
 OLD_PREFIX_OPTION, PREFIX_OPTION = "--head-from-archive", "--prefix-from-archive"
+OLD_STEPS_OPTION, STEPS_OPTION = "--phases", "--steps"  # of `lk speed status`
 OLD_LINES_OPTION, LINES_OPTION = "--lines", "--json-lines"  # of `lk status`; --lines of `lk logs` is a number
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 

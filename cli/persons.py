@@ -40,11 +40,11 @@ def erase(again: bool, why: str) -> int:
 @click.command()
 @click.argument("tokens", metavar="TOKEN...", nargs=-1, required=True)
 @json_option
-@audited()
+@audited(needs_lake=True)
 def reveal(tokens: tuple[str, ...]) -> int:
     """Print the texts of encrypted values; exit 1 if one has none.
 
-    Whoever may read the key store may do this. Each call is in the audit.
+    Whoever may read the key store may do this. Each call is in the audit before it prints anything, else it is refused.
     """
     import flows.reveal
 

@@ -13,6 +13,7 @@ _PRINCIPALS = {
     "up": "admin",
     "rotate": "admin",
     "topics": "admin",
+    "rights": "admin",
     "produce": "producer",
     "speed": "speed",
     "replay": "speed",

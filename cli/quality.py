@@ -79,7 +79,7 @@ def _print_checks(title: str, checks: Sequence[CheckResult]) -> None:
 def _detail(check: CheckResult) -> str:
     if check.exception:
         return check.exception
-    return check.detail if check.first == "[]" else f"{check.detail}; first: {check.first}"
+    return f"{check.detail}; first: {check.examples}" if check.examples else check.detail
 
 
 COMMANDS = [gate, quality]

@@ -75,7 +75,7 @@ def quarantine_export(file: Path, topic: Name | None, rule: str | None) -> None:
 @quarantine.command("redrive")
 @click.argument("file", type=click.Path(path_type=Path))
 @json_option
-@audited()
+@audited(begins=True)
 def quarantine_redrive(file: Path) -> None:
     """Send the repaired records in FILE to their topics.
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from cli.options import LINES_OPTION, OLD_LINES_OPTION, OLD_PREFIX_OPTION, PREFIX_OPTION
+from cli.options import LINES_OPTION, OLD_LINES_OPTION, OLD_PREFIX_OPTION, OLD_STEPS_OPTION, PREFIX_OPTION, STEPS_OPTION
 from cli.root import RENAMED, SECTIONS, lk
 from infra.project_files import ROOT
 from infra.settings import PREFIX, Settings
@@ -21,8 +21,8 @@ _VERBS = f"""{_GENERATED}
 
 Every verb has `--help` and `--json`. `-c FILE` before the verb names the settings file.
 
-You can repeat every verb safely, except two: `lk produce` sends its records again, and a second `lk rollback` without
-`--from` undoes the first. `lk speed start --new` starts one more run each time.
+You can repeat every verb safely, except three: `lk produce` sends its records again, a second `lk rollback` without
+`--from` undoes the first, and `lk speed start --new` starts one more run each time.
 
 | exit code | meaning |
 |---|---|
@@ -66,6 +66,7 @@ def _verbs() -> str:
     renamed = [f"| `lk {old}` | `lk {new}` |\n" for old, new in RENAMED.items()]
     renamed.append(f"| `{OLD_PREFIX_OPTION}` | `{PREFIX_OPTION}` |\n")
     renamed.append(f"| `lk status {OLD_LINES_OPTION}` | `lk status {LINES_OPTION}` |\n")
+    renamed.append(f"| `lk speed status {OLD_STEPS_OPTION}` | `lk speed status {STEPS_OPTION}` |\n")
     return "".join([_VERBS, *sections, "\n## Old spellings\n\n| old | now |\n|---|---|\n", *renamed])
 
 

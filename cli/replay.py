@@ -95,7 +95,7 @@ def replay_throttle(run: Name | None, rate: int) -> None:
 @replay.command("abandon")
 @_RUN
 @json_option
-@audited()
+@audited(begins=True)
 def replay_abandon(run: Name | None) -> None:
     """Stop a replay that never served, and delete its tables."""
     from flows import replays

@@ -33,7 +33,7 @@ def report(study: Path | None, out: Path) -> None:
     from flows.report import write_report
     from infra import study_files
 
-    source = study or study_files.default()
+    source = study or study_files.FOLDER
     files = write_report.report(study_files.read_rows(source), out, study_files.read_origin(source))
     emit(files, _print_files)
 

@@ -102,7 +102,7 @@ def route_switch(route: Name, run: Name | None) -> None:
 @route.command("retire")
 @_RUN
 @json_option
-@audited()
+@audited(begins=True)
 def route_retire(run: Name) -> None:
     """End RUN, and delete the topics that only it wrote.
 

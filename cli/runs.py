@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.command()
 @json_option
 def runs() -> None:
-    """List the runs: role, process, epoch, records behind."""
+    """List the runs: role, process, epoch, lag."""
     from flows.run_summaries import run_summaries
 
     emit(run_summaries(load_settings()), _print_runs)
@@ -33,7 +33,7 @@ def runs() -> None:
 @click.option("--final", is_flag=True, help="Retire it even if `lk rollback` would serve it again.")
 @click.option("--why", default="lk retire", help="Recorded with the run.")
 @json_option
-@audited()
+@audited(begins=True)
 def retire(run: Name, final: bool, why: str) -> None:
     """Stop RUN and delete its tables and its checkpoint.
 
@@ -46,7 +46,7 @@ def retire(run: Name, final: bool, why: str) -> None:
 
 def _print_runs(summaries: Sequence[RunSummary]) -> None:
     rows = [(s.run, s.role, s.kind, s.process, s.epoch, s.records, s.behind, s.created_at, s.note) for s in summaries]
-    columns = ["run", "role", "kind", "process", "epoch", "records", "behind", "created", "note"]
+    columns = ["run", "role", "kind", "process", "epoch", "records", "lag", "created", "note"]
     table("", columns, rows, ids=["epoch"])
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from infra.kafka import acls
+from infra.kafka import acls, quotas
 from infra.project_files import ROOT
 from infra.settings import Settings
 from infra.trino import access_files
@@ -21,7 +21,11 @@ PAGE = ROOT / "docs" / "security.md"
 def committed_files() -> Mapping[Path, str]:
     """The text of each committed file, for the default publisher."""
     access = read_access(Settings.model_fields["trino_user"].default)
-    tables = {"Trino": access_files.rights_table(access), "Kafka": acls.rights_table(acls.read_rights())}
+    tables = {
+        "rights in Trino": access_files.rights_table(access),
+        "rights in Kafka": acls.rights_table(acls.read_rights()),
+        "quotas in Kafka": quotas.quotas_table(quotas.read_quotas(acls.MATRIX)),
+    }
     page = PAGE.read_text("utf-8")
     for name, table in tables.items():
         page = page_with(page, name, table)
@@ -30,9 +34,10 @@ def committed_files() -> Mapping[Path, str]:
 
 def page_with(text: str, name: str, table: str) -> str:
     """The text of a page with this table between the marks of ``name``."""
-    begin, end = f"<!-- rights in {name}: written by `make docs` -->\n", f"<!-- /rights in {name} -->"
-    before, _, rest = text.partition(begin)
-    return before + begin + "\n" + table + "\n" + end + rest.partition(end)[2]
+    begin, end = f"<!-- {name}: ", f"<!-- /{name} -->"
+    before, mark, rest = text.partition(begin)
+    writer, _, rest = rest.partition("\n")
+    return before + mark + writer + "\n\n" + table + "\n" + end + rest.partition(end)[2]
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ def setup() -> None:
 
     Also writes Spark's AOT cache, once per clone, which makes each later start of Spark faster.
     """
-    from flows.spark_training import write_aot_cache
+    from flows.train_aot_cache import write_aot_cache
     from infra.lake import object_store
     from infra.runtime import jars
 
@@ -46,6 +46,7 @@ def setup() -> None:
 @click.option("--brokers", type=click.Choice(["1", "3"]), help="Brokers of a new instance (default: as set, else 1).")
 @click.option("--secured", is_flag=True, help="Make passwords, certificates and rights for a new instance.")
 @json_option
+@audited()
 def up(extra: tuple[str, ...], brokers: str | None, secured: bool) -> None:
     """Start Kafka, Trino and the live page; wait for them.
 

@@ -36,7 +36,7 @@ def query(sql: str) -> None:
 @click.command()
 @_VIEW
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV; text that a spreadsheet would compute begins with '.")
-@click.option("--publish", type=int, help="As of this publication, complete up to its cut.")
+@click.option("--publication", "--publish", "publish", type=int, help="As of this publication, complete up to its cut.")
 @_LIMIT
 @json_option
 def show(view: str, as_csv: bool, publish: int | None, limit: int | None) -> None:

@@ -8,7 +8,15 @@ import click
 
 from cli import candidates
 from cli.audited import audited
-from cli.options import json_option, load_needed_or_all, load_settings, load_usable
+from cli.options import (
+    OLD_STEPS_OPTION,
+    STEPS_OPTION,
+    json_option,
+    load_needed_or_all,
+    load_settings,
+    load_usable,
+    renamed_flag,
+)
 from cli.output import emit, line, table
 from cli.verb_group import VerbGroup
 from core.identifiers import Name
@@ -32,7 +40,11 @@ def speed() -> None:
 @json_option
 @audited(changes_served=True)
 def speed_start(new: bool) -> None:
-    """Resume the last run, or start the first one."""
+    """Resume the current run, or start the first one.
+
+    The current run is the newest that serves. If none serves, it is the newest that `lk rollback` would serve, else the
+    newest other one. A replay in progress never is.
+    """
     from flows import needed_definitions
     from flows.speed import start
 
@@ -45,21 +57,25 @@ def speed_start(new: bool) -> None:
 @json_option
 @audited()
 def speed_stop() -> None:
-    """Stop the run between two epochs."""
+    """Stop every run, each between two epochs."""
     from flows.speed import stop
 
     emit(stop(load_settings()), _print_state)
 
 
 @speed.command("status")
-@click.option("--phases", is_flag=True, help="Show the time and the CPU of each step of the last 100 epochs.")
+@click.option(STEPS_OPTION, "steps", is_flag=True, help="Show time and CPU of each step of the last 100 epochs.")
+@renamed_flag(OLD_STEPS_OPTION, STEPS_OPTION)
 @json_option
-def speed_status(phases: bool) -> None:
-    """Show the state of the last run and how far it is behind."""
+def speed_status(steps: bool) -> None:
+    """Show the state of the current run and how far it is behind.
+
+    `lk speed start --help` says which run is the current one.
+    """
     from flows.speed import status
 
     settings = load_settings()
-    emit(status(settings, load_usable(settings)), _print_steps if phases else _print_state)
+    emit(status(settings, load_usable(settings)), _print_steps if steps else _print_state)
 
 
 @speed.command("run")

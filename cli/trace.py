@@ -122,6 +122,9 @@ def _print_view(view: ViewTrace) -> None:
         _say(f"      table {build.table}")
         _problems(stage_texts.problems(build))
         _print_rows(build.rows)
+    if view.removed:
+        _say("    without it, there would be:")
+        _print_rows(view.removed)
     _print_served(view, served)
 
 

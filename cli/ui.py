@@ -20,7 +20,7 @@ def ui(port: int | None) -> None:
     """
     settings = load_settings()
     if wants_json():
-        from flows.live_page.snapshot import read_snapshot
+        from flows.live_page.state_reader import read_snapshot
 
         emit(read_snapshot(settings), lambda _: None)
         return

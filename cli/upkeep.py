@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @json_option
-@audited()
+@audited(changes_served=True)
 def cleanup() -> None:
     """Delete unused builds and archives; compact control tables."""
     from flows.cleanup import clean_up
@@ -47,7 +47,7 @@ def scrub() -> int:
 @json_option
 @audited(changes_served=True)
 def repair() -> int:
-    """Recompute what is damaged; exit 1 if some is left.
+    """Recompute what is damaged; exit 1 if damage remains.
 
     It repairs what `lk scrub` finds. Archives come back from the log, builds from the archive. A run that serves is
     replaced by a new one. It names what cannot come back.

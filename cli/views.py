@@ -16,14 +16,14 @@ from cli.verb_group import VerbGroup
 if TYPE_CHECKING:
     from core.catalog import Catalog
     from flows.view_examples import ExampleResult
-    from infra.definitions.definition_files import DefinitionProblem
+    from infra.definitions.definition_problem import DefinitionProblem
 
 
 @click.group(cls=VerbGroup, invoke_without_command=True)
 @json_option
 @click.pass_context
 def views(ctx: click.Context) -> None:
-    """List the views; its verbs `check` and `test` check them."""
+    """List the views; `lk views check` and `test` check them."""
     if ctx.invoked_subcommand is None:
         emit(load_usable(load_settings()), _print_views)
 

@@ -6,11 +6,12 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
-Place = tuple[str, int]  # topic and partition
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+from core.unix_time import UNIX_EPOCH
+
+Partition = tuple[str, int]  # topic and partition
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ def mark_of_row(row: Mapping[str, Any]) -> LogMark:
     ``row`` has ``_offset``, ``_timestamp`` (a datetime with a zone), ``_key``, ``_value`` and ``_headers``.
     """
     headers = [(header["key"], header["value"]) for header in row["_headers"] or ()]
-    timestamp = (row["_timestamp"] - _EPOCH) // timedelta(milliseconds=1)
+    timestamp = (row["_timestamp"] - UNIX_EPOCH) // timedelta(milliseconds=1)
     return LogMark(row["_offset"], record_digest(timestamp, row["_key"], row["_value"], headers))
 
 
@@ -50,13 +51,13 @@ def record_digest(
     return digest.hexdigest()[:16]
 
 
-def marks_to_json(marks: Mapping[Place, LogMark]) -> str:
+def marks_to_json(marks: Mapping[Partition, LogMark]) -> str:
     """``{"topic/partition": [offset, digest, leader epoch]}``."""
     texts = {f"{topic}/{p}": [m.offset, m.digest, m.leader_epoch] for (topic, p), m in sorted(marks.items())}
     return json.dumps(texts, separators=(",", ":"))
 
 
-def marks_from_json(text: str | None) -> dict[Place, LogMark]:
+def marks_from_json(text: str | None) -> dict[Partition, LogMark]:
     """The marks of ``marks_to_json``; none for None, which an older program wrote."""
     places = {place.rpartition("/"): LogMark(*mark) for place, mark in json.loads(text or "{}").items()}
     return {(topic, int(partition)): mark for (topic, _, partition), mark in places.items()}

@@ -54,6 +54,10 @@ class Totals:
         """The counts of the epochs that ``other`` lacks, when it counts the first ones of the same sequence."""
         return self._combined(other, lambda a, b: a - b, lambda a, b: a - b)
 
+    def only(self, topic: str) -> Totals:
+        """The records of one topic, without rows of views."""
+        return Totals({place: counts for place, counts in self.partitions.items() if place.startswith(f"{topic}/")})
+
     def _combined(
         self,
         other: Totals,

@@ -13,12 +13,13 @@ from typing import Any
 
 from core.errors import LkError, TryAgain, from_document
 from core.safe_text import several_lines
-from infra.definitions import definition_files
-from infra.definitions.definition_files import DefinitionProblem, PresentationQuery
+from infra.child_environment import child_environment
+from infra.definitions import presentation_sql
+from infra.definitions.definition_problem import DefinitionProblem
 from infra.definitions.isolation import without_secrets
+from infra.definitions.presentation_sql import PresentationQuery
 from infra.progress_bar import console
 from infra.settings import Settings
-from infra.settings.child_environment import child_environment
 
 _LONGEST = 100_000  # bytes of what the child says
 
@@ -68,7 +69,7 @@ def _run(words: list[str], environment: Mapping[str, str], log: Path) -> subproc
 def _presentation(settings: Settings, queries: list[PresentationQuery]) -> list[DefinitionProblem]:
     """Mistakes in presentation columns, whose SQL only Trino can check."""
     try:
-        return definition_files.trino_problems(settings, queries)
+        return presentation_sql.trino_problems(settings, queries)
     except TryAgain:
         _warn("Trino is not up, so presentation columns were not checked; start it: `lk up`")
         return []

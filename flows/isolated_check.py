@@ -37,7 +37,7 @@ def _answer() -> dict[str, Any]:
 
 def _check(settings: Settings) -> dict[str, Any]:
     """The mistakes in definition files, and the queries that Trino must check."""
-    from infra.definitions import definition_files
+    from infra.definitions import definition_files, presentation_sql, sql_problems
     from infra.spark.session import temporary_session
 
     problems = definition_files.problems(settings)
@@ -45,8 +45,8 @@ def _check(settings: Settings) -> dict[str, Any]:
         return _document(problems)
     catalog = definition_files.load_files(settings)
     with temporary_session(settings, "views-check") as spark:
-        problems = definition_files.spark_problems(spark, catalog)
-    return _document(problems, definition_files.presentation_queries(catalog))
+        problems = sql_problems.spark_problems(spark, catalog)
+    return _document(problems, presentation_sql.presentation_queries(catalog))
 
 
 def _document(problems: list[Any], presentation: list[Any] | None = None) -> dict[str, Any]:

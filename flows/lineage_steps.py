@@ -17,6 +17,7 @@ from batch.land import Landed
 from core.catalog import Catalog
 from core.errors import Refused
 from core.identifiers import Name
+from flows.serving_lineage import served_datasets
 from infra.control.builds import Built
 from infra.control.claims import Claim
 from infra.control.manifest import last_epoch
@@ -29,7 +30,6 @@ from serving.publish import PublishKind
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from infra.control.pins import Pin
     from infra.control.runs import Run
 
 R = TypeVar("R")
@@ -41,7 +41,7 @@ def land(spark: SparkSession, settings: Settings, catalog: Catalog, claim: Claim
         settings,
         "land",
         claim.build,
-        lambda: batch.land.land(spark, settings, catalog, claim.cut),
+        lambda: batch.land.land(spark, settings, catalog, claim.cut, claim.run),
         lambda landed: _landing(settings, catalog, claim, landed or []),
     )
 
@@ -77,25 +77,7 @@ def publish(settings: Settings, catalog: Catalog, build: Name, *, why: str, kind
         "publish",
         build,
         lambda: serving.publish.publish(settings, catalog, build, why=why, kind=kind),
-        lambda publication: _serving(settings, catalog, publication),
-    )
-
-
-def serving_change(
-    settings: Settings,
-    catalog: Catalog,
-    job: str,
-    subject: str,
-    work: Callable[[], R],
-    publication: Callable[[R], Publication | None],
-) -> R:
-    """Does the work of a switch or a rollback; ``publication`` is what its result has published."""
-    return traced(
-        settings,
-        job,
-        subject,
-        work,
-        lambda result: _serving(settings, catalog, None if result is None else publication(result)),
+        lambda publication: served_datasets(settings, catalog, publication),
     )
 
 
@@ -148,7 +130,7 @@ def _building(settings: Settings, catalog: Catalog, claim: Claim, built: Sequenc
     views = [catalog.view(name) for name in claim.views]
     archives = _archives(settings, claim, catalog.sources(claim.views))
     rows = {view_built.view: view_built.rows for view_built in built}
-    places = {str(topic): datasets.table_place(settings, path) for topic, path in archives.items()}
+    dataset_ids = {str(topic): datasets.table_dataset(settings, path) for topic, path in archives.items()}
     outputs = [
         datasets.build_output(
             settings,
@@ -156,13 +138,13 @@ def _building(settings: Settings, catalog: Catalog, claim: Claim, built: Sequenc
             table_paths.batch(settings, Name(view.name), claim.build),
             rows.get(Name(view.name)),
             column_sources.stored_sources(view, catalog.topics),
-            places,
+            dataset_ids,
         )
         for view in views
     ]
     bases = claim.rebuild.bases if claim.rebuild else {}
-    copied = [datasets.table_place(settings, table_paths.batch(settings, view, base)) for view, base in bases.items()]
-    return Datasets([datasets.table_input(place) for place in [*places.values(), *copied]], outputs)
+    copied = [datasets.table_dataset(settings, table_paths.batch(settings, view, base)) for view, base in bases.items()]
+    return Datasets([datasets.table_input(dataset_id) for dataset_id in [*dataset_ids.values(), *copied]], outputs)
 
 
 def _gating(settings: Settings, catalog: Catalog, claim: Claim, gated: GateResult | None) -> Datasets:
@@ -189,34 +171,16 @@ def _gating(settings: Settings, catalog: Catalog, claim: Claim, gated: GateResul
     return Datasets([*topics, *views])
 
 
-def _serving(settings: Settings, catalog: Catalog, publication: Publication | None) -> Datasets:
-    """The tables that the views of a publication read, and the views; nothing before there is a publication."""
-    from infra.lineage import column_sources, datasets
-
-    if publication is None:
-        return Datasets()
-    inputs, outputs = [], []
-    for name, pin in publication.pins.items():
-        tables = [datasets.table_place(settings, path) for path in _pinned(settings, name, pin)]
-        view = catalog.views.get(name)
-        inputs += [datasets.table_input(place, view) for place in tables]
-        if view:
-            places = {str(number): place for number, place in enumerate(tables)}
-            sources = column_sources.served_sources(view, list(places))
-            outputs.append(datasets.served_output(settings, view, sources, places, publication.seq))
-    return Datasets(inputs, outputs)
-
-
 def _replaying(settings: Settings, catalog: Catalog, run: Run) -> Datasets:
     from infra.lineage import column_sources, datasets
 
-    places = {str(name): datasets.topic_place(settings, name) for name in run.topics}
+    dataset_ids = {str(name): datasets.topic_dataset(settings, name) for name in run.topics}
     inputs = [datasets.topic_input(settings, name, run.start, catalog.topics.get(name)) for name in run.topics]
     outputs = []
     for view in (catalog.views[name] for name in run.views if name in catalog.views):
         path = table_paths.speed(settings, run.id, Name(view.name))
         sources = column_sources.stored_sources(view, catalog.topics)
-        outputs.append(datasets.build_output(settings, view, path, None, sources, places))
+        outputs.append(datasets.build_output(settings, view, path, None, sources, dataset_ids))
     return Datasets(inputs, outputs)
 
 
@@ -233,9 +197,3 @@ def _replayed(settings: Settings, run: Run) -> Datasets:
 
 def _archives(settings: Settings, claim: Claim, topics: Sequence[Name]) -> dict[Name, str]:
     return {topic: table_paths.archive(settings, topic, claim.decoders[topic]) for topic in topics}
-
-
-def _pinned(settings: Settings, view: Name, pin: Pin) -> list[str]:
-    """The tables that a served view reads."""
-    build = [table_paths.batch(settings, view, pin.build)] if pin.build else []
-    return [*build, *([table_paths.speed(settings, pin.run, view)] if pin.run else [])]

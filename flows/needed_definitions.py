@@ -8,7 +8,6 @@ from pathlib import Path
 from core.identifiers import Name
 from infra.control import publications, route_runs, run_roles, runs
 from infra.control.claims import claim_or_last
-from infra.control.runs import Run
 from infra.settings import Settings
 from speed.quarantine import repair_file
 
@@ -27,7 +26,8 @@ def of_views(views: Iterable[Name]) -> Needed:
 
 def of_run(settings: Settings, run: Name) -> Needed:
     """The views and topics of a run. Raises Refused when it was never declared."""
-    return _of_run(runs.read_run(settings, run))
+    declared = runs.read_run(settings, run)
+    return (*of_views(declared.views), *of_topics(declared.decoders))
 
 
 def of_current_run(settings: Settings) -> Needed:
@@ -38,9 +38,8 @@ def of_current_run(settings: Settings) -> Needed:
 
 def of_open_replay(settings: Settings) -> Needed:
     """The same of the replay in progress; empty when there is none."""
-    roles = run_roles.roles(settings)
-    replays = [run for run in runs.read_runs(settings) if roles[run.id] == "replay"]
-    return _of_run(replays[-1]) if replays else ()
+    replay = run_roles.replay_in_progress(settings)
+    return of_run(settings, replay) if replay else ()
 
 
 def of_rollback(settings: Settings) -> Needed:
@@ -76,7 +75,3 @@ def of_build(settings: Settings, build: str | None) -> Needed:
 def of_repairs(file: Path) -> Needed:
     """The topics of a file of repaired records."""
     return of_topics(repair_file.topics_of(file))
-
-
-def _of_run(run: Run) -> Needed:
-    return (*of_views(run.views), *of_topics(run.decoders))

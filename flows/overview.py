@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from core.catalog import Catalog
-from core.errors import TryAgain
+from core.errors import RESUME_RUN, TryAgain
 from flows import quarantine_shares
 from flows.erase import unfinished
 from infra.definitions import definition_files
-from infra.definitions.definition_files import DefinitionProblem
+from infra.definitions.definition_problem import DefinitionProblem
 from infra.local import local_stack
 from infra.local.other_instances import OtherInstance, other_instances
 from infra.settings import Settings
@@ -19,6 +19,7 @@ from serving import alarms
 from serving.alarms import ViewAlarms
 from serving.ledger import PartitionCounts, ViewCounts
 from serving.served_status import ViewState, served_status
+from speed.process import background
 from speed.quarantine.share import QuarantineShare
 
 
@@ -62,9 +63,13 @@ def process_problems(processes: Iterable[local_stack.ServerState]) -> tuple[str,
 
 
 def _down(process: local_stack.ServerState) -> str:
-    state = "died" if process.status == "died" else f"is {process.status}"
     log = f"; see {process.log}" if process.log and process.log.exists() else ""
-    return f"{process.name} {state}: `lk up` starts it{log}"
+    if process.status == "not answering":  # `lk up` leaves every process alone that runs
+        end = f"`kill {process.pid}` (`kill -9 {process.pid}` if it stays)"
+        return f"{process.name} is not answering: if it has not just started, {end}, then `lk up`{log}"
+    state = "died" if process.status == "died" else f"is {process.status}"
+    verb = f"{RESUME_RUN}," if process.name.startswith(background.PREFIX) else "`lk up`"
+    return f"{process.name} {state}: {verb} starts it{log}"
 
 
 def _mistake(problem: DefinitionProblem) -> str:

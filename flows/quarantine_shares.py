@@ -11,7 +11,8 @@ from infra.control import run_roles
 from infra.settings import Settings
 from serving.ledger import PartitionCounts
 from speed.quarantine import share
-from speed.quarantine.share import Counted, QuarantineShare
+from speed.quarantine.recent_counts import Counted, recent_counts
+from speed.quarantine.share import QuarantineShare
 
 
 def served_shares(
@@ -24,12 +25,9 @@ def served_shares(
         )
         for counts in served
     }
-    shares: dict[Name, QuarantineShare] = {}
-    last_hours = [share.last_hour(settings, run) for run in sorted(run_roles.serving_runs(settings))]
-    for last_hour in last_hours or [Counted()]:
-        for topic_share in share.too_many(settings, catalog, Counted(Totals(partitions)), last_hour):
-            shares.setdefault(topic_share.topic, topic_share)
-    return tuple(shares.values())
+    runs = sorted(run_roles.serving_runs(settings))
+    recent = [counted for run in runs for counted in recent_counts(settings, run)]
+    return share.too_many(settings, catalog, Counted(Totals(partitions)), *recent)
 
 
 def topic_shares(settings: Settings, catalog: Catalog, topic: Name) -> tuple[QuarantineShare, ...]:

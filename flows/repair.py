@@ -25,7 +25,7 @@ from infra.control.builds import add_built, read_builds
 from infra.control.claims import claim_of, read_claims
 from infra.definitions import definition_files
 from infra.kafka import kafka_admin, log_checks
-from infra.lake import archive, checksums, damage, files, leases, table_paths
+from infra.lake import archive, checksums, damage, files, lease_table, table_paths
 from infra.settings import Settings
 from serving.promote import replace_run
 from speed.process import background, lifecycle
@@ -55,7 +55,7 @@ def repair(settings: Settings, catalog: Catalog) -> RepairResult:
 
 def restore_control_logs(settings: Settings) -> tuple[str, ...]:
     """Replaces what a power loss emptied in the logs of control tables; rows that a verb wrote were on the disk."""
-    lost = leases.restore(settings)
+    lost = lease_table.restore(settings)
     for path in table_paths.control_tables(settings):
         lost += damage.restore_log(path, unless=checksums.read(path)[0])
     return tuple(f"{path} was emptied by a power loss, and nothing had relied on it" for path in lost)

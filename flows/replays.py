@@ -131,10 +131,10 @@ def chosen_run(settings: Settings, run: Name | None) -> Name:
     """``run``, or the replay in progress. Raises Refused if there is none."""
     if run is not None:
         return runs.read_run(settings, run).id
-    replays = [name for name, role in run_roles.roles(settings).items() if role == "replay"]
-    if not replays:
+    replay = run_roles.replay_in_progress(settings)
+    if replay is None:
         raise Refused("no replay is in progress", where="control.runs", fix="`lk replay start`")
-    return replays[-1]
+    return replay
 
 
 def _until_caught_up(
@@ -148,7 +148,7 @@ def _until_caught_up(
             raise Refused(
                 f"replay {run.id} {state.phase}: {state.reason or 'it has no process'}",
                 where=str(state.log),
-                fix=f"read the log; `lk replay start`, or the verb that waited, resumes it after epoch {state.epoch}",
+                fix=f"read this log file; `lk replay start`, or the waiting verb, resumes it after epoch {state.epoch}",
             )
         return progress if progress.caught_up else None
 

@@ -10,7 +10,7 @@ from core.identifiers import Name
 from infra.control import run_roles
 from infra.control.builds import passed_builds
 from infra.kafka import log_checks
-from infra.lake import archive, checksums, damage, delta, leases, table_paths
+from infra.lake import archive, checksums, damage, delta, lease_table, table_paths
 from infra.lake.damage import Damage
 from infra.settings import Settings
 from speed.epoch import checkpoint_damage
@@ -78,7 +78,7 @@ def source_of(settings: Settings, table: str) -> str:
     """Where the files of a table come back from, by its path in the lake."""
     area, *names = table.split("/")
     if area == "control":
-        return "nothing: `lk repair` forgets its rows" if names == [leases.TABLE] else _FROM_STORE
+        return "nothing: `lk repair` forgets its rows" if names == [lease_table.TABLE] else _FROM_STORE
     if area == "archive":
         return _source_of_archive(settings, Name(names[0]), Name(names[1]))
     if area == "batch":

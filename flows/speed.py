@@ -9,6 +9,7 @@ from core.cut import Cut
 from core.errors import Refused
 from core.identifiers import Name
 from core.validation.definition_change import changed_definitions
+from flows.serving_lineage import serving_change
 from infra.control import run_roles, runs
 from infra.control.publications import last_done
 from infra.settings import Settings
@@ -33,7 +34,7 @@ def start(settings: Settings, catalog: Catalog, *, new: bool = False) -> RunStat
         return _start_new(settings, catalog)
     lifecycle.require_declared_definitions(catalog, runs.read_run(settings, current))
     state = _with_warnings(settings, catalog, lifecycle.start(settings, current))
-    serve_run(settings, catalog, current, "lk speed start")
+    _serve(settings, catalog, current, "lk speed start")
     for run in [*_other_serving_runs(settings, catalog, current), *_warm_runs(settings, catalog)]:
         lifecycle.start(settings, run)
     return state
@@ -63,11 +64,18 @@ def published_cut(settings: Settings) -> Cut:
 def _start_new(settings: Settings, catalog: Catalog) -> RunState:
     run = lifecycle.declare(settings, catalog, _start_cut(settings, catalog)).id
     state = lifecycle.start(settings, run)
-    serve_run(settings, catalog, run, "lk speed start --new")
+    _serve(settings, catalog, run, "lk speed start --new")
     for other, role in run_roles.roles(settings).items():
         if role in ("warm", "idle") and background.alive(settings, other):
             background.stop(settings, other)
     return state
+
+
+def _serve(settings: Settings, catalog: Catalog, run: Name, why: str) -> None:
+    """Serves a run; its lineage is that of a publication."""
+    serving_change(
+        settings, catalog, "publish", run, lambda: serve_run(settings, catalog, run, why), lambda published: published
+    )
 
 
 def _with_warnings(settings: Settings, catalog: Catalog, state: RunState) -> RunState:

@@ -1,4 +1,4 @@
-"""`lk up`: servers started, served views repaired after a crash, topics as declared; `lk rotate`: new passwords."""
+"""`lk up`: servers started, served views recovered after a crash, topics as declared; `lk rotate`: new passwords."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Rotation:
 
 
 def up(settings: Settings, catalog: Catalog, *extra: str) -> tuple[local_stack.ServerState, ...]:
-    """Starts the servers and the ``extra`` ones, repairs the served views, then applies the topic files."""
+    """Starts the servers and the ``extra`` ones, recovers the served views, then applies the topic files."""
     states = local_stack.start_servers(settings, *extra)
     recover_views(settings, catalog)
     if settings.manages_kafka:

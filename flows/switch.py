@@ -10,7 +10,7 @@ from core.catalog import Catalog
 from core.identifiers import Name
 from flows import replays
 from flows.batch_cycle import BatchRun, batch_session, land_and_build, run_batch
-from flows.lineage_steps import serving_change
+from flows.serving_lineage import serving_change
 from flows.switch_plan import refuse_changed, refuse_mixed
 from infra import faults
 from infra.control import comparisons, run_roles, runs
@@ -53,6 +53,8 @@ def to_kappa(
     if serving and (run == serving or (run is None and replay_state.open_replay(settings, catalog) is None)):
         last = last_done(settings)
         assert last is not None
+        # A crash may have followed the publication: the step is complete, and its lineage says so.
+        serving_change(settings, catalog, "switch", serving, lambda: last, lambda served: served)
         return SwitchResult(last, serving, (), time.monotonic() - began, already=True)
     chosen = run or replays.start(settings, catalog, rate=rate, from_archive=from_archive).run
     assert chosen is not None

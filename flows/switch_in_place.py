@@ -13,8 +13,8 @@ from core.catalog import Catalog
 from core.cut import Cut
 from core.identifiers import Name
 from flows import replays, speed
-from flows.lineage_steps import serving_change
-from infra.control.manifest import first_epoch_after
+from flows.serving_lineage import serving_change
+from infra.control.epoch_search import first_epoch_after
 from infra.control.publications import Publication, last_done
 from infra.settings import Settings
 from serving import change_mode

@@ -18,8 +18,8 @@ from infra.retry import retry_on
 from infra.settings import LOOPBACK, Settings
 
 USER = "admin"
-_SECONDS = 20.0
-_UNAVAILABLE_FOR = 60.0  # seconds: its SQLite database has one writer, and Airflow refuses what finds it locked
+_SECONDS = 40.0  # its server was seen to answer nobody for 33 s on a busy machine
+_UNAVAILABLE_FOR = 120.0  # seconds: its SQLite database has one writer, and Airflow refuses what finds it locked
 _REGISTERED_WITHIN = timedelta(seconds=3)  # from the start of a task until it awaits input
 
 
@@ -139,7 +139,7 @@ class AirflowApi:
 
 
 class _Unavailable(TryAgain):
-    """Airflow did nothing (status 503): the same request may be sent again."""
+    """Airflow did nothing (status 503), or did not answer in time to what only reads: the request may be sent again."""
 
 
 def _send(
@@ -165,4 +165,5 @@ def _send(
             fix="read `lk logs airflow`",
         ) from None
     except OSError as e:
-        raise TryAgain(f"Airflow does not answer: {e}", where=address, fix="start it: `lk up airflow`") from None
+        again = _Unavailable if method == "GET" and isinstance(e, TimeoutError) else TryAgain
+        raise again(f"Airflow does not answer: {e}", where=address, fix="start it: `lk up airflow`") from None

@@ -13,7 +13,7 @@ import click
 
 from core.errors import LkError
 from core.safe_text import several_lines
-from infra.library_errors import explained, first_line
+from infra.library_errors import explained, unexpected
 
 _LARGEST_LOG = 4 * 1024 * 1024  # bytes
 
@@ -21,9 +21,8 @@ _LARGEST_LOG = 4 * 1024 * 1024  # bytes
 def reported(error: BaseException) -> LkError:
     """Writes the report of an error that nobody expected; returns what a person is told instead of its stack trace."""
     log = write_report(error)
-    what = f"unexpected {type(error).__name__}: {first_line(str(error))}"
     fix = "check `lk status`, then run the command again; it is safe to repeat"
-    return explained(error, log) or LkError(what, where=log, fix=fix)
+    return explained(error, log) or LkError(unexpected(error), where=log, fix=fix)
 
 
 def write_report(error: BaseException) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fcntl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -26,3 +26,17 @@ def locked(path: Path, patience: float, *, shared: bool = False) -> Iterator[boo
         except BlockingIOError:
             is_held = False
         yield is_held
+
+
+@contextmanager
+def alone(path: Path, *, on_wait: Callable[[], None] | None = None) -> Iterator[None]:
+    """Holds the lock alone while the block runs. Waits for it without limit, after a call of ``on_wait``."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if on_wait:
+                on_wait()
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield

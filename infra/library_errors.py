@@ -48,6 +48,11 @@ def explained(error: BaseException, log: str) -> LkError | None:
     return None
 
 
+def unexpected(error: BaseException) -> str:
+    """What happened, of an error that nobody expected."""
+    return f"unexpected {type(error).__name__}: {first_line(str(error))}"
+
+
 def first_line(text: str) -> str:
     """The first line of an error that is not empty, at most 300 characters."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]

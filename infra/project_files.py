@@ -1,4 +1,4 @@
-"""Files that belong to the project and are not code: views, DAGs, runbooks, the sample log, the study's rows."""
+"""Files that belong to the project and are not code: views, DAGs, runbooks, the sample log."""
 
 from __future__ import annotations
 
@@ -17,4 +17,3 @@ VIEWS = ROOT / "views"
 DAGS = _folder("dags")
 RUNBOOKS = _folder("docs/runbooks")
 ACCESS_LOG = _folder("data") / "apache-access-2015-05.log.gz"
-STUDY = _folder("data") / "study.parquet"

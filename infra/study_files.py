@@ -11,16 +11,11 @@ from pydantic import TypeAdapter, ValidationError
 from core.errors import Refused
 from core.evidence.measurement import Measurement
 from core.evidence.origin import Origin
-from infra import measurement_files, project_files
+from infra import measurement_files
 
 FOLDER = Path(".study")
 ROWS = "rows"  # below the folder of a study; beside it is the data of an instance that still runs
 ORIGIN = "study.json"
-
-
-def default() -> Path:
-    """The study of this folder, else the one that comes with the project."""
-    return FOLDER if FOLDER.is_dir() else project_files.STUDY
 
 
 def read_rows(study: Path) -> list[Measurement]:

@@ -11,7 +11,8 @@ from core.catalog import Catalog
 from core.errors import LkError
 from core.identifiers import Name
 from core.record_counts import RecordCounts, Totals
-from infra.control.manifest import Epoch, counted_in_the_hour
+from infra.control.epoch_search import counted_in_the_hour
+from infra.control.manifest import Epoch
 from infra.control.publications import last_done
 from infra.kafka import kafka_admin
 from infra.lake import leases

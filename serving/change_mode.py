@@ -47,7 +47,7 @@ def to_kappa(
         if now.last and pins == now.last.pins:
             return now.last
         changed_pins = {view: pins[view] for view in proof if now.pins.get(view) != pins[view]}
-        kept_sql = {view: now.texts[view] for view in pins if view not in changed_pins}
+        kept_sql = {view: now.sql[view] for view in pins if view not in changed_pins}
         evidence = {
             "run": run,
             "proof": {view: _summary(comparison) for view, comparison in proof.items()},
@@ -79,7 +79,7 @@ def switch_in_place(
             return now.last
         ends = served_ends(settings, {view: now.pins[view] for view in run_pins if view in now.pins})
         before = {view: end.only(catalog.view(view).sources).as_dict() for view, end in ends.items()}
-        kept_sql = {view: now.texts[view] for view in pins if view not in run_pins}
+        kept_sql = {view: now.sql[view] for view in pins if view not in run_pins}
         evidence = {"run": run, "stopped": stopped.isoformat(), "before": before}
         change = ServingChange("in-place", pins, why, who, evidence, kept_sql)
         return replace_views.apply_change(settings, catalog, lease, change)
@@ -109,22 +109,22 @@ def rollback(
         require_uncrossed(settings, before.pins)
         _require_hidden(settings, catalog, before)
         _require_erased(settings, catalog, before)
-        sql = {view: before.texts[view] for view in before.pins}
+        sql = {view: before.sql[view] for view in before.pins}
         change = ServingChange("rollback", before.pins, why, who, evidence, sql)
         return replace_views.apply_change(settings, catalog, lease, change)
 
 
 def _require_hidden(settings: Settings, catalog: Catalog, before: Publication) -> None:
-    """Raises Refused if a text of the publication shows what is declared personal by now."""
+    """Raises Refused if the SQL of the publication shows what is declared personal by now."""
     shows = [
         view
-        for view, text in before.texts.items()
-        if view in catalog.views and not hidden_columns.hides(settings, catalog, view, text)
+        for view, sql in before.sql.items()
+        if view in catalog.views and not hidden_columns.hides(settings, catalog, view, sql)
     ]
     if shows:
         raise Refused(
-            f"publication {before.seq} shows personal data in {', '.join(sorted(shows))}",
-            where=f"publication {before.seq}: its fields were not declared personal when it was made",
+            f"it shows personal data in {', '.join(sorted(shows))}: the fields were declared personal later",
+            where=f"publication {before.seq}",
             fix="publish the build or the run again: `lk batch` in Lambda, `lk switch kappa` in Kappa",
         )
 
@@ -138,8 +138,8 @@ def _require_erased(settings: Settings, catalog: Catalog, before: Publication) -
     ]
     if views:
         raise Refused(
-            f"publication {before.seq} may count erased persons in {', '.join(sorted(views))}",
-            where=f"publication {before.seq}: it was made with other definitions than there are now",
+            f"it may count erased persons in {', '.join(sorted(views))}: their definitions have changed since",
+            where=f"publication {before.seq}",
             fix="publish the build or the run again: `lk batch` in Lambda, `lk switch kappa` in Kappa",
         )
 

@@ -1,4 +1,4 @@
-"""Deletes builds, their quality pages and archives that nothing references, and compacts the control tables."""
+"""Deletes builds, their quality pages and archives that nothing references; compacts control tables and archives."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ class CleanupResult:
 
 
 def clean_up(settings: Settings, catalog: Catalog) -> CleanupResult:
-    """Deletes builds and archives that nothing references, and compacts the control tables; safe to repeat.
+    """Deletes builds and archives that nothing references, compacts the control tables and what is left of archives.
+
+    It is safe to repeat.
 
     Keeps what a served view, the target of a rollback or an open intent names. Also keeps what may still be served:
     the last build of each view that passed, and every build claimed since. Pages go with their build, but for those of
@@ -54,6 +56,7 @@ def clean_up(settings: Settings, catalog: Catalog) -> CleanupResult:
         compacted_bytes = _compact(settings, locks.PROTECTED["control"], lease)
         compacted_bytes += _compact(settings, locks.PROTECTED["batch"], batch)
     compacted_bytes += _compact_others(settings)
+    _merge_archives(settings)
     return CleanupResult(tuple(path for path, _ in deleted), sum(size for _, size in deleted) + compacted_bytes)
 
 
@@ -127,6 +130,14 @@ def _delete_pages(settings: Settings, build: Name) -> tuple[str, int]:
     size = files.size(str(folder))
     files.remove(str(folder))
     return str(folder.relative_to(settings.data)), size
+
+
+def _merge_archives(settings: Settings) -> None:
+    """Merges small files of archives. Publications go on meanwhile; while a batch runs, the next cleanup does it."""
+    with contextlib.suppress(TryAgain), locks.hold(settings, "batch") as lease:
+        for topic in table_paths.archived_topics(settings):
+            for decoder in table_paths.decoders(settings, topic):
+                archive.merge_small_files(table_paths.archive(settings, topic, decoder), lease)
 
 
 def _compact_others(settings: Settings) -> int:

@@ -12,13 +12,13 @@ from core.identifiers import Name
 from core.record_counts import RecordCounts, Totals, account_for
 from core.view import Rollup
 from infra.control.builds import Built, read_builds
-from infra.control.manifest import Epoch, epoch_numbered, last_epoch
+from infra.control.manifest import Epoch, epoch_numbered
 from infra.control.pins import Pin
 from infra.lake import data_files, table_paths
 from infra.settings import Settings
 from infra.trino import metastore
 from serving import view_sql
-from serving.served_ends import served_end
+from serving.served_ends import last_served_epochs, served_end
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def served_states(settings: Settings, pins: Mapping[Name, Pin]) -> dict[Name, Se
     """The state of every view. Each run is read once, so all counts of a run are of the same moment."""
     builds = {pin.build for pin in pins.values() if pin.build}
     built = {(row.view, row.build): row for row in read_builds(settings, builds)}
-    last = {run: last_epoch(settings, run) for run in {pin.run for pin in pins.values()} if run}
+    last = last_served_epochs(settings, pins)
     pinned = {(pin.run, pin.epoch) for pin in pins.values() if pin.run}
     totals = {(run, epoch): _total(epoch_numbered(settings, run, epoch)) for run, epoch in pinned}
     states = {}

@@ -60,8 +60,8 @@ def replace_run(settings: Settings, catalog: Catalog, run: Name, damaged: Name, 
     with locks.hold(settings, "control") as lease:
         if _is_driven(settings, damaged):
             raise TryAgain(
-                f"a process drives run {damaged}, whose tables are damaged",
-                where="what is served now; it stays as it is",
+                f"a process drives run {damaged}, whose tables are damaged; what is served stays as it is",
+                where=f"run {damaged}",
                 fix="stop it, then run the command again",
             )
         now = served_now(settings, catalog, lease)
@@ -74,7 +74,7 @@ def _changed(pins: Mapping[Name, Pin], now: ServedNow) -> dict[Name, Pin]:
 
 
 def _change(run: Run, pins: Mapping[Name, Pin], now: ServedNow, why: str, who: str | None) -> ServingChange:
-    kept_sql = {view: now.texts[view] for view in pins.keys() - _changed(pins, now).keys()}
+    kept_sql = {view: now.sql[view] for view in pins.keys() - _changed(pins, now).keys()}
     evidence = {"run": run.id, "start": run.start.as_dict(), "from": sorted(_runs(now))}
     return ServingChange("run", pins, why, who, evidence, kept_sql)
 
@@ -144,8 +144,8 @@ def _is_driven(settings: Settings, run: Name) -> bool:
 def _require_ended_epoch(settings: Settings, run: Name) -> None:
     if _is_driven(settings, run):
         raise TryAgain(
-            f"run {run} has not ended its epoch within {settings.lease_seconds:.0f} s",
-            where="what is served now; it stays as it is",
+            f"run {run} has not ended its epoch within {settings.lease_seconds:.0f} s; what is served stays as it is",
+            where=f"run {run}",
             fix="look at `lk speed status`, then run the command again",
         )
 

@@ -13,8 +13,7 @@ from core.errors import Refused
 from core.identifiers import Name
 from core.validation.definition_change import changed_definitions, definition_refusal, require_same_definitions
 from infra.control import locks, runs
-from infra.control.builds import read_builds
-from infra.control.claims import Claim, claim_of
+from infra.control.claims import Claim, builds_of, claim_of
 from infra.control.manifest import claimed_epoch
 from infra.control.pins import Pin
 from infra.control.publications import Publication, last_done
@@ -34,7 +33,7 @@ class ServedNow:
 
     last: Publication | None
     pins: Mapping[Name, Pin] = field(default_factory=dict)
-    texts: Mapping[Name, str] = field(default_factory=dict)
+    sql: Mapping[Name, str] = field(default_factory=dict)
 
 
 def publish(
@@ -68,7 +67,7 @@ def publish(
         require_uncrossed(settings, pins)
         if kept:
             evidence["kept"] = kept
-        kept_sql = {view: now.texts[view] for view in pins if view in now.pins and pins[view] == now.pins[view]}
+        kept_sql = {view: now.sql[view] for view in pins if view in now.pins and pins[view] == now.pins[view]}
         change = ServingChange(kind, pins, why, who, evidence, kept_sql)
         return replace_views.apply_change(settings, catalog, lease, change)
 
@@ -76,7 +75,7 @@ def publish(
 def served_now(settings: Settings, catalog: Catalog, lease: Lease) -> ServedNow:
     """What is served now, after it finished or reverted an open intent and replaced broken views."""
     recover.finish_open_intent(settings, catalog, lease)
-    recover.rebuild_broken_views(settings, catalog, lease)
+    recover.replace_broken_views(settings, catalog, lease)
     return last_published(settings)
 
 
@@ -85,7 +84,7 @@ def last_published(settings: Settings) -> ServedNow:
     last = last_done(settings)
     if last is None:
         return ServedNow(None)
-    return ServedNow(last, last.pins, {view: last.texts[view] for view in last.pins})
+    return ServedNow(last, last.pins, {view: last.sql[view] for view in last.pins})
 
 
 def kappa_views(publication: Publication | None) -> list[Name]:
@@ -120,7 +119,7 @@ def _evidence(settings: Settings, catalog: Catalog, claim: Claim) -> dict[str, A
 
     Raises Refused if a view of the claim has not passed the gate or its definition changed.
     """
-    builds = {b.view: b for b in read_builds(settings, [claim.build])}
+    builds = builds_of(settings, claim)
     missing = [view for view in claim.views if view not in builds or not builds[view].passed]
     if missing:
         raise Refused(

@@ -101,12 +101,12 @@ def get(
 def rows_at(
     settings: Settings, catalog: Catalog, view: Name, places: Sequence[Mapping[str, str | None]], *, limit: int
 ) -> QueryResult:
-    """Rows of a view, in order, whose key columns have the values of one of ``places``; a null is equal to a null.
+    """Rows of a view, in order, whose columns have the values of one of ``places``; a null is equal to a null.
 
     Values are texts that Trino casts to the types of their columns, times among them as ``2026-01-01 00:00:00 UTC``.
     """
     definition = catalog.view(view)
-    types = {column.name: trino_type(column.type) for column in definition.key_columns}
+    types = {column.name: trino_type(column.type) for column in definition.identifying_columns}
     _require_whole(settings, lambda served: served == view)
     conditions, values = [], list[str]()
     for place in places:
@@ -125,7 +125,7 @@ def what_is_hidden(settings: Settings, catalog: Catalog, view: Name, *, publish:
     """
     hidden = hidden_columns.hidden_from_reader(settings, catalog, view)
     last = last_done(settings) if hidden and publish is None else None
-    if last and view in last.texts and not hidden_columns.hides(settings, catalog, view, last.texts[view]):
+    if last and view in last.sql and not hidden_columns.hides(settings, catalog, view, last.sql[view]):
         return "personal data is not hidden yet: `lk batch` or `lk speed start` publishes what is declared now"
     return hidden
 
@@ -157,19 +157,20 @@ def _published_sql(settings: Settings, catalog: Catalog, view: View, seq: int) -
     if pin is None or pin.build is None:
         raise Refused(
             f"publication {seq} pinned no build of {view.name}",
-            where="control.publications",
+            where=f"publication {seq}",
             fix="choose one that did, see `lk publications`",
         )
     if pin.digest != catalog.digest(view.name):
         raise Refused(
-            f"the definition of {view.name} changed since publication {seq}",
-            where=f"then {pin.digest}, now {catalog.digest(view.name)}",
+            f"the definition of {view.name} changed since publication {seq}: its digest was {pin.digest}, "
+            f"now it is {catalog.digest(view.name)}",
+            where=f"view {view.name}",
             fix=f"read its table batch.{view.name}__{pin.build} with `LK_TRINO_READER=engineer lk query`",
         )
     if not delta.exists(table_paths.batch(settings, Name(view.name), pin.build)):
         raise Refused(
-            f"build {pin.build} of publication {seq} was deleted",
-            where="`lk cleanup` deletes builds that nothing serves",
+            f"build {pin.build} was deleted: `lk cleanup` deletes builds that nothing serves",
+            where=f"publication {seq}",
             fix="choose a later publication, see `lk publications`",
         )
     only_build = Pin(pin.build, None, -1, pin.cut, pin.digest, "batch", pin.shape)

@@ -24,15 +24,17 @@ def recover_views(settings: Settings, catalog: Catalog) -> tuple[Name, ...]:
         return ()
     with locks.hold(settings, "control") as lease:
         publication = finish_open_intent(settings, catalog, lease)
-        replaced = rebuild_broken_views(settings, catalog, lease)
+        replaced = replace_broken_views(settings, catalog, lease)
     return tuple(publication.pins) if publication else replaced
 
 
 def finish_open_intent(settings: Settings, catalog: Catalog, lease: Lease) -> Publication | None:
     """Finishes an open intent if all its tables exist, else restores the last complete publication.
 
-    Returns the finished or reverted publication; None without an open intent.
+    Returns the finished or reverted publication; None without an open intent. Raises Refused, and changes nothing, when
+    the table of publications is older than what Trino serves.
     """
+    replace_views.require_newest(settings)
     intent = open_intent(settings)
     if intent is None:
         return None
@@ -45,7 +47,7 @@ def finish_open_intent(settings: Settings, catalog: Catalog, lease: Lease) -> Pu
     return reverted
 
 
-def rebuild_broken_views(settings: Settings, catalog: Catalog, lease: Lease) -> tuple[Name, ...]:
+def replace_broken_views(settings: Settings, catalog: Catalog, lease: Lease) -> tuple[Name, ...]:
     """Replaces views that are missing, unreadable or differ from the last publication; returns them."""
     last = last_done(settings)
     if last is None:

@@ -16,6 +16,7 @@ from typing import Any
 
 from core.catalog import Catalog
 from core.compute import merge_sql
+from core.errors import Refused
 from core.identifiers import Name, joined
 from infra import faults
 from infra.control import audit, locks
@@ -69,7 +70,7 @@ def apply_change(settings: Settings, catalog: Catalog, lease: Lease, change: Ser
         why=change.why,
         evidence=change.evidence,
         pins=dict(sorted(change.pins.items())),
-        texts={**change.kept_sql, **new_sql, STATUS: view_sql.status_sql(change.pins, seq, now)},
+        sql={**change.kept_sql, **new_sql, STATUS: view_sql.status_sql(change.pins, seq, now)},
         audit=str(audit.head(settings)),
     )
     whole_tables.require_whole(settings, {view: change.pins[view] for view in new_sql})
@@ -129,14 +130,14 @@ def _replace_views(publisher: _Publisher, catalog: Catalog, publication: Publica
     served = served_views.read_served(publisher.settings, publication.pins)
     for view, pin in publication.pins.items():
         if not _serves(served.get(view), view, pin):
-            _replace_view(publisher, catalog, view, served.get(view), pin, publication.texts[view])
+            _replace_view(publisher, catalog, view, served.get(view), pin, publication.sql[view])
             replaced.append(view)
             faults.at("serving.1_between_views")
     return replaced
 
 
 def _replace_status(publisher: _Publisher, publication: Publication) -> None:
-    sql = publisher.fence.guard(publication.texts[STATUS])
+    sql = publisher.fence.guard(publication.sql[STATUS])
     publisher.replace_view(SERVING, STATUS, sql, "What every view serves")
 
 
@@ -226,6 +227,26 @@ def _add_comments(settings: Settings, catalog: Catalog, publication: Publication
         if any(current.get(view, {}).get(column) != comment for column, comment in comments.items()):
             commented += [view] if metastore.comment_columns(settings, SERVING, view, comments) else []
     return tuple(commented)
+
+
+def require_newest(settings: Settings) -> None:
+    """Raises Refused when Trino serves a later publication than the control table has: what is served would go back."""
+    served, last = _served_number(settings), last_number(settings)
+    if served > last:
+        raise Refused(
+            f"Trino serves publication {served}, and the last one in the control table is {last}",
+            where=table_paths.control(settings, Name("publications")),
+            fix="the table was restored from an older copy: restore a newer one, or `lk rebuild` into a new lake",
+        )
+
+
+def _served_number(settings: Settings) -> int:
+    """The number of the publication that ``serving.status`` names; 0 where Trino cannot tell."""
+    try:
+        rows = metastore.query(settings, f"SELECT max(publication) FROM {SERVING}.{STATUS}").rows  # noqa: S608 - constants
+    except metastore.SqlRefused:
+        return 0
+    return int(rows[0][0] or 0)
 
 
 def _status_matches(settings: Settings, publication: Publication) -> bool:

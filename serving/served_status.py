@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -28,6 +29,8 @@ from serving import ledger, replace_views, whole_tables
 from serving.hidden_columns import has_personal, hides
 from serving.ledger import PartitionCounts, ServedState, ViewCounts
 from serving.publish import changed_since
+
+_WATCHED = 16  # runs whose heartbeats are watched at once
 
 
 @dataclass(frozen=True)
@@ -69,20 +72,26 @@ def served_status(settings: Settings, catalog: Catalog) -> ServedStatus:
     if last is None:
         return ServedStatus((), (), (), (*problems, "nothing is published yet: run `lk speed start` or `lk batch`"))
     pins = {view: pin for view, pin in last.pins.items() if view in catalog.views}
+    states, log_problems = ledger.served_states(settings, pins), list[str]()
+    unchanged = {view: state for view, state in states.items() if state.pin.digest == catalog.digest(view)}
+    with ThreadPoolExecutor() as trino:  # which counts the rows of years, while the other servers are asked
+        served = trino.submit(served_views.read_served, settings, pins)
+        counted = trino.submit(ledger.view_counts, settings, catalog, unchanged)
+        damages, stopped = whole_tables.damages(settings, pins), _stopped_runs(settings, pins)
+        views = _view_states(settings, catalog, states, last.seq, log_problems)
     with _collect_errors(problems):
-        problems += _view_problems(served_views.read_served(settings, pins), pins)
-    problems += whole_tables.damages(settings, pins)
-    problems += _stopped_runs(settings, pins)
-    served_states = ledger.served_states(settings, pins)
-    partitions = ledger.partition_counts(catalog, served_states)
+        problems += _view_problems(served.result(), pins)
+    problems += [*damages, *stopped]
+    partitions = ledger.partition_counts(catalog, states)
     problems += [_miscount(partition) for partition in partitions if not partition.ok]
     changed = changed_since(last, catalog)
     problems += [f"served with an earlier definition: {', '.join(changed)}; {remedies()}"] if changed else []
-    problems += _shown_to_all(settings, catalog, last.texts, pins)
-    unchanged = {view: state for view, state in served_states.items() if state.pin.digest == catalog.digest(view)}
-    rows = _view_counts(settings, catalog, unchanged, problems)
-    views = _view_states(settings, catalog, served_states, last.seq, problems)
-    return ServedStatus(views, partitions, rows, tuple(dict.fromkeys(problems)))
+    problems += _shown_to_all(settings, catalog, last.sql, pins)
+    rows: tuple[ViewCounts, ...] = ()
+    with _collect_errors(problems):
+        rows = counted.result()
+        problems += [f"view {v.view} serves {v.served} rows, but {v.counted} were counted" for v in rows if not v.ok]
+    return ServedStatus(views, partitions, rows, tuple(dict.fromkeys([*problems, *log_problems])))
 
 
 def _view_problems(served: dict[Name, Served], pins: dict[Name, Pin]) -> list[str]:
@@ -95,26 +104,24 @@ def _view_problems(served: dict[Name, Served], pins: dict[Name, Pin]) -> list[st
     return problems
 
 
-def _shown_to_all(
-    settings: Settings, catalog: Catalog, texts: Mapping[Name, str], pins: Mapping[Name, Pin]
-) -> list[str]:
+def _shown_to_all(settings: Settings, catalog: Catalog, sql: Mapping[Name, str], pins: Mapping[Name, Pin]) -> list[str]:
     """A problem if what is declared personal by now is not hidden yet."""
     shown = [
         view
         for view in pins
-        if view in texts and has_personal(catalog, view) and not hides(settings, catalog, view, texts[view])
+        if view in sql and has_personal(catalog, view) and not hides(settings, catalog, view, sql[view])
     ]
     fix = "`lk batch` or `lk speed start` publishes what is declared now"
     return [f"personal data is not hidden yet in {', '.join(shown)}: {fix}"] if shown else []
 
 
 def _stopped_runs(settings: Settings, pins: dict[Name, Pin]) -> list[str]:
+    """Runs without a process; those whose heartbeats look old are watched together, for half a lease."""
     run_ids = sorted({pin.run for pin in pins.values() if pin.run})
-    return [
-        f"no speed process drives run {run}: `lk speed start` starts one"
-        for run in run_ids
-        if leases.holder(settings, f"run_{run}") is None
-    ]
+    with ThreadPoolExecutor(_WATCHED) as pool:
+        holders = pool.map(lambda run: leases.living_holder(settings, f"run_{run}"), run_ids)
+        stopped = [run for run, holder in zip(run_ids, holders, strict=True) if holder is None]
+    return [f"no speed process drives run {run}: `lk speed start` starts one" for run in stopped]
 
 
 def _miscount(counts: PartitionCounts) -> str:
@@ -122,16 +129,6 @@ def _miscount(counts: PartitionCounts) -> str:
         f"records of {counts.topic}, partition {counts.partition} do not add up: {counts.offsets} offsets, "
         f"{counts.decoded} decoded + {counts.quarantined} quarantined"
     )
-
-
-def _view_counts(
-    settings: Settings, catalog: Catalog, served_states: dict[Name, ServedState], problems: list[str]
-) -> tuple[ViewCounts, ...]:
-    with _collect_errors(problems):
-        views = ledger.view_counts(settings, catalog, served_states)
-        problems += [f"view {v.view} serves {v.served} rows, but {v.counted} were counted" for v in views if not v.ok]
-        return views
-    return ()
 
 
 def _view_states(

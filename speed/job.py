@@ -6,6 +6,7 @@ import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from py4j.protocol import Py4JError
@@ -14,28 +15,34 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from core.catalog import Catalog
-from core.errors import LkError, Refused, TryAgain
+from core.errors import NEW_RUN, RESUME_RUN, LkError, Refused, TryAgain
 from core.identifiers import Name
 from infra.control import runs
-from infra.control.log_history import require_log_of_history, require_log_of_run
-from infra.control.manifest import Epoch, last_epoch, store_totals
+from infra.control.manifest import last_epoch
 from infra.control.run_roles import ServingWatch
 from infra.control.runs import Run
+from infra.control.stored_totals import store_totals
 from infra.error_report import write_report
-from infra.kafka import kafka_admin, log_checks
+from infra.kafka import kafka_admin
 from infra.kafka.spark_source import source_options
-from infra.lake import damage, delta, leases, table_paths
+from infra.lake import delta, leases, table_paths
 from infra.library_errors import explained, first_line
 from infra.runtime import spark_versions
 from infra.settings import Settings
 from infra.spark.session import session, with_more_tasks
-from speed.epoch import checkpoint_damage, offset_log
 from speed.epoch.archive_prefix import keep_history, replay_prefix
 from speed.epoch.commit import EpochSink, require_same_topics
 from speed.epoch.compute_epoch import SMALL, EpochComputer
-from speed.process import epoch_pacing, lifecycle, state_file
+from speed.process import epoch_pacing, state_file
 from speed.process.epoch_pacing import StopRequested
 from speed.process.run_until_stopped import run_until_stopped
+from speed.start_checks import (
+    last_epoch_number,
+    require_same_history,
+    require_startable,
+    require_unread_records,
+    require_whole_checkpoint,
+)
 from speed.tables import schemas
 from speed.tables.maintenance import Maintenance
 
@@ -62,7 +69,6 @@ _LOCAL_CHECKPOINT = {
 }
 _POLL_SECONDS = 1.0  # between two checks of the run that serves, the rate limit and the query; a signal acts at once
 _MORE_TASKS = 2  # of a replay: beside a live run, more tasks get it a larger share of the CPU
-_NEW = "start a new run: `lk speed start --new`"
 # Words of Spark errors whose cause is the broker and not the data.
 _BROKER_ERRORS = (
     "TimeoutException",
@@ -81,7 +87,8 @@ def run_forever(settings: Settings, catalog: Catalog, run: Name) -> None:
 
     Raises Refused with the reason when the run cannot continue, TryAgain when it can be started again unchanged.
     """
-    with run_until_stopped(settings, run, _app(run), epoch=lambda: _last(settings, run)) as stop:
+    epoch = partial(last_epoch_number, settings, run)
+    with run_until_stopped(settings, run, _app(run), epoch=epoch, resume=RESUME_RUN) as stop:
         _drive(settings, catalog, run, stop)
 
 
@@ -93,7 +100,7 @@ def _drive(settings: Settings, catalog: Catalog, run: Name, stop: threading.Even
         conf |= {"spark.master": with_more_tasks(settings.spark_master, _MORE_TASKS)}
     spark = session(settings, _app(run), conf)
     with driving(spark, settings, catalog, declared) as (query, sink):
-        state_file.write_state(settings, run, "running", epoch=_last(settings, run))
+        state_file.write_state(settings, run, "running", epoch=last_epoch_number(settings, run))
         serving = ServingWatch(settings, run)
         while True:
             sink.pacing.serving = serving.is_serving()
@@ -122,15 +129,15 @@ def driving(
 ) -> Iterator[tuple[StreamingQuery, EpochSink]]:
     """The started query of a run, under the run's lease; the end of the block stops it at once."""
     table_paths.open_lake(settings)
-    _check(settings, catalog, run)
+    require_startable(settings, catalog, run)
     with leases.hold(settings, f"run_{run.id}") as lease:
         schemas.create(settings, catalog, run)
         for path in schemas.paths(settings, catalog, run):
             delta.require_whole(path)
             leases.fence(lease, path)
         store_totals(settings, run.id, lease)
-        _require_same_history(settings, run)
-        _require_whole_checkpoint(settings, run)
+        require_same_history(settings, run)
+        require_whole_checkpoint(settings, run)
         keep_history(spark, settings, catalog, run, lease)
         replay_prefix(spark, settings, catalog, run, lease)
         maintenance = Maintenance(spark, settings, catalog, run, lease)
@@ -169,25 +176,25 @@ def raise_reason(sink: EpochSink, error: Any) -> None:
     text = str(failure or error)
     try:
         require_same_topics(sink.settings, sink.run)
-        _require_unread_records(sink.settings, sink.run, last_epoch(sink.settings, sink.run.id))
+        require_unread_records(sink.settings, sink.run, last_epoch(sink.settings, sink.run.id))
     except TryAgain:
         raise TryAgain(
-            f"Kafka stopped answering: {first_line(text)}", fix="start Kafka, then `lk speed start`"
+            f"Kafka stopped answering: {first_line(text)}", fix=f"start Kafka, then run {RESUME_RUN}"
         ) from None
     if any(word in text for word in _BROKER_ERRORS):
-        raise TryAgain(f"Kafka did not answer: {first_line(text)}", fix="run `lk speed start`")
-    _require_whole_checkpoint(sink.settings, sink.run)
+        raise TryAgain(f"Kafka did not answer: {first_line(text)}", fix=f"run {RESUME_RUN}")
+    require_whole_checkpoint(sink.settings, sink.run)
     if any(word in text for word in _CHECKPOINT_ERRORS):
         where = table_paths.checkpoint(sink.settings, sink.run.id)
-        raise Refused(f"the checkpoint is damaged: {first_line(text)}", where=where, fix=_NEW)
+        raise Refused(f"the checkpoint is damaged: {first_line(text)}", where=where, fix=NEW_RUN)
     report = write_report(failure or error)
     explanation = explained(failure or error, report)
     if explanation is not None:
         raise explanation
     raise Refused(
         f"the run cannot continue: {first_line(text)}",
-        where=f"run {sink.run.id}, after epoch {_last(sink.settings, sink.run.id)}; {report}",
-        fix="read the stack trace; then `lk speed start` resumes the run",
+        where=f"run {sink.run.id}, after epoch {last_epoch_number(sink.settings, sink.run.id)}; {report}",
+        fix=f"read the stack trace, then run {RESUME_RUN}",
     )
 
 
@@ -216,53 +223,3 @@ def _starting(settings: Settings, run: Run) -> dict[str, dict[int, int]]:
     """An explicit offset for every partition; "earliest" would hide that a prefix was removed."""
     counts = kafka_admin.partitions(settings, run.topics)
     return {str(topic): {p: run.origin.end(topic, p) for p in range(count)} for topic, count in counts.items()}
-
-
-def _check(settings: Settings, catalog: Catalog, run: Run) -> None:
-    lifecycle.require_declared_definitions(catalog, run)
-    require_same_topics(settings, run)
-    last = last_epoch(settings, run.id)
-    _require_unread_records(settings, run, last)
-    if last:
-        _require_no_lost_records(settings, run, last)
-        require_log_of_run(settings, run.id, fix=log_checks.RESTORE_LOG)
-    else:
-        require_log_of_history(settings, run.topics, run.origin, fix=log_checks.RESTORE_LOG)
-
-
-def _require_unread_records(settings: Settings, run: Run, last: Epoch | None) -> None:
-    """Raises Refused when Kafka removed records that the run has not read."""
-    position = last.end if last else run.origin
-    fix = f"{log_checks.KEEP_RECORDS}; then {_NEW}"
-    where = f"run {run.id}, which has not read them"
-    log_checks.require_unread_records(settings, run.topics, position, where=where, fix=fix)
-
-
-def _require_no_lost_records(settings: Settings, run: Run, last: Epoch) -> None:
-    """Raises Refused when the log ends before what the run has read: other records will get these offsets."""
-    where = f"run {run.id}, epoch {last.number}; what is served stays as it is"
-    log_checks.require_no_lost_records(settings, tuple(run.topics), last.end, where=where, fix=log_checks.RESTORE_LOG)
-
-
-def _require_same_history(settings: Settings, run: Run) -> None:
-    """Raises Refused when checkpoint and manifest differ by more than the last epoch."""
-    committed, finished = _last(settings, run.id), offset_log.last_entry(settings, run.id, "commits")
-    planned = offset_log.last_entry(settings, run.id, "offsets")
-    if finished > committed or planned < committed:
-        raise Refused(
-            f"the checkpoint is at epoch {max(finished, planned)}, the manifest at epoch {committed}",
-            where=table_paths.checkpoint(settings, run.id),
-            fix="one of them was deleted or restored; " + _NEW,
-        )
-
-
-def _require_whole_checkpoint(settings: Settings, run: Run) -> None:
-    """Raises Refused when one of the files that Spark reads at the start is damaged."""
-    damages = checkpoint_damage.scrub(settings, run.id, newest=2)
-    if damages:
-        raise damage.refusal(damages)
-
-
-def _last(settings: Settings, run: Name) -> int:
-    epoch = last_epoch(settings, run)
-    return epoch.number if epoch else -1

@@ -106,11 +106,10 @@ def open_replay(settings: Settings, catalog: Catalog) -> Run | None:
 
     Raises Refused when it computes other views than these, or a definition changed.
     """
-    roles = run_roles.roles(settings)
-    replays = [run for run in runs.read_runs(settings) if roles[run.id] == "replay"]
-    if not replays:
+    replay = run_roles.replay_in_progress(settings)
+    if replay is None:
         return None
-    run = replays[-1]
+    run = runs.read_run(settings, replay)
     if run.views.keys() != catalog.views.keys():
         raise Refused(
             f"replay {run.id} computes other views: {', '.join(sorted(run.views))}",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,8 +16,9 @@ from infra.local import local_stack
 from infra.local.ports import free_ports
 from infra.settings import Settings
 from infra.spark.session import session
-from tests.support import tiers
-from tests.support.sharing import ByServers, longest_first, rotated
+from tests.support.suite import deadline, tiers
+from tests.support.suite.machine_speed import patient
+from tests.support.suite.sharing import ByServers, longest_first, rotated
 
 # The JVMs of tests live for minutes, which the optimizing compiler would spend on code that hardly runs; and of the
 # collectors this one takes the least CPU time.
@@ -38,25 +38,24 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByServers:
 
 @pytest.hookimpl(tryfirst=True)  # before pytest selects by marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest first, in their tiers; where TEST_ROTATION is a number, another file first for another number."""
+    """The longest first, in their tiers; where TEST_ROTATION is a number, another file first for another number.
+
+    A test may take longer on a slow machine.
+    """
     for item in items:
         for mark in tiers.tier(item.nodeid, is_slow=item.get_closest_marker("slow") is not None):
             item.add_marker(mark)
+        limit = item.get_closest_marker("timeout")
+        seconds = limit.args[0] if limit else float(item.config.getini("timeout"))
+        item.add_marker(pytest.mark.timeout(patient(seconds)), append=False)
     items[:] = [items[n] for n in longest_first([item.nodeid for item in items])]
     if rotation := os.environ.get("TEST_ROTATION"):
         items[:] = [items[n] for n in rotated([item.nodeid for item in items], int(rotation))]
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skips a slow test that would begin after the deadline of .ci/run, which may not take for ever.
-
-    A test with a timeout of its own must begin as much earlier as that is longer than the others'.
-    """
-    timeout = item.get_closest_marker("timeout")
-    longer = max(0.0, timeout.args[0] - float(item.config.getini("timeout"))) if timeout else 0.0
-    deadline = float(os.environ.get("TEST_DEADLINE", "inf")) - longer
-    if item.get_closest_marker("slow") and time.time() > deadline:
-        pytest.skip(f"{item.nodeid} was not run: the time of .ci/run is over; `make slow long` runs it")
+    """Leaves out what .ci/run has no time for."""
+    deadline.skip_if_late(item)
 
 
 def fresh_settings(folder: Path) -> Settings:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame
@@ -12,9 +12,8 @@ from pyspark.sql import functions as fn
 from core.compute.partial_rows import combine, partial
 from core.range_rebuild import RangeRebuild
 from core.topic import EVENT_TIME, Topic
+from core.unix_time import UNIX_EPOCH
 from core.view import Rollup, Window
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def in_range(window: Window, rebuild: RangeRebuild) -> Column:
@@ -41,9 +40,9 @@ def rebuilt(
 def starts_around(window: Window, at: datetime) -> tuple[datetime, datetime]:
     """The last window start at or before a time, and the first one at or after it."""
     pane = timedelta(milliseconds=window.pane)
-    below = at - (at - _EPOCH) % pane
+    below = at - (at - UNIX_EPOCH) % pane
     return below, below if below == at else below + pane
 
 
 def _timestamp(time: datetime) -> Column:
-    return fn.timestamp_micros(fn.lit((time - _EPOCH) // timedelta(microseconds=1)))
+    return fn.timestamp_micros(fn.lit((time - UNIX_EPOCH) // timedelta(microseconds=1)))

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from core.evidence.measurement import Measurement
-from core.evidence.questions import QUESTIONS, Question
+from core.evidence.question import Question
+from core.evidence.questions import QUESTIONS
 
 # Each row of these is an observation at a moment of its own, so that no repetition has the same x.
 SERIES = ("answers", "lag")

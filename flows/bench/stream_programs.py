@@ -15,6 +15,7 @@ from flows import routes, speed
 from flows.measure import load, run_verb
 from flows.measure.figures import Figure
 from flows.measure.freshness import percentile
+from infra import clock
 from infra.control import route_runs, runs
 from infra.control.claims import read_claims
 from infra.control.manifest import last_epoch, read_epochs
@@ -50,7 +51,7 @@ class ProgramsInstance:
 
 def open_instance(settings: Settings, catalog: Catalog, config: Path) -> ProgramsInstance:
     """An instance whose first order is so old that the last of LARGE orders is new."""
-    return ProgramsInstance(settings, catalog, config, time.time_ns() // 1_000_000 - int(LARGE * 1_000 / _RATE))
+    return ProgramsInstance(settings, catalog, config, clock.now_ms() - int(LARGE * 1_000 / _RATE))
 
 
 def programs(shop: ProgramsInstance, repeat: int) -> list[Figure]:

@@ -15,13 +15,13 @@ from core.sample_spec import SampleSpec
 from flows import speed, stack, switch_plan
 from flows.demo import compare_numbers, connection
 from flows.demo.connection import Connection
-from flows.measure import demo_queries, instance, load
+from flows.measure import demo_queries, fresh_instance, load
 from flows.measure.console import note, waiting
 from flows.measure.demo_queries import BY_DAY, BY_HOUR
 from flows.measure.expected import REQUESTS, NumberCheck, Tally, same, wrong_numbers
 from flows.measure.load import LATE, LATE_BY_MS, OUT_OF_ORDER
 from flows.overview import status
-from infra import airflow_api
+from infra import airflow_api, clock
 from infra.airflow_api import AirflowApi
 from infra.control import run_roles
 from infra.definitions import definition_files
@@ -85,9 +85,9 @@ def demo_airflow(base: Settings, folder: Path = FOLDER) -> DemoAirflow:
     """
     airflow_server.require_installed()
     began = time.monotonic()
-    if instance.remove(folder):
+    if fresh_instance.remove(folder):
         note("stopped and removed the earlier demo")
-    created = instance.create(base, folder, connection.PORTS)
+    created = fresh_instance.create(base, folder, connection.PORTS)
     settings, catalog, tally = created.settings, definition_files.load(created.settings), Tally()
     stack.up(settings, catalog, ui_server.NAME)
     starting = time.monotonic()
@@ -123,7 +123,7 @@ def demo_airflow(base: Settings, folder: Path = FOLDER) -> DemoAirflow:
 
 def _send(settings: Settings, catalog: Catalog, tally: Tally) -> tuple[Acknowledged, ...]:
     requests = load.send_access_log(settings, catalog)
-    first = time.time_ns() // 1_000_000 - int(COUNT / RATE * 1_000)
+    first = clock.now_ms() - int(COUNT / RATE * 1_000)
     spec = SampleSpec(SEED, first, RATE, LATE, LATE_BY_MS, OUT_OF_ORDER)
     trades = records(catalog.topic("trades"), spec, COUNT)
     return requests, load.send_trades(settings, catalog, tally.watch(trades, spec))

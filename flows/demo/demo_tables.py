@@ -146,7 +146,7 @@ def _next(demo: Demo) -> Text:
         ("the record that could not be decoded, and why", f"{lk} quarantine list"),
         ("send trades for a minute", f"{lk} produce trades --seed 8 --rate 1000 --seconds 60 --late 0.05"),
         ("publish a new build from the last one and the records since", f"{lk} batch --incremental"),
-        ("a view as of a publication", f"{lk} show traffic_by_hour --publish 2"),
+        ("a view as of a publication", f"{lk} show traffic_by_hour --publication 2"),
         ("all runs: which one serves, which one a rollback would serve", f"{lk} runs"),
         ("back to Kappa at once; the same command again goes back to Lambda", f"{lk} rollback"),
         ("stop the servers and the speed layer; `up` and `speed start` start them again", f"{lk} down"),

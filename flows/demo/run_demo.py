@@ -22,14 +22,15 @@ from flows.demo.full_computation import FullComputation
 from flows.demo.quality_warnings import QualityWarning
 from flows.demo.sent_records import REQUEST_LOG, SentCounts, SentRecords
 from flows.demo.switch_modes import DemoSwitches
-from flows.measure import demo_queries, expected, instance, load
+from flows.measure import demo_queries, expected, fresh_instance, load
 from flows.measure.console import ProgressLines, note, progress_lines, waiting
 from flows.measure.demo_queries import BY_DAY, BY_HOUR, Hour, TickerByLayer
 from flows.measure.expected import NumberCheck, Tally, wrong_numbers
+from flows.measure.fresh_instance import FreshInstance
 from flows.measure.freshness import Freshness, Meter, measuring
-from flows.measure.instance import Instance
 from flows.measure.load import LATE, LATE_BY_MS, OUT_OF_ORDER, TRADES
 from flows.overview import status
+from infra import clock
 from infra.definitions import definition_files
 from infra.kafka.producer import Acknowledged
 from infra.local import ui_server
@@ -98,10 +99,10 @@ def demo(base: Settings, folder: Path = FOLDER) -> Demo:
     Raises Refused or TryAgain if a step fails; wrong numbers are in the result's ``problems``.
     """
     began = time.monotonic()
-    if instance.remove(folder):
+    if fresh_instance.remove(folder):
         note("stopped and removed the earlier demo")
     settings_of_demo = base.model_copy(update={"java_options": base.java_options or _JAVA})
-    created = instance.create(settings_of_demo, folder, connection.PORTS)
+    created = fresh_instance.create(settings_of_demo, folder, connection.PORTS)
     settings = created.settings
     catalog = definition_files.load(settings)
     stack.up(settings, catalog, ui_server.NAME)
@@ -117,12 +118,12 @@ def demo(base: Settings, folder: Path = FOLDER) -> Demo:
 
 def _send_history(settings: Settings, catalog: Catalog, tally: Tally) -> Acknowledged:
     """Sends the trades of the last minutes at once."""
-    spec = SampleSpec(SEED - 1, _now() - HISTORY * 1_000, RATE, out_of_order=OUT_OF_ORDER)
+    spec = SampleSpec(SEED - 1, clock.now_ms() - HISTORY * 1_000, RATE, out_of_order=OUT_OF_ORDER)
     trades = records(catalog.topic("trades"), spec, int(RATE * HISTORY))
     return load.send_trades(settings, catalog, tally.watch(trades, spec))
 
 
-def _send(created: Instance, catalog: Catalog, history: Acknowledged, tally: Tally) -> _Sent:
+def _send(created: FreshInstance, catalog: Catalog, history: Acknowledged, tally: Tally) -> _Sent:
     settings = created.settings
     access_log = load.send_access_log(settings, catalog, draw=True)
     requests = partial(demo_queries.total, settings, catalog, BY_HOUR)
@@ -143,7 +144,7 @@ def _send_at_rate(
     settings: Settings, catalog: Catalog, tally: Tally, batch: BackgroundBatch, meter: Meter, progress: ProgressLines
 ) -> Acknowledged:
     """Sends trades at RATE and starts the batch layer meanwhile; returns once all are visible and published."""
-    spec, count = SampleSpec(SEED, _now(), RATE, LATE, LATE_BY_MS, OUT_OF_ORDER), int(RATE * SECONDS)
+    spec, count = SampleSpec(SEED, clock.now_ms(), RATE, LATE, LATE_BY_MS, OUT_OF_ORDER), int(RATE * SECONDS)
     progress.expect(count)
 
     def on_send(number: int, due: float) -> None:
@@ -166,7 +167,7 @@ def _send_at_rate(
     return sent
 
 
-def _read(created: Instance, catalog: Catalog, sent: _Sent, began: float) -> Demo:
+def _read(created: FreshInstance, catalog: Catalog, sent: _Sent, began: float) -> Demo:
     """Reads everything back and compares it while Lambda serves; then switches to Kappa and back."""
     settings = created.settings
     with waiting("reading every view and comparing it with plain Python"):
@@ -213,10 +214,6 @@ def _first_half(sent: _Sent) -> tuple[SentRecords, ...]:
     )
 
 
-def _now() -> int:
-    return time.time_ns() // 1_000_000
-
-
 def _wait_until(settings: Settings, is_complete: Callable[[], bool], what: str) -> None:
     """Polls a condition. Raises Refused if the speed layer dies, TryAgain after _PATIENCE seconds."""
 
@@ -224,7 +221,7 @@ def _wait_until(settings: Settings, is_complete: Callable[[], bool], what: str) 
         state = lifecycle.status(settings)
         if not state.alive:
             what = f"the speed layer is not running ({state.phase}): {state.reason}"
-            raise Refused(what, where=str(state.log), fix="read the log")
+            raise Refused(what, where=str(state.log), fix="read this log file")
         return is_complete()
 
     timeout = TryAgain(f"{what} did not arrive within {_PATIENCE:.0f} s", fix="run `lk -c .demo/lk.toml status`")

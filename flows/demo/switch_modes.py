@@ -30,7 +30,7 @@ from flows.measure import demo_queries, load, raw_consumer, run_verb
 from flows.measure.console import note, waiting
 from flows.measure.demo_queries import BY_DAY, BY_HOUR
 from flows.measure.expected import REQUESTS, NumberCheck, same
-from flows.measure.instance import Instance
+from flows.measure.fresh_instance import FreshInstance
 from flows.measure.live_system import RATE, SEEDS, LiveInstance
 from flows.measure.load import TRADES
 from infra.control import comparisons, run_roles
@@ -77,7 +77,7 @@ class DemoSwitches:
     checks: tuple[NumberCheck, ...]
 
 
-def there_and_back(created: Instance, catalog: Catalog, batch: FullComputation) -> DemoSwitches:
+def there_and_back(created: FreshInstance, catalog: Catalog, batch: FullComputation) -> DemoSwitches:
     """Switches to Kappa, measures it, rolls back and measures Lambda; ``batch`` is what Lambda's build used.
 
     Raises Refused or TryAgain if a step fails; wrong counts and answers are in the result's ``checks``.
@@ -127,7 +127,7 @@ def _traffic(to_kappa: int, kappa: int, back: int, lambda_: int) -> tuple[SentRe
     )
 
 
-def _replay(created: Instance) -> ReplayFigures:
+def _replay(created: FreshInstance) -> ReplayFigures:
     """Starts a replay and waits until it has caught up."""
     settings, began, began_at = created.settings, time.monotonic(), time.time()
     with waiting("starting a replay"):
@@ -140,7 +140,7 @@ def _replay(created: Instance) -> ReplayFigures:
     return ReplayFigures(run, full_computation.of_replay(epochs, began_at, seconds, records, usage))
 
 
-def _to_kappa(created: Instance, catalog: Catalog, run: Name, readers: Readers) -> ServedChange:
+def _to_kappa(created: FreshInstance, catalog: Catalog, run: Name, readers: Readers) -> ServedChange:
     """`lk switch kappa`: proves the replay equal to a full build, then serves it."""
     at, verb = datetime.now(UTC), run_verb.start(created.settings, created.config, "switch", "kappa")
 
@@ -155,7 +155,7 @@ def _to_kappa(created: Instance, catalog: Catalog, run: Name, readers: Readers) 
     return served_since(created.settings, at, verb.began)
 
 
-def _rollback(created: Instance, readers: Readers) -> ServedChange:
+def _rollback(created: FreshInstance, readers: Readers) -> ServedChange:
     """`lk rollback`: serves again what was served before."""
     readers.hurry(_AROUND)
     at, began = datetime.now(UTC), time.monotonic()

@@ -12,7 +12,8 @@ from pydantic_core import to_json
 from flows.live_page import metrics
 from flows.live_page.page_document import page_document
 from flows.live_page.recent_samples import RecentSamples
-from flows.live_page.snapshot import Snapshot, StateReader
+from flows.live_page.snapshot import Snapshot
+from flows.live_page.state_reader import StateReader
 from infra.settings import Settings
 
 WATCHED_EVERY, IDLE_EVERY = 2.0, 15.0  # seconds between two documents

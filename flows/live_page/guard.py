@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import hmac
 from collections.abc import Iterable
 
@@ -15,6 +14,8 @@ from infra.trino import query_reports
 
 _POLICY = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 HEALTH = "/health"  # says nothing but that the page is there
+_WORK = ("/trace", "/view/")  # these read Kafka and the lake, start Spark or ask Trino
+_OTHER_SITES = ("cross-site", "same-site")  # of Sec-Fetch-Site: another port of this machine is the same site
 METRICS = "/metrics"  # numbers alone: what reads them need not read records
 _HEADERS = {
     "content-security-policy": _POLICY,
@@ -29,12 +30,15 @@ _HEADERS = {
 class Guard:
     """Refuses other methods than GET and HEAD, and a foreign Host header: a page elsewhere could name us by its own.
 
+    A page of another site, as browsers say, starts no work here: an image of it would be enough for that.
     ``hosts`` are the allowed values. Trino may POST its reports: the application checks who does. With a ``password``
-    it asks for it, with any user name, except at /health; ``metrics_password`` opens the metrics alone. An answer keeps
-    the headers that it sets itself.
+    it asks for it, with any user name, except at /health; ``metrics_password`` opens the metrics alone. An empty one
+    opens nothing. An answer keeps the headers that it sets itself.
     """
 
-    def __init__(self, app: ASGIApp, hosts: Iterable[str], password: str = "", metrics_password: str = "") -> None:
+    def __init__(
+        self, app: ASGIApp, hosts: Iterable[str], password: str | None = None, metrics_password: str | None = None
+    ) -> None:
         self._app, self._hosts = app, frozenset(hosts)
         self._password, self._metrics_password = password, metrics_password
 
@@ -62,7 +66,9 @@ class Guard:
             return None
         if scope["method"] not in ("GET", "HEAD"):
             return PlainTextResponse("this page only reads: GET\n", 405, {"allow": "GET, HEAD"})
-        if self._password and scope["path"] != HEALTH and not self._knows_password(scope):
+        if scope["path"].startswith(_WORK) and Headers(scope=scope).get("sec-fetch-site") in _OTHER_SITES:
+            return PlainTextResponse("a page of another site may not start this: open its address yourself\n", 403)
+        if self._password is not None and scope["path"] != HEALTH and not self._knows_password(scope):
             asked = {"www-authenticate": 'Basic realm="lambda-kappa", charset="UTF-8"'}
             return PlainTextResponse("the password of this page is in the data folder: secrets/ui\n", 401, asked)
         return None
@@ -72,7 +78,7 @@ class Guard:
         scheme, _, encoded = Headers(scope=scope).get("authorization", "").partition(" ")
         try:
             _, _, password = base64.b64decode(encoded, validate=True).partition(b":")
-        except binascii.Error:
+        except ValueError:  # no base64, or not even ASCII
             return False
         right = [self._password, *([self._metrics_password] if scope["path"] == METRICS else [])]
         matches = [hmac.compare_digest(password, text.encode()) for text in right if text]

@@ -34,6 +34,7 @@ class _Snapshot(Collector):
         yield from _ledger(self._snapshot)
         yield from _runs(self._snapshot)
         yield from _lake(self._snapshot)
+        yield from _disks(self._snapshot)
         yield from _gate(self._snapshot)
         yield from _sizes(self._snapshot)
 
@@ -114,10 +115,8 @@ def _ledger(snapshot: Snapshot) -> Iterator[Metric]:
         "lk_ledger_difference_records", "Served offsets that are neither decoded nor quarantined once", labels=labels
     )
     rows = GaugeMetricFamily("lk_ledger_difference_rows", "Rows that a view serves but none counted", labels=["view"])
-    decoded = CounterMetricFamily("lk_served_decoded_records", "Decoded records that are served", labels=labels)
-    bad = CounterMetricFamily(
-        "lk_served_quarantined_records", "Quarantined records below what is served", labels=labels
-    )
+    decoded = GaugeMetricFamily("lk_served_decoded_records", "Decoded records that are served", labels=labels)
+    bad = GaugeMetricFamily("lk_served_quarantined_records", "Quarantined records below what is served", labels=labels)
     exceeded = GaugeMetricFamily("lk_quarantine_exceeded", "1 if more are quarantined than allowed", labels=["topic"])
     for counts in status.partitions if status else ():
         place = [counts.topic, str(counts.partition)]
@@ -183,14 +182,18 @@ def _lake(snapshot: Snapshot) -> Iterator[Metric]:
         left.add_metric([lease.name], 1 if lease.state == "abandoned" else 0)
         if lease.state != "free":
             age.add_metric([lease.name], (snapshot.at - lease.since).total_seconds())
+    yield from (age, left)
+
+
+def _disks(snapshot: Snapshot) -> Iterator[Metric]:
     free = GaugeMetricFamily("lk_disk_free_bytes", "Free space of the disk of a folder", labels=["folder"])
     size = GaugeMetricFamily("lk_disk_size_bytes", "Size of the disk of a folder", labels=["folder"])
     ratio = GaugeMetricFamily("lk_disk_free_ratio", "Free share of the disk of a folder", labels=["folder"])
-    for folder, (available, total) in lake.disks.items():
+    for folder, (available, total) in (snapshot.disks.value or {}).items():
         free.add_metric([folder], available)
         size.add_metric([folder], total)
         ratio.add_metric([folder], available / total)
-    yield from (age, left, free, size, ratio)
+    yield from (free, size, ratio)
 
 
 def _gate(snapshot: Snapshot) -> Iterator[Metric]:

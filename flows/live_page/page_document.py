@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from core.identifiers import Name
+from core.log_mark import Partition
 from core.safe_text import shortened
 from flows.live_page import words
 from flows.live_page.picture import picture_states, picture_summary, picture_texts
-from flows.live_page.recent_samples import RecentSamples
-from flows.live_page.snapshot import Snapshot
+from flows.live_page.recent_samples import RecentSamples, serving
+from flows.live_page.snapshot import PartitionEnds, Snapshot
 
 Row = tuple[str, ...]
 _MOST_ROWS = 200  # of a table of the page: an instance may have thousands of partitions
@@ -108,16 +110,38 @@ def _views(snapshot: Snapshot, samples: RecentSamples) -> Iterable[tuple[bool, R
 
 
 def _partitions(snapshot: Snapshot, samples: RecentSamples) -> Iterable[tuple[bool, Row]]:
-    rates = samples.topic_rates()
-    lags: dict[str, int] = {}
-    for live in snapshot.runs.value or ():
-        for place, lag in (live.state.lag or {}).items() if live.role == "serving" else ():
-            lags[place] = max(lag, lags.get(place, 0))
+    rates, builds = samples.topic_rates(), _builds_alone(snapshot)
     for part in snapshot.log.value or ():
         rate = rates.get((part.topic, part.partition))
-        lag = lags.get(f"{part.topic}/{part.partition}", 0)
         row = (part.topic, str(part.partition), words.count(part.start), words.count(part.end))
-        yield False, (*row, words.rate(rate), words.count(lag))
+        yield False, (*row, words.rate(rate), words.count(_partition_lag(snapshot, builds, part)))
+
+
+def _builds_alone(snapshot: Snapshot) -> list[tuple[tuple[Name, ...], Mapping[Partition, int]]]:
+    """The topics of each view that no run serves, and the ends of its build."""
+    sources, status = snapshot.sources, snapshot.status.value
+    return [
+        (sources.get(view.view, ()), {(topic, partition): end for topic, partition, end in view.cut.ends})
+        for view in (status.views if status else ())
+        if view.run is None
+    ]
+
+
+def _partition_lag(
+    snapshot: Snapshot, builds: Iterable[tuple[tuple[Name, ...], Mapping[Partition, int]]], part: PartitionEnds
+) -> int | None:
+    """The largest lag of what serves a partition: runs, and builds without a run; None if one is unknown."""
+    lags: list[int | None] = []
+    for live in serving(snapshot):
+        if part.topic in live.run.topics:
+            of_run = live.state.lag  # without the partitions in which it has no lag
+            lags.append(None if of_run is None else of_run.get(f"{part.topic}/{part.partition}", 0))
+    for topics, ends in builds:
+        if part.topic in topics:
+            behind = max(0, part.end - ends.get((part.topic, part.partition), 0))
+            lags.append(None if snapshot.log.problem else behind)
+    numbers = [lag for lag in lags if lag is not None]
+    return max(numbers) if numbers and len(numbers) == len(lags) else None
 
 
 def _processes(snapshot: Snapshot) -> Iterable[tuple[bool, Row]]:
@@ -176,7 +200,7 @@ def _gate(snapshot: Snapshot) -> Iterable[tuple[bool, Row]]:
     for result in gate.results if gate else ():
         outcome = "passed" if result.success else ("warning" if result.severity == "warning" else "failed")
         row = (result.build, result.view, result.check, outcome, result.observed or "", result.bound)
-        yield not result.success, (*row, result.exception or result.first)
+        yield outcome == "failed", (*row, result.exception or result.examples)
 
 
 def _replay(snapshot: Snapshot) -> Iterable[tuple[bool, Row]]:

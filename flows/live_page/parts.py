@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Generic, TypeVar
 
 from core.errors import LkError
-from infra.library_errors import first_line
+from infra.library_errors import unexpected
 
 T = TypeVar("T")
 REST = 4.0  # a part that took a second is not read again for four
@@ -70,9 +70,7 @@ class Part(Generic[T]):
         except LkError as error:
             self._reading = replace(self._reading, problem=f"{error.what}: {error.fix}" if error.fix else error.what)
         except BaseException as error:  # a panic of delta-rs is no Exception, and must not end the reads
-            self._reading = replace(
-                self._reading, problem=f"unexpected {type(error).__name__}: {first_line(str(error))}"
-            )
+            self._reading = replace(self._reading, problem=unexpected(error))
         finally:
             self._due = max(self._due, time.monotonic() + REST * (time.monotonic() - began))
             self._began = None

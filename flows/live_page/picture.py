@@ -137,17 +137,16 @@ def _served(snapshot: Snapshot, samples: RecentSamples) -> dict[str, str]:
 
 
 def _others(snapshot: Snapshot) -> dict[str, str]:
-    replays = [live for live in snapshot.runs.value or () if live.role == "replay"]
-    routes = snapshot.routes.value or ()
+    replay, routes = _replay(snapshot), snapshot.routes.value or ()
     texts = {"routes": f"routes: {words.counted(len(routes), 'run')}" if routes else "no route runs"}
-    if not replays or replays[-1].progress is None:
+    if replay is None or replay.progress is None:
         return texts | {"replay-run": "none", "replay-rate": ""}
-    progress = replays[-1].progress
+    progress = replay.progress
     share = progress.read / progress.total if progress.total else 0.0
     how_far = "caught up" if progress.caught_up else f"{share:.1%} of {words.count(progress.total)} records"
     left = f", {words.seconds(progress.left)} left" if progress.left is not None and not progress.caught_up else ""
     return texts | {
-        "replay-run": f"{replays[-1].run.id} {progress.state.phase}, {how_far}",
+        "replay-run": f"{replay.run.id} {progress.state.phase}, {how_far}",
         "replay-rate": f"{words.rate(progress.rate)}{left}",
     }
 
@@ -183,10 +182,16 @@ def _trino_state(snapshot: Snapshot) -> BoxState:
 
 
 def _replay_state(snapshot: Snapshot) -> BoxState:
-    replays = [live for live in snapshot.runs.value or () if live.role == "replay"]
-    if not replays:
+    replay = _replay(snapshot)
+    if replay is None:
         return "idle"
-    return "ok" if replays[-1].state.alive else "bad"
+    return "ok" if replay.state.alive else "bad"
+
+
+def _replay(snapshot: Snapshot) -> LiveRun | None:
+    """The replay in progress, of the runs that the page has read."""
+    replays = [live for live in snapshot.runs.value or () if live.role == "replay"]
+    return replays[-1] if replays else None
 
 
 def _holder(snapshot: Snapshot, lease: Name) -> str:

@@ -10,14 +10,14 @@ from datetime import UTC, datetime
 
 from core.cut import Cut
 from core.identifiers import Name
+from core.log_mark import Partition
 from flows.live_page.snapshot import LiveRun, Snapshot
 
 SAMPLES = 1_800  # an hour while somebody looks
 _ENDS = 300  # moments whose end offsets are kept: ten minutes while somebody looks
 MARKS = 200
 _RATE_SECONDS = 10.0  # a rate is that of the samples of the last seconds
-
-Place = tuple[str, int]  # topic and partition
+_MarkId = tuple[str, str]  # what happened, and its number: the text of a mark changes with its state
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ class _Ends:
     """The end offsets of the log and of each run at a moment, in seconds since 1970."""
 
     at: float
-    log: Mapping[Place, int]
-    runs: Mapping[Name, Mapping[Place, int]]
+    log: Mapping[Partition, int]
+    runs: Mapping[Name, Mapping[Partition, int]]
 
 
 class RecentSamples:
@@ -58,7 +58,7 @@ class RecentSamples:
     def __init__(self) -> None:
         self._ends: deque[_Ends] = deque(maxlen=_ENDS)
         self._samples: deque[LiveSample] = deque(maxlen=SAMPLES)
-        self._marks: dict[tuple[str, str], Mark] = {}
+        self._marks: dict[_MarkId, Mark] = {}
 
     def add(self, snapshot: Snapshot) -> LiveSample | None:
         """Adds what a snapshot says, if its log was read again."""
@@ -69,7 +69,7 @@ class RecentSamples:
         if self._ends and self._ends[-1].at >= log.at.timestamp():
             return None
         runs = {live.run.id: _places(live.last.end if live.last else live.run.origin) for live in serving(snapshot)}
-        places: dict[Place, int] = {(part.topic, part.partition): part.end for part in log.value}
+        places: dict[Partition, int] = {(part.topic, part.partition): part.end for part in log.value}
         self._ends.append(_Ends(log.at.timestamp(), places, runs))
         waiting = self.waiting(snapshot).values()
         lags = [view.lag for view in snapshot.status.value.views] if snapshot.status.value else []
@@ -94,7 +94,7 @@ class RecentSamples:
         """The marks, oldest first."""
         return tuple(sorted(self._marks.values()))
 
-    def topic_rates(self) -> dict[Place, float]:
+    def topic_rates(self) -> dict[Partition, float]:
         """Records per second that each partition has got lately; empty before the second sample."""
         before, last = self._span()
         if before is None or last is None:
@@ -132,7 +132,7 @@ class RecentSamples:
             if view.view in sources
         }
 
-    def _waiting(self, served: Mapping[Place, int], topics: Iterable[Name]) -> float:
+    def _waiting(self, served: Mapping[Partition, int], topics: Iterable[Name]) -> float:
         """Seconds since the first sample whose log had a record that is not served; the ends of a log only grow."""
         of_view = frozenset(topics)
 
@@ -160,8 +160,7 @@ class RecentSamples:
         return sample
 
     def _add_marks(self, snapshot: Snapshot) -> None:
-        for mark in _marks(snapshot):
-            self._marks.setdefault((mark.kind, mark.text), mark)
+        self._marks.update(_marks(snapshot))
         for key in sorted(self._marks, key=lambda key: self._marks[key].at)[:-MARKS]:
             del self._marks[key]
 
@@ -171,29 +170,31 @@ def serving(snapshot: Snapshot) -> tuple[LiveRun, ...]:
     return tuple(live for live in snapshot.runs.value or () if live.role == "serving")
 
 
-def _marks(snapshot: Snapshot) -> Iterable[Mark]:
+def _marks(snapshot: Snapshot) -> Iterable[tuple[_MarkId, Mark]]:
     for change in snapshot.lake.value.changes if snapshot.lake.value else ():
         modes = " and ".join(sorted({pin.mode for pin in change.pins.values()}))
         state = "" if change.state == "done" else f", {change.state}"
-        yield Mark(change.at.timestamp(), change.kind, f"publication {change.seq}: {change.kind}, {modes}{state}")
+        text = f"publication {change.seq}: {change.kind}, {modes}{state}"
+        yield ("publication", str(change.seq)), Mark(change.at.timestamp(), change.kind, text)
     for live in snapshot.runs.value or ():
         if live.run.kind == "replay":
-            yield Mark(_seconds(live.run.created_at), "replay", f"replay {live.run.id} declared")
+            at = _seconds(live.run.created_at)
+            yield ("replay", live.run.id), Mark(at, "replay", f"replay {live.run.id} declared")
     gate = snapshot.gate.value
-    if gate is not None and gate.results:
-        at = max(result.at for result in gate.results)
-        yield Mark(_seconds(at), "batch", f"build {gate.build} checked")
+    if gate is not None and gate.build is not None and gate.results:
+        at = _seconds(max(result.at for result in gate.results))
+        yield ("build", gate.build), Mark(at, "batch", f"build {gate.build} checked")
 
 
 def _seconds(moment: datetime) -> float:
     return moment.astimezone(UTC).timestamp()
 
 
-def _places(cut: Cut) -> dict[Place, int]:
+def _places(cut: Cut) -> dict[Partition, int]:
     return {(topic, partition): end for topic, partition, end in cut.ends}
 
 
-def _served(run_end: Cut | None, cut: Cut) -> dict[Place, int]:
+def _served(run_end: Cut | None, cut: Cut) -> dict[Partition, int]:
     """The end of what a view serves: its run's, where that is further than the cut."""
     places = _places(cut)
     for place, end in _places(run_end or Cut()).items():

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -12,6 +13,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 PATH = "/runbook"
+_FOLDER = "docs/runbooks"  # of the repository
 
 
 class Html(str):
@@ -38,7 +40,8 @@ def runbook(folder: Path, name: str) -> Runbook | None:
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = markdown.parse(text)
     _name_headings(tokens)
-    _link_runbooks(tokens, names)
+    for token in tokens:
+        token.children = list(_linked(token.children, names)) if token.children else token.children
     title = text.partition("\n")[0].removeprefix("# ")
     return Runbook(title, Html(markdown.renderer.render(tokens, markdown.options, {})))
 
@@ -54,14 +57,24 @@ def _name_headings(tokens: list[Token]) -> None:
             opening.attrSet("id", anchor(content.content))
 
 
-def _link_runbooks(tokens: Iterable[Token], names: set[str]) -> None:
-    """Links to other runbooks lead to their pages. A link to another document has no target: it is not here."""
+def _linked(tokens: Iterable[Token], names: set[str]) -> Iterator[Token]:
+    """Links to other runbooks lead to their pages. After one to another document stands its path: it is not here."""
+    elsewhere = ""
     for token in tokens:
-        for child in token.children or ():
-            if child.type == "link_open":
-                document, hash_sign, place = str(child.attrs["href"]).partition("#")
-                name = document.removesuffix(".md")
-                if name in names:
-                    child.attrs["href"] = f"{PATH}/{name}{hash_sign}{place}"
-                elif document:
-                    child.attrs = {"title": f"docs/runbooks/{document}"}
+        if token.type == "link_open":
+            document, hash_sign, place = str(token.attrs["href"]).partition("#")
+            name = document.removesuffix(".md")
+            if name in names:
+                token.attrs["href"] = f"{PATH}/{name}{hash_sign}{place}"
+            elif document:
+                elsewhere = document if ":" in document else posixpath.normpath(f"{_FOLDER}/{document}")
+                continue
+        elif token.type == "link_close" and elsewhere:
+            yield from (_text(" ("), Token("code_inline", "code", 0, content=elsewhere), _text(")"))
+            elsewhere = ""
+            continue
+        yield token
+
+
+def _text(content: str) -> Token:
+    return Token("text", "", 0, content=content)

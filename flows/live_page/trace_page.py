@@ -126,6 +126,7 @@ def _view(view: ViewTrace) -> Stage:
         lines += texts(f"{stage_texts.build_holds(build)}, table {build.table}", build.note)
         problems += stage_texts.problems(build)
         tables += _table(f"Rows of build {build.build}", build.rows)
+    tables += _table("Rows that would be there without it", view.removed)
     tables += _table("What is served now", view.served.rows)
     return Stage(f"View {view.view}", tuple(lines), tuple(problems), tuple(tables))
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from core.errors import LkError, TryAgain, as_document, from_document
 from core.identifiers import Name
+from infra.child_environment import child_environment
 from infra.settings import Settings
-from infra.settings.child_environment import child_environment
 
 _PATIENCE = 180.0  # seconds; Spark takes ten of them on a quiet machine
 

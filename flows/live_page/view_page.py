@@ -13,8 +13,10 @@ from core.identifiers import Name
 from core.safe_text import shortened
 from core.view import Keyed, View, visible_columns
 from flows.live_page import words
+from flows.live_page.page_commands import command_of, commands_of_view
 from flows.live_page.parts import Part, Reading
 from flows.live_page.snapshot import Snapshot
+from infra.control.publications import Change
 from infra.definitions import definition_files
 from infra.settings import Settings
 from infra.trino.metastore import QueryResult
@@ -49,7 +51,10 @@ class SourceTopic:
 
 @dataclass(frozen=True)
 class ViewPage:
-    """What the page of a view shows. ``state`` is None while it is not served."""
+    """What the page of a view shows. ``state`` is None while it is not served.
+
+    ``newest`` is the number of publications that were looked at; None if these are all.
+    """
 
     name: Name
     kind: str
@@ -60,6 +65,7 @@ class ViewPage:
     topics: tuple[SourceTopic, ...]
     state: ViewState | None
     publications: tuple[tuple[str, ...], ...]
+    newest: int | None
     commands: tuple[tuple[str, str], ...]
     sample: Reading[QueryResult]
     rows: tuple[tuple[str, ...], ...]
@@ -79,7 +85,7 @@ class ViewPages:
         if view is None:
             return None
         sample = self._sample(catalog, view)
-        return _page(catalog, view, snapshot, sample)
+        return _page(catalog, view, snapshot, sample, command_of(self._settings))
 
     def _sample(self, catalog: Catalog, view: Name) -> Reading[QueryResult]:
         query = partial(read.show, self._settings, catalog, view, limit=SAMPLE_ROWS)
@@ -89,9 +95,11 @@ class ViewPages:
         return part.reading
 
 
-def _page(catalog: Catalog, name: Name, snapshot: Snapshot, sample: Reading[QueryResult]) -> ViewPage:
+def _page(catalog: Catalog, name: Name, snapshot: Snapshot, sample: Reading[QueryResult], lk: str) -> ViewPage:
     view = catalog.views[name]
     states = snapshot.status.value.views if snapshot.status.value else ()
+    state = next((state for state in states if state.view == name), None)
+    changes = snapshot.lake.value.changes if snapshot.lake.value else ()
     file = catalog.files.get(("view", str(name)), "")
     rows = sample.value.rows if sample.value else ()
     return ViewPage(
@@ -102,9 +110,10 @@ def _page(catalog: Catalog, name: Name, snapshot: Snapshot, sample: Reading[Quer
         definition=_text(Path(file)) if file else "",
         columns=_columns(view),
         topics=tuple(_topic(catalog, source) for source in view.sources),
-        state=next((state for state in states if state.view == name), None),
-        publications=_publications(name, snapshot),
-        commands=_commands(view),
+        state=state,
+        publications=_publications(name, changes),
+        newest=None if _are_all(changes) else len(changes),
+        commands=commands_of_view(view, state, lk),
         sample=sample,
         rows=tuple(tuple(_cell(value) for value in row) for row in rows),
     )
@@ -134,34 +143,23 @@ def _topic(catalog: Catalog, name: str) -> SourceTopic:
     return SourceTopic(topic.name, topic.comment, tuple(f"{field.name} {field.type}" for field in topic.fields))
 
 
-def _publications(name: Name, snapshot: Snapshot) -> tuple[tuple[str, ...], ...]:
+def _are_all(changes: Sequence[Change]) -> bool:
+    """Whether no publication was before these."""
+    return not changes or changes[0].seq == 1
+
+
+def _publications(name: Name, changes: Sequence[Change]) -> tuple[tuple[str, ...], ...]:
     """The changes of this view, newest first: the publications in which its pin differs from the one before."""
-    changes = snapshot.lake.value.changes if snapshot.lake.value else ()
     rows: list[tuple[str, ...]] = []
-    before = None
+    before, is_known = None, _are_all(changes)  # what was served before the first of them
     for change in changes:
         pin = change.pins.get(name)
-        if pin is not None and pin != before:
+        if is_known and pin is not None and pin != before:
             what = (pin.mode, pin.build or "", pin.run or "", str(pin.epoch))
             rows.append((str(change.seq), words.utc(change.at), change.kind, change.state, *what, change.who))
-        before = pin if change.state == "done" else before
+        if change.state == "done":
+            before, is_known = pin, True
     return tuple(reversed(rows))
-
-
-def _commands(view: View) -> tuple[tuple[str, str], ...]:
-    of_range = () if isinstance(view, Keyed) or view.window is None else (_RANGE,)
-    return tuple((command.replace("VIEW", view.name), what) for command, what in (*_COMMANDS, *of_range))
-
-
-_COMMANDS: Sequence[tuple[str, str]] = (
-    ("lk show VIEW --limit 10", "print rows"),
-    ("lk views test VIEW", "run the example in its file"),
-    ("lk batch", "build every view up to now, check the build, publish it"),
-    ("lk switch kappa", "serve a replay of the log, after it equals a full build"),
-    ("lk switch lambda", "serve a build and the partial rows after it"),
-    ("lk rollback", "serve what was served before"),
-)
-_RANGE = ("lk build --views VIEW --from TIME --to TIME", "compute the windows of a time range again")
 
 
 def _cell(value: object) -> str:

@@ -18,6 +18,7 @@ from core.errors import LkError, Refused, TryAgain
 from flows.live_page import metrics, runbooks, words
 from flows.live_page.collector import Collector, Rendered
 from flows.live_page.guard import HEALTH, METRICS, Guard
+from flows.live_page.page_commands import command_of
 from flows.live_page.query_log import LARGEST, QueryLog
 from flows.live_page.trace_rows import page_with_rows
 from flows.live_page.view_page import ViewPages
@@ -55,9 +56,10 @@ def serve(settings: Settings) -> None:
 def web_app(settings: Settings, collector: Collector) -> FastAPI:
     """Every page of the application; it needs ``Guard`` around it."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    templates, views = _templates(), ViewPages(settings)
+    templates, views = _templates(settings), ViewPages(settings)
     query_log = QueryLog(settings)
     one_trace = threading.Lock()  # each one reads Kafka and the lake
+    one_with_rows = threading.Lock()  # each one starts Spark
 
     @app.get("/")
     def index() -> HTMLResponse:
@@ -91,23 +93,28 @@ def web_app(settings: Settings, collector: Collector) -> FastAPI:
             return PlainTextResponse("there is no such view\n", 404)
         return HTMLResponse(templates.get_template("view.html").render(page=shown, at=collector.snapshot.at))
 
-    def record_page(read: Callable[[], object]) -> Response:
+    def record_page(alone: threading.Lock, read: Callable[[], object]) -> Response:
+        if not alone.acquire(blocking=False):  # a thread that waits is missing for the other pages
+            return _later("another record is being read now: try again in some seconds")
         try:
-            with one_trace:
-                shown = read()
+            shown = read()
+        except TryAgain as error:
+            return _later(str(error))
         except LkError as error:
-            return PlainTextResponse(f"{error}\n", 503 if isinstance(error, TryAgain) else 404)
+            return PlainTextResponse(f"{error}\n", 404)
+        finally:
+            alone.release()
         return HTMLResponse(templates.get_template("trace.html").render(page=shown))
 
     @app.get("/trace/{topic}/{partition}/{offset}")
     def trace(topic: str, partition: int, offset: int) -> Response:
         from flows.live_page.trace_page import trace_page  # imports Spark's types, which other pages do not need
 
-        return record_page(lambda: trace_page(settings, topic, partition, offset))
+        return record_page(one_trace, lambda: trace_page(settings, topic, partition, offset))
 
     @app.get("/trace/{topic}/{partition}/{offset}/rows")
     def rows(topic: str, partition: int, offset: int) -> Response:
-        return record_page(lambda: page_with_rows(settings, topic, partition, offset))
+        return record_page(one_with_rows, lambda: page_with_rows(settings, topic, partition, offset))
 
     @app.get(runbooks.PATH + "/{name}")
     def what_to_do(name: str) -> Response:
@@ -143,6 +150,10 @@ class _QualityPages(StaticFiles):
         return response
 
 
+def _later(text: str) -> Response:
+    return PlainTextResponse(f"{text}\n", 503, {"retry-after": "10"})
+
+
 def _answer(request: Request, rendered: Rendered, media_type: str) -> Response:
     """The bytes, or nothing if the browser has them."""
     headers = {"etag": rendered.etag}
@@ -162,8 +173,9 @@ def _links(settings: Settings) -> dict[str, str]:
     return links
 
 
-def _templates() -> Environment:
+def _templates(settings: Settings) -> Environment:
     templates = html_templates(_FOLDER / "templates")
+    templates.globals["lk"] = command_of(settings)
     templates.filters |= {"utc": words.utc, "count": words.count, "seconds": words.seconds}
     return templates
 

@@ -121,15 +121,16 @@ def memory(live: LiveInstance, repeat: int) -> list[Figure]:
 
 
 def fixed_range(settings: Settings, source: str | None = None) -> str:
-    """SQL for one ticker's windows in the five minutes before the last window.
+    """SQL for one ticker's windows in the five minutes before its last one.
 
     ``source`` is a table or a query in brackets with the columns of trade_stats, by default what is served.
     """
     view = source or demo_queries.served(BY_WINDOW)
-    last = query(settings, f"SELECT to_iso8601(max(window_start)) FROM {view}").rows[0][0]  # noqa: S608
+    of_ticker = f"{view} WHERE ticker = 'AAPL'"  # all windows of years are more than a moment's work
+    last = query(settings, f"SELECT to_iso8601(max(window_start)) FROM {of_ticker}").rows[0][0]  # noqa: S608
     end = f"from_iso8601_timestamp('{last}')"
     span = f"window_start BETWEEN {end} - INTERVAL '5' MINUTE AND {end}"
-    return f"SELECT * FROM {view} WHERE ticker = 'AAPL' AND {span} ORDER BY window_start"  # noqa: S608
+    return f"SELECT * FROM {of_ticker} AND {span} ORDER BY window_start"  # noqa: S608
 
 
 def query_seconds(settings: Settings, sql: str) -> float:

@@ -19,6 +19,7 @@ from core.sample_data.records import records
 from core.sample_spec import SampleRecord, SampleSpec
 from core.topic import Topic
 from flows.measure import run_verb
+from infra import clock
 from infra.control import runs
 from infra.control.manifest import last_epoch
 from infra.kafka import kafka_admin
@@ -36,7 +37,7 @@ LATE, OUT_OF_ORDER, LATE_BY_MS = 0.05, 0.10, 3_600_000
 
 def spec(seed: int, rate: float = 1_000.0) -> SampleSpec:
     """Trades from now on, some up to an hour late, some out of order."""
-    return SampleSpec(seed, time.time_ns() // 1_000_000, rate, LATE, LATE_BY_MS, OUT_OF_ORDER)
+    return SampleSpec(seed, clock.now_ms(), rate, LATE, LATE_BY_MS, OUT_OF_ORDER)
 
 
 def send(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.errors import Refused
+from core.errors import Refused, TryAgain
 from infra.local import local_processes
 from infra.settings import Settings
 
@@ -33,7 +33,7 @@ def arguments(config: Path, *words: str) -> list[str]:
 
 def failed(words: Sequence[str], said: str, where: Path) -> Refused:
     """The error of a verb that ended with another exit code than 0; ``said`` is the end of what it printed."""
-    return Refused(f"`lk {' '.join(words)}` failed:{said}", where=str(where), fix="read the log")
+    return Refused(f"`lk {' '.join(words)}` failed:{said}", where=str(where), fix="read this log file")
 
 
 def start(settings: Settings, config: Path, *words: str) -> RunningVerb:
@@ -60,9 +60,17 @@ def wait_until_ended(verb: RunningVerb) -> None:
 
 
 def run(settings: Settings, config: Path, *words: str) -> Any:
-    """Runs a verb with --json and returns the parsed output. Raises Refused with the output if it failed."""
+    """Runs a verb with --json and returns the parsed output.
+
+    Raises Refused with the output if it failed, and TryAgain if the verb asks to be run again.
+    """
     argv = arguments(config, *words, "--json")
     process = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if process.returncode:
-        raise failed(words, f" {(process.stdout + process.stderr).strip()[-2_000:]}", settings.log_dir)
+        error = failed(words, f" {(process.stdout + process.stderr).strip()[-2_000:]}", settings.log_dir)
+        raise (
+            TryAgain(error.what, where=error.where, fix="run it again")
+            if process.returncode == TryAgain.exit_code
+            else error
+        )
     return json.loads(process.stdout)

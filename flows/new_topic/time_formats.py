@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from core.decoding.field_types import EARLIEST_MS, LATEST_MS
+from core.unix_time import UNIX_EPOCH
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ISO = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?P<between>[T ])[0-9]{2}:[0-9]{2}:[0-9]{2}"
     r"(?P<fraction>\.[0-9]{1,9})?(?P<zone>Z|[+-](?:0[0-9]|1[0-4]):[0-5][0-9])?"
@@ -51,7 +51,7 @@ class TimeFormat:
             return int(text.ljust(13, "0")[:13])
         zoned = datetime.strptime(text, "%d/%b/%Y:%H:%M:%S %z") if "/" in text else datetime.fromisoformat(text)
         time = zoned if zoned.tzinfo else zoned.replace(tzinfo=UTC)
-        return (time - _EPOCH) // timedelta(milliseconds=1)
+        return (time - UNIX_EPOCH) // timedelta(milliseconds=1)
 
 
 def time_format_of(texts: Sequence[str]) -> TimeFormat | None:
@@ -66,7 +66,7 @@ def time_format_of(texts: Sequence[str]) -> TimeFormat | None:
 
 def iso_utc(millis: int) -> str:
     """A time as examples and messages write it, such as 2026-01-01T00:00:40Z."""
-    time = _EPOCH + timedelta(milliseconds=millis)
+    time = UNIX_EPOCH + timedelta(milliseconds=millis)
     digits = f".{millis % 1_000:03d}".rstrip("0") if millis % 1_000 else ""
     return f"{time:%Y-%m-%dT%H:%M:%S}{digits}Z"
 

@@ -58,7 +58,7 @@ def run_plan(
 
     Raises Refused if there is no study, or if it measured too little.
     """
-    path = study or study_files.default()
+    path = study or study_files.FOLDER
     measurements = study_files.read_rows(path)
     coefficients = fit(measurements, study_cores)
     sizes = measured_sizes(measurements)

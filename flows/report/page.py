@@ -12,14 +12,15 @@ from core.evidence.comparison import CLEAR, ENOUGH
 from core.evidence.measurement import Measurement
 from core.evidence.origin import Origin
 from core.evidence.quantity import number, quantity
-from core.evidence.questions import BY_ID, GROUPS, QUESTIONS, Question
+from core.evidence.question import GROUPS, Question
+from core.evidence.questions import BY_ID, QUESTIONS
 from core.evidence.recommendations import Recommendation
 from core.evidence.summary import Summary, in_short, not_measured
 from flows.plan.plan_tables import duration
 from flows.report.chart_style import LABELS
 from flows.report.cost_grid import cost_grid
 from flows.report.plots import Plot
-from flows.report.question_tables import QuestionTable, anchor, place_of, question_table, spread
+from flows.report.question_tables import QuestionTable, anchor, question_table, series_key, spread
 from infra.html_templates import html_templates
 
 MOST_RAW_ROWS = 200  # in the page; more are in the raw files only
@@ -93,7 +94,7 @@ def _by_group(answers: Iterable[Answer]) -> Mapping[str, list[Answer]]:
 
 def _link(row: Summary, shown: set[str]) -> str:
     """The id of the row in a table of the page; that of its question if the table left it out."""
-    of_row = anchor(row.question, place_of(row))
+    of_row = anchor(row.question, series_key(row))
     return of_row if of_row in shown else row.question
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from core.evidence.measurement import STEADY, Measurement
 from core.identifiers import Name
 from flows import replays, speed, stack
-from flows.measure import epoch_times, instance, load
+from flows.measure import epoch_times, fresh_instance, load
 from flows.measure.epoch_times import with_records
 from flows.study.disk_use import disk_rows
 from flows.study.history import OWN, PROGRAMS, send_history
@@ -34,7 +34,7 @@ _SPEED_START = 900.0
 def deployed(base: Settings, folder: Path, planned: StudyInstance, *, busy: bool) -> Iterator[Subject]:
     """An instance that serves a history in the planned mode; removed after the block, only stopped if it fails."""
     views = folder.absolute() / "views"
-    created = instance.create(base.model_copy(update={"views": (views,)}), folder)
+    created = fresh_instance.create(base.model_copy(update={"views": (views,)}), folder)
     _copy_definitions(views)
     try:
         stack.up(created.settings, definition_files.load(created.settings))
@@ -43,7 +43,7 @@ def deployed(base: Settings, folder: Path, planned: StudyInstance, *, busy: bool
         yield subject.with_deployed(_lambda(subject) if planned.mode == "lambda" else _kappa(subject))
     finally:
         local_stack.stop_servers(created.settings)
-    instance.remove(folder)
+    fresh_instance.remove(folder)
 
 
 def serving_run(subject: Subject) -> Name:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -12,6 +11,7 @@ from core.identifiers import Name
 from core.sample_data.records import records
 from core.sample_spec import SampleSpec
 from flows.measure import expected, load
+from infra import clock
 from infra.kafka.producer import OnSend
 from infra.settings import Settings
 
@@ -59,7 +59,7 @@ def send_at_rate(
     settings: Settings, catalog: Catalog, topic: Name, seed: int, rate: float, seconds: float, on_send: OnSend
 ) -> int:
     """Sends records of now on schedule; returns how many. ``on_send`` gets each one's due time."""
-    spec = SampleSpec(seed, time.time_ns() // 1_000_000, rate)
+    spec = SampleSpec(seed, clock.now_ms(), rate)
     samples = records(catalog.topic(topic), spec, int(rate * seconds))
     return load.send(settings, catalog.topic(topic), samples, rate=rate, on_send=on_send).count
 

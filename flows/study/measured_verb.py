@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flows.measure import run_verb
-from flows.measure.instance import Instance
+from flows.measure.fresh_instance import FreshInstance
 from infra.local import local_processes
 from infra.local.resource_usage import ResourceUsage, UsageMonitor
 
@@ -25,7 +25,7 @@ class MeasuredVerb:
     usage: ResourceUsage
 
 
-def measured_verb(instance: Instance, *words: str) -> MeasuredVerb:
+def measured_verb(instance: FreshInstance, *words: str) -> MeasuredVerb:
     """Runs a verb, as an operator does. Raises Refused with its last lines if it failed."""
     logs = instance.settings.log_dir
     logs.mkdir(parents=True, exist_ok=True)

@@ -13,6 +13,7 @@ from flows.measure.live_system import RATE, SEEDS
 from flows.measure.load import TRADES
 from flows.study.deploy import serving_run
 from flows.study.subject import Subject
+from infra import clock
 from infra.control.manifest import last_epoch, read_epochs
 
 _RECORDS = 1_500_000
@@ -48,7 +49,7 @@ def overload_section(subject: Subject) -> list[Measurement]:
 
 def _send(subject: Subject) -> None:
     """Trades of the last minutes, as fast as one process can send them."""
-    start = time.time_ns() // 1_000_000 - int(_RECORDS * 1_000 / RATE)
+    start = clock.now_ms() - int(_RECORDS * 1_000 / RATE)
     catalog = subject.catalog()
     samples = records(catalog.topic(TRADES), SampleSpec(next(SEEDS), start, RATE), _RECORDS)
     load.send_trades(subject.settings, catalog, samples)

@@ -17,6 +17,7 @@ from flows.measure.live_system import RATE, SEEDS, LiveInstance
 from flows.measure.load import LATE, LATE_BY_MS, OUT_OF_ORDER, TRADES
 from flows.study.deploy import serving_run
 from flows.study.subject import Subject
+from infra import clock
 from infra.settings import Settings
 from infra.trino.metastore import query
 
@@ -81,7 +82,7 @@ def _send(live: LiveInstance, spec: SampleSpec, seconds: float) -> Tally:
 
 def _late_rows(subject: Subject, live: LiveInstance) -> list[Measurement]:
     """The share of late events in windows that only late events reach, by lateness."""
-    start = time.time_ns() // 1_000_000
+    start = clock.now_ms()
     before = _old_windows(live.settings, start)
     tally = _send(live, SampleSpec(next(SEEDS), start, RATE, LATE, LATE_BY_MS, OUT_OF_ORDER), _LATE_FLOW)
     load.wait_for_lag_zero(live.settings, live.run)

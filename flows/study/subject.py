@@ -9,7 +9,7 @@ from core.catalog import Catalog
 from core.evidence.measurement import Measurement
 from core.evidence.questions import BY_ID
 from core.identifiers import Name
-from flows.measure.instance import Instance
+from flows.measure.fresh_instance import FreshInstance
 from flows.measure.live_system import LiveInstance
 from flows.study.history import History
 from flows.study.study_plan import StudyInstance
@@ -22,7 +22,7 @@ class Subject:
     """An instance whose mode serves. ``deployed`` are the rows that its deployment gave."""
 
     planned: StudyInstance
-    instance: Instance
+    instance: FreshInstance
     history: History
     busy: bool
     deployed: tuple[Measurement, ...] = field(default=(), repr=False)

@@ -21,7 +21,10 @@ from core.topic import Topic
 from core.view import Keyed, View
 from flows.trace.cells import MOST_ROWS, row_of
 from flows.trace.kafka_record import RawRecord
+from flows.trace.row_changes import RowChanges, row_changes
 from flows.trace.stages import Decoded
+from flows.trace.unit_events import unit_events
+from infra.control.pins import Pin
 from infra.lake.arrow_types import arrow_schema
 from infra.library_errors import first_line
 from infra.settings import Settings
@@ -46,25 +49,33 @@ class Computed:
     """The decoded record, and by view the rows that it alone gives.
 
     ``rows`` are partial rows of a rollup, or units of a keyed view, at most ``MOST_ROWS`` + 1; windows of processing
-    time start at 1970. ``kept`` has the packed event of a keyed view, with its hash.
+    time start at 1970. ``kept`` has the packed event of a keyed view, with its hash. ``changes`` are those of a keyed
+    view that is served and takes the record; a text says why they are not known.
     """
 
     decoded: Decoded
     rows: Mapping[Name, pa.Table] = field(default_factory=dict)
     kept: Mapping[Name, pa.Table] = field(default_factory=dict)
+    changes: Mapping[Name, RowChanges | str] = field(default_factory=dict)
 
 
 def compute(
-    settings: Settings, catalog: Catalog, topic: Topic, place: tuple[int, int], raw: RawRecord, views: Sequence[Name]
+    settings: Settings,
+    catalog: Catalog,
+    place: tuple[Name, int, int],
+    raw: RawRecord,
+    views: Sequence[Name],
+    pins: Mapping[Name, Pin],
 ) -> Computed:
     """Decodes one record and computes the views over it alone, in Spark on this machine.
 
-    ``place`` is partition and offset. Raises Refused when Spark cannot compute a view.
+    Keyed views that are served, by ``pins``, are computed with and without it, too. Raises Refused when Spark cannot
+    compute a view.
     """
     local = settings.model_copy(update={"spark_master": "local[*]"})
     with temporary_session(local, "trace", _ONE_ROW) as spark:
         try:
-            return _compute(spark, catalog, topic, place, raw, views)
+            return _compute(spark, settings, catalog, place, raw, views, pins)
         except PySparkException as e:
             message = first_line(e.getMessage() or str(e))
             raise Refused(f"Spark cannot compute this record: {message}", where=f"views {', '.join(views)}") from None
@@ -72,21 +83,28 @@ def compute(
 
 def _compute(
     spark: SparkSession,
+    settings: Settings,
     catalog: Catalog,
-    topic: Topic,
-    place: tuple[int, int],
+    place: tuple[Name, int, int],
     raw: RawRecord,
     views: Sequence[Name],
+    pins: Mapping[Name, Pin],
 ) -> Computed:
-    decoded = decode(topic, frame_of(spark, _kafka_row(topic, place, raw))).toArrow()
+    topic = catalog.topic(place[0])
+    decoded = decode(topic, frame_of(spark, _kafka_row(place, raw))).toArrow()
     events = frame_of(spark, decoded)
-    rows, kept = dict[Name, pa.Table](), dict[Name, pa.Table]()
+    rows, kept, changes = dict[Name, pa.Table](), dict[Name, pa.Table](), dict[Name, RowChanges | str]()
     for name in views:
         view = catalog.view(name)
         rows[name] = _rows(view, topic, events)
         if isinstance(view, Keyed):
             kept[name] = pack(view, topic, events).toArrow()
-    return Computed(_decoded(decoded), rows, kept)
+            pin = pins.get(name)
+            if pin and pin.digest == catalog.digest(name) and kept[name].num_rows:
+                of_units = unit_events(spark, settings, catalog, view, pin, kept[name])
+                is_read = isinstance(of_units, pa.Table)
+                changes[name] = row_changes(spark, catalog, view, place, of_units) if is_read else of_units
+    return Computed(_decoded(decoded), rows, kept, changes)
 
 
 def _rows(view: View, topic: Topic, events: DataFrame) -> pa.Table:
@@ -109,13 +127,13 @@ def _decoded(row: pa.Table) -> Decoded:
     return Decoded("event", source, row_of({name: value for name, value in cells.items() if name not in RAW_COLUMNS}))
 
 
-def _kafka_row(topic: Topic, place: tuple[int, int], raw: RawRecord) -> pa.Table:
+def _kafka_row(place: tuple[Name, int, int], raw: RawRecord) -> pa.Table:
     row = {
         "key": raw.key,
         "value": raw.value,
-        "topic": topic.name,
-        "partition": place[0],
-        "offset": place[1],
+        "topic": place[0],
+        "partition": place[1],
+        "offset": place[2],
         "timestamp": raw.timestamp * 1_000,
         "timestampType": raw.timestamp_type,
         "headers": [{"key": name, "value": value} for name, value in raw.headers] or None,

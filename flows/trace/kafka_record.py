@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, Message
@@ -13,13 +13,13 @@ from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, Message
 from core.errors import LkError, Usage
 from core.identifiers import Name
 from core.topic import Topic
+from core.unix_time import UNIX_EPOCH
 from flows.trace.cells import LONGEST, problem_text
 from flows.trace.stages import Content, KafkaRecord
 from infra.kafka import kafka_admin
-from infra.kafka.log_marks import record_reader
+from infra.kafka.log_marks import bytes_of, record_reader
 from infra.settings import Settings
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST, _LAST = -62_135_596_800_000, 253_402_300_799_999  # milliseconds of the years 1 and 9999, which Python has
 
 
@@ -100,22 +100,18 @@ def _raw(message: Message) -> RawRecord:
     headers: Iterable[tuple[str, Any]] = message.headers() or ()  # type: ignore[assignment]
     kind, timestamp = message.timestamp()
     return RawRecord(
-        key=_bytes(message.key()),
-        value=_bytes(message.value()),
-        headers=tuple((name, _bytes(value)) for name, value in headers),
+        key=bytes_of(message.key()),
+        value=bytes_of(message.value()),
+        headers=tuple((name, bytes_of(value)) for name, value in headers),
         timestamp=timestamp,
         timestamp_type=1 if kind == TIMESTAMP_LOG_APPEND_TIME else 0,
     )
 
 
-def _bytes(part: object) -> bytes | None:
-    return part if isinstance(part, bytes) else None
-
-
 def _shown(raw: RawRecord) -> KafkaRecord:
     return KafkaRecord(
         "there",
-        timestamp=_EPOCH + timedelta(milliseconds=min(max(raw.timestamp, _FIRST), _LAST)),
+        timestamp=UNIX_EPOCH + timedelta(milliseconds=min(max(raw.timestamp, _FIRST), _LAST)),
         timestamp_type="LogAppendTime" if raw.timestamp_type else "CreateTime",
         key=content(raw.key),
         value=content(raw.value),

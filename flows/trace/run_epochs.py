@@ -8,7 +8,7 @@ from functools import partial
 from core.identifiers import Name
 from flows.trace.cells import guarded
 from flows.trace.stages import RunEpoch
-from infra.control import manifest, run_roles, runs
+from infra.control import epoch_search, manifest, run_roles, runs
 from infra.control.manifest import Epoch
 from infra.control.runs import Run
 from infra.settings import Settings
@@ -46,7 +46,7 @@ def _read(
         return RunStage(replace(unread, reading="other topic", note=note), run)
     if offset < start:
         return RunStage(replace(unread, reading="before its start", note=f"it begins at offset {start}"), run)
-    holder = manifest.epoch_holding(settings, run, (topic, partition), offset)
+    holder = epoch_search.epoch_holding(settings, run, (topic, partition), offset)
     last = manifest.last_epoch(settings, run.id)
     run_epoch = replace(unread, last_epoch=last.number if last else None)
     if holder.epoch:

@@ -10,11 +10,18 @@ from infra.control.pins import Pin
 
 
 def served_side(
-    pin: Pin | None, place: tuple[Name, int, int], run: RunEpoch | None, outcome: Outcome, contributes: bool | None
+    pin: Pin | None,
+    place: tuple[Name, int, int],
+    run: RunEpoch | None,
+    outcome: Outcome,
+    contributes: bool | None,
+    *,
+    belongs: bool = False,
 ) -> ServedSide:
     """The side of a view that counts the record. ``run`` is what the pinned run did with it, None without a run.
 
-    ``contributes`` says whether the record adds anything to the view; None where that is not known.
+    ``contributes`` says whether the record changes anything in the view; None where that is not known. One that
+    ``belongs`` to a unit and changes nothing was read, and is repeated or superseded.
     """
     if pin is None:
         return ServedSide("not served", False, "nothing serves this view yet")
@@ -28,6 +35,10 @@ def served_side(
     )
     if side.side not in ("batch", "speed", "twice"):
         return side
+    if contributes is False and belongs:
+        reader = f"build {pin.build}" if side.side == "batch" else f"epoch {run.epoch if run else ''} of run {pin.run}"
+        text = f"{reader} read it, and it changes no row: it is repeated or superseded"
+        return side if side.side == "twice" else replace(side, counts=False, text=text)
     if contributes is False:
         return replace(side, side="never", counts=False, text=_why_never(outcome))
     if contributes is None:

@@ -196,7 +196,8 @@ class ViewBuild:
 class ServedSide:
     """Whether what is served counts the record, and which side does. ``counts`` is None where that is not known.
 
-    ``rows`` are those that Trino serves now for the record's keys and windows; ``sql`` is the text of the view.
+    ``rows`` are those that Trino serves now for the record's keys and windows, of a keyed view those that it changes;
+    ``sql`` is the text of the view.
     """
 
     side: Side
@@ -216,7 +217,8 @@ class ServedSide:
 class ViewTrace:
     """The record in one view. ``places`` are the keys and windows (of a keyed view, the units) that it belongs to.
 
-    ``contributes`` says whether it adds anything to the view; None where the view was not computed.
+    ``contributes`` says whether it changes anything in the view; None where that was not computed. ``added`` are the
+    rows of a keyed view that are there only with it, ``removed`` those that would be there only without it.
     """
 
     view: Name
@@ -228,6 +230,8 @@ class ViewTrace:
     served: ServedSide
     note: str = ""
     problem: str = ""
+    added: tuple[Row, ...] = ()
+    removed: tuple[Row, ...] = ()
 
 
 @dataclass(frozen=True)

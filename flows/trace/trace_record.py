@@ -21,6 +21,7 @@ from flows.trace.stages import Decoded, RouteCopy, Trace
 from flows.trace.view_partials import Contribution
 from flows.trace.view_trace import EarlierStages, trace_view
 from infra.control import publications
+from infra.control.publications import Publication
 from infra.progress_bar import bar
 from infra.settings import Settings
 
@@ -35,6 +36,7 @@ class _Stored:
     runs: Sequence[RunStage]
     archives: Sequence[ArchiveStage]
     decoded: Decoded
+    publication: Publication | None
     problems: list[str] = field(default_factory=list)
 
     @property
@@ -76,8 +78,8 @@ def _trace(
     routes: tuple[RouteCopy, ...] = collected(
         lambda: read_routes(settings, catalog, place, stored.kafka.topic_id, timestamp), (), problems
     )
-    publication = collected(lambda: publications.last_done(settings), None, problems)
-    stages = EarlierStages(settings, catalog, place, _outcome(stored.decoded, computed), stored.runs, publication)
+    decoded = _outcome(stored.decoded, computed)
+    stages = EarlierStages(settings, catalog, place, decoded, stored.runs, stored.publication)
     return Trace(
         topic=topic,
         partition=partition,
@@ -126,7 +128,8 @@ def _read_stored(settings: Settings, catalog: Catalog, place: tuple[Name, int, i
         )
     may_be_compacted = catalog.topic(topic).compacted and kafka.raw is None
     decoded = stored_outcome(settings, catalog, topic, (partition, offset), archives, [] if may_be_compacted else runs)
-    return _Stored(kafka, runs, archives, decoded, problems)
+    publication = collected(lambda: publications.last_done(settings), None, problems)
+    return _Stored(kafka, runs, archives, decoded, publication, problems)
 
 
 def _computed(
@@ -137,8 +140,9 @@ def _computed(
     is_out = stored.decoded.outcome == "quarantined" and not topic.compacted  # a compacted topic keeps its key
     if raw is None or is_out or not (views or stored.decoded.outcome == "unknown"):
         return None
+    pins = stored.publication.pins if stored.publication else {}
     with bar("Spark decodes the record and computes its views"):
-        return collected(lambda: compute(settings, catalog, topic, place[1:], raw, views), None, stored.problems)
+        return collected(lambda: compute(settings, catalog, place, raw, views, pins), None, stored.problems)
 
 
 def _outcome(stored: Decoded, computed: Computed | None) -> Decoded:
@@ -156,7 +160,7 @@ def _contribution(view: View, place: tuple[Name, int, int], computed: Computed |
     name = Name(view.name)
     if computed is None or name not in computed.rows:
         return None
-    return Contribution(view, place, computed.rows[name], computed.kept.get(name))
+    return Contribution(view, place, computed.rows[name], computed.kept.get(name), computed.changes.get(name))
 
 
 def _offsets(start: int, end: int) -> str:

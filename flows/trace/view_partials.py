@@ -13,6 +13,7 @@ from core.compute.keyed_events import EVENT, HASH, SOURCE
 from core.identifiers import Name
 from core.view import Keyed, Rollup, View
 from flows.trace.cells import MOST_ROWS, guarded, row_of
+from flows.trace.row_changes import RowChanges
 from flows.trace.run_epochs import RunStage
 from flows.trace.stages import PartialRow, Row, ViewPartials
 from flows.trace.table_rows import absent, at_places, first_rows, newest_epochs, place_columns, place_text
@@ -20,17 +21,21 @@ from infra.control.manifest import Epoch
 from infra.lake import data_files, delta, table_paths
 from infra.settings import Settings
 from speed.epoch.topic_results import Rows, in_window
-from speed.tables import fold, schemas
+from speed.tables import fold, fold_ranges, schemas
 
 
 @dataclass(frozen=True)
 class Contribution:
-    """One record in one view: the rows that it alone gives, and of a keyed view its packed event."""
+    """One record in one view: the rows that it alone gives, and of a keyed view its packed event.
+
+    ``changes`` are the rows of a served keyed view that it changes; a text says why they are not known.
+    """
 
     view: View
     place: tuple[Name, int, int]  # topic, partition and offset
     rows: pa.Table
     kept: pa.Table | None = None
+    changes: RowChanges | str | None = None
 
 
 def read_partials(settings: Settings, catalog: Catalog, stage: RunStage, contribution: Contribution) -> ViewPartials:
@@ -111,7 +116,7 @@ def _folded_to(settings: Settings, run: Name, view: View, path: str) -> list[int
     newest = opened.transaction_version(fold.fold_app(run, view.name, 1))
     if newest is None:
         return []
-    times = fold.levels(newest, settings.fold_epochs)
+    times = fold_ranges.levels(newest, settings.fold_epochs)
     ends = (opened.transaction_version(fold.fold_app(run, view.name, level)) for level in times)
     return [-1 if end is None else int(end) for end in ends]
 

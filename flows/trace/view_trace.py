@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -13,14 +14,16 @@ from core.catalog import Catalog
 from core.identifiers import Name
 from core.view import Keyed, Rollup, View
 from flows.trace.cells import MOST_ROWS, collected, guarded, row_of
+from flows.trace.row_changes import RowChanges
 from flows.trace.run_epochs import RunStage
 from flows.trace.served_side import served_side
-from flows.trace.stages import Decoded, ServedSide, ViewBuild, ViewPartials, ViewTrace
+from flows.trace.stages import Decoded, Row, ServedSide, ViewBuild, ViewPartials, ViewTrace
 from flows.trace.view_builds import read_builds
 from flows.trace.view_partials import Contribution, places_in, read_partials
 from infra.control.publications import Publication
 from infra.settings import Settings
 from serving import read
+from serving.hidden_columns import personal_columns
 
 
 @dataclass(frozen=True)
@@ -42,10 +45,14 @@ def trace_view(stages: EarlierStages, view: View, contribution: Contribution | N
     runs = [stage for stage in stages.runs if name in stage.run.views]
     pinned = next((stage for stage in runs if pin and stage.run.id == pin.run), None)
     changed = pin is not None and pin.digest != stages.catalog.digest(name)
-    contributes = bool(contribution.rows.num_rows) if contribution else _contributes(stages, view)
+    belongs = contribution is not None and bool(contribution.rows.num_rows)
+    changes = contribution.changes if contribution and isinstance(contribution.changes, RowChanges) else None
+    contributes = _contributes(stages, view, contribution)
     counted = None if changed else contributes
-    served = served_side(pin, stages.place, pinned.stage if pinned else None, stages.decoded.outcome, counted)
-    served = replace(served, sql=stages.publication.texts.get(name, "") if stages.publication and pin else "")
+    served = served_side(
+        pin, stages.place, pinned.stage if pinned else None, stages.decoded.outcome, counted, belongs=belongs
+    )
+    served = replace(served, sql=stages.publication.sql.get(name, "") if stages.publication and pin else "")
     places = places_in(view, contribution.rows, pinned.epoch if pinned else None) if contribution else None
     partials = (
         tuple(read_partials(stages.settings, stages.catalog, stage, contribution) for stage in runs)
@@ -60,7 +67,7 @@ def trace_view(stages: EarlierStages, view: View, contribution: Contribution | N
     if changed:
         served = replace(served, text=f"{served.text}; an earlier definition of the view is served")
     elif places is not None and places.num_rows and served.side != "not served":
-        served = _with_rows(stages, name, served, places)
+        served = _with_rows(stages, view, served, places, changes)
     return ViewTrace(
         view=name,
         kind="keyed" if isinstance(view, Keyed) else "rollup",
@@ -69,13 +76,19 @@ def trace_view(stages: EarlierStages, view: View, contribution: Contribution | N
         partials=partials,
         builds=builds,
         served=served if problems else _if_missing(served, partials, builds),
-        note=_note(contribution),
+        note=_note(contribution, served),
         problem="; ".join(problems),
+        added=_shown(changes.added) if changes else (),
+        removed=_shown(changes.removed) if changes else (),
     )
 
 
-def _contributes(stages: EarlierStages, view: View) -> bool | None:
-    """Whether the record adds to a view that was not computed, where its definition leaves no doubt."""
+def _contributes(stages: EarlierStages, view: View, contribution: Contribution | None) -> bool | None:
+    """Whether the record changes anything in a view; None where neither its rows nor its definition tell."""
+    if contribution is not None:
+        if isinstance(view, Rollup) or not contribution.rows.num_rows:
+            return bool(contribution.rows.num_rows)
+        return not contribution.changes.is_empty if isinstance(contribution.changes, RowChanges) else None
     if stages.decoded.outcome == "unknown" or stages.catalog.topic(stages.place[0]).compacted:
         return None
     if stages.decoded.outcome == "quarantined":
@@ -83,13 +96,20 @@ def _contributes(stages: EarlierStages, view: View) -> bool | None:
     return True if isinstance(view, Rollup) and view.where is None and view.explode is None else None
 
 
-def _with_rows(stages: EarlierStages, view: Name, served: ServedSide, places: pa.Table) -> ServedSide:
-    names = [column.name for column in stages.catalog.view(view).key_columns]
-    texts = [{name: _text(row[name]) for name in names} for row in places.to_pylist()]
+def _with_rows(
+    stages: EarlierStages, view: View, served: ServedSide, places: pa.Table, changes: RowChanges | None
+) -> ServedSide:
+    """The side with its rows: those of the keys and windows, or where it is known what the record changes, those."""
+    name, names = Name(view.name), [column.name for column in view.key_columns]
+    if changes is not None:  # what is personal may be null to who asks
+        hidden = personal_columns(stages.catalog, name).columns
+        names += [column for column in changes.added.column_names if column not in {*names, *hidden}]
+        places = changes.added.slice(0, MOST_ROWS)
+    texts = [{column: _text(row[column]) for column in names} for row in places.to_pylist()]
     unique = list({tuple(text.values()): text for text in texts}.values())
 
     def with_rows() -> ServedSide:
-        result = read.rows_at(stages.settings, stages.catalog, view, unique, limit=MOST_ROWS)
+        result = read.rows_at(stages.settings, stages.catalog, name, unique, limit=MOST_ROWS)
         return replace(served, rows=tuple(map(row_of, result.dicts())))
 
     return guarded(with_rows, lambda why: replace(served, problem=why))
@@ -100,7 +120,11 @@ def _text(value: Any) -> str | None:
         return f"{value.astimezone(UTC):%Y-%m-%d %H:%M:%S.%f}"[:-3] + " UTC"
     if isinstance(value, bool):
         return "true" if value else "false"
-    return None if value is None else str(value)
+    return None if value is None else f"{value:f}" if isinstance(value, Decimal) else str(value)
+
+
+def _shown(rows: pa.Table) -> tuple[Row, ...]:
+    return tuple(map(row_of, rows.slice(0, MOST_ROWS).to_pylist()))
 
 
 def _if_missing(served: ServedSide, partials: Sequence[ViewPartials], builds: Sequence[ViewBuild]) -> ServedSide:
@@ -119,8 +143,14 @@ def _if_missing(served: ServedSide, partials: Sequence[ViewPartials], builds: Se
     return served
 
 
-def _note(contribution: Contribution | None) -> str:
+def _note(contribution: Contribution | None, served: ServedSide) -> str:
     if contribution is None:
         return ""
+    changes = contribution.changes
+    if isinstance(changes, str):
+        is_read = served.side in ("batch", "speed")
+        return f"it is not known whether it changes a row: {changes}" if is_read else ""
+    if changes and max(changes.added.num_rows, changes.removed.num_rows) > MOST_ROWS:
+        return f"it changes more rows than the {MOST_ROWS} that are shown"
     more = contribution.rows.num_rows > MOST_ROWS
     return f"it gives the view more rows than the {MOST_ROWS} that are looked up" if more else ""

@@ -24,7 +24,7 @@ from pyarrow import fs
 
 from cli.root import answer, run
 from core.errors import Refused
-from infra.local.private_files import write_private
+from infra.private_files import write_private
 
 
 def main(arguments: list[str]) -> int:

@@ -22,7 +22,7 @@ from deltalake.exceptions import DeltaError
 
 from core.errors import LkError, Refused, TryAgain
 from infra.control.store import TEXT, ControlTable, bound_files, has_many_files
-from infra.lake import delta, durable, lake_format, leases
+from infra.lake import delta, durable, idempotent_writes, lake_format, leases
 from infra.retry import retry_on
 from infra.settings import Settings
 
@@ -107,7 +107,7 @@ def verify(settings: Settings, heads: Collection[AuditHead]) -> AuditCheck:
     ``heads`` are those that other tables have recorded. Reads some thousand rows at a time.
     """
     path = TABLE.path(settings)
-    written = delta.txn_version(path, _APP) or 0 if delta.exists(path) else 0
+    written = idempotent_writes.txn_version(path, _APP) or 0 if delta.exists(path) else 0
     hashes: dict[int, set[str]] = {}
     for recorded in heads:
         hashes.setdefault(recorded.seq, set()).add(recorded.hash)
@@ -146,7 +146,7 @@ def _append(settings: Settings, path: str, text: str) -> AuditHead:
     new = AuditHead(seq, _hash(seq, last.hash, text))
     row = {"seq": seq, "previous": last.hash, "hash": new.hash, "entry": text}
     rows = pa.Table.from_pylist([row], schema=TABLE.schema)
-    version = delta.append_once(path, rows, _APP, seq, opened=opened)
+    version = idempotent_writes.append_once(path, rows, _APP, seq, opened=opened)
     if version is None:
         raise TryAgain("another process appended to the audit first", where=path, fix="run the command again")
     durable.sync_commit(path, version)

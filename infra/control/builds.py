@@ -112,7 +112,10 @@ def passed_builds(settings: Settings, view: Name | None = None, digest: Name | N
     columns = ("build", "view", "digest", "cut", "rows", "seconds", "how", "passed", "at")
     asked = {name: value for name, value in (("view", view), ("digest", digest)) if value is not None}
     conditions = [pc.field(name) == str(value) for name, value in asked.items()]
-    rows = TABLE.read(settings, columns, reduce(and_, conditions) if conditions else None)
+    of_view = reduce(and_, conditions) if conditions else None
+    last = _last_verdicts(settings, of_view)
+    passed = pc.field("build").isin(pc.unique(last["build"].filter(pc.equal(last["passed_last"], pa.scalar(True)))))
+    rows = TABLE.read(settings, columns, passed if of_view is None else of_view & passed)
     newest = {(build_number(row["build"]), row["view"]): row for row in sorted(rows, key=lambda row: row["at"])}
     return [
         PassedBuild(

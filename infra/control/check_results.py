@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -55,6 +56,11 @@ class CheckResult:
     at: datetime
     seconds: float
     comparison: Bound = "equal"
+
+    @property
+    def examples(self) -> str:
+        """The keys of some rows that break the check, as JSON for people; "" if there are none."""
+        return self.first if json.loads(self.first or "[]") else ""
 
     @property
     def bound(self) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -15,8 +17,10 @@ from core.cut import Cut
 from core.errors import Refused
 from core.identifiers import Name
 from core.range_rebuild import RangeRebuild
-from infra.control.builds import build_number
+from infra.control import builds
+from infra.control.builds import Built, build_number, read_builds
 from infra.control.store import TEXT, TIME, ControlTable, as_row, optional_name
+from infra.lake import table_paths
 from infra.lake.leases import Lease
 from infra.settings import Settings
 
@@ -59,16 +63,39 @@ def claims_at(settings: Settings, cut: Cut) -> list[Claim]:
     return sorted(map(_claim, rows), key=lambda claim: build_number(claim.build))
 
 
-def claimed_cuts(settings: Settings, run: Name | None) -> dict[Name, Cut]:
-    """Build -> the cut of its claim, for the claims of one run, or for those without a run; oldest first."""
+def last_cuts(settings: Settings, run: Name | None, count: int = 50) -> dict[Name, Cut]:
+    """Build -> the cut of its claim, for the last claims of one run, or for those without a run; oldest first."""
     of_run = pc.field("run") == run if run else pc.field("run").is_null()
-    cuts = {Name(row["build"]): Cut.parse(row["cut"]) for row in TABLE.read(settings, ("build", "cut"), of_run)}
-    return {build: cuts[build] for build in sorted(cuts, key=build_number)}
+    rows = TABLE.read_arrow(settings, ("build", "cut"), of_run)
+    cuts = dict(zip(map(Name, rows["build"].to_pylist()), rows["cut"].to_pylist(), strict=True))
+    return {build: Cut.parse(cuts[build]) for build in sorted(cuts, key=build_number)[-count:]}
 
 
-def last_claimed(settings: Settings) -> int:
-    """The number of the last build that was claimed; 0 without any."""
-    return max((build_number(row["build"]) for row in TABLE.read(settings, ("build",))), default=0)
+def last_build(settings: Settings) -> int:
+    """The highest number of a build that a claim, a verdict or a table of the lake has; 0 without any.
+
+    A claim alone is not enough: a table of claims that was restored from a copy lacks the newest ones.
+    """
+    tables = [table.read_arrow(settings, ("build",))["build"] for table in (TABLE, builds.TABLE)]
+    names = [str(name) for column in tables for name in pc.unique(column).to_pylist()]
+    names += [build for _, build in table_paths.builds(settings)]
+    return max((build_number(Name(name)) for name in names if re.fullmatch(r"b\d{6,}", name)), default=0)
+
+
+def builds_of(settings: Settings, claim: Claim) -> dict[Name, Built]:
+    """View -> the newest row of ``builds`` for a claim.
+
+    Raises Refused when one was built up to another cut or by another definition: the claim is not of that build.
+    """
+    rows = {row.view: row for row in read_builds(settings, [claim.build])}
+    for view, row in rows.items():
+        if row.cut != claim.cut or row.digest != claim.views.get(view, row.digest):
+            raise Refused(
+                f"build {claim.build} has another cut or definition than its claim: view {view}",
+                where=f"control.builds: {row.cut}; control.claims: {claim.cut}",
+                fix="a control table was restored from a copy: run `lk batch`, which claims a new build",
+            )
+    return rows
 
 
 def claim_of(settings: Settings, build: Name) -> Claim:
@@ -115,5 +142,7 @@ def _claim(row: Mapping[str, Any]) -> Claim:
     )
 
 
-def _digests(text: str) -> dict[Name, Name]:
+@lru_cache(maxsize=64)
+def _digests(text: str) -> Mapping[Name, Name]:
+    """Name -> digest; the claims of years have few different ones."""
     return {Name(key): Name(value) for key, value in json.loads(text).items()}

@@ -18,7 +18,7 @@ from infra.control import (
     run_endings,
     runs,
 )
-from infra.lake import delta, leases, table_paths
+from infra.lake import delta, lease_table, leases, table_paths
 from infra.lake.leases import Lease
 from infra.settings import Settings
 
@@ -52,5 +52,5 @@ def existing_tables(settings: Settings) -> dict[str, str]:
     """Name -> path of every control table that exists, also those without a lease."""
     tables = [table for protected in PROTECTED.values() for table in protected] + [runs.TABLE]
     paths = {table.name: table.path(settings) for table in tables}
-    paths[leases.TABLE] = table_paths.control(settings, leases.TABLE)
+    paths[lease_table.TABLE] = table_paths.control(settings, lease_table.TABLE)
     return {name: path for name, path in paths.items() if delta.exists(path)}

@@ -11,9 +11,10 @@ import pyarrow.compute as pc
 from core.cut import Cut
 from core.errors import Refused
 from core.identifiers import Name
-from core.log_mark import LogMark, Place, mark_of_row
+from core.log_mark import LogMark, Partition, mark_of_row
 from infra.control import runs
-from infra.control.manifest import epoch_numbered, last_epoch, last_epoch_where
+from infra.control.epoch_search import last_epoch_where
+from infra.control.manifest import epoch_numbered, last_epoch
 from infra.control.runs import Run
 from infra.kafka import log_checks
 from infra.kafka.log_marks import RecordReader, log_differs, other_records, record_reader
@@ -50,7 +51,7 @@ def last_marked_run(settings: Settings, topic: Name) -> Run | None:
     return next((run for run in readers if any(of_topic == topic for of_topic, _ in _marks(settings, run))), None)
 
 
-def _marks(settings: Settings, run: Run) -> Mapping[Place, LogMark]:
+def _marks(settings: Settings, run: Run) -> Mapping[Partition, LogMark]:
     try:
         last = last_epoch(settings, run.id)
     except Refused:
@@ -83,7 +84,9 @@ def require_log_of_run(settings: Settings, run: Name, topics: Collection[Name] |
             raise log_differs(places, where=where, fix=fix)
 
 
-def _first_other(settings: Settings, reader: RecordReader, run: Name, place: Place, last: LogMark) -> tuple[int, int]:
+def _first_other(
+    settings: Settings, reader: RecordReader, run: Name, place: Partition, last: LogMark
+) -> tuple[int, int]:
     """The first offset that may have another record, and the first of the epochs' marks that has one."""
 
     def is_same(mark: LogMark | None) -> bool:
@@ -114,7 +117,7 @@ def require_same_records(settings: Settings, archive: Archive, *, fix: str, ends
             raise log_differs({place: (first, first) for place, first in firsts.items()}, where=where, fix=fix)
 
 
-def _first_not_archived(reader: RecordReader, archive: Archive, place: Place, last: int) -> int:
+def _first_not_archived(reader: RecordReader, archive: Archive, place: Partition, last: int) -> int:
     """The first offset at which the log has another record than the archive: a binary search."""
     low, high = 0, last
     while low < high:
@@ -126,7 +129,7 @@ def _first_not_archived(reader: RecordReader, archive: Archive, place: Place, la
     return low
 
 
-def _archived(archive: Archive, offsets: Mapping[int, int]) -> dict[Place, LogMark]:
+def _archived(archive: Archive, offsets: Mapping[int, int]) -> dict[Partition, LogMark]:
     """The marks of archived records, from partition -> offset; offsets without a record are left out."""
     conditions = [(pc.field("_partition") == p) & (pc.field("_offset") == offset) for p, offset in offsets.items()]
     rows = delta.read(archive.path, _RECORD, reduce(or_, conditions)).to_pylist() if conditions else []

@@ -29,12 +29,12 @@ TABLE = ControlTable(
     ),
 )
 _AT_ONCE = 50  # publications whose pins are read together
-_ORDER = {"intent": 0, "reverted": 1, "done": 2}
+_ORDER = {"intent": 0, "reverted": 1, "done": 2}  # which state of a publication is newer
 
 
 @dataclass(frozen=True)
 class Publication:
-    """One change of the served views, with the pin and the full SQL text of each.
+    """One change of the served views, with the pin and the full SQL of each.
 
     The keys of ``evidence`` depend on ``kind``. ``audit`` is the head of the audit when it was made.
     """
@@ -47,7 +47,7 @@ class Publication:
     why: str
     evidence: Mapping[str, Any]
     pins: Mapping[Name, Pin]
-    texts: Mapping[Name, str]
+    sql: Mapping[Name, str]
     audit: str | None = None
 
 
@@ -66,7 +66,7 @@ class Change:
 
 def recent_changes(settings: Settings, count: int) -> list[Change]:
     """The last ``count`` publications in their newest state, oldest first."""
-    seqs = pa.array(sorted(_states(settings))[-count:], pa.int64())
+    seqs = _numbers(settings)[-count:]
     columns = tuple(Change.__dataclass_fields__)
     rows = TABLE.read(settings, columns, pc.field("seq").isin(seqs)) if len(seqs) else []
     newest = {row["seq"]: row for row in sorted(rows, key=lambda row: _ORDER[row["state"]])}
@@ -85,26 +85,24 @@ def read_publications(settings: Settings) -> list[Publication]:
 
 def last_number(settings: Settings) -> int:
     """The number of the last publication; 0 without any."""
-    return max(_states(settings), default=0)
+    return pc.max(_numbers(settings)).as_py() or 0
 
 
 def last_done(settings: Settings) -> Publication | None:
     """The last complete publication."""
-    completed = [seq for seq, state in _states(settings).items() if state == "done"]
-    return _read(settings, max(completed), "done") if completed else None
+    return _last(settings, "done")
 
 
 def open_intent(settings: Settings) -> Publication | None:
     """The last publication that is neither finished nor reverted."""
-    intents = [seq for seq, state in _states(settings).items() if state == "intent"]
-    return _read(settings, max(intents), "intent") if intents else None
+    return _last(settings, "intent")
 
 
 def completed_pins(settings: Settings) -> Iterator[tuple[int, Mapping[Name, Pin]]]:
     """Number and pins of the complete publications, newest first; a few texts are read at a time, when asked for."""
-    completed = sorted((seq for seq, state in _states(settings).items() if state == "done"), reverse=True)
+    completed = _numbers(settings, "done")[::-1]
     for first in range(0, len(completed), _AT_ONCE):
-        some = pa.array(completed[first : first + _AT_ONCE], pa.int64())
+        some = completed[first : first + _AT_ONCE]
         rows = TABLE.read(settings, ("seq", "pins"), pc.field("seq").isin(some) & (pc.field("state") == "done"))
         for seq, pins in sorted({row["seq"]: row["pins"] for row in rows}.items(), reverse=True):
             yield seq, pins_from_json(pins)
@@ -112,7 +110,7 @@ def completed_pins(settings: Settings) -> Iterator[tuple[int, Mapping[Name, Pin]
 
 def done_publication(settings: Settings, seq: int) -> Publication | None:
     """The complete publication with this number."""
-    return _read(settings, seq, "done") if _states(settings).get(seq) == "done" else None
+    return next(_read(settings, seq, "done"), None)
 
 
 def audit_heads(settings: Settings) -> list[AuditHead]:
@@ -138,15 +136,28 @@ def pinned_epochs(settings: Settings, run: Name, builds: Collection[Name]) -> se
     return {(view, optional_name(pin["build"]), pin["epoch"]) for view, pin in pins}
 
 
-def _states(settings: Settings) -> dict[int, str]:
-    """Number -> the newest state of each publication."""
-    rows = TABLE.read(settings, ("seq", "state"))
-    return {row["seq"]: row["state"] for row in sorted(rows, key=lambda row: _ORDER[row["state"]])}
+def _last(settings: Settings, state: PublicationState) -> Publication | None:
+    seq = pc.max(_numbers(settings, state)).as_py()
+    return None if seq is None else next(_read(settings, seq, state))
 
 
-def _read(settings: Settings, seq: int, state: str) -> Publication:
-    *_, row = TABLE.read(settings, where=(pc.field("seq") == seq) & (pc.field("state") == state))
-    return _publication(row)
+def _numbers(settings: Settings, newest: PublicationState | None = None) -> pa.Array:
+    """The numbers of all publications, or of those whose newest state is ``newest``, in order.
+
+    They stay in Arrow: a history of years has 20,000 rows, and each step asks for its last ones.
+    """
+    rows = TABLE.read_arrow(settings, ("seq", "state")).combine_chunks()
+    if newest is not None:
+        newer = pa.array([state for state, order in _ORDER.items() if order > _ORDER[newest]], TEXT)
+        left = pc.unique(rows["seq"].filter(pc.is_in(rows["state"], newer)))
+        rows = rows.filter((pc.field("state") == newest) & ~pc.field("seq").isin(left))
+    numbers = pc.unique(rows["seq"])
+    return numbers.take(pc.sort_indices(numbers))
+
+
+def _read(settings: Settings, seq: int, state: PublicationState) -> Iterator[Publication]:
+    rows = TABLE.read(settings, where=(pc.field("seq") == seq) & (pc.field("state") == state))
+    return map(_publication, reversed(rows))
 
 
 def add_publication(settings: Settings, lease: Lease, *publications: Publication) -> None:
@@ -156,11 +167,13 @@ def add_publication(settings: Settings, lease: Lease, *publications: Publication
 
 def _row(publication: Publication) -> dict[str, Any]:
     evidence = json.dumps(publication.evidence, sort_keys=True)
-    pins, texts = pins_to_json(publication.pins), json.dumps(dict(publication.texts))
-    return as_row(publication, evidence=evidence, pins=pins, texts=texts)
+    pins, texts = pins_to_json(publication.pins), json.dumps(dict(publication.sql))
+    row = as_row(publication, evidence=evidence, pins=pins, texts=texts)
+    return {column: row[column] for column in TABLE.schema.names}
 
 
 def _publication(row: Mapping[str, Any]) -> Publication:
-    texts = {Name(view): text for view, text in json.loads(row["texts"]).items()}
+    fields = {name: value for name, value in row.items() if name != "texts"}
+    sql = {Name(view): text for view, text in json.loads(row["texts"]).items()}
     evidence, pins = json.loads(row["evidence"]), pins_from_json(row["pins"])
-    return Publication(**{**row, "evidence": evidence, "pins": pins, "texts": texts})
+    return Publication(**{**fields, "evidence": evidence, "pins": pins, "sql": sql})

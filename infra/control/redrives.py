@@ -152,8 +152,8 @@ def _sent_texts(settings: Settings, where: pc.Expression | None = None) -> Itera
     if not delta.exists(path):
         damage.require_no_remains(path)
         return
-    columns, condition = ("seq", "state", "origins"), _DONE if where is None else _DONE & where
-    for row in large_rows.rows(path, columns, condition):
+    condition = _DONE if where is None else _DONE & where
+    for row in large_rows.rows(path, ["seq", "state"], ["origins"], condition):
         inner = row["origins"][2:-2].replace('": "', '", "')  # neither text has a quote: `{"a": "b", "c": "d"}`
         yield row["seq"], pc.split_pattern(pa.array([inner], TEXT), '", "').flatten() if inner else pa.array([], TEXT)
 

@@ -53,6 +53,12 @@ def current_run(settings: Settings) -> Name | None:
     return None
 
 
+def replay_in_progress(settings: Settings) -> Name | None:
+    """The newest run that reads the log again and has neither served nor ended."""
+    replays = [run for run, role in roles(settings).items() if role == "replay"]
+    return replays[-1] if replays else None
+
+
 def serving_runs(settings: Settings) -> frozenset[Name]:
     """The runs that served views pin, by the last publication."""
     return pinned_runs(last_done(settings))

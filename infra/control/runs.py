@@ -12,12 +12,12 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from core.cut import Cut
-from core.errors import Refused
+from core.errors import NEW_RUN, Refused
 from core.identifiers import Name
 from infra.control import route_runs
 from infra.control.store import TEXT, TIME, ControlTable, after, as_row, bound_files
 from infra.kafka import kafka_admin
-from infra.lake import delta, durable
+from infra.lake import delta, durable, idempotent_writes
 from infra.settings import Settings
 
 TABLE = ControlTable(
@@ -68,9 +68,9 @@ def declare_run(settings: Settings, run: Run) -> Run:
     others = read_runs(settings)
     run = replace(run, created_at=after(run.created_at, (other.created_at for other in others)))
     used = any(other.id == run.id for other in others) or kafka_admin.group_exists(settings, run.id)
-    version = None if used else delta.append_once(path, _row(run), f"run/{run.id}", 1)
+    version = None if used else idempotent_writes.append_once(path, _row(run), f"run/{run.id}", 1)
     if version is None:
-        raise Refused(f"the run id {run.id} was used before", where=path, fix="start a new run: `lk speed start --new`")
+        raise Refused(f"the run id {run.id} was used before", where=path, fix=NEW_RUN)
     durable.sync_commit(path, version)
     bound_files(path, delta.table(path))
     return run

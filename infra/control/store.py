@@ -18,7 +18,7 @@ from deltalake.exceptions import DeltaError
 from core.cut import Cut
 from core.errors import LkError
 from core.identifiers import Name
-from infra.lake import compaction, damage, delta, durable, leases, table_paths
+from infra.lake import compaction, delta, durable, leases, table_paths, table_snapshots
 from infra.lake.leases import Lease
 from infra.settings import Settings
 
@@ -53,17 +53,17 @@ class ControlTable:
         One that only a newer program knows stays in the table.
         """
         names = columns or self.schema.names
-        return [{name: row.get(name) for name in names} for row in self.read_arrow(settings, names, where).to_pylist()]
+        rows = self.read_arrow(settings, names, where)
+        none = [None] * rows.num_rows
+        values = [rows[name].to_pylist() if name in rows.column_names else none for name in names]
+        return [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)]
 
     def read_arrow(self, settings: Settings, columns: Sequence[str], where: pc.Expression | None = None) -> pa.Table:
         """The same as Arrow, for a table of years; without the columns that an older program did not write."""
-        path = self.path(settings)
-        if not delta.exists(path):
-            damage.require_no_remains(path)
+        snapshot = table_snapshots.current(self.path(settings))
+        if snapshot is None:
             return self.schema.empty_table().select(list(columns))
-        opened = delta.table(path)
-        stored = {field.name for field in opened.schema().fields}
-        return delta.rows_of(opened, [name for name in columns if name in stored], where)
+        return snapshot.rows([name for name in columns if name in snapshot.columns], where)
 
     def append(self, settings: Settings, lease: Lease, *rows: Mapping[str, Any]) -> None:
         """Writes rows in one commit, under the lease that protects the table (see locks.py)."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from pyspark.errors import PySparkException
@@ -23,14 +21,10 @@ from core.topic import Json, Lines, Topic
 from core.validation.mistake import Mistake
 from core.view import Check, Fresh, Keyed, Rollup, Total, View
 from infra.definitions import probe_values
-from infra.definitions.expression_types import TypeCheck, array, boolean, declared, exact, measured, string, time
+from infra.definitions.expression_types import array, boolean, declared, exact, measured, string, time
 from infra.definitions.spark_errors import first_sentence
-from infra.trino.trino_types import trino_type
+from infra.definitions.sql_expressions import CLOCK, SqlExpression, aggregate_mistakes, expression_mistakes, failures
 
-_CLOCK = re.compile(
-    r"\b(?:current_timestamp|current_date|current_time|localtimestamp)\b|\b(?:now|curdate|unix_timestamp)\(",
-    re.IGNORECASE,
-)
 _COPIES = 20  # ten of the largest bigint that a field may have are too many for a bigint
 
 
@@ -43,27 +37,12 @@ def sql_mistakes(spark: SparkSession, definition: Topic | View | Route, catalog:
     return list(_view(spark, definition, catalog))
 
 
-def shown_sql(view: View) -> dict[str, str]:
-    """Presentation column -> a Trino query that is invalid when its SQL is wrong; it reads no table."""
-    columns = ", ".join(
-        f'CAST(NULL AS {trino_type(column.type)}) AS "{column.name}"'
-        for column in view.stored_columns
-        if not column.type.startswith("struct")
-    )
-    row = f"(SELECT {columns})"
-    queries = {shown.name: " ".join(["SELECT", shown.sql, "FROM", row]) for shown in view.shown}
-    if view.only is not None:
-        shown = ", ".join(["*", *(f"{shown.sql} AS {shown.name}" for shown in view.shown)])
-        queries["only"] = f"SELECT * FROM (SELECT {shown} FROM {row}) WHERE {view.only}"  # noqa: S608
-    return queries
-
-
 def _topic(spark: SparkSession, topic: Topic) -> Iterator[Mistake]:
     for field in topic.fields:
         yield from _pattern(spark, "Field", field.name, field.pattern)
         if field.time_format is not None:
             query = fn.try_to_timestamp(fn.lit("x"), fn.lit(field.time_format))
-            yield from _failing("Field", field.name, "time_format", spark.range(1), query)
+            yield from failures("Field", field.name, "time_format", spark.range(1), query)
     if isinstance(topic.format, Lines):
         yield from _pattern(spark, "Lines", "", topic.format.pattern, groups=len(topic.fields))
     elif isinstance(topic.format, Json):
@@ -72,8 +51,8 @@ def _topic(spark: SparkSession, topic: Topic) -> Iterator[Mistake]:
 
 
 def _rules(spark: SparkSession, topic: Topic) -> Iterator[Mistake]:
-    rules = [_Expression("Rule", rule.name, rule.sql, boolean) for rule in topic.rules]
-    yield from _expressions(probe_values.events_of(spark, topic), rules)
+    rules = [SqlExpression("Rule", rule.name, rule.sql, boolean) for rule in topic.rules]
+    yield from expression_mistakes(probe_values.events_of(spark, topic), rules)
 
 
 def _pattern(
@@ -97,10 +76,10 @@ def _upcasts(spark: SparkSession, json: Json) -> Iterator[Mistake]:
         texts = probe_values.texts_of(spark, version, json)
         number = str(version.number)
         expressions = [
-            _Expression("Version", number, upcast(version, field), string, f"upcast of {field}: ")
+            SqlExpression("Version", number, upcast(version, field), string, f"upcast of {field}: ")
             for field in version.upcast
         ]
-        yield from _expressions(texts, expressions)
+        yield from expression_mistakes(texts, expressions)
 
 
 def _view(spark: SparkSession, view: View, catalog: Catalog) -> Iterator[Mistake]:
@@ -113,29 +92,18 @@ def _checks(spark: SparkSession, view: View, views: Mapping[Name, View]) -> Iter
     """A Check is a predicate over the rows of the view, Fresh and Total are aggregates, Total also of another view."""
     stored = _stored(spark, view)
     checks = [check for check in view.checks if isinstance(check, Check)]
-    yield from _expressions(stored, [_Expression("Check", check.name, check.sql, boolean) for check in checks])
+    yield from expression_mistakes(stored, [SqlExpression("Check", check.name, check.sql, boolean) for check in checks])
     for check in view.checks:
         if isinstance(check, Fresh):
-            yield from _aggregate(stored, _Expression("Fresh", check.name, check.sql, time))
+            yield from aggregate_mistakes(stored, SqlExpression("Fresh", check.name, check.sql, time))
         elif isinstance(check, Total):
-            yield from _aggregate(stored, _Expression("Total", check.name, check.sql, exact))
+            yield from aggregate_mistakes(stored, SqlExpression("Total", check.name, check.sql, exact))
             other = _stored(spark, views[Name(check.other)])
-            yield from _aggregate(other, _Expression("Total", check.name, check.other_sql, exact))
+            yield from aggregate_mistakes(other, SqlExpression("Total", check.name, check.other_sql, exact))
 
 
 def _stored(spark: SparkSession, view: View) -> DataFrame:
     return spark.createDataFrame([], ", ".join(f"`{column.name}` {column.type}" for column in view.stored_columns))
-
-
-def _aggregate(stored: DataFrame, expression: _Expression) -> Iterator[Mistake]:
-    try:
-        actual = stored.agg(fn.expr(expression.sql).alias("_value")).schema["_value"].dataType
-    except PySparkException as e:
-        yield expression.mistake(first_sentence(e))
-        return
-    mistake = expression.check(actual)
-    if mistake:
-        yield expression.mistake(f"{mistake}: {expression.sql}")
 
 
 def _rollup(spark: SparkSession, view: Rollup, topics: Mapping[Any, Topic]) -> Iterator[Mistake]:
@@ -143,15 +111,15 @@ def _rollup(spark: SparkSession, view: Rollup, topics: Mapping[Any, Topic]) -> I
     yield from mistakes
     for source in view.sources if not mistakes else ():
         empty = spark.createDataFrame([], decoded_ddl(topics[source]))
-        yield from _failing("Rollup", view.name, f"from {source}", partial(view, topics[source], empty))
+        yield from failures("Rollup", view.name, f"from {source}", partial(view, topics[source], empty))
 
 
 def _keyed(spark: SparkSession, view: Keyed, topics: Mapping[Any, Topic]) -> Iterator[Mistake]:
     """The keys, then the query, which must run on the probe rows and give the declared results."""
     events = {source: _events(spark, topics[source]) for source in view.sources}
     frames = {source: frame for source, frame in events.items() if frame is not None}
-    keys = [_Expression("Key", key.name, key.expr, declared(key.type)) for key in view.keys]
-    mistakes = [mistake for frame in frames.values() for mistake in _expressions(frame, keys)]
+    keys = [SqlExpression("Key", key.name, key.expr, declared(key.type)) for key in view.keys]
+    mistakes = [mistake for frame in frames.values() for mistake in expression_mistakes(frame, keys)]
     yield from mistakes
     if mistakes or len(frames) < len(events):
         return
@@ -162,8 +130,10 @@ def _keyed(spark: SparkSession, view: Keyed, topics: Mapping[Any, Topic]) -> Ite
     except PySparkException as e:
         yield Mistake("Keyed", view.name, f"query: {first_sentence(e)}")
         return
-    yield from _expressions(results, [_Expression("Result", r.name, r.name, declared(r.type)) for r in view.results])
-    if _CLOCK.search(view.query) or not results._jdf.queryExecution().analyzed().deterministic():
+    yield from expression_mistakes(
+        results, [SqlExpression("Result", r.name, r.name, declared(r.type)) for r in view.results]
+    )
+    if CLOCK.search(view.query) or not results._jdf.queryExecution().analyzed().deterministic():
         yield Mistake("Keyed", view.name, "query gives another result each time it is computed")
 
 
@@ -178,7 +148,9 @@ def _route(spark: SparkSession, route: Route, topics: Mapping[Any, Topic]) -> It
         if events is None:
             continue
         whens = [(output, when) for output in route.outputs for when in output.when if when.source == source]
-        yield from _expressions(events, [_Expression("Output", o.name, w.sql, boolean, "when: ") for o, w in whens])
+        yield from expression_mistakes(
+            events, [SqlExpression("Output", o.name, w.sql, boolean, "when: ") for o, w in whens]
+        )
 
 
 def _events(spark: SparkSession, topic: Topic) -> DataFrame | None:
@@ -199,72 +171,23 @@ def _source(spark: SparkSession, view: Rollup, topic: Topic) -> Iterator[Mistake
     if events is None:
         return
     if view.explode is not None:
-        mistakes = list(_expressions(events, [_Expression("Explode", view.explode.name, view.explode.expr, array)]))
+        mistakes = list(
+            expression_mistakes(events, [SqlExpression("Explode", view.explode.name, view.explode.expr, array)])
+        )
         if mistakes:
             yield from mistakes
             return
         # explode_outer keeps rows whose probe array is empty, so that the other expressions run on them.
         events = events.withColumn(view.explode.name, fn.explode_outer(fn.expr(view.explode.expr)))
     if view.where is not None:
-        mistakes = list(_expressions(events, [_Expression("Rollup", view.name, view.where, boolean, "where: ")]))
+        mistakes = list(
+            expression_mistakes(events, [SqlExpression("Rollup", view.name, view.where, boolean, "where: ")])
+        )
         yield from mistakes
         events = events if mistakes else events.where(view.where)
-    keys = [_Expression("Key", key.name, key.expr, declared(key.type)) for key in view.keys]
-    measures = [_Expression(type(m).__name__, m.name, m.of, measured(m)) for m in view.measures if m.of]
-    mistakes = list(_expressions(events, keys + measures))
+    keys = [SqlExpression("Key", key.name, key.expr, declared(key.type)) for key in view.keys]
+    measures = [SqlExpression(type(m).__name__, m.name, m.of, measured(m)) for m in view.measures if m.of]
+    mistakes = list(expression_mistakes(events, keys + measures))
     yield from mistakes
-    sums = [_Expression("Sum", m.name, m.value, exact) for m in view.measures if isinstance(m, Sum)]
-    yield from _expressions(events, sums) if not mistakes else ()
-
-
-@dataclass(frozen=True)
-class _Expression:
-    """An expression of a definition, its place in the file and the check of its type."""
-
-    kind: str
-    name: str
-    sql: str
-    check: TypeCheck
-    prefix: str = ""
-
-    def mistake(self, text: str) -> Mistake:
-        return Mistake(self.kind, self.name, self.prefix + text)
-
-
-def _expressions(frame: DataFrame, expressions: list[_Expression]) -> Iterator[Mistake]:
-    """Analyses each expression, checks its type and runs it on the probe rows; all in one job unless one fails."""
-    valid = []
-    for expression in expressions:
-        mistake = _analysed(frame, expression)
-        if mistake is None:
-            valid.append(expression)
-        else:
-            yield expression.mistake(mistake)
-    try:
-        frame.select(*(fn.expr(expression.sql).alias(f"_{n}") for n, expression in enumerate(valid))).collect()
-    except PySparkException:
-        for expression in valid:
-            what = f"fails for extreme values: {expression.sql}"
-            for failure in _failing(expression.kind, expression.name, what, frame, fn.expr(expression.sql)):
-                yield expression.mistake(failure.text)
-
-
-def _analysed(frame: DataFrame, expression: _Expression) -> str | None:
-    try:
-        selected = frame.select(fn.expr(expression.sql).alias("_value"))
-    except PySparkException as e:
-        return first_sentence(e)
-    mistake = expression.check(selected.schema["_value"].dataType)
-    if mistake:
-        return f"{mistake}: {expression.sql}"
-    plan = selected._jdf.queryExecution().analyzed()
-    if _CLOCK.search(expression.sql) or not plan.deterministic():
-        return f"gives another result each time it is computed: {expression.sql}"
-    return None
-
-
-def _failing(kind: str, name: str, what: str, frame: DataFrame, column: Any = None) -> Iterator[Mistake]:
-    try:
-        (frame if column is None else frame.select(column)).collect()
-    except PySparkException as e:
-        yield Mistake(kind, name, f"{what}: {first_sentence(e)}")
+    sums = [SqlExpression("Sum", m.name, m.value, exact) for m in view.measures if isinstance(m, Sum)]
+    yield from expression_mistakes(events, sums) if not mistakes else ()

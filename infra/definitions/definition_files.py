@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import importlib.util
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from core.catalog import Catalog
 from core.errors import Refused
@@ -22,39 +21,15 @@ from core.topic import Topic
 from core.validation.definition import mistakes
 from core.validation.mistake import Mistake
 from core.validation.view_mistakes import total_mistakes
-from core.view import Keyed, Total, View
+from core.view import Total, View
+from infra.definitions.definition_problem import Definition, DefinitionProblem, line_of, located_problems
 from infra.definitions.sealed_catalog import with_erasures, with_sealed_fields
 from infra.definitions.slow_patterns import pattern_mistakes
 from infra.project_files import VIEWS
 from infra.settings import Settings
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
 T = TypeVar("T")
 _KINDS = {"TOPIC": "Topic", "VIEW": "Rollup or Keyed", "ROUTE": "Route"}
-Definition = Topic | View | Route
-
-
-@dataclass(frozen=True, order=True)
-class DefinitionProblem:
-    """One mistake, with its file and line."""
-
-    file: str
-    line: int
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}: {self.text}"
-
-
-@dataclass(frozen=True)
-class PresentationQuery:
-    """A query of Trino, invalid if the SQL of a presentation column is, and where that column is defined."""
-
-    file: str
-    line: int
-    sql: str
 
 
 @dataclass(frozen=True)
@@ -115,55 +90,6 @@ def problems(settings: Settings) -> list[DefinitionProblem]:
     return _read(settings)[1]
 
 
-def spark_problems(spark: SparkSession, catalog: Catalog) -> list[DefinitionProblem]:
-    """Every mistake in the SQL of topics, views and routes, by file and line; the catalog must come from ``load``."""
-    from infra.definitions.check_sql import sql_mistakes
-    from infra.definitions.unit_proof import unit_mistakes
-
-    definitions: list[Definition] = [*catalog.topics.values(), *catalog.views.values(), *catalog.routes.values()]
-    by_definition = {_key(definition): sql_mistakes(spark, definition, catalog) for definition in definitions}
-    correct = {key for key, mistakes in by_definition.items() if not mistakes}
-    keyed = [
-        view
-        for view in catalog.views.values()
-        if isinstance(view, Keyed) and {_key(view), *(("topic", source) for source in view.sources)} <= correct
-    ]
-    by_definition |= {("view", str(name)): mistakes for name, mistakes in unit_mistakes(spark, keyed, catalog).items()}
-    problems: list[DefinitionProblem] = []
-    for definition in definitions:
-        path = Path(catalog.files[_key(definition)])
-        problems.extend(_problems(path, definition, by_definition[_key(definition)]))
-    return sorted(set(problems))
-
-
-def presentation_queries(catalog: Catalog) -> list[PresentationQuery]:
-    """A query for each presentation column. Only Trino can check their SQL."""
-    from infra.definitions.check_sql import shown_sql
-
-    queries: list[PresentationQuery] = []
-    for view in catalog.views.values():
-        path = Path(catalog.files["view", view.name])
-        for name, sql in shown_sql(view).items():
-            queries.append(PresentationQuery(str(path), _line(path, "Shown", name, type(view).__name__), sql))
-    return queries
-
-
-def trino_problems(settings: Settings, queries: Sequence[PresentationQuery]) -> list[DefinitionProblem]:
-    """The queries that Trino calls invalid; it runs none, as definition files may have written them.
-
-    Raises TryAgain when it is unreachable.
-    """
-    from infra.trino.metastore import SqlRefused, as_reader, query
-
-    problems: set[DefinitionProblem] = set()
-    for presentation in queries:
-        try:
-            query(as_reader(settings), f"EXPLAIN (TYPE VALIDATE) {presentation.sql}")
-        except SqlRefused as e:
-            problems.add(DefinitionProblem(presentation.file, presentation.line, e.what))
-    return sorted(problems)
-
-
 def _read(settings: Settings) -> tuple[Catalog, list[DefinitionProblem]]:
     located, problems = _read_folders(settings)
     first: dict[tuple[str, str], _Located] = {}
@@ -173,15 +99,15 @@ def _read(settings: Settings) -> tuple[Catalog, list[DefinitionProblem]]:
         if other is not item:
             text = f"{_kind(definition)} {definition.name!r} is defined already, in {other.path}"
             mistake = Mistake(type(definition).__name__, definition.name, text)
-            problems.extend(_problems(item.path, definition, [mistake]))
+            problems.extend(located_problems(item.path, definition, [mistake]))
     definitions = [item.definition for item in first.values()]
     topics = {definition.name: definition for definition in definitions if isinstance(definition, Topic)}
     views = {definition.name: definition for definition in definitions if isinstance(definition, View)}
     for item in first.values():
         wrong = [*mistakes(item.definition, topics), *pattern_mistakes(item.definition)]
-        problems.extend(_problems(item.path, item.definition, wrong))
+        problems.extend(located_problems(item.path, item.definition, wrong))
         if isinstance(item.definition, View):
-            problems.extend(_problems(item.path, item.definition, list(total_mistakes(item.definition, views))))
+            problems.extend(located_problems(item.path, item.definition, list(total_mistakes(item.definition, views))))
     broken = {problem.file for problem in problems}
     usable = {key: item for key, item in first.items() if str(item.path) not in broken}
     return _catalog(_without_broken_sources(usable)), sorted(set(problems))
@@ -228,7 +154,8 @@ def _named(things: dict[str, T]) -> dict[Name, T]:
     return {Name(name): things[name] for name in sorted(things)}
 
 
-def _key(definition: Definition) -> tuple[str, str]:
+def definition_key(definition: Definition) -> tuple[str, str]:
+    """Its kind and its name, such as ``("view", "v")``."""
     return _kind(definition), str(definition.name)
 
 
@@ -253,14 +180,14 @@ def _read_file(path: Path, located: list[_Located], problems: list[DefinitionPro
         text = "defines neither TOPIC nor VIEW nor ROUTE; a helper's name begins with _"
         problems.append(DefinitionProblem(str(path), 1, text))
     if hasattr(module, "VIEW") and not isinstance(getattr(module, "EXAMPLE", None), Example | None):
-        problems.append(DefinitionProblem(str(path), _line(path, "", "EXAMPLE"), "EXAMPLE must be an Example"))
+        problems.append(DefinitionProblem(str(path), line_of(path, "", "EXAMPLE"), "EXAMPLE must be an Example"))
     for name, kind in constants:
         value = getattr(module, name)
         if isinstance(value, kind) and isinstance(value.name, str):
             located.append(_Located(path, value, _example(module) if kind is View else None))
         else:
             text = f"{name} must be a {_KINDS[name]} with a name"
-            problems.append(DefinitionProblem(str(path), _line(path, "", name), text))
+            problems.append(DefinitionProblem(str(path), line_of(path, "", name), text))
 
 
 def _example(module: ModuleType) -> Example | None:
@@ -279,35 +206,3 @@ def _module(path: Path) -> ModuleType:
     sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
-
-
-def _problems(path: Path, definition: Definition, mistakes: list[Mistake]) -> Iterator[DefinitionProblem]:
-    for mistake in mistakes:
-        line = _line(path, mistake.kind, mistake.name, type(definition).__name__, mistake.again)
-        yield DefinitionProblem(str(path), line, mistake.text)
-
-
-def _line(path: Path, kind: str, name: str, fallback: str = "", again: bool = False) -> int:
-    """The line of ``kind(name, ...)``, else of any ``kind(...)``, of ``name = ...`` or of the definition's call."""
-    tree = ast.parse(path.read_text("utf-8"))
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    same = [call for call in calls if _called(call) == kind]
-    exact = [call for call in same if _first(call) == name]
-    if exact or same:
-        return (exact or same)[-1 if again else 0].lineno
-    sets = [node for node in ast.walk(tree) if isinstance(node, ast.Assign)]
-    lines = [
-        node.lineno for node in sets for target in node.targets if isinstance(target, ast.Name) and target.id == name
-    ]
-    return (lines or [call.lineno for call in calls if _called(call) == fallback] or [1])[0]
-
-
-def _called(call: ast.Call) -> str:
-    return call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
-
-
-def _first(call: ast.Call) -> str:
-    """The name in a call: its first argument, else ``name=`` or ``number=``."""
-    keywords = [keyword.value for keyword in call.keywords if keyword.arg in ("name", "number")]
-    names = [*call.args[:1], *keywords]
-    return str(names[0].value) if names and isinstance(names[0], ast.Constant) else ""

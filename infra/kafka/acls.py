@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from confluent_kafka import KafkaError
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
@@ -18,7 +18,8 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     ResourceType,
 )
 
-from infra.kafka import kafka_admin
+from core.errors import Refused
+from infra.kafka import admin_requests, quotas
 from infra.kafka.client_config import ADMIN, as_principal
 from infra.settings import Settings
 
@@ -61,6 +62,22 @@ class Right:
         )
 
 
+@dataclass(frozen=True)
+class RightState:
+    """A right and what the cluster has: ``set``, ``missing``, or ``not declared`` of a principal of the file."""
+
+    right: Right
+    state: Literal["set", "missing", "not declared"]
+
+
+@dataclass(frozen=True)
+class RightsChange:
+    """How many ACLs were added to a cluster and removed from it."""
+
+    added: int
+    removed: int
+
+
 def read_rights(path: Path = MATRIX) -> tuple[Right, ...]:
     """Every right of the matrix, in its order."""
     return tuple(_rights(tomllib.loads(path.read_text("utf-8"))))
@@ -68,6 +85,8 @@ def read_rights(path: Path = MATRIX) -> tuple[Right, ...]:
 
 def _rights(matrix: dict[str, Any]) -> Iterator[Right]:
     for principal, resources in matrix.items():
+        if principal == quotas.TABLE:
+            continue
         for resource, names in resources.items():
             for name, operations in names.items():
                 yield from (_right(principal, resource, name, operation) for operation in operations)
@@ -79,21 +98,42 @@ def _right(principal: str, resource: str, name: str, operation: str) -> Right:
     return Right(principal, resource, name, denied, "ALLOW" if denied == operation else "DENY")
 
 
-def apply_rights(settings: Settings, rights: tuple[Right, ...]) -> tuple[int, int]:
-    """Makes the cluster's ACLs of these principals those of ``rights``; returns how many were added and removed.
+def right_states(settings: Settings) -> tuple[RightState, ...]:
+    """Every right of the matrix in its order, then what the cluster has beyond it."""
+    rights, present = read_rights(), _present(settings)
+    declared = {right.binding for right in rights}
+    others = sorted(_of_binding(acl) for acl in _undeclared(present, declared))
+    states = [RightState(right, "set" if right.binding in present else "missing") for right in rights]
+    return (*states, *(RightState(right, "not declared") for right in others))
+
+
+def apply_declared(settings: Settings) -> RightsChange:
+    """Makes the cluster's ACLs those of the matrix.
+
+    Raises Refused where all verbs have one login, and without an authorizer.
+    """
+    if not settings.has_principals:
+        raise Refused(
+            f"all verbs log in as one user, {settings.kafka_user or 'ANONYMOUS'}, who would have no right any more",
+            where=settings.bootstrap_servers,
+            fix="set kafka_passwords to a folder with a password for each principal of infra/kafka/access.toml",
+        )
+    return apply_rights(settings, read_rights())
+
+
+def apply_rights(settings: Settings, rights: tuple[Right, ...]) -> RightsChange:
+    """Makes the cluster's ACLs of these principals those of ``rights``. Refused without an authorizer.
 
     ACLs of other principals stay, and those that ``allow_writes`` gave. It adds before it removes, so no right that
     remains is missing for a moment.
     """
-    client = kafka_admin.admin_client(settings)
+    client = admin_requests.admin_client(settings)
     present, declared = _present(settings), {right.binding for right in rights}
-    principals = {binding.principal for binding in declared}
-    missing = list(declared - present)
-    other = [acl for acl in present - declared if acl.principal in principals and not _is_given(acl)]
+    missing, others = list(declared - present), _undeclared(present, declared)
     if missing:
-        _finish(settings, client.create_acls(missing, request_timeout=kafka_admin.DEADLINE))
-    _delete(settings, other)
-    return len(missing), len(other)
+        _finish(settings, client.create_acls(missing, request_timeout=admin_requests.DEADLINE))
+    _delete(settings, others)
+    return RightsChange(len(missing), len(others))
 
 
 def withdraw_rights(settings: Settings, principals: Iterable[str]) -> int:
@@ -108,18 +148,18 @@ def allow_writes(settings: Settings, topics: Iterable[str]) -> None:
     """Lets routes write to these topics, where each verb has a login of its own."""
     bindings = [_write(topic).binding for topic in topics]
     if settings.has_principals and bindings:
-        client = kafka_admin.admin_client(as_principal(settings, ADMIN))
-        for future in client.create_acls(bindings, request_timeout=kafka_admin.DEADLINE).values():
-            kafka_admin.result_or_raise(settings, future, ignore=KafkaError.SECURITY_DISABLED)
+        client = admin_requests.admin_client(as_principal(settings, ADMIN))
+        for future in client.create_acls(bindings, request_timeout=admin_requests.DEADLINE).values():
+            admin_requests.result_or_raise(settings, future, ignore=KafkaError.SECURITY_DISABLED)
 
 
 def withdraw_writes(settings: Settings, topics: Iterable[str]) -> None:
     """Takes back what ``allow_writes`` gave."""
     filters = [_exactly(_write(topic).binding) for topic in topics]
     if settings.has_principals and filters:
-        client = kafka_admin.admin_client(as_principal(settings, ADMIN))
-        for future in client.delete_acls(filters, request_timeout=kafka_admin.DEADLINE).values():
-            kafka_admin.result_or_raise(settings, future, ignore=KafkaError.SECURITY_DISABLED)
+        client = admin_requests.admin_client(as_principal(settings, ADMIN))
+        for future in client.delete_acls(filters, request_timeout=admin_requests.DEADLINE).values():
+            admin_requests.result_or_raise(settings, future, ignore=KafkaError.SECURITY_DISABLED)
 
 
 def given_writes(settings: Settings) -> frozenset[str]:
@@ -130,17 +170,32 @@ def given_writes(settings: Settings) -> frozenset[str]:
 
 
 def _present(settings: Settings) -> set[Any]:
+    """The cluster's ACLs; none where the brokers have no authorizer."""
     anything: Any = None
     kinds = (AclOperation.ANY, AclPermissionType.ANY)
     any_acl = AclBindingFilter(ResourceType.ANY, anything, ResourcePatternType.ANY, anything, anything, *kinds)
-    listed = kafka_admin.admin_client(settings).describe_acls(any_acl, request_timeout=kafka_admin.DEADLINE)
-    return set(kafka_admin.result_or_raise(settings, listed, ignore=KafkaError.SECURITY_DISABLED) or ())
+    listed = admin_requests.admin_client(settings).describe_acls(any_acl, request_timeout=admin_requests.DEADLINE)
+    return set(admin_requests.result_or_raise(settings, listed, ignore=KafkaError.SECURITY_DISABLED) or ())
+
+
+def _undeclared(present: set[Any], declared: set[Any]) -> list[Any]:
+    """ACLs of the declared principals that are not declared, but for those that ``allow_writes`` gave."""
+    principals = {binding.principal for binding in declared}
+    return [acl for acl in present - declared if acl.principal in principals and not _is_given(acl)]
+
+
+def _of_binding(acl: Any) -> Right:
+    """The right that an ACL of the cluster is."""
+    resource = next((name for name, kind in _TYPES.items() if kind == acl.restype), acl.restype.name.lower())
+    name = acl.name + ("*" if acl.resource_pattern_type == ResourcePatternType.PREFIXED else "")
+    principal = acl.principal.removeprefix("User:")
+    return Right(principal, resource, name, acl.operation.name, acl.permission_type.name)
 
 
 def _delete(settings: Settings, acls: Iterable[Any]) -> None:
     if filters := [_exactly(acl) for acl in acls]:
-        client = kafka_admin.admin_client(settings)
-        _finish(settings, client.delete_acls(filters, request_timeout=kafka_admin.DEADLINE))
+        client = admin_requests.admin_client(settings)
+        _finish(settings, client.delete_acls(filters, request_timeout=admin_requests.DEADLINE))
 
 
 def _write(topic: str) -> Right:
@@ -154,7 +209,7 @@ def _is_given(acl: Any) -> bool:
 
 def _finish(settings: Settings, futures: dict[Any, Any]) -> None:
     for future in futures.values():
-        kafka_admin.result_or_raise(settings, future)
+        admin_requests.result_or_raise(settings, future)
 
 
 def _exactly(acl: Any) -> Any:

@@ -18,6 +18,7 @@ from infra.settings.password_files import read_password, read_text
 PASSWORD = "LK_KAFKA_PASSWORD"  # noqa: S105  the name of a variable
 _MECHANISM = "SCRAM-SHA-512"
 ADMIN = "admin"  # the principal that creates and deletes
+SPEED = "speed"  # the principal of runs
 _NOBODY = "stranger"  # a login without any right, for a verb that names no principal
 _LOGIN = "org.apache.kafka.common.security.scram.ScramLoginModule"
 
@@ -62,6 +63,11 @@ def spark_options(settings: Settings) -> dict[str, str]:
         if "ssl.ca.pem" in client:
             options |= {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": client["ssl.ca.pem"]}
     return {f"kafka.{key}": value for key, value in options.items()}
+
+
+def java_client(settings: Settings) -> dict[str, str]:
+    """The same options for a Java client of Kafka."""
+    return {name.removeprefix("kafka."): value for name, value in spark_options(settings).items()}
 
 
 def _password(settings: Settings) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 
 from confluent_kafka import KafkaError, Message
 
+from infra import clock
 from infra.kafka.input_files import OutgoingRecord
 
 MAX_RECORD_BYTES = 3 * 1024 * 1024  # the local broker accepts a little more: message.max.bytes
@@ -72,7 +72,7 @@ def _failed_for_another(error: KafkaError, record: OutgoingRecord) -> bool:
     """Whether the record failed only because of another one in its batch."""
     if error.code() != KafkaError.INVALID_TIMESTAMP:
         return bool(error.code() == KafkaError._INVALID_DIFFERENT_RECORD)
-    return (record.timestamp or 0) <= time.time_ns() // 1_000_000 + _FUTURE_MS
+    return (record.timestamp or 0) <= clock.now_ms() + _FUTURE_MS
 
 
 def failure_reason(error: KafkaError) -> str:

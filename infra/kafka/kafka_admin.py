@@ -1,94 +1,31 @@
-"""Topics, offsets and consumer groups through the admin client; every request has a deadline.
+"""Topics, offsets and consumer groups, through the admin client.
 
 A run commits offsets to its consumer group for people and lag monitors. Nothing reads them back to decide anything.
 """
 
 from __future__ import annotations
 
-import socket
-import threading
-from collections import deque
 from collections.abc import Iterable
-from concurrent.futures import Future
 from contextlib import suppress
-from typing import Any, TypeVar
 
-from confluent_kafka import (
-    ConsumerGroupTopicPartitions,
-    KafkaError,
-    KafkaException,
-    TopicCollection,
-    TopicPartition,
-)
-from confluent_kafka.admin import (  # type: ignore[attr-defined]
-    AdminClient,
-    OffsetSpec,
-)
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
 
 from core.cut import Cut
-from core.errors import LkError, Refused, TryAgain
+from core.errors import TryAgain
 from core.identifiers import Name
-from infra.kafka import kafka_errors
-from infra.kafka.client_config import ADMIN, as_principal, asks_for_password, librdkafka
+from infra.kafka import admin_requests
+from infra.kafka.admin_requests import (
+    admin_client,
+    call_or_raise,
+    new_client,
+    no_topic,
+    refuses_connections,
+    result_or_raise,
+)
+from infra.kafka.client_config import ADMIN, as_principal, librdkafka
 from infra.retry import retry_on
 from infra.settings import Settings
-
-DEADLINE = 10.0
-_LOGIN_CHECKS = 20  # before the deadline
-T = TypeVar("T")
-_clients: dict[tuple[tuple[str, Any], ...], AdminClient] = {}
-_LOGIN_ERRORS = (KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError.SASL_AUTHENTICATION_FAILED)
-_lock = threading.Lock()
-
-
-def admin_client(settings: Settings) -> AdminClient:
-    """The admin client of this process for these brokers. It reconnects by itself.
-
-    Raises TryAgain at once when every broker refuses the first connection; librdkafka would wait for its deadline.
-    """
-    conf = librdkafka(settings)
-    key = tuple(sorted(conf.items()))
-    with _lock:
-        if key not in _clients:
-            if all(_refuses_connections(address) for address in settings.bootstrap_servers.split(",")):
-                raise kafka_errors.unavailable(settings, "connection refused")
-            _clients[key] = _client(settings, conf)
-        return _clients[key]
-
-
-def close_client(settings: Settings) -> None:
-    """Closes the admin client of this process for these brokers; the next ``admin_client`` opens another.
-
-    A client keeps reconnecting while its brokers stop one after another. librdkafka has aborted a process then, and
-    when a late answer came to a request that had failed before (confluentinc/librdkafka#4605). It is closed at both.
-    """
-    with _lock:
-        _clients.pop(tuple(sorted(librdkafka(settings).items())), None)
-
-
-def _client(settings: Settings, conf: dict[str, Any]) -> AdminClient:
-    """Raises Refused when the brokers reject the credentials, or their certificate is not trusted."""
-    errors: deque[KafkaError] = deque(maxlen=20)
-    # Callers get errors as exceptions; without log_level 0, librdkafka prints them on stderr too.
-    conf = conf | {"socket.timeout.ms": 5000, "client.id": "lk", "log_level": 0, "error_cb": errors.append}
-    admin_client = AdminClient(conf)
-    for _ in range(_LOGIN_CHECKS if asks_for_password(settings) else 0):
-        with suppress(KafkaException):
-            admin_client.list_topics(timeout=DEADLINE / _LOGIN_CHECKS)
-            break
-        admin_client.poll(0)  # delivers errors to error_cb
-        _require_login(settings, errors)
-    return admin_client
-
-
-def _require_login(settings: Settings, errors: Iterable[KafkaError]) -> None:
-    for error in errors:
-        if error.code() in _LOGIN_ERRORS:
-            raise Refused(
-                f"Kafka rejected the credentials or the certificate of user {settings.kafka_user}: {error.str()}",
-                where=settings.bootstrap_servers,
-                fix="correct kafka_user, kafka_password_file (or LK_KAFKA_PASSWORD) or kafka_ca",
-            )
 
 
 def partition_counts(settings: Settings) -> dict[str, int]:
@@ -98,23 +35,27 @@ def partition_counts(settings: Settings) -> dict[str, int]:
 
 def partition_counts_by_broker(settings: Settings) -> list[dict[str, int]]:
     """The same from the metadata of each broker that answers; a new topic reaches some brokers later."""
-    brokers = _result(settings, lambda: admin_client(settings).list_topics(timeout=DEADLINE)).brokers.values()
+    brokers = call_or_raise(
+        settings, lambda: admin_client(settings).list_topics(timeout=admin_requests.DEADLINE)
+    ).brokers.values()
     if len(brokers) == 1:
         return [partition_counts(settings)]
     counts = []
     for address in (f"{broker.host}:{broker.port}" for broker in brokers):
         # A new client with one bootstrap address requests its metadata there.
-        if not _refuses_connections(address):
+        if not refuses_connections(address):
             with suppress(KafkaException):
-                client = _client(settings, librdkafka(settings) | {"bootstrap.servers": address})
-                metadata = client.list_topics(timeout=DEADLINE)
+                client = new_client(settings, librdkafka(settings) | {"bootstrap.servers": address})
+                metadata = client.list_topics(timeout=admin_requests.DEADLINE)
                 counts.append({name: len(topic.partitions) for name, topic in metadata.topics.items()})
     return counts
 
 
 def replica_counts(settings: Settings) -> dict[str, tuple[int, ...]]:
     """Existing topics → number of replicas of each partition."""
-    metadata = _result(settings, lambda: admin_client(settings).list_topics(timeout=DEADLINE)).topics
+    metadata = call_or_raise(
+        settings, lambda: admin_client(settings).list_topics(timeout=admin_requests.DEADLINE)
+    ).topics
     names = sorted(name for name in metadata if not name.startswith("__"))
     return {name: tuple(len(p.replicas) for p in metadata[name].partitions.values()) for name in names}
 
@@ -125,7 +66,7 @@ def partitions(settings: Settings, names: Iterable[str]) -> dict[Name, int]:
     topics = [Name(name) for name in names]
     for topic in topics:
         if topic not in counts:
-            raise _no_topic(settings, topic)
+            raise no_topic(settings, topic)
     return {topic: counts[topic] for topic in topics}
 
 
@@ -142,7 +83,7 @@ def start_offsets(settings: Settings, names: Iterable[str]) -> Cut:
 def offset_at(settings: Settings, topic: str, partition: int, timestamp: int) -> int | None:
     """The offset of the first record with this timestamp or a later one, epoch milliseconds; None without any."""
     part, spec = TopicPartition(topic, partition), OffsetSpec.for_timestamp(timestamp)
-    (future,) = admin_client(settings).list_offsets({part: spec}, request_timeout=DEADLINE).values()
+    (future,) = admin_client(settings).list_offsets({part: spec}, request_timeout=admin_requests.DEADLINE).values()
     offset = int(result_or_raise(settings, future, topic=topic).offset)
     return offset if offset >= 0 else None
 
@@ -153,14 +94,14 @@ def topic_ids(settings: Settings, names: Iterable[str]) -> dict[Name, str]:
     if not topics:
         return {}
     admin = admin_client(settings)
-    futures = admin.describe_topics(TopicCollection(topics), request_timeout=DEADLINE)
+    futures = admin.describe_topics(TopicCollection(topics), request_timeout=admin_requests.DEADLINE)
     try:
         return {
             Name(name): str(result_or_raise(settings, future, topic=name).topic_id) for name, future in futures.items()
         }
     except TryAgain:
         # Refreshes the metadata, and with it the controller; librdkafka would wait for one that died.
-        _result(settings, lambda: admin.list_topics(timeout=DEADLINE))
+        call_or_raise(settings, lambda: admin.list_topics(timeout=admin_requests.DEADLINE))
         raise
 
 
@@ -170,7 +111,9 @@ def commit_offsets(settings: Settings, group: str, cut: Cut) -> None:
         return
     parts = [TopicPartition(str(topic), partition, end) for topic, partition, end in cut.ends]
     request = [ConsumerGroupTopicPartitions(str(group), parts)]
-    for future in admin_client(settings).alter_consumer_group_offsets(request, request_timeout=DEADLINE).values():
+    for future in (
+        admin_client(settings).alter_consumer_group_offsets(request, request_timeout=admin_requests.DEADLINE).values()
+    ):
         result_or_raise(settings, future)
 
 
@@ -186,13 +129,17 @@ def committed_partitions(settings: Settings, group: str, names: Iterable[str]) -
     """Every partition of these topics with the group's committed offset (negative: none) and its metadata."""
     parts = [TopicPartition(str(t), p) for t, count in partitions(settings, names).items() for p in range(count)]
     request = [ConsumerGroupTopicPartitions(str(group), parts)]
-    (future,) = admin_client(settings).list_consumer_group_offsets(request, request_timeout=DEADLINE).values()
+    (future,) = (
+        admin_client(settings).list_consumer_group_offsets(request, request_timeout=admin_requests.DEADLINE).values()
+    )
     return list(result_or_raise(settings, future).topic_partitions)
 
 
 def consumer_groups(settings: Settings) -> tuple[str, ...]:
     """All consumer groups of the cluster."""
-    listed = result_or_raise(settings, admin_client(settings).list_consumer_groups(request_timeout=DEADLINE))
+    listed = result_or_raise(
+        settings, admin_client(settings).list_consumer_groups(request_timeout=admin_requests.DEADLINE)
+    )
     return tuple(sorted(group.group_id for group in listed.valid))
 
 
@@ -205,69 +152,25 @@ def delete_group(settings: Settings, group: str) -> None:
     """Deletes a consumer group, if it exists."""
     settings = as_principal(settings, ADMIN)
     if group_exists(settings, group):
-        for future in admin_client(settings).delete_consumer_groups([group], request_timeout=DEADLINE).values():
+        for future in (
+            admin_client(settings).delete_consumer_groups([group], request_timeout=admin_requests.DEADLINE).values()
+        ):
             result_or_raise(settings, future)
 
 
 def _offsets(settings: Settings, names: Iterable[str], spec: OffsetSpec) -> dict[str, dict[int, int]]:
     # Not every broker knows a newly elected leader at once.
     topics = tuple(names)
-    return retry_on(TryAgain, lambda: _list_offsets(settings, topics, spec), DEADLINE, every=0.1)
+    return retry_on(TryAgain, lambda: _list_offsets(settings, topics, spec), admin_requests.DEADLINE, every=0.1)
 
 
 def _list_offsets(settings: Settings, names: Iterable[str], spec: OffsetSpec) -> dict[str, dict[int, int]]:
     parts = [TopicPartition(str(t), p) for t, count in partitions(settings, names).items() for p in range(count)]
     if not parts:
         return {}
-    futures = admin_client(settings).list_offsets(dict.fromkeys(parts, spec), request_timeout=DEADLINE)
+    futures = admin_client(settings).list_offsets(dict.fromkeys(parts, spec), request_timeout=admin_requests.DEADLINE)
     offsets: dict[str, dict[int, int]] = {}
     for part, future in futures.items():
         result = result_or_raise(settings, future, topic=part.topic)
         offsets.setdefault(part.topic, {})[part.partition] = int(result.offset)
     return offsets
-
-
-def _refuses_connections(address: str) -> bool:
-    host, _, port = address.strip().rpartition(":")
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=DEADLINE).close()
-    except ConnectionRefusedError:
-        return True
-    except OSError:
-        return False
-    return False
-
-
-def _result(settings: Settings, call: Any) -> Any:
-    try:
-        return call()
-    except KafkaException as e:
-        raise _failed(settings, e.args[0]) from None
-
-
-def result_or_raise(settings: Settings, future: Future[T], *, ignore: int | None = None, topic: str = "") -> Any:
-    """The result of a request; None for the error code ``ignore``. Raises any other error as Refused or TryAgain."""
-    try:
-        return future.result(timeout=DEADLINE + 5)
-    except KafkaException as e:
-        error = e.args[0]
-        if ignore is not None and error.code() == ignore:
-            return None
-        if topic and error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
-            raise _no_topic(settings, Name(topic)) from None
-        raise _failed(settings, error) from None
-    except TimeoutError:
-        close_client(settings)
-        raise kafka_errors.unavailable(settings, "the request timed out") from None
-
-
-def _failed(settings: Settings, error: KafkaError) -> LkError:
-    if kafka_errors.is_lost(error):
-        close_client(settings)
-    return kafka_errors.request_failed(settings, error)
-
-
-def _no_topic(settings: Settings, name: Name) -> Refused:
-    return Refused(
-        f"topic {name} does not exist", where=settings.bootstrap_servers, fix=f"send records to it: `lk produce {name}`"
-    )

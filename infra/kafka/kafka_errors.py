@@ -61,6 +61,12 @@ def request_failed(settings: Settings, error: KafkaError) -> LkError:
     """The error for a failed request: TryAgain when it can succeed later; Refused without the right, and otherwise."""
     if is_transient(error) or error.code() in _DENIED:
         return read_failed(settings, error)
+    if error.code() == KafkaError.SECURITY_DISABLED:
+        return Refused(
+            "the brokers have no authorizer, so everyone may do everything",
+            where=settings.bootstrap_servers,
+            fix="set authorizer.class.name of the brokers; a new local instance has rights with `lk up --secured`",
+        )
     return Refused(f"Kafka refused: {error.str()}", where=settings.bootstrap_servers, fix="read the broker's log")
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from core.cut import Cut, Span
 from core.errors import Refused
 from core.identifiers import Name
-from infra.kafka import kafka_admin
+from infra.kafka import admin_requests, kafka_admin
 from infra.retry import retry_on
 from infra.settings import Settings
 
@@ -61,7 +61,7 @@ def require_no_lost_records(settings: Settings, topics: Sequence[Name], position
         if lost:
             raise log_went_back(lost, where=where, fix=fix)
 
-    retry_on(Refused, require_end, kafka_admin.DEADLINE, every=0.5)
+    retry_on(Refused, require_end, admin_requests.DEADLINE, every=0.5)
 
 
 def log_went_back(spans: Sequence[Span], *, where: str, fix: str) -> Refused:

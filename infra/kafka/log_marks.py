@@ -12,7 +12,7 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from core.errors import Refused
-from core.log_mark import LogMark, Place, record_digest
+from core.log_mark import LogMark, Partition, record_digest
 from infra.kafka import kafka_errors
 from infra.kafka.client_config import librdkafka
 from infra.settings import Settings
@@ -40,7 +40,7 @@ class RecordReader:
         self.sizes: tuple[int, ...] = ()  # bytes of the records that were read last
         self._consumer = Consumer({**librdkafka(settings), **_OPTIONS, "error_cb": lambda _: None})
 
-    def records(self, offsets: Mapping[Place, int]) -> dict[Place, Message]:
+    def records(self, offsets: Mapping[Partition, int]) -> dict[Partition, Message]:
         """The record at each offset; those that the log does not have are left out.
 
         Reads no more of the log: a partition that has answered is not fetched from again while others are awaited.
@@ -84,7 +84,7 @@ def record_reader(settings: Settings) -> Iterator[RecordReader]:
         reader.close()
 
 
-def marks_before(reader: RecordReader, ends: Iterable[tuple[str, int, int]]) -> dict[Place, LogMark]:
+def marks_before(reader: RecordReader, ends: Iterable[tuple[str, int, int]]) -> dict[Partition, LogMark]:
     """(topic, partition) -> the mark of the record at ``end - 1``; none where Kafka has removed it."""
     offsets = {(topic, partition): end - 1 for topic, partition, end in ends if end > 0}
     return {place: mark_of(message) for place, message in reader.records(offsets).items()}
@@ -93,24 +93,24 @@ def marks_before(reader: RecordReader, ends: Iterable[tuple[str, int, int]]) -> 
 def mark_of(message: Message) -> LogMark:
     """The mark of a record."""
     headers: Any = message.headers() or ()
-    key, value = _bytes(message.key()), _bytes(message.value())
+    key, value = bytes_of(message.key()), bytes_of(message.value())
     digest = record_digest(message.timestamp()[1], key, value, headers)
     return LogMark(message.offset() or 0, digest, message.leader_epoch())
 
 
-def other_records(reader: RecordReader, marks: Mapping[Place, LogMark]) -> dict[Place, LogMark]:
+def other_records(reader: RecordReader, marks: Mapping[Partition, LogMark]) -> dict[Partition, LogMark]:
     """The marks at whose offsets the log now has another record."""
     records = reader.records({place: mark.offset for place, mark in marks.items()})
     return {place: marks[place] for place, message in records.items() if not marks[place].is_of(mark_of(message))}
 
 
-def require_same_log(reader: RecordReader, marks: Mapping[Place, LogMark], *, where: str, fix: str) -> None:
+def require_same_log(reader: RecordReader, marks: Mapping[Partition, LogMark], *, where: str, fix: str) -> None:
     """Raises Refused when the log has other records than those that were read."""
     if others := other_records(reader, marks):
         raise log_differs({place: (mark.offset, mark.offset) for place, mark in others.items()}, where=where, fix=fix)
 
 
-def log_differs(places: Mapping[Place, tuple[int, int]], *, where: str, fix: str) -> Refused:
+def log_differs(places: Mapping[Partition, tuple[int, int]], *, where: str, fix: str) -> Refused:
     """The error for other records; by place, the first offset that may differ and one that does."""
     texts = []
     for (topic, partition), (first, differing) in sorted(places.items()):
@@ -123,8 +123,9 @@ def _size(message: Message) -> int:
     """Bytes of its key, value and headers: each may be the large one."""
     headers: Any = message.headers() or ()
     parts = [message.key(), message.value(), *(value for _, value in headers)]
-    return sum(len(part) for part in map(_bytes, parts) if part is not None)
+    return sum(len(part) for part in map(bytes_of, parts) if part is not None)
 
 
-def _bytes(part: object) -> bytes | None:
+def bytes_of(part: object) -> bytes | None:
+    """A key, a value or a header's value of a record, which librdkafka types as text too; None without any."""
     return part if isinstance(part, bytes) else None

@@ -53,19 +53,23 @@ def position(part: TopicPartition, start: int) -> Position:
 
 
 def copies(
-    settings: Settings, topics: Mapping[str, str], source: str, partition: int, to: int
-) -> Iterator[tuple[str, int, Message]]:
-    """Every copy of a source partition's records: its output, the offset of the record, and the copy.
+    settings: Settings, topic: str, partitions: Iterable[int], source: str, partition: int
+) -> Iterator[tuple[int, int, Message]]:
+    """Every copy of a source partition's records in a topic: its partition, the offset of the record, and the copy.
 
-    ``topics`` are by output. The copies are in partition ``to`` of each, which is read whole. Raises TryAgain when
-    Kafka does not answer.
+    These ``partitions`` of the topic are read whole. Raises TryAgain when Kafka does not answer.
     """
     origin = f"{source}/{partition}/".encode()
-    for output, topic in topics.items():
+    for to in partitions:
         for message in committed_records(settings, topic, to):
             offset = copied_offset(message.headers() or (), origin)
             if offset is not None:
-                yield output, offset, message
+                yield to, offset, message
+
+
+def copied_to(partition: int, count: int) -> tuple[int, ...]:
+    """The partitions of a topic that may hold copies of a source partition, today's first; ``count`` only grew."""
+    return tuple(dict.fromkeys(partition % earlier for earlier in range(count, 0, -1)))
 
 
 def copied_offset(headers: Iterable[Any], origin: bytes) -> int | None:

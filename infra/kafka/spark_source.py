@@ -18,9 +18,10 @@ _OWN_SOURCE = "org.apache.spark.sql.kafka010.LogSource"  # infra/spark/scala
 _FEW_RECORDS = 25_000
 
 
-def source_options(settings: Settings, records: int) -> dict[str, str]:
+def source_options(settings: Settings, records: int, client: str | None = None) -> dict[str, str]:
     """Options of Spark's Kafka source that every reader of the log uses; ``records`` is the most that one query reads.
 
+    ``client`` is the id of a run, whose consumers share a quota; other consumers have ids of their own.
     A poll returns up to ten times Kafka's default of 500 records, which takes a fifth less CPU per record. Few records
     are polled in tens: a poll is in memory at once, and each record may have a megabyte. A request for log end offsets
     waits for a dead broker until its timeout, and only the next one refreshes the partition leaders; so the timeouts
@@ -35,6 +36,7 @@ def source_options(settings: Settings, records: int) -> dict[str, str]:
         "fetchOffset.numRetries": "9",
         "includeHeaders": "true",
         "failOnDataLoss": "true",
+        **({"kafka.client.id": client} if client else {}),
     }
 
 
@@ -44,13 +46,13 @@ def read_spans(
     """Reads exactly these offsets of one topic, at most ``task_records`` in a task. Spark fails when one was removed.
 
     Our own source gives the same rows as Spark's for less CPU time (decision 44). A session without our classes reads
-    with Spark's, whose executors keep their consumers for the next read of the consumer group ``group``.
+    with Spark's, whose executors keep their consumers for the next read of the consumer group ``group``: a run's id.
     """
     size = sum(span.size for span in spans)
     own = jvm_decoder.has_classes(spark)
     options = _own_options(spans, task_records) if own else _options(spans, size, task_records, group)
     source = spark.read.format(_OWN_SOURCE if own else "kafka")
-    return source.options(**source_options(settings, size), **options).load()
+    return source.options(**source_options(settings, size, group), **options).load()
 
 
 def _own_options(spans: Sequence[Span], task_records: int) -> dict[str, str]:

@@ -19,7 +19,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 from core.catalog import Catalog
 from core.errors import Refused, TryAgain
 from core.identifiers import Name
-from infra.kafka import kafka_admin, kafka_errors
+from infra.kafka import admin_requests, kafka_admin, kafka_errors
 from infra.kafka.client_config import ADMIN, as_principal
 from infra.kafka.topic_config import KEEP, TopicDiff, durability, topic_configs, topic_diffs
 from infra.retry import wait_until
@@ -108,9 +108,9 @@ def delete_topics(settings: Settings, names: Iterable[str]) -> None:
     existing = [name for name in names if name in counts]
     if not existing:
         return
-    futures = _admin(settings).delete_topics(existing, operation_timeout=kafka_admin.DEADLINE)
+    futures = _admin(settings).delete_topics(existing, operation_timeout=admin_requests.DEADLINE)
     for future in futures.values():
-        kafka_admin.result_or_raise(settings, future, ignore=KafkaError.UNKNOWN_TOPIC_OR_PART)
+        admin_requests.result_or_raise(settings, future, ignore=KafkaError.UNKNOWN_TOPIC_OR_PART)
 
 
 def _refuse(lines: list[str], settings: Settings, fix: str) -> None:
@@ -130,22 +130,22 @@ def _create_missing(settings: Settings, missing: list[TopicDiff]) -> None:
 
 def _admin(settings: Settings) -> AdminClient:
     """The client of the principal that may create, change and delete topics."""
-    return kafka_admin.admin_client(as_principal(settings, ADMIN))
+    return admin_requests.admin_client(as_principal(settings, ADMIN))
 
 
 def _create(settings: Settings, new: list[NewTopic]) -> None:
     if not new:
         return
-    futures = _admin(settings).create_topics(new, operation_timeout=kafka_admin.DEADLINE)
+    futures = _admin(settings).create_topics(new, operation_timeout=admin_requests.DEADLINE)
     for future in futures.values():
-        kafka_admin.result_or_raise(settings, future, ignore=KafkaError.TOPIC_ALREADY_EXISTS)
+        admin_requests.result_or_raise(settings, future, ignore=KafkaError.TOPIC_ALREADY_EXISTS)
 
 
 def _add_partitions(settings: Settings, counts: Mapping[str, int]) -> None:
     if counts:
         new = [NewPartitions(name, count) for name, count in counts.items()]
-        for future in _admin(settings).create_partitions(new, operation_timeout=kafka_admin.DEADLINE).values():
-            kafka_admin.result_or_raise(settings, future)
+        for future in _admin(settings).create_partitions(new, operation_timeout=admin_requests.DEADLINE).values():
+            admin_requests.result_or_raise(settings, future)
         _wait_until_listed(settings, counts)
 
 
@@ -156,9 +156,10 @@ def _alter_configs(settings: Settings, configs: Mapping[str, Mapping[str, str]])
         ConfigResource(ResourceType.TOPIC, name, incremental_configs=[_entry(*pair) for pair in values.items()])
         for name, values in configs.items()
     ]
-    futures = _admin(settings).incremental_alter_configs(resources, request_timeout=kafka_admin.DEADLINE)
+    futures = _admin(settings).incremental_alter_configs(resources, request_timeout=admin_requests.DEADLINE)
     for future in futures.values():
-        kafka_admin.result_or_raise(settings, future)
+        admin_requests.result_or_raise(settings, future)
+    _wait_until_configured(settings, configs)
 
 
 def _entry(key: str, value: str) -> ConfigEntry:
@@ -186,4 +187,15 @@ def _wait_until_listed(settings: Settings, expected: Mapping[str, int]) -> dict[
         return brokers[0] if brokers and complete else {}
 
     late = kafka_errors.unavailable(settings, f"new topics are not listed: {', '.join(expected)}")
-    return wait_until(listed, kafka_admin.DEADLINE, every=0.05, error=lambda: late)
+    return wait_until(listed, admin_requests.DEADLINE, every=0.05, error=lambda: late)
+
+
+def _wait_until_configured(settings: Settings, expected: Mapping[str, Mapping[str, str]]) -> None:
+    """Waits until a broker shows these values: it may answer a change before it has applied it."""
+
+    def shown() -> bool:
+        actual = topic_configs(settings, list(expected))
+        return all(values.items() <= actual[name].items() for name, values in expected.items())
+
+    late = kafka_errors.unavailable(settings, f"changed configurations are not applied: {', '.join(expected)}")
+    wait_until(shown, admin_requests.DEADLINE, every=0.05, error=lambda: late)

@@ -10,7 +10,7 @@ from confluent_kafka.admin import ConfigResource, ResourceType  # type: ignore[a
 
 from core.catalog import Catalog
 from core.topic import Topic
-from infra.kafka import kafka_admin
+from infra.kafka import admin_requests, kafka_admin
 from infra.settings import Settings
 
 KEEP = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
@@ -118,9 +118,9 @@ def topic_configs(settings: Settings, names: list[str]) -> dict[str, dict[str, s
     resources = [ConfigResource(ResourceType.TOPIC, name) for name in names]
     if not resources:
         return {}
-    futures = kafka_admin.admin_client(settings).describe_configs(resources, request_timeout=kafka_admin.DEADLINE)
+    futures = admin_requests.admin_client(settings).describe_configs(resources, request_timeout=admin_requests.DEADLINE)
     configs: dict[str, dict[str, str]] = {}
     for resource, future in futures.items():
-        entries: Mapping[str, Any] = kafka_admin.result_or_raise(settings, future)
+        entries: Mapping[str, Any] = admin_requests.result_or_raise(settings, future)
         configs[resource.name] = {key: str(entry.value) for key, entry in entries.items()}
     return configs

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
+from deltalake import WriterProperties
 
 from core.cut import Cut, Span, highest
 from core.errors import Refused
@@ -14,7 +17,8 @@ from core.event_columns import decoded_ddl
 from core.identifiers import Name
 from core.record_counts import account_for
 from core.topic import Topic
-from infra.lake import checksums, damage, delta, parquet_scan, table_paths
+from infra.lake import checksums, compaction, damage, delta, parquet_scan, table_paths
+from infra.lake.fence import Fence
 from infra.settings import Settings
 
 if TYPE_CHECKING:
@@ -26,6 +30,9 @@ FIX_COUNT = (
     "run `lk scrub`, then `lk repair`; if scrub finds nothing, restore this archive from a copy of the lake, or, if "
     "the log begins at offset 0, move its folder away: `lk land` copies the log again"
 )
+SMALL_FILES = 256
+_TARGET = 128 * 1024 * 1024  # bytes of a merged file
+_WRITER = WriterProperties(compression="SNAPPY")  # large row groups: an archive is read in whole ranges of offsets
 _LANDED = "lk.landed"  # the cut up to which an archive with gaps was landed: its last offsets may have no record
 
 
@@ -117,6 +124,22 @@ def mark_landed(archive: Archive, cut: Cut) -> Archive:
         opened.alter.set_table_properties({_LANDED: landed}, raise_if_not_exists=False)
         checksums.record(archive.path, opened.version())
     return read_archive(archive.topic, archive.decoder, archive.path)
+
+
+def merge_small_files(path: str, lease: Fence) -> bool:
+    """Merges the files of many landings, each within its partition, once there are SMALL_FILES; False if there are not.
+
+    A batch opens the archive several times and lists its files each time. Replaced files stay for Delta's week, as a
+    query may read them. The only small file of a partition merges with none.
+    """
+    files = pa.table(delta.table(path).get_add_actions(flatten=True))
+    small = files.filter(pc.less(files["size_bytes"], _TARGET // 2))["partition._partition"]
+    if sum(count for count in Counter(small.to_pylist()).values() if count > 1) < SMALL_FILES:
+        return False
+    compaction.compact(path, _TARGET, lease=lease, writer=_WRITER)
+    compaction.checkpoint(path)
+    compaction.vacuum(path)
+    return True
 
 
 def topic_archives(settings: Settings, topic: Name) -> list[Archive]:

@@ -95,16 +95,28 @@ def _record(path: str, version: int) -> None:
 def _merge(path: str, opened: DeltaTable, written: frozenset[str]) -> None:
     with contextlib.suppress(OSError):
         file_system, root = files.filesystem(path)
-        earlier = [version for version in _versions(file_system, root) if version < opened.version()]
-        stored, last = read(path)[0], delta_log.last_checkpoint(file_system, root)
+        merged = [version for version in _versions(file_system, root) if version <= opened.version()]
+        # Raises where another process has merged meanwhile: what it deleted would be missing here.
+        contents = [_parsed(read_file(file_system, f"{root}/{FOLDER}/{version}.json")) for version in merged]
+        stored = {name: checksum for content in contents for name, checksum in (content or {}).items()}
+        last = delta_log.last_checkpoint(file_system, root)
         kept = {*delta_log.live_files(opened), *map(delta_log.entry, range(last + 1, opened.version() + 1))}
         kept |= {delta_log.checkpoint(last)} if last >= 0 else set()
         computed = _computed(file_system, root, sorted(written & kept - stored.keys()))
-        _write(path, opened.version(), {name: stored[name] for name in kept & stored.keys()} | computed)
+        into = _merged_into(opened.version(), merged, written)
+        _write(path, into, {name: stored[name] for name in kept & stored.keys()} | computed)
         if path.startswith("/"):  # a power loss would empty it, and those that it replaces are gone
-            files.sync([Path(path, FOLDER, f"{opened.version()}.json")])
-        for version in earlier:
+            files.sync([Path(path, FOLDER, f"{into}.json")])
+        for version in set(merged) - {into}:
             file_system.delete_file(f"{root}/{FOLDER}/{version}.json")
+
+
+def _merged_into(last: int, merged: Iterable[int], written: Iterable[str]) -> int:
+    """The version that names a merged file: one that its own process does not write any more, or one of this process.
+
+    The process of a later commit may have yet to store its checksums: it would replace those of all others.
+    """
+    return last if delta_log.entry(last) in written else max(merged, default=last)
 
 
 def _computed(file_system: fs.FileSystem, root: str, names: Iterable[str]) -> dict[str, str]:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from itertools import pairwise
 
 import pyarrow as pa
-from deltalake import CommitProperties, DeltaTable
+from deltalake import CommitProperties, DeltaTable, WriterProperties
 
-from infra.lake import checksums, damage, delta, delta_log
+from infra.lake import checksums, damage, delta, delta_log, idempotent_writes
 from infra.lake.fence import Fence
 
 _TARGET = 100 * 1024 * 1024  # bytes of a file, unless a caller names another size
@@ -32,21 +32,23 @@ def checkpoint(path: str) -> int:
     return int(opened.version())
 
 
-def compact(path: str, size: int = _TARGET, *, lease: Fence | None = None) -> int:
+def compact(
+    path: str, size: int = _TARGET, *, lease: Fence | None = None, writer: WriterProperties = delta.WRITER
+) -> int:
     """Runs OPTIMIZE on files below ``size`` bytes; returns the number of files removed.
 
     Raises Refused when one of them is damaged.
     """
-    with delta.mutex(path), delta.conflicts(path):
+    with delta.mutex(path), idempotent_writes.conflicts(path):
         opened = delta.table(path)
         before = opened.version()
         damage.require_content(path, _merged(delta_log.live_files(opened), size))
-        commit = CommitProperties(app_transactions=delta.fence_txns(lease, opened))
+        commit = CommitProperties(app_transactions=idempotent_writes.fence_txns(lease, opened))
         metrics = opened.optimize.compact(
             target_size=size,
             commit_properties=commit,
             post_commithook_properties=delta.HOOKS,
-            writer_properties=delta.WRITER,
+            writer_properties=writer,
         )
         if opened.version() > before:
             checksums.record(path, opened.version())

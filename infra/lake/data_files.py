@@ -7,7 +7,6 @@ Vacuum deletes those of a writer that was killed before.
 from __future__ import annotations
 
 import json
-import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -22,8 +21,9 @@ import pyarrow.parquet as pq
 from deltalake import CommitProperties, DeltaTable
 from deltalake.transaction import AddAction, RemoveAction
 
-from core.errors import TryAgain
-from infra.lake import checksums, damage, delta, files
+from core.errors import RESUME_RUN, TryAgain
+from infra import clock
+from infra.lake import checksums, damage, delta, files, idempotent_writes
 from infra.lake.fence import Fence
 
 MIN, MAX = -(2**63), 2**63 - 1
@@ -140,7 +140,7 @@ def write(path: str, rows: pa.Table, counted: Sequence[str]) -> AddAction:
         "nullCount": {column: rows[column].null_count for column in counted},
     }
     size = file_system.get_file_info(f"{root}/{name}").size
-    return AddAction(name, size, {}, _now_ms(), data_change=False, stats=json.dumps(stats))
+    return AddAction(name, size, {}, clock.now_ms(), data_change=False, stats=json.dumps(stats))
 
 
 def replace(path: str, removed: Sequence[DataFile], added: Sequence[AddAction], lease: Fence) -> None:
@@ -150,13 +150,13 @@ def replace(path: str, removed: Sequence[DataFile], added: Sequence[AddAction], 
     Refused when one of these is damaged.
     """
     damage.require_content(path, [file.path for file in removed])
-    with delta.mutex(path), delta.conflicts(path):
+    with delta.mutex(path), idempotent_writes.conflicts(path):
         opened = delta.table(path)
-        txns = delta.fence_txns(lease, opened)
+        txns = idempotent_writes.fence_txns(lease, opened)
         live = set(pa.table(opened.get_add_actions()).column("path").to_pylist())
         if not live.issuperset(file.path for file in removed):
-            raise TryAgain("another process replaced the same files", where=path, fix="run `lk speed start`")
-        now = _now_ms()
+            raise TryAgain("another process replaced the same files", where=path, fix=f"run {RESUME_RUN}")
+        now = clock.now_ms()
         opened.create_write_transaction(
             [*(RemoveAction(file.path, False, now, file.size, {}) for file in removed), *added],
             mode="append",
@@ -194,7 +194,3 @@ def _open(path: str, file: DataFile) -> pq.ParquetFile:
 
 def _memory(opened: pq.ParquetFile) -> int:
     return sum(opened.metadata.row_group(n).total_byte_size for n in range(opened.num_row_groups))
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

@@ -1,8 +1,4 @@
-"""Delta tables through delta-rs: created with declared types, written exactly once per ``txn`` (app, version).
-
-delta-rs writes the ``txn`` action but does not skip a repeated one. So the last version is read from the table object
-that then writes: a commit of the same app in between is a conflict. Threads of a process take the table's mutex.
-"""
+"""Delta tables through delta-rs: created with declared types, opened and read."""
 
 from __future__ import annotations
 
@@ -12,24 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from deltalake import (
-    CommitProperties,
-    DeltaTable,
-    PostCommitHookProperties,
-    Schema,
-    Transaction,
-    WriterProperties,
-    write_deltalake,
-)
-from deltalake.exceptions import CommitFailedError, TableNotFoundError
+from deltalake import DeltaTable, PostCommitHookProperties, Schema, WriterProperties
+from deltalake.exceptions import TableNotFoundError
 from pyarrow.fs import SubTreeFileSystem
 
-from core.errors import Refused, TryAgain
+from core.errors import Refused
 from infra.lake import checksums, damage, delta_log, files
 from infra.lake.arrow_types import comparable_schema
-from infra.lake.fence import Fence
 from infra.lake.object_store import SCHEME, delta_options, uri
-from infra.library_errors import first_line
 
 HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
 # A reader of one epoch decodes one row group: a manifest of 300,000 rows answers in 17 ms, with one group in 300 ms.
@@ -118,30 +104,6 @@ def add_missing_columns(path: str, schema: pa.Schema) -> None:
             opened.alter.add_columns(missing, post_commithook_properties=HOOKS)
 
 
-def append_once(
-    path: str, rows: pa.Table, app: str, version: int, *, lease: Fence | None = None, opened: DeltaTable | None = None
-) -> int | None:
-    """Appends rows and returns the table's version; None when (app, version) was committed before.
-
-    ``opened`` is a table object that the caller keeps: updating it is cheaper than opening the table.
-    Raises TryAgain when another writer committed the same app meanwhile, or when the lease is lost.
-    """
-    return _write_once(path, rows, app, version, lease, opened=opened)
-
-
-def overwrite_once(
-    path: str,
-    rows: pa.Table | pa.RecordBatchReader,
-    predicate: str,
-    app: str,
-    version: int,
-    *,
-    lease: Fence | None = None,
-) -> int | None:
-    """Replaces the rows that match ``predicate`` in one commit; None when (app, version) was committed before."""
-    return _write_once(path, rows, app, version, lease, predicate=predicate)
-
-
 def read(
     path: str,
     columns: Sequence[str] | None = None,
@@ -163,14 +125,37 @@ def rows_of(opened: DeltaTable, columns: Sequence[str] | None = None, filters: A
         return opened.to_pyarrow_table(columns=names, filters=filters, filesystem=_filesystem(opened))
 
 
+def dataset(opened: DeltaTable) -> Any:
+    """An open table for several reads with ``rows_in``: Arrow reads the end of each of its files once."""
+    with damage.named(_path(opened)):
+        return opened.to_pyarrow_dataset(filesystem=_filesystem(opened))
+
+
+def rows_in(opened: DeltaTable, arrow_dataset: Any, columns: Sequence[str] | None, filters: Any) -> pa.Table:
+    """Rows of the ``dataset`` of an open table."""
+    with damage.named(_path(opened)):
+        rows: pa.Table = arrow_dataset.to_table(columns=list(columns) if columns else None, filter=filters)
+        return rows
+
+
 def batches(path: str, columns: Sequence[str], filters: Any) -> Iterator[pa.RecordBatch]:
     """The rows that pass ``filters``, a few at a time."""
+    return _scan(path, columns, filters)
+
+
+def batches_one_by_one(path: str, columns: Sequence[str], filters: Any) -> Iterator[pa.RecordBatch]:
+    """The same, for a reader that may stop early: Arrow would read some batches of four files ahead."""
+    return _scan(path, columns, filters, batch_readahead=1, fragment_readahead=1)
+
+
+def _scan(path: str, columns: Sequence[str], filters: Any, **ahead: int) -> Iterator[pa.RecordBatch]:
     opened = table(path)
     with damage.named(path):
         rows = opened.to_pyarrow_dataset(filesystem=_filesystem(opened))
         adds = pa.table(opened.get_add_actions())
         sizes = zip(adds["size_bytes"].to_pylist(), adds["num_records"].to_pylist(), strict=True)
-        yield from rows.to_batches(columns=list(columns), filter=filters, batch_size=rows_at_once(sizes))
+        batch_size = rows_at_once(sizes)
+        yield from rows.to_batches(columns=list(columns), filter=filters, batch_size=batch_size, **ahead)
 
 
 def rows_at_once(sizes: Iterable[tuple[int, int | None]]) -> int:
@@ -197,11 +182,6 @@ def row_count(path: str) -> int:
     return sum(pa.table(table(path).get_add_actions()).column("num_records").to_pylist())
 
 
-def txn_version(path: str, app: str) -> int | None:
-    """The last version that ``app`` committed."""
-    return _txn(table(path), app)
-
-
 def _path(opened: DeltaTable) -> str:
     return str(opened.table_uri).removeprefix("file://").replace("s3://", SCHEME, 1).rstrip("/")
 
@@ -209,97 +189,3 @@ def _path(opened: DeltaTable) -> str:
 def _filesystem(opened: DeltaTable) -> SubTreeFileSystem:
     file_system, root = files.filesystem(_path(opened))
     return SubTreeFileSystem(root, file_system)
-
-
-def _write_once(
-    path: str,
-    rows: pa.Table | pa.RecordBatchReader,
-    app: str,
-    version: int,
-    lease: Fence | None,
-    *,
-    predicate: str | None = None,
-    opened: DeltaTable | None = None,
-) -> int | None:
-    with mutex(path), conflicts(path):
-        if opened is None:
-            opened = table(path)
-        else:
-            opened.update_incremental()
-        txns = [*fence_txns(lease, opened), Transaction(app, version)]
-        committed = _txn(opened, app)
-        if committed is not None and committed >= version:
-            return None
-        commit = CommitProperties(app_transactions=txns)
-        rows = with_columns_of(opened, rows) if isinstance(rows, pa.Table) else _batches_with_columns_of(opened, rows)
-        if predicate is None:
-            write_deltalake(
-                opened,
-                rows,
-                mode="append",
-                commit_properties=commit,
-                post_commithook_properties=HOOKS,
-                writer_properties=WRITER,
-            )
-        else:
-            write_deltalake(
-                opened,
-                rows,
-                mode="overwrite",
-                predicate=predicate,
-                commit_properties=commit,
-                post_commithook_properties=HOOKS,
-                writer_properties=WRITER,
-            )
-        written = int(opened.version())
-    checksums.record(path, written)
-    return written
-
-
-def with_columns_of(opened: DeltaTable, rows: pa.Table) -> pa.Table:
-    """The rows with the columns that a newer program has added to the table, null."""
-    columns = opened.schema().fields
-    if len(columns) == rows.num_columns:
-        return rows
-    stored = pa.schema(opened.schema().to_arrow())
-    for field in stored:
-        if field.name not in rows.column_names:
-            rows = rows.append_column(field, pa.nulls(rows.num_rows, field.type))
-    return rows.select(stored.names)
-
-
-def _batches_with_columns_of(opened: DeltaTable, rows: pa.RecordBatchReader) -> pa.RecordBatchReader:
-    """The same for rows that are read a few at a time."""
-    schema = with_columns_of(opened, rows.schema.empty_table()).schema
-    tables = (with_columns_of(opened, pa.Table.from_batches([batch])) for batch in rows)
-    return pa.RecordBatchReader.from_batches(schema, (batch for table in tables for batch in table.to_batches()))
-
-
-def fence_txns(lease: Fence | None, opened: DeltaTable) -> list[Transaction]:
-    """The ``txn`` action of a lease that no later owner has replaced in this snapshot."""
-    if lease is None:
-        return []
-    lease.check_against(opened)
-    return [lease.transaction]
-
-
-class conflicts:  # noqa: N801 - reads as a word in a with statement
-    """Raises TryAgain instead of delta-rs's error for a commit conflict."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, CommitFailedError):
-            reason = first_line(str(error))
-            raise TryAgain(
-                f"another writer committed first: {reason}", where=self.path, fix="run the command again"
-            ) from None
-
-
-def _txn(opened: DeltaTable, app: str) -> int | None:
-    version = opened.transaction_version(app)
-    return None if version is None else int(version)

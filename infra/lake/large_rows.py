@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset
@@ -16,12 +17,14 @@ _BATCH_ROWS = 256
 _BATCH_BYTES = 4 * 1024 * 1024
 _ROWS = 16  # in Python at once
 _BUFFER = 1024 * 1024  # bytes of a column that are read at once
+_POSITION = "__position"
 
 
-def rows(path: str, columns: Sequence[str], where: pc.Expression) -> Iterator[dict[str, Any]]:
-    """The rows that pass ``where``; ``columns`` has all columns that it compares.
+def rows(path: str, compared: Sequence[str], large: Sequence[str], where: pc.Expression) -> Iterator[dict[str, Any]]:
+    """The rows that pass ``where``, which compares small columns, with these and the ``large`` ones.
 
-    Row groups without such rows, by their statistics, are not read.
+    Row groups without such rows, by their statistics, are not read. Of the others, the compared columns are read first:
+    the large values of a row group without such rows are not read, nor those after its last one.
     """
     opened = delta.table(path)
     declared = pa.schema(opened.schema().to_arrow())
@@ -30,9 +33,8 @@ def rows(path: str, columns: Sequence[str], where: pc.Expression) -> Iterator[di
     with damage.named(path):
         for fragment in opened.to_pyarrow_dataset(filesystem=within).get_fragments(filter=where):
             groups = [group.id for group in fragment.subset(where, schema=declared).row_groups]
-            schema = _encoded(declared, columns)
-            for batch in _batches(within, fragment.path, groups, schema):
-                passing = batch.select(columns).cast(schema).filter(where)
+            small, schema = _encoded(declared, compared), _encoded(declared, [*compared, *large])
+            for passing in _passing(within, fragment.path, groups, small, schema, where):
                 for start in range(0, passing.num_rows, _ROWS):
                     yield from passing.slice(start, _ROWS).to_pylist()
 
@@ -44,16 +46,45 @@ def _encoded(declared: pa.Schema, columns: Sequence[str]) -> pa.Schema:
     return pa.schema([field.with_type(encoded) if pa.types.is_binary(field.type) else field for field in fields])
 
 
-def _batches(
-    file_system: pa.fs.FileSystem, file: str, groups: Sequence[int], schema: pa.Schema
+def _passing(
+    file_system: pa.fs.FileSystem,
+    file: str,
+    groups: Sequence[int],
+    compared: pa.Schema,
+    schema: pa.Schema,
+    where: pc.Expression,
 ) -> Iterator[pa.RecordBatch]:
+    """The rows of some row groups that pass."""
     if not groups:
         return
     encoded = [field.name for field in schema if pa.types.is_dictionary(field.type)]
     options = {"pre_buffer": False, "buffer_size": _BUFFER, "read_dictionary": encoded}
     with pq.ParquetFile(file, filesystem=file_system, **options) as opened:
-        of_groups = [opened.metadata.row_group(n) for n in groups]
-        count = sum(group.num_rows for group in of_groups)
-        row_bytes = sum(group.total_byte_size for group in of_groups) // max(1, count)
-        size = max(1, min(_BATCH_ROWS, _BATCH_BYTES // max(1, row_bytes)))
-        yield from opened.iter_batches(size, row_groups=list(groups), columns=schema.names)
+        for group in groups:
+            positions = _positions(opened, group, compared, where)
+            first = 0
+            for batch in _batches(opened, group, schema) if len(positions) else ():
+                after = first + batch.num_rows
+                inside = positions[np.searchsorted(positions, first) : np.searchsorted(positions, after)]
+                if len(inside):
+                    yield batch.take(pa.array(inside - first)).select(schema.names).cast(schema)
+                first = after
+                if first > positions[-1]:
+                    break
+
+
+def _positions(
+    opened: pq.ParquetFile, group: int, compared: pa.Schema, where: pc.Expression
+) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """The positions in a row group of the rows that pass, ascending."""
+    small = opened.read_row_group(group, columns=compared.names).select(compared.names).cast(compared)
+    numbered = small.append_column(_POSITION, pa.array(np.arange(small.num_rows)))
+    positions: np.ndarray[Any, np.dtype[np.int64]] = numbered.filter(where)[_POSITION].to_numpy()
+    return positions
+
+
+def _batches(opened: pq.ParquetFile, group: int, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    metadata = opened.metadata.row_group(group)
+    row_bytes = metadata.total_byte_size // max(1, metadata.num_rows)
+    size = max(1, min(_BATCH_ROWS, _BATCH_BYTES // max(1, row_bytes)))
+    yield from opened.iter_batches(size, row_groups=[group], columns=schema.names)

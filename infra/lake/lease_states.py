@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Literal
 
 from core.identifiers import Name
-from infra.lake import delta, leases, table_paths
+from infra.lake import delta, lease_table, leases, table_paths
 from infra.lake.process_identity import ProcessIdentity
 from infra.settings import Settings
 
@@ -24,7 +24,7 @@ class LeaseState:
 
 def lease_states(settings: Settings) -> tuple[LeaseState, ...]:
     """Every lease that was ever taken, by name; the table has one row for each."""
-    path = table_paths.control(settings, leases.TABLE)
+    path = table_paths.control(settings, lease_table.TABLE)
     if not delta.exists(path):
         return ()
     newest = {row["name"]: row for row in sorted(delta.read(path).to_pylist(), key=lambda row: row["generation"])}

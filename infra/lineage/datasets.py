@@ -36,7 +36,7 @@ _SEVERITY = {"critical": "error", "warning": "warn"}
 _DIRECT = ("DIRECT", "TRANSFORMATION")
 _FILTER, _GROUP = ("INDIRECT", "FILTER"), ("INDIRECT", "GROUP_BY")
 
-Place = tuple[str, str]  # namespace and name of a dataset
+DatasetId = tuple[str, str]  # namespace and name of a dataset
 Facets = dict[str, DatasetFacet]
 
 
@@ -62,12 +62,12 @@ class UnknownLineageFacet(DatasetFacet):
         return "urn:lambda-kappa:lineage:unknown:1"
 
 
-def topic_place(settings: Settings, topic: str) -> Place:
+def topic_dataset(settings: Settings, topic: str) -> DatasetId:
     """A topic by the first bootstrap server, as other producers of lineage name it."""
     return f"kafka://{settings.bootstrap_servers.split(',')[0].strip()}", topic
 
 
-def table_place(settings: Settings, path: str) -> Place:
+def table_dataset(settings: Settings, path: str) -> DatasetId:
     """A table of the lake by its path, or by bucket and key."""
     if settings.lake_is_local:
         return "file", path
@@ -76,14 +76,14 @@ def table_place(settings: Settings, path: str) -> Place:
     return f"{'s3' if scheme == 's3a' else scheme}://{bucket}", key
 
 
-def served_place(settings: Settings, view: str) -> Place:
+def served_dataset(settings: Settings, view: str) -> DatasetId:
     """A served view in Trino."""
     return f"trino://{settings.trino_address}:{settings.trino_port}", f"{CATALOG}.{SERVING}.{view}"
 
 
 def job_namespace(settings: Settings) -> str:
     """The namespace of the jobs of a lake: its root, and the host where it is a local folder."""
-    namespace, name = table_place(settings, settings.lake_root)
+    namespace, name = table_dataset(settings, settings.lake_root)
     return f"file://{socket.gethostname()}{name}" if settings.lake_is_local else f"{namespace}/{name}"
 
 
@@ -92,7 +92,7 @@ def topic_input(settings: Settings, name: str, cut: Cut, topic: Topic | None) ->
     fields = [(field.name, field.type, field.comment) for field in topic.fields] if topic else []
     ends = cut.only([name]).as_dict().get(name, {})
     facets: Facets = {"schema": _schema(fields)} if topic else {}
-    return _input(topic_place(settings, name), facets, {"lk_cut": CutFacet(ends=ends)})
+    return _input(topic_dataset(settings, name), facets, {"lk_cut": CutFacet(ends=ends)})
 
 
 def archive_output(
@@ -100,29 +100,34 @@ def archive_output(
 ) -> OutputDataset:
     """The archive of a topic; after landing, the records that it gained, and the bytes and files of them."""
     columns = [(name, kind, "") for name, kind in decoded_columns(topic).items()]
-    source = topic_place(settings, topic.name)
+    source = topic_dataset(settings, topic.name)
     fields = {field.name: frozenset({(topic.name, field.name)}) for field in topic.fields}
     facets = {"schema": _schema(columns)} | _lineage(ColumnSources(fields), {topic.name: source})
-    return _output(table_place(settings, path), facets, {} if records is None else _statistics(records, added))
+    return _output(table_dataset(settings, path), facets, {} if records is None else _statistics(records, added))
 
 
-def table_input(place: Place, view: View | None = None) -> InputDataset:
+def table_input(dataset_id: DatasetId, view: View | None = None) -> InputDataset:
     """A table; with a view, its stored columns."""
-    return _input(place, {"schema": stored_schema(view)} if view else {}, {})
+    return _input(dataset_id, {"schema": stored_schema(view)} if view else {}, {})
 
 
 def build_output(
-    settings: Settings, view: View, path: str, rows: int | None, sources: ColumnSources, places: Mapping[str, Place]
+    settings: Settings,
+    view: View,
+    path: str,
+    rows: int | None,
+    sources: ColumnSources,
+    dataset_ids: Mapping[str, DatasetId],
 ) -> OutputDataset:
-    """A view of a build; ``places`` has the archive of each topic. ``rows`` is None before it was built."""
-    facets = {"schema": stored_schema(view)} | _lineage(sources, places)
+    """A view of a build; ``dataset_ids`` has the archive of each topic. ``rows`` is None before it was built."""
+    facets = {"schema": stored_schema(view)} | _lineage(sources, dataset_ids)
     statistics = _statistics(rows, table_size(path)) if rows is not None else {}
-    return _output(table_place(settings, path), facets, statistics)
+    return _output(table_dataset(settings, path), facets, statistics)
 
 
 def run_output(settings: Settings, path: str, rows: int) -> OutputDataset:
     """A table of a run with the number of view rows that its epochs have counted."""
-    return _output(table_place(settings, path), {}, _statistics(rows))
+    return _output(table_dataset(settings, path), {}, _statistics(rows))
 
 
 def checked_input(
@@ -138,20 +143,20 @@ def checked_input(
         quality["dataQualityMetrics"] = data_quality_metrics_input_dataset.DataQualityMetricsInputDatasetFacet(
             columnMetrics={}, rowCount=rows, bytes=size, fileCount=files
         )
-    return _input(table_place(settings, path), {"schema": stored_schema(view)} if view else {}, quality)
+    return _input(table_dataset(settings, path), {"schema": stored_schema(view)} if view else {}, quality)
 
 
 def served_output(
-    settings: Settings, view: View, sources: ColumnSources, places: Mapping[str, Place], publication: int
+    settings: Settings, view: View, sources: ColumnSources, dataset_ids: Mapping[str, DatasetId], publication: int
 ) -> OutputDataset:
     """A served view with the columns that readers see; its version is the number of the publication.
 
-    ``places`` has the tables that its columns come from.
+    ``dataset_ids`` has the tables that its columns come from.
     """
     types = {column.name: column.type for column in view.stored_columns}
     facets: Facets = {"schema": _schema((name, types.get(name), text) for name, text in comments(view).items())}
     facets["version"] = dataset_version_dataset.DatasetVersionDatasetFacet(datasetVersion=str(publication))
-    return _output(served_place(settings, view.name), facets | _lineage(sources, places), {})
+    return _output(served_dataset(settings, view.name), facets | _lineage(sources, dataset_ids), {})
 
 
 def table_size(path: str) -> tuple[int, int]:
@@ -173,13 +178,13 @@ def _schema(columns: Iterable[tuple[str, str | None, str]]) -> DatasetFacet:
     return schema_dataset.SchemaDatasetFacet(fields=fields)
 
 
-def _lineage(sources: ColumnSources, places: Mapping[str, Place]) -> Facets:
+def _lineage(sources: ColumnSources, dataset_ids: Mapping[str, DatasetId]) -> Facets:
     """The column lineage, and the columns of which it is unknown."""
     columns = {
-        name: column_lineage_dataset.Fields(inputFields=_input_fields(of, places, *_DIRECT))
+        name: column_lineage_dataset.Fields(inputFields=_input_fields(of, dataset_ids, *_DIRECT))
         for name, of in sources.columns.items()
     }
-    rows = _input_fields(sources.filters, places, *_FILTER) + _input_fields(sources.groups, places, *_GROUP)
+    rows = _input_fields(sources.filters, dataset_ids, *_FILTER) + _input_fields(sources.groups, dataset_ids, *_GROUP)
     facets: Facets = {"columnLineage": column_lineage_dataset.ColumnLineageDatasetFacet(fields=columns, dataset=rows)}
     if sources.unknown:
         facets["lk_unknown_lineage"] = UnknownLineageFacet(columns=list(sources.unknown))
@@ -187,13 +192,13 @@ def _lineage(sources: ColumnSources, places: Mapping[str, Place]) -> Facets:
 
 
 def _input_fields(
-    sources: Sources, places: Mapping[str, Place], kind: str, subtype: str
+    sources: Sources, dataset_ids: Mapping[str, DatasetId], kind: str, subtype: str
 ) -> list[column_lineage_dataset.InputField]:
     how = [column_lineage_dataset.Transformation(type=kind, subtype=subtype)]
     return [
-        column_lineage_dataset.InputField(*places[table], field=column, transformations=how)
+        column_lineage_dataset.InputField(*dataset_ids[table], field=column, transformations=how)
         for table, column in sorted(sources)
-        if table in places
+        if table in dataset_ids
     ]
 
 
@@ -217,9 +222,9 @@ def _statistics(rows: int, size: tuple[int, int] | None = None) -> dict[str, Out
     }
 
 
-def _input(place: Place, facets: Facets, input_facets: dict[str, InputDatasetFacet]) -> InputDataset:
-    return InputDataset(*place, facets=facets, inputFacets=input_facets)
+def _input(dataset_id: DatasetId, facets: Facets, input_facets: dict[str, InputDatasetFacet]) -> InputDataset:
+    return InputDataset(*dataset_id, facets=facets, inputFacets=input_facets)
 
 
-def _output(place: Place, facets: Facets, output_facets: dict[str, OutputDatasetFacet]) -> OutputDataset:
-    return OutputDataset(*place, facets=facets, outputFacets=output_facets)
+def _output(dataset_id: DatasetId, facets: Facets, output_facets: dict[str, OutputDatasetFacet]) -> OutputDataset:
+    return OutputDataset(*dataset_id, facets=facets, outputFacets=output_facets)

@@ -15,11 +15,11 @@ from pathlib import Path
 
 from core.errors import TryAgain
 from infra import airflow_api, extras
-from infra.local.private_files import write_private
+from infra.child_environment import child_environment
 from infra.local.server_spec import Server
+from infra.private_files import write_private
 from infra.project_files import DAGS
 from infra.settings import LOOPBACK, Settings
-from infra.settings.child_environment import child_environment
 
 NAME = "airflow"
 POOL = "lk_publish"

@@ -28,4 +28,4 @@ def block_epochs(settings: Settings, run: Name, patience: float) -> AbstractCont
 
 
 def _path(settings: Settings, run: Name) -> Path:
-    return settings.run_dir / "held-back" / run
+    return settings.run_dir / "held-back" / run  # this name: a process of an older program locks the same file

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import shlex
-import subprocess
 import uuid
 from contextlib import suppress
 from pathlib import Path
@@ -18,10 +17,10 @@ from confluent_kafka.admin import AdminClient
 
 from core.errors import Refused, TryAgain
 from infra.kafka.client_config import as_principal, librdkafka
-from infra.local.private_files import write_private
 from infra.local.server_spec import Server
-from infra.runtime import jars
-from infra.runtime.java import class_archive, find_java
+from infra.private_files import write_private
+from infra.runtime import kafka_tools
+from infra.runtime.java import class_archive
 from infra.runtime.java_properties import properties
 from infra.settings import LOOPBACK, Settings
 from infra.settings.local_brokers import NAMES, Broker, brokers_in_data
@@ -59,26 +58,25 @@ def require_broker_count(settings: Settings) -> None:
 def server(name: str, settings: Settings) -> Server:
     """One broker of this instance, not started."""
     broker = next(broker for broker in settings.brokers if broker.name == name)
-    java = (str(find_java(settings) / "bin" / "java"), "-cp", f"{jars.ensure_jars(settings, 'kafka')}/*")
     secrets = settings.kafka_secrets
     config = (secrets.folder if secrets else settings.run_dir) / f"{name}.properties"
     log4j = settings.run_dir / "kafka-log4j2.properties"
     return Server(
         name=name,
         argv=(
-            *java,
+            *kafka_tools.java_command(settings),
             *class_archive("kafka"),
             *(f"-Xmx{settings.kafka_memory}", "-XX:+ExitOnOutOfMemoryError", "--enable-native-access=ALL-UNNAMED"),
             *shlex.split(settings.java_options),
             *(f"-Dlog4j2.configurationFile={log4j}", "kafka.Kafka", str(config)),
         ),
         ports=broker.ports,
-        prepare=lambda: _prepare(settings, broker, java, config, log4j),
+        prepare=lambda: _prepare(settings, broker, config, log4j),
         probe=lambda: _probe(settings, broker),
     )
 
 
-def _prepare(settings: Settings, broker: Broker, java: tuple[str, ...], config: Path, log4j: Path) -> None:
+def _prepare(settings: Settings, broker: Broker, config: Path, log4j: Path) -> None:
     broker.folder.mkdir(parents=True, exist_ok=True)
     if settings.kafka_secrets:
         from infra.local.secured import certificates
@@ -89,13 +87,10 @@ def _prepare(settings: Settings, broker: Broker, java: tuple[str, ...], config: 
     if (broker.folder / "meta.properties").is_file():
         return
     standalone = ["--standalone"] if len(settings.brokers) == 1 else []
-    command = [*java, "kafka.tools.StorageTool", "format", *standalone, "--ignore-formatted"]
-    argv = [*command, "-t", _cluster_id(settings), "-c", str(config)]
-    process = subprocess.run(argv, capture_output=True, text=True, check=False)
-    if process.returncode:
-        output = (process.stderr.strip() or process.stdout.strip()).splitlines()
+    words = ("format", *standalone, "--ignore-formatted", "-t", _cluster_id(settings), "-c", str(config))
+    if reason := kafka_tools.failure(settings, "kafka.tools.StorageTool", *words):
         raise Refused(
-            f"Kafka cannot format its data folder: {' '.join(output[-3:])}",
+            f"Kafka cannot format its data folder: {reason}",
             where=str(broker.folder),
             fix="check the folder's permissions and free space, or remove it; `lk up` creates it",
         )

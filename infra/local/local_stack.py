@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from core.errors import Refused, Usage
-from infra.kafka import kafka_admin
+from infra import file_lock
+from infra.kafka import admin_requests
 from infra.local import airflow_server, kafka_broker, local_processes, trino_server, ui_server
 from infra.local.secured import users
 from infra.local.server_spec import Server
@@ -90,7 +90,7 @@ def stop_servers(settings: Settings) -> tuple[str, ...]:
     """Stops every process of the instance, servers last. Returns the names of the stopped processes."""
     with _exclusive(settings), console().status("Stopping"):
         with suppress(Refused):  # without its password there is no client to close
-            kafka_admin.close_client(settings)
+            admin_requests.close_client(settings)
         # Airflow first, as it starts other processes.
         airflow = [airflow_server.NAME] if local_processes.stop_process(settings, airflow_server.NAME) else []
         servers = [name for name, _, _ in SERVERS]
@@ -151,7 +151,7 @@ def _wait_until_up(settings: Settings, pending: list[Server], began: float, dead
 def _failed(settings: Settings, server: Server, what: str) -> Refused:
     log = local_processes.log_file(settings, server.name)
     lines = local_processes.below_message(log, 15)
-    return Refused(f"{server.name} {what}; its last lines:{lines}", where=str(log), fix="read the log")
+    return Refused(f"{server.name} {what}; its last lines:{lines}", where=str(log), fix="read this log file")
 
 
 def _print_up(server: Server, began: float) -> None:
@@ -178,13 +178,9 @@ def _state(settings: Settings, name: str, server: Callable[[Settings], Server] |
     return ServerState(name, status, process.pid, process.address, log, local_processes.memory_bytes(process.pid))
 
 
-@contextmanager
-def _exclusive(settings: Settings) -> Iterator[None]:
+def _exclusive(settings: Settings) -> AbstractContextManager[None]:
     """Holds the instance's lock: one `up` or `down` at a time."""
-    settings.run_dir.mkdir(parents=True, exist_ok=True)
-    with (settings.run_dir / "stack.lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+    return file_lock.alone(settings.run_dir / "stack.lock")
 
 
 def _following(path: Path) -> Iterator[str]:

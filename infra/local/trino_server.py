@@ -12,9 +12,9 @@ from trino.dbapi import connect
 
 from core.errors import Refused, TryAgain
 from infra.lake import object_store
-from infra.local.private_files import write_private
 from infra.local.secured.users import trino_password_lines
 from infra.local.server_spec import Server
+from infra.private_files import write_private
 from infra.runtime import jars
 from infra.runtime.java import class_archive, find_java, read_java
 from infra.runtime.java_properties import properties

@@ -6,9 +6,9 @@ import sys
 import urllib.request
 from functools import partial
 
+from infra.child_environment import child_environment
 from infra.local.server_spec import Server
-from infra.settings import LOOPBACK, Settings
-from infra.settings.child_environment import child_environment
+from infra.settings import LOOPBACK, PREFIX, Settings
 
 NAME = "ui"
 _SECONDS = 2.0
@@ -22,7 +22,7 @@ def server(settings: Settings) -> Server:
         ports={"ui_port": settings.ui_port},
         prepare=lambda: None,
         probe=partial(_probe, settings),
-        env=child_environment(settings),
+        env=child_environment(settings) | {f"{PREFIX}CONFIG": str(settings.named_file or "")},
         page=url(settings),
     )
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import tarfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import tenacity
 
 from core.errors import Refused
 from core.safe_text import one_line
+from infra import file_lock
 from infra.progress_bar import bar, console
 from infra.runtime import ivy, jars_lock
 from infra.runtime.jars_lock import Artifact
@@ -62,17 +62,10 @@ def ensure_jars(
     return folder
 
 
-@contextmanager
-def _exclusive(cache: Path, name: str) -> Iterator[None]:
-    """Holds the lock of a set: one process at a time, across clones. The OS releases it when the process dies."""
-    cache.mkdir(parents=True, exist_ok=True)
-    with (cache / f"{name}.lock").open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            console().print(f"Waiting for another process that downloads {name.capitalize()}")
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+def _exclusive(cache: Path, name: str) -> AbstractContextManager[None]:
+    """Holds the lock of a set: one process at a time, across clones."""
+    text = f"Waiting for another process that downloads {name.capitalize()}"
+    return file_lock.alone(cache / f"{name}.lock", on_wait=lambda: console().print(text))
 
 
 def _say(text: str) -> None:

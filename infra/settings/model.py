@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import platformdirs
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, PrivateAttr, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
 from infra.settings.local_brokers import Broker, brokers, brokers_in_data
 from infra.settings.local_secrets import LocalSecrets, local_secrets
-from infra.settings.types import Brokers, Folder, Memory, Options, Pair, Place, Port, Receiver
+from infra.settings.types import Brokers, Folder, Memory, Options, Pair, Port, Receiver, StoreLocation
 
 PREFIX = "LK_"
 LOOPBACK = "127.0.0.1"
@@ -26,6 +26,8 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(
         env_prefix=PREFIX, frozen=True, extra="forbid", env_ignore_empty=True, validate_default=True
     )
+
+    _named_file: Path | None = PrivateAttr(default=None)
 
     data: Folder = Field(default=Path(".data"), description="Folder with all data of this instance")
     cache: Folder = Field(
@@ -119,13 +121,15 @@ class Settings(BaseSettings):
     )
     emr_submit: str = Field(default="", description="Additional spark-submit parameters of job runs")
 
-    lake: Place | None = Field(default=None, description="Root of all tables: a folder or a URI such as s3a://bucket/x")
+    lake: StoreLocation | None = Field(
+        default=None, description="Root of all tables: a folder or a URI such as s3a://bucket/x"
+    )
     person_keys: Folder | None = Field(
         default=None,
         description="File with the keys of persons, which producers encrypt with; unset: persons.sqlite in a folder "
         "of its own in `data`",
     )
-    checkpoints: Place | None = Field(default=None, description="Root of the checkpoints: a folder or a URI")
+    checkpoints: StoreLocation | None = Field(default=None, description="Root of the checkpoints: a folder or a URI")
     s3_endpoint: str | None = Field(
         default=None,
         pattern=r"^https?://[^/@\s]+$",
@@ -153,12 +157,15 @@ class Settings(BaseSettings):
         default=None, description="Ivy settings file with another jar repository; unset: Ivy's default"
     )
 
-    max_offsets_per_trigger: int = Field(default=50_000, ge=1, description="Maximum records of one epoch")
+    max_offsets_per_trigger: int = Field(default=50_000, ge=1, description="Maximum offsets of one epoch")
     replay_offsets_per_trigger: int = Field(
-        default=4_000_000, ge=1, description="Maximum records of one epoch of a replay"
+        default=4_000_000, ge=1, description="Maximum offsets of one epoch of a replay"
     )
     yield_seconds: float = Field(
-        default=2.0, ge=0, description="Seconds between epochs while a batch, or a replay without a rate limit, runs"
+        default=2.0,
+        ge=0,
+        description="Seconds between small epochs while a batch or a replay without a rate limit works; "
+        "of a run that serves no view, always",
     )
     trigger: str = Field(
         default="300 milliseconds",
@@ -241,6 +248,17 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Arguments override the environment. No dotenv file, no secrets folder."""
         return init_settings, env_settings
+
+    @property
+    def named_file(self) -> Path | None:
+        """The settings file that `lk -c` has to name, as an absolute path; None for ./lk.toml, or without a file."""
+        return self._named_file
+
+    def of_file(self, file: Path | None) -> Settings:
+        """These settings, read from a file that `lk -c` has to name."""
+        settings = self.model_copy()
+        settings._named_file = file
+        return settings
 
     @property
     def manages_kafka(self) -> bool:

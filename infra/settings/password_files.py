@@ -6,12 +6,15 @@ from pathlib import Path
 
 from core.errors import Refused
 
-AGAIN = "run `lk up`, which makes a missing one again"  # of a password in the folder of secrets
+AGAIN = "remove it and run `lk up`, which makes a missing one again"  # of a password in the folder of secrets
 
 
 def read_password(file: Path, what: str, fix: str) -> str:
-    """The password in a file, without the end of its line. Raises Refused as ``read_text``."""
-    return read_text(file, what, fix).rstrip("\r\n")
+    """The password in a file, without the end of its line. Raises Refused as ``read_text``, and for a blank one."""
+    password = read_text(file, what, fix).rstrip("\r\n")
+    if not password.strip():
+        raise Refused(f"{what} is empty", where=str(file), fix=f"write the password into the file, or {fix}")
+    return password
 
 
 def read_text(file: Path, what: str, fix: str) -> str:

@@ -26,7 +26,7 @@ def read_settings(config: Path | None = None) -> Settings:
     values = _read(path) if path else {}
     fields = EnvSettingsSource(Settings)()
     try:
-        return Settings(**{**values, **fields})
+        return Settings(**{**values, **fields}).of_file(_named(path))
     except ValidationError as e:
         sources = {key: str(path) for key in values} | {key: PREFIX + key.upper() for key in fields}
         raise _invalid(e.errors(), sources) from None
@@ -39,6 +39,10 @@ def _file(config: Path | None) -> Path | None:
     if not path.is_file():
         raise Usage("the settings file does not exist", where=str(path), fix="correct --config or LK_CONFIG")
     return path
+
+
+def _named(path: Path | None) -> Path | None:
+    return path.absolute() if path and path.resolve() != Path("lk.toml").resolve() else None
 
 
 def _read(path: Path) -> dict[str, Any]:

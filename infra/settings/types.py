@@ -23,7 +23,7 @@ def _expanded(path: Path) -> Path:
 Folder = Annotated[Path, AfterValidator(_expanded)]
 
 
-def _place(value: str) -> str:
+def _location(value: str) -> str:
     """A URI without a trailing slash, or the absolute path of a folder."""
     if re.match(r"[a-z][a-z0-9]+:", value) and not value.startswith("file:"):
         return value.rstrip("/")
@@ -57,5 +57,5 @@ def _brokers(value: int) -> int:
 
 Brokers = Annotated[int, AfterValidator(_brokers)]
 Options = Annotated[str, AfterValidator(_options)]
-Place = Annotated[str, Field(min_length=1), AfterValidator(_place), AfterValidator(_store)]
+StoreLocation = Annotated[str, Field(min_length=1), AfterValidator(_location), AfterValidator(_store)]
 Receiver = Annotated[str, Field(min_length=1), AfterValidator(_receiver)]

@@ -62,7 +62,7 @@ def session(settings: Settings, app_name: str, conf: Mapping[str, str] | None = 
                 gateway = None if running else _launch(SparkConf(loadDefaults=False).setAll(list(public.items())), out)
                 SparkContext(conf=spark_conf, gateway=gateway)
         except PySparkRuntimeError as e:
-            raise Refused(f"Spark did not start: {e}", where=str(log), fix="read the log") from None
+            raise Refused(f"Spark did not start: {e}", where=str(log), fix="read this log file") from None
     return SparkSession.builder.config(conf=spark_conf).getOrCreate()
 
 

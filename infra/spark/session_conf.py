@@ -50,6 +50,9 @@ _LOG4J = {
     "appender.err.layout.pattern": "%d{ISO8601_OFFSET_DATE_TIME_HHCMM} %p %c{1}: %m%n%ex",
     "rootLogger.level": "warn",
     "rootLogger.appenderRef.err.ref": "err",
+    # All consumers of a run have one client id, for its quota; each but the first would be warned about in JMX.
+    "logger.clients.name": "org.apache.kafka.common.utils.AppInfoParser",
+    "logger.clients.level": "error",
 }
 
 

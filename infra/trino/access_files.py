@@ -8,7 +8,7 @@ from pathlib import Path
 from infra.runtime.java_properties import properties
 from infra.trino.access_rules import Access, read_access, resource_groups, rules, sees_personal
 
-RULES, GROUPS, LIMITS = "rules.json", "resource-groups.json", "limits.properties"
+RULES, GROUPS, LIMITS, SPILL = "rules.json", "resource-groups.json", "limits.properties", "spill.properties"
 
 
 def write_local(etc: Path, publisher: str) -> dict[str, object]:
@@ -24,7 +24,9 @@ def write_local(etc: Path, publisher: str) -> dict[str, object]:
     groups = {"resource-groups.configuration-manager": "file", "resource-groups.config-file": etc / GROUPS}
     (etc / "access-control.properties").write_text(properties(control), "utf-8")
     (etc / "resource-groups.properties").write_text(properties(groups), "utf-8")
-    return {"access-control.config-files": etc / "access-control.properties", **limits(access)}
+    # At its start Trino deletes files that a kill left there.
+    here = {"spiller-spill-path": etc.parent / "spill"}
+    return {"access-control.config-files": etc / "access-control.properties", **limits(access), **spill(access), **here}
 
 
 def limits(access: Access) -> dict[str, object]:
@@ -32,9 +34,19 @@ def limits(access: Access) -> dict[str, object]:
     return {"query.max-execution-time": access.limits["execution_time"]}
 
 
+def spill(access: Access) -> dict[str, object]:
+    """How each server spills: a whole view of years has more groups than the memory of a query holds."""
+    return {
+        "spill-enabled": "true",
+        "spill-encryption-enabled": "true",
+        "query-max-spill-per-node": access.limits["query_spill"],
+        "max-spill-per-node": access.limits["all_spill"],
+    }
+
+
 def image_files(access: Access) -> dict[str, str]:
     """The text of each file of Trino's image, by name."""
-    return json_files(access) | {LIMITS: properties(limits(access))}
+    return json_files(access) | {LIMITS: properties(limits(access)), SPILL: properties(spill(access))}
 
 
 def json_files(access: Access) -> dict[str, str]:

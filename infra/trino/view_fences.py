@@ -21,7 +21,7 @@ from infra.settings import Settings
 from infra.trino import metastore
 from infra.trino.metastore import CATALOG, SqlRefused
 
-Place = tuple[str, str]  # schema and view
+ViewPath = tuple[str, str]  # schema and view
 SERVING, PINNED = "serving", "pinned"
 STATUS = Name("status")
 _FENCE = re.compile(r"\bfence__g([0-9]+)_p([0-9]+)\b")
@@ -96,12 +96,12 @@ def unfinished(own: ViewFence, fences: Iterable[ViewFence], last: ViewFence | No
     return {fence for fence in fences if finished is None or fence > finished}
 
 
-def _superseded(texts: Mapping[Place, str], finished: Iterable[ViewFence]) -> set[ViewFence]:
+def _superseded(texts: Mapping[ViewPath, str], finished: Iterable[ViewFence]) -> set[ViewFence]:
     named = {fence_of(text) for text in texts.values()}
     return set(sorted(fence for fence in finished if fence not in named)[:-_KEPT])
 
 
-def _rename(settings: Settings, texts: Mapping[Place, str], own: ViewFence, others: Collection[ViewFence]) -> None:
+def _rename(settings: Settings, texts: Mapping[ViewPath, str], own: ViewFence, others: Collection[ViewFence]) -> None:
     """Replaces pinned texts that name neither this fence nor ``others`` by the same text with this fence.
 
     Drops pinned views that no served view selects from: a publisher that died, or was replaced, has left them.
@@ -119,7 +119,7 @@ def _rename(settings: Settings, texts: Mapping[Place, str], own: ViewFence, othe
                 metastore.replace_view(settings, PINNED, name, _FENCE.sub(own.name, text))
 
 
-def _read(settings: Settings) -> dict[Place, str]:
+def _read(settings: Settings) -> dict[ViewPath, str]:
     """(schema, view) -> text of all views in the schemas ``serving`` and ``pinned``; "" if it cannot be read."""
     try:
         return metastore.view_texts(settings, SERVING, PINNED)

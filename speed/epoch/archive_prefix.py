@@ -27,7 +27,7 @@ from infra import faults
 from infra.control import runs
 from infra.control.manifest import ARCHIVE_EPOCH, Epoch, epoch_row
 from infra.control.runs import Run
-from infra.lake import archive, checksums, delta, table_paths
+from infra.lake import archive, checksums, delta, idempotent_writes, table_paths
 from infra.lake.leases import Lease
 from infra.settings import Settings
 from speed.tables import schemas
@@ -39,7 +39,7 @@ def replay_prefix(spark: SparkSession, settings: Settings, catalog: Catalog, run
     Raises Refused when the archive of the run's decoders ends before ``run.prefix``.
     """
     manifest = table_paths.manifest(settings, run.id)
-    if not run.prefix.ends or delta.txn_version(manifest, runs.archive_app(run.id)) is not None:
+    if not run.prefix.ends or idempotent_writes.txn_version(manifest, runs.archive_app(run.id)) is not None:
         return
     events = {topic: _events(spark, settings, catalog, run, topic, run.prefix) for topic in run.topics}
     counted: dict[str, RecordCounts] = {}
@@ -58,7 +58,7 @@ def replay_prefix(spark: SparkSession, settings: Settings, catalog: Catalog, run
     faults.at("replay.1_before_prefix_manifest")
     total, now = Totals(counted, rows), datetime.now(UTC)
     epoch = Epoch(ARCHIVE_EPOCH, run.start, run.prefix, counted, rows, versions, 0, now, total)
-    delta.append_once(manifest, epoch_row(epoch), runs.archive_app(run.id), 0, lease=lease)
+    idempotent_writes.append_once(manifest, epoch_row(epoch), runs.archive_app(run.id), 0, lease=lease)
 
 
 def keep_history(spark: SparkSession, settings: Settings, catalog: Catalog, run: Run, lease: Lease) -> None:
@@ -131,7 +131,7 @@ def _keep(
 
 def _append(path: str, rows: DataFrame, names: list[str], app: str, lease: Lease, **tags: int) -> None:
     """Appends the rows, unless ``app`` has appended to this table."""
-    if delta.txn_version(path, app) is not None:
+    if idempotent_writes.txn_version(path, app) is not None:
         return
     lease.check()
     values = {name: fn.lit(value).cast("bigint") for name, value in tags.items()}
@@ -142,7 +142,7 @@ def _append(path: str, rows: DataFrame, names: list[str], app: str, lease: Lease
 
 def _quarantine(settings: Settings, run: Run, events: dict[Name, DataFrame], lease: Lease) -> None:
     path, app = table_paths.quarantine(settings, run.id), runs.archive_app(run.id, "_quarantine")
-    if delta.txn_version(path, app) is not None:
+    if idempotent_writes.txn_version(path, app) is not None:
         return
     for topic, frame in sorted(events.items()):
         bad = frame.where(fn.col(ERROR).isNotNull()).select(*RAW_COLUMNS, ERROR)

@@ -32,7 +32,7 @@ from datetime import UTC, datetime
 from pyspark.sql import DataFrame
 
 from core.catalog import Catalog
-from core.errors import Refused, TryAgain
+from core.errors import NEW_RUN, Refused, TryAgain
 from core.record_counts import Totals
 from infra import faults
 from infra.control import runs
@@ -44,7 +44,8 @@ from infra.lake.leases import Lease
 from infra.retry import retry_on
 from infra.settings import Settings
 from speed.epoch import offset_log
-from speed.epoch.compute_epoch import EpochComputer, EpochResults
+from speed.epoch.compute_epoch import EpochComputer
+from speed.epoch.epoch_results import EpochResults
 from speed.epoch.log_chain import LogChain, Marks
 from speed.epoch.offset_log import PlannedEpoch
 from speed.epoch.run_tables import RunTables
@@ -167,7 +168,7 @@ class EpochSink:
             raise Refused(
                 f"epoch {planned.number} was committed with other offsets",
                 where=path,
-                fix="the checkpoint is not of this run: `lk speed start --new`",
+                fix=f"the checkpoint is not of this run; {NEW_RUN}",
             )
         return True
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, TypeVar
 
@@ -25,17 +24,17 @@ from pyspark.storagelevel import StorageLevel
 
 from core.catalog import Catalog
 from core.compute.large_records import LARGE_COUNT
-from core.cut import Span
 from core.decoding.decode import decode
-from core.errors import LkError, Refused
+from core.errors import NEW_RUN, LkError, Refused
 from core.identifiers import Name
 from core.record_counts import RecordCounts
-from core.view import ROWS, Keyed, View
+from core.view import Keyed, View
 from infra.control.runs import Run
 from infra.kafka.spark_source import read_spans
 from infra.library_errors import first_line, root_cause
 from infra.settings import Settings
 from speed.epoch.cached_plan import MAX_RESULT_BYTES, is_too_large
+from speed.epoch.epoch_results import EpochResults, require_all_offsets, require_same_counts
 from speed.epoch.keyed_units import plan_units
 from speed.epoch.offset_log import PlannedEpoch
 from speed.epoch.prepared_plans import PreparedPlans, is_of_log, prepare
@@ -62,16 +61,6 @@ _FEW_BAD = 1_000  # none of them large
 Item = TypeVar("Item")
 Computed = TypeVar("Computed")
 Results = list[tuple[TopicResult, Rows]]
-
-
-@dataclass(frozen=True)
-class EpochResults:
-    """All results of an epoch, before any of them is written; ``partials`` of a keyed view are its new events."""
-
-    counted: dict[str, RecordCounts]
-    view_rows: dict[Name, int]
-    quarantine: list[Rows]
-    partials: dict[Name, list[Rows]]
 
 
 class EpochComputer:
@@ -172,7 +161,7 @@ class EpochComputer:
     def _checked(self, results: Results, planned: PlannedEpoch) -> EpochResults:
         """The results grouped by the table to write. Raises Refused unless the counts account for every offset."""
         counts = [row for result, rows in results if result.part == COUNTS for row in _row_dicts(rows)]
-        self._require_all_offsets(counts, planned)
+        require_all_offsets(self.catalog, counts, planned)
         counted = {
             f"{row['_topic']}/{row['_partition']}": RecordCounts(row["records"], row["decoded"], row["quarantined"])
             for row in counts
@@ -187,20 +176,8 @@ class EpochComputer:
                 view = self.catalog.view(result.part)
                 partials[Name(result.part)].append(in_window(view, rows, planned.batch_time_ms))
         epoch = EpochResults(counted, view_rows, quarantine, partials)
-        _require_same_counts(epoch, planned, self.rollups)
+        require_same_counts(epoch, planned, self.rollups)
         return epoch
-
-    def _require_all_offsets(self, counts: Sequence[dict[str, Any]], planned: PlannedEpoch) -> None:
-        by_partition = {(row["_topic"], row["_partition"]): row for row in counts}
-        for span in planned.spans:
-            row = by_partition.get((span.topic, span.partition))
-            if not (_is_within(row, span) if self.catalog.topic(span.topic).compacted else _is_whole(row, span)):
-                raise Refused(
-                    f"record counts do not match the offset range: expected offsets {span.start} to {span.end}, "
-                    f"counted {row}",
-                    where=f"{span.topic}, partition {span.partition}, epoch {planned.number}",
-                    fix="topics must not be transactional, and compacted ones must be declared so; see `lk logs`",
-                )
 
     def _collect_small(self, results: Results, counts: Sequence[dict[str, Any]], bad: int) -> Results:
         """The same results; the smallest, COLLECTED bytes together, are collected, each table whole or not at all."""
@@ -240,37 +217,8 @@ def computation_error(part: str, topics: Sequence[str], planned: PlannedEpoch, r
     return Refused(
         f"{what}: {first_line(root_cause(reason))}",
         where=f"topic {', '.join(topics)}, epoch {planned.number}, offsets {planned.start} to {planned.end}",
-        fix="correct the definition, then start a new run: `lk speed start --new`",
+        fix=f"correct the definition, then {NEW_RUN}",
     )
-
-
-def _is_whole(row: dict[str, Any] | None, span: Span) -> bool:
-    """Every offset of the span is a record."""
-    expected = (span.size, span.start, span.end - 1)
-    return row is not None and (row["records"], row["first_offset"], row["last_offset"]) == expected
-
-
-def _is_within(row: dict[str, Any] | None, span: Span) -> bool:
-    """Every record is in the span, once; compaction may have removed some of the span's records, or all."""
-    if row is None:
-        return True
-    first, last = row["first_offset"], row["last_offset"]
-    return bool(span.start <= first <= last < span.end and row["records"] <= last - first + 1)
-
-
-def _require_same_counts(results: EpochResults, planned: PlannedEpoch, rollups: Sequence[Name]) -> None:
-    """The hidden counts of partial rows, or the number of events of a keyed view, equal the count event by event."""
-    for view, parts in results.partials.items():
-        if any(rows.table is None for rows in parts):
-            continue
-        tables = [rows.table for rows in parts if rows.table is not None]
-        grouped = sum((pa.compute.sum(t[ROWS]).as_py() or 0) if view in rollups else t.num_rows for t in tables)
-        if grouped != results.view_rows[view]:
-            raise Refused(
-                f"counts of view {view} differ: {grouped} rows were grouped, {results.view_rows[view]} were counted",
-                where=f"epoch {planned.number}",
-                fix="the definition is not deterministic; correct it and start a new run",
-            )
 
 
 def _row_dicts(rows: Rows) -> list[dict[str, Any]]:

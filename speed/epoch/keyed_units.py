@@ -1,13 +1,13 @@
 """Keyed views in an epoch: which units its events touch, and the rows of those units computed from all their events.
 
-Both read the events that the run keeps of the view, those of the epoch included, so that a retry computes the same.
+A unit's rows are computed from the events that the run keeps of the view, those of the epoch included, so that a retry
+computes the same.
 Few events go through a prepared plan; many stay in Spark, and so do results that are too large for it. With a reach,
 what is far in time is not read; without one, what has other keys (speed/tables/clustering.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -27,8 +27,8 @@ from core.view import Keyed
 from infra.control.runs import Run
 from infra.lake import data_files, delta, parquet_scan, table_paths
 from infra.settings import Settings
+from speed.epoch import kept_events
 from speed.epoch.cached_plan import (
-    MAX_INPUT_BYTES,
     CachedPlan,
     create_inbox,
     is_too_large,
@@ -57,7 +57,7 @@ class Units:
         definition = self.catalog.view(view)
         assert isinstance(definition, Keyed)
         if new is not None and view in self.plans:
-            events = self._few_events(view, definition, number, new)
+            events = kept_events.few_events(self.settings, self.run.id, definition, number, new)
             if events is not None:
                 try:
                     return self._run_prepared(view, definition, number, events)
@@ -65,21 +65,6 @@ class Units:
                     if not is_too_large(e):  # few events of a key may give very many rows
                         raise
         return self._in_spark(view, definition, number)
-
-    def _few_events(self, view: Name, definition: Keyed, number: int, new: pa.Table) -> pa.Table | None:
-        """Events of the same keys within reach of the epoch's units; events of other keys with the same hash too.
-
-        None when they are too many to pass through this process; then not all of them are read.
-        """
-        path = table_paths.events(self.settings, self.run.id, view)
-        columns, condition = [SOURCE, HASH, EVENT, "epoch"], pc.field("epoch") <= number
-        hashes = pc.unique(new[HASH])
-        if definition.reach is None:
-            return _few(data_files.batches_holding(path, HASH, sorted(hashes.to_pylist()), columns, condition))
-        width = reach_width(definition)
-        first, last = (pc.min_max(new[TIME]).as_py()[end] for end in ("min", "max"))
-        condition &= (pc.field(TIME) >= first - width) & (pc.field(TIME) <= last + width)
-        return _few(delta.batches(path, columns, condition & pc.field(HASH).isin(hashes)))
 
     def _run_prepared(self, view: Name, definition: Keyed, number: int, events: pa.Table) -> pa.Table:
         for source in definition.sources:
@@ -119,17 +104,6 @@ class Units:
 
     def _unpacked(self, view: Keyed, events: DataFrame, source: str) -> DataFrame:
         return unpack(view, self.catalog.topic(source), events.where(fn.col(SOURCE) == source))
-
-
-def _few(read: Iterable[pa.RecordBatch]) -> pa.Table | None:
-    """The rows of the batches; None when they are too large for this process, and then not all of them are read."""
-    batches, size = list[pa.RecordBatch](), 0
-    for batch in read:
-        batches.append(batch)
-        size += batch.nbytes
-        if size > MAX_INPUT_BYTES:
-            return None
-    return pa.Table.from_batches(batches) if batches else None
 
 
 def _new_hashes(path: str, number: int) -> list[int] | None:

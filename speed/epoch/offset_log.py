@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 
 from core.cut import Cut, Span
-from core.errors import Refused
+from core.errors import NEW_RUN, Refused
 from core.identifiers import Name
 from infra.control.runs import Run
 from infra.lake import table_paths
@@ -42,7 +42,7 @@ def planned_epoch(settings: Settings, run: Run, number: int) -> PlannedEpoch:
         raise Refused(
             f"epoch {number} ends before it starts: {end.behind(start)}",
             where=table_paths.checkpoint(settings, run.id),
-            fix="the topic was replaced or the checkpoint is damaged: `lk speed start --new`",
+            fix=f"the topic was replaced or the checkpoint is damaged; {NEW_RUN}",
         )
     return PlannedEpoch(number, start, end, batch_time_ms)
 
@@ -61,9 +61,7 @@ def _logged(settings: Settings, run: Name, number: int) -> tuple[Cut, int]:
         with files.open_input_stream(path) as stream:
             _, metadata, offsets, *more = stream.read().decode().splitlines()
     except (FileNotFoundError, ValueError):
-        raise Refused(
-            f"epoch {number} is not in the offset log", where=path, fix="start a new run: `lk speed start --new`"
-        ) from None
+        raise Refused(f"epoch {number} is not in the offset log", where=path, fix=NEW_RUN) from None
     if more:
-        raise Refused("the offset log has more than one source", where=path, fix="start a new run")
+        raise Refused("the offset log has more than one source", where=path, fix=NEW_RUN)
     return Cut.parse(offsets), int(json.loads(metadata)["batchTimestampMs"])

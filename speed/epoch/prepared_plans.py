@@ -98,7 +98,7 @@ def prepare(
     plans = {name: plan for name, future in futures.items() if (plan := future.result()) is not None}
     if len(plans) < len(views):
         return None
-    options = source_options(settings, 1)
+    options = source_options(settings, 1, run.id)
     kafka = {name.removeprefix(_KAFKA): value for name, value in options.items() if name.startswith(_KAFKA)}
     parts = [plan.part for plan in plans.values()]
     session = spark._jsparkSession

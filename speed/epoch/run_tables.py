@@ -14,7 +14,7 @@ from core.identifiers import Name
 from core.view import Keyed
 from infra.control import runs
 from infra.control.runs import Run
-from infra.lake import checksums, delta, table_paths
+from infra.lake import checksums, delta, idempotent_writes, table_paths
 from infra.lake.leases import Lease
 from infra.settings import Settings
 from speed.epoch.topic_results import Rows
@@ -74,7 +74,7 @@ class RunTables:
 
     def _append_arrow(self, path: str, part: str, rows: pa.Table, number: int) -> None:
         app = runs.txn_app(self.run.id, part)
-        delta.append_once(path, rows, app, number, lease=self.lease, opened=self._table(path))
+        idempotent_writes.append_once(path, rows, app, number, lease=self.lease, opened=self._table(path))
 
     def _append_spark(
         self, path: str, part: str, frames: list[DataFrame], number: int, schema: pa.Schema, **tags: int

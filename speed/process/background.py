@@ -8,15 +8,16 @@ from pathlib import Path
 
 from core.errors import LkError, Refused, TryAgain, from_document
 from core.identifiers import Name
+from infra.child_environment import child_environment
 from infra.lake import leases
 from infra.lake.process_identity import ProcessIdentity
 from infra.local import local_processes
 from infra.local.local_processes import Process
 from infra.retry import wait_until
 from infra.settings import Settings
-from infra.settings.child_environment import child_environment
 from speed.process import emr_job, state_file
 
+PREFIX = "speed-"  # of the name of each run's process
 DEADLINE = 120.0
 GRACE = 60.0
 
@@ -65,7 +66,7 @@ def log_file(settings: Settings, run: Name) -> Path:
 
 def name(run: Name) -> str:
     """The name of a run's process."""
-    return f"speed-{run}"
+    return f"{PREFIX}{run}"
 
 
 def _is_running(settings: Settings, run: Name) -> bool:
@@ -82,12 +83,12 @@ def _start_error(settings: Settings, run: Name, state: Mapping[str, object]) -> 
     if isinstance(reason, dict):
         return from_document(reason)
     lines = local_processes.below_message(log, 10)
-    return Refused(f"{run} exited during startup; its last lines:{lines}", where=str(log), fix="read the log")
+    return Refused(f"{run} exited during startup; its last lines:{lines}", where=str(log), fix="read this log file")
 
 
 def _late(settings: Settings, run: Name) -> TryAgain:
     return TryAgain(
         f"{run} did not start within {DEADLINE:.0f} s",
         where=str(log_file(settings, run)),
-        fix="read the log; the same command waits again",
+        fix="read this log file; the same command waits again",
     )

@@ -1,9 +1,9 @@
 """How large a run's epochs are, and how fast it may start them: three things slow it down, and all wait here.
 
 - A rate limit (`lk replay throttle`): a file beside the checkpoint, so it reaches a run on any machine.
-- Priority: a batch, and a replay that reads history without a limit, claim the CPU of this machine. Every other run,
-  and a run that no view serves, then starts an epoch every ``yield_seconds`` at most: an epoch costs about as much with
-  one record as with a thousand.
+- Priority: while a batch, or a replay that reads history without a limit, works on this machine, other runs wait
+  ``yield_seconds`` between small epochs; a run that serves no view always does. An epoch costs about as much with one
+  record as with a thousand.
 - A process that takes over from the run blocks its epochs (infra/local/epoch_lock.py) while it holds its lease.
 """
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import reduce
-from operator import or_
 from typing import Any
 
 import pyarrow as pa
@@ -16,14 +14,16 @@ from core.catalog import Catalog
 from core.event_columns import ERROR
 from core.identifiers import Name
 from core.safe_text import one_line
-from infra.control import redrives, runs
-from infra.lake import delta, large_rows, table_paths
+from infra.control import redrives
+from infra.lake import delta, large_rows
 from infra.settings import Settings
+from speed.quarantine import quarantine_tables
+from speed.quarantine.first_records import first_places
+from speed.quarantine.quarantine_tables import COORDINATES, QuarantineSource
 
 SHOWN_BYTES = 80  # of a record in a list
-_COORDINATES = pa.schema({"_partition": pa.int32(), "_offset": pa.int64()})
 _PLACE = ["_topic", "_partition", "_offset", "_timestamp", ERROR]
-_WHOLE = [*_PLACE, "_key", "_value", "_headers"]
+_BYTES = ["_key", "_value", "_headers"]
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def list_quarantined(
     entries: list[QuarantineEntry] = []
     for name in [topic] if topic else sorted(catalog.topics):
         left = None if limit is None else limit - len(entries)
-        places = None if left is None else _first_places(settings, catalog, name, left)
+        places = None if left is None else first_places(settings, catalog, name, left)
         entries += entries_at(settings, catalog, name, places)
     return entries
 
@@ -104,21 +104,30 @@ def entries_at(
     """The entries of a topic at some partitions and offsets, or all of them with None, by coordinates."""
     if at is not None and not at:
         return []
-    where = None if at is None else at_places(at)
+    where = None if at is None else quarantine_tables.at_places(at)
     entries: dict[tuple[int, int], QuarantineEntry] = {}
-    for path, condition in _tables(settings, catalog, topic, where):
-        for row in large_rows.rows(path, [*_PLACE, "_value"], condition):
+    for path, condition in quarantine_tables.holding(settings, catalog, topic, where):
+        if at is not None and len(entries) == len(set(at)):
+            break
+        for row in large_rows.rows(path, _PLACE, ["_value"], condition):
             entries.setdefault((row["_partition"], row["_offset"]), _entry(row))
     sent = redrives.sent_origins(settings, [entry.place for entry in entries.values()])
     return [replace(entries[key], redriven=entries[key].place in sent) for key in sorted(entries)]
 
 
-def newest_first(settings: Settings, catalog: Catalog, topic: Name) -> Iterator[BrokenRecord]:
+def newest_first(
+    settings: Settings,
+    catalog: Catalog,
+    topic: Name,
+    where: pc.Expression | None = None,
+    source: QuarantineSource | None = None,
+) -> Iterator[BrokenRecord]:
     """The same records of a topic without bytes, newest run first; one that several tables hold comes several times."""
-    for batch in batches(settings, catalog, topic, ["_partition", "_offset", ERROR]):
-        yield from (
-            BrokenRecord(row["_partition"], row["_offset"], tuple(row[ERROR].split(","))) for row in batch.to_pylist()
-        )
+    columns = ["_partition", "_offset", ERROR]
+    for path, condition in quarantine_tables.holding(settings, catalog, topic, where, source):
+        for batch in delta.batches_one_by_one(path, columns, condition):
+            for row in batch.to_pylist():
+                yield BrokenRecord(row["_partition"], row["_offset"], tuple(row[ERROR].split(",")))
 
 
 def quarantined_records(
@@ -128,60 +137,25 @@ def quarantined_records(
 
     ``at``: only those of these partitions and offsets. One that several tables hold comes several times.
     """
-    where = None if at is None else at_places(at)
+    where = None if at is None else quarantine_tables.at_places(at)
     for name in [topic] if topic else list(catalog.topics):
-        for path, condition in _tables(settings, catalog, name, where):
-            yield from map(_record, large_rows.rows(path, _WHOLE, condition))
-
-
-def batches(
-    settings: Settings, catalog: Catalog, topic: Name, columns: Sequence[str], where: pc.Expression | None = None
-) -> Iterator[pa.RecordBatch]:
-    """The quarantined records of a topic, newest run first; one that several tables hold comes several times.
-
-    For columns of small values: all rows of a row group are in memory.
-    """
-    for path, condition in _tables(settings, catalog, topic, where):
-        yield from delta.batches(path, columns, condition)
-
-
-def at_places(places: Iterable[tuple[int, int]]) -> pc.Expression:
-    """A condition for records of these partitions and offsets, which statistics of files can answer, too."""
-    by_partition: dict[int, list[int]] = {}
-    for partition, offset in places:
-        by_partition.setdefault(partition, []).append(offset)
-    offset = pc.field("_offset")
-    conditions = [
-        (pc.field("_partition") == partition)
-        & (offset >= min(offsets))
-        & (offset <= max(offsets))
-        & offset.isin(pa.array(offsets, pa.int64()))
-        for partition, offsets in by_partition.items()
-    ]
-    return reduce(or_, conditions, pc.scalar(False))
-
-
-def _tables(
-    settings: Settings, catalog: Catalog, topic: Name, where: pc.Expression | None
-) -> Iterator[tuple[str, pc.Expression]]:
-    """The tables with quarantined records of a topic, newest run first, and the condition for these records."""
-    decoder = catalog.decoder(topic)
-    tables = [
-        (table_paths.quarantine(settings, run.id), pc.field("_topic") == topic)
-        for run in reversed(runs.read_runs(settings))
-        if run.decoders.get(topic) == decoder
-    ]
-    tables.append((table_paths.archive(settings, topic, decoder), pc.field(ERROR).is_valid()))
-    for path, condition in tables:
-        if delta.exists(path):
-            yield path, condition if where is None else condition & where
+        for path, condition in quarantine_tables.holding(settings, catalog, name, where):
+            yield from map(_record, large_rows.rows(path, _PLACE, _BYTES, condition))
 
 
 def count_of(settings: Settings, catalog: Catalog, topic: Name, rule: str) -> int:
     """How many records of a topic broke a rule, each counted once."""
-    names, schema = _COORDINATES.names, _COORDINATES
     broken = pc.match_substring_regex(pc.field(ERROR), f"(^|,){rule}(,|$)")
-    places = [pa.Table.from_batches([batch]).cast(schema) for batch in batches(settings, catalog, topic, names, broken)]
+    return count_where(settings, catalog, topic, broken)
+
+
+def count_where(
+    settings: Settings, catalog: Catalog, topic: Name, where: pc.Expression, source: QuarantineSource | None = None
+) -> int:
+    """How many quarantined records of a topic meet a condition, each counted once."""
+    names, schema = COORDINATES.names, COORDINATES
+    rows = quarantine_tables.batches(settings, catalog, topic, names, where, source)
+    places = [pa.Table.from_batches([batch]).cast(schema) for batch in rows]
     return len(pa.concat_tables([schema.empty_table(), *places]).group_by(names).aggregate([]))
 
 
@@ -191,16 +165,6 @@ def safe(value: bytes | None) -> str:
         return "(no value)"
     text = value[:SHOWN_BYTES].decode("utf-8", "backslashreplace")
     return one_line(text) + ("…" if len(value) > SHOWN_BYTES else "")
-
-
-def _first_places(settings: Settings, catalog: Catalog, topic: Name, count: int) -> list[tuple[int, int]]:
-    """Partition and offset of the first records of a topic; all of them are looked at, batch by batch."""
-    names, schema = _COORDINATES.names, _COORDINATES
-    first = schema.empty_table()
-    for batch in batches(settings, catalog, topic, names):
-        both = pa.concat_tables([first, pa.Table.from_batches([batch]).cast(schema)])
-        first = both.group_by(names).aggregate([]).sort_by([(name, "ascending") for name in names]).slice(0, count)
-    return list(zip(first["_partition"].to_pylist(), first["_offset"].to_pylist(), strict=True))
 
 
 def _entry(row: Mapping[str, Any]) -> QuarantineEntry:

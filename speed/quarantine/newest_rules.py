@@ -7,11 +7,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+import pyarrow.compute as pc
+
 from core.catalog import Catalog
 from core.identifiers import Name
 from infra.settings import Settings
 from speed.quarantine import listing
 from speed.quarantine.listing import BrokenRecord, QuarantineEntry
+from speed.quarantine.quarantine_tables import QuarantineSource
 
 LOOKED_AT = 10_000  # quarantined records whose rules are counted
 
@@ -27,9 +30,15 @@ class NewestRule:
     examples: tuple[QuarantineEntry, ...]
 
 
-def newest_records(settings: Settings, catalog: Catalog, topic: Name) -> list[BrokenRecord]:
+def newest_records(
+    settings: Settings,
+    catalog: Catalog,
+    topic: Name,
+    where: pc.Expression | None = None,
+    source: QuarantineSource | None = None,
+) -> list[BrokenRecord]:
     """The newest quarantined records of a topic without their bytes, at most LOOKED_AT of them."""
-    return list(islice(listing.newest_first(settings, catalog, topic), LOOKED_AT))
+    return list(islice(listing.newest_first(settings, catalog, topic, where, source), LOOKED_AT))
 
 
 def newest_rules(settings: Settings, catalog: Catalog, topics: Iterable[Name], examples: int) -> tuple[NewestRule, ...]:

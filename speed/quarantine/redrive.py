@@ -1,7 +1,7 @@
 """Sends repaired records to their topics again, each once, as copies whose headers name the original record.
 
 0. Check every line of the file: its record is in quarantine, and the repaired record can be decoded. Look up in the log
-   what an interrupted redrive has sent. Write an intent row: what will be sent, and where the topics end.
+   what was sent since the last redrive began. Write an intent row: what will be sent, and where the topics end.
    Fault point: ``redrive.0_before_intent``.
 1. Send the copies, in chunks; before each, renew the lease. Fault point: ``redrive.1_in_send``.
 2. Write the done row. Fault point: ``redrive.2_before_done``.
@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.catalog import Catalog
-from core.cut import Cut
+from core.cut import highest
 from core.decoding.decode import decode
 from core.errors import Refused, TryAgain
 from core.event_columns import ERROR, HEADERS
@@ -110,22 +110,47 @@ def _check_same(repairs: Repairs, sent: Mapping[str, str]) -> None:
 def _sent_before(settings: Settings, lease: Lease, repairs: Repairs) -> dict[str, str]:
     """The originals of the file whose copies are in the log. An interrupted redrive is looked up there, and completed.
 
-    A topic without a recorded redrive is read from its start, once: control tables can be lost, the log cannot.
+    Before records are sent, the log is read on from where the last redrive began, or from the start of a topic without
+    one: control tables can be lost, or restored from an older copy, and the log cannot.
     """
-    all_previous = redrives.outlines(settings)
-    for previous in redrives.read_redrives(settings, [each.seq for each in all_previous if each.state == "intent"]):
+    interrupted = _completed(settings, lease)
+    sent = redrives.sent_origins(settings, repairs.lines)
+    if len(sent) == len(repairs.lines):
+        return sent
+    _record_others(settings, lease, repairs, interrupted)
+    return redrives.sent_origins(settings, repairs.lines)
+
+
+def _completed(settings: Settings, lease: Lease) -> set[str]:
+    """Completes the interrupted redrives with what they have sent; returns all that they were to send."""
+    intents = [each.seq for each in redrives.outlines(settings) if each.state == "intent"]
+    places = set[str]()
+    for previous in redrives.read_redrives(settings, intents):
         copies = read_copies(settings, previous.ends.topics, previous.ends)
         # Only copies with the bytes of the intent: others have a forged header.
         sent = {origin: digest for origin, digest in previous.origins.items() if digest in copies.get(origin, ())}
         redrives.add_redrive(settings, lease, replace(previous, state="done", origins=sent, at=datetime.now(UTC)))
-    new_topics = [topic for topic in repairs.topics if not any(topic in each.ends.topics for each in all_previous)]
-    if new_topics:
-        ends = kafka_admin.end_offsets(settings, new_topics)
-        # Which of several copies is forged is not known: the person decides, see _check_same.
-        earlier = {origin: min(digests) for origin, digests in read_copies(settings, new_topics, Cut()).items()}
+        places |= previous.origins.keys()
+    return places
+
+
+def _record_others(settings: Settings, lease: Lease, repairs: Repairs, interrupted: Collection[str]) -> None:
+    """Records copies in the log that no redrive of the table names, nor an interrupted one."""
+    all_previous = redrives.outlines(settings)
+    start = highest(each.ends for each in all_previous)
+    ends = kafka_admin.end_offsets(settings, repairs.topics)
+    copies = read_copies(settings, repairs.topics, start)
+    recorded = {*redrives.sent_origins(settings, copies), *interrupted}
+    others = {origin: _fingerprint(repairs, origin, copies[origin]) for origin in sorted(copies.keys() - recorded)}
+    if others or not set(repairs.topics) <= set(start.topics):
         seq = max((each.seq for each in all_previous), default=0) + 1
-        redrives.add_redrive(settings, lease, Redrive(seq, "done", ends, earlier, datetime.now(UTC), current_user()))
-    return redrives.sent_origins(settings, repairs.lines)
+        redrives.add_redrive(settings, lease, Redrive(seq, "done", ends, others, datetime.now(UTC), current_user()))
+
+
+def _fingerprint(repairs: Repairs, origin: str, fingerprints: Collection[str]) -> str:
+    """That of the file's own repair, if the log has it. Else which is forged is not known: see _check_same."""
+    line = repairs.lines.get(origin)
+    return line.fingerprint if line and line.fingerprint in fingerprints else min(fingerprints)
 
 
 def _send(settings: Settings, catalog: Catalog, lease: Lease, repairs: Repairs, places: Sequence[str]) -> None:

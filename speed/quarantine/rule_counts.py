@@ -17,7 +17,7 @@ from core.event_columns import ERROR
 from core.identifiers import Name
 from infra.control import redrives
 from infra.settings import Settings
-from speed.quarantine import listing
+from speed.quarantine import quarantine_tables
 
 _ORDER = ["_timestamp", "_partition", "_offset"]
 _COLUMNS = [*_ORDER, ERROR]
@@ -74,7 +74,7 @@ def _records(settings: Settings, catalog: Catalog, topic: Name, since: Cut) -> p
     after = ~reduce(or_, before, pc.scalar(False))
     tables = [
         pa.Table.from_batches([batch]).cast(_SCHEMA)
-        for batch in listing.batches(settings, catalog, topic, _COLUMNS, after)
+        for batch in quarantine_tables.batches(settings, catalog, topic, _COLUMNS, after)
     ]
     distinct = pa.concat_tables([_SCHEMA.empty_table(), *tables]).group_by(_COLUMNS).aggregate([])
     return distinct.sort_by([(name, "ascending") for name in _ORDER])

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow.compute as pc
 
 from core.catalog import Catalog
-from core.cut import Cut
+from core.event_columns import ERROR
 from core.identifiers import Name
-from core.record_counts import RecordCounts, Totals
-from core.sealed_topic import ERASED_RULE
+from core.sealed_topic import ERASED_RULE, subject_field
 from infra.control import redrives
-from infra.control.manifest import last_epoch, last_epoch_before
+from infra.control.manifest import last_epoch
+from infra.control.run_roles import serving_runs
 from infra.control.runs import read_run
 from infra.settings import Settings
-from speed.quarantine import listing
+from speed.quarantine import listing, quarantine_tables
 from speed.quarantine.listing import BrokenRecord, QuarantineEntry
 from speed.quarantine.newest_rules import newest_records
+from speed.quarantine.quarantine_tables import QuarantineSource
+from speed.quarantine.recent_counts import Counted, by_topic, recent_counts
 
 _RULES = 3
 
@@ -51,75 +54,62 @@ class QuarantineShare:
         return f"{text}: see docs/runbooks/quarantine-growing.md"
 
 
-@dataclass(frozen=True)
-class Counted:
-    """Counts of the records from the offsets of ``start`` on."""
-
-    counts: Totals = field(default_factory=Totals)
-    start: Cut = field(default_factory=Cut)
-
-
 def of_run(settings: Settings, catalog: Catalog, run: Name) -> tuple[QuarantineShare, ...]:
     """The topics of a run with too many quarantined records."""
     last = last_epoch(settings, run)
     if last is None:
         return ()
-    total = Counted(last.total, read_run(settings, run).start)
-    return too_many(settings, catalog, total, last_hour(settings, run))
+    total = Counted(last.total, read_run(settings, run).start, run=run)
+    return too_many(settings, catalog, total, *recent_counts(settings, run))
 
 
-def last_hour(settings: Settings, run: Name) -> Counted:
-    """What a run counted in the last hour."""
-    last, before = last_epoch(settings, run), last_epoch_before(settings, run, datetime.now(UTC) - timedelta(hours=1))
-    if last is None:
-        return Counted()
-    if before is None:
-        return Counted(last.total, read_run(settings, run).start)
-    return Counted(last.total - before.total, before.end)
-
-
-def too_many(settings: Settings, catalog: Catalog, total: Counted, last_hour: Counted) -> tuple[QuarantineShare, ...]:
-    """The topics with too many quarantined records in all, else in the last hour.
+def too_many(settings: Settings, catalog: Catalog, *periods: Counted) -> tuple[QuarantineShare, ...]:
+    """The topics with too many quarantined records, each in the first period in which they are too many.
 
     Records that were redriven do not count. Those before the start of a period were not counted in it.
     """
     shares: dict[Name, QuarantineShare] = {}
-    for period, counted in (("so far", total), ("in the last hour", last_hour)):
-        for share in _too_many(settings, catalog, period, counted):
-            shares.setdefault(share.topic, share)
+    for counted in periods:
+        others = sorted((by_topic(counted.counts).keys() & catalog.topics.keys()) - shares.keys())
+        shares |= {share.topic: share for share in _too_many(settings, catalog, counted, others)}
     return tuple(shares.values())
 
 
-def _too_many(settings: Settings, catalog: Catalog, period: str, counted: Counted) -> Iterator[QuarantineShare]:
-    counts = _by_topic(counted.counts)
+def _too_many(
+    settings: Settings, catalog: Catalog, counted: Counted, topics: Iterable[Name]
+) -> Iterator[QuarantineShare]:
+    counts = by_topic(counted.counts)
     over = {
         topic: catalog.topic(topic).allowed_in_quarantine(counts[topic].records)
-        for topic in sorted(counts.keys() & catalog.topics.keys())
+        for topic in topics
         if counts[topic].quarantined > catalog.topic(topic).allowed_in_quarantine(counts[topic].records)
     }
     sent_again = redrives.sent_from(settings, counted.start) if over else Counter[str]()
     for topic, allowed in over.items():
-        records, quarantined = counts[topic].records, counts[topic].quarantined - sent_again[topic]
-        looked_at = newest_records(settings, catalog, topic) if quarantined > allowed else []
-        quarantined = _broken(looked_at, quarantined)
-        if quarantined > allowed:
+        records, sent = counts[topic].records, sent_again[topic]
+        if counts[topic].quarantined - sent <= allowed:
+            continue
+        where, source = _broken(counted, topic), _source(settings, counted)
+        quarantined = counts[topic].quarantined
+        if subject_field(catalog.topic(topic)) is not None:  # others have no records of erased persons
+            quarantined = min(quarantined, listing.count_where(settings, catalog, topic, where, source))
+        if quarantined - sent > allowed:
+            looked_at = newest_records(settings, catalog, topic, where, source)
             rules = _rules(looked_at)
             example = _example(settings, catalog, topic, looked_at, rules)
-            yield QuarantineShare(topic, period, records, quarantined, allowed, rules, example)
+            yield QuarantineShare(topic, counted.period, records, quarantined - sent, allowed, rules, example)
 
 
-def _by_topic(totals: Totals) -> dict[Name, RecordCounts]:
-    topics: dict[Name, RecordCounts] = {}
-    for place, counts in totals.partitions.items():
-        topic = Name(place.rpartition("/")[0])
-        topics[topic] = topics.get(topic, RecordCounts()) + counts
-    return topics
+def _broken(counted: Counted, topic: Name) -> pc.Expression:
+    """Records of the period that are in quarantine not only because a person was erased."""
+    return quarantine_tables.from_offsets(counted.start, topic) & (pc.field(ERROR) != ERASED_RULE)
 
 
-def _broken(looked_at: Sequence[BrokenRecord], quarantined: int) -> int:
-    """About how many of the quarantined records are not there only because a person was erased."""
-    erased = sum(record.rules == (ERASED_RULE,) for record in looked_at)
-    return quarantined - quarantined * erased // max(1, len(looked_at))
+def _source(settings: Settings, counted: Counted) -> QuarantineSource:
+    """Where the counted records are: another run may have other rows, as after an erasure."""
+    if counted.run is not None:
+        return QuarantineSource({counted.run}, archive=False)
+    return QuarantineSource(serving_runs(settings), archive=True)
 
 
 def _rules(looked_at: Sequence[BrokenRecord]) -> dict[str, float]:

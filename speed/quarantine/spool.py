@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 from core.errors import Refused
 
 Value = TypeVar("Value")
-Place = tuple[str, int, int]  # topic, partition, offset
+RecordPosition = tuple[str, int, int]  # topic, partition, offset
 
 _CREATE = (
     "pragma journal_mode = off",
@@ -27,16 +27,16 @@ class Spool(Generic[Value]):
 
     _rows: sqlite3.Connection
 
-    def add(self, place: Place, value: Value) -> bool:
+    def add(self, place: RecordPosition, value: Value) -> bool:
         """Keeps a value unless the place has one already; whether it was kept."""
         row = (*place, pickle.dumps(value))
         return self._rows.execute("insert or ignore into spool values (?, ?, ?, ?)", row).rowcount == 1
 
-    def remove(self, place: Place) -> bool:
+    def remove(self, place: RecordPosition) -> bool:
         """Forgets the value of a place; whether it had one."""
         return self._rows.execute(f"delete from spool {_AT}", place).rowcount == 1  # noqa: S608 - a constant
 
-    def get(self, place: Place) -> Value | None:
+    def get(self, place: RecordPosition) -> Value | None:
         """The value of a place."""
         row = self._rows.execute(f"select value from spool {_AT}", place).fetchone()  # noqa: S608 - a constant
         return _loaded(row) if row else None

@@ -1,37 +1,60 @@
 """Finds the position of a route's run again that its consumer group has lost, from the copies in the output topics.
 
 Kafka forgets the offset of a group after some days without a commit, and an idle partition commits none. Copies carry
-the place of their record, and are in its order: the last one tells how far the run came.
+the place of their record, and are in its order: the last one tells how far the run came. Where retention may have
+removed that one, nothing tells it, and a person has to.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
 
 from confluent_kafka import Message
 
 from core.cut import Cut
 from core.errors import Refused
 from core.identifiers import Name
-from core.route import Route
+from core.log_mark import Partition
+from core.route import Output, Route
 from infra.control.route_runs import RouteHistory, RouteRun
 from infra.kafka import kafka_admin
 from infra.kafka.log_reader import committed_records
-from infra.kafka.route_positions import Position, copies
+from infra.kafka.route_positions import Position, copied_to, copies
 from infra.kafka.transactions import transaction
 from infra.settings import Settings
 from speed.routes.outputs import output_topics
 
-Place = tuple[str, int]  # topic and partition of the source
+
+@dataclass
+class _Search:
+    """What the outputs tell of a source partition: copies by output, and the last of them.
+
+    ``end`` is after its record. ``read`` are the partitions of each topic that may hold copies; ``holding`` are those
+    that hold some, also of an earlier owner: retention removes the oldest first, so no later one is gone.
+    """
+
+    end: int
+    last: Message | None = None
+    copied: Counter[str] = field(default_factory=Counter)
+    read: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    holding: set[Partition] = field(default_factory=set)
+
+    def add(self, output: str, at: Partition, offset: int, copy: Message) -> None:
+        """Counts a copy of the run."""
+        self.copied[output] += 1
+        self.holding.add(at)
+        if offset >= self.end:
+            self.end, self.last = offset + 1, copy
 
 
-def find_positions(settings: Settings, route: Route, history: RouteHistory, run: RouteRun) -> dict[Place, Position]:
+def find_positions(settings: Settings, route: Route, history: RouteHistory, run: RouteRun) -> dict[Partition, Position]:
     """Commits and returns a position in every partition in which the run's group has none.
 
-    Raises Refused when the copies are not of the records that the log has.
+    Raises Refused when the copies are not of the records that the log has, or when retention may have removed them.
     """
-    positions: dict[Place, Position] = {}
+    positions: dict[Partition, Position] = {}
     start, ends = history.start(run), kafka_admin.end_offsets(settings, run.topics)
     for part in kafka_admin.committed_partitions(settings, run.id, run.topics):
         place, begin = (part.topic, part.partition), start.end(part.topic, part.partition)
@@ -47,7 +70,7 @@ def find_positions(settings: Settings, route: Route, history: RouteHistory, run:
 
 
 def _copied(
-    settings: Settings, route: Route, history: RouteHistory, run: RouteRun, place: Place, ends: Cut
+    settings: Settings, route: Route, history: RouteHistory, run: RouteRun, place: Partition, ends: Cut
 ) -> Position | None:
     """The position after the last copy of the run; None without copies.
 
@@ -56,28 +79,66 @@ def _copied(
     start = history.start(run).end(*place)
     if ends.end(*place) <= start:
         return None
-    counts, copied, end, last = kafka_admin.partition_counts(settings), Counter[str](), start, None
+    counts, search = kafka_admin.partition_counts(settings), _Search(start)
     for is_live in (False, True):
-        topics = {o: topic for o, topic in output_topics(route, run.id, live=is_live).items() if topic in counts}
-        if topics and (not is_live or any(owned.run == run.id for owned in history.ownerships)):
-            to = place[1] % min(counts[topic] for topic in topics.values())
-            for output, offset, copy in copies(settings, topics, *place, to):
-                if offset >= start and is_live == (_owner_of(history, place, offset) == run.id):
-                    copied[output] += 1
-                    end, last = (offset + 1, copy) if offset >= end else (end, last)
-    if last is None:
+        if not is_live or any(owned.run == run.id for owned in history.ownerships):
+            topics = output_topics(route, run.id, live=is_live)
+            for output in (each for each in route.outputs if topics[each.name] in counts):
+                topic = topics[output.name]
+                partitions = copied_to(place[1], counts[topic])
+                if _takes(output, place[0]):
+                    search.read[topic] = partitions
+                for to, offset, copy in copies(settings, topic, partitions, *place):
+                    if offset < start:
+                        search.holding.add((topic, to))
+                    elif is_live == (_owner_of(history, place, offset) == run.id):
+                        search.add(output.name, (topic, to), offset, copy)
+    if search.end < ends.end(*place):
+        _require_last_copies(settings, route, run, place, search)
+    if search.last is None:
         return None
-    _require_same_record(settings, place, end - 1, last, ends)
-    return Position(end, {**copied, "": end - start - copied.total()})
+    _require_same_record(settings, place, search.end - 1, search.last, ends)
+    return Position(search.end, {**search.copied, "": search.end - start - search.copied.total()})
 
 
-def _owner_of(history: RouteHistory, place: Place, offset: int) -> Name | None:
+def _takes(output: Output, source: str) -> bool:
+    return not output.when or any(when.source == source for when in output.when)
+
+
+def _require_last_copies(settings: Settings, route: Route, run: RouteRun, place: Partition, search: _Search) -> None:
+    """Raises Refused when an output without a copy has lost its first records: the last copy may be among them."""
+    starts = kafka_admin.start_offsets(settings, search.read)  # after the search: retention goes on meanwhile
+    for topic, partitions in search.read.items():
+        to = _without_copies(topic, partitions, search.holding, starts)
+        if to is not None:
+            raise Refused(
+                f"the position of route {route.name} is lost, and retention has removed records of an output that may "
+                "have been its last copies",
+                where=f"run {run.id}, topic {place[0]}, partition {place[1]}: output {topic}, partition {to}, "
+                f"begins at offset {starts.end(topic, to)}",
+                fix=f"`lk route stop {route.name}`; find the last record that was copied; set the next offset, 0 if "
+                f"none was: `kafka-consumer-groups.sh --group {run.id} --topic {place[0]}:{place[1]} --reset-offsets "
+                f"--to-offset OFFSET --execute`; start the route. Or give its outputs other names",
+            )
+
+
+def _without_copies(topic: str, partitions: tuple[int, ...], holding: Collection[Partition], starts: Cut) -> int | None:
+    """A partition without copies, from which records were removed, and which may have had the last; None without."""
+    for to in partitions:
+        if (topic, to) in holding:
+            return None  # those of an earlier partition count are older
+        if starts.end(topic, to) > 0:
+            return to
+    return None
+
+
+def _owner_of(history: RouteHistory, place: Partition, offset: int) -> Name | None:
     """The run that owned the live topics when it copied the record with this offset."""
     owners = [owned.run for owned in history.ownerships if owned.since.end(*place) <= offset]
     return owners[-1] if owners else None
 
 
-def _require_same_record(settings: Settings, place: Place, offset: int, copy: Message, ends: Cut) -> None:
+def _require_same_record(settings: Settings, place: Partition, offset: int, copy: Message, ends: Cut) -> None:
     """Raises Refused unless the log still has the record of the last copy, or has removed it."""
     records = committed_records(settings, *place, offset) if offset < ends.end(*place) else iter(())
     record = next(records, None)

@@ -30,13 +30,14 @@ from speed.routes.outputs import output_topics
 from speed.routes.planner import Where, require_same_definition, require_same_topics, tasks
 
 _CONF = {"spark.sql.adaptive.enabled": "false", "spark.ui.retainedJobs": "20", "spark.ui.retainedStages": "20"}
+_RESUME = "`lk route start` with its route, or `lk route replay` if the run is a replay"
 _POLL_SECONDS = 0.2  # between two checks of a log without new records
 
 
 def run_forever(settings: Settings, catalog: Catalog, id: Name) -> None:
     """Drives a run until SIGTERM, which stops it between two epochs. Raises the reason why it cannot continue."""
     app = f"route-{id}"
-    with run_until_stopped(settings, id, app, epoch=lambda: -1) as stop:
+    with run_until_stopped(settings, id, app, epoch=lambda: -1, resume=_RESUME) as stop:
         run = route_runs.read_run(settings, id)
         _check(settings, catalog, run)
         with leases.hold(settings, f"run_{id}") as lease:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from deltalake.transaction import AddAction
 
 from core.compute.keyed_events import HASH, SOURCE, TIME
-from core.errors import TryAgain
+from core.errors import RESUME_RUN, TryAgain
 from infra import faults
 from infra.lake import data_files, delta
 from infra.lake.data_files import DataFile
@@ -67,7 +67,7 @@ def _write(path: str, merge: Merge, inputs: Sequence[DataFile]) -> list[AddActio
                 written.append(data_files.write(path, part, _COUNTED))
                 faults.at("speed.6_in_merge")
     if read != counted:
-        raise TryAgain(f"a merge read {read} of {counted} events", where=path, fix="run `lk speed start`")
+        raise TryAgain(f"a merge read {read} of {counted} events", where=path, fix=f"run {RESUME_RUN}")
     return written
 
 

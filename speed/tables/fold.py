@@ -19,31 +19,22 @@ from pyspark.sql import DataFrame, SparkSession
 
 from core.compute import epoch_range
 from core.compute.combine import merge_partials
-from core.errors import TryAgain
+from core.errors import NEW_RUN, RESUME_RUN, TryAgain
 from core.identifiers import Name
 from core.view import ROWS, Rollup, View
 from infra import faults
-from infra.control import builds, claims, publications, runs
-from infra.control.builds import build_number
-from infra.lake import damage, data_files, delta, files, parquet_scan, table_paths
+from infra.control import runs
+from infra.lake import damage, data_files, delta, files, idempotent_writes, parquet_scan, table_paths
 from infra.lake.leases import Lease
 from infra.retry import retry_on
 from infra.settings import Settings
 from infra.spark.frames import frame_of
 from speed.tables import schemas
+from speed.tables.fold_ranges import EpochRange, due_ranges, levels
 
-GROWTH = 20  # how many rows of a level become one of the next, which covers so many times the epochs
 COLLECTED_BYTES = 32 * 1024 * 1024  # the most that one fold brings into this process; Spark writes a larger one
 _PATIENCE = 10.0  # seconds in which a fold whose counts differ is computed again; nothing is replaced meanwhile
 _TAGS = ("first_epoch", "last_epoch")
-
-
-@dataclass(frozen=True, order=True)
-class EpochRange:
-    """Epochs ``first`` to ``last``, both included."""
-
-    first: int
-    last: int
 
 
 @dataclass
@@ -79,76 +70,6 @@ class Folding:
 def fold_app(run: Name, view: str, level: int) -> str:
     """The app id of the commits of one level of a view's folds; their version is the last epoch that is folded."""
     return runs.txn_app(run, f"{view}/fold/{level}")
-
-
-@dataclass
-class FoldBoundaries:
-    """Epochs of a run whose builds are served, or may be: no folded row may span the end of one.
-
-    What is served, or about to be, always counts, also while a repair has taken the verdict of its build back. Of the
-    claims, those count whose build passed and was not deleted, and all that are newer than the last that passed. They
-    are read again only after a commit, which after years takes longer than a fold.
-    """
-
-    settings: Settings
-    run: Name
-    _versions: tuple[int, ...] = ()
-    _ends: dict[Name, list[int]] = field(default_factory=dict)
-
-    def ends(self, view: Name) -> list[int]:
-        """The epochs for a view, in order."""
-        paths = [table.path(self.settings) for table in (claims.TABLE, publications.TABLE, builds.TABLE)]
-        versions = tuple(delta.version(path) if delta.exists(path) else -1 for path in paths)
-        if versions != self._versions:
-            self._ends = self._read()
-            self._versions = versions
-        return self._ends.get(view, [])
-
-    def _read(self) -> dict[Name, list[int]]:
-        verdicts, claimed = builds.verdicts(self.settings), claims.claimed_epochs(self.settings, self.run)
-        last_passed: dict[Name, int] = {}
-        for build, _, views in claimed:
-            for view in (view for view in views if verdicts.get((view, build))):
-                last_passed[view] = max(build_number(build), last_passed.get(view, 0))
-        ends = self._served_epochs()
-        for build, epoch, views in claimed:
-            for view in views:
-                if verdicts.get((view, build)) or build_number(build) > last_passed.get(view, 0):
-                    ends.setdefault(view, set()).add(epoch)
-        kept = {build for _, build in verdicts}
-        for view, pinned, epoch in publications.pinned_epochs(self.settings, self.run, kept):
-            if pinned is None or (view, pinned) in verdicts:
-                ends.setdefault(view, set()).add(epoch)
-        return {view: sorted(epochs) for view, epochs in ends.items()}
-
-    def _served_epochs(self) -> dict[Name, set[int]]:
-        epochs: dict[Name, set[int]] = {}
-        for publication in (publications.last_done(self.settings), publications.open_intent(self.settings)):
-            for view, pin in publication.pins.items() if publication else ():
-                if pin.run == self.run:
-                    epochs.setdefault(view, set()).add(pin.epoch)
-        return epochs
-
-
-def due_ranges(
-    newest: int, behind: int, boundaries: Iterable[int], size: int, folded: int = -1
-) -> Iterator[EpochRange]:
-    """The ranges after ``folded`` that a level may fold when ``newest`` is the last epoch, oldest first.
-
-    A block of ``size`` epochs is divided at boundaries.
-    """
-    blocks = max(0, (newest - behind + 1) // size)
-    ends = sorted({end for end in boundaries if end > folded})
-    for block in range((folded + 1) // size, blocks):
-        yield from _split(max(block * size, folded + 1), (block + 1) * size - 1, ends)
-
-
-def levels(newest: int, fold_epochs: int) -> Iterator[int]:
-    """The levels of a run whose last epoch is ``newest``: 1, 20, 400 and so on, as long as a row has so many epochs."""
-    level = 1
-    while level == 1 or level * fold_epochs <= newest + 1:
-        yield level
-        level *= GROWTH
 
 
 def fold(spark: SparkSession, folding: Folding, newest: int, boundaries: Iterable[int]) -> bool:
@@ -252,7 +173,7 @@ def _require_same_counts(folding: Folding, epochs: EpochRange, read: int, merged
         raise FoldDiffers(
             f"a fold of view {folding.view.name} counts {merged} rows of events, {read} were read",
             where=f"{folding.path}, epochs {epochs.first} to {epochs.last}; nothing was replaced",
-            fix="run `lk speed start`; if it happens again, start a new run: `lk speed start --new`",
+            fix=f"run {RESUME_RUN}; if it happens again, {NEW_RUN}",
         )
 
 
@@ -267,7 +188,9 @@ def remove_left_folds(settings: Settings, run: Name, lease: Lease) -> None:
 def _replace(folding: Folding, level: int, epochs: EpochRange, rows: pa.Table | pa.RecordBatchReader) -> None:
     faults.at("speed.6_in_fold")
     predicate = _predicate(epochs)
-    delta.overwrite_once(folding.path, rows, predicate, folding.app(level), epochs.last, lease=folding.lease)
+    idempotent_writes.overwrite_once(
+        folding.path, rows, predicate, folding.app(level), epochs.last, lease=folding.lease
+    )
 
 
 def _tagged(rows: pa.Table, view: View, epochs: EpochRange) -> pa.Table:
@@ -280,10 +203,3 @@ def _predicate(epochs: EpochRange) -> str:
 
 def _inside(epochs: EpochRange) -> pc.Expression:
     return (pc.field("first_epoch") >= epochs.first) & (pc.field("last_epoch") <= epochs.last)
-
-
-def _split(first: int, last: int, ends: list[int]) -> Iterator[EpochRange]:
-    for end in [end for end in ends if first <= end < last]:
-        yield EpochRange(first, end)
-        first = end + 1
-    yield EpochRange(first, last)

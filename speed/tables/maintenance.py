@@ -23,7 +23,8 @@ from infra.lake.leases import Lease
 from infra.local.log_files import shorten_logs
 from infra.settings import Settings
 from speed.tables import clustering, schemas
-from speed.tables.fold import FoldBoundaries, Folding, fold, remove_left_folds
+from speed.tables.fold import Folding, fold, remove_left_folds
+from speed.tables.fold_boundaries import FoldBoundaries
 
 COMPACT_EPOCHS = 20  # readers open every small file, and parse every commit since the last Delta checkpoint
 VACUUM_EPOCHS = 600
@@ -131,4 +132,5 @@ class Maintenance:
     def _fold(self, folding: Folding, epoch: int) -> None:
         """Folds one range, and adds itself again while there may be more, behind the tasks that wait."""
         if fold(self.spark, folding, epoch, self._boundaries.ends(Name(folding.view.name))):
+            compaction.checkpoint(folding.path)  # many folds may follow each other while no epoch needs a compaction
             self._add(("fold", folding.view.name), epoch, partial(self._fold, folding, epoch))

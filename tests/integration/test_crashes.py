@@ -17,9 +17,9 @@ from infra.kafka import kafka_admin
 from infra.lake import delta, leases, table_paths
 from infra.settings import Settings
 from infra.trino import served_views
-from speed.tables import fold
-from tests.support.crashes import crash_at
-from tests.support.layers import (
+from speed.tables import fold, fold_ranges
+from tests.support.faults.crashes import crash_at
+from tests.support.instances.layers import (
     POISON,
     back_in_lambda,
     catalog_of,
@@ -28,8 +28,8 @@ from tests.support.layers import (
     in_lambda,
     send,
 )
-from tests.support.pieces import Pieces
-from tests.support.speed_runs import catch_up, check, declared, running
+from tests.support.instances.speed_runs import catch_up, check, declared, running
+from tests.support.records.pieces import Pieces
 
 # Step of an epoch -> epochs that are committed after a crash there. Before the manifest it is the same epoch again.
 EPOCH_STEPS = {
@@ -93,7 +93,7 @@ def test_a_crash_at_every_step_of_an_epoch_commits_it_once(stack: Settings, spar
 def test_a_crash_in_a_fold_leaves_every_row_once(
     stack: Settings, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fold, "GROWTH", 2)
+    monkeypatch.setattr(fold_ranges, "GROWTH", 2)
     settings = stack.model_copy(update={"max_offsets_per_trigger": 40, "fold_epochs": 4, "fold_behind": 2})
     catalog, run = declared(settings, "xfold", only="trade")
     send(settings, catalog, 400)

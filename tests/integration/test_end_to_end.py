@@ -20,9 +20,9 @@ from infra.local.ports import free_ports
 from infra.project_files import ROOT
 from infra.settings.sources import read_settings
 from tests.support.command import Done, here, lk, write_config
-from tests.support.kafka_log import Log
 from tests.support.oracle import view_oracle
 from tests.support.oracle.view_oracle import Record, Rows
+from tests.support.records.kafka_log import Log
 from tests.support.waiting import eventually
 
 LINES = ROOT / "data" / "apache-access-2015-05.log.gz"
@@ -221,7 +221,7 @@ def test_a_publication_can_be_shown_as_it_was(life: Life) -> None:
 def test_the_audit_has_each_change_and_its_head_is_in_the_publication(life: Life) -> None:
     rows = {row["seq"]: row for row in life.json("audit", "list", "--limit", "100")}
     entries = [(seq, rows[seq]["entry"]) for seq in sorted(rows)]
-    assert [entry["verb"] for _, entry in entries[:3]] == ["speed start", "speed start", "produce"]
+    assert [entry["verb"] for _, entry in entries[:5]] == ["up", "up", "speed start", "speed start", "produce"]
     (begin, first), (_, last) = [(seq, entry) for seq, entry in entries if entry["verb"] == "batch"]
     assert (first["state"], first["before"]) == ("begin", {"publication": 1})
     assert (last["began"], last["exit"], last["after"]) == (begin, 0, {"publication": 2})

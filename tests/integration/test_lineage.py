@@ -12,15 +12,15 @@ from pyspark.sql import SparkSession
 
 from batch.claim import claim
 from core.errors import Refused
-from flows import lineage_steps, replays
+from flows import lineage_steps, replays, speed
 from flows.switch import rollback
 from infra.control.claims import Claim
 from infra.control.publications import Publication
 from infra.lake import table_paths
 from infra.settings import Settings
 from speed import replay_state
-from tests.support.layers import POISON, catalog_of, send, topic_of
-from tests.support.openlineage_events import require_valid
+from tests.support.checks.openlineage_events import require_valid
+from tests.support.instances.layers import POISON, catalog_of, commit_epoch, new_run, send, topic_of
 
 Events = dict[tuple[str, str], dict[str, Any]]  # (job, state) -> event
 
@@ -206,3 +206,25 @@ def test_a_replay_and_a_rollback_are_reported(cycle: Cycle, tmp_path: Path) -> N
     (written,) = lines[0]["outputs"]
     assert places([written]) == [("file", table_paths.speed(settings, run.id, cycle.view))]
     assert columns(written)["volume"] == [(*cycle.kafka, "size")]
+
+
+def test_a_run_that_lk_speed_start_serves_is_a_publication(cycle: Cycle, spark: SparkSession, tmp_path: Path) -> None:
+    file = tmp_path / "events.jsonl"
+    settings = cycle.settings.model_copy(update={"lineage_url": str(file)})
+    run = new_run(settings, cycle.catalog, start=cycle.claimed.cut)
+    commit_epoch(spark, settings, cycle.catalog, run)
+    speed._serve(settings, cycle.catalog, run.id, "lineage")
+    begun, ended = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    require_valid(ended)
+    assert [(event["job"]["name"], event["eventType"]) for event in (begun, ended)] == [
+        ("publish", "START"),
+        ("publish", "COMPLETE"),
+    ]
+    partial_rows = ("file", table_paths.speed(settings, run.id, cycle.view))
+    assert [place for place in places(ended["inputs"]) if place in (cycle.build, partial_rows)] == [
+        cycle.build,
+        partial_rows,
+    ]
+    assert dataset(ended, "outputs", cycle.served)["facets"]["version"]["datasetVersion"] == str(
+        cycle.publication.seq + 1
+    )

@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 from batch.land import land
 from core.catalog import Catalog
 from core.identifiers import Name
+from flows import replays
 from flows.live_page.collector import Collector
 from flows.live_page.guard import Guard
 from flows.live_page.web_app import web_app
@@ -24,8 +25,8 @@ from infra.kafka.input_files import OutgoingRecord
 from infra.local.ports import free_ports
 from infra.settings import Settings
 from serving.promote import serve_run
-from tests.support.alert_rules import firing
-from tests.support.layers import commit_epoch, log, new_run, send
+from tests.support.checks.alert_rules import firing
+from tests.support.instances.layers import commit_epoch, log, new_run, send
 from tests.support.waiting import eventually
 
 MARKUP = "<script>alert(1)</script>"
@@ -213,3 +214,23 @@ def test_nothing_beside_the_quality_pages_is_served(page: Page) -> None:
     )
     for path in outside:
         assert page.client.get(path).status_code == 404, path
+
+
+def test_the_progress_of_a_replay_is_on_the_page_and_its_declaration_is_a_mark(page: Page, spark: SparkSession) -> None:
+    replay = new_run(page.settings, page.catalog, kind="replay")
+    commit_epoch(spark, page.settings, page.catalog, replay)
+    send(page.settings, page.catalog, 3, first=205)
+
+    def shown() -> None:
+        document = page.read()
+        rows = [row for row in document["tables"]["replay"]["rows"] if row[0] == replay.id]
+        assert [(row[1:3], row[6]) for row in rows] == [(["207", "210"], "no")]
+        assert f"replay {replay.id} declared" in [mark["text"] for mark in document["marks"]]
+
+    eventually(page.settings, 60, shown)
+    replays.abandon(page.settings, replay.id)
+
+    def gone() -> None:
+        assert replay.id not in [row[0] for row in page.read()["tables"]["replay"]["rows"]]
+
+    eventually(page.settings, 60, gone)

@@ -21,7 +21,7 @@ from infra.local.server_spec import Server
 from infra.retry import retry_on
 from infra.settings import Settings
 from tests.conftest import fresh_settings
-from tests.support.killing import kill
+from tests.support.faults.killing import kill
 
 pytestmark = pytest.mark.slow
 

@@ -39,9 +39,9 @@ from serving.read import show
 from speed.epoch import offset_log
 from speed.epoch.compute_epoch import EpochComputer
 from speed.process import lifecycle
-from tests.support.layers import catalog_of
-from tests.support.spark_jobs import task_counts
-from tests.support.speed_runs import catch_up
+from tests.support.checks.spark_jobs import task_counts
+from tests.support.instances.layers import catalog_of
+from tests.support.instances.speed_runs import catch_up
 
 PAGE = ROOT / "docs" / "one-event.md"
 TRACE_PAGE = ROOT / "docs" / "trace.md"
@@ -165,7 +165,7 @@ def stages(passed: Pass) -> dict[str, str]:
         "archive": fields(only_row(archived)),
         "build": table(rows_of(delta.read(table_paths.batch(settings, VIEW, passed.build)))),
         "builds": fields(built),
-        "sql": re.sub(r" (?=FROM|UNION ALL|GROUP BY|WHERE)", "\n", passed.publication.texts[VIEW]),
+        "sql": re.sub(r" (?=FROM|UNION ALL|GROUP BY|WHERE)", "\n", passed.publication.sql[VIEW]),
         "answer": table([dict(zip(answer.columns, row, strict=True)) for row in answer.rows]),
     }
 

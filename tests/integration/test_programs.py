@@ -14,14 +14,14 @@ from infra.project_files import VIEWS
 from infra.settings import Settings
 from infra.trino import metastore
 from speed.process import lifecycle
-from tests.support.assertions import same
-from tests.support.crashes import crash_at
-from tests.support.kafka_log import Log
+from tests.support.checks.assertions import same
+from tests.support.faults.crashes import crash_at
+from tests.support.instances.programs_stack import TOPICS, ProgramsStack
+from tests.support.instances.speed_runs import catch_up
 from tests.support.oracle import program_oracle
 from tests.support.oracle.program_events import events
-from tests.support.pieces import in_order
-from tests.support.programs_stack import TOPICS, ProgramsStack
-from tests.support.speed_runs import catch_up
+from tests.support.records.kafka_log import Log
+from tests.support.records.pieces import in_order
 
 PROGRAM = Name("order_payments")
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.terraform_availability import missing_terraform
-from tests.support.terraform_tree import Tree, copied
+from tests.support.servers.terraform_availability import missing_terraform
+from tests.support.servers.terraform_tree import Tree, copied
 
 pytestmark = pytest.mark.skipif(missing_terraform() is not None, reason=f"not run: {missing_terraform()}")
 

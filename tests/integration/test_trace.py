@@ -14,17 +14,35 @@ from core.identifiers import Name
 from flows import switch
 from flows.batch_cycle import run_batch
 from flows.live_page.trace_page import trace_page
+from flows.trace.cells import cell
+from flows.trace.computed_rows import compute
+from flows.trace.kafka_record import RawRecord
+from flows.trace.row_changes import RowChanges
 from flows.trace.stages import Trace, ViewTrace
 from flows.trace.trace_record import trace_record
+from infra.control import builds
+from infra.control.pins import Pin
 from infra.definitions import definition_files
 from infra.lake import delta, table_paths
 from infra.settings import Settings
 from serving.promote import serve_run
 from speed.process import lifecycle
-from tests.support.layers import back_in_lambda
+from tests.support.instances.layers import back_in_lambda
+from tests.support.instances.speed_runs import running
+from tests.support.instances.traced_shop import (
+    DAY,
+    JOIN,
+    ONCE,
+    ROLLUPS,
+    T,
+    TracedShop,
+    opened,
+    order,
+    payment,
+    purchase,
+    trade,
+)
 from tests.support.oracle.view_oracle import Record
-from tests.support.speed_runs import running
-from tests.support.traced_shop import DAY, JOIN, ROLLUPS, T, TracedShop, opened, order, payment, trade
 
 Key = tuple[str, int]  # topic without prefix, and offset in partition 0
 BAD = {("trades", 1): ("not_json",), ("trades", 4): ("null_value",)}
@@ -35,11 +53,13 @@ FIRST = [
 ]
 LATE = [("trades", "A", trade("AAPL", T - 3 * DAY)), ("trades", "A", None)]
 AFTER = [("trades", "Z", trade("ZZ", T + 8_000)), ("trades", "A", trade("AAPL", T + 4_500, "11.00"))]
+# The second report repeats the first. The third comes later and is of an earlier time, so that the first repeats it.
+REPORTS = [("purchases", "b1", purchase("b1", T + at)) for at in (0, 60_000, -60_000)]
 
 WITH_ROWS: dict[str, set[Key]] = {
-    "speed": {("trades", 0)},
-    "lambda": {("trades", 0), ("orders", 0)},
-    "kappa": {("trades", 6)},
+    "speed": {("trades", 0), ("purchases", 0), ("purchases", 1)},
+    "lambda": {("trades", 0), ("orders", 0), ("purchases", 0), ("purchases", 2)},
+    "kappa": {("trades", 6), ("purchases", 1)},
 }
 
 
@@ -69,13 +89,13 @@ class States:
 def states(stack: Settings, spark: SparkSession) -> Iterator[States]:
     """Speed alone; Lambda with a batch between two epochs, and folds; Kappa after a switch; then planted defects."""
     shop = opened(stack, spark, "traced")
-    shop.epoch(*FIRST, ("orders", "o1", order("o1", T)))
-    shop.epoch(*LATE, ("payments", "o1", payment("o1", T + 60_000)))
+    shop.epoch(*FIRST, ("orders", "o1", order("o1", T)), REPORTS[0])
+    shop.epoch(*LATE, ("payments", "o1", payment("o1", T + 60_000)), REPORTS[1])
     serve_run(stack, shop.catalog, shop.run.id, "test")
     made = States(shop, Name("none"), Name("none"))
     made.add("speed")
     made.build = run_batch(stack, shop.catalog).claim.build
-    shop.epoch(*AFTER, ("orders", "o2", order("o2", T)))
+    shop.epoch(*AFTER, ("orders", "o2", order("o2", T)), REPORTS[2])
     shop.fold([1])
     made.add("lambda")
     replay = lifecycle.declare(stack, shop.catalog, kind="replay", note="test")
@@ -139,6 +159,53 @@ def test_each_record_is_counted_by_the_side_that_the_sender_knows(states: States
     assert sides(states.traces["kappa"], view) == {0: speed, 1: never, 2: speed, 3: speed, 4: never, 5: speed, 6: speed}
 
 
+def test_a_record_that_is_repeated_or_superseded_is_read_and_not_counted(states: States) -> None:
+    run, build = states.shop.run.id, states.build
+    told = {
+        (state, offset): (view.served.side, view.served.counts, view.contributes, view.served.text)
+        for state, keys in WITH_ROWS.items()
+        for topic, offset in keys
+        if topic == "purchases"
+        for view in [of(states.traces[state][topic, offset], ONCE)]
+    }
+    no_row = "it changes no row: it is repeated or superseded"
+    assert told == {
+        ("speed", 0): ("speed", True, True, f"epoch 0 of run {run} counts it"),
+        ("speed", 1): ("speed", False, False, f"epoch 1 of run {run} read it, and {no_row}"),
+        ("lambda", 0): ("batch", False, False, f"build {build} read it, and {no_row}"),
+        ("lambda", 2): ("speed", True, True, f"epoch 2 of run {run} counts it, after epoch 1 where the build ends"),
+        ("kappa", 1): ("speed", False, False, f"epoch 0 of run {states.replay} read it, and {no_row}"),
+    }
+
+
+def test_a_record_of_a_keyed_view_shows_the_rows_that_it_changes(states: States) -> None:
+    earlier, first = "2023-11-14T22:12:20Z", "2023-11-14T22:13:20Z"
+    row = {"purchase_id": "b1", "item": "tea"}
+    superseding = of(states.traces["lambda"]["purchases", 2], ONCE)
+    assert superseding.served.rows == superseding.added == ({**row, "reported_at": earlier},)
+    assert superseding.removed == ({**row, "reported_at": first},)
+    repeated = of(states.traces["speed"]["purchases", 1], ONCE)
+    assert (repeated.served.rows, repeated.added, repeated.removed) == ((), (), ())
+    assert [place["_segment"] for place in repeated.places] == [1_699_999_200_000, 1_700_002_800_000]
+    assert [r.cells["reported_at"] for r in repeated.partials[0].rows] == [first, None]
+    paid = of(states.traces["lambda"]["orders", 0], JOIN)
+    assert [row["side"] for row in paid.added] == ["both"]
+    assert [row["side"] for row in paid.removed] == ["payment"]
+
+
+def test_without_a_run_the_events_of_the_key_are_those_of_the_archive(states: States) -> None:
+    """Below the cut of the build there are two reports: without the first, the second would be no repeat."""
+    shop, once = states.shop, states.shop.name(ONCE)
+    (built,) = [row for row in builds.read_builds(shop.settings, [states.build]) if row.view == once]
+    pin = Pin(states.build, None, -1, built.cut, built.digest, "batch", Name("s"))
+    raw = RawRecord(b"b1", purchase("b1", T), (), T, 0)
+    computed = compute(shop.settings, shop.catalog, (shop.name("purchases"), 0, 0), raw, [once], {once: pin})
+    changes = computed.changes[once]
+    assert isinstance(changes, RowChanges)
+    reported = [[cell(time) for time in rows["reported_at"].to_pylist()] for rows in (changes.added, changes.removed)]
+    assert reported == [["2023-11-14T22:13:20Z"], ["2023-11-14T22:14:20Z"]]
+
+
 def test_the_page_of_a_record_has_its_keys_windows_and_rows(states: States, monkeypatch: pytest.MonkeyPatch) -> None:
     shop = states.shop
     monkeypatch.setattr(definition_files, "load_usable", lambda _: (shop.catalog, []))
@@ -176,7 +243,8 @@ def test_bad_records_name_their_rules_and_good_ones_their_cells(states: States) 
 
 def test_the_archive_and_the_build_hold_what_is_before_the_cut(states: States) -> None:
     for (topic, offset), trace in states.traces["lambda"].items():
-        before_cut = (topic, offset) in {*(("trades", n) for n in range(5)), ("orders", 0), ("payments", 0)}
+        landed = {"trades": 5, "orders": 1, "payments": 1, "purchases": 2}
+        before_cut = offset < landed[topic]
         (archived,) = trace.archives or (None,)
         assert (archived is not None and archived.row is not None) == before_cut
         for view in trace.views:

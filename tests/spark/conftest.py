@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.support.decoder import Decoder
+from tests.support.records.decoder import Decoder
 
 
 @pytest.fixture(scope="session")

@@ -12,8 +12,10 @@ from pyspark.sql import SparkSession
 from core.catalog import Catalog
 from core.identifiers import Name
 from core.view import Fresh, Total
-from infra.definitions.check_sql import shown_sql, sql_mistakes
-from infra.definitions.definition_files import load, spark_problems
+from infra.definitions.check_sql import sql_mistakes
+from infra.definitions.definition_files import load
+from infra.definitions.presentation_sql import shown_sql
+from infra.definitions.sql_problems import spark_problems
 from infra.project_files import ROOT
 from infra.settings import Settings
 

@@ -18,14 +18,15 @@ from core.identifiers import Name
 from core.view import Keyed
 from infra.control.runs import Run
 from infra.definitions.definition_files import load
-from infra.lake import compaction, data_files, delta, leases, table_paths
+from infra.lake import compaction, data_files, delta, idempotent_writes, leases, table_paths
 from infra.project_files import VIEWS
 from infra.settings import Settings
+from speed.epoch import kept_events
 from speed.epoch.keyed_units import Units
 from speed.tables import clustering, hash_tree, schemas
 from speed.tables.maintenance import COMPACT_EPOCHS, Maintenance
 from tests.conftest import fresh_settings
-from tests.support.crashes import crash_at
+from tests.support.faults.crashes import crash_at
 
 CATALOG: Catalog = load(Settings(views=(VIEWS / "programs",)))
 VIEW = Name("readings_gaps")
@@ -42,7 +43,7 @@ class Kept:
     path: str
 
     def append(self, number: int, rows: pa.Table) -> None:
-        delta.append_once(self.path, rows, "events", number)
+        idempotent_writes.append_once(self.path, rows, "events", number)
 
     def rows(self) -> list[tuple[int, int]]:
         """Hash and number of every event, sorted."""
@@ -119,7 +120,7 @@ def test_an_epoch_of_few_keys_reads_a_small_share_of_aged_events(kept: Kept, spa
     view = CATALOG.view(VIEW)
     assert isinstance(view, Keyed)
     before = bytes_read()
-    read = units._few_events(VIEW, view, EPOCHS, new)
+    read = kept_events.few_events(kept.settings, kept.run.id, view, EPOCHS, new)
     share = (bytes_read() - before) / size
     assert read is not None
     with_these_keys = [at for at in range(EPOCHS * EVENTS) if 100 <= at * 7 % KEYS < 120]
@@ -133,12 +134,9 @@ def test_an_epoch_of_few_keys_reads_a_small_share_of_aged_events(kept: Kept, spa
 
 
 @pytest.mark.usefixtures("small_nodes")
-def test_too_many_events_are_measured_before_they_are_read(
-    kept: Kept, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_many_events_are_measured_before_they_are_read(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
     kept.append(0, events(0, [1, 2] * 20_000))
-    units = Units(spark, kept.settings, CATALOG, kept.run, "", {})
-    monkeypatch.setattr("speed.epoch.keyed_units.MAX_INPUT_BYTES", 100_000)
+    monkeypatch.setattr("speed.epoch.kept_events.MAX_INPUT_BYTES", 100_000)
     view = CATALOG.view(VIEW)
     assert isinstance(view, Keyed)
     taken = list[int]()
@@ -150,7 +148,7 @@ def test_too_many_events_are_measured_before_they_are_read(
             yield batch
 
     monkeypatch.setattr(data_files, "batches_holding", counting)
-    assert units._few_events(VIEW, view, 0, events(0, [1])) is None
+    assert kept_events.few_events(kept.settings, kept.run.id, view, 0, events(0, [1])) is None
     assert max(taken) < 2_000_000
 
 

@@ -14,7 +14,7 @@ from core.measures import Count, Sum
 from core.view import Key, Keyed, Result, Rollup
 from infra.control.comparisons import RowDifference
 from infra.spark.count_differences import first_differences
-from tests.support.sales import SalesRow, sales
+from tests.support.records.sales import SalesRow, sales
 
 VIEW = Rollup(
     name="sales",

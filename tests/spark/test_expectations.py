@@ -19,9 +19,9 @@ from core.measures import Count, Sum
 from core.topic import Field, Json, Topic, Version
 from core.view import Check, Fresh, Key, Keyed, Result, Rollup, Total, View
 from infra.quality.expectations import SuiteRun, evaluate_suite, open_context, repeated_keys
-from tests.support.frames import from_kafka
 from tests.support.oracle.view_oracle import Record
-from tests.support.sales import SalesRow, sales
+from tests.support.records.frames import from_kafka
+from tests.support.records.sales import SalesRow, sales
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 SALES = Rollup(

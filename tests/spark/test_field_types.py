@@ -11,9 +11,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from core.decoding.decode import decode
 from core.topic import Field, Json, Lines, Topic, Version
-from tests.support.decoder import Decoder
-from tests.support.frames import dicts, from_kafka
 from tests.support.oracle.view_oracle import Record, moment
+from tests.support.records.decoder import Decoder
+from tests.support.records.frames import dicts, from_kafka
 
 T0 = 1_763_712_000_000
 

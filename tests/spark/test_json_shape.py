@@ -13,9 +13,9 @@ from pyspark.sql import functions as fn
 from core.decoding import json_shape
 from core.decoding.formats import json_names
 from core.topic import Json
-from tests.support.decoder import Decoder
-from tests.support.frames import dicts, from_kafka
 from tests.support.oracle.view_oracle import Record
+from tests.support.records.decoder import Decoder
+from tests.support.records.frames import dicts, from_kafka
 from views import trades
 
 TRADES = trades.TOPIC

@@ -25,7 +25,7 @@ from core.identifiers import Name
 from core.view import Keyed
 from infra.control.runs import Run
 from infra.definitions.definition_files import load
-from infra.lake import delta, leases, table_paths
+from infra.lake import delta, idempotent_writes, leases, table_paths
 from infra.project_files import VIEWS
 from infra.settings import Settings
 from speed.epoch import cached_plan
@@ -33,12 +33,12 @@ from speed.epoch.keyed_units import Units, plan_units
 from speed.job import CONF
 from speed.tables import clustering, hash_tree, schemas
 from tests.conftest import fresh_settings
-from tests.support.decoder import Decoder
-from tests.support.frames import at, dicts
-from tests.support.largest_result import largest_result
+from tests.support.faults.largest_result import largest_result
 from tests.support.oracle import program_oracle
-from tests.support.program_records import START, Event, logs, record
-from tests.support.tiers import slow
+from tests.support.records.decoder import Decoder
+from tests.support.records.frames import at, dicts
+from tests.support.records.program_records import START, Event, logs, record
+from tests.support.suite.tiers import slow
 
 CATALOG: Catalog = load(Settings(views=(VIEWS / "programs",)))
 KEYED = sorted(name for name, view in CATALOG.views.items() if isinstance(view, Keyed))
@@ -128,7 +128,9 @@ class KeyedRun:
         )
         if new.num_rows:
             events_path = table_paths.events(self.settings, self.run.id, self.name)
-            delta.append_once(events_path, schemas.tagged(new, schemas.events_schema(), epoch=number), "events", number)
+            idempotent_writes.append_once(
+                events_path, schemas.tagged(new, schemas.events_schema(), epoch=number), "events", number
+            )
             if self.view.reach is None:
                 self.cluster(events_path)
         return new
@@ -141,7 +143,7 @@ class KeyedRun:
         assert isinstance(results, pa.Table) == small
         rows = results if isinstance(results, pa.Table) else results.toArrow()
         tagged = schemas.tagged(rows, schemas.partial_schema(self.view), first_epoch=number, last_epoch=number)
-        delta.append_once(table_paths.speed(self.settings, self.run.id, self.name), tagged, "rows", number)
+        idempotent_writes.append_once(table_paths.speed(self.settings, self.run.id, self.name), tagged, "rows", number)
 
     def cluster(self, path: str) -> None:
         """Clusters the kept events, as maintenance does after many epochs."""

@@ -19,8 +19,8 @@ from infra.definitions.check_sql import sql_mistakes
 from infra.kafka.input_files import InputFile
 from infra.project_files import ROOT
 from infra.settings import Settings
-from tests.support.decoder import Decoder
 from tests.support.oracle.view_oracle import Record
+from tests.support.records.decoder import Decoder
 
 CHARGING = ROOT / "docs" / "tutorial" / "charging.jsonl"
 START = datetime(2026, 1, 1, 23, 59, tzinfo=UTC)

@@ -23,10 +23,10 @@ from core.example import example_records
 from core.topic import Rule, Topic
 from infra.definitions import definition_files
 from infra.settings import Settings
-from tests.support.frames import KAFKA, dicts, from_kafka, named
-from tests.support.mutated_records import mutated
 from tests.support.oracle.view_oracle import Record, decode_record
-from tests.support.shaped_topics import CHANGES, CHANGES_RECORDS, KINDS, KINDS_RECORDS, LINES, LINES_RECORDS
+from tests.support.records.frames import KAFKA, dicts, from_kafka, named
+from tests.support.records.mutated_records import mutated
+from tests.support.records.shaped_topics import CHANGES, CHANGES_RECORDS, KINDS, KINDS_RECORDS, LINES, LINES_RECORDS
 from views import access_log, trades
 
 T0 = 1_763_712_000_000

@@ -12,8 +12,8 @@ from core.decoding.decode import decode
 from core.measures import Count, First, Latest, Max, Min, Sum
 from core.topic import Field, Json, Topic, Version
 from core.view import Explode, Key, Rollup, Window
-from tests.support.frames import dicts, from_kafka
 from tests.support.oracle.view_oracle import Record, moment
+from tests.support.records.frames import dicts, from_kafka
 from views.programs import preferences, preferences_now
 
 T0 = 1_763_712_000_000

@@ -14,10 +14,10 @@ from core.compute.combine import merge_partials
 from core.compute.partial_rows import partial
 from core.view import Rollup
 from tests.spark.test_keyed import CATALOG, decoded, few, places, same
-from tests.support.decoder import Decoder
-from tests.support.frames import at, dicts, stored
 from tests.support.oracle import program_oracle
-from tests.support.program_records import logs
+from tests.support.records.decoder import Decoder
+from tests.support.records.frames import at, dicts, stored
+from tests.support.records.program_records import logs
 
 ROLLUPS = sorted(program_oracle.ROLLUPS)
 

@@ -16,9 +16,9 @@ from core.errors import Refused
 from core.identifiers import Name
 from core.range_rebuild import RangeRebuild
 from core.view import Rollup
-from tests.support.frames import by_key, from_kafka, stored, stored_only
 from tests.support.oracle.view_oracle import Record, Rows, expected
-from tests.support.views import rollup
+from tests.support.records.frames import by_key, from_kafka, stored, stored_only
+from tests.support.records.views import rollup
 from views import trade_stats, trades, trades_by_day
 
 STATS, DAYS = rollup(trade_stats.VIEW), rollup(trades_by_day.VIEW)

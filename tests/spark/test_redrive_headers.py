@@ -13,9 +13,9 @@ from core.decoding.decode import decode, decode_originals
 from core.decoding.redrive_headers import headers, origin_of
 from core.gate_checks import rule_names
 from core.topic import Topic
-from tests.spark.test_decode import GOOD, T0, but
-from tests.support.frames import KAFKA, dicts
-from tests.support.kafka_log import Headers
+from tests.support.records.frames import KAFKA, dicts
+from tests.support.records.kafka_log import Headers
+from tests.support.records.trade_records import GOOD, T0, but
 from views import access_log, trades
 from views.programs import profiles
 

@@ -16,9 +16,9 @@ from core.event_columns import ERROR
 from core.sealed_text import KEY_BYTES, seal
 from core.sealed_topic import sealed_topic
 from core.topic import Topic
-from tests.support.frames import from_kafka
+from tests.support.instances.sealed_visits import AT, topic
 from tests.support.oracle.view_oracle import Record
-from tests.support.sealed_visits import AT, topic
+from tests.support.records.frames import from_kafka
 
 ANN, BOB = "s" + "a" * 32, "s" + "b" * 32
 KEY = bytes(range(KEY_BYTES))

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from infra.settings.child_environment import child_environment
+from infra.child_environment import child_environment
 from infra.spark.frames import frame_of
 from infra.spark.session import temporary_session
 from tests.conftest import fresh_settings

@@ -12,10 +12,10 @@ from core.compute.shared_panes import bad_records, can_share, counts_from_panes,
 from core.event_columns import RAW_COLUMNS
 from core.view import Explode, Rollup, Window
 from tests.spark.test_views import CATALOG, _logs, expected_rows, few, rows_of, trades
-from tests.support.decoder import Decoder
-from tests.support.frames import dicts
 from tests.support.oracle.view_oracle import Record
-from tests.support.views import rollups
+from tests.support.records.decoder import Decoder
+from tests.support.records.frames import dicts
+from tests.support.records.views import rollups
 
 VIEWS = rollups(CATALOG.reading("trades"))
 

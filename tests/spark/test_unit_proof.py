@@ -13,7 +13,8 @@ from core.identifiers import Name
 from core.validation.mistake import Mistake
 from core.view import Keyed, Reach
 from infra import progress_bar
-from infra.definitions.definition_files import load, spark_problems
+from infra.definitions.definition_files import load
+from infra.definitions.sql_problems import spark_problems
 from infra.definitions.unit_proof import unit_mistakes
 from infra.project_files import VIEWS
 from infra.settings import Settings

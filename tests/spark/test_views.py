@@ -18,10 +18,10 @@ from core.decoding.decode import decode
 from infra.definitions.definition_files import load
 from infra.project_files import ACCESS_LOG
 from infra.settings import Settings
-from tests.support.decoder import Decoder
-from tests.support.frames import at, by_key, dicts, from_kafka, stored, stored_only
 from tests.support.oracle.view_oracle import Record, Rows, events, expected, quarantined
-from tests.support.views import rollup, rollups
+from tests.support.records.decoder import Decoder
+from tests.support.records.frames import at, by_key, dicts, from_kafka, stored, stored_only
+from tests.support.records.views import rollup, rollups
 
 MIDNIGHT = 1_763_683_200_000  # 2025-11-21 UTC
 CATALOG: Catalog = load(Settings())

@@ -17,6 +17,7 @@ from unittest.mock import patch
 from cli.root import run
 from infra.faults import VARIABLE
 from infra.project_files import ROOT
+from tests.support.suite.machine_speed import patient
 
 
 @dataclass(frozen=True)
@@ -52,13 +53,14 @@ class Running:
     child: subprocess.Popen[str]
 
     def done(self, seconds: float = 300.0) -> Done:
-        """Waits for the end of the command. After ``seconds`` kills it and fails."""
+        """Waits for the end of the command. After ``seconds``, on a slow machine later, kills it and fails."""
+        limit = patient(seconds)
         try:
-            out, err = self.child.communicate(timeout=seconds)
+            out, err = self.child.communicate(timeout=limit)
         except subprocess.TimeoutExpired:
             self.signal(signal.SIGKILL)
             out, err = self.child.communicate()
-            raise AssertionError(f"`lk {self.command}` did not end within {seconds:.0f} s\n{out}\n{err}") from None
+            raise AssertionError(f"`lk {self.command}` did not end within {limit:.0f} s\n{out}\n{err}") from None
         return Done(self.command, self.child.returncode, out, err)
 
     def signal(self, number: signal.Signals) -> None:

@@ -8,6 +8,7 @@ from typing import TypeVar
 from infra.local import local_processes
 from infra.retry import retry_on
 from infra.settings import Settings
+from tests.support.suite.machine_speed import patient
 
 T = TypeVar("T")
 
@@ -15,13 +16,14 @@ T = TypeVar("T")
 def eventually(settings: Settings, seconds: float, condition: Callable[[], T]) -> T:
     """Returns the result of ``condition`` once it raises no AssertionError.
 
-    After ``seconds`` raises the last AssertionError with the last lines of all logs. The pause grows from 0.1 to 1
-    second, because most conditions read tables.
+    After ``seconds``, on a slow machine later, raises the last AssertionError with the last lines of all logs. The
+    pause grows from 0.1 to 1 second, because most conditions read tables.
     """
+    limit = patient(seconds)
     try:
-        return retry_on(AssertionError, condition, seconds, every=0.1, longest=1.0)
+        return retry_on(AssertionError, condition, limit, every=0.1, longest=1.0)
     except AssertionError as e:
-        raise AssertionError(f"the condition did not hold within {seconds:.0f} s: {e}\n{tails(settings)}") from None
+        raise AssertionError(f"the condition did not hold within {limit:.0f} s: {e}\n{tails(settings)}") from None
 
 
 def tails(settings: Settings, lines: int = 15) -> str:

@@ -26,7 +26,8 @@ from infra.local import local_processes
 from serving.cleanup import clean_up
 from speed.process import background
 from speed.tables import schemas
-from speed.tables.fold import FoldBoundaries, Folding, fold
+from speed.tables.fold import Folding, fold
+from speed.tables.fold_boundaries import FoldBoundaries
 
 STATUS_SECONDS, STATUS_MIB, PUBLISH_SECONDS, ON_DISK = 2.0, 300.0, 5.0, 3.0
 RATE = 100.0  # trades a second: some small epochs a second

@@ -23,10 +23,11 @@ from flows import overview, speed, stack
 from flows.bench.age import bulk_epochs, checkpoint, past_batches
 from flows.bench.age.bulk_epochs import BulkRun
 from flows.bench.age.epoch_plan import STEP_MS, EpochPlan
-from flows.measure import instance, load
+from flows.measure import fresh_instance, load
 from flows.measure.console import note, waiting
 from flows.measure.live_system import LiveInstance
 from flows.measure.load import LATE, LATE_BY_MS, OUT_OF_ORDER
+from infra import clock
 from infra.control import runs
 from infra.control.manifest import last_epoch
 from infra.definitions import definition_files
@@ -75,7 +76,7 @@ FRESH = Age(epochs=3_000, folded=1_500, publications=0, builds=0, quarantined=0)
 @contextmanager
 def aged_instance(base: Settings, folder: Path, age: Age, spark: SparkSession) -> Iterator[LiveInstance]:
     """An instance of this age whose speed run goes on, removed after the block; if the block fails, only stopped."""
-    created = instance.create(base.model_copy(update={"retention_minutes": 1}), folder)
+    created = fresh_instance.create(base.model_copy(update={"retention_minutes": 1}), folder)
     try:
         live = LiveInstance(created.settings, definition_files.load(created.settings), created.config, _begun(created))
         _timed(f"{age.epochs + age.quarantined:,} records in Kafka", lambda: _send(live, age))
@@ -86,7 +87,7 @@ def aged_instance(base: Settings, folder: Path, age: Age, spark: SparkSession) -
         yield live
     finally:
         local_stack.stop_servers(created.settings)
-    instance.remove(folder)
+    fresh_instance.remove(folder)
 
 
 def held_run(live: LiveInstance, spark: SparkSession, lease: Lease, settings: Settings) -> BulkRun:
@@ -102,10 +103,10 @@ def next_plan(live: LiveInstance, count: int) -> EpochPlan:
     last = last_epoch(live.settings, live.run)
     assert last is not None, "the run has epochs"
     end = kafka_admin.end_offsets(live.settings, list(runs.read_run(live.settings, live.run).topics))
-    return EpochPlan(last.number + 1, count, last.end, end, time.time_ns() // 1_000_000)
+    return EpochPlan(last.number + 1, count, last.end, end, clock.now_ms())
 
 
-def _begun(created: instance.Instance) -> Name:
+def _begun(created: fresh_instance.FreshInstance) -> Name:
     """Starts the servers and a run, which reads the access log; then stops the run. It has a checkpoint then."""
     settings = created.settings
     catalog = definition_files.load(settings)
@@ -123,7 +124,7 @@ def _begun(created: instance.Instance) -> Name:
 def _send(live: LiveInstance, age: Age) -> None:
     """First what cannot be decoded, then a trade for each epoch; event times follow the epochs' times."""
     topic = live.catalog.topic(load.TRADES)
-    first_ms = time.time_ns() // 1_000_000 - age.epochs * STEP_MS
+    first_ms = clock.now_ms() - age.epochs * STEP_MS
     spec = SampleSpec(SEED, first_ms, _RATE, LATE, LATE_BY_MS, OUT_OF_ORDER)
     bad = replace(spec, bad=1.0, late=0.0, out_of_order=0.0)
     for samples in (records(topic, bad, age.quarantined), records(topic, spec, age.epochs)):
@@ -165,7 +166,7 @@ def _require_whole(live: LiveInstance) -> None:
     wrong += [str(view) for view in state.rows if not view.ok]
     if wrong or not state.rows:
         reasons = "; ".join([*wrong, *state.unhealthy])
-        raise Refused(f"the instance does not add up: {reasons}", where=str(live.config), fix="report this")
+        raise Refused(f"the instance does not add up: {reasons}", where=str(live.config), fix="report this as a bug")
 
 
 def _timed(what: str, work: Callable[[], object]) -> None:

@@ -31,7 +31,7 @@ from infra.control import runs
 from infra.control.manifest import last_epoch
 from infra.control.runs import Run
 from infra.kafka.spark_source import read_spans
-from infra.lake import delta, table_paths
+from infra.lake import delta, idempotent_writes, table_paths
 from infra.lake.leases import Lease
 from infra.settings import Settings
 from speed.tables import schemas
@@ -141,7 +141,7 @@ def _append(bulk: BulkRun, path: str, part: str, rows: pa.Table, last: int) -> N
     if rows.num_rows:
         stored = pa.schema(delta.table(path).schema().to_arrow())
         rows = rows.select(stored.names).cast(stored)
-        delta.append_once(path, rows, runs.txn_app(bulk.run.id, part), last, lease=bulk.lease)
+        idempotent_writes.append_once(path, rows, runs.txn_app(bulk.run.id, part), last, lease=bulk.lease)
 
 
 def _append_manifest(bulk: BulkRun, part: Future[pa.Table]) -> None:
@@ -149,4 +149,4 @@ def _append_manifest(bulk: BulkRun, part: Future[pa.Table]) -> None:
     for first in range(0, rows.num_rows, _MANIFEST_PART):
         piece = rows.slice(first, _MANIFEST_PART)
         number = piece.column("number")[-1].as_py()
-        delta.append_once(path, piece, runs.txn_app(bulk.run.id), number, lease=bulk.lease)
+        idempotent_writes.append_once(path, piece, runs.txn_app(bulk.run.id), number, lease=bulk.lease)

@@ -41,8 +41,8 @@ def write(settings: Settings, catalog: Catalog, run: Name, plan: EpochPlan, buil
             add_built(settings, batch, *built)
         served = _publications(settings, catalog, claims, publications, last.seq + 1)
         again = replace(last, seq=last.seq + publications + 1, at=datetime.now(UTC), why="lk bench age")
-        texts = {**last.texts, STATUS: view_sql.status_sql(again.pins, again.seq, again.at)}
-        for states in _in_pieces(_states(chain(served, [replace(again, texts=texts)]))):
+        sql = {**last.sql, STATUS: view_sql.status_sql(again.pins, again.seq, again.at)}
+        for states in _in_pieces(_states(chain(served, [replace(again, sql=sql)]))):
             add_publication(settings, control, *states)
     recover.recover_views(settings, catalog)
 
@@ -93,7 +93,7 @@ def _publications(
         claim = claims[nth * len(claims) // count]
         pins = {view: _pin(settings, catalog, claim, view) for view in claim.views}
         at = claim.at + timedelta(minutes=1)
-        texts = {view: view_sql.pinned_sql(settings, catalog, view, pin) for view, pin in pins.items()}
+        sql = {view: view_sql.pinned_sql(settings, catalog, view, pin) for view, pin in pins.items()}
         gate = {view: {"rows": claim.cut.size, "how": "full", "at": at.isoformat()} for view in pins}
         yield Publication(
             seq=seq + nth,
@@ -104,7 +104,7 @@ def _publications(
             why="lk batch",
             evidence={"build": claim.build, "cut": claim.cut.as_dict(), "gate": gate},
             pins=pins,
-            texts={**texts, STATUS: view_sql.status_sql(pins, seq + nth, at)},
+            sql={**sql, STATUS: view_sql.status_sql(pins, seq + nth, at)},
         )
 
 

@@ -91,7 +91,7 @@ def _running(child: subprocess.Popen[bytes], log: Path) -> bool:
 
 
 def _failed(name: str, log: Path) -> Refused:
-    return Refused(f"{name} failed:{local_processes.below_message(log, 12)}", where=str(log), fix="read the log")
+    return Refused(f"{name} failed:{local_processes.below_message(log, 12)}", where=str(log), fix="read this log file")
 
 
 def _committed(settings: Settings, group: str, topic: Name) -> bool:

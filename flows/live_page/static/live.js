@@ -127,7 +127,7 @@ async function loop() {
       failed = 0;
     } catch (error) {
       failed += 1;
-      if (failed > 1) health("bad", "this page's server does not answer: `lk up` starts it", []);
+      if (failed > 1) health("bad", "this page's server does not answer: `lk status` says why", []);
     }
   }
   setTimeout(loop, EVERY);

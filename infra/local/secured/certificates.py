@@ -9,7 +9,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from infra.local.private_files import write_private
+from infra.private_files import write_private
 from infra.settings import LOOPBACK
 from infra.settings.local_secrets import LocalSecrets
 

@@ -19,9 +19,10 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 
 from core.errors import Refused, TryAgain
 from infra.file_lock import locked
-from infra.kafka import acls, kafka_admin
+from infra.kafka import acls, admin_requests, quotas
 from infra.kafka.client_config import as_principal
-from infra.local.private_files import new_password, write_private
+from infra.local.secured import kafka_quotas
+from infra.private_files import new_password, write_private
 from infra.settings import Settings
 from infra.settings.local_brokers import brokers_in_data
 from infra.settings.local_secrets import BROKER, FOLDER, LocalSecrets, local_secrets
@@ -110,13 +111,14 @@ def kafka_users() -> tuple[str, ...]:
 
 
 def apply_kafka_users(settings: Settings, secrets: LocalSecrets) -> None:
-    """Makes the users of the local brokers, their passwords and their rights those of the files.
+    """Makes the users of the local brokers, their passwords, their rights and their quotas those of the files.
 
     A user that ``access.toml`` no longer names loses its login, its rights and then its file: so a crash loses no step.
     """
     own = as_principal(settings, BROKER)
     set_kafka_passwords(own, {user: _password(secrets.kafka_password(user)) for user in kafka_users()})
     acls.apply_rights(own, acls.read_rights())
+    kafka_quotas.set_quotas(settings, secrets, quotas.read_quotas(acls.MATRIX))
     removed = removed_kafka_users(secrets)
     _delete_logins(own, removed)
     acls.withdraw_rights(own, removed)
@@ -132,18 +134,18 @@ def removed_kafka_users(secrets: LocalSecrets) -> list[str]:
 def _delete_logins(broker: Settings, removed: Iterable[str]) -> None:
     deletions: list[Any] = [UserScramCredentialDeletion(user, ScramMechanism.SCRAM_SHA_512) for user in removed]
     if deletions:
-        client = kafka_admin.admin_client(broker)
-        for future in client.alter_user_scram_credentials(deletions, request_timeout=kafka_admin.DEADLINE).values():
-            kafka_admin.result_or_raise(broker, future, ignore=KafkaError.RESOURCE_NOT_FOUND)
+        client = admin_requests.admin_client(broker)
+        for future in client.alter_user_scram_credentials(deletions, request_timeout=admin_requests.DEADLINE).values():
+            admin_requests.result_or_raise(broker, future, ignore=KafkaError.RESOURCE_NOT_FOUND)
 
 
 def set_kafka_passwords(broker: Settings, passwords: Mapping[str, bytes]) -> None:
     """Sets the passwords of users of Kafka, whom it adds. ``broker`` has the login of the brokers."""
     credential = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, _SCRAM_ROUNDS)
     upserts: list[Any] = [UserScramCredentialUpsertion(user, credential, text) for user, text in passwords.items()]
-    client = kafka_admin.admin_client(broker)
-    for future in client.alter_user_scram_credentials(upserts, request_timeout=kafka_admin.DEADLINE).values():
-        kafka_admin.result_or_raise(broker, future)
+    client = admin_requests.admin_client(broker)
+    for future in client.alter_user_scram_credentials(upserts, request_timeout=admin_requests.DEADLINE).values():
+        admin_requests.result_or_raise(broker, future)
 
 
 def trino_password_lines(secrets: LocalSecrets) -> str:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 from tests.conftest import fresh_settings
-from tests.support import airflow_runs
-from tests.support.airflow_runs import Cockpit
-from tests.support.load import mixed
-from tests.support.world import World, running_world
+from tests.support.instances import airflow_runs
+from tests.support.instances.airflow_runs import Cockpit
+from tests.support.instances.world import World, running_world
+from tests.support.records.load import mixed
 
 DAGS = frozenset({"lambda_batch", "kappa_reprocess", "rollback", "range_rebuild", "housekeeping", "consumer", "codes"})
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-from collections import defaultdict
-from pathlib import Path
 
 from deltalake import write_deltalake
 
 from infra.control.builds import read_builds
 from infra.lake import delta, table_paths
-from tests.support.airflow_runs import Cockpit
-from tests.support.load import mixed
-from tests.support.openlineage_events import require_valid
-from tests.support.world import World
+from tests.support.instances.airflow_runs import Cockpit, lineage_of
+from tests.support.instances.world import World
+from tests.support.records.load import mixed
 
 # Where each verb's task is killed. `:2` is the second topic or view.
 KILLS = {
@@ -61,15 +57,7 @@ def test_a_scheduled_batch_killed_in_every_task_publishes_once_and_exactly(cockp
 
 def check_lineage(world: World, tries: dict[str, int]) -> None:
     """Fails unless each try of a task reported its step, and the last one completed it, under the task's name."""
-    events = [json.loads(line) for line in Path(str(world.settings.lineage_url)).read_text("utf-8").splitlines()]
-    for event in events:
-        require_valid(event)
-    of_tasks: dict[str, list[str]] = defaultdict(list)
-    for event in events:
-        parent = event["run"].get("facets", {}).get("parent", {}).get("job", {})
-        if parent.get("name", "").startswith("lambda_batch."):
-            assert parent["namespace"] == "airflow"
-            of_tasks[parent["name"].removeprefix("lambda_batch.")].append(event["eventType"])
+    of_tasks = {task: [state for _, state in steps] for task, steps in lineage_of(world, "lambda_batch").items()}
     steps = ("land", "build", "gate", "publish")
     assert {task: states.count("START") for task, states in of_tasks.items()} == {task: tries[task] for task in steps}
     assert all((states[-1], states.count("COMPLETE")) == ("COMPLETE", 1) for states in of_tasks.values()), of_tasks

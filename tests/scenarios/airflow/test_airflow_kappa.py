@@ -12,10 +12,10 @@ from infra.control import run_roles, runs
 from infra.control.claims import read_claims
 from infra.control.publications import read_publications
 from speed.process import background
-from tests.support.airflow_runs import Cockpit, members
-from tests.support.load import mixed
+from tests.support.instances.airflow_runs import Cockpit, lineage_of, members
+from tests.support.instances.world import World
+from tests.support.records.load import mixed
 from tests.support.waiting import eventually
-from tests.support.world import World
 
 KAPPA = "kappa_reprocess"
 KILLED_ONCE = ("plan", "start", "wait", "compare", "gate")
@@ -59,6 +59,11 @@ def test_a_reprocess_killed_in_every_task_is_served_once_after_its_approval(cock
     assert len(events) == len(world.catalog.views)
     world.settle_all()
     world.check()
+    reported = lineage_of(world, KAPPA)
+    assert reported["start"][-1] == ("replay", "START")
+    assert reported["wait"][-1] == ("replay", "COMPLETE")
+    assert [state for job, state in reported["switch"] if job == "switch"].count("COMPLETE") == 1
+    assert reported["switch"][-1] == ("switch", "COMPLETE")
 
 
 def test_while_kappa_serves_a_batch_is_a_skip(cockpit: Cockpit, world: World) -> None:

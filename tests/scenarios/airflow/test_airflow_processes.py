@@ -10,9 +10,9 @@ import psutil
 
 from infra import airflow_api
 from infra.local import local_processes
-from tests.support.airflow_runs import Cockpit
+from tests.support.instances.airflow_runs import Cockpit
+from tests.support.instances.world import World
 from tests.support.waiting import eventually
-from tests.support.world import World
 
 LOCKED = timedelta(seconds=20)  # SQLite gives up after 5 by default
 

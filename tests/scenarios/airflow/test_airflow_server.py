@@ -13,8 +13,8 @@ import pytest
 from infra import airflow_api
 from infra.local import local_processes, local_stack
 from infra.local.airflow_server import launcher
-from tests.support.airflow_runs import Cockpit
-from tests.support.world import World
+from tests.support.instances.airflow_runs import Cockpit
+from tests.support.instances.world import World
 
 
 def processes(world: World) -> list[psutil.Process]:

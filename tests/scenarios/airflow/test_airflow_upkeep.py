@@ -11,9 +11,9 @@ import pytest
 
 from infra import airflow_api
 from infra.local import airflow_history, airflow_server
-from tests.support.airflow_runs import Cockpit
+from tests.support.instances.airflow_runs import Cockpit
+from tests.support.instances.world import World
 from tests.support.waiting import eventually
-from tests.support.world import World
 
 VIEW = "trades_by_day"
 DAYS = ("2026-03-13T00:00:00Z", "2026-03-14T00:00:00Z")  # most trades are in the second

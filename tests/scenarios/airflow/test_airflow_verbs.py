@@ -6,8 +6,8 @@ import psutil
 
 from infra.control import locks
 from infra.control.publications import read_publications
-from tests.support.airflow_runs import Cockpit
-from tests.support.world import World
+from tests.support.instances.airflow_runs import Cockpit
+from tests.support.instances.world import World
 
 
 def test_each_exit_code_does_what_it_should(cockpit: Cockpit, world: World) -> None:

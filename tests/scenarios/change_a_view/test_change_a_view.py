@@ -14,7 +14,7 @@ from infra.control import run_roles, runs
 from infra.control.builds import read_builds
 from infra.project_files import ROOT
 from tests.support.command import Done
-from tests.support.two_topic_shop import TwoTopicShop, opened
+from tests.support.instances.two_topic_shop import TwoTopicShop, opened
 
 PAGE = (ROOT / "docs" / "runbooks" / "change-a-view.md").read_text("utf-8")
 

@@ -9,8 +9,8 @@ import pytest
 
 from infra.local.ports import free_ports
 from tests.conftest import fresh_settings
-from tests.support.workers import CONF, Workers
-from tests.support.world import World, running_world
+from tests.support.instances.world import World, running_world
+from tests.support.servers.workers import CONF, Workers
 
 
 @dataclass(frozen=True)

@@ -12,16 +12,16 @@ from core.cut import Cut
 from core.errors import TryAgain
 from core.identifiers import Name
 from infra.control import comparisons, runs
-from infra.kafka import kafka_admin, topic_admin
+from infra.kafka import admin_requests, kafka_admin, topic_admin
 from infra.lake import delta, table_paths
 from infra.local import local_processes
 from infra.settings import Settings
 from speed.epoch.compute_epoch import SMALL
 from tests.scenarios.cluster.conftest import Cluster
-from tests.support.killing import kill
-from tests.support.load import mixed
+from tests.support.faults.killing import kill
+from tests.support.instances.world import TOPICS
+from tests.support.records.load import mixed
 from tests.support.waiting import eventually
-from tests.support.world import TOPICS
 
 VIEW = Name("trades_by_day")
 Leaders = dict[tuple[str, int], int]
@@ -29,7 +29,7 @@ Leaders = dict[tuple[str, int], int]
 
 def leaders(settings: Settings) -> Leaders:
     """The broker that leads each partition of our topics; -1 for a partition without a leader."""
-    topics = kafka_admin.admin_client(settings).list_topics(timeout=10).topics
+    topics = admin_requests.admin_client(settings).list_topics(timeout=10).topics
     return {
         (name, number): partition.leader for name in TOPICS for number, partition in topics[name].partitions.items()
     }
@@ -37,7 +37,7 @@ def leaders(settings: Settings) -> Leaders:
 
 def in_sync(settings: Settings) -> list[int]:
     """The number of in-sync replicas of each partition."""
-    topics = kafka_admin.admin_client(settings).list_topics(timeout=10).topics
+    topics = admin_requests.admin_client(settings).list_topics(timeout=10).topics
     return [len(partition.isrs) for name in TOPICS for partition in topics[name].partitions.values()]
 
 
@@ -45,7 +45,7 @@ def wait_for_controller(settings: Settings, node: int) -> None:
     """Waits until our admin client takes this broker for the controller. Brokers name any living broker, at random."""
 
     def node_is_controller() -> None:
-        assert kafka_admin.admin_client(settings).list_topics(timeout=10).controller_id == node
+        assert admin_requests.admin_client(settings).list_topics(timeout=10).controller_id == node
 
     eventually(settings, 30, node_is_controller)
 
@@ -58,7 +58,7 @@ def pids(settings: Settings) -> dict[str, int]:
 
 def test_every_topic_has_three_replicas_and_two_must_be_in_sync(cluster: Cluster) -> None:
     settings = cluster.world.settings
-    admin = kafka_admin.admin_client(settings)
+    admin = admin_requests.admin_client(settings)
     cluster.world.send(mixed(seed=1, count=40))
     cluster.world.settle()
     topics = admin.list_topics(timeout=10).topics

@@ -18,9 +18,10 @@ from infra.control import audit
 from infra.kafka import kafka_admin
 from infra.settings import Settings
 from infra.trino import served_views
-from tests.support import committed_records, own_views
 from tests.support.command import Done, here, lk
-from tests.support.sealed_visits import CANARY, CANARY_MAIL, visit
+from tests.support.instances import own_views
+from tests.support.instances.sealed_visits import CANARY, CANARY_MAIL, visit
+from tests.support.records import committed_records
 from tests.support.waiting import eventually
 
 OTHER = "second.canary.5b1d"
@@ -69,7 +70,7 @@ OUTPUTS = ("visits_cheap", "visits_costly")
 
 
 @dataclass
-class Instance:
+class ErasedInstance:
     """An instance with a topic that has sealed fields, and how often everybody visited."""
 
     settings: Settings
@@ -103,10 +104,10 @@ class Instance:
 
 
 @pytest.fixture(scope="module")
-def instance(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[Instance]:
+def instance(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[ErasedInstance]:
     folder = tmp_path_factory.mktemp("erase")
     with own_views.started(folder, FILES) as own:
-        instance = Instance(own.settings, own.config, folder)
+        instance = ErasedInstance(own.settings, own.config, folder)
         instance.here("speed", "start").ok()
         instance.send("ann", "ann", "ann", "bob", CANARY, CANARY, OTHER)
         instance.settle()
@@ -114,7 +115,7 @@ def instance(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> I
         yield instance
 
 
-def test_a_person_is_erased_in_lambda_and_a_crash_is_finished_without_a_name(instance: Instance) -> None:
+def test_a_person_is_erased_in_lambda_and_a_crash_is_finished_without_a_name(instance: ErasedInstance) -> None:
     instance.check()
     killed = lk(instance.config, "erase", "--why", "request 1", typed=CANARY + "\r\n", fault="batch.1_after_land:kill")
     assert killed.code == -signal.SIGKILL, killed.said
@@ -128,7 +129,7 @@ def test_a_person_is_erased_in_lambda_and_a_crash_is_finished_without_a_name(ins
     assert (pin.build is None, pin.run is None) == (False, False)
 
 
-def test_a_person_is_erased_in_kappa(instance: Instance) -> None:
+def test_a_person_is_erased_in_kappa(instance: ErasedInstance) -> None:
     instance.here("switch", "kappa").ok()
     instance.send("ann", CANARY)  # a new person, who has the old name
     instance.check()
@@ -142,14 +143,14 @@ def test_a_person_is_erased_in_kappa(instance: Instance) -> None:
     assert instance.here("rollback").code == 1
 
 
-def test_a_person_who_is_unknown_changes_nothing(instance: Instance) -> None:
+def test_a_person_who_is_unknown_changes_nothing(instance: ErasedInstance) -> None:
     before = served_views.read_served(instance.settings, [VIEW])[VIEW]
     refused = instance.here("erase", "--why", "a mistake", "--json", typed="nobody")
     assert (refused.code, "does not know this person" in refused.json["error"]) == (1, True)
     assert served_views.read_served(instance.settings, [VIEW])[VIEW] == before
 
 
-def test_what_a_route_copies_holds_no_name(instance: Instance) -> None:
+def test_what_a_route_copies_holds_no_name(instance: ErasedInstance) -> None:
     instance.here("route", "start", "visit_copies", "--json").ok()
 
     def copied() -> None:
@@ -168,7 +169,7 @@ def test_what_a_route_copies_holds_no_name(instance: Instance) -> None:
         assert not any(name in said for name in names), said
 
 
-def test_no_name_is_in_any_file_of_the_instance_nor_in_the_audit(instance: Instance) -> None:
+def test_no_name_is_in_any_file_of_the_instance_nor_in_the_audit(instance: ErasedInstance) -> None:
     names = (OTHER.encode(), CANARY_MAIL.encode())
     for path in instance.settings.data.rglob("*"):
         if path.is_file():

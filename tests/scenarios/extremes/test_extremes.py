@@ -18,11 +18,11 @@ from infra.settings import Settings
 from infra.trino import metastore
 from speed.process import background
 from tests.conftest import fresh_settings
-from tests.support.assertions import expected, same
-from tests.support.kafka_log import Sent, send
-from tests.support.load import NOON, TICKERS, millis, mixed
-from tests.support.pieces import shown
-from tests.support.world import World, running_world
+from tests.support.checks.assertions import expected, same
+from tests.support.instances.world import World, running_world
+from tests.support.records.kafka_log import Sent, send
+from tests.support.records.load import NOON, TICKERS, millis, mixed
+from tests.support.records.pieces import shown
 
 LINE = '10.0.0.1 - - [14/Mar/2026:12:00:00 +0000] "GET /{} HTTP/1.1" 200 10 "-" "client"'
 WIDTH = 60  # of columns, and of views

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.conftest import fresh_settings
-from tests.support.load import mixed
-from tests.support.world import World, running_world
+from tests.support.instances.world import World, running_world
+from tests.support.records.load import mixed
 
 
 @pytest.fixture(scope="package")

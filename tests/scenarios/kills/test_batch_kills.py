@@ -7,8 +7,8 @@ import signal
 from pyspark.sql import SparkSession
 
 from infra.control.claims import read_claims
-from tests.support.load import mixed
-from tests.support.world import World
+from tests.support.instances.world import World
+from tests.support.records.load import mixed
 
 # `:2` is the second topic or view. The first is finished then.
 COMPUTING = (

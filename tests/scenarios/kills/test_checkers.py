@@ -13,10 +13,10 @@ from core.identifiers import Name
 from infra.lake import delta, table_paths
 from infra.trino import metastore
 from infra.trino.served_views import PINNED
-from tests.support import assertions
-from tests.support.kafka_log import Sent
-from tests.support.load import mixed
-from tests.support.world import World
+from tests.support.checks import assertions
+from tests.support.instances.world import World
+from tests.support.records.kafka_log import Sent
+from tests.support.records.load import mixed
 
 VIEW = Name("trades_by_day")
 

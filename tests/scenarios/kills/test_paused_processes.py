@@ -9,9 +9,9 @@ from pyspark.sql import SparkSession
 
 from infra.control.publications import read_publications
 from infra.lake import leases
-from tests.support.load import mixed
+from tests.support.instances.world import World
+from tests.support.records.load import mixed
 from tests.support.waiting import eventually
-from tests.support.world import World
 
 
 def wait_until_free(world: World, lease: str) -> None:

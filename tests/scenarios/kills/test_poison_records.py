@@ -7,10 +7,10 @@ from itertools import chain
 
 from pyspark.sql import SparkSession
 
-from tests.support.kafka_log import Sent
-from tests.support.load import DAY_MS, NOON, millis, mixed, poison, trade
+from tests.support.instances.world import World
 from tests.support.oracle import view_oracle
-from tests.support.world import World
+from tests.support.records.kafka_log import Sent
+from tests.support.records.load import DAY_MS, NOON, millis, mixed, poison, trade
 
 
 def interleave(bad: list[Sent], good: list[Sent]) -> list[Sent]:

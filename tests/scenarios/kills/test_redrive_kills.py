@@ -8,9 +8,9 @@ import signal
 from collections import Counter
 from pathlib import Path
 
-from tests.support.kafka_log import Sent
-from tests.support.load import NOON, millis, trade
-from tests.support.world import World
+from tests.support.instances.world import World
+from tests.support.records.kafka_log import Sent
+from tests.support.records.load import NOON, millis, trade
 
 # Fault -> how many of three repaired records may be in the log after the kill: the producer sends in the background.
 KILLS = {"redrive.0_before_intent": (0,), "redrive.1_in_send:3": (0, 1, 2), "redrive.2_before_done": (3,)}

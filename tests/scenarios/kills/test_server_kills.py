@@ -11,10 +11,10 @@ from pyspark.sql import SparkSession
 from infra.control.publications import read_publications
 from infra.local import local_processes, local_stack
 from infra.trino import metastore
-from tests.support.killing import kill
-from tests.support.load import mixed
+from tests.support.faults.killing import kill
+from tests.support.instances.world import World
+from tests.support.records.load import mixed
 from tests.support.waiting import eventually
-from tests.support.world import World
 
 
 def kill_server(world: World, server: str) -> int:

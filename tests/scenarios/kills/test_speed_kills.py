@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tests.support.kafka_log import Sent
-from tests.support.load import mixed
+from tests.support.instances.world import World
+from tests.support.records.kafka_log import Sent
+from tests.support.records.load import mixed
 from tests.support.waiting import eventually
-from tests.support.world import World
 
 # Each kill up to the manifest repeats the same epoch. The values: which mark each view shows after the kill.
 KILLS_BEFORE_MANIFEST = {

@@ -12,9 +12,9 @@ from pyspark.sql import SparkSession
 from infra.local import local_stack, ui_server
 from tests.conftest import fresh_settings
 from tests.scenarios.live_page.records import MARKUP
-from tests.support.kafka_log import Sent
-from tests.support.load import mixed
-from tests.support.world import World, running_world
+from tests.support.instances.world import World, running_world
+from tests.support.records.kafka_log import Sent
+from tests.support.records.load import mixed
 
 
 @pytest.fixture(scope="package")

@@ -10,17 +10,18 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, Request, sync_playwright
+from pyspark.sql import SparkSession
 
 from infra.local import ui_server
 from infra.project_files import ROOT
 from tests.scenarios.live_page.records import MARKUP
-from tests.support.killing import kill
-from tests.support.load import mixed
+from tests.support.faults.killing import kill
+from tests.support.instances.world import World
+from tests.support.records.load import mixed
 from tests.support.waiting import eventually
-from tests.support.world import World
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-IMAGE = ROOT / "docs" / "images" / "live-page.png"
+IMAGES = ROOT / "docs" / "images"
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium: apt-get install chromium")
 
 
@@ -143,16 +144,37 @@ def test_an_example_of_a_bad_record_leads_to_the_page_of_the_record(world: World
     opened.page.wait_for_selector("#health[data-state=ok]")
 
 
-def test_pictures_of_the_documents_are_made_when_asked_for(world: World, opened: Opened, tmp_path: Path) -> None:
-    """`make docs-images` sets LK_DOCS_IMAGES."""
+def test_pictures_of_the_documents_are_made_when_asked_for(
+    world: World, spark: SparkSession, opened: Opened, tmp_path: Path
+) -> None:
+    """`make docs-images` sets LK_DOCS_IMAGES. While records flow, a build is published."""
+    folder = IMAGES if os.environ.get("LK_DOCS_IMAGES") else tmp_path
     opened.page.goto(opened.url)
-    world.send(mixed(seed=4, count=2_000))
-    opened.page.wait_for_selector("#health[data-state=ok]")
+    for seed in range(4, 10):
+        world.send(mixed(seed=seed, count=2_000))
+        world.settle()
+    world.here("publish", "--build", world.build(spark)).ok()
+    world.send(mixed(seed=10, count=2_000))
     world.settle()
-    image = IMAGE if os.environ.get("LK_DOCS_IMAGES") else tmp_path / "page.png"
+    opened.page.wait_for_selector(f"#marks li >> text=publication {world.publication.seq}:")
+    opened.page.wait_for_selector("#health[data-state=ok]")
     opened.page.wait_for_selector("#chart-waiting polyline", state="attached")
-    opened.page.screenshot(path=image, clip={"x": 0, "y": 0, "width": 1280, "height": 1500}, full_page=True)
-    assert image.stat().st_size > 20_000
+    record = next(r for r in world.log.records if r.topic == "trades" and r.value and r.value.startswith(b'{"type"'))
+    picture(world, opened, folder / "live-page.png", 1_500)
+    opened.page.goto(f"{opened.url}/view/trade_stats")
+    opened.page.wait_for_selector("#rows tbody tr")
+    picture(world, opened, folder / "view-page.png", 1_400)
+    opened.page.goto(f"{opened.url}/trace/trades/{record.partition}/{record.offset}/rows")
+    opened.page.wait_for_selector("h3 >> text=Its keys and windows")
+    picture(world, opened, folder / "trace-page.png", 1_800)
+
+
+def picture(world: World, opened: Opened, file: Path, height: int) -> None:
+    """Writes the upper part of the page, without the path of this lake."""
+    replaced = "root => { document.body.innerHTML = document.body.innerHTML.replaceAll(root, '…/lake') }"
+    opened.page.evaluate(replaced, world.settings.lake_root)
+    opened.page.screenshot(path=file, clip={"x": 0, "y": 0, "width": 1280, "height": height}, full_page=True)
+    assert file.stat().st_size > 20_000
 
 
 def test_a_kill_of_the_speed_process_turns_it_red_within_ten_seconds(world: World, opened: Opened) -> None:

@@ -20,19 +20,19 @@ from deltalake import write_deltalake
 from prometheus_client.parser import text_string_to_metric_families
 
 from core.identifiers import Name
-from infra.control import check_results
+from infra.control import builds, check_results
 from infra.control.builds import add_built, read_builds
 from infra.control.check_results import CheckResult
-from infra.lake import delta, leases, table_paths
+from infra.lake import delta, delta_log, leases, table_paths
 from infra.local import local_processes, local_stack, ui_server
 from infra.trino import metastore
 from infra.trino.served_views import SERVING
-from tests.support.alert_rules import firing
-from tests.support.kafka_log import Sent
-from tests.support.killing import kill
-from tests.support.load import mixed
+from tests.support.checks.alert_rules import firing
+from tests.support.faults.killing import kill
+from tests.support.instances.world import World
+from tests.support.records.kafka_log import Sent
+from tests.support.records.load import mixed
 from tests.support.waiting import eventually
-from tests.support.world import World
 
 VIEW = Name("trades_by_day")
 
@@ -99,6 +99,13 @@ def test_a_killed_speed_process_fires_and_the_records_that_wait_are_counted(worl
 def test_trino_away_fires(world: World) -> None:
     with stopped(world, "trino"):
         fire(world, "LkTrinoAway", "LkProcessDown")
+    quiet(world)
+
+
+def test_a_page_that_ended_cannot_be_scraped_and_lk_up_starts_it(world: World) -> None:
+    """Prometheus's own metric ``up`` is 0 then, which LkPageDown compares."""
+    with stopped(world, "ui"), pytest.raises(OSError, match=r"refused|reset|closed"):
+        exposed(world)
     quiet(world)
 
 
@@ -192,3 +199,10 @@ def test_a_repeated_row_fires(world: World) -> None:
     assert len(rows) == 1
     write_deltalake(table, rows, mode="append")
     fire(world, "LkRowsMiscounted")
+
+
+def test_a_part_of_the_state_that_cannot_be_read_fires(world: World) -> None:
+    """The last test of the instance: its last build cannot be read any more."""
+    path = builds.TABLE.path(world.settings)
+    Path(path, delta_log.entry(delta.version(path))).write_bytes(b"")
+    fire(world, "LkMonitorBlind")

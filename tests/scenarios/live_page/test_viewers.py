@@ -9,7 +9,7 @@ import time
 from infra.local import local_processes, ui_server
 from infra.local.resource_usage import usage_of
 from infra.settings import LOOPBACK
-from tests.support.world import World
+from tests.support.instances.world import World
 
 SECONDS, EVERY = 30.0, 2.0
 

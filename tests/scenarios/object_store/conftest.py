@@ -9,9 +9,9 @@ import pytest
 from infra.runtime import jars
 from infra.settings import Settings
 from infra.spark import scala_classes
-from tests.support import s3_store
-from tests.support.s3_store import S3Server, settings_on
-from tests.support.world import World, running_world
+from tests.support.instances.world import World, running_world
+from tests.support.servers import s3_store
+from tests.support.servers.s3_store import S3Server, settings_on
 
 
 @pytest.fixture(scope="package")

@@ -11,9 +11,9 @@ from botocore.exceptions import ClientError
 
 from infra.lake import compaction, object_store
 from infra.settings import Settings
-from tests.support.racing_writers import Writer, create_table, race, ready_writers, require_rows_once
-from tests.support.s3_server import LOST
-from tests.support.s3_store import BUCKET, S3Server, settings_on
+from tests.support.faults.racing_writers import Writer, create_table, race, ready_writers, require_rows_once
+from tests.support.servers.s3_server import LOST
+from tests.support.servers.s3_store import BUCKET, S3Server, settings_on
 
 COMMITS = {"spark-1": 4, "spark-2": 4, "rust-1": 15, "rust-2": 15, "rust-3": 15}
 

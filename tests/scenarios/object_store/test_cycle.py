@@ -14,11 +14,11 @@ from infra.control import run_roles
 from infra.control.claims import claim_of
 from infra.lake import files, table_paths
 from tests.conftest import fresh_settings
-from tests.support import assertions
-from tests.support.load import mixed, poison
-from tests.support.pieces import Pieces
-from tests.support.s3_store import S3Server
-from tests.support.world import World
+from tests.support.checks import assertions
+from tests.support.instances.world import World
+from tests.support.records.load import mixed, poison
+from tests.support.records.pieces import Pieces
+from tests.support.servers.s3_store import S3Server
 
 
 def modes(world: World) -> set[str]:

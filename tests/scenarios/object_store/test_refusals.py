@@ -9,8 +9,8 @@ import pytest
 from infra.local.ports import free_ports
 from infra.settings import LOOPBACK
 from tests.support.command import lk, write_config
-from tests.support.s3_store import BUCKET
-from tests.support.world import World
+from tests.support.instances.world import World
+from tests.support.servers.s3_store import BUCKET
 
 VERBS = ("batch", "status")
 

@@ -30,12 +30,12 @@ from infra.trino import metastore
 from speed.process import lifecycle
 from speed.tables.maintenance import COMPACT_EPOCHS
 from tests.conftest import fresh_settings
-from tests.support.assertions import same
-from tests.support.kafka_log import Log
+from tests.support.checks.assertions import same
+from tests.support.instances.programs_stack import START
 from tests.support.oracle import program_oracle
 from tests.support.oracle.program_events import events
-from tests.support.pieces import in_order
-from tests.support.programs_stack import START
+from tests.support.records.kafka_log import Log
+from tests.support.records.pieces import in_order
 from tests.support.waiting import eventually
 
 VIEW, TOPIC = Name("profile_changes"), "profiles"

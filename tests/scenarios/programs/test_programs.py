@@ -25,20 +25,20 @@ from infra import faults
 from infra.control.publications import read_publications
 from infra.definitions import definition_files
 from infra.faults import MARKER, VARIABLE
-from infra.kafka import kafka_admin
+from infra.kafka import admin_requests
 from infra.local import local_stack
 from infra.project_files import VIEWS
 from infra.settings import Settings
 from infra.trino import metastore
 from speed.process import lifecycle
 from tests.conftest import fresh_settings
+from tests.support.checks.crossing_cuts import crossing
 from tests.support.command import write_config
-from tests.support.crossing_cuts import crossing
-from tests.support.kafka_log import Log
+from tests.support.instances.programs_stack import TOPICS, ProgramsStack
 from tests.support.oracle import program_oracle
 from tests.support.oracle.program_events import events
-from tests.support.pieces import in_order
-from tests.support.programs_stack import TOPICS, ProgramsStack
+from tests.support.records.kafka_log import Log
+from tests.support.records.pieces import in_order
 from tests.support.waiting import eventually
 
 NOT_REPRODUCIBLE = "purchases_by_processing_time"
@@ -109,7 +109,7 @@ def compact_preferences(shop: ProgramsStack) -> None:
     topic_config = {"segment.ms": "1000", "min.cleanable.dirty.ratio": "0.001", "max.compaction.lag.ms": "1000"}
     entries = [ConfigEntry(n, v, incremental_operation=AlterConfigOpType.SET) for n, v in topic_config.items()]
     resource = ConfigResource(ResourceType.TOPIC, "preferences", incremental_configs=entries)
-    kafka_admin.admin_client(shop.settings).incremental_alter_configs([resource])[resource].result(30)
+    admin_requests.admin_client(shop.settings).incremental_alter_configs([resource])[resource].result(30)
     shop.send(20)  # these records close the older segments
 
     def old_segments_are_gone() -> None:

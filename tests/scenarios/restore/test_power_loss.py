@@ -12,11 +12,11 @@ from infra.lake import table_paths
 from infra.local import local_processes
 from speed.process import background
 from tests.conftest import fresh_settings
-from tests.support.harms import empty
-from tests.support.killing import kill
-from tests.support.load import mixed
-from tests.support.power_loss import not_synced
-from tests.support.world import World, running_world
+from tests.support.faults.harms import empty
+from tests.support.faults.killing import kill
+from tests.support.faults.power_loss import not_synced
+from tests.support.instances.world import World, running_world
+from tests.support.records.load import mixed
 
 VIEW = Name("trade_stats")
 
@@ -26,10 +26,7 @@ def world(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iter
     """An own instance with a run that has epochs after a published build."""
     folder = tmp_path_factory.mktemp("power")
     with running_world(fresh_settings(folder / "data"), folder) as instance:
-        instance.start_speed()
-        instance.send(mixed(seed=80, count=400))
-        instance.settle()
-        instance.here("batch", "--json").ok()
+        instance.publish_first(mixed(seed=80, count=400))
         instance.send(mixed(seed=81, count=200))
         instance.settle()
         yield instance

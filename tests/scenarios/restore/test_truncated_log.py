@@ -15,14 +15,14 @@ from pyspark.sql import SparkSession
 from flows import replays
 from infra.control import comparisons, run_roles, runs
 from infra.control.manifest import last_epoch
-from infra.kafka import kafka_admin
+from infra.kafka import admin_requests
 from speed.process import background
 from tests.conftest import fresh_settings
-from tests.support import assertions
+from tests.support.checks import assertions
 from tests.support.command import write_config
-from tests.support.load import mixed
-from tests.support.topics import truncate
-from tests.support.world import World, running_world
+from tests.support.instances.world import World, running_world
+from tests.support.records.load import mixed
+from tests.support.records.topics import truncate
 
 
 @pytest.fixture(scope="module")
@@ -30,10 +30,7 @@ def world(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iter
     """An own instance with a build of its whole log, so that tests may truncate the log."""
     folder = tmp_path_factory.mktemp("short")
     with running_world(fresh_settings(folder / "data"), folder) as instance:
-        instance.start_speed()
-        instance.send(mixed(seed=70, count=400))
-        instance.settle()
-        instance.here("batch", "--json").ok()
+        instance.publish_first(mixed(seed=70, count=400))
         yield instance
 
 
@@ -56,7 +53,7 @@ def start_paused_replay(world: World, *words: str, epoch: int) -> int:
 def test_a_partition_added_during_a_replay_is_replayed_from_its_first_record(small_epoch_world: World) -> None:
     pid = start_paused_replay(small_epoch_world, epoch=3)
     for future in (
-        kafka_admin.admin_client(small_epoch_world.settings).create_partitions([NewPartitions("trades", 5)]).values()
+        admin_requests.admin_client(small_epoch_world.settings).create_partitions([NewPartitions("trades", 5)]).values()
     ):
         future.result(30)
     added = [record._replace(partition=4) for record in mixed(seed=71, count=40) if record.topic == "trades"]

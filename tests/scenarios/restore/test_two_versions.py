@@ -21,8 +21,8 @@ from infra.lake import delta
 from infra.project_files import ROOT
 from tests.conftest import fresh_settings
 from tests.support.command import Done, environment
-from tests.support.load import mixed
-from tests.support.world import World, running_world
+from tests.support.instances.world import World, running_world
+from tests.support.records.load import mixed
 
 STORE = "infra/control/store.py"
 APPEND = "opened = leases.append(lease, path, pa.Table.from_pylist(list(rows), schema=self.schema))"

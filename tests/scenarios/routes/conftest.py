@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.route_split import ROUTE, Split, opened
+from tests.support.instances.route_split import ROUTE, Split, opened
 
 
 @pytest.fixture(scope="package")

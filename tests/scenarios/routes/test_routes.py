@@ -13,9 +13,9 @@ from infra.control import route_runs
 from infra.kafka import kafka_admin
 from infra.local import local_processes
 from speed.process import background
-from tests.support import committed_records
-from tests.support.route_split import OUTPUTS, ROUTE, Split
-from tests.support.topics import truncate
+from tests.support.instances.route_split import OUTPUTS, ROUTE, Split
+from tests.support.records import committed_records
+from tests.support.records.topics import truncate
 from tests.support.waiting import eventually
 
 

@@ -16,9 +16,9 @@ from infra.settings import Settings
 from infra.settings.local_secrets import BROKER
 from tests.conftest import fresh_settings
 from tests.scenarios.kills.test_redrive_kills import copies, repaired, unreadable
-from tests.support.load import mixed
-from tests.support.route_split import OUTPUTS, ROUTE, SOURCES, opened
-from tests.support.world import World, running_world
+from tests.support.instances.route_split import OUTPUTS, ROUTE, SOURCES, opened
+from tests.support.instances.world import World, running_world
+from tests.support.records.load import mixed
 
 
 def with_passwords(settings: Settings) -> Settings:

@@ -9,8 +9,8 @@ from pyspark.sql import SparkSession
 
 from infra.control import run_roles
 from tests.conftest import fresh_settings
-from tests.support.load import mixed
-from tests.support.world import World, running_world
+from tests.support.instances.world import World, running_world
+from tests.support.records.load import mixed
 
 
 @pytest.fixture(scope="package")
@@ -19,10 +19,7 @@ def world(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iter
     folder = tmp_path_factory.mktemp("switch")
     settings = fresh_settings(folder / "data").model_copy(update={"fold_epochs": 4})
     with running_world(settings, folder) as instance:
-        instance.start_speed()
-        instance.send(mixed(seed=1, count=300))
-        instance.settle()
-        instance.here("batch", "--json").ok()
+        instance.publish_first(mixed(seed=1, count=300))
         yield instance
 
 

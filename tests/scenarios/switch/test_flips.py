@@ -8,10 +8,10 @@ import threading
 from core.identifiers import Name
 from infra.control import run_roles
 from infra.control.publications import read_publications
-from tests.support.concurrent_readers import check, reading
-from tests.support.kafka_log import send
-from tests.support.load import mixed
-from tests.support.world import World
+from tests.support.checks.concurrent_readers import check, reading
+from tests.support.instances.world import World
+from tests.support.records.kafka_log import send
+from tests.support.records.load import mixed
 
 
 class SteadyLoad(threading.Thread):

@@ -10,8 +10,8 @@ from core.identifiers import Name
 from infra.control import run_roles, runs
 from infra.control.claims import read_claims
 from infra.lake import files, table_paths
-from tests.support.load import mixed
-from tests.support.world import World
+from tests.support.instances.world import World
+from tests.support.records.load import mixed
 
 SOME = ("trade_stats", "traffic_by_hour")
 

@@ -21,8 +21,8 @@ from infra.kafka import kafka_admin
 from infra.lake import delta, files, table_paths
 from infra.trino import metastore
 from serving import change_mode
-from tests.support.load import mixed
-from tests.support.world import World
+from tests.support.instances.world import World
+from tests.support.records.load import mixed
 
 VIEW = Name("trades_by_day")
 

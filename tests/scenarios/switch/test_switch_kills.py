@@ -9,9 +9,9 @@ import pytest
 from core.identifiers import Name
 from infra.control import comparisons, run_roles, runs
 from speed.process import background
-from tests.support.load import mixed
+from tests.support.instances.world import World
+from tests.support.records.load import mixed
 from tests.support.waiting import eventually
-from tests.support.world import World
 
 # `:2` is the second view. The first is finished then.
 REPLAYING = (

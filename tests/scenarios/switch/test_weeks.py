@@ -11,8 +11,8 @@ from batch.land import land
 from infra.control import run_roles, runs
 from infra.lake import files, table_paths
 from serving.compare import compare
-from tests.support.load import mixed
-from tests.support.world import World
+from tests.support.instances.world import World
+from tests.support.records.load import mixed
 
 KAPPA_EPOCHS = 14
 

@@ -19,12 +19,12 @@ from infra.settings import LOOPBACK
 
 @pytest.fixture(scope="module")
 def aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """URL of moto's server with our additions (tests/support/aws_emulator.py)."""
+    """URL of moto's server with our additions (tests/support/servers/aws_emulator.py)."""
     port = free_ports(1)[0]
     log = tmp_path_factory.mktemp("moto") / "log"
     with log.open("w") as out:
         child = subprocess.Popen(
-            [sys.executable, "-m", "tests.support.aws_emulator", "-H", LOOPBACK, "-p", str(port)],
+            [sys.executable, "-m", "tests.support.servers.aws_emulator", "-H", LOOPBACK, "-p", str(port)],
             cwd=ROOT,
             stdin=subprocess.DEVNULL,
             stdout=out,

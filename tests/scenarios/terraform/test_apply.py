@@ -11,8 +11,8 @@ from typing import Any
 import boto3
 import pytest
 
-from tests.support.terraform_availability import TERRAFORM, missing_terraform
-from tests.support.terraform_tree import Tree, copied
+from tests.support.servers.terraform_availability import TERRAFORM, missing_terraform
+from tests.support.servers.terraform_tree import Tree, copied
 
 pytestmark = pytest.mark.skipif(missing_terraform() is not None, reason=f"not run: {missing_terraform()}")
 

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from infra.project_files import ROOT
-from tests.support.terraform_availability import PROVIDER, plugins, version
+from tests.support.servers.terraform_availability import PROVIDER, plugins, version
 
 
 def test_tests_that_are_not_run_are_reported(tmp_path: Path) -> None:
     process = subprocess.run(
-        [sys.executable, "-m", "tests.support.terraform_availability"],
+        [sys.executable, "-m", "tests.support.servers.terraform_availability"],
         cwd=ROOT,
         env={**os.environ, "PATH": str(tmp_path)},
         capture_output=True,

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.terraform_availability import CLOUD, TERRAFORM, missing_checkov
-from tests.support.terraform_tree import copied
+from tests.support.servers.terraform_availability import CLOUD, TERRAFORM, missing_checkov
+from tests.support.servers.terraform_tree import copied
 
 PLANTED = {  # check: file, old text, planted text, resource in the report
     "CKV_AWS_81": ("modules/msk/main.tf", '"TLS"', '"TLS_PLAINTEXT"', "aws_msk_cluster.this"),

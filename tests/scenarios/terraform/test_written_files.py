@@ -11,7 +11,7 @@ import pytest
 
 from infra.project_files import ROOT
 from infra.settings import Settings
-from tests.support.terraform_availability import CLOUD, TERRAFORM, missing_checkov
+from tests.support.servers.terraform_availability import CLOUD, TERRAFORM, missing_checkov
 
 
 @pytest.mark.skipif(missing_checkov() is not None, reason=f"not run, python-hcl2 comes with it: {missing_checkov()}")

@@ -1,8 +1,10 @@
-"""Traces of generated records, good, bad, late and repeated, of every program, in three states, against the oracle."""
+"""Traces of generated records, good, bad, late and repeated, of every program, in four states, against the oracle."""
 
 from __future__ import annotations
 
 import random
+from collections import Counter
+from collections.abc import Collection
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -26,14 +28,14 @@ from infra.project_files import VIEWS
 from infra.settings import Settings
 from serving.promote import serve_run
 from speed.process import lifecycle
-from speed.tables import fold
-from tests.support.kafka_log import Log
-from tests.support.layers import back_in_lambda
+from speed.tables import fold, fold_boundaries
+from tests.support.instances.layers import back_in_lambda
+from tests.support.instances.programs_stack import ProgramsStack, shown
+from tests.support.instances.speed_runs import catch_up, running
 from tests.support.oracle import program_oracle
 from tests.support.oracle.program_events import events
 from tests.support.oracle.view_oracle import Record
-from tests.support.programs_stack import ProgramsStack, shown
-from tests.support.speed_runs import catch_up, running
+from tests.support.records.kafka_log import Log
 
 TRACED = 1  # records of each topic in each state: Spark plans every view of the topic for each
 pytestmark = pytest.mark.timeout(1800)  # four states of all programs
@@ -54,7 +56,7 @@ def test_every_record_is_where_the_oracle_says(stack: Settings, spark: SparkSess
     catch_up(settings, spark, catalog, run)
     check(shop, run, cut, "lambda")
     fold_all(spark, shop, run)
-    check(shop, run, cut, "folded")
+    assert check(shop, run, cut, "folded") >= 1
     replay = lifecycle.declare(settings, catalog, kind="replay", note="test")
     with running(settings, spark, catalog, replay) as (query, _):
         query.processAllAvailable()
@@ -63,8 +65,12 @@ def test_every_record_is_where_the_oracle_says(stack: Settings, spark: SparkSess
     back_in_lambda(settings, catalog)
 
 
-def check(shop: ProgramsStack, run: Run, cut: Cut, state: str) -> None:
-    """Traces some records of every topic. ``run`` serves, beside a build that ends at ``cut``."""
+def check(shop: ProgramsStack, run: Run, cut: Cut, state: str) -> int:
+    """Traces some records of every topic. ``run`` serves, beside a build that ends at ``cut``.
+
+    Returns how often rows of the run were folded at most.
+    """
+    level = 0
     draws, all_events = random.Random(state), events(shop.log.records)
     epochs = read_epochs(shop.settings, run.id)
     for topic in shop.catalog.topics:
@@ -83,6 +89,8 @@ def check(shop: ProgramsStack, run: Run, cut: Cut, state: str) -> None:
             in_build = record.offset < cut.end(topic, record.partition)
             for view in trace.views:
                 check_view(shop, view, record, trace, in_build, all_events)
+                level = max([level, *(row.level for p in view.partials if p.run == run.id for row in p.rows)])
+    return level
 
 
 def check_view(
@@ -102,14 +110,34 @@ def check_view(
     traced = {tuple(place[name] for name in names) for place in view.places}
     assert traced == places, where
     side = "never" if not places else "batch" if in_build else "speed"
-    assert (view.served.side, view.served.counts) == (side, bool(places)), (where, view.served)
+    added, removed = changed_rows(view.view, record, all_events)
+    is_keyed = isinstance(definition, Keyed)
+    counts = bool(added or removed) if is_keyed else bool(places)  # a rollup counts every record in ``_rows``
+    assert (view.served.side, view.served.counts) == (side, counts), (where, view.served)
     assert [partials.missing for partials in view.partials] == [()] * len(view.partials), where
     assert [build.missing for build in view.builds if build.holds] == [()] * len([b for b in view.builds if b.holds])
     width = len([column for column in definition.stored_columns if not column.name.startswith("_")])
-    served = sorted(str(tuple(row.values())[:width]) for row in view.served.rows)
+    served = [tuple(row.values())[:width] for row in view.served.rows]
     of_all = map(texts, shown(view.view, program_oracle.rows(view.view, all_events)))
-    expected = sorted(str(row) for row in of_all if row[: len(names)] in places)
-    assert served == expected[: len(served)] if len(expected) > len(served) == 20 else served == expected, where
+    same_rows(served, [row for row in of_all if (row in added if is_keyed else row[: len(names)] in places)], where)
+    same_rows([tuple(row.values()) for row in view.added], added if is_keyed else [], where)
+    same_rows([tuple(row.values()) for row in view.removed], removed if is_keyed else [], where)
+
+
+def same_rows(traced: Collection[tuple[Any, ...]], expected: Collection[tuple[Any, ...]], where: str) -> None:
+    """Fails unless the traced rows are the expected ones; of more than 20, the first."""
+    rows, all_expected = sorted(map(str, traced)), sorted(map(str, expected))
+    assert rows == (all_expected[:20] if len(all_expected) > len(rows) == 20 else all_expected), where
+
+
+def changed_rows(
+    view: str, record: Record, all_events: list[program_oracle.Event]
+) -> tuple[set[tuple[Any, ...]], set[tuple[Any, ...]]]:
+    """The rows that are there only with a record, and those that would be there only without it."""
+    place = record.topic, record.partition, record.offset
+    others = [event for event in all_events if (event["topic"], event["partition"], event["offset"]) != place]
+    with_it, without_it = (Counter(program_oracle.rows(view, read)) for read in (all_events, others))
+    return {texts(row) for row in with_it - without_it}, {texts(row) for row in without_it - with_it}
 
 
 def expected_places(shop: ProgramsStack, view: str, alone: list[program_oracle.Event]) -> set[tuple[Any, ...]]:
@@ -125,7 +153,7 @@ def fold_all(spark: SparkSession, shop: ProgramsStack, run: Run) -> None:
     folding = shop.settings.model_copy(update={"fold_epochs": 2, "fold_behind": 0})
     last = last_epoch(shop.settings, run.id)
     assert last
-    boundaries = fold.FoldBoundaries(folding, run.id)
+    boundaries = fold_boundaries.FoldBoundaries(folding, run.id)
     with leases.hold(shop.settings, f"run_{run.id}") as lease:
         for name, view in shop.catalog.views.items():
             folds = fold.Folding(folding, run.id, view, lease)

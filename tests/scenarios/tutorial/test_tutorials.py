@@ -12,11 +12,11 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from infra import measurement_files, project_files
+from infra import measurement_files
 from infra.local.ports import free_ports
 from infra.project_files import ROOT
-from tests.support import study_of_all_questions
-from tests.support.tutorial_pages import Shell, clone, run_page
+from tests.support.examples import study_of_all_questions
+from tests.support.examples.tutorial_pages import Shell, clone, run_page
 
 PAGES = ROOT / "docs" / "tutorial"
 TRINO_OF_THE_PAGES = "18080"
@@ -52,9 +52,8 @@ def test_operators(shell: Shell, ports: dict[str, str]) -> None:
 
 
 def test_architects(shell: Shell, ports: dict[str, str]) -> None:
-    """Without a study that comes with the project, the page reads rows that nobody measured."""
-    if not project_files.STUDY.exists():
-        measurement_files.write(shell.folder / ".study" / "rows" / "planted.parquet", study_of_all_questions.study())
+    """The page reads rows that nobody measured."""
+    measurement_files.write(shell.folder / ".study" / "rows" / "planted.parquet", study_of_all_questions.study())
     assert run("architects.md", shell, ports) == 4
 
 

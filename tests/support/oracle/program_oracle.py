@@ -59,7 +59,7 @@ def sessions(events: list[Event]) -> Iterator[Row]:
     session: list[Event] = []
     for event in [*events, None]:
         if session and (event is None or event["at"] - session[-1]["at"] > HOUR // 2):
-            size = sum(e["bytes"] or 0 for e in session)
+            size = Decimal(sum(e["bytes"] or 0 for e in session))
             yield moment(session[0]["at"]), moment(session[-1]["at"]), len(session), size
             session = []
         if event is not None:

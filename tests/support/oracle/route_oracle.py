@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from tests.support.kafka_log import Headers
 from tests.support.oracle import view_oracle
 from tests.support.oracle.view_oracle import Record
+from tests.support.records.kafka_log import Headers
 
 _LEVELS = {"DEBUG", "INFO", "WARN", "ERROR"}
 

@@ -85,6 +85,7 @@ def test_every_verb_says_in_one_sentence_what_it_does() -> None:
         (("switch", "kappa", "--head-from-archive"), "`--head-from-archive` is now `--prefix-from-archive`"),
         (("replay", "start", "--head-from-archive"), "`--head-from-archive` is now `--prefix-from-archive`"),
         (("status", "--lines", "--every", "60"), "`--lines` is now `--json-lines`"),
+        (("speed", "status", "--phases"), "`--phases` is now `--steps`"),
     ],
 )
 def test_an_old_spelling_answers_with_the_new_one(config: Path, words: tuple[str, ...], now: str) -> None:

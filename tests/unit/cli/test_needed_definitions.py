@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import shutil
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,10 +23,10 @@ from infra.control.pins import Pin
 from infra.control.publications import Publication, PublicationState, add_publication
 from infra.control.route_runs import RouteRun
 from infra.definitions import definition_files
-from infra.lake import delta
+from infra.lake import delta, idempotent_writes
 from infra.settings import Settings
 from tests.support.command import here, write_config
-from tests.unit.infra.test_definition_files import TOPIC, VIEW
+from tests.unit.infra.definitions.test_definition_files import TOPIC, VIEW
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 SONGS, PLAYS, RUN, REPLAY, ROUTE_RUN = map(Name, ("songs", "plays", "r000001", "r000002", "r000003"))
@@ -92,13 +93,10 @@ class Instance:
     views: Path
 
 
-@pytest.fixture
-def instance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Instance:
-    views = tmp_path / "views"
-    views.mkdir()
-    for name, text in (("songs", TOPIC), ("plays", VIEW), ("split", ROUTE)):
-        (views / f"{name}.py").write_text(text)
-    settings = Settings(data=tmp_path / "data")
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data folder that each test gets a copy of."""
+    settings = Settings(data=tmp_path_factory.mktemp("lake") / "data")
     _declare(settings, RUN, "live")
     _declare(settings, REPLAY, "replay")
     with locks.hold(settings, "control") as lease:
@@ -107,13 +105,20 @@ def instance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Instance:
         add_publication(settings, lease, _publication(2, "done", "plays", "newer"))
     with locks.hold(settings, "routes") as lease:
         route_runs.add_step(settings, lease, "declared", RouteRun(ROUTE_RUN, SPLIT, DIGEST, {SONGS: "id"}, True))
+    return settings.data
+
+
+@pytest.fixture
+def instance(lake: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Instance:
+    views, data = tmp_path / "views", tmp_path / "data"
+    views.mkdir()
+    for name, text in (("songs", TOPIC), ("plays", VIEW), ("split", ROUTE)):
+        (views / f"{name}.py").write_text(text)
+    shutil.copytree(lake, data)
     line = {"topic": "songs", "partition": 0, "offset": 0, "key": None, "value": "{}"}
     (tmp_path / "repaired.jsonl").write_text(json.dumps(line) + "\n")
     monkeypatch.chdir(tmp_path)
-    return Instance(
-        write_config(tmp_path / "lk.toml", {"data": str(settings.data), "views": [str(views)]}),
-        views,
-    )
+    return Instance(write_config(tmp_path / "lk.toml", {"data": str(data), "views": [str(views)]}), views)
 
 
 def _declare(settings: Settings, run: Name, kind: str) -> None:
@@ -121,7 +126,9 @@ def _declare(settings: Settings, run: Name, kind: str) -> None:
     delta.create(path, runs.TABLE.schema)
     row = {"id": run, "kind": kind, "views": '{"plays": "d1"}', "topics": '{"songs": "id"}', "note": ""}
     row |= {"decoders": '{"songs": "d1"}', "start": str(Cut()), "head": str(Cut())}
-    delta.append_once(path, pa.Table.from_pylist([row | {"created_at": AT}], runs.TABLE.schema), f"run/{run}", 1)
+    idempotent_writes.append_once(
+        path, pa.Table.from_pylist([row | {"created_at": AT}], runs.TABLE.schema), f"run/{run}", 1
+    )
 
 
 def _publication(seq: int, state: PublicationState, *views: str) -> Publication:

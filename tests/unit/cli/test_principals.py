@@ -36,6 +36,7 @@ def test_every_verb_is_a_principal_of_the_matrix() -> None:
         ("quarantine redrive", "redrive"),
         ("quarantine list", "batch"),
         ("topics apply", "admin"),
+        ("rights apply", "admin"),
         ("batch", "batch"),
         ("status", "batch"),
     ],

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from infra import measurement_files, project_files
+from infra import measurement_files, study_files
 from tests.support.command import here, write_config
-from tests.support.study_of_all_questions import study
+from tests.support.examples.study_of_all_questions import study
 
 
 @pytest.fixture
@@ -56,14 +56,10 @@ def test_json_has_the_same(config: Path, folder: Path, tmp_path: Path) -> None:
     assert result["recommendations"][2]["sentence"].startswith("Lambda: the time from a changed rule until corrected")
 
 
-def test_without_a_study_of_its_own_it_reads_that_of_the_project(
-    config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shipped = tmp_path / "shipped" / "study.parquet"
-    monkeypatch.setattr(project_files, "STUDY", shipped)
+def test_without_option_it_reads_the_folder_of_studies(config: Path) -> None:
     refused = here(config, "report")
     assert refused.code == 1
     assert "there is no study" in refused.err
     assert "fix: run `lk study`, or name its folder with --study" in refused.err
-    measurement_files.write(shipped, study())
+    measurement_files.write(study_files.FOLDER / study_files.ROWS / "some.parquet", study())
     assert "wrote .report/report.html" in here(config, "report").ok().out

@@ -12,4 +12,4 @@ def test_the_committed_files_are_those_of_the_matrices() -> None:
 
 def test_only_the_table_of_the_page_is_replaced() -> None:
     text = "a\n<!-- rights in Trino: written by `make docs` -->\n\n| old |\n\n<!-- /rights in Trino -->\nb\n"
-    assert security_page.page_with(text, "Trino", "| new |\n") == text.replace("old", "new")
+    assert security_page.page_with(text, "rights in Trino", "| new |\n") == text.replace("old", "new")

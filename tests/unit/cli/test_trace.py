@@ -48,7 +48,7 @@ def evil() -> Trace:
         runs=(),
         archives=(),
         routes=(),
-        views=(ViewTrace(Name("v"), "rollup", True, (row,), (partials,), (), side, EVIL, EVIL),),
+        views=(ViewTrace(Name("v"), "rollup", True, (row,), (partials,), (), side, EVIL, EVIL, (), (row,)),),
         problems=(EVIL,),
     )
 
@@ -57,7 +57,7 @@ def test_control_characters_and_markup_are_printed_as_text(capsys: pytest.Captur
     print_trace(evil())
     printed = capsys.readouterr().out
     assert [letter for letter in printed if not letter.isprintable() and letter != "\n"] == []
-    assert printed.count(SHOWN) >= 9
+    assert printed.count(SHOWN) >= 10
 
 
 def test_it_names_the_epochs_of_a_folded_row(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,7 @@ from core.errors import Usage
 from core.evidence.cost_model import ModePlan, grid, plan
 from core.evidence.measurement import MODES
 from core.evidence.workload import Prices, Workload
-from tests.support import planted_study
+from tests.support.examples import planted_study
 
 # 1,000 events/s: 86.4 million a day, 864 million of history, 2,628 million a month of 730 hours.
 WORKLOAD = Workload(

@@ -12,7 +12,7 @@ from core.evidence.coefficients import Coefficients, Line
 from core.evidence.fit import BY_MODE, PREDICTED, SHARED, fit, predicted_and_measured
 from core.evidence.measurement import Measurement
 from core.evidence.study_rows import Source
-from tests.support.planted_study import AT, COEFFICIENTS, SIZES, planted
+from tests.support.examples.planted_study import AT, COEFFICIENTS, SIZES, planted
 
 MAY_BE_ABSENT = {"cpu late", "correction read whole history lambda", "correction read whole history kappa"}
 SOURCES = [*SHARED.values(), *(source for sources in BY_MODE.values() for source in sources.values())]

@@ -11,7 +11,7 @@ import pytest
 
 from core.evidence.measurement import Measurement
 from core.evidence.recommendations import Recommendation, recommend
-from tests.support.study_of_all_questions import study, swapped
+from tests.support.examples.study_of_all_questions import study, swapped
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 Values = tuple[float, ...]

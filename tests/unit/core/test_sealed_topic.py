@@ -11,7 +11,7 @@ from core.digest import topic_digest
 from core.sealed_topic import ERASED, sealed_topic, subject_field
 from core.topic import Field, Json, Lines, Rule, Topic, Version
 from core.validation.topic_mistakes import topic_mistakes
-from tests.support.sealed_visits import topic
+from tests.support.instances.sealed_visits import topic
 
 ANN, BOB = "s" + "a" * 32, "s" + "b" * 32
 VISITS = topic()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from core.evidence.measurement import Measurement
 from core.evidence.questions import QUESTIONS
 from core.evidence.summary import in_short, not_measured, summarize
-from tests.support.study_of_all_questions import study
+from tests.support.examples.study_of_all_questions import study
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 ROW = Measurement("correction", "lambda", 4.0, AT, "whole history", "proof", size=10)

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from infra.project_files import ROOT
+from tests.support.suite.tiers import tier
 
 FOLDERS = ("docs", "terraform", "images")
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted(page for folder in FOLDERS for page in (ROOT / folder).rglob("*.md"))]
@@ -39,7 +40,7 @@ def test_decisions_are_numbered_without_gaps_and_all_indexed() -> None:
 def promises() -> list[tuple[str, str, str]]:
     """Promise, fast test and full test of each row. The full test is empty where it is the fast one."""
     page = (ROOT / "docs" / "promises.md").read_text("utf-8")
-    rows = re.findall(r"^\| (.+?) \| `(tests/[^`]+)` \| (?:`(tests/[^`]+)`|\(the same\)) \|$", page, re.M)
+    rows = re.findall(r"^\| (.+?) \| `(tests/[^`]+)` \| (?:`(tests/[^`]+)`(?: \(long\))?|\(the same\)) \|$", page, re.M)
     assert len(rows) == len([line for line in page.splitlines() if line.startswith("| ")]) - 1
     return rows
 
@@ -59,16 +60,22 @@ def test_every_promise_has_a_fast_test_and_the_folder_says_which_it_is() -> None
     assert [full for _, _, full in promises() if full and not full.startswith("tests/scenarios/")] == []
 
 
+def test_the_full_tests_that_make_long_runs_are_marked_so() -> None:
+    page = (ROOT / "docs" / "promises.md").read_text("utf-8")
+    cells = re.findall(r"\| `(tests/scenarios/[^`]+)`(| \(long\)) \|$", page, re.M)
+    assert len(cells) == len([full for _, _, full in promises() if full])
+    assert [test for test, mark in cells if bool(mark) != ("long" in tier(test, is_slow=False))] == []
+
+
 def test_no_fast_test_of_a_promise_is_marked_slow() -> None:
     """Some values of a parameter may be, not the test and not its file."""
     marked = [fast for _, fast, _ in promises() if fast in slow_tests(ROOT / fast.partition("::")[0])]
     assert marked == []
-    assert "tests/integration/test_verify.py::test_a_planted_difference_is_found_and_named" in slow_tests(
-        ROOT / "tests/integration/test_verify.py"
-    )
-    assert "tests/integration/test_batch.py::test_a_killed_build_leaves_a_folder_that_is_made_again" in slow_tests(
-        ROOT / "tests/integration/test_batch.py"
-    )
+    for file, test in (
+        ("tests/integration/serving/test_compare_served.py", "test_a_planted_difference_is_found_and_named"),
+        ("tests/integration/batch/test_batch.py", "test_a_killed_build_leaves_a_folder_that_is_made_again"),
+    ):
+        assert f"{file}::{test}" in slow_tests(ROOT / file)
 
 
 def slow_tests(file: Path) -> list[str]:
@@ -126,11 +133,12 @@ def test_the_readme_has_one_screen_before_its_first_list_of_links() -> None:
 
 def test_the_glossary_names_files_that_exist_and_defines_a_term_once() -> None:
     page = (ROOT / "docs" / "glossary.md").read_text("utf-8").partition("## Where is X?")[0]
-    rows = re.findall(r"^\| (.+?) \| (.+?) \| (.+?[.]) \| `([^`]+)` \|$", page, re.M)
+    rows = re.findall(r"^\| (.+?) \| (.+?) \| (.+?[.]) \| (`[^`]+`(?:, `[^`]+`)*) \|$", page, re.M)
     assert len(rows) == len([line for line in page.splitlines() if line.startswith("| ")]) - 1 >= 25
     terms = [term for term, *_ in rows]
     assert terms == sorted(set(terms), key=str.lower)
-    assert [path for *_, path in rows if not (ROOT / path).is_file()] == []
+    paths = [path for *_, files in rows for path in re.findall(r"`([^`]+)`", files)]
+    assert [path for path in paths if not (ROOT / path).is_file()] == []
 
 
 def test_where_is_x_names_the_file_that_defines_it() -> None:

@@ -8,12 +8,12 @@ from dataclasses import fields
 from core.evidence.coefficients import Coefficients, ModeCoefficients
 from core.evidence.fit import BY_MODE, FIXED_PARTS, SHARED
 from core.evidence.study_rows import Source
-from tests.support import plan_page
+from tests.support.examples import plan_page
 
 
 def test_the_example_is_current() -> None:
     written = plan_page.PAGE.read_text("utf-8")
-    assert plan_page.page() == written, "run `python -m tests.support.plan_page`, then commit"
+    assert plan_page.page() == written, "run `python -m tests.support.examples.plan_page`, then commit"
 
 
 def test_the_page_names_every_coefficient_with_its_rows() -> None:

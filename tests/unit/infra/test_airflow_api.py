@@ -1,4 +1,4 @@
-"""Airflow's client sends again what Airflow found its database locked for, and nothing else."""
+"""Airflow's client sends again what Airflow did not do and what only reads, and nothing else."""
 
 from __future__ import annotations
 
@@ -6,25 +6,33 @@ import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
-from core.errors import Refused
+from core.errors import Refused, TryAgain
 from infra import airflow_api
 from infra.airflow_api import AirflowApi
 from infra.settings import LOOPBACK, Settings
 
 LOCKED = (503, {"detail": "Database is locked."})
+SILENT = (0, None)
 
 
 @contextmanager
 def airflow(settings: Settings, *answers: tuple[int, object]) -> Iterator[tuple[AirflowApi, list[str]]]:
-    """A server that gives a token and then these answers; with the requests that it got after the token."""
-    left, requests = list(answers), []
+    """A server that gives a token and then these answers; with the requests that it got after the token.
+
+    It gives no answer for SILENT until the block ends.
+    """
+    left, requests, block_ended = list(answers), [], threading.Event()
 
     class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            requests.append(self.path)
+            self.answer(*left.pop(0))
+
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers["Content-Length"]))
             if self.path == "/auth/token":
@@ -34,6 +42,9 @@ def airflow(settings: Settings, *answers: tuple[int, object]) -> Iterator[tuple[
                 self.answer(*left.pop(0))
 
         def answer(self, status: int, body: object) -> None:
+            if (status, body) == SILENT:
+                block_ended.wait()
+                return
             self.send_response(status)
             self.end_headers()
             self.wfile.write(json.dumps(body).encode())
@@ -41,12 +52,13 @@ def airflow(settings: Settings, *answers: tuple[int, object]) -> Iterator[tuple[
         def log_message(self, *args: object) -> None:
             pass
 
-    with HTTPServer((LOOPBACK, 0), Handler) as server:
+    with ThreadingHTTPServer((LOOPBACK, 0), Handler) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         try:
             yield AirflowApi(settings.model_copy(update={"airflow_port": server.server_port})), requests
         finally:
+            block_ended.set()
             server.shutdown()
             thread.join()
 
@@ -73,3 +85,21 @@ def test_a_refused_request_is_not_sent_again(settings: Settings) -> None:
     ):
         api.backfill("range_rebuild", "2026-03-13", "2026-03-14", {})
     assert requests == ["/api/v2/backfills"]
+
+
+def test_a_request_that_only_reads_is_sent_again_when_airflow_is_silent(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(airflow_api, "_SECONDS", 0.3)
+    with airflow(settings, SILENT, (200, {"state": "running"})) as (api, requests):
+        assert api.state("lambda_batch", "a-run") == "running"
+    assert requests == ["/api/v2/dags/lambda_batch/dagRuns/a-run"] * 2
+
+
+def test_a_request_that_starts_something_is_not_sent_again_when_airflow_is_silent(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(airflow_api, "_SECONDS", 0.3)
+    with airflow(settings, SILENT) as (api, requests), pytest.raises(TryAgain, match="does not answer"):
+        api.trigger("lambda_batch")
+    assert requests == ["/api/v2/dags/lambda_batch/dagRuns"]

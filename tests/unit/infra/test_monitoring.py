@@ -20,8 +20,8 @@ from infra.local.local_stack import ServerState
 from infra.project_files import ROOT, RUNBOOKS
 from serving.ledger import PartitionCounts, ViewCounts
 from speed.quarantine.share import QuarantineShare
-from tests.support.alert_rules import FOLDER, firing, rules
-from tests.support.live_snapshot import AT, BUILD, TOPIC, VIEW, away, exposed, snapshot
+from tests.support.checks.alert_rules import FOLDER, firing, rules
+from tests.support.examples.live_snapshot import AT, BUILD, TOPIC, VIEW, away, exposed, snapshot
 
 PAGES = "http://127.0.0.1:18084/runbook/"
 
@@ -51,6 +51,7 @@ def refused(of: Snapshot) -> Snapshot:
 DIED = (ServerState("kafka", "died", 11),)
 TOO_MANY = (QuarantineShare(TOPIC, "so far", 100, 50, 10, {}, None),)
 FAULTS: dict[str, Callable[[Snapshot], Snapshot]] = {
+    "LkMonitorBlind": lambda now: away(now, "status"),
     "LkProcessDown": lambda now: replace(now, processes=replace(now.processes, value=DIED)),
     "LkRunWithoutProcess": lambda now: run(now, alive=False),
     "LkNoEpoch": lambda now: run(now, age=200.0),
@@ -59,7 +60,7 @@ FAULTS: dict[str, Callable[[Snapshot], Snapshot]] = {
     "LkQuarantineGrows": lambda now: changed(now, "status", shares=TOO_MANY),
     "LkBuildOld": lambda now: changed(now, "lake", build_began={BUILD: AT.replace(day=1)}),
     "LkGateRefused": refused,
-    "LkDiskNearlyFull": lambda now: changed(now, "lake", disks={"/data": (5, 100)}),
+    "LkDiskNearlyFull": lambda now: replace(now, disks=replace(now.disks, value={"/data": (5, 100)})),
     "LkTrinoAway": lambda now: away(now, "trino"),
     "LkTrinoSlow": lambda now: changed(now, "trino", seconds=6.0),
     "LkKafkaAway": lambda now: away(now, "log"),
@@ -75,6 +76,13 @@ def test_nothing_fires_while_all_is_well() -> None:
 @pytest.mark.parametrize("alert", FAULTS)
 def test_a_planted_fault_fires_its_alert_and_no_other(alert: str) -> None:
     assert firing(exposed(FAULTS[alert](snapshot()))) == {alert}
+
+
+def test_every_part_that_an_alert_needs_fires_while_it_cannot_be_read() -> None:
+    parts = set(snapshot().readings) - {"log", "trino"}  # LkKafkaAway and LkTrinoAway name these
+    assert len(parts) > 8
+    for part in parts:
+        assert firing(exposed(away(snapshot(), part))) == {"LkMonitorBlind"}, part
 
 
 def test_records_that_wait_fire_the_alert_of_a_growing_lag() -> None:

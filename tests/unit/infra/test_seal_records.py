@@ -18,7 +18,7 @@ from infra.kafka.input_files import OutgoingRecord
 from infra.personal import key_store
 from infra.personal.seal_records import seal_records
 from infra.settings import Settings
-from tests.support.sealed_visits import AT, CANARY, CANARY_MAIL, topic, visit
+from tests.support.instances.sealed_visits import AT, CANARY, CANARY_MAIL, topic, visit
 
 VISITS = topic()
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import Usage
+from infra.local import ui_server
 from infra.settings import Settings
 from infra.settings.sources import read_settings
 
@@ -51,6 +52,33 @@ def test_the_config_option_overrides_the_file_in_the_folder(tmp_path: Path, monk
     monkeypatch.setenv("LK_CONFIG", str(named))
     assert read_settings().kafka_port == 2
     assert read_settings(written(tmp_path, "kafka_port = 3", "three.toml")).kafka_port == 3
+
+
+def test_settings_know_the_file_that_commands_must_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert read_settings().named_file is None
+    plain = written(tmp_path, "kafka_port = 1")
+    assert [read_settings(path).named_file for path in (None, plain, Path("lk.toml"))] == [None, None, None]
+    two = written(tmp_path, "kafka_port = 2", "two.toml")
+    assert read_settings(Path("two.toml")).named_file == two
+    monkeypatch.setenv("LK_CONFIG", "two.toml")
+    assert read_settings().named_file == two
+    assert read_settings().model_copy(update={"ui_port": 5}).named_file == two
+
+
+@pytest.mark.parametrize("name", ["lk.toml", "two.toml"])
+def test_the_live_page_reads_a_file_that_was_named_relative_to_our_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Its working directory is the folder of the logs."""
+    written(tmp_path, "kafka_port = 2", name)
+    monkeypatch.setenv("LK_CONFIG", name)
+    server = ui_server.server(read_settings())
+    (tmp_path / "logs").mkdir()
+    monkeypatch.chdir(tmp_path / "logs")
+    for key, value in server.env.items():
+        monkeypatch.setenv(key, value)
+    assert read_settings().kafka_port == 2
+    assert read_settings().named_file == (None if name == "lk.toml" else tmp_path / name)
 
 
 def test_lists_and_tables_in_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from infra.settings import Settings
 from infra.trino.access_rules import read_access, role_of, sees_personal
 from serving.hidden_columns import Personal, hidden_from_reader, hides, personal_columns, without_personal
 from serving.view_sql import shape_digest
-from tests.support.personal_fields import declared
+from tests.support.records.personal_fields import declared
 
 SETTINGS = Settings(views=(VIEWS, VIEWS / "programs"))
 CATALOG = definition_files.load(SETTINGS)

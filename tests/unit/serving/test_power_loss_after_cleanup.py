@@ -13,11 +13,11 @@ from flows.repair import restore_control_logs
 from flows.scrub import scrub
 from infra.control import locks
 from infra.control.publications import add_publication, read_publications
-from infra.lake import checksums, compaction, leases, table_paths
+from infra.lake import checksums, compaction, lease_table, table_paths
 from infra.settings import Settings
 from serving.cleanup import clean_up
-from tests.support.harms import empty
-from tests.support.power_loss import files_on_disk
+from tests.support.faults.harms import empty
+from tests.support.faults.power_loss import files_on_disk
 from tests.unit.serving.test_control_table_files import DONE
 
 NUMBERS = list(range(1, 31))
@@ -34,7 +34,7 @@ def lose_power(settings: Settings, on_disk: Callable[[Path], bool]) -> None:
     """Empties every file of the control tables that no process has waited for; leases are restored elsewhere."""
     checksums.finish()
     for file in Path(settings.lake_root, "control").rglob("*"):
-        if file.is_file() and leases.TABLE not in file.parts and not on_disk(file):
+        if file.is_file() and lease_table.TABLE not in file.parts and not on_disk(file):
             empty(file)
 
 

@@ -11,7 +11,7 @@ from core.cut import Cut
 from core.errors import Refused
 from core.identifiers import Name
 from infra.control.pins import Pin
-from infra.lake import delta, table_paths
+from infra.lake import delta, idempotent_writes, table_paths
 from infra.settings import Settings
 from serving.publish import require_uncrossed
 
@@ -28,7 +28,7 @@ def settings(tmp_path: Path) -> Settings:
     delta.create(path, TAGS)
     for number, (first, last) in enumerate([(0, 49), (50, 50), (51, 51)]):
         rows = pa.Table.from_pylist([{"first_epoch": first, "last_epoch": last}], TAGS)
-        delta.append_once(path, rows, "test", number)
+        idempotent_writes.append_once(path, rows, "test", number)
     return settings
 
 

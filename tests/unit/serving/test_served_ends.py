@@ -11,7 +11,7 @@ from core.record_counts import Totals
 from infra.control import runs
 from infra.control.manifest import EPOCHS, Epoch, epoch_row
 from infra.control.pins import Pin
-from infra.lake import delta, table_paths
+from infra.lake import delta, idempotent_writes, table_paths
 from infra.settings import Settings
 from serving.served_ends import served_end, served_ends
 
@@ -43,6 +43,6 @@ def test_each_view_has_the_end_of_its_run_or_of_its_build(tmp_path: Path) -> Non
     settings, views = Settings(data=tmp_path), [Name(name) for name in ("built", "lambda", "waiting")]
     path = table_paths.manifest(settings, RUN)
     delta.create(path, EPOCHS)
-    delta.append_once(path, epoch_row(epoch(0, 30)), runs.txn_app(RUN), 0)
+    idempotent_writes.append_once(path, epoch_row(epoch(0, 30)), runs.txn_app(RUN), 0)
     pins = dict(zip(views, (pin(None, -1), pin(RUN, -1), pin(Name("r000002"), -1)), strict=True))
     assert served_ends(settings, pins) == dict(zip(views, (BUILT, Cut.of({"t": {0: 30}}), BUILT), strict=True))

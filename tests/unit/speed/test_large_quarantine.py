@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -19,7 +20,7 @@ from core.event_columns import ERROR, SOURCE_COLUMNS
 from core.identifiers import Name
 from core.measures import Column
 from core.topic import Field, Lines, Topic
-from infra.lake import delta, table_paths
+from infra.lake import delta, idempotent_writes, table_paths
 from infra.lake.arrow_types import arrow_schema
 from infra.settings import Settings
 from speed.quarantine import listing, repair_file
@@ -46,11 +47,11 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     settings = Settings(data=tmp_path_factory.mktemp("lake"))
     path = table_paths.archive(settings, TRADES, CATALOG.decoder(TRADES))
     delta.create(path, SCHEMA)
-    delta.append_once(path, rows(dict.fromkeys(range(RECORDS), b"x" * SIZE)), "test", 1)
-    delta.append_once(path, rows({RECORDS: b"small"}), "test", 2)
-    delta.append_once(path, rows({RECORDS: b"small", RECORDS + 1: b"\xff"}), "test", 3)
+    idempotent_writes.append_once(path, rows(dict.fromkeys(range(RECORDS), b"x" * SIZE)), "test", 1)
+    idempotent_writes.append_once(path, rows({RECORDS: b"small"}), "test", 2)
+    idempotent_writes.append_once(path, rows({RECORDS: b"small", RECORDS + 1: b"\xff"}), "test", 3)
     copy = rows({COPY: b"copy"}).to_pylist()[0] | {"_headers": [{"key": ORIGIN, "value": b"trades/0/1"}]}
-    delta.append_once(path, pa.Table.from_pylist([copy], SCHEMA), "test", 4)
+    idempotent_writes.append_once(path, pa.Table.from_pylist([copy], SCHEMA), "test", 4)
     return settings
 
 
@@ -86,6 +87,32 @@ def test_the_rules_of_many_records_take_the_memory_of_few(settings: Settings) ->
     assert (rule.rule, rule.records, rule.looked_at) == ("no_match", RECORDS + 4, RECORDS + 4)
     texts = {"copy", "small", r"\xff", "x" * 80 + "…"}
     assert [(entry.text in texts, entry.redriven) for entry in rule.examples] == [(True, False)] * 2
+
+
+def test_the_first_records_of_many_are_listed_without_reading_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings, read = Settings(data=tmp_path), [0]
+    path = table_paths.archive(settings, TRADES, CATALOG.decoder(TRADES))
+    delta.create(path, SCHEMA)
+    for number, first in enumerate((700, 100, 900, 0, 300, 200, 800, 50, 600), 1):
+        values = {offset: b"%d" % offset for offset in range(first, first + 50)}
+        idempotent_writes.append_once(path, rows(values), "test", number)
+    every_batch = delta.batches
+
+    def counted(*asked: Any) -> Iterator[pa.RecordBatch]:
+        for batch in every_batch(*asked):
+            read[0] += batch.num_rows
+            yield batch
+
+    monkeypatch.setattr(delta, "batches", counted)
+    for limit, expected in ((0, []), (3, ["0", "1", "2"])):
+        listed = listing.list_quarantined(settings, catalog=CATALOG, topic=TRADES, limit=limit)
+        assert [entry.text for entry in listed] == expected
+    assert read[0] < 100, "of 450"
+    listed = listing.list_quarantined(settings, catalog=CATALOG, topic=TRADES, limit=1_000)
+    assert [entry.offset for entry in listed] == sorted(entry.offset for entry in listed)
+    assert len(listed) == 450
 
 
 def repair_line(offset: int, value: str = "7") -> str:

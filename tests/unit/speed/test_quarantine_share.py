@@ -1,7 +1,8 @@
-"""Topics with too many quarantined records, in all or in the last hour: redriven ones of that time do not count."""
+"""Topics with too many quarantined records, in all or of late: redriven ones of that time do not count."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -10,15 +11,17 @@ from core.cut import Cut
 from core.record_counts import RecordCounts, Totals
 from infra.control import locks, redrives
 from infra.control.redrives import Redrive
-from infra.lake import delta, table_paths
+from infra.lake import delta, idempotent_writes, table_paths
 from infra.settings import Settings
-from speed.quarantine.share import Counted, too_many
+from speed.quarantine.recent_counts import Counted
+from speed.quarantine.share import too_many
 from tests.unit.speed.test_large_quarantine import CATALOG, SCHEMA, TRADES, rows
 
 BAD_FROM = 99_000  # the hour's first offset
 END = Cut.of({TRADES: {0: 100_000}})
 TOTAL = Counted(Totals({"trades/0": RecordCounts(100_000, 99_500, 500)}))  # 1,000 are allowed
-HOUR = Counted(Totals({"trades/0": RecordCounts(1_000, 800, 200)}), Cut.of({TRADES: {0: BAD_FROM}}))  # 10 are allowed
+HOUR_COUNTS = Totals({"trades/0": RecordCounts(1_000, 800, 200)})  # 10 are allowed
+HOUR = Counted(HOUR_COUNTS, Cut.of({TRADES: {0: BAD_FROM}}), "in the last hour")
 
 
 @pytest.fixture
@@ -28,7 +31,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     path = table_paths.archive(settings, TRADES, CATALOG.decoder(TRADES))
     delta.create(path, SCHEMA)
     offsets = [*range(300), *range(BAD_FROM, BAD_FROM + 200)]
-    delta.append_once(path, rows({offset: b"bad %d" % offset for offset in offsets}), "test", 1)
+    idempotent_writes.append_once(path, rows({offset: b"bad %d" % offset for offset in offsets}), "test", 1)
     return settings
 
 
@@ -55,5 +58,5 @@ def test_redriven_records_do_not_count_and_those_of_long_ago_hide_no_new_ones(se
 
 def test_what_was_redriven_before_a_run_began_hides_nothing_that_it_counts(settings: Settings) -> None:
     redriven(settings, 1, range(300), datetime.now(UTC))
-    (share,) = too_many(settings, CATALOG, HOUR, Counted())
+    (share,) = too_many(settings, CATALOG, replace(HOUR, period="so far"))
     assert (share.period, share.quarantined) == ("so far", 200)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.tutorial_pages import Shell, commands, run_page, same_output, steps
+from tests.support.examples.tutorial_pages import Shell, commands, run_page, same_output, steps
 
 PAGE = """
 ```sh
@@ -80,3 +80,5 @@ def test_blocks_and_commands_are_parsed() -> None:
     assert commands("a \\\n  b\n# a comment\n\nc  # why\n") == ["a \\\n  b", "c  # why"]
     with pytest.raises(AssertionError, match="begins with an output"):
         steps("```output\nx\n```\n")
+    with pytest.raises(AssertionError, match=r"nobody runs: \{'bash'\}"):
+        steps("```sh\nx\n```\n```bash\nx\n```\n")

@@ -1,0 +1,126 @@
+"""Searches in the manifest of a run: they read a few rows, or those of a period, however long it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from deltalake import DeltaTable
+
+from core.cut import Cut
+from core.identifiers import Name
+from core.log_mark import Partition
+from core.record_counts import Totals
+from infra.control import manifest
+from infra.control.manifest import (
+    ARCHIVE_EPOCH,
+    Epoch,
+    epoch_numbered,
+    last_number,
+    open_manifest,
+    read_epoch,
+    read_epochs,
+    read_rows,
+)
+from infra.control.runs import Run
+from infra.control.store import TIME
+from infra.lake import delta
+from infra.settings import Settings
+
+_BACK = 1_000  # rows that a search for a time looks at first; each time twice as many
+_NEAR = 100  # rows after one that is missing, the next of which decides a search
+
+
+def last_epoch_before(settings: Settings, id: Name, time: datetime) -> Epoch | None:
+    """The last epoch that was committed before a time.
+
+    It is looked for from the newest epoch back: after a clock was ahead and stepped back, epochs of a later time lie
+    between those of earlier ones, and would mislead a binary search.
+    """
+    opened = open_manifest(settings, id)
+    last = last_number(opened, id) if opened else None
+    if opened is None or last is None:
+        return None
+    high, size, dataset = last, _BACK, delta.dataset(opened)
+    while high >= ARCHIVE_EPOCH:
+        low = max(high - size + 1, ARCHIVE_EPOCH)
+        number = pc.field("number")
+        where = (number >= low) & (number <= high) & (pc.field("committed_at") < pa.scalar(time, TIME))
+        rows = delta.rows_in(opened, dataset, ["number"], where)
+        if len(rows):
+            return read_epoch(opened, max(rows["number"].to_pylist()))
+        high, size = low - 1, size * 2
+    return None
+
+
+def counted_in_the_hour(settings: Settings, id: Name, last: Epoch | None, end: datetime) -> Totals:
+    """What the epochs up to ``last`` counted that were committed in the hour before ``end``, or after it."""
+    before = last_epoch_before(settings, id, end - timedelta(hours=1))
+    return (last.total if last else Totals()) - (before.total if before else Totals())
+
+
+def first_epoch_after(settings: Settings, id: Name, cuts: Sequence[Cut]) -> Epoch | None:
+    """The first epoch that ends at or after every one of the cuts, in every partition."""
+    before = last_epoch_where(settings, id, lambda epoch: not all(cut <= epoch.end for cut in cuts))
+    if before is None:
+        return next(iter(read_epochs(settings, id, last=0)), None)
+    return epoch_numbered(settings, id, before.number + 1)
+
+
+def last_epoch_where(settings: Settings, id: Name, holds: Callable[[Epoch], bool]) -> Epoch | None:
+    """The last epoch for which a condition holds that holds for all epochs before it: a binary search.
+
+    The condition sees no total.
+    """
+    opened = open_manifest(settings, id)
+    last = last_number(opened, id) if opened else None
+    if opened is None or last is None:
+        return None
+    return read_epoch(opened, last_row_where(opened, last, lambda row: holds(manifest.parsed_epoch(row, Totals()))))
+
+
+@dataclass(frozen=True)
+class Holder:
+    """The epoch that took an offset, or else the first that may have and has no row; neither if no epoch did."""
+
+    epoch: Epoch | None = None
+    missing: int | None = None
+
+
+def epoch_holding(settings: Settings, run: Run, place: Partition, offset: int) -> Holder:
+    """Where an offset, at or after the start of the run, is: a binary search that a lost row does not mislead.
+
+    The epoch has no total of an older program.
+    """
+    opened = open_manifest(settings, run.id)
+    last = last_number(opened, run.id) if opened else None
+    if opened is None or last is None:
+        return Holder()
+    low, high, dataset = ARCHIVE_EPOCH if run.prefix.ends else 0, last, delta.dataset(opened)
+    while low <= high:
+        middle, near = (low + high) // 2, min((low + high) // 2 + _NEAR, high)
+        rows = read_rows(opened, middle, middle, dataset) or read_rows(opened, middle, near, dataset)
+        if rows and Cut.parse(rows[0]["end"]).end(*place) <= offset:
+            low = rows[0]["number"] + 1
+        elif rows and Cut.parse(rows[0]["start"]).end(*place) <= offset:
+            return Holder(manifest.parsed_epoch(rows[0], Totals()))
+        else:
+            high = middle - 1
+    return Holder(missing=low if low <= last else None)
+
+
+def last_row_where(opened: DeltaTable, last: int, holds: Callable[[Mapping[str, Any]], bool]) -> int:
+    """The number of the last row for which a condition holds that holds for all rows before it."""
+    low, high, dataset = ARCHIVE_EPOCH, last, delta.dataset(opened)
+    while low <= high:
+        middle = (low + high + 1) // 2
+        rows = read_rows(opened, middle, middle, dataset)
+        if not rows or holds(rows[0]):  # only a replay from the archive has an epoch -1
+            low = middle + 1
+        else:
+            high = middle - 1
+    return high

@@ -1,0 +1,63 @@
+"""The SQL of presentation columns, which only Trino can check; it runs none of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.catalog import Catalog
+from core.view import View
+from infra.definitions.definition_problem import DefinitionProblem, line_of
+from infra.settings import Settings
+from infra.trino.trino_types import trino_type
+
+
+@dataclass(frozen=True)
+class PresentationQuery:
+    """A query of Trino, invalid if the SQL of a presentation column is, and where that column is defined."""
+
+    file: str
+    line: int
+    sql: str
+
+
+def presentation_queries(catalog: Catalog) -> list[PresentationQuery]:
+    """A query for each presentation column. Only Trino can check their SQL."""
+    queries: list[PresentationQuery] = []
+    for view in catalog.views.values():
+        path = Path(catalog.files["view", view.name])
+        for name, sql in shown_sql(view).items():
+            queries.append(PresentationQuery(str(path), line_of(path, "Shown", name, type(view).__name__), sql))
+    return queries
+
+
+def shown_sql(view: View) -> dict[str, str]:
+    """Presentation column -> a Trino query that is invalid when its SQL is wrong; it reads no table."""
+    columns = ", ".join(
+        f'CAST(NULL AS {trino_type(column.type)}) AS "{column.name}"'
+        for column in view.stored_columns
+        if not column.type.startswith("struct")
+    )
+    row = f"(SELECT {columns})"
+    queries = {shown.name: " ".join(["SELECT", shown.sql, "FROM", row]) for shown in view.shown}
+    if view.only is not None:
+        shown = ", ".join(["*", *(f"{shown.sql} AS {shown.name}" for shown in view.shown)])
+        queries["only"] = f"SELECT * FROM (SELECT {shown} FROM {row}) WHERE {view.only}"  # noqa: S608
+    return queries
+
+
+def trino_problems(settings: Settings, queries: Sequence[PresentationQuery]) -> list[DefinitionProblem]:
+    """The queries that Trino calls invalid; it runs none, as definition files may have written them.
+
+    Raises TryAgain when it is unreachable.
+    """
+    from infra.trino.metastore import SqlRefused, as_reader, query
+
+    problems: set[DefinitionProblem] = set()
+    for presentation in queries:
+        try:
+            query(as_reader(settings), f"EXPLAIN (TYPE VALIDATE) {presentation.sql}")
+        except SqlRefused as e:
+            problems.add(DefinitionProblem(presentation.file, presentation.line, e.what))
+    return sorted(problems)

@@ -1,0 +1,87 @@
+"""The exposition text has the numbers of the snapshot under conventional names, and few labels."""
+
+from __future__ import annotations
+
+import re
+
+from flows.live_page.snapshot import Snapshot
+from tests.support.examples.live_snapshot import AT, away, exposed, snapshot
+
+EXPECTED = """\
+lk_unhealthy_lines 0.0
+lk_part_up{part="log"} 1.0
+lk_kafka_up 1.0
+lk_trino_up 1.0
+lk_trino_query_seconds 0.25
+lk_process_up{process="speed-r000001"} 1.0
+lk_process_memory_bytes{process="kafka"} 3.145728e+08
+lk_topic_appended_records_total{partition="0",topic="trades"} 110.0
+lk_topic_start_offset{partition="0",topic="trades"} 0.0
+lk_view_lag_records{view="by_day"} 10.0
+lk_view_age_seconds{view="by_day"} 1.5
+lk_view_waiting_seconds{view="by_day"} 0.0
+lk_view_mode{mode="lambda",view="by_day"} 1.0
+lk_view_build_age_seconds{view="by_day"} 3600.0
+lk_view_served{view="by_day"} 1.0
+lk_ledger_difference_records{partition="0",topic="trades"} 0.0
+lk_ledger_difference_rows{view="by_day"} 0.0
+lk_served_decoded_records{partition="0",topic="trades"} 98.0
+lk_served_quarantined_records{partition="0",topic="trades"} 2.0
+lk_quarantine_exceeded{topic="trades"} 0.0
+lk_run_info{kind="live",role="serving",run="r000001"} 1.0
+lk_run_up{role="serving",run="r000001"} 1.0
+lk_run_epochs_total{run="r000001"} 8.0
+lk_run_stalled_seconds{run="r000001"} 2.0
+lk_run_decoded_records_total{partition="0",run="r000001",topic="trades"} 98.0
+lk_run_quarantined_records_total{partition="0",run="r000001",topic="trades"} 2.0
+lk_run_lag_records{partition="0",run="r000001",topic="trades"} 10.0
+lk_publications_total 5.0
+lk_lease_age_seconds{lease="run_r000001"} 60.0
+lk_lease_abandoned{lease="run_r000001"} 0.0
+lk_disk_free_bytes{folder="/data"} 25.0
+lk_disk_size_bytes{folder="/data"} 100.0
+lk_disk_free_ratio{folder="/data"} 0.25
+lk_gate_failed_checks{severity="critical"} 0.0
+lk_disk_used_bytes{part="log"} 5.24288e+06
+lk_disk_used_bytes{part="partial rows"} 1.048576e+06
+"""
+
+
+def test_every_number_of_the_snapshot_is_a_line() -> None:
+    lines = exposed(snapshot()).splitlines()
+    assert [line for line in EXPECTED.splitlines() if line not in lines] == []
+
+
+def test_every_metric_has_a_help_text_and_a_type() -> None:
+    text = exposed(snapshot())
+    names = set(re.findall(r"^(lk_\w+)", text, re.M))
+    assert (
+        names == set(re.findall(r"^# TYPE (lk_\w+)", text, re.M)) == set(re.findall(r"^# HELP (lk_\w+) .", text, re.M))
+    )
+
+
+def test_counters_end_with_total_and_times_are_seconds() -> None:
+    text = exposed(snapshot())
+    types = dict(re.findall(r"^# TYPE (lk_\w+) (\w+)", text, re.M))
+    assert {name for name, kind in types.items() if kind == "counter"} == {
+        name for name in types if name.endswith("_total")
+    }
+    assert [name for name in types if re.search(r"millis|minutes|_ms|kilo|mega|percent", name)] == []
+
+
+def test_what_an_erasure_or_a_rollback_lowers_is_no_counter() -> None:
+    types = dict(re.findall(r"^# TYPE (lk_served_\w+) (\w+)", exposed(snapshot()), re.M))
+    assert types == {"lk_served_decoded_records": "gauge", "lk_served_quarantined_records": "gauge"}
+
+
+def test_while_kafka_is_away_it_says_so_and_keeps_the_last_offsets() -> None:
+    text = exposed(away(snapshot(), "log")).splitlines()
+    assert "lk_kafka_up 0.0" in text
+    assert 'lk_part_up{part="log"} 0.0' in text
+    assert 'lk_topic_appended_records_total{partition="0",topic="trades"} 110.0' in text
+
+
+def test_before_the_first_read_nothing_is_said_to_be_well() -> None:
+    text = exposed(Snapshot(AT)).splitlines()
+    assert {"lk_kafka_up 0.0", "lk_trino_up 0.0", "lk_unhealthy_lines 1.0"} <= set(text)
+    assert [line for line in text if line.startswith("lk_process_up")] == []

@@ -1,0 +1,140 @@
+"""The document that every browser gets: the lines of `lk status`, the tables, and what is away."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from core.identifiers import Name
+from flows.live_page.page_document import page_document
+from flows.live_page.recent_samples import RecentSamples
+from flows.live_page.snapshot import PartitionEnds, Snapshot
+from infra.local.local_stack import ServerState
+from infra.project_files import ROOT
+from tests.support.examples.live_snapshot import AT, MARKUP, away, snapshot
+
+FOLDER = ROOT / "flows" / "live_page"
+
+
+def document(of: Snapshot) -> dict[str, object]:
+    samples = RecentSamples()
+    samples.add(of)
+    return page_document(of, samples)
+
+
+def rows(of: Snapshot, table: str) -> tuple[tuple[str, ...], ...]:
+    tables = document(of)["tables"]
+    assert isinstance(tables, dict)
+    return tuple(tables[table].rows)
+
+
+def test_the_tables_hold_the_numbers_as_people_read_them() -> None:
+    now = snapshot()
+    assert rows(now, "views") == (("by_day", "lambda", "b000002", "r000001", "7", "10", "0 s", "1.5 s", "5", "60"),)
+    assert rows(now, "partitions") == (("trades", "0", "0", "110", "unknown", "10"),)
+    assert rows(now, "ledger") == (("trades", "0", "100", "98", "2", "0"),)
+    assert rows(now, "rows") == (("by_day", "9", "9", "0"),)
+    assert rows(now, "processes")[0] == ("kafka", "up", "11", "127.0.0.1:1", "300 MiB")
+    assert rows(now, "quarantine") == (("trades", "json", "2 of 2", "trades/0/17", MARKUP),)
+    assert rows(now, "gate") == (("b000002", "by_day", "has_trades", "passed", "0", "0", ""),)
+    assert rows(now, "sizes") == (("log", "5 MiB"), ("partial rows", "1 MiB"))
+    assert rows(now, "leases")[0][:2] == ("run_r000001", "held")
+
+
+def lag_of_partition(of: Snapshot) -> str:
+    ((*_, lag),) = rows(of, "partitions")
+    return lag
+
+
+def test_the_lag_of_a_partition_is_unknown_while_kafka_is_away() -> None:
+    now = snapshot()
+    (live,) = now.runs.value or ()
+    blind = replace(live, state=replace(live.state, lag=None))
+    assert lag_of_partition(replace(now, runs=replace(now.runs, value=(blind,)))) == "unknown"
+    reached = replace(live, state=replace(live.state, lag={}))
+    assert lag_of_partition(replace(now, runs=replace(now.runs, value=(reached,)))) == "0"
+
+
+def test_without_a_run_the_lag_of_a_partition_is_that_of_the_builds() -> None:
+    now = snapshot(end=110)
+    assert now.status.value
+    views = tuple(replace(view, mode="batch", run=None) for view in now.status.value.views)  # cut at offset 60
+    batch, none = (replace(now.status, value=replace(now.status.value, views=of)) for of in (views, ()))
+    alone = replace(now, status=batch, runs=replace(now.runs, value=()))
+    assert lag_of_partition(alone) == "50"
+    assert lag_of_partition(away(alone, "log")) == "unknown"
+    assert lag_of_partition(replace(alone, status=none)) == "unknown"
+
+
+def test_a_warning_of_the_gate_is_no_red_row() -> None:
+    now = snapshot()
+    assert now.gate.value
+    (passed,) = now.gate.value.results
+    warning = replace(passed, success=False, severity="warning")
+    results = (passed, warning, replace(passed, success=False))
+    tables = document(replace(now, gate=replace(now.gate, value=replace(now.gate.value, results=results))))["tables"]
+    assert isinstance(tables, dict)
+    assert [row[3] for row in tables["gate"].rows] == ["passed", "warning", "failed"]
+    assert tables["gate"].bad == (2,)
+
+
+def test_a_server_that_hangs_is_to_be_ended_first() -> None:
+    now = snapshot()
+    hangs = (ServerState("trino", "not answering", 34, "", None),)
+    assert document(replace(now, processes=replace(now.processes, value=hangs)))["unhealthy"] == (
+        "trino is not answering: if it has not just started, `kill 34` (`kill -9 34` if it stays), then `lk up`",
+    )
+
+
+def test_a_process_that_died_is_unhealthy_before_the_status_is_read_again() -> None:
+    now = snapshot()
+    assert document(now)["unhealthy"] == ()
+    died = (ServerState("speed-r000001", "died", 12, "", None),)
+    changed = replace(now, processes=replace(now.processes, value=died))
+    assert document(changed)["unhealthy"] == (
+        "speed-r000001 died: `lk speed start`, or `lk replay start` for a replay in progress, starts it",
+    )
+
+
+def test_a_part_that_is_away_is_named_with_the_time_of_its_last_value() -> None:
+    assert document(away(snapshot(), "log"))["away"] == [
+        "log: Kafka does not answer; shown as of 2026-03-14 12:00:00 UTC"
+    ]
+    assert document(snapshot())["away"] == []
+    assert document(Snapshot(AT))["unhealthy"] == ("the state is unknown: not read yet",)
+
+
+def test_a_state_older_than_a_minute_is_no_good_state() -> None:
+    now = snapshot(0)
+    assert document(away(now, "status", "no answer within 16 s"))["unhealthy"] == ()
+    old = replace(snapshot(61), status=replace(now.status, problem="late", seconds=0.1))
+    assert document(replace(old, status=replace(old.status, seconds=10.0)))["unhealthy"] == ()
+    assert document(old)["unhealthy"] == ("the state is 61 s old: late",)
+
+
+def test_a_table_of_thousands_of_rows_is_cut_and_says_so() -> None:
+    now = snapshot()
+    many = tuple(PartitionEnds(Name("trades"), number, 0, 1) for number in range(1_000))
+    tables = document(replace(now, log=replace(now.log, value=many)))["tables"]
+    assert isinstance(tables, dict)
+    assert (len(tables["partitions"].rows), tables["partitions"].left_out) == (200, 800)
+
+
+def test_the_page_has_a_place_for_every_table() -> None:
+    tables = document(snapshot())["tables"]
+    assert isinstance(tables, dict)
+    page = (FOLDER / "templates" / "index.html").read_text("utf-8")
+    columns = {
+        name: len(listed.split(",")) for name, listed in re.findall(r'live_table\("(\w+)", "[^"]+", \[([^]]+)\]', page)
+    }
+    assert set(columns) == set(tables)
+    assert {name: len(table.rows[0]) for name, table in tables.items() if table.rows}.items() <= columns.items()
+
+
+def test_the_scripts_and_styles_load_nothing_from_elsewhere_and_write_no_markup() -> None:
+    files = [*(FOLDER / "static").iterdir(), *(FOLDER / "templates").iterdir()]
+    text = {file.name: file.read_text("utf-8").replace("http://www.w3.org/2000/svg", "") for file in files}
+    assert [name for name, content in text.items() if re.search(r"https?://|@import|url\((?!#)", content)] == []
+    forbidden = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function|style=|\son\w+=|\|\s*safe"
+    assert [name for name, content in text.items() if re.search(forbidden, content)] == []
+    assert [name for name, content in text.items() if re.search(r"<script(?! src=)", content)] == []

@@ -1,0 +1,94 @@
+"""The texts of the picture, and that the template has a place for each."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from flows.live_page.picture import picture_states, picture_summary, picture_texts
+from flows.live_page.recent_samples import RecentSamples
+from flows.live_page.snapshot import Snapshot
+from infra.project_files import ROOT
+from tests.support.examples.live_snapshot import AT, VIEW, away, snapshot
+
+TEMPLATE = (ROOT / "flows" / "live_page" / "templates" / "picture.svg").read_text("utf-8")
+TEXTS = {
+    "topic-0": "trades 210 · 10/s",
+    "topic-1": "",
+    "topic-2": "",
+    "topic-3": "",
+    "topics-more": "",
+    "routes": "no route runs",
+    "speed-run": "r000001 running",
+    "speed-rate": "10/s committed",
+    "speed-lag": "10 records behind",
+    "rows-epoch": "epoch 7",
+    "rows-records": "40 records",
+    "rows-at": "at 12:00:10 UTC",
+    "batch-work": "rests",
+    "batch-build": "build b000002",
+    "batch-gate": "gate: 1 check passed",
+    "build-served": "b000002 is served",
+    "build-age": "begun 60.2 min ago",
+    "served-mode": "1 view · lambda",
+    "served-publication": "publication 5",
+    "served-lag": "lag 10",
+    "served-waiting": "waiting 0 s",
+    "served-query": "a query takes 0.25 s",
+    "replay-run": "none",
+    "replay-rate": "",
+}
+
+
+def two_samples() -> tuple[Snapshot, RecentSamples]:
+    samples = RecentSamples()
+    samples.add(snapshot(0, end=110, committed=100))
+    now = snapshot(10, end=210, committed=200)
+    samples.add(now)
+    return now, samples
+
+
+def test_every_place_has_its_text() -> None:
+    texts = picture_texts(*two_samples())
+    assert texts == TEXTS
+
+
+def test_the_template_has_a_place_for_every_text_and_every_state() -> None:
+    now, samples = two_samples()
+    places = set(re.findall(r'line\("([a-z0-9-]+)"', TEMPLATE))
+    assert places == set(picture_texts(now, samples))
+    assert set(picture_states(now)) <= set(re.findall(r'box\("([a-z-]+)"', TEMPLATE))
+
+
+def test_those_who_hear_the_page_hear_the_same_numbers() -> None:
+    assert picture_summary(*two_samples()) == (
+        "Kafka: trades 210 · 10/s. Speed layer: r000001 running; 10/s committed; 10 records behind. "
+        "Batch layer: rests; build b000002; gate: 1 check passed. "
+        "Trino: 1 view · lambda; lag 10; waiting 0 s. Replay: none."
+    )
+
+
+def test_a_box_is_red_when_its_process_has_ended_and_pale_when_its_server_is_away() -> None:
+    healthy = snapshot()
+    assert picture_states(healthy) == {
+        "box-kafka": "ok",
+        "box-speed": "ok",
+        "box-batch": "idle",
+        "box-gate": "ok",
+        "box-trino": "ok",
+        "box-replay": "idle",
+    }
+    (live,) = healthy.runs.value or ()
+    ended = replace(live, state=replace(live.state, alive=False, phase="died"))
+    assert picture_states(replace(healthy, runs=replace(healthy.runs, value=(ended,))))["box-speed"] == "bad"
+    assert picture_states(away(healthy, "log"))["box-kafka"] == "away"
+    assert picture_states(away(healthy, "trino"))["box-trino"] == "away"
+    assert healthy.trino.value
+    dropped = replace(healthy.trino, value=replace(healthy.trino.value, missing=(VIEW,)))
+    assert picture_states(replace(healthy, trino=dropped))["box-trino"] == "bad"
+
+
+def test_before_anything_was_read_every_text_is_there() -> None:
+    texts = picture_texts(Snapshot(AT), RecentSamples())
+    assert set(texts) == set(TEXTS)
+    assert texts["speed-run"] == "no run yet"

@@ -1,0 +1,51 @@
+"""What the live page reads: every run that serves, the newest others, and the disks also of a damaged lake."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from core.cut import Cut
+from core.identifiers import Name
+from flows.live_page import state_reader
+from infra.control.run_roles import Role
+from infra.control.runs import Run
+from infra.local.ports import free_ports
+from infra.settings import Settings
+from speed.process.lifecycle import RunState
+
+IDS = [Name(f"r{number:06d}") for number in range(1, 21)]
+
+
+def shown(monkeypatch: pytest.MonkeyPatch, roles: list[Role]) -> list[int]:
+    """The numbers of the runs that the page shows of runs with these roles, the oldest first."""
+    runs = [Run(id, {}, {}, {}, Cut(), datetime.now(UTC)) for id in IDS[: len(roles)]]
+    monkeypatch.setattr("flows.live_page.state_reader.run_roles.roles", lambda _: dict(zip(IDS, roles, strict=False)))
+    monkeypatch.setattr("flows.live_page.state_reader.runs.read_runs", lambda _: runs)
+    monkeypatch.setattr(
+        "flows.live_page.state_reader.lifecycle.status", lambda _, id: RunState(id, False, "stopped", -1)
+    )
+    monkeypatch.setattr(state_reader, "last_epoch", lambda *_: None)
+    return [int(live.run.id[1:]) for live in state_reader._runs(Settings())]
+
+
+def test_every_run_that_serves_is_shown_however_many_newer_runs_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    replays: list[Role] = ["replay"] * 18
+    assert shown(monkeypatch, ["serving"] * 14) == list(range(1, 15))
+    assert shown(monkeypatch, ["serving", "idle", *replays]) == [1, *range(10, 21)]
+    assert shown(monkeypatch, ["serving", "retired", "idle", "abandoned", "warm"]) == [1, 3, 5]
+
+
+def test_the_disks_are_read_while_the_leases_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def denied(_: Settings) -> None:
+        raise OSError("access denied")
+
+    monkeypatch.setattr(state_reader, "lease_states", denied)
+    kafka, trino = free_ports(2)
+    settings = Settings(data=tmp_path, kafka_port=kafka, trino_port=trino)
+    snapshot = state_reader.read_snapshot(settings)
+    assert "access denied" in snapshot.lake.problem
+    free, size = (snapshot.disks.value or {})[str(tmp_path)]
+    assert 0 < free <= size
