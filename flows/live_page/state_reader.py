@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -31,7 +32,7 @@ from speed import replay_state
 from speed.process import lifecycle
 from speed.quarantine.newest_rules import NewestRule, newest_rules
 
-MOST_RUNS = 12  # that have not ended: those that serve, all of them, and the newest others
+MOST_RUNS = 12  # the newest that neither serve nor have ended; those that serve are all read
 MOST_CHANGES = 100  # the newest publications
 EXAMPLES = 3  # records of each rule
 _SIZES_EVERY = 300.0  # seconds between two sums of the sizes of all files
@@ -121,11 +122,15 @@ def _trino(settings: Settings) -> TrinoState:
 
 def _runs(settings: Settings) -> tuple[LiveRun, ...]:
     roles = run_roles.roles(settings)
-    live = [run for run in runs.read_runs(settings) if roles[run.id] not in ("abandoned", "retired")]
-    serving_last = sorted(live, key=lambda run: roles[run.id] == "serving")
-    most = max(MOST_RUNS, sum(roles[run.id] == "serving" for run in live))
-    shown = {run.id for run in serving_last[-most:]}
-    return tuple(_live_run(settings, run, roles[run.id]) for run in live if run.id in shown)
+    read = runs_to_read(roles)
+    return tuple(_live_run(settings, run, roles[run.id]) for run in runs.read_runs(settings) if run.id in read)
+
+
+def runs_to_read(roles: Mapping[Name, run_roles.Role]) -> frozenset[Name]:
+    """Every run that serves, and the newest ``MOST_RUNS`` of those that neither serve nor have ended."""
+    serving = [run for run, role in roles.items() if role == "serving"]
+    others = [run for run, role in roles.items() if role in ("warm", "replay", "idle")]
+    return frozenset(serving + others[-MOST_RUNS:])
 
 
 def _live_run(settings: Settings, run: Run, role: run_roles.Role) -> LiveRun:

@@ -34,8 +34,12 @@ def shown(monkeypatch: pytest.MonkeyPatch, roles: list[Role]) -> list[int]:
 def test_every_run_that_serves_is_shown_however_many_newer_runs_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
     replays: list[Role] = ["replay"] * 18
     assert shown(monkeypatch, ["serving"] * 14) == list(range(1, 15))
-    assert shown(monkeypatch, ["serving", "idle", *replays]) == [1, *range(10, 21)]
+    assert shown(monkeypatch, ["serving", "idle", *replays]) == [1, *range(9, 21)]
     assert shown(monkeypatch, ["serving", "retired", "idle", "abandoned", "warm"]) == [1, 3, 5]
+
+
+def test_a_replay_is_shown_however_many_runs_serve(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert shown(monkeypatch, [*["serving"] * 18, "idle", "replay"]) == list(range(1, 21))
 
 
 def test_the_disks_are_read_while_the_leases_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
