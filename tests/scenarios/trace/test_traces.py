@@ -1,4 +1,4 @@
-"""Traces of generated records, good, bad, late and repeated, of every program, in four states, against the oracle."""
+"""Traces of generated records, good, bad, late and repeated, of every program, in five states, against the oracle."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from tests.support.oracle.view_oracle import Record
 from tests.support.records.kafka_log import Log
 
 TRACED = 1  # records of each topic in each state: Spark plans every view of the topic for each
-pytestmark = pytest.mark.timeout(1800)  # four states of all programs
+pytestmark = pytest.mark.timeout(1800)  # five states of all programs
 PROGRAMS = {**program_oracle.ROLLUPS, **program_oracle.KEYED}
 
 
@@ -58,10 +58,13 @@ def test_every_record_is_where_the_oracle_says(stack: Settings, spark: SparkSess
     fold_all(spark, shop, run)
     assert check(shop, run, cut, "folded") >= 1
     replay = lifecycle.declare(settings, catalog, kind="replay", note="test")
-    with running(settings, spark, catalog, replay) as (query, _):
+    in_small_epochs = settings.model_copy(update={"max_offsets_per_trigger": 100})  # so that folds are due
+    with running(in_small_epochs, spark, catalog, replay) as (query, _):
         query.processAllAvailable()
         switch.to_kappa(settings, catalog, run=replay.id)
     check(shop, replay, Cut(), "kappa")
+    fold_all(spark, shop, replay)
+    assert check(shop, replay, Cut(), "kappa, folded") >= 1
     back_in_lambda(settings, catalog)
 
 
