@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
 from core.catalog import Catalog
-from core.compute.keyed_events import HASH, TIME, pack
+from core.compute.keyed_events import EVENT, HASH, TIME, pack
 from core.compute.segments import reach_width
 from core.identifiers import Name
 from core.view import Keyed
@@ -19,10 +19,11 @@ from infra.control import manifest
 from infra.control.pins import Pin
 from infra.lake import archive
 from infra.settings import Settings
+from speed.epoch.cached_plan import MAX_INPUT_BYTES
 from speed.epoch.kept_events import few_events
 
 _MOST_ARCHIVED = 1_000_000  # records of the archives that are searched for events of one key: nothing sorts them by key
-_MOST_EVENTS = 100_000
+_MOST_EVENTS = 100_000  # of one key, and no more than MAX_INPUT_BYTES, before they are taken into this process
 
 
 def unit_events(
@@ -64,5 +65,8 @@ def _of_archives(
         pack(view, topic, archive.rows_below(spark, landed, pin.cut)).where(near)
         for topic, landed in zip(topics, archives, strict=True)
     ]
-    events = reduce(DataFrame.unionAll, frames).limit(_MOST_EVENTS + 1).toArrow()
-    return f"its key has more than {_MOST_EVENTS:,} events" if events.num_rows > _MOST_EVENTS else events
+    events = reduce(DataFrame.unionAll, frames)
+    ((count, size),) = events.agg(fn.count(fn.lit(1)), fn.sum(fn.octet_length(EVENT))).collect()
+    if count > _MOST_EVENTS or (size or 0) > MAX_INPUT_BYTES:
+        return f"its key has {count:,} events of {size:,} bytes together, too many to compare"
+    return events.toArrow()

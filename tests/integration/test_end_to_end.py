@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -19,6 +18,7 @@ from pyspark.sql import SparkSession
 from infra.local.ports import free_ports
 from infra.project_files import ROOT
 from infra.settings.sources import read_settings
+from tests.support.checks.page_numbers import check_page_numbers
 from tests.support.command import Done, here, lk, write_config
 from tests.support.oracle import view_oracle
 from tests.support.oracle.view_oracle import Record, Rows
@@ -175,22 +175,8 @@ def test_a_batch_and_the_speed_layer_together_show_every_view_exactly(life: Life
 
 
 def test_the_live_page_says_what_lk_status_says(life: Life) -> None:
-    port = read_settings(life.config).ui_port
-
-    def same_numbers() -> None:
-        status = life.json("status")
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/page.json", timeout=10) as answer:
-            page = json.load(answer)
-        assert page["unhealthy"] == status["unhealthy"] == []
-        shown = [(row[0], row[1], row[2], row[3], row[4], row[5]) for row in page["tables"]["views"]["rows"]]
-        assert shown == [
-            (v["view"], v["mode"], v["build"], v["run"], str(v["epoch"]), str(v["lag"])) for v in status["views"]
-        ]
-        ledger = [[int(cell.replace(",", "")) for cell in row[1:5]] for row in page["tables"]["ledger"]["rows"]]
-        assert ledger == [[p["partition"], p["offsets"], p["decoded"], p["quarantined"]] for p in status["partitions"]]
-        assert {row[0]: row[1] for row in page["tables"]["processes"]["rows"]}["ui"] == "up"
-
-    eventually(life.log.settings, 60, same_numbers)
+    address = f"http://127.0.0.1:{read_settings(life.config).ui_port}"
+    eventually(life.log.settings, 60, lambda: check_page_numbers(address, life.json("status")))
 
 
 def test_every_finished_query_is_logged_with_its_user(life: Life) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 import pytest
 from deltalake import DeltaTable
@@ -14,6 +15,7 @@ from core.identifiers import Name
 from flows import switch
 from flows.batch_cycle import run_batch
 from flows.live_page.trace_page import trace_page
+from flows.trace import unit_events
 from flows.trace.cells import cell
 from flows.trace.computed_rows import compute
 from flows.trace.kafka_record import RawRecord
@@ -193,17 +195,26 @@ def test_a_record_of_a_keyed_view_shows_the_rows_that_it_changes(states: States)
     assert [row["side"] for row in paid.removed] == ["payment"]
 
 
-def test_without_a_run_the_events_of_the_key_are_those_of_the_archive(states: States) -> None:
-    """Below the cut of the build there are two reports: without the first, the second would be no repeat."""
+def test_without_a_run_the_events_of_the_key_are_those_of_the_archive(
+    states: States, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Below the cut of the build there are two reports: without the first, the second would be no repeat.
+
+    Where the events are too large together, they are not taken into this process.
+    """
     shop, once = states.shop, states.shop.name(ONCE)
     (built,) = [row for row in builds.read_builds(shop.settings, [states.build]) if row.view == once]
     pin = Pin(states.build, None, -1, built.cut, built.digest, "batch", Name("s"))
     raw = RawRecord(b"b1", purchase("b1", T), (), T, 0)
-    computed = compute(shop.settings, shop.catalog, (shop.name("purchases"), 0, 0), raw, [once], {once: pin})
-    changes = computed.changes[once]
+    compute_it = partial(compute, shop.settings, shop.catalog, (shop.name("purchases"), 0, 0), raw, [once], {once: pin})
+    changes = compute_it().changes[once]
     assert isinstance(changes, RowChanges)
     reported = [[cell(time) for time in rows["reported_at"].to_pylist()] for rows in (changes.added, changes.removed)]
     assert reported == [["2023-11-14T22:13:20Z"], ["2023-11-14T22:14:20Z"]]
+    monkeypatch.setattr(unit_events, "MAX_INPUT_BYTES", 100)
+    unknown = str(compute_it().changes[once])
+    assert unknown.startswith("its key has 2 events of ")
+    assert unknown.endswith(" bytes together, too many to compare")
 
 
 def test_the_page_of_a_record_has_its_keys_windows_and_rows(states: States, monkeypatch: pytest.MonkeyPatch) -> None:

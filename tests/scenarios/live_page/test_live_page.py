@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 from infra.local import ui_server
 from infra.project_files import ROOT
 from tests.scenarios.live_page.records import MARKUP
+from tests.support.faults.killed_server import killed_server
 from tests.support.faults.killing import kill
 from tests.support.instances.world import World
 from tests.support.records.load import mixed
@@ -175,6 +176,24 @@ def picture(world: World, opened: Opened, file: Path, height: int) -> None:
     opened.page.evaluate(replaced, world.settings.lake_root)
     opened.page.screenshot(path=file, clip={"x": 0, "y": 0, "width": 1280, "height": height}, full_page=True)
     assert file.stat().st_size > 20_000
+
+
+@pytest.mark.parametrize(
+    ("server", "line"), [("trino", "trino: Trino does not"), ("kafka", "log: Kafka does not answer")]
+)
+def test_while_a_server_is_away_the_page_says_so_and_the_rest_goes_on(
+    world: World, opened: Opened, server: str, line: str
+) -> None:
+    opened.page.goto(opened.url)
+    opened.page.wait_for_selector("#health[data-state=ok]")
+    with killed_server(world.settings, server):
+        opened.page.wait_for_selector(f"#away-lines li >> text={server.capitalize()} does not answer")
+        opened.page.wait_for_selector("#health[data-state=bad]")
+        assert [row[0] for row in opened.rows("processes") if row[1] == "up"].count(f"speed-{world.run}") == 1
+        shown_at = opened.text("at")
+        opened.page.wait_for_function("shown => document.getElementById('at').textContent !== shown", arg=shown_at)
+    opened.page.wait_for_selector("#health[data-state=ok]")
+    assert opened.page.locator("#away").is_hidden()
 
 
 def test_a_kill_of_the_speed_process_turns_it_red_within_ten_seconds(world: World, opened: Opened) -> None:

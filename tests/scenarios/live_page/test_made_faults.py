@@ -9,8 +9,6 @@ import os
 import shutil
 import signal
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,10 +22,11 @@ from infra.control import builds, check_results
 from infra.control.builds import add_built, read_builds
 from infra.control.check_results import CheckResult
 from infra.lake import delta, delta_log, leases, table_paths
-from infra.local import local_processes, local_stack, ui_server
+from infra.local import local_processes, ui_server
 from infra.trino import metastore
 from infra.trino.served_views import SERVING
 from tests.support.checks.alert_rules import firing
+from tests.support.faults.killed_server import killed_server
 from tests.support.faults.killing import kill
 from tests.support.instances.world import World
 from tests.support.records.kafka_log import Sent
@@ -69,15 +68,6 @@ def value(world: World, metric: str) -> float:
     return max(sample.value for family in families for sample in family.samples if sample.name == metric)
 
 
-@contextmanager
-def stopped(world: World, server: str) -> Iterator[None]:
-    running = local_processes.running_process(world.settings, server)
-    assert running
-    kill(running.pid)
-    yield
-    local_stack.start_servers(world.settings)
-
-
 def test_a_killed_speed_process_fires_and_the_records_that_wait_are_counted(world: World) -> None:
     world.running()
     quiet(world)
@@ -97,20 +87,20 @@ def test_a_killed_speed_process_fires_and_the_records_that_wait_are_counted(worl
 
 
 def test_trino_away_fires(world: World) -> None:
-    with stopped(world, "trino"):
+    with killed_server(world.settings, "trino"):
         fire(world, "LkTrinoAway", "LkProcessDown")
     quiet(world)
 
 
 def test_a_page_that_ended_cannot_be_scraped_and_lk_up_starts_it(world: World) -> None:
     """Prometheus's own metric ``up`` is 0 then, which LkPageDown compares."""
-    with stopped(world, "ui"), pytest.raises(OSError, match=r"refused|reset|closed"):
+    with killed_server(world.settings, "ui"), pytest.raises(OSError, match=r"refused|reset|closed"):
         exposed(world)
     quiet(world)
 
 
 def test_kafka_away_fires(world: World) -> None:
-    with stopped(world, "kafka"):
+    with killed_server(world.settings, "kafka"):
         fire(world, "LkKafkaAway", "LkProcessDown")
     world.settle()
     quiet(world)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from unittest.mock import patch
@@ -17,6 +18,7 @@ from infra.local.ports import free_ports
 from infra.project_files import ROOT
 from tests.support.examples import study_of_all_questions
 from tests.support.examples.tutorial_pages import Shell, clone, run_page
+from tests.support.suite.machine_speed import patient
 
 PAGES = ROOT / "docs" / "tutorial"
 TRINO_OF_THE_PAGES = "18080"
@@ -43,8 +45,10 @@ def run(name: str, shell: Shell, ports: dict[str, str]) -> int:
     return run_page(page, shell, {TRINO_OF_THE_PAGES: ports["LK_TRINO_PORT"]})
 
 
-def test_your_own_topic(shell: Shell, ports: dict[str, str]) -> None:
+def test_your_own_topic_takes_less_than_ten_minutes(shell: Shell, ports: dict[str, str]) -> None:
+    began = time.monotonic()
     assert run("your-own-topic.md", shell, ports) >= 30
+    assert time.monotonic() - began < patient(600)
 
 
 def test_operators(shell: Shell, ports: dict[str, str]) -> None:

@@ -1,11 +1,15 @@
-"""`lk demo` of the installed wheel, in an empty folder."""
+"""`lk demo` of the installed wheel, in an empty folder: its lines, and the live page that it leaves up."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from infra.retry import retry_on
+from tests.support.checks.page_numbers import check_page_numbers
+from tests.support.suite.machine_speed import patient
 from tests.support.wheel import installed
 
 # `make demo` may print fifteen lines. `make setup` prints up to ten of them: two by uv, one for uv, one for the
@@ -21,5 +25,12 @@ def test_the_demo_runs_from_the_wheel_in_an_empty_folder(tmp_path: Path) -> None
         before, first_result, _ = demo.err.partition("first result: ")
         assert first_result
         assert len(before.splitlines()) - 1 <= LINES_BEFORE_THE_FIRST_RESULT, before
+        page = re.search(r"^ui is up at (http://\S+)", before, re.M)
+        assert page, before
+
+        def same_numbers() -> None:
+            check_page_numbers(page[1], wheel.lk("-c", ".demo/lk.toml", "status", "--json").ok().json)
+
+        retry_on(AssertionError, same_numbers, patient(60), every=1.0)
     finally:
         wheel.lk("-c", ".demo/lk.toml", "down")

@@ -39,7 +39,8 @@ def test_every_run_that_serves_is_shown_however_many_newer_runs_there_are(monkey
 
 
 def test_a_replay_is_shown_however_many_runs_serve(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert shown(monkeypatch, [*["serving"] * 18, "idle", "replay"]) == list(range(1, 21))
+    serving: list[Role] = ["serving"] * 18
+    assert shown(monkeypatch, [*serving, "idle", "replay"]) == list(range(1, 21))
 
 
 def test_the_disks_are_read_while_the_leases_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
