@@ -73,8 +73,9 @@ docs: $(INSTALLED) ## write the references of verbs and settings, the rights in 
 docs-rights: $(INSTALLED) setup ## write what came of each right in Kafka and in Trino when the tests tried it: docs/security.md
 	@LK_DOCS_RIGHTS=yes $(BIN)/pytest tests/integration/security/test_kafka_rights.py tests/integration/security/test_trino_rights.py
 
-docs-images: $(INSTALLED) setup ## make docs/images/live-page.png in a browser (Chromium)
-	@LK_DOCS_IMAGES=yes $(BIN)/pytest tests/scenarios/live_page/test_live_page.py
+docs-images: $(INSTALLED) setup ## make the pictures of docs/images in a browser (Chromium), and the plots of the notebook
+	@LK_DOCS_IMAGES=yes $(BIN)/pytest tests/scenarios/live_page/test_live_page.py \
+	  tests/scenarios/tutorial/test_tutorials.py::test_analysts_and_the_notebook
 
 cloud-docs: $(INSTALLED) $(CLOUD) ## write the tables of terraform's READMEs and the costs of docs/deploy/cloud.md
 	@.venv-cloud/bin/python terraform/readme_tables.py

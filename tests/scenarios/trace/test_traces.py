@@ -58,7 +58,7 @@ def test_every_record_is_where_the_oracle_says(stack: Settings, spark: SparkSess
     fold_all(spark, shop, run)
     assert check(shop, run, cut, "folded") >= 1
     replay = lifecycle.declare(settings, catalog, kind="replay", note="test")
-    in_small_epochs = settings.model_copy(update={"max_offsets_per_trigger": 100})  # so that folds are due
+    in_small_epochs = settings.model_copy(update={"replay_offsets_per_trigger": 100})  # so that folds are due
     with running(in_small_epochs, spark, catalog, replay) as (query, _):
         query.processAllAvailable()
         switch.to_kappa(settings, catalog, run=replay.id)
