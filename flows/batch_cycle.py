@@ -14,7 +14,7 @@ from core.catalog import Catalog
 from core.errors import Refused
 from core.identifiers import Name
 from core.validation.definition_change import remedies
-from flows.lineage_steps import build, gate, land, publish
+from flows.lineage_steps import build, gate, gated, land, publish
 from infra.control import check_results
 from infra.control.builds import Built, passed_builds, read_builds
 from infra.control.claims import Claim, claim_of, claim_or_last, read_claims
@@ -117,7 +117,7 @@ def gate_claim(settings: Settings, catalog: Catalog, name: str | None) -> GateRe
     """Gates the build of a claim; None means the last claim. A build that was gated before needs no Spark."""
     claimed = claim_or_last(settings, name)
     if is_evaluated(settings, claimed):
-        return _with_docs(result_of(settings, claimed))
+        return _with_docs(gated(settings, catalog, claimed))
     short = settings.model_copy(update={"java_options": f"{_SHORT_LIVED} {settings.java_options}".rstrip()})
     with batch_session(short) as spark:
         return gate(spark, settings, catalog, claimed)

@@ -30,9 +30,12 @@ from serving.publish import PublishKind
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from core.view import View
     from infra.control.runs import Run
+    from infra.lineage.column_sources import ColumnSources
 
 R = TypeVar("R")
+_SOURCES: dict[Name, ColumnSources] = {}  # by the digest of a view
 
 
 def land(spark: SparkSession, settings: Settings, catalog: Catalog, claim: Claim) -> list[Landed]:
@@ -67,6 +70,17 @@ def gate(spark: SparkSession, settings: Settings, catalog: Catalog, claim: Claim
         claim.build,
         lambda: batch.gate.gate(spark, settings, catalog, claim),
         lambda gated: _gating(settings, catalog, claim, gated),
+    )
+
+
+def gated(settings: Settings, catalog: Catalog, claim: Claim) -> GateResult:
+    """The stored result of a gate, reported again: a crash may have kept the end of the step back."""
+    return traced(
+        settings,
+        "gate",
+        claim.build,
+        lambda: batch.gate.result_of(settings, claim),
+        lambda result: _gating(settings, catalog, claim, result),
     )
 
 
@@ -125,7 +139,7 @@ def _landed_size(settings: Settings, decoder: Name, landed: Landed) -> tuple[int
 
 
 def _building(settings: Settings, catalog: Catalog, claim: Claim, built: Sequence[Built]) -> Datasets:
-    from infra.lineage import column_sources, datasets
+    from infra.lineage import datasets
 
     views = [catalog.view(name) for name in claim.views]
     archives = _archives(settings, claim, catalog.sources(claim.views))
@@ -137,7 +151,7 @@ def _building(settings: Settings, catalog: Catalog, claim: Claim, built: Sequenc
             view,
             table_paths.batch(settings, Name(view.name), claim.build),
             rows.get(Name(view.name)),
-            column_sources.stored_sources(view, catalog.topics),
+            _sources_of(catalog, view),
             dataset_ids,
         )
         for view in views
@@ -145,6 +159,16 @@ def _building(settings: Settings, catalog: Catalog, claim: Claim, built: Sequenc
     bases = claim.rebuild.bases if claim.rebuild else {}
     copied = [datasets.table_dataset(settings, table_paths.batch(settings, view, base)) for view, base in bases.items()]
     return Datasets([datasets.table_input(dataset_id) for dataset_id in [*dataset_ids.values(), *copied]], outputs)
+
+
+def _sources_of(catalog: Catalog, view: View) -> ColumnSources:
+    """The sources of a view's columns; the start and the end of a step parse its SQL once."""
+    from infra.lineage import column_sources
+
+    digest = catalog.digest(Name(view.name))
+    if digest not in _SOURCES:
+        _SOURCES[digest] = column_sources.stored_sources(view, catalog.topics)
+    return _SOURCES[digest]
 
 
 def _gating(settings: Settings, catalog: Catalog, claim: Claim, gated: GateResult | None) -> Datasets:
@@ -172,15 +196,14 @@ def _gating(settings: Settings, catalog: Catalog, claim: Claim, gated: GateResul
 
 
 def _replaying(settings: Settings, catalog: Catalog, run: Run) -> Datasets:
-    from infra.lineage import column_sources, datasets
+    from infra.lineage import datasets
 
     dataset_ids = {str(name): datasets.topic_dataset(settings, name) for name in run.topics}
     inputs = [datasets.topic_input(settings, name, run.start, catalog.topics.get(name)) for name in run.topics]
     outputs = []
     for view in (catalog.views[name] for name in run.views if name in catalog.views):
         path = table_paths.speed(settings, run.id, Name(view.name))
-        sources = column_sources.stored_sources(view, catalog.topics)
-        outputs.append(datasets.build_output(settings, view, path, None, sources, dataset_ids))
+        outputs.append(datasets.build_output(settings, view, path, None, _sources_of(catalog, view), dataset_ids))
     return Datasets(inputs, outputs)
 
 

@@ -23,7 +23,7 @@ _SWITCH = "run `lk switch lambda` or `lk switch kappa` first; a view of processi
 def end_run(
     settings: Settings, run: Name, how: Literal["abandoned", "retired"], *, why: str, final: bool = False
 ) -> RunEnding:
-    """Records the end of a run, then deletes its tables, Trino's entries, its checkpoint and its consumer group.
+    """Records the end of a run, then deletes its tables, Trino's entries, checkpoint, consumer group and lease.
 
     Raises Refused while a process drives the run, or while a served view, an open intent or (unless ``final``) the
     target of a rollback names it. Safe to repeat after a crash.
@@ -72,3 +72,4 @@ def _delete(settings: Settings, run: runs.Run) -> None:
     files.remove(table_paths.run(settings, run.id))
     files.remove(table_paths.checkpoint(settings, run.id))
     kafka_admin.delete_group(settings, run.id)
+    leases.forget(settings, f"run_{run.id}")

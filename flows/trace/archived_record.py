@@ -21,10 +21,14 @@ from infra.settings import Settings
 
 @dataclass(frozen=True)
 class ArchiveStage:
-    """The record in one archive, with the whole row; None where the archive does not have it."""
+    """The record in one archive, with the whole row; None where the archive does not have it.
+
+    ``of_other_topic`` says that the archive is of an earlier topic of this name.
+    """
 
     stage: ArchivedRecord
     row: dict[str, Any] | None = None
+    of_other_topic: bool = False
 
 
 def read_archives(
@@ -56,7 +60,8 @@ def _read(
     landed = archive.ends.end(topic, partition)
     record = replace(unread, version=archive.version, landed=landed)
     if topic_id is not None and archive.topic_id not in (None, topic_id):
-        return ArchiveStage(replace(record, note="it holds the topic that was deleted and created again since"))
+        note = "it holds the topic that was deleted and created again since"
+        return ArchiveStage(replace(record, note=note), of_other_topic=True)
     if offset >= landed:
         return ArchiveStage(replace(record, note=f"not landed yet: it holds the offsets below {landed}"))
     file = _file(archive, partition, offset)

@@ -13,6 +13,7 @@ from core.identifiers import Name
 from core.record_counts import RecordCounts
 from flows.trace.archived_record import ArchiveStage
 from flows.trace.cells import guarded
+from flows.trace.kafka_record import KafkaStage
 from flows.trace.run_epochs import RunStage
 from flows.trace.stages import Decoded, Outcome
 from infra.lake import delta, table_paths
@@ -26,17 +27,22 @@ def stored_outcome(
     place: tuple[int, int],
     archives: Sequence[ArchiveStage],
     runs: Sequence[RunStage],
+    kafka: KafkaStage,
 ) -> Decoded:
     """The outcome by today's decoder, from the first table that knows it; ``place`` is partition and offset.
 
-    Unknown when neither the archive holds the record nor a run with this decoder took it. ``runs`` are empty for a
-    record that compaction may have removed before they could read it.
+    Unknown when neither the archive holds the record nor a run with this decoder took it. Where compaction may have
+    removed the record before the runs could read it, they do not know it.
     """
     decoder = catalog.decoder(topic)
     for archive in archives:
         if archive.row is not None and archive.stage.decoder == decoder:
             outcome: Outcome = "quarantined" if archive.stage.rules else "event"
             return Decoded(outcome, f"archive {archive.stage.table}", archive.stage.row, archive.stage.rules)
+    if kafka.raw is None and catalog.topic(topic).compacted:
+        return Decoded("unknown")
+    if kafka.stage.presence == "no record":
+        return Decoded("no record", "Kafka")
     problems = []
     for run in (run for run in reversed(runs) if run.epoch and run.run.decoders.get(topic) == decoder):
         decoded = guarded(partial(_of_run, settings, run, topic, place), _unknown)

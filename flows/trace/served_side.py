@@ -17,8 +17,11 @@ def served_side(
     contributes: bool | None,
     *,
     belongs: bool = False,
+    other_topic: bool = False,
 ) -> ServedSide:
     """The side of a view that counts the record. ``run`` is what the pinned run did with it, None without a run.
+
+    ``other_topic`` says that what is served was read from an earlier topic of this name.
 
     ``contributes`` says whether the record changes anything in the view; None where that is not known. One that
     ``belongs`` to a unit and changes nothing was read, and is repeated or superseded.
@@ -26,7 +29,7 @@ def served_side(
     if pin is None:
         return ServedSide("not served", False, "nothing serves this view yet")
     side = replace(
-        _by_position(pin, place, run),
+        _of_other_topic(pin) if other_topic else _by_position(pin, place, run),
         mode=pin.mode,
         build=pin.build,
         run=pin.run,
@@ -57,12 +60,20 @@ def _by_position(pin: Pin, place: tuple[Name, int, int], run: RunEpoch | None) -
         return ServedSide("twice", True, "it is counted twice", problem=problem)
     if in_build:
         return ServedSide("batch", True, batch)
-    if run is None or pin.run is None:
+    if pin.run is None:
         return ServedSide("not yet", False, f"the cut of build {pin.build} is at offset {cut}; a later build counts it")
+    if run is None:
+        return ServedSide("unknown", None, f"what is served may have changed to run {pin.run} meanwhile: trace again")
     if taken:
         after = f", after epoch {pin.epoch} where the build ends" if pin.build else ""
         return ServedSide("speed", True, f"epoch {run.epoch} of run {pin.run} counts it{after}")
     return _not_taken(pin, cut, run)
+
+
+def _of_other_topic(pin: Pin) -> ServedSide:
+    names = (f"build {pin.build}" if pin.build else "", f"run {pin.run}" if pin.run else "")
+    readers = " and ".join(name for name in names if name)
+    return ServedSide("never", False, f"the topic was deleted and created again since {readers} read it")
 
 
 def _not_taken(pin: Pin, cut: int, run: RunEpoch) -> ServedSide:
@@ -77,12 +88,12 @@ def _not_taken(pin: Pin, cut: int, run: RunEpoch) -> ServedSide:
         return ServedSide("missing", False, "neither side counts it", problem=problem)
     if run.reading == "missing":
         return ServedSide("missing", False, "it is missing: its epoch is not committed", problem=run.problem)
-    if run.reading == "other topic":
-        return ServedSide("never", False, f"run {pin.run} reads the topic that was deleted; {run.note}")
     return ServedSide("unknown", None, f"the manifest of run {pin.run} cannot be read", problem=run.problem)
 
 
 def _why_never(outcome: Outcome) -> str:
     if outcome == "quarantined":
         return "never: decoding refused it"
+    if outcome == "no record":
+        return "never: there is no record at this offset"
     return "never: it has no key of the view, or the view's filter leaves it out"

@@ -13,7 +13,7 @@ Cell = str | int | float | bool | None
 Row = Mapping[str, Cell]
 
 Presence = Literal["there", "removed", "no record", "not yet", "unknown"]
-Outcome = Literal["event", "quarantined", "unknown"]
+Outcome = Literal["event", "quarantined", "no record", "unknown"]
 Reading = Literal["taken", "waiting", "before its start", "missing", "other topic", "unknown"]
 Side = Literal["batch", "speed", "not yet", "never", "not served", "missing", "twice", "unknown"]
 
@@ -69,7 +69,7 @@ class KafkaRecord:
 class Decoded:
     """What decoding made of the record: the cells of an event, or the rules that it broke. ``source`` says who knows.
 
-    A stored event has no cells where no table holds them.
+    A stored event has no cells where no table holds them. An offset with a marker of a transaction has no record.
     """
 
     outcome: Outcome

@@ -79,7 +79,7 @@ def _trace(
         lambda: read_routes(settings, catalog, place, stored.kafka.topic_id, timestamp), (), problems
     )
     decoded = _outcome(stored.decoded, computed)
-    stages = EarlierStages(settings, catalog, place, decoded, stored.runs, stored.publication)
+    stages = EarlierStages(settings, catalog, place, decoded, stored.runs, stored.archives, stored.publication)
     return Trace(
         topic=topic,
         partition=partition,
@@ -110,6 +110,7 @@ def _chosen(catalog: Catalog, topic: Name, partition: int, offset: int, rows_of:
 def _read_stored(settings: Settings, catalog: Catalog, place: tuple[Name, int, int]) -> _Stored:
     topic, partition, offset = place
     problems = list[str]()
+    publication = collected(lambda: publications.last_done(settings), None, problems)  # before the runs that it pins
     kafka = read_record(settings, catalog.topic(topic), partition, offset)
     runs: list[RunStage] = collected(
         lambda: read_runs(settings, topic, kafka.topic_id, partition, offset), [], problems
@@ -126,9 +127,7 @@ def _read_stored(settings: Settings, catalog: Catalog, place: tuple[Name, int, i
             where=f"topic {topic}, partition {partition} ends at offset {kafka.stage.end}",
             fix=_offsets(kafka.stage.start or 0, kafka.stage.end or 0),
         )
-    may_be_compacted = catalog.topic(topic).compacted and kafka.raw is None
-    decoded = stored_outcome(settings, catalog, topic, (partition, offset), archives, [] if may_be_compacted else runs)
-    publication = collected(lambda: publications.last_done(settings), None, problems)
+    decoded = stored_outcome(settings, catalog, topic, (partition, offset), archives, runs, kafka)
     return _Stored(kafka, runs, archives, decoded, publication, problems)
 
 

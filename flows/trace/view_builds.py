@@ -72,6 +72,18 @@ def read_builds(
     )
 
 
+def without_other_topic(view_builds: Sequence[ViewBuild], served: Name | None) -> tuple[ViewBuild, ...]:
+    """The builds, of which those up to the served one hold an earlier topic of this name, and not the record."""
+    last = build_number(served) if served else -1
+    note = "it holds the topic that was deleted and created again since"
+    return tuple(
+        replace(build, holds=False, rows=(), missing=(), problem="", note=note)
+        if build_number(build.build) <= last
+        else build
+        for build in view_builds
+    )
+
+
 def _with_rows(catalog: Catalog, view_build: ViewBuild, name: Name, places: pa.Table) -> ViewBuild:
     view = catalog.view(name)
     names = [column.name for column in view.stored_columns]

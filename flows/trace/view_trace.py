@@ -13,12 +13,13 @@ import pyarrow as pa
 from core.catalog import Catalog
 from core.identifiers import Name
 from core.view import Keyed, Rollup, View
+from flows.trace.archived_record import ArchiveStage
 from flows.trace.cells import MOST_ROWS, collected, guarded, row_of
 from flows.trace.row_changes import RowChanges
 from flows.trace.run_epochs import RunStage
 from flows.trace.served_side import served_side
 from flows.trace.stages import Decoded, Row, ServedSide, ViewBuild, ViewPartials, ViewTrace
-from flows.trace.view_builds import read_builds
+from flows.trace.view_builds import read_builds, without_other_topic
 from flows.trace.view_partials import Contribution, places_in, read_partials
 from infra.control.publications import Publication
 from infra.settings import Settings
@@ -28,13 +29,14 @@ from serving.hidden_columns import personal_columns
 
 @dataclass(frozen=True)
 class EarlierStages:
-    """What the stages before the views gave: the place of the record, its outcome, its runs and the publication."""
+    """What the stages before the views gave: the record's place and outcome, runs, archives and the publication."""
 
     settings: Settings
     catalog: Catalog
     place: tuple[Name, int, int]
     decoded: Decoded
     runs: Sequence[RunStage]
+    archives: Sequence[ArchiveStage]
     publication: Publication | None
 
 
@@ -48,9 +50,15 @@ def trace_view(stages: EarlierStages, view: View, contribution: Contribution | N
     belongs = contribution is not None and bool(contribution.rows.num_rows)
     changes = contribution.changes if contribution and isinstance(contribution.changes, RowChanges) else None
     contributes = _contributes(stages, view, contribution)
-    counted = None if changed else contributes
+    other_topic = _reads_other_topic(stages, pinned)
     served = served_side(
-        pin, stages.place, pinned.stage if pinned else None, stages.decoded.outcome, counted, belongs=belongs
+        pin,
+        stages.place,
+        pinned.stage if pinned else None,
+        stages.decoded.outcome,
+        None if changed else contributes,
+        belongs=belongs,
+        other_topic=other_topic,
     )
     served = replace(served, sql=stages.publication.sql.get(name, "") if stages.publication and pin else "")
     places = places_in(view, contribution.rows, pinned.epoch if pinned else None) if contribution else None
@@ -64,6 +72,8 @@ def trace_view(stages: EarlierStages, view: View, contribution: Contribution | N
     builds: tuple[ViewBuild, ...] = collected(
         lambda: read_builds(stages.settings, stages.catalog, name, stages.place, served_build, places), (), problems
     )
+    if other_topic:
+        builds = without_other_topic(builds, served_build)
     if changed:
         served = replace(served, text=f"{served.text}; an earlier definition of the view is served")
     elif places is not None and places.num_rows and served.side != "not served":
@@ -83,6 +93,13 @@ def trace_view(stages: EarlierStages, view: View, contribution: Contribution | N
     )
 
 
+def _reads_other_topic(stages: EarlierStages, pinned: RunStage | None) -> bool:
+    """Whether a view is served from an earlier topic: its run knows that, or without a run, the archive of builds."""
+    if pinned is not None:
+        return pinned.stage.reading == "other topic"
+    return any(archive.of_other_topic for archive in stages.archives if archive.stage.is_current)
+
+
 def _contributes(stages: EarlierStages, view: View, contribution: Contribution | None) -> bool | None:
     """Whether the record changes anything in a view; None where neither its rows nor its definition tell."""
     if contribution is not None:
@@ -91,7 +108,7 @@ def _contributes(stages: EarlierStages, view: View, contribution: Contribution |
         return not contribution.changes.is_empty if isinstance(contribution.changes, RowChanges) else None
     if stages.decoded.outcome == "unknown" or stages.catalog.topic(stages.place[0]).compacted:
         return None
-    if stages.decoded.outcome == "quarantined":
+    if stages.decoded.outcome in ("quarantined", "no record"):
         return False
     return True if isinstance(view, Rollup) and view.where is None and view.explode is None else None
 

@@ -87,6 +87,12 @@ def read_row(table: DeltaTable, name: Name) -> LeaseRow | None:
     return LeaseRow(row["generation"], holder, row["since"], row["released"])
 
 
+def remove_row(table: DeltaTable, name: Name, txn: Transaction) -> None:
+    """Deletes the row of a lease that is released."""
+    commit = CommitProperties(app_transactions=[txn])
+    table.delete(f"name = '{name}'", commit_properties=commit, post_commithook_properties=HOOKS)
+
+
 def may_live(row: LeaseRow) -> bool:
     """A holder that is not known to be dead may be paused, or its host may be down: its heartbeat decides."""
     return not row.released and not row.holder.is_dead

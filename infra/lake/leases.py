@@ -85,6 +85,22 @@ def hold(settings: Settings, name: str, *, fenced: Sequence[str] = ()) -> Iterat
         lease.release()
 
 
+def forget(settings: Settings, name: str) -> None:
+    """Removes the row of a lease that nobody takes any more; the log keeps its generation. Safe to repeat.
+
+    Raises TryAgain with the holder when it is held.
+    """
+    path = table_paths.control(settings, lease_table.TABLE)
+    if not delta.exists(path) or lease_table.read_row(delta.table(path), Name(name)) is None:
+        return
+    with hold(settings, name) as lease:
+        pass
+    table = delta.table(path)
+    with _conflicts(lease.name):
+        lease_table.remove_row(table, lease.name, lease.transaction)
+    checksums.record(path, table.version())
+
+
 def holder(settings: Settings, name: str) -> ProcessIdentity | None:
     """The holder of a lease; None if it is free, its holder is dead, or its heartbeat looks too old.
 

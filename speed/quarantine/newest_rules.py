@@ -17,6 +17,7 @@ from speed.quarantine.listing import BrokenRecord, QuarantineEntry
 from speed.quarantine.quarantine_tables import QuarantineSource
 
 LOOKED_AT = 10_000  # quarantined records whose rules are counted
+_TABLES = 3  # a run in Lambda, a replay and the archive may each hold a record; of more, fewer records are counted
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,14 @@ def newest_records(
     where: pc.Expression | None = None,
     source: QuarantineSource | None = None,
 ) -> list[BrokenRecord]:
-    """The newest quarantined records of a topic without their bytes, at most LOOKED_AT of them."""
-    return list(islice(listing.newest_first(settings, catalog, topic, where, source), LOOKED_AT))
+    """The newest quarantined records of a topic without their bytes, each once, at most LOOKED_AT of them."""
+    of_tables = islice(listing.newest_first(settings, catalog, topic, where, source), _TABLES * LOOKED_AT)
+    records: dict[tuple[int, int], BrokenRecord] = {}
+    for record in of_tables:
+        records.setdefault(record.at, record)
+        if len(records) == LOOKED_AT:
+            break
+    return list(records.values())
 
 
 def newest_rules(settings: Settings, catalog: Catalog, topics: Iterable[Name], examples: int) -> tuple[NewestRule, ...]:

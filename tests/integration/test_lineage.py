@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from batch.claim import claim
 from core.errors import Refused
 from flows import lineage_steps, replays, speed
+from flows.batch_cycle import gate_claim
 from flows.switch import rollback
 from infra.control.claims import Claim
 from infra.control.publications import Publication
@@ -183,6 +184,20 @@ def test_a_step_that_is_refused_and_a_repeated_one_are_the_same_run(
     assert again["outputs"][0]["outputFacets"]["outputStatistics"]["rowCount"] == 0
     assert (failed["eventType"], failed["run"]["runId"]) == ("FAIL", cycle.events["build", "START"]["run"]["runId"])
     assert "definition" in failed["run"]["facets"]["errorMessage"]["message"]
+
+
+def test_a_gate_that_a_crash_kept_from_reporting_its_end_reports_it_when_it_is_repeated(
+    cycle: Cycle, tmp_path: Path
+) -> None:
+    file = tmp_path / "events.jsonl"
+    gate_claim(cycle.settings.model_copy(update={"lineage_url": str(file)}), cycle.catalog, cycle.claimed.build)
+    start, end = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    assert (start["eventType"], end["eventType"], end["inputs"]) == (
+        "START",
+        "COMPLETE",
+        cycle.events["gate", "COMPLETE"]["inputs"],
+    )
+    assert end["run"]["runId"] == cycle.events["gate", "COMPLETE"]["run"]["runId"]
 
 
 def test_a_replay_and_a_rollback_are_reported(cycle: Cycle, tmp_path: Path) -> None:

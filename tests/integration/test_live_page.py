@@ -22,6 +22,7 @@ from flows.live_page.web_app import web_app
 from flows.overview import Overview, status
 from infra.definitions import definition_files
 from infra.kafka.input_files import OutgoingRecord
+from infra.lake import leases
 from infra.local.ports import free_ports
 from infra.settings import Settings
 from serving.promote import serve_run
@@ -218,6 +219,8 @@ def test_nothing_beside_the_quality_pages_is_served(page: Page) -> None:
 
 def test_the_progress_of_a_replay_is_on_the_page_and_its_declaration_is_a_mark(page: Page, spark: SparkSession) -> None:
     replay = new_run(page.settings, page.catalog, kind="replay")
+    with leases.hold(page.settings, f"run_{replay.id}"):  # as its process did
+        pass
     commit_epoch(spark, page.settings, page.catalog, replay)
     send(page.settings, page.catalog, 3, first=205)
 
@@ -226,11 +229,13 @@ def test_the_progress_of_a_replay_is_on_the_page_and_its_declaration_is_a_mark(p
         rows = [row for row in document["tables"]["replay"]["rows"] if row[0] == replay.id]
         assert [(row[1:3], row[6]) for row in rows] == [(["207", "210"], "no")]
         assert f"replay {replay.id} declared" in [mark["text"] for mark in document["marks"]]
+        assert f'lease="run_{replay.id}"' in page.client.get("/metrics").text
 
     eventually(page.settings, 60, shown)
     replays.abandon(page.settings, replay.id)
 
     def gone() -> None:
         assert replay.id not in [row[0] for row in page.read()["tables"]["replay"]["rows"]]
+        assert replay.id not in page.client.get("/metrics").text
 
     eventually(page.settings, 60, gone)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import pytest
+from confluent_kafka import Producer
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
@@ -21,16 +22,17 @@ from flows.trace.computed_rows import compute
 from flows.trace.kafka_record import RawRecord
 from flows.trace.row_changes import RowChanges
 from flows.trace.stages import Trace, ViewTrace
-from flows.trace.trace_record import trace_record
-from infra.control import builds
+from flows.trace.trace_record import trace_record, trace_stored
+from infra.control import builds, runs
 from infra.control.pins import Pin
 from infra.definitions import definition_files
+from infra.kafka import kafka_admin
 from infra.lake import delta, table_paths
 from infra.settings import Settings
 from serving.promote import serve_run
 from speed.process import lifecycle
 from tests.support.instances.layers import back_in_lambda
-from tests.support.instances.speed_runs import running
+from tests.support.instances.speed_runs import catch_up, running
 from tests.support.instances.traced_shop import (
     DAY,
     JOIN,
@@ -303,3 +305,30 @@ def test_what_cannot_be_is_refused(states: States) -> None:
             trace_record(shop.settings, shop.catalog, *wrong)
     with pytest.raises(Usage, match="does not read topic"):
         trace_record(shop.settings, shop.catalog, topic, 0, 0, rows_of=[shop.name(JOIN)])
+
+
+def test_what_is_served_of_a_topic_that_was_made_again_counts_no_record_of_the_new_one(
+    states: States, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only the id that Kafka gives the topic is another; every table is real."""
+    shop, topic = states.shop, states.shop.name("trades")
+    monkeypatch.setattr(kafka_admin, "topic_ids", lambda _, names: dict.fromkeys(names, "of-the-new-topic"))
+    trace = trace_stored(shop.settings, shop.catalog, topic, 0, 0)
+    assert {(view.served.side, view.served.counts) for view in trace.views} == {("never", False)}
+    assert all("deleted and created again" in view.served.text for view in trace.views)
+
+
+def test_the_marker_of_a_transaction_is_no_record_and_counts_nothing(states: States, spark: SparkSession) -> None:
+    """The last test of the states: it adds a record and its marker to the log."""
+    shop, topic = states.shop, states.shop.name("trades")
+    writer = Producer({"bootstrap.servers": shop.settings.bootstrap_servers, "transactional.id": "traced"})
+    writer.init_transactions(30)
+    writer.begin_transaction()
+    writer.produce(topic, trade("AAPL", T + 9_000), b"A", partition=0)
+    writer.commit_transaction(30)
+    catch_up(shop.settings, spark, shop.catalog, runs.read_run(shop.settings, states.replay))
+    of_record, of_marker = (trace_stored(shop.settings, shop.catalog, topic, 0, offset) for offset in (7, 8))
+    assert (of_record.decoded.outcome, of_record.views[0].served.side) == ("event", "speed")
+    assert (of_marker.record.presence, of_marker.decoded.outcome) == ("no record", "no record")
+    assert {stage.reading for stage in of_marker.runs if stage.run == states.replay} == {"taken"}
+    assert {(view.served.side, view.served.counts) for view in of_marker.views} == {("never", False)}

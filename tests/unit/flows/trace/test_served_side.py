@@ -41,7 +41,7 @@ WAITING = RunEpoch(RUN, "serving", "waiting", lag=7, last_epoch=9)
         ("lambda", 20, WAITING, "not yet", False),
         ("lambda", 19, replace(WAITING, reading="before its start"), "batch", True),
         ("lambda", 20, replace(WAITING, reading="missing"), "missing", False),
-        ("lambda", 20, replace(WAITING, reading="other topic"), "never", False),
+        ("lambda", 20, None, "unknown", None),
         ("lambda", 20, replace(WAITING, reading="unknown"), "unknown", None),
         ("batch", 19, None, "batch", True),
         ("batch", 20, None, "not yet", False),
@@ -86,6 +86,27 @@ def test_a_record_that_changes_no_row_was_read_and_is_not_counted(
     served = served_side(pin("lambda"), (TOPIC, 0, offset), run, "event", False, belongs=True)
     assert (served.side, served.counts) == (side, counts)
     assert served.text.startswith(text)
+
+
+@pytest.mark.parametrize(
+    ("mode", "run", "text"),
+    [
+        ("lambda", replace(WAITING, reading="other topic"), "build b000001 and run r000001 read it"),
+        ("batch", None, "build b000001 read it"),
+        ("kappa", replace(WAITING, reading="other topic"), "run r000001 read it"),
+    ],
+)
+def test_what_was_read_from_an_earlier_topic_of_the_name_counts_nothing(
+    mode: Mode, run: RunEpoch | None, text: str
+) -> None:
+    served = served_side(pin(mode), (TOPIC, 0, 3), run, "event", True, other_topic=True)
+    assert (served.side, served.counts) == ("never", False)
+    assert served.text == f"the topic was deleted and created again since {text}"
+
+
+def test_a_marker_of_a_transaction_is_no_record_that_counts() -> None:
+    served = served_side(pin("lambda"), (TOPIC, 0, 3), taken(0), "no record", False)
+    assert (served.side, served.counts, served.text) == ("never", False, "never: there is no record at this offset")
 
 
 def test_without_a_publication_nothing_counts() -> None:
