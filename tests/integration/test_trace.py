@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import pytest
-from confluent_kafka import Producer
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
@@ -23,7 +22,7 @@ from flows.trace.kafka_record import RawRecord
 from flows.trace.row_changes import RowChanges
 from flows.trace.stages import Trace, ViewTrace
 from flows.trace.trace_record import trace_record, trace_stored
-from infra.control import builds, runs
+from infra.control import builds
 from infra.control.pins import Pin
 from infra.definitions import definition_files
 from infra.kafka import kafka_admin
@@ -32,7 +31,7 @@ from infra.settings import Settings
 from serving.promote import serve_run
 from speed.process import lifecycle
 from tests.support.instances.layers import back_in_lambda
-from tests.support.instances.speed_runs import catch_up, running
+from tests.support.instances.speed_runs import running
 from tests.support.instances.traced_shop import (
     DAY,
     JOIN,
@@ -316,19 +315,3 @@ def test_what_is_served_of_a_topic_that_was_made_again_counts_no_record_of_the_n
     trace = trace_stored(shop.settings, shop.catalog, topic, 0, 0)
     assert {(view.served.side, view.served.counts) for view in trace.views} == {("never", False)}
     assert all("deleted and created again" in view.served.text for view in trace.views)
-
-
-def test_the_marker_of_a_transaction_is_no_record_and_counts_nothing(states: States, spark: SparkSession) -> None:
-    """The last test of the states: it adds a record and its marker to the log."""
-    shop, topic = states.shop, states.shop.name("trades")
-    writer = Producer({"bootstrap.servers": shop.settings.bootstrap_servers, "transactional.id": "traced"})
-    writer.init_transactions(30)
-    writer.begin_transaction()
-    writer.produce(topic, trade("AAPL", T + 9_000), b"A", partition=0)
-    writer.commit_transaction(30)
-    catch_up(shop.settings, spark, shop.catalog, runs.read_run(shop.settings, states.replay))
-    of_record, of_marker = (trace_stored(shop.settings, shop.catalog, topic, 0, offset) for offset in (7, 8))
-    assert (of_record.decoded.outcome, of_record.views[0].served.side) == ("event", "speed")
-    assert (of_marker.record.presence, of_marker.decoded.outcome) == ("no record", "no record")
-    assert {stage.reading for stage in of_marker.runs if stage.run == states.replay} == {"taken"}
-    assert {(view.served.side, view.served.counts) for view in of_marker.views} == {("never", False)}
