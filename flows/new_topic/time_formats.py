@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -12,43 +12,52 @@ from core.unix_time import UNIX_EPOCH
 
 _ISO = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?P<between>[T ])[0-9]{2}:[0-9]{2}:[0-9]{2}"
-    r"(?P<fraction>\.[0-9]{1,9})?(?P<zone>Z|[+-](?:0[0-9]|1[0-4]):[0-5][0-9])?"
+    r"(?P<fraction>\.[0-9]{1,9})?(?P<zone>Z|[+-](?:0[0-9]|1[0-4])(?::?[0-5][0-9])?)?"
+)
+# Zones of a field -> the letters of a pattern that reads all of them; the first that fits counts.
+_ZONES = (
+    (re.compile(r"Z|[+-][0-9]{2}:[0-9]{2}"), "XXX"),
+    (re.compile(r"Z|[+-][0-9]{4}"), "XX"),
+    (re.compile(r"Z|[+-][0-9]{2}(?:[0-9]{2})?"), "X"),
 )
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _APACHE = re.compile(r"[0-9]{2}/[A-Z][a-z]{2}/[0-9]{4}:[0-9]{2}:[0-9]{2}:[0-9]{2} [+-][0-9]{4}")
-_DIGITS = re.compile(r"[0-9]{10}|[0-9]{13}|[0-9]{16}|[0-9]{19}")
-# Digits of a time after 2001 -> its unit, and Spark SQL from such a text to epoch milliseconds.
+_MILLISECONDS = "[0-9]{13}"
+_SECONDS = "[0-9]{10}([.][0-9]{1,9})?"  # as Python's time.time() gives them
+# A pattern of epoch times after 2001 -> their unit, and Spark SQL from such a text to epoch milliseconds.
 _UNITS = {
-    10: ("seconds", "concat({name}, '000')"),
-    13: ("milliseconds", None),
-    16: ("microseconds", "substring({name}, 1, 13)"),
-    19: ("nanoseconds", "substring({name}, 1, 13)"),
+    "[0-9]{10}": ("seconds", "concat({name}, '000')"),
+    _MILLISECONDS: ("milliseconds", None),
+    "[0-9]{16}": ("microseconds", "substring({name}, 1, 13)"),
+    "[0-9]{19}": ("nanoseconds", "substring({name}, 1, 13)"),
+    _SECONDS: ("seconds with decimals", "rpad(replace({name}, '.', ''), 13, '0')"),
 }
 
 
 @dataclass(frozen=True)
 class TimeFormat:
-    """How a field's texts are times: in words, as a topic's ``time_format``, or as digits of epoch time.
+    """How a field's texts are times: in words, as a topic's ``time_format``, or as epoch time.
 
-    ``digits`` other than 13 need an ``upcast``. ``has_zone`` is false where a text does not say its zone.
+    ``epoch`` is the pattern of epoch times, of which all but milliseconds need an ``upcast``. ``has_zone`` is false
+    where a text does not say its zone.
     """
 
     words: str
     time_format: str | None = None
-    digits: int = 13
+    epoch: str = _MILLISECONDS
     has_zone: bool = True
 
     def upcast(self, name: str) -> str | None:
         """Spark SQL over a JSON name that gives epoch milliseconds; None where the text is read as it is."""
-        sql = _UNITS[self.digits][1]
+        sql = _UNITS[self.epoch][1]
         if sql is None:
             return None
-        return f"if({name} rlike '^[0-9]{{{self.digits}}}$', {sql.format(name=name)}, {name})"
+        return f"if({name} rlike '^{self.epoch}$', {sql.format(name=name)}, {name})"
 
     def millis(self, text: str) -> int:
         """Epoch milliseconds of a text of this format, finer digits cut. Raises ValueError for another text."""
         if self.time_format is None:
-            return int(text.ljust(13, "0")[:13])
+            return int(text.replace(".", "").ljust(13, "0")[:13])
         zoned = datetime.strptime(text, "%d/%b/%Y:%H:%M:%S %z") if "/" in text else datetime.fromisoformat(text)
         time = zoned if zoned.tzinfo else zoned.replace(tzinfo=UTC)
         return (time - UNIX_EPOCH) // timedelta(milliseconds=1)
@@ -72,11 +81,8 @@ def iso_utc(millis: int) -> str:
 
 
 def _epoch(texts: Sequence[str]) -> TimeFormat | None:
-    lengths = {len(text) for text in texts}
-    if len(lengths) != 1 or not all(_DIGITS.fullmatch(text) for text in texts):
-        return None
-    digits = lengths.pop()
-    return TimeFormat(f"epoch {_UNITS[digits][0]}", digits=digits)
+    epoch = next((pattern for pattern in _UNITS if all(re.fullmatch(pattern, text) for text in texts)), None)
+    return TimeFormat(f"epoch {_UNITS[epoch][0]}", epoch=epoch) if epoch else None
 
 
 def _iso(texts: Sequence[str]) -> TimeFormat | None:
@@ -85,10 +91,17 @@ def _iso(texts: Sequence[str]) -> TimeFormat | None:
     if len(parts) < len(texts) or len(set(parts)) != 1:
         return None
     between, has_zone = parts[0]
+    letters = _zone_letters({match["zone"] for match in matches if match}) if has_zone else ""
+    if letters is None:
+        return None
     fraction = "[.SSSSSSSSS]" if any(match and match["fraction"] for match in matches) else ""
     date = "yyyy-MM-dd'T'" if between == "T" else "yyyy-MM-dd "
-    pattern = f"{date}HH:mm:ss{fraction}{'XXX' if has_zone else ''}"
+    pattern = f"{date}HH:mm:ss{fraction}{letters}"
     return TimeFormat(f"text such as {texts[0]}", pattern, has_zone=has_zone)
+
+
+def _zone_letters(zones: Collection[str]) -> str | None:
+    return next((letters for pattern, letters in _ZONES if all(map(pattern.fullmatch, zones))), None)
 
 
 def _dates(texts: Sequence[str]) -> TimeFormat | None:

@@ -44,6 +44,10 @@ def odd_lines() -> list[str]:
             "day": f"{time:%Y-%m-%d}",
             "local_time": f"{time:%Y-%m-%d %H:%M:%S}",
             "log_time": f"{time:%d/%b/%Y:%H:%M:%S} +0100",
+            "java_time": f"{time:%Y-%m-%dT%H:%M:%S}.{number:03d}{['+0000', '-0130', 'Z'][number % 3]}",
+            "postgres_time": f"{time:%Y-%m-%d %H:%M:%S}{['+00', '+0530', '-02'][number % 3]}",
+            "python_time": seconds + number / 1_000,
+            "decimal_time": f"{seconds}.{number:03d}999999",
             "amount": f"{number}.50",
             "share": 1 / (number + 3),
             "tiny": 1e-7 * number,
@@ -72,6 +76,7 @@ def test_the_odd_sample_uses_what_it_should(catalog: Catalog) -> None:
         **dict.fromkeys(
             ("ts", "time", "seconds_at", "micros_at", "nanos_at", "day", "local_time", "log_time"), "timestamp"
         ),
+        **dict.fromkeys(("java_time", "postgres_time", "python_time", "decimal_time"), "timestamp"),
         **{"order_value": "bigint", "amount": "decimal(18,2)", "share": "decimal(28,18)"},
         **{"count": "bigint", "flag": "boolean"},
     }
@@ -102,6 +107,14 @@ def test_every_record_of_the_sample_is_an_event(decoder: Decoder, catalog: Catal
     assert [row["seconds_at"] for row in rows] == seconds
     assert [row["nanos_at"] for row in rows] == seconds
     assert [row["log_time"] for row in rows] == [time - timedelta(hours=1) for time in seconds]
+    java = [timedelta(0), timedelta(hours=1, minutes=30), timedelta(0)] * 10
+    postgres = [timedelta(0), timedelta(hours=-5, minutes=-30), timedelta(hours=2)] * 10
+    assert [row["java_time"] for row in rows] == [time + shift for time, shift in zip(times, java, strict=True)]
+    assert [row["postgres_time"] for row in rows] == [
+        time + shift for time, shift in zip(seconds, postgres, strict=True)
+    ]
+    assert [row["python_time"] for row in rows] == times
+    assert [row["decimal_time"] for row in rows] == times
 
 
 def test_the_examples_of_generated_views_are_right(spark: SparkSession, catalog: Catalog) -> None:

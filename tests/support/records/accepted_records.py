@@ -10,8 +10,10 @@ from typing import Any
 
 from core.topic import Field, Json, Topic
 
-_EPOCH = re.compile(r"if\((\S+) rlike '\^\[0-9\]\{(\d+)\}\$', (?:concat|substring)\(.*\), \1\)")
+_EPOCH = re.compile(r"if\((\S+) rlike '\^(\S+)\$', (?:concat|substring|rpad)\(.*\), \1\)")
 _DIRECTIVES = {"yyyy": "%Y", "MMM": "%b", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S"}
+
+_ZONES = {1: "Z|[+-][0-9]{2}(?:[0-9]{2})?", 2: "Z|[+-][0-9]{4}", 3: "Z|[+-][0-9]{2}:[0-9]{2}"}  # by the number of X
 
 
 class _Number(str):
@@ -39,8 +41,8 @@ def _text(members: dict[str, Any], sql: str) -> str | None:
     if value is None:
         return None
     text = str(value) if isinstance(value, str) else json.dumps(value)
-    if epoch and re.fullmatch(rf"[0-9]{{{epoch[2]}}}", text):
-        return text + "000" if len(text) == 10 else text[:13]
+    if epoch and re.fullmatch(epoch[2], text):
+        return text.replace(".", "").ljust(13, "0")[:13]
     return text
 
 
@@ -67,7 +69,12 @@ def _is_time(text: str, time_format: str | None) -> bool:
         return re.fullmatch(r"[0-9]{1,18}", text) is not None and 31_536_000_000 <= int(text) < 7_258_118_400_000
     if "[.SSSSSSSSS]" in time_format:
         text = re.sub(r"(:[0-9]{2})\.[0-9]{1,9}", r"\1", text)
-    pattern = time_format.replace("[.SSSSSSSSS]", "").replace("'T'", "T").replace("XXX", "%z")
+    pattern = time_format.replace("[.SSSSSSSSS]", "").replace("'T'", "T")
+    pattern = re.sub(r"X{1,3}\Z", "%z", pattern)
+    zone = _ZONES.get(time_format.count("X"))
+    if zone and not re.search(rf":[0-9]{{2}}(?:{zone})\Z", text):
+        return False
+    text = re.sub(r"([+-][0-9]{2})\Z", r"\g<1>00", text) if zone else text
     pattern = re.sub(r"(?<= )Z\Z", "%z", re.sub("|".join(_DIRECTIVES), lambda match: _DIRECTIVES[match[0]], pattern))
     try:
         time = datetime.strptime(text, pattern)
