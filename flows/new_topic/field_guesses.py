@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from flows.new_topic.odd_values import OddValues, absent_words, odd_values
 from flows.new_topic.sample_file import JsonRecord, Number
-from flows.new_topic.time_formats import TimeFormat, iso_utc, time_format_of
-
-NESTED = "nested"
-_TIME_WORDS = re.compile(r"(^|_)(time|timestamp|ts|date|datetime|day|at|on|when|epoch|millis|created|updated)(_|$)")
-_ABSENT = ("", "-", "N/A", "n/a", "NA", "null", "NULL", "None", "nan", "NaN")  # texts that mean "no value"
-_INTEGER = re.compile(r"-?[0-9]{1,18}")
-_DECIMAL = re.compile(r"-?([0-9]+)(?:\.([0-9]+))?")
-_FLOAT_SCALE = 6  # more decimal places than these are those of floating-point numbers
+from flows.new_topic.time_formats import TimeFormat, iso_utc
+from flows.new_topic.value_types import is_long_number, text_of, type_of
 
 
 @dataclass(frozen=True)
@@ -25,6 +19,8 @@ class FieldGuess:
     """A guessed field. ``texts`` has its text in each record as decoding sees it, None where there is no value.
 
     ``type`` is a type of core.topic. ``seen`` counts the records with a value, ``distinct`` its different texts.
+    ``has_numbers``: some values are numbers, not in quotes. ``long_line`` has the first that keeps the field text.
+    ``is_text_of_numbers``: all values are such numbers, and no type holds them. ``odd``: what keeps it from a type.
     """
 
     name: str
@@ -35,6 +31,10 @@ class FieldGuess:
     time: TimeFormat | None = None
     is_nested: bool = False
     has_exponents: bool = False
+    has_numbers: bool = False
+    is_text_of_numbers: bool = False
+    long_line: int | None = None
+    odd: OddValues | None = None
 
     @property
     def seen(self) -> int:
@@ -95,61 +95,44 @@ class FieldGuess:
 
 def guess_fields(records: Sequence[JsonRecord], names: Mapping[str, str]) -> tuple[FieldGuess, ...]:
     """A guess for each JSON name of ``names``, which maps them to field names, in that order."""
+    lines = [record.line for record in records]
     return tuple(
-        _guess(name, json_name, [record.members.get(json_name) for record in records])
+        _guess(name, json_name, [record.members.get(json_name) for record in records], lines)
         for json_name, name in names.items()
     )
 
 
-def _guess(name: str, json_name: str, values: Sequence[Any]) -> FieldGuess:
-    texts = [_text(value) for value in values]
+def _guess(name: str, json_name: str, values: Sequence[Any], lines: Sequence[int]) -> FieldGuess:
+    texts = [text_of(value) for value in values]
     if any(isinstance(value, dict | list) for value in values):
-        return FieldGuess(name, json_name, "string", texts, is_nested=True)
+        odd = odd_values(name, "string", values, lines)
+        return FieldGuess(name, json_name, "string", texts, is_nested=True, odd=odd)
     present = [value for value in values if value is not None]
-    absent_words = sorted({value for value in present if type(value) is str and value in _ABSENT})
-    absent = absent_words[0] if len(absent_words) == 1 else None
+    words = absent_words(present)
+    absent = words[0] if len(words) == 1 else None
     rest = [value for value in present if type(value) is not str or value != absent]
-    kind, time = _type(name, rest)
-    if kind == "string":  # a text such as "-" is a value then
-        absent = None
-    has_exponents = any(isinstance(value, Number) and re.search("[eE]", value) for value in rest)
-    return FieldGuess(name, json_name, kind, texts, absent, time, has_exponents=has_exponents and kind == "string")
+    kind, time = type_of(name, rest)
+    if kind != "string":
+        odd = None if time else odd_values(name, kind, values, lines)
+        has_numbers = any(isinstance(value, Number) for value in rest)
+        return FieldGuess(name, json_name, kind, texts, absent, time, has_numbers=has_numbers, odd=odd)
+    return _text_field(name, json_name, texts, values, lines)
 
 
-def _text(value: Any) -> str | None:
-    """The text that decoding makes of a value, but for objects and arrays, whose spaces may differ."""
-    if value is None or isinstance(value, str):
-        return value
-    return json.dumps(value)
-
-
-def _type(name: str, values: Sequence[Any]) -> tuple[str, TimeFormat | None]:
-    texts = [_text(value) or "" for value in values]
-    if not texts:
-        return "string", None
-    if set(texts) <= {"true", "false"}:
-        return "boolean", None
-    if not set(texts[0]).isdisjoint("-/:") or _TIME_WORDS.search(name):
-        time = time_format_of(texts)
-        if time:
-            return "timestamp", time
-    return _number_type(values, texts) or "string", None
-
-
-def _number_type(values: Collection[Any], texts: Sequence[str]) -> str | None:
-    """A type for numbers; None for quoted whole numbers, which are mostly ids, and for numbers that no type holds."""
-    quoted = [value for value in values if not isinstance(value, Number)]
-    if all(_INTEGER.fullmatch(text) for text in texts):
-        return None if quoted else "bigint"
-    matches = [_DECIMAL.fullmatch(text) for text in texts]
-    digits = [(len(match[1]), len(match[2] or "")) for match in matches if match]
-    quoted_scales = {len(str(value).partition(".")[2]) for value in quoted}
-    if len(digits) < len(texts) or len(quoted_scales) > 1 or quoted_scales == {0}:
-        return None
-    whole, scale = max(pair[0] for pair in digits), max(pair[1] for pair in digits)
-    if scale > _FLOAT_SCALE:
-        return "decimal(28,18)" if scale <= 18 and whole <= 9 else None
-    scale = 2 if scale == 1 else scale
-    if whole > 18:
-        return None
-    return f"decimal({18 if whole + scale <= 15 else 28},{scale})"
+def _text_field(
+    name: str, json_name: str, texts: Sequence[str | None], values: Sequence[Any], lines: Sequence[int]
+) -> FieldGuess:
+    """A field that stays text, and why. A text such as "-" is a value then."""
+    numbers = [value for value in values if isinstance(value, Number)]
+    has_exponents = any(re.search("[eE]", value) for value in numbers)
+    return FieldGuess(
+        name,
+        json_name,
+        "string",
+        texts,
+        has_exponents=has_exponents,
+        has_numbers=bool(numbers),
+        is_text_of_numbers=not has_exponents and len(numbers) == sum(value is not None for value in values) > 0,
+        long_line=next((line for line, value in zip(lines, values, strict=True) if is_long_number(value)), None),
+        odd=None if has_exponents else odd_values(name, "string", values, lines),
+    )

@@ -10,15 +10,14 @@ from dataclasses import dataclass, replace
 from core.errors import Refused
 from core.identifiers import Name
 from core.topic import EVENT_TIME
+from flows.new_topic.event_time_guess import event_time_of
 from flows.new_topic.field_guesses import FieldGuess, guess_fields
 from flows.new_topic.field_names import field_names, is_declarable, unused
 from flows.new_topic.sample_file import JsonRecord
-from flows.new_topic.time_formats import time_format_of
+from flows.new_topic.unsure_notes import notes_on_guesses, notes_on_names
 
 MOST_FIELDS = 100
 MOST_SUMS = 3
-FEW_RECORDS = 20
-_EVENT_TIMES = ("event_time", "timestamp", "time", "ts", "datetime", "date", "created_at", "at")  # best first
 _ID = re.compile(r"(^|_)(id|key|uuid|user|customer|account|client|device|sensor|host|symbol|ticker|name)(_|$)")
 _NO_AMOUNT = re.compile(r"(^|_)(id|no|number|code|zip|year|lat|lon|latitude|longitude|port|status|version|seq)(_|$)")
 _LONGEST_KEY = 200
@@ -56,14 +55,14 @@ def guess_topic(name: Name, records: Sequence[JsonRecord]) -> TopicGuess:
     """The guess for the records of a sample. Raises Refused where no field is a time in every record."""
     json_names, left_out = _json_names(records)
     fields = guess_fields(records, field_names(json_names))
-    event_time = _event_time(fields, records)
+    event_time = event_time_of(fields, records)
     if event_time.name != EVENT_TIME:  # only the event time of a topic may be called so
         other_name = unused(f"{EVENT_TIME}_value", [field.name for field in fields])
         fields = tuple(replace(field, name=other_name) if field.name == EVENT_TIME else field for field in fields)
     key = _key(fields)
     amounts = [field for field in fields if field.is_number and not _NO_AMOUNT.search(field.name) and field is not key]
     sums = tuple(amounts[:MOST_SUMS])
-    unsure = (*_unsure(records, fields, event_time, key), *_unsure_names(left_out))
+    unsure = (*notes_on_guesses(len(records), fields, event_time, key), *notes_on_names(json_names, left_out))
     return TopicGuess(name, fields, event_time, key, _window(event_time), sums, json_names, left_out, unsure)
 
 
@@ -73,6 +72,12 @@ def _json_names(records: Sequence[JsonRecord]) -> tuple[tuple[str, ...], tuple[s
     ordered = dict.fromkeys(name for shape, _ in shapes.most_common() for name in shape)
     spellings: dict[str, str] = {}
     declared = [name for name in ordered if is_declarable(name) and spellings.setdefault(name.lower(), name) == name]
+    if not declared:
+        raise Refused(
+            "the records have no member that a topic can declare",
+            where=f"line {records[0].line}",
+            fix="names begin with a letter; then letters, digits and _ . @ $ -, at most 50 characters",
+        )
     if len(declared) > MOST_FIELDS:
         raise Refused(
             f"the records have {len(declared):,} different names; a topic file has at most {MOST_FIELDS}",
@@ -80,33 +85,6 @@ def _json_names(records: Sequence[JsonRecord]) -> tuple[tuple[str, ...], tuple[s
             fix="names that are data, such as ids, belong into values: write them into a member of their own",
         )
     return tuple(declared), tuple(name for name in ordered if name not in declared)
-
-
-def _event_time(fields: Sequence[FieldGuess], records: Sequence[JsonRecord]) -> FieldGuess:
-    times = [field for field in fields if field.time]
-    complete = [field for field in times if field.required]
-    if complete:
-        return min(complete, key=_rank)
-    advice = (
-        "every record needs its time: epoch milliseconds, or text such as 2026-01-01T00:00:00Z, in a field such as "
-        "event_time; or write the topic by hand (docs/add-a-view.md): without event_time= the time of sending counts"
-    )
-    if times:
-        best = max(times, key=lambda field: field.seen)
-        missing = next(n for n, text in enumerate(best.texts) if text is None or text == best.absent)
-        what = f"field {best.json_name} is a time in {best.seen:,} of {len(records):,} records, and missing in others"
-        raise Refused(what, where=f"line {records[missing].line}", fix=advice)
-    raise Refused(f"none of the {len(fields)} fields is a time", where=_shown_fields(fields), fix=advice)
-
-
-def _rank(field: FieldGuess) -> tuple[int, bool]:
-    rank = _EVENT_TIMES.index(field.name) if field.name in _EVENT_TIMES else len(_EVENT_TIMES)
-    return rank, not field.name.endswith(("_at", "_time"))
-
-
-def _shown_fields(fields: Sequence[FieldGuess]) -> str:
-    shown = ", ".join(f"{field.json_name} ({field.type})" for field in fields[:10])
-    return shown + (f" and {len(fields) - 10} more" if len(fields) > 10 else "")
 
 
 def _key(fields: Sequence[FieldGuess]) -> FieldGuess | None:
@@ -121,9 +99,11 @@ def _key(fields: Sequence[FieldGuess]) -> FieldGuess | None:
 
 
 def _can_be_key(field: FieldGuess) -> bool:
+    """Whether a field is text, or a whole number with the name of an id. Numbers that stay text are amounts, too."""
     is_text = field.type == "string" and not field.is_nested and not field.has_exponents
-    is_id = field.type == "bigint" and _ID.search(field.name) is not None
-    return (is_text or is_id) and field.required and max(map(len, field.values)) <= _LONGEST_KEY
+    is_amount = field.has_numbers or field.odd is not None
+    is_id = (is_text or field.type == "bigint") and _ID.search(field.name) is not None
+    return ((is_text and not is_amount) or is_id) and field.required and max(map(len, field.values)) <= _LONGEST_KEY
 
 
 def _window(event_time: FieldGuess) -> WindowGuess:
@@ -134,38 +114,3 @@ def _window(event_time: FieldGuess) -> WindowGuess:
     if span <= 2 * _HOUR:
         return WindowGuess("minute", _MINUTE)
     return WindowGuess("hour", _HOUR) if span <= 4 * _DAY else WindowGuess("day", _DAY)
-
-
-def _unsure(
-    records: Sequence[JsonRecord], fields: Sequence[FieldGuess], event_time: FieldGuess, key: FieldGuess | None
-) -> list[str]:
-    notes = []
-    if len(records) < FEW_RECORDS:
-        notes.append(f"{len(records)} records are few: types may be too narrow for the next ones")
-    other_times = [field.name for field in fields if field.time and field is not event_time]
-    if other_times:
-        notes.append(f"the event time may be another one than {event_time.name}: {', '.join(other_times)}")
-    if key is None:
-        notes.append("no field can group the records, so the topic and the view have no key")
-    elif not 2 <= key.distinct <= max(2, key.seen // 2):
-        notes.append(f"the key {key.name} has {key.distinct:,} different values in {key.seen:,} records")
-    places = ", ".join(f"{field.name} {field.scale}" for field in fields if field.scale)
-    if places:
-        notes.append(f"a number with more decimal places than these goes to quarantine: {places}")
-    for field in fields:
-        if field.time and not field.time.has_zone:
-            notes.append(f"{field.name} does not say its time zone: it is read as UTC")
-        if field.has_exponents:
-            notes.append(f"{field.name} has numbers such as 1e5, which no number type reads: it stays text")
-        if field.type == "bigint" and time_format_of(field.values):
-            notes.append(f"{field.name} could be a time, but its name does not say so: it is a number")
-        if not field.seen:
-            notes.append(f"{field.name} never has a value: it is text")
-    return notes
-
-
-def _unsure_names(left_out: Sequence[str]) -> list[str]:
-    if not left_out:
-        return []
-    shown = ", ".join(ascii(name[:40]) for name in left_out[:5]) + (" and others" if len(left_out) > 5 else "")
-    return [f"left out, because no topic can declare these names (the log keeps their values): {shown}"]

@@ -22,6 +22,8 @@ _ZONES = (
 )
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _APACHE = re.compile(r"[0-9]{2}/[A-Z][a-z]{2}/[0-9]{4}:[0-9]{2}:[0-9]{2}:[0-9]{2} [+-][0-9]{4}")
+_FRACTION = "[.SSSSSSSSS]"  # of a second, in a pattern: 1 to 9 digits or none
+_WITH_DECIMALS = " with decimals"
 _MILLISECONDS = "[0-9]{13}"
 _SECONDS = "[0-9]{10}([.][0-9]{1,9})?"  # as Python's time.time() gives them
 # A pattern of epoch times after 2001 -> their unit, and Spark SQL from such a text to epoch milliseconds.
@@ -30,7 +32,7 @@ _UNITS = {
     _MILLISECONDS: ("milliseconds", None),
     "[0-9]{16}": ("microseconds", "substring({name}, 1, 13)"),
     "[0-9]{19}": ("nanoseconds", "substring({name}, 1, 13)"),
-    _SECONDS: ("seconds with decimals", "rpad(replace({name}, '.', ''), 13, '0')"),
+    _SECONDS: (f"seconds{_WITH_DECIMALS}", "rpad(replace({name}, '.', ''), 13, '0')"),
 }
 
 
@@ -46,6 +48,13 @@ class TimeFormat:
     time_format: str | None = None
     epoch: str = _MILLISECONDS
     has_zone: bool = True
+
+    @property
+    def family(self) -> str:
+        """What times must have in common to be times of one field."""
+        if self.time_format is None:
+            return self.words.removesuffix(_WITH_DECIMALS)
+        return f"{self.time_format.replace(_FRACTION, '').rstrip('X')} {self.has_zone}"
 
     def upcast(self, name: str) -> str | None:
         """Spark SQL over a JSON name that gives epoch milliseconds; None where the text is read as it is."""
@@ -94,7 +103,7 @@ def _iso(texts: Sequence[str]) -> TimeFormat | None:
     letters = _zone_letters({match["zone"] for match in matches if match}) if has_zone else ""
     if letters is None:
         return None
-    fraction = "[.SSSSSSSSS]" if any(match and match["fraction"] for match in matches) else ""
+    fraction = _FRACTION if any(match and match["fraction"] for match in matches) else ""
     date = "yyyy-MM-dd'T'" if between == "T" else "yyyy-MM-dd "
     pattern = f"{date}HH:mm:ss{fraction}{letters}"
     return TimeFormat(f"text such as {texts[0]}", pattern, has_zone=has_zone)
