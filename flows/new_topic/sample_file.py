@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from core.errors import Refused
 from core.strict_json import strict_object
@@ -18,6 +18,9 @@ MOST_LINES = 5_000
 MOST_BYTES = 16 * 2**20  # of the lines that are read, unzipped
 LONGEST_LINE = 2**20  # bytes; Kafka's default limit of a record
 _GZIP = b"\x1f\x8b"
+_UTF_8_MARK = b"\xef\xbb\xbf"
+_UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_REMOVE_MARK = r"it begins with a byte order mark: remove it, for example with sed '{number}s/^\xEF\xBB\xBF//'"
 
 
 class Number(str):
@@ -58,6 +61,8 @@ def read_sample(path: Path) -> SampleFile:
     Raises Refused when the file cannot be read, or has more unusable lines than records.
     """
     lines, whole = _first_lines(path)
+    if not lines:
+        raise Refused("the file has no lines", where=str(path), fix="specify --from FILE with one JSON object per line")
     records, unusable = [], []
     for number, line in enumerate(lines, 1):
         try:
@@ -65,9 +70,9 @@ def read_sample(path: Path) -> SampleFile:
         except ValueError as e:
             unusable.append(UnusableLine(number, str(e)))
     if len(unusable) >= len(records):
-        first = f"; line {unusable[0].line}: {unusable[0].why}" if unusable else ""
+        first = unusable[0]
         raise Refused(
-            f"{len(records)} of {len(lines)} lines are JSON objects{first}",
+            f"{len(records)} of {len(lines)} lines are JSON objects; line {first.line}: {first.why}",
             where=str(path),
             fix="write one JSON object per line, for example with pandas: "
             "pandas.read_csv('in.csv').to_json('out.jsonl', orient='records', lines=True); "
@@ -77,7 +82,7 @@ def read_sample(path: Path) -> SampleFile:
 
 
 def _first_lines(path: Path) -> tuple[list[bytes], bool]:
-    """Lines without their endings, and whether these are all lines of the file."""
+    """Lines without their endings, and whether these are all lines of the file. Of long lines the end is cut off."""
     if not path.is_file():
         raise Refused("there is no such file", where=str(path), fix="specify --from FILE with one JSON object per line")
     if not os.access(path, os.R_OK):
@@ -90,17 +95,11 @@ def _first_lines(path: Path) -> tuple[list[bytes], bool]:
             raw.seek(0)
             stream = io.BufferedReader(gzip.GzipFile(fileobj=raw)) if is_zipped else raw
             while len(lines) < MOST_LINES and left > 0:
-                line = stream.readline(LONGEST_LINE + 1)
-                if not line:
+                line, size = _next_line(stream, left)
+                if not size:
                     return lines, True
-                if len(line) > LONGEST_LINE:
-                    raise Refused(
-                        f"line {len(lines) + 1} is longer than {LONGEST_LINE:,} bytes",
-                        where=str(path),
-                        fix="write one JSON object per line; Kafka takes records up to that size",
-                    )
-                left -= len(line)
-                lines.append(line.removesuffix(b"\n").removesuffix(b"\r"))
+                left -= size
+                lines.append(line)
             return lines, not stream.read(1)
     except (EOFError, zlib.error, gzip.BadGzipFile) as e:
         raise Refused(f"the gzip file is broken: {e}", where=str(path), fix="compress the file again") from None
@@ -108,8 +107,24 @@ def _first_lines(path: Path) -> tuple[list[bytes], bool]:
         raise Refused(f"the file cannot be read: {e.strerror}", where=str(path), fix="choose another file") from None
 
 
+def _next_line(stream: BinaryIO, most: int) -> tuple[bytes, int]:
+    """The next line, cut after LONGEST_LINE + 1 bytes, and the bytes that were read; of its end, at most ``most``."""
+    chunk = stream.readline(LONGEST_LINE + len(b"\r\n"))
+    line, size = chunk.removesuffix(b"\n").removesuffix(b"\r"), len(chunk)
+    while chunk and not chunk.endswith(b"\n") and size < most:
+        chunk = stream.readline(min(most - size, LONGEST_LINE))
+        size += len(chunk)
+    return line[: LONGEST_LINE + 1], size
+
+
 def _record(number: int, line: bytes) -> JsonRecord:
     """Raises ValueError where decoding would put the line into quarantine."""
+    if len(line) > LONGEST_LINE:
+        raise ValueError(f"it is longer than {LONGEST_LINE:,} bytes")
+    if line.startswith(_UTF_8_MARK):
+        raise ValueError(_REMOVE_MARK.format(number=number))
+    if line.startswith(_UTF_16_MARKS):
+        raise ValueError("it is UTF-16: convert the file, for example with iconv -f UTF-16 -t UTF-8")
     try:
         text = line.decode("utf-8")
     except UnicodeDecodeError:

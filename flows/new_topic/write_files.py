@@ -13,7 +13,7 @@ from core.errors import Refused, Usage
 from core.identifiers import Name
 from core.reserved import RESERVED
 from flows.new_topic.guesses import TopicGuess, guess_topic
-from flows.new_topic.sample_file import MOST_LINES, SampleFile, read_sample
+from flows.new_topic.sample_file import SampleFile, read_sample
 from flows.new_topic.topic_file import topic_text
 from flows.new_topic.view_file import view_name, view_text
 from infra.project_files import VIEWS
@@ -123,7 +123,8 @@ def _unsure_sample(sample: SampleFile, has_example: bool) -> list[str]:
             f"lines that would go to quarantine: {len(sample.unusable):,}; the first is line {first.line}: {first.why}"
         )
     if not sample.whole:
-        notes.append(f"the file is longer: at most its first {MOST_LINES:,} lines were read")
+        lines = len(sample.records) + len(sample.unusable)
+        notes.append(f"the file is longer: its first {lines:,} lines were read")
     if not has_example:
         notes.append(NO_EXAMPLE)
     return notes

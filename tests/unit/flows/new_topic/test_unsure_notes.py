@@ -12,6 +12,7 @@ import pytest
 from core.catalog import Catalog
 from core.errors import Refused
 from core.identifiers import Name
+from flows.new_topic import sample_file
 from flows.new_topic.write_files import NewTopic, init_topic
 from infra.settings import Settings
 
@@ -160,3 +161,8 @@ def test_names_that_differ_only_in_case_are_told_from_those_that_no_topic_declar
         "left out, because another name differs only in case: id (ID), Site (site)",
         "left out, because no topic can declare these names (the log keeps their values): 'x y'",
     )
+
+
+def test_a_long_file_says_how_much_of_it_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sample_file, "MOST_BYTES", 3_000)
+    assert init(tmp_path, readings(str)).unsure == ("the file is longer: its first 52 lines were read",)
