@@ -45,6 +45,6 @@ def sql_name(json_name: str) -> str:
 
 
 def _words(json_name: str) -> str:
-    """``deviceId`` and ``device.id`` are device_id."""
+    """``deviceId`` and ``device.id`` are device_id. Underscores may make a name too long: then its end is cut off."""
     split = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", json_name)
-    return re.sub(r"[^a-z0-9]+", "_", split.lower()).strip("_")
+    return re.sub(r"[^a-z0-9]+", "_", split.lower()).strip("_")[:LONGEST].rstrip("_")

@@ -26,6 +26,15 @@ def test_names_are_words_with_underscores() -> None:
     }
 
 
+def test_a_name_that_is_longer_in_words_is_cut() -> None:
+    names = ("Ab" * 25, "Ab" * 24 + "C", "a" * 49 + "B")
+    assert field_names(names) == {
+        "Ab" * 25: "ab_" * 16 + "ab",
+        "Ab" * 24 + "C": "ab_" * 16 + "ab_2",
+        "a" * 49 + "B": "a" * 49,
+    }
+
+
 @given(st.lists(st.from_regex(r"[A-Za-z][A-Za-z0-9_.@$-]{0,49}", fullmatch=True), unique=True, max_size=20))
 def test_every_name_is_valid_and_belongs_to_one_member(json_names: list[str]) -> None:
     names = field_names(json_names)
