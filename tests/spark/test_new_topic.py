@@ -37,6 +37,10 @@ def odd_lines() -> list[str]:
             "Time": time.isoformat(timespec="microseconds").replace("+00:00", ["Z", "+00:00"][number % 2]),
             "device-id": f'd{number % 3} "|" \\ é',
             "order": number % 2,
+            "ORDER": "left out",
+            "select": f"{number % 5}" * 2,
+            "null": None,
+            "long_id": 10**19 + number,
             "version": f"v{number}",
             "seconds_at": seconds,
             "micros_at": seconds * 1_000_000 + number,
@@ -103,6 +107,9 @@ def test_every_record_of_the_sample_is_an_event(decoder: Decoder, catalog: Catal
     times = [(START + timedelta(hours=7 * n, milliseconds=n)).replace(tzinfo=None) for n in range(30)]
     seconds = [time.replace(microsecond=0) for time in times]
     assert [row["time"] for row in rows] == times
+    assert [row["order_value"] for row in rows] == [0, 1] * 15
+    assert [row["select_value"] for row in rows] == ["00", "11", "22", "33", "44"] * 6
+    assert [row["long_id"] for row in rows] == [f"100000000000000000{n:02d}" for n in range(30)]
     assert [row["ts"] for row in rows] == times
     assert [row["seconds_at"] for row in rows] == seconds
     assert [row["nanos_at"] for row in rows] == seconds

@@ -188,6 +188,7 @@ VALUES = (
     | NUMBERS
     | TEXT
     | st.sampled_from(["", "-", "N/A", "null", "12.50", "7", "2026-01-01", "2026-01-01T00:00:00Z", "1767225600"])
+    | st.sampled_from(["1767225600.25", "2026-01-01T00:00:00.5+0100", "2026-01-01 00:00:00-02"])
     | st.lists(TEXT, max_size=2)
 )
 NAMES = st.sampled_from(["a", "b", "userId", "order", "x.y", "created_at", "version", "Version", "event_time", "_id"])
