@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from core.catalog import Catalog
+from core.decoding.one_pass import declaration
 from core.event_columns import ERROR
 from core.identifiers import Name
 from flows.new_topic.write_files import init_topic
@@ -63,12 +64,20 @@ def odd_lines() -> list[str]:
     return lines
 
 
+def java_lines() -> list[str]:
+    """Records of plain names with times as Java writes them, so that they are decoded in one pass."""
+    zones = ("+0000", "-0130", "Z")
+    times = [f"2026-01-01T00:00:00.{number:03d}{zones[number % 3]}" for number in range(6)]
+    return [json.dumps({"at": time, "device": f"d{number % 2}"}) for number, time in enumerate(times)]
+
+
 @pytest.fixture(scope="module")
 def catalog(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
-    """The definitions that `lk init` writes for two samples, beside those of the project."""
+    """The definitions that `lk init` writes for three samples, beside those of the project."""
     folder = tmp_path_factory.mktemp("new-views")
     (folder / "odd.jsonl").write_text("\n".join(odd_lines()) + "\n", "utf-8")
-    for name, sample in (("charging", CHARGING), ("odd", folder / "odd.jsonl")):
+    (folder / "java.jsonl").write_text("\n".join(java_lines()) + "\n", "utf-8")
+    for name, sample in (("charging", CHARGING), ("odd", folder / "odd.jsonl"), ("java", folder / "java.jsonl")):
         init_topic(Settings(), Catalog({}, {}), Name(name), sample, folder)
     return definition_files.load(Settings(views=(folder,)))
 
@@ -122,6 +131,17 @@ def test_every_record_of_the_sample_is_an_event(decoder: Decoder, catalog: Catal
     ]
     assert [row["python_time"] for row in rows] == times
     assert [row["decimal_time"] for row in rows] == times
+
+
+def test_zones_without_a_colon_are_read_in_one_pass_too(decoder: Decoder, catalog: Catalog) -> None:
+    topic = catalog.topic("java")
+    assert declaration(topic) is not None
+    records = [Record("java", 0, n, 0, b"d", line.encode()) for n, line in enumerate(java_lines())]
+    rows = decoder.rows(topic, records).collect()
+    assert [(row[ERROR], row["at"]) for row in rows] == [
+        (None, datetime(2026, 1, 1, hour, minute, microsecond=1_000 * n))
+        for n, (hour, minute) in enumerate([(0, 0), (1, 30), (0, 0)] * 2)
+    ]
 
 
 def test_the_examples_of_generated_views_are_right(spark: SparkSession, catalog: Catalog) -> None:
