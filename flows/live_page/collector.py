@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import threading
 import time
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from pydantic_core import to_json
 
+from core.safe_text import one_line
 from flows.live_page import metrics
 from flows.live_page.page_document import page_document
 from flows.live_page.recent_samples import RecentSamples
 from flows.live_page.snapshot import Snapshot
 from flows.live_page.state_reader import StateReader
+from infra.library_errors import unexpected
 from infra.settings import Settings
 
 WATCHED_EVERY, IDLE_EVERY = 2.0, 15.0  # seconds between two documents
 WATCHED_FOR = 30.0  # seconds after a request for the page
+_LOG = logging.getLogger("lk.live_page")  # without a handler: on stderr, which `lk logs ui` prints
 _PATIENCE = 1.5  # seconds for which a document waits for the parts that were started for it
 
 
@@ -42,8 +47,8 @@ class Collector:
         self._samples = RecentSamples()
         self._looked_at = 0.0
         self._wake = threading.Event()
-        self.snapshot: Snapshot = self._reader.snapshot()
-        self.page, self.history, self.metrics = self._rendered()
+        self.failure = ""  # why the last document could not be made
+        self._render(self._reader.snapshot())
         self._thread = threading.Thread(target=self._run, name="collector", daemon=True)
 
     def start(self) -> None:
@@ -75,21 +80,32 @@ class Collector:
                     part.make_due()
 
     def collect(self) -> None:
-        """Reads the parts that are due, and renders what everybody gets from now on."""
-        slowest = 0.0 if self._is_watched() else IDLE_EVERY - WATCHED_EVERY
-        started = [thread for part in self._reader.parts if (thread := part.start_if_due(slowest))]
-        deadline = time.monotonic() + _PATIENCE
-        for thread in started:
-            thread.join(max(0.0, deadline - time.monotonic()))
-        self.snapshot = self._reader.snapshot()
-        self._samples.add(self.snapshot)
-        self.page, self.history, self.metrics = self._rendered()
+        """Reads the parts that are due, and renders what everybody gets from now on.
 
-    def _rendered(self) -> tuple[Rendered, Rendered, Rendered]:
-        document = page_document(self.snapshot, self._samples)
+        If that fails, the page keeps its numbers and their time, and says why; the next call tries again.
+        """
+        slowest = 0.0 if self._is_watched() else IDLE_EVERY - WATCHED_EVERY
+        try:
+            started = [thread for part in self._reader.parts if (thread := part.start_if_due(slowest))]
+            deadline = time.monotonic() + _PATIENCE
+            for thread in started:
+                thread.join(max(0.0, deadline - time.monotonic()))
+            self._render(self._reader.snapshot())
+        except Exception as error:  # nothing would start this thread again
+            self._say(one_line(f"the page could not be made: {unexpected(error)}"), error)
+
+    def _render(self, snapshot: Snapshot) -> None:
+        self._samples.add(snapshot)
+        document = page_document(snapshot, self._samples)
         history = {"samples": self._samples.samples, "marks": self._samples.marks}
-        return (
-            Rendered.of(to_json(document, inf_nan_mode="null")),
-            Rendered.of(to_json(history, inf_nan_mode="null")),
-            Rendered.of(metrics.exposition(self.snapshot, self._samples)),
-        )
+        page, past = (Rendered.of(to_json(part, inf_nan_mode="null")) for part in (document, history))
+        exposed = Rendered.of(metrics.exposition(snapshot, self._samples))
+        self.snapshot, self.page, self.history, self.metrics = snapshot, page, past, exposed
+        self._document, self.failure = document, ""
+
+    def _say(self, failure: str, error: Exception) -> None:
+        """Shows why the page is old, once in the log."""
+        if failure != self.failure:
+            _LOG.error("%s %s", f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}", failure, exc_info=error)
+            document = self._document | {"unhealthy": (failure, *self._document["unhealthy"])}
+            self.failure, self.page = failure, Rendered.of(to_json(document, inf_nan_mode="null"))

@@ -8,7 +8,9 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import generate_latest
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
+from prometheus_client.samples import Sample
 
+from core.safe_text import one_line
 from flows.live_page.recent_samples import RecentSamples
 from flows.live_page.snapshot import LiveRun, Snapshot
 
@@ -27,6 +29,11 @@ class _Snapshot(Collector):
         self._snapshot, self._samples = snapshot, samples
 
     def collect(self) -> Iterator[Metric]:
+        for metric in self._metrics():
+            metric.samples = [_with_safe_labels(sample) for sample in metric.samples]
+            yield metric
+
+    def _metrics(self) -> Iterator[Metric]:
         yield from _health(self._snapshot)
         yield from _processes(self._snapshot)
         yield from _log(self._snapshot)
@@ -39,6 +46,11 @@ class _Snapshot(Collector):
         yield from _sizes(self._snapshot)
 
 
+def _with_safe_labels(sample: Sample) -> Sample:
+    """A folder's name may have bytes that are no UTF-8, which a label cannot."""
+    return sample._replace(labels={name: one_line(value) for name, value in sample.labels.items()})
+
+
 def _health(snapshot: Snapshot) -> Iterator[Metric]:
     yield GaugeMetricFamily("lk_unhealthy_lines", "Lines that lk status prints as unhealthy", len(snapshot.unhealthy))
     up = GaugeMetricFamily("lk_part_up", "1 if the last read of a part of the state succeeded", labels=["part"])
@@ -46,7 +58,8 @@ def _health(snapshot: Snapshot) -> Iterator[Metric]:
         "lk_part_last_success_timestamp_seconds", "When a part of the state was last read", labels=["part"]
     )
     for name, reading in snapshot.readings.items():
-        up.add_metric([name], 0 if reading.problem else 1)
+        if not reading.is_awaited:  # the first list of a large object store takes longer than LkMonitorBlind waits
+            up.add_metric([name], 0 if reading.problem else 1)
         if reading.at is not None:
             read.add_metric([name], reading.at.timestamp())
     yield up
@@ -190,9 +203,10 @@ def _disks(snapshot: Snapshot) -> Iterator[Metric]:
     size = GaugeMetricFamily("lk_disk_size_bytes", "Size of the disk of a folder", labels=["folder"])
     ratio = GaugeMetricFamily("lk_disk_free_ratio", "Free share of the disk of a folder", labels=["folder"])
     for folder, (available, total) in (snapshot.disks.value or {}).items():
-        free.add_metric([folder], available)
-        size.add_metric([folder], total)
-        ratio.add_metric([folder], available / total)
+        if total > 0:  # some file systems of FUSE have no size
+            free.add_metric([folder], available)
+            size.add_metric([folder], total)
+            ratio.add_metric([folder], available / total)
     yield from (free, size, ratio)
 
 

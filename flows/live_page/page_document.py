@@ -8,7 +8,7 @@ from typing import Any
 
 from core.identifiers import Name
 from core.log_mark import Partition
-from core.safe_text import shortened
+from core.safe_text import one_line, several_lines, shortened
 from flows.live_page import words
 from flows.live_page.picture import picture_states, picture_summary, picture_texts
 from flows.live_page.recent_samples import RecentSamples, serving
@@ -47,7 +47,7 @@ def page_document(snapshot: Snapshot, samples: RecentSamples) -> dict[str, Any]:
 
 
 def _unhealthy(snapshot: Snapshot) -> tuple[str, ...]:
-    lines = snapshot.unhealthy
+    lines = tuple(map(one_line, snapshot.unhealthy))
     more = len(lines) - _MOST_LINES
     return lines if more <= 0 else (*lines[:_MOST_LINES], f"and {more} more: `lk status`")
 
@@ -55,10 +55,10 @@ def _unhealthy(snapshot: Snapshot) -> tuple[str, ...]:
 def _away(snapshot: Snapshot) -> list[str]:
     """A line for each part that could not be read: what it is, why, and how old what the page shows of it is."""
     return [
-        f"{name}: {reading.problem}; "
+        one_line(f"{name}: {reading.problem}; ")
         + (f"shown as of {words.utc(reading.at)}" if reading.at else "nothing to show yet")
         for name, reading in snapshot.readings.items()
-        if reading.problem and not (reading.at is None and reading.problem == "not read yet")
+        if reading.problem and not reading.is_awaited
     ]
 
 
@@ -66,7 +66,7 @@ def _bounded(lines: Iterable[tuple[bool, Row]]) -> Table:
     every = list(lines)
     shown = every[:_MOST_ROWS]
     bad = tuple(number for number, (is_bad, _) in enumerate(shown) if is_bad)
-    rows = tuple(tuple(shortened(cell, _LONGEST_CELL) for cell in row) for _, row in shown)
+    rows = tuple(tuple(several_lines(shortened(cell, _LONGEST_CELL)) for cell in row) for _, row in shown)
     return Table(rows, bad, len(every) - len(shown))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -14,45 +15,69 @@ from infra.library_errors import unexpected
 
 T = TypeVar("T")
 REST = 4.0  # a part that took a second is not read again for four
+LONGEST_REST = 30.0  # seconds: a server that hangs makes a read slow, and what it says would be as old
+_NOT_READ = "not read yet"
+
+
+def rest(seconds: float, longest: float = LONGEST_REST) -> float:
+    """For how many seconds a part rests after a read that took so many."""
+    return min(REST * seconds, longest)
 
 
 @dataclass(frozen=True)
 class Reading(Generic[T]):
     """The last good value of a part, when it was read and how many seconds that took.
 
-    ``problem`` says why the last attempt gave no value; "" if it gave this one.
+    ``problem`` says why the last attempt gave no value; "" if it gave this one. ``clock`` is ``at`` by a clock that
+    nobody sets, in seconds.
     """
 
     value: T | None = None
     at: datetime | None = None
     seconds: float = 0.0
-    problem: str = "not read yet"
+    problem: str = _NOT_READ
+    clock: float = 0.0
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether its first read goes on, and has not taken too long yet."""
+        return self.at is None and self.problem == _NOT_READ
 
 
 class Part(Generic[T]):
     """Reads one part of the state, at most once at a time, and rests in proportion to what that took."""
 
-    def __init__(self, name: str, read: Callable[[], T], *, every: float, limit: float) -> None:
-        """``every`` is the shortest time between two reads; after ``limit`` seconds a read counts as not answered."""
+    def __init__(
+        self, name: str, read: Callable[[], T], *, every: float, limit: float, longest_rest: float = math.inf
+    ) -> None:
+        """``every`` is the shortest time between two reads; after ``limit`` seconds a read counts as not answered.
+
+        ``longest_rest`` is the longest time that it rests after a slow read.
+        """
         self.name = name
-        self._read, self._every, self._limit = read, every, limit
+        self._read, self._every, self._limit, self._longest_rest = read, every, limit, longest_rest
         self._reading: Reading[T] = Reading()
         self._began: float | None = None
-        self._due = 0.0
+        self._due = self._rested_at = 0.0
 
     def start_if_due(self, slowest: float) -> threading.Thread | None:
         """Starts a read in a thread, unless one runs or the last was less than ``slowest`` or ``every`` ago."""
-        now = time.monotonic()
-        if self._began is not None or now < self._due:
+        now, due = time.monotonic(), self._due
+        if self._began is not None or now < due:
             return None
         self._began, self._due = now, now + max(self._every, slowest)
         thread = threading.Thread(target=self._run, name=f"read {self.name}", daemon=True)
-        thread.start()
+        try:
+            thread.start()
+        except RuntimeError as error:  # this user has as many threads as the system allows
+            self._reading = replace(self._reading, problem=unexpected(error))
+            self._began, self._due = None, due
+            return None
         return thread
 
     def make_due(self) -> None:
         """Ends the long pause of an unwatched page; the pause after a slow read stays."""
-        self._due = min(self._due, time.monotonic() + REST * self._reading.seconds)
+        self._due = min(self._due, self._rested_at)
 
     @property
     def reading(self) -> Reading[T]:
@@ -66,11 +91,14 @@ class Part(Generic[T]):
         began = time.monotonic()
         try:
             value = self._read()
-            self._reading = Reading(value, datetime.now(UTC), time.monotonic() - began, "")
+            now = time.monotonic()
+            self._reading = Reading(value, datetime.now(UTC), now - began, "", now)
         except LkError as error:
             self._reading = replace(self._reading, problem=f"{error.what}: {error.fix}" if error.fix else error.what)
         except BaseException as error:  # a panic of delta-rs is no Exception, and must not end the reads
             self._reading = replace(self._reading, problem=unexpected(error))
         finally:
-            self._due = max(self._due, time.monotonic() + REST * (time.monotonic() - began))
+            now = time.monotonic()
+            self._rested_at = now + rest(now - began, self._longest_rest)
+            self._due = max(self._due, self._rested_at)
             self._began = None

@@ -17,6 +17,7 @@ SAMPLES = 1_800  # an hour while somebody looks
 _ENDS = 300  # moments whose end offsets are kept: ten minutes while somebody looks
 MARKS = 200
 _RATE_SECONDS = 10.0  # a rate is that of the samples of the last seconds
+_ByTopic = Mapping[Name, Mapping[int, int]]  # topic -> partition -> offset
 _MarkId = tuple[str, str]  # what happened, and its number: the text of a mark changes with its state
 
 
@@ -45,11 +46,20 @@ class Mark:
 
 @dataclass(frozen=True)
 class _Ends:
-    """The end offsets of the log and of each run at a moment, in seconds since 1970."""
+    """The end offsets of the log and of each run at a moment, in seconds of the clock that nobody sets."""
 
-    at: float
-    log: Mapping[Partition, int]
-    runs: Mapping[Name, Mapping[Partition, int]]
+    clock: float
+    log: _ByTopic
+    runs: Mapping[Name, _ByTopic]
+
+
+@dataclass(frozen=True)
+class _Waiting:
+    """How long records of each view have waited, by a snapshot and the last ends before it."""
+
+    snapshot: Snapshot
+    last: _Ends | None
+    seconds: dict[Name, float | None]
 
 
 class RecentSamples:
@@ -59,6 +69,7 @@ class RecentSamples:
         self._ends: deque[_Ends] = deque(maxlen=_ENDS)
         self._samples: deque[LiveSample] = deque(maxlen=SAMPLES)
         self._marks: dict[_MarkId, Mark] = {}
+        self._waiting: _Waiting | None = None
 
     def add(self, snapshot: Snapshot) -> LiveSample | None:
         """Adds what a snapshot says, if its log was read again."""
@@ -66,11 +77,11 @@ class RecentSamples:
         log = snapshot.log
         if log.value is None or log.at is None or log.problem:
             return self._append(LiveSample(snapshot.at.timestamp(), None, None, None, None))
-        if self._ends and self._ends[-1].at >= log.at.timestamp():
+        if self._ends and self._ends[-1].clock == log.clock:
             return None
-        runs = {live.run.id: _places(live.last.end if live.last else live.run.origin) for live in serving(snapshot)}
-        places: dict[Partition, int] = {(part.topic, part.partition): part.end for part in log.value}
-        self._ends.append(_Ends(log.at.timestamp(), places, runs))
+        runs = {live.run.id: _by_topic(_end(live).ends) for live in serving(snapshot)}
+        ends = _by_topic((part.topic, part.partition, part.end) for part in log.value)
+        self._ends.append(_Ends(log.clock, ends, runs))
         waiting = self.waiting(snapshot).values()
         lags = [view.lag for view in snapshot.status.value.views] if snapshot.status.value else []
         rates = self.topic_rates().values()
@@ -99,56 +110,61 @@ class RecentSamples:
         before, last = self._span()
         if before is None or last is None:
             return {}
-        seconds = last.at - before.at
-        return {place: max(0, end - before.log.get(place, end)) / seconds for place, end in last.log.items()}
+        seconds = last.clock - before.clock
+        return {
+            (topic, partition): max(0, end - before.log.get(topic, {}).get(partition, end)) / seconds
+            for topic, ends in last.log.items()
+            for partition, end in ends.items()
+        }
 
     def run_rates(self) -> dict[Name, float]:
         """Records per second that each serving run has committed lately."""
         before, last = self._span()
         if before is None or last is None:
             return {}
-        return {
-            run: sum(max(0, end - before.runs[run].get(place, 0)) for place, end in ends.items())
-            / (last.at - before.at)
-            for run, ends in last.runs.items()
-            if run in before.runs
-        }
+        seconds = last.clock - before.clock
+        return {run: _growth(before.runs[run], ends) / seconds for run, ends in last.runs.items() if run in before.runs}
 
     def waiting(self, snapshot: Snapshot) -> dict[Name, float | None]:
         """View -> for how many seconds the oldest record that it does not show has been in the log.
 
-        It is as exact as the samples are close, and not more than their whole time. None if it is not known.
+        It is as exact as the samples are close, and not more than their whole time. None if it is not known. Computed
+        once for a snapshot: an instance may have a thousand views.
         """
-        status, log, sources = snapshot.status.value, snapshot.log, snapshot.sources
-        if status is None:
-            return {}
-        is_known = bool(self._ends) and not log.problem
-        ends = {live.run.id: live.last.end if live.last else live.run.origin for live in snapshot.runs.value or ()}
-        return {
-            view.view: self._waiting(_served(ends.get(view.run) if view.run else None, view.cut), sources[view.view])
-            if is_known
-            else None
-            for view in status.views
-            if view.view in sources
-        }
+        last = self._ends[-1] if self._ends else None
+        if self._waiting is None or self._waiting.snapshot is not snapshot or self._waiting.last is not last:
+            self._waiting = _Waiting(snapshot, last, dict(self._seconds_waiting(snapshot)))
+        return self._waiting.seconds
 
-    def _waiting(self, served: Mapping[Partition, int], topics: Iterable[Name]) -> float:
+    def _seconds_waiting(self, snapshot: Snapshot) -> Iterable[tuple[Name, float | None]]:
+        status, sources = snapshot.status.value, snapshot.sources
+        is_known = bool(self._ends) and not snapshot.log.problem
+        runs = {live.run.id: _by_topic(_end(live).ends) for live in snapshot.runs.value or ()}
+        for view in status.views if status else ():
+            if view.view in sources:
+                of_run, topics = runs.get(view.run, {}) if view.run else {}, frozenset(sources[view.view])
+                yield view.view, self._since_unserved(_served(of_run, view.cut, topics)) if is_known else None
+
+    def _since_unserved(self, served: _ByTopic) -> float:
         """Seconds since the first sample whose log had a record that is not served; the ends of a log only grow."""
-        of_view = frozenset(topics)
 
         def is_ahead(ends: _Ends) -> bool:
-            return any(end > served.get(place, 0) for place, end in ends.log.items() if place[0] in of_view)
+            return any(
+                end > of_topic.get(partition, 0)
+                for topic, of_topic in served.items()
+                for partition, end in ends.log.get(topic, {}).items()
+            )
 
         ends = self._ends
         first = bisect_left(ends, True, key=is_ahead)
-        return ends[-1].at - ends[first].at if first < len(ends) else 0.0
+        return ends[-1].clock - ends[first].clock if first < len(ends) else 0.0
 
     def _span(self) -> tuple[_Ends | None, _Ends | None]:
         """The last ends, and those of some seconds before."""
         if len(self._ends) < 2:
             return None, None
         last = self._ends[-1]
-        recent = (ends for ends in reversed(self._ends) if last.at - ends.at >= _RATE_SECONDS)
+        recent = (ends for ends in reversed(self._ends) if last.clock - ends.clock >= _RATE_SECONDS)
         return next(recent, self._ends[0]), last
 
     def _committed(self) -> float | None:
@@ -156,6 +172,9 @@ class RecentSamples:
         return sum(rates.values()) if rates else None
 
     def _append(self, sample: LiveSample) -> LiveSample:
+        """Adds a sample; those that are later than it are from before the clock was set back."""
+        while self._samples and self._samples[-1].at > sample.at:
+            self._samples.pop()
         self._samples.append(sample)
         return sample
 
@@ -190,13 +209,31 @@ def _seconds(moment: datetime) -> float:
     return moment.astimezone(UTC).timestamp()
 
 
-def _places(cut: Cut) -> dict[Partition, int]:
-    return {(topic, partition): end for topic, partition, end in cut.ends}
+def _end(live: LiveRun) -> Cut:
+    """Up to where a run has committed."""
+    return live.last.end if live.last else live.run.origin
 
 
-def _served(run_end: Cut | None, cut: Cut) -> dict[Partition, int]:
-    """The end of what a view serves: its run's, where that is further than the cut."""
-    places = _places(cut)
-    for place, end in _places(run_end or Cut()).items():
-        places[place] = max(end, places.get(place, 0))
-    return places
+def _by_topic(ends: Iterable[tuple[Name, int, int]]) -> dict[Name, dict[int, int]]:
+    offsets: dict[Name, dict[int, int]] = {}
+    for topic, partition, end in ends:
+        offsets.setdefault(topic, {})[partition] = end
+    return offsets
+
+
+def _growth(before: _ByTopic, after: _ByTopic) -> int:
+    """Records between two ends; a topic that was created again counts as nothing."""
+    return sum(
+        max(0, end - before.get(topic, {}).get(partition, 0))
+        for topic, ends in after.items()
+        for partition, end in ends.items()
+    )
+
+
+def _served(of_run: _ByTopic, cut: Cut, topics: frozenset[Name]) -> _ByTopic:
+    """The end of what a view serves of its topics: its run's, where that is further than the cut."""
+    ends = {topic: dict(of_run.get(topic, {})) for topic in topics}
+    for topic, partition, end in cut.ends:
+        if topic in topics:
+            ends[topic][partition] = max(end, ends[topic].get(partition, 0))
+    return ends

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from core.identifiers import Name
-from flows.live_page.parts import REST, Reading
+from flows.live_page.parts import Reading, rest
 from flows.overview import Overview, process_problems
 from flows.routes import RouteState
 from infra.control import run_roles
@@ -83,7 +83,10 @@ class DefinedView:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """All parts, each as it was read last. ``disks``: folder -> bytes free and bytes in all."""
+    """All parts, each as it was read last. ``disks``: folder -> bytes free and bytes in all.
+
+    ``clock`` is ``at`` by the clock of the readings, which nobody sets.
+    """
 
     at: datetime
     processes: Reading[tuple[ServerState, ...]] = field(default_factory=Reading)
@@ -98,11 +101,12 @@ class Snapshot:
     routes: Reading[tuple[RouteState, ...]] = field(default_factory=Reading)
     views: Reading[tuple[DefinedView, ...]] = field(default_factory=Reading)
     sizes: Reading[dict[str, int]] = field(default_factory=Reading)
+    clock: float = 0.0
 
     @property
     def readings(self) -> dict[str, Reading[Any]]:
         """Every part by its name."""
-        return {item.name: getattr(self, item.name) for item in fields(self) if item.name != "at"}
+        return {item.name: getattr(self, item.name) for item in fields(self) if item.name not in ("at", "clock")}
 
     @property
     def sources(self) -> dict[Name, tuple[Name, ...]]:
@@ -118,7 +122,7 @@ class Snapshot:
         old = process_problems(status.processes)
         new = process_problems(processes) if processes is not None else old
         lines = (*new, *(line for line in status.unhealthy if line not in old))
-        age = (self.at - self.status.at).total_seconds() if self.status.at else 0.0
-        is_old = age > _OLD + (1 + REST) * self.status.seconds
+        age = self.clock - self.status.clock
+        is_old = age > _OLD + self.status.seconds + rest(self.status.seconds)
         late = (f"the state is {age:.0f} s old: {self.status.problem or 'not read again'}",) if is_old else ()
         return (*late, *dict.fromkeys(lines))

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from core.identifiers import Name
 from flows import overview, routes
 from flows.disk_bytes import disk_bytes
-from flows.live_page.parts import Part
+from flows.live_page.newest_changes import NewestChanges
+from flows.live_page.parts import LONGEST_REST, Part
 from flows.live_page.snapshot import DefinedView, GateState, LakeState, LiveRun, PartitionEnds, Snapshot, TrinoState
 from flows.routes import RouteState
 from infra.control import check_results, run_roles, runs
 from infra.control.builds import build_times
 from infra.control.manifest import last_epoch
-from infra.control.publications import last_done, recent_changes
+from infra.control.publications import last_done
 from infra.control.runs import Run
 from infra.definitions import definition_files
 from infra.kafka import kafka_admin
@@ -38,26 +39,30 @@ EXAMPLES = 3  # records of each rule
 _SIZES_EVERY = 300.0  # seconds between two sums of the sizes of all files
 _LISTED_EVERY = 3_600.0  # the same for an object store, where each thousand objects cost a request
 _LIMIT = 8.0  # seconds, after which a part that has not answered is said to be away
+_PROCESSES_REST = 10.0  # seconds, also while a server hangs: the page must tell soon that another process died
+T = TypeVar("T")
 
 
 class StateReader:
     """Reads every part of an instance."""
 
     def __init__(self, settings: Settings) -> None:
-        self.processes = Part("processes", partial(local_stack.server_states, settings), every=2, limit=_LIMIT)
+        states = local_stack.server_states
+        self.processes = _part(settings, "processes", states, every=2, longest_rest=_PROCESSES_REST)
         limit = 2 * _LIMIT + settings.lease_seconds  # it may watch a silent process for half a lease
-        self.status = Part("status", partial(overview.status, settings), every=4, limit=limit)
-        self.log = Part("log", partial(_log, settings), every=2, limit=_LIMIT)
-        self.trino = Part("trino", partial(_trino, settings), every=8, limit=_LIMIT)
-        self.runs = Part("runs", partial(_runs, settings), every=2, limit=_LIMIT)
-        self.lake = Part("lake", partial(_lake, settings), every=4, limit=_LIMIT)
-        self.disks = Part("disks", partial(_disks, settings), every=4, limit=_LIMIT)
-        self.quarantine = Part("quarantine", partial(_quarantine, settings), every=10, limit=2 * _LIMIT)
-        self.gate = Part("gate", partial(_gate, settings), every=10, limit=_LIMIT)
-        self.routes = Part("routes", partial(_routes, settings), every=10, limit=_LIMIT)
-        self.views = Part("views", partial(_views, settings), every=10, limit=_LIMIT)
+        self.status = _part(settings, "status", overview.status, every=4, limit=limit)
+        self.log = _part(settings, "log", _log, every=2)
+        self.trino = _part(settings, "trino", _trino, every=8)
+        self.runs = _part(settings, "runs", _runs, every=2)
+        changes = NewestChanges(settings, MOST_CHANGES)
+        self.lake = _part(settings, "lake", partial(_lake, changes), every=4)
+        self.disks = _part(settings, "disks", _disks, every=4)
+        self.quarantine = _part(settings, "quarantine", _quarantine, every=10, limit=2 * _LIMIT)
+        self.gate = _part(settings, "gate", _gate, every=10)
+        self.routes = _part(settings, "routes", _routes, every=10)
+        self.views = _part(settings, "views", _views, every=10)
         every = _SIZES_EVERY if settings.lake_is_local else _LISTED_EVERY
-        self.sizes = Part("sizes", partial(disk_bytes, settings), every=every, limit=every)
+        self.sizes = _part(settings, "sizes", disk_bytes, every=every, limit=every, longest_rest=every)
 
     @property
     def parts(self) -> tuple[Part[Any], ...]:
@@ -81,6 +86,7 @@ class StateReader:
             routes=self.routes.reading,
             views=self.views.reading,
             sizes=self.sizes.reading,
+            clock=time.monotonic(),
         )
 
 
@@ -92,6 +98,18 @@ def read_snapshot(settings: Settings) -> Snapshot:
     for thread in threads:
         thread.join(max(0.0, deadline - time.monotonic()))
     return reader.snapshot()
+
+
+def _part(
+    settings: Settings,
+    name: str,
+    read: Callable[[Settings], T],
+    *,
+    every: float,
+    limit: float = _LIMIT,
+    longest_rest: float = LONGEST_REST,
+) -> Part[T]:
+    return Part(name, partial(read, settings), every=every, limit=limit, longest_rest=longest_rest)
 
 
 def _log(settings: Settings) -> tuple[PartitionEnds, ...]:
@@ -139,8 +157,8 @@ def _live_run(settings: Settings, run: Run, role: run_roles.Role) -> LiveRun:
     return LiveRun(run, role, state, last_epoch(settings, run.id), progress)
 
 
-def _lake(settings: Settings) -> LakeState:
-    changes = tuple(recent_changes(settings, MOST_CHANGES))
+def _lake(newest: NewestChanges, settings: Settings) -> LakeState:
+    changes = newest.read()
     served = next((change for change in reversed(changes) if change.state == "done"), None)
     builds = {pin.build for pin in served.pins.values() if pin.build} if served else set()
     return LakeState(

@@ -79,6 +79,8 @@ def web_app(settings: Settings, collector: Collector) -> FastAPI:
 
     @app.get(METRICS)
     async def prometheus(request: Request) -> Response:
+        if collector.failure and not collector.has_ended:  # a scrape takes what it gets for the numbers of this moment
+            return PlainTextResponse(f"{collector.failure}\n", 503)
         return _ENDED if collector.has_ended else _answer(request, collector.metrics, metrics.CONTENT_TYPE)
 
     @app.get(HEALTH)

@@ -86,6 +86,7 @@ def snapshot(seconds: float = 0.0, *, end: int = 110, committed: int = 100) -> S
         routes=_read((), at),
         views=_read((DefinedView(VIEW, (TOPIC,), "trades by day"),), at),
         sizes=_read({"log": 5 * 2**20, "partial rows": 2**20}, at),
+        clock=at.timestamp(),
     )
 
 
@@ -103,4 +104,4 @@ def away(of: Snapshot, part: str, problem: str = "Kafka does not answer") -> Sna
 
 
 def _read(value: T, at: datetime) -> Reading[T]:
-    return Reading(value, at, 0.1, "")
+    return Reading(value, at, 0.1, "", at.timestamp())

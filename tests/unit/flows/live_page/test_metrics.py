@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
+from flows.live_page.parts import Reading
 from flows.live_page.snapshot import Snapshot
 from tests.support.examples.live_snapshot import AT, away, exposed, snapshot
 
@@ -85,3 +87,23 @@ def test_before_the_first_read_nothing_is_said_to_be_well() -> None:
     text = exposed(Snapshot(AT)).splitlines()
     assert {"lk_kafka_up 0.0", "lk_trino_up 0.0", "lk_unhealthy_lines 1.0"} <= set(text)
     assert [line for line in text if line.startswith("lk_process_up")] == []
+
+
+def test_a_disk_without_a_size_has_no_metrics_and_hides_no_other() -> None:
+    now = snapshot()
+    disks = replace(now.disks, value={"/data": (25, 100), "/mnt/fuse": (0, 0)})
+    lines = [line for line in exposed(replace(now, disks=disks)).splitlines() if line.startswith("lk_disk_free")]
+    assert lines == ['lk_disk_free_bytes{folder="/data"} 25.0', 'lk_disk_free_ratio{folder="/data"} 0.25']
+
+
+def test_a_name_that_is_no_unicode_is_a_label_all_the_same() -> None:
+    now = snapshot()
+    odd = replace(now, disks=replace(now.disks, value={"/data/\udcff\n": (25, 100)}))
+    assert 'lk_disk_free_bytes{folder="/data/\\\\udcff\\\\n"} 25.0' in exposed(odd).splitlines()
+
+
+def test_a_part_that_is_being_read_for_the_first_time_is_not_said_to_be_away() -> None:
+    now = snapshot()
+    assert 'lk_part_up{part="sizes"}' not in exposed(replace(now, sizes=Reading()))
+    late = exposed(replace(now, sizes=Reading(problem="no answer within 300 s")))
+    assert 'lk_part_up{part="sizes"} 0.0' in late.splitlines()

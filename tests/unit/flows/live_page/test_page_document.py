@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from datetime import timedelta
+
+from pydantic_core import to_json
 
 from core.identifiers import Name
 from flows.live_page.page_document import page_document
@@ -102,6 +105,26 @@ def test_a_part_that_is_away_is_named_with_the_time_of_its_last_value() -> None:
     ]
     assert document(snapshot())["away"] == []
     assert document(Snapshot(AT))["unhealthy"] == ("the state is unknown: not read yet",)
+
+
+def test_what_is_no_unicode_is_escaped_as_json_cannot_hold_it() -> None:
+    now = snapshot()
+    died = (ServerState("speed-\udcff", "died", 12, "", None),)
+    odd = away(replace(now, processes=replace(now.processes, value=died)), "lake", "no file /data/\udcff")
+    assert rows(odd, "processes") == (("speed-\\udcff", "died", "12", "", ""),)
+    texts = document(odd)
+    assert texts["away"] == ["lake: no file /data/\\udcff; shown as of 2026-03-14 12:00:00 UTC"]
+    fix = "`lk speed start`, or `lk replay start` for a replay in progress, starts it"
+    assert texts["unhealthy"] == (f"speed-\\udcff died: {fix}",)
+    assert b"speed-" in to_json(texts)
+
+
+def test_a_clock_that_was_set_makes_no_state_old() -> None:
+    now = snapshot(0)
+    ahead = replace(now, at=now.at + timedelta(hours=1), clock=now.clock + 2)
+    assert document(ahead)["unhealthy"] == ()
+    behind = replace(now, at=now.at - timedelta(hours=1), clock=now.clock + 61)
+    assert document(behind)["unhealthy"] == ("the state is 61 s old: not read again",)
 
 
 def test_a_state_older_than_a_minute_is_no_good_state() -> None:

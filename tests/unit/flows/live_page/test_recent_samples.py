@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
+from typing import Any
 
+import pytest
+
+from core.cut import Cut
 from core.identifiers import Name
 from flows.live_page import recent_samples
+from flows.live_page.metrics import exposition
+from flows.live_page.page_document import page_document
 from flows.live_page.recent_samples import LiveSample, RecentSamples
+from flows.live_page.snapshot import DefinedView, PartitionEnds, Snapshot
 from infra.control.publications import Change
 from tests.support.examples.live_snapshot import AT, RUN, VIEW, away, snapshot
 
@@ -85,6 +93,77 @@ def test_samples_and_marks_are_bounded() -> None:
     many = tuple(Change(seq, "publish", "done", AT, "me", "", {}) for seq in range(1, 301))
     samples.add(replace(snapshot(), lake=replace(snapshot().lake, value=replace(lake, changes=many))))
     assert len(samples.marks) == 200
+
+
+def set_clock(of: Snapshot, hours: int) -> Snapshot:
+    """The snapshot as it is when the clock of the machine was set."""
+    at = of.at + timedelta(hours=hours)
+    return replace(of, at=at, log=replace(of.log, at=at))
+
+
+def test_a_clock_that_was_set_back_stops_no_sample_and_no_rate() -> None:
+    samples = RecentSamples()
+    samples.add(snapshot(0, end=1_000, committed=1_000))
+    for seconds in range(2, 602, 2):
+        samples.add(set_clock(snapshot(seconds, end=1_000 + 5 * seconds, committed=1_000), -1))
+    last = samples.samples[-1]
+    assert (len(samples.samples), last.at, last.appended, last.waiting) == (300, START - 3_600 + 600, 5.0, 598.0)
+    assert [sample.at for sample in samples.samples] == sorted(sample.at for sample in samples.samples)
+
+
+def test_a_clock_that_was_set_forward_makes_no_record_wait() -> None:
+    samples = RecentSamples()
+    samples.add(snapshot(0, end=110, committed=100))
+    samples.add(set_clock(snapshot(10, end=210, committed=100), 1))
+    assert samples.topic_rates() == {("trades", 0): 10.0}
+    assert samples.samples[-1] == LiveSample(START + 3_610, 10.0, 0.0, 110, 10.0)
+
+
+def test_the_waiting_of_a_snapshot_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    computed: list[object] = []
+    seconds = RecentSamples._since_unserved
+    monkeypatch.setattr(RecentSamples, "_since_unserved", lambda *given: [computed.append(given), seconds(*given)][1])
+    samples, now = RecentSamples(), snapshot(0)
+    samples.add(now)
+    page_document(now, samples)
+    exposition(now, samples)
+    assert len(computed) == 1
+    page_document(snapshot(2), samples)
+    assert len(computed) == 2
+
+
+def test_the_waiting_of_a_thousand_views_costs_as_much_as_their_own_topics() -> None:
+    """A view looks at its topic alone: at most nine of 300 moments, and the ends of one partition in each."""
+    names = [Name(f"t{number}") for number in range(1_000)]
+    samples, last = RecentSamples(), snapshot(0)
+    for seconds in range(0, 600, 2):
+        last = of_topics(snapshot(seconds), names, end=100 + seconds)
+        samples.add(last)
+    looked_at: list[int] = []
+
+    class Counted(dict[Name, dict[int, int]]):
+        def get(self, *given: Any) -> Any:
+            looked_at.append(1)
+            return super().get(*given)
+
+    for ends in samples._ends:
+        object.__setattr__(ends, "log", Counted(ends.log))
+    waiting = samples.waiting(replace(last))
+    assert (len(waiting), set(waiting.values())) == (1_000, {598.0})
+    assert 1_000 <= len(looked_at) <= 10_000
+
+
+def of_topics(of: Snapshot, topics: list[Name], *, end: int) -> Snapshot:
+    """The snapshot with a view of each topic that a build serves up to offset 60."""
+    assert of.status.value
+    (served,) = of.status.value.views
+    views = tuple(replace(served, view=topic, run=None, cut=Cut.of({topic: {0: 60}})) for topic in topics)
+    return replace(
+        of,
+        status=replace(of.status, value=replace(of.status.value, views=views)),
+        log=replace(of.log, value=tuple(PartitionEnds(topic, 0, 0, end) for topic in topics)),
+        views=replace(of.views, value=tuple(DefinedView(topic, (topic,), "") for topic in topics)),
+    )
 
 
 def test_a_view_without_a_file_is_left_out() -> None:

@@ -1,0 +1,82 @@
+"""A document that cannot be made ends nothing: the page keeps its numbers, says so, and tries again."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from flows.live_page import collector as collectors
+from flows.live_page.collector import Collector
+from flows.live_page.snapshot import Snapshot
+from flows.live_page.web_app import web_app
+from infra.settings import Settings
+from tests.support.examples.live_snapshot import snapshot
+
+FAILURE = "the page could not be made: unexpected ZeroDivisionError: division by zero"
+
+
+class Reader:
+    """Has no parts to read, and these snapshots."""
+
+    parts = ()
+
+    def __init__(self, *snapshots: Snapshot) -> None:
+        self._snapshots = list(snapshots)
+
+    def snapshot(self) -> Snapshot:
+        return self._snapshots.pop(0)
+
+
+def broken(*_: object) -> bytes:
+    raise ZeroDivisionError("division by zero")
+
+
+def of_snapshots(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> Collector:
+    reader = Reader(*(snapshot(seconds) for seconds in (0, 2, 4, 6, 8)))
+    monkeypatch.setattr(collectors, "StateReader", lambda _: reader)
+    return Collector(settings)
+
+
+def page(client: TestClient) -> dict[str, Any]:
+    document: dict[str, Any] = client.get("/page.json").json()
+    return document
+
+
+def test_a_page_that_cannot_be_made_keeps_its_numbers_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = Settings(data=tmp_path)
+    collector = of_snapshots(monkeypatch, settings)
+    client = TestClient(web_app(settings, collector))
+    before = page(client)
+    assert (before["at"], before["unhealthy"]) == ("2026-03-14 12:00:00 UTC", [])
+    with monkeypatch.context() as patch, caplog.at_level(logging.ERROR):
+        patch.setattr(collectors.metrics, "exposition", broken)
+        collector.collect()
+        collector.collect()
+    assert page(client) == before | {"unhealthy": [FAILURE]}
+    assert (client.get("/metrics").status_code, client.get("/metrics").text) == (503, f"{FAILURE}\n")
+    assert client.get("/health").status_code == 200
+    assert [record.message.partition(" ")[2] for record in caplog.records] == [FAILURE]
+    assert "in broken" in caplog.text
+    collector.collect()
+    assert (page(client)["at"], page(client)["unhealthy"]) == ("2026-03-14 12:00:06 UTC", [])
+    assert client.get("/metrics").status_code == 200
+
+
+def test_the_reason_may_have_text_that_json_cannot_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    collector = of_snapshots(monkeypatch, Settings(data=tmp_path))
+
+    def odd(*_: object) -> bytes:
+        raise ValueError("no file /\udcff")
+
+    monkeypatch.setattr(collectors.metrics, "exposition", odd)
+    collector.collect()
+    assert json.loads(collector.page.body)["unhealthy"] == [
+        "the page could not be made: unexpected ValueError: no file /\\udcff"
+    ]
