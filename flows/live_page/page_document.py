@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from core.identifiers import Name
-from core.log_mark import Partition
 from core.safe_text import one_line, several_lines, shortened
 from flows.live_page import words
+from flows.live_page.partition_lags import partition_lags
 from flows.live_page.picture import picture_states, picture_summary, picture_texts
-from flows.live_page.recent_samples import RecentSamples, serving
-from flows.live_page.snapshot import PartitionEnds, Snapshot
+from flows.live_page.recent_samples import RecentSamples
+from flows.live_page.snapshot import Snapshot
 
 Row = tuple[str, ...]
 _MOST_ROWS = 200  # of a table of the page: an instance may have thousands of partitions
@@ -63,8 +62,10 @@ def _away(snapshot: Snapshot) -> list[str]:
 
 
 def _bounded(lines: Iterable[tuple[bool, Row]]) -> Table:
+    """The first rows; of more than the page shows, first those that say that something is wrong."""
     every = list(lines)
-    shown = every[:_MOST_ROWS]
+    ranked = sorted(every, key=lambda line: not line[0]) if len(every) > _MOST_ROWS else every
+    shown = ranked[:_MOST_ROWS]
     bad = tuple(number for number, (is_bad, _) in enumerate(shown) if is_bad)
     rows = tuple(tuple(several_lines(shortened(cell, _LONGEST_CELL)) for cell in row) for _, row in shown)
     return Table(rows, bad, len(every) - len(shown))
@@ -110,38 +111,13 @@ def _views(snapshot: Snapshot, samples: RecentSamples) -> Iterable[tuple[bool, R
 
 
 def _partitions(snapshot: Snapshot, samples: RecentSamples) -> Iterable[tuple[bool, Row]]:
-    rates, builds = samples.topic_rates(), _builds_alone(snapshot)
-    for part in snapshot.log.value or ():
+    """The partitions in the order of Kafka; of more than the page shows, first those that are furthest behind."""
+    rates, lags = samples.topic_rates(), partition_lags(snapshot)
+    ranked = sorted(lags, key=lambda line: -1 if line[1] is None else line[1], reverse=True)
+    for part, lag in lags if len(lags) <= _MOST_ROWS else ranked:
         rate = rates.get((part.topic, part.partition))
         row = (part.topic, str(part.partition), words.count(part.start), words.count(part.end))
-        yield False, (*row, words.rate(rate), words.count(_partition_lag(snapshot, builds, part)))
-
-
-def _builds_alone(snapshot: Snapshot) -> list[tuple[tuple[Name, ...], Mapping[Partition, int]]]:
-    """The topics of each view that no run serves, and the ends of its build."""
-    sources, status = snapshot.sources, snapshot.status.value
-    return [
-        (sources.get(view.view, ()), {(topic, partition): end for topic, partition, end in view.cut.ends})
-        for view in (status.views if status else ())
-        if view.run is None
-    ]
-
-
-def _partition_lag(
-    snapshot: Snapshot, builds: Iterable[tuple[tuple[Name, ...], Mapping[Partition, int]]], part: PartitionEnds
-) -> int | None:
-    """The largest lag of what serves a partition: runs, and builds without a run; None if one is unknown."""
-    lags: list[int | None] = []
-    for live in serving(snapshot):
-        if part.topic in live.run.topics:
-            of_run = live.state.lag  # without the partitions in which it has no lag
-            lags.append(None if of_run is None else of_run.get(f"{part.topic}/{part.partition}", 0))
-    for topics, ends in builds:
-        if part.topic in topics:
-            behind = max(0, part.end - ends.get((part.topic, part.partition), 0))
-            lags.append(None if snapshot.log.problem else behind)
-    numbers = [lag for lag in lags if lag is not None]
-    return max(numbers) if numbers and len(numbers) == len(lags) else None
+        yield False, (*row, words.rate(rate), words.count(lag))
 
 
 def _processes(snapshot: Snapshot) -> Iterable[tuple[bool, Row]]:

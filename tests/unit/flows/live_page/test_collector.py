@@ -11,6 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from flows.live_page import collector as collectors
+from flows.live_page import metrics
 from flows.live_page.collector import Collector
 from flows.live_page.snapshot import Snapshot
 from flows.live_page.web_app import web_app
@@ -56,7 +57,7 @@ def test_a_page_that_cannot_be_made_keeps_its_numbers_and_says_so(
     before = page(client)
     assert (before["at"], before["unhealthy"]) == ("2026-03-14 12:00:00 UTC", [])
     with monkeypatch.context() as patch, caplog.at_level(logging.ERROR):
-        patch.setattr(collectors.metrics, "exposition", broken)
+        patch.setattr(metrics, "exposition", broken)
         collector.collect()
         collector.collect()
     assert page(client) == before | {"unhealthy": [FAILURE]}
@@ -75,7 +76,7 @@ def test_the_reason_may_have_text_that_json_cannot_hold(tmp_path: Path, monkeypa
     def odd(*_: object) -> bytes:
         raise ValueError("no file /\udcff")
 
-    monkeypatch.setattr(collectors.metrics, "exposition", odd)
+    monkeypatch.setattr(metrics, "exposition", odd)
     collector.collect()
     assert json.loads(collector.page.body)["unhealthy"] == [
         "the page could not be made: unexpected ValueError: no file /\\udcff"

@@ -14,6 +14,7 @@ from flows.live_page.recent_samples import RecentSamples
 from flows.live_page.snapshot import PartitionEnds, Snapshot
 from infra.local.local_stack import ServerState
 from infra.project_files import ROOT
+from serving.ledger import PartitionCounts
 from tests.support.examples.live_snapshot import AT, MARKUP, away, snapshot
 
 FOLDER = ROOT / "flows" / "live_page"
@@ -141,6 +142,31 @@ def test_a_table_of_thousands_of_rows_is_cut_and_says_so() -> None:
     tables = document(replace(now, log=replace(now.log, value=many)))["tables"]
     assert isinstance(tables, dict)
     assert (len(tables["partitions"].rows), tables["partitions"].left_out) == (200, 800)
+
+
+def test_of_a_table_that_is_cut_the_bad_rows_come_first() -> None:
+    now = snapshot()
+    assert now.status.value
+    counts = [PartitionCounts(Name("trades"), number, 100, 98, 2) for number in range(1_000)]
+    counts[700] = replace(counts[700], decoded=97)
+    counts[900] = replace(counts[900], decoded=96)
+    status = replace(now.status.value, partitions=tuple(counts))
+    tables = document(replace(now, status=replace(now.status, value=status)))["tables"]
+    assert isinstance(tables, dict)
+    ledger = tables["ledger"]
+    assert [row[1] for row in ledger.rows[:4]] == ["700", "900", "0", "1"]
+    assert (ledger.bad, len(ledger.rows), ledger.left_out) == ((0, 1), 200, 800)
+
+
+def test_of_many_partitions_those_furthest_behind_come_first() -> None:
+    now = snapshot()
+    (live,) = now.runs.value or ()
+    behind = replace(live, state=replace(live.state, lag={"trades/300": 5, "trades/301": 70}))
+    for partitions, first in ((1_000, ["301", "300", "0", "1"]), (200, ["0", "1", "2", "3"])):
+        many = tuple(PartitionEnds(Name("trades"), number, 0, 100) for number in range(partitions))
+        nobody = (PartitionEnds(Name("alone"), 0, 0, 100),) if partitions > 200 else ()
+        log, runs = replace(now.log, value=(*nobody, *many)), replace(now.runs, value=(behind,))
+        assert [row[1] for row in rows(replace(now, log=log, runs=runs), "partitions")][:4] == first
 
 
 def test_the_page_has_a_place_for_every_table() -> None:

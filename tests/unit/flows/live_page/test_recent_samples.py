@@ -122,7 +122,12 @@ def test_a_clock_that_was_set_forward_makes_no_record_wait() -> None:
 def test_the_waiting_of_a_snapshot_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     computed: list[object] = []
     seconds = RecentSamples._since_unserved
-    monkeypatch.setattr(RecentSamples, "_since_unserved", lambda *given: [computed.append(given), seconds(*given)][1])
+
+    def counting(samples: RecentSamples, served: Any) -> float:
+        computed.append(served)
+        return seconds(samples, served)
+
+    monkeypatch.setattr(RecentSamples, "_since_unserved", counting)
     samples, now = RecentSamples(), snapshot(0)
     samples.add(now)
     page_document(now, samples)
@@ -141,7 +146,7 @@ def test_the_waiting_of_a_thousand_views_costs_as_much_as_their_own_topics() -> 
         samples.add(last)
     looked_at: list[int] = []
 
-    class Counted(dict[Name, dict[int, int]]):
+    class Counted(dict[Name, Any]):
         def get(self, *given: Any) -> Any:
             looked_at.append(1)
             return super().get(*given)
