@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 from core.identifiers import Name
+from core.safe_text import shortened
 from flows.live_page import words
 from flows.live_page.recent_samples import RecentSamples, serving
 from flows.live_page.snapshot import LiveRun, Snapshot
@@ -14,18 +15,25 @@ from flows.live_page.snapshot import LiveRun, Snapshot
 BoxState = Literal["ok", "bad", "away", "idle"]
 TOPICS = 4  # lines in the box of Kafka
 _BATCH = Name("batch")
+# Characters of a line in the boxes of templates/picture.svg, at seven units each; and those of a name at least.
+_KAFKA, _SPEED, _BUILD, _SERVED, _REPLAY, _SHORTEST = 31, 33, 33, 30, 52, 6
+_Fit = Callable[[str, str, int], str]  # a name and what follows it, in so many characters
 _NO_EPOCH = {"rows-epoch": "", "rows-records": "", "rows-at": ""}
 _NO_BUILD = {"batch-gate": "", "build-served": "", "build-age": ""}
 
 
-def picture_texts(snapshot: Snapshot, samples: RecentSamples) -> dict[str, str]:
-    """Element id -> text. An element without anything to say is empty."""
+def picture_texts(snapshot: Snapshot, samples: RecentSamples, *, whole: bool = False) -> dict[str, str]:
+    """Element id -> text. An element without anything to say is empty.
+
+    Long names are shortened to the width of their box, unless they should be ``whole``; the tables have them.
+    """
+    fit = _whole if whole else _fitting
     return {
-        **_topics(snapshot, samples),
-        **_speed(snapshot, samples),
-        **_batch(snapshot),
+        **_topics(snapshot, samples, fit),
+        **_speed(snapshot, samples, fit),
+        **_batch(snapshot, fit),
         **_served(snapshot, samples),
-        **_others(snapshot),
+        **_others(snapshot, fit),
     }
 
 
@@ -43,7 +51,7 @@ def picture_states(snapshot: Snapshot) -> dict[str, BoxState]:
 
 def picture_summary(snapshot: Snapshot, samples: RecentSamples) -> str:
     """The picture in sentences, for those who hear the page."""
-    texts = picture_texts(snapshot, samples)
+    texts = picture_texts(snapshot, samples, whole=True)
     parts = {
         "Kafka": [f"topic-{line}" for line in range(TOPICS)],
         "Speed layer": ["speed-run", "speed-rate", "speed-lag"],
@@ -55,7 +63,18 @@ def picture_summary(snapshot: Snapshot, samples: RecentSamples) -> str:
     return " ".join(f"{name}: {'; '.join(lines)}." for name, lines in said.items() if lines)
 
 
-def _topics(snapshot: Snapshot, samples: RecentSamples) -> dict[str, str]:
+def _fitting(name: str, rest: str, longest: int) -> str:
+    """A name and what follows it; the name loses its end where both together are too long."""
+    return (
+        shortened(name, max(_SHORTEST, longest - len(rest) - 1)) + rest if len(name + rest) > longest else name + rest
+    )
+
+
+def _whole(name: str, rest: str, _: int) -> str:
+    return name + rest
+
+
+def _topics(snapshot: Snapshot, samples: RecentSamples, fit: _Fit) -> dict[str, str]:
     rates: dict[str, float] = defaultdict(float)
     for (topic, _), rate in samples.topic_rates().items():
         rates[topic] += rate
@@ -64,21 +83,22 @@ def _topics(snapshot: Snapshot, samples: RecentSamples) -> dict[str, str]:
         ends[part.topic] += part.end
     largest = sorted(ends, key=lambda topic: (-rates[topic], -ends[topic], topic))
     lines = [
-        f"{topic} {words.count(ends[topic])}" + (f" · {words.rate(rates[topic])}" if rates else "") for topic in largest
+        fit(topic, f" {words.count(ends[topic])}" + (f" · {words.rate(rates[topic])}" if rates else ""), _KAFKA)
+        for topic in largest
     ]
     more = f"and {len(lines) - TOPICS} more topics" if len(lines) > TOPICS else ""
     shown = {f"topic-{line}": text for line, text in enumerate((lines + [""] * TOPICS)[:TOPICS])}
     return shown | {"topics-more": more}
 
 
-def _speed(snapshot: Snapshot, samples: RecentSamples) -> dict[str, str]:
+def _speed(snapshot: Snapshot, samples: RecentSamples, fit: _Fit) -> dict[str, str]:
     runs = serving(snapshot) or tuple(live for live in snapshot.runs.value or () if live.run.kind == "live")[-1:]
     if not runs:
         return {"speed-run": "no run yet", "speed-rate": "", "speed-lag": "", **_NO_EPOCH}
     live, rates = runs[-1], samples.run_rates()
     more = f" and {len(runs) - 1} more" if len(runs) > 1 else ""
     return {
-        "speed-run": f"{live.run.id} {live.state.phase}{more}",
+        "speed-run": fit(live.run.id, f" {live.state.phase}{more}", _SPEED),
         "speed-rate": f"{words.rate(rates[live.run.id])} committed" if live.run.id in rates else "",
         "speed-lag": f"{words.count(live.state.behind)} records behind",
         **_epoch(live),
@@ -96,7 +116,7 @@ def _epoch(live: LiveRun) -> dict[str, str]:
     }
 
 
-def _batch(snapshot: Snapshot) -> dict[str, str]:
+def _batch(snapshot: Snapshot, fit: _Fit) -> dict[str, str]:
     gate, holder = snapshot.gate.value, _holder(snapshot, _BATCH)
     work = f"works: {holder}" if holder else "rests"
     if gate is None or gate.build is None:
@@ -108,9 +128,9 @@ def _batch(snapshot: Snapshot) -> dict[str, str]:
     age = words.seconds((snapshot.at - began[served]).total_seconds()) if served else ""
     return {
         "batch-work": work,
-        "batch-build": f"build {gate.build}",
+        "batch-build": fit(f"build {gate.build}", "", _BUILD),
         "batch-gate": verdict,
-        "build-served": f"{served} is served" if served else "no build is served",
+        "build-served": fit(served, " is served", _SERVED) if served else "no build is served",
         "build-age": f"begun {age} ago" if served else "",
     }
 
@@ -120,7 +140,8 @@ def _served(snapshot: Snapshot, samples: RecentSamples) -> dict[str, str]:
     if not views:
         empty = ("served-publication", "served-lag", "served-waiting", "served-query")
         return {"served-mode": "nothing is served yet", **dict.fromkeys(empty, "")}
-    modes = " and ".join(sorted({view.mode for view in views}))
+    modes = sorted({view.mode for view in views})
+    listed = (" and " if len(modes) < 3 else ", ").join(modes)
     lags = [view.lag for view in views]
     lag = None if None in lags else max(lag for lag in lags if lag is not None)
     waiting = samples.waiting(snapshot)
@@ -128,7 +149,7 @@ def _served(snapshot: Snapshot, samples: RecentSamples) -> dict[str, str]:
     trino = snapshot.trino
     query = f"a query takes {words.seconds(trino.value.seconds)}" if trino.value and not trino.problem else "away"
     return {
-        "served-mode": f"{words.counted(len(views), 'view')} · {modes}",
+        "served-mode": f"{words.counted(len(views), 'view')} · {listed}",
         "served-publication": f"publication {views[0].publication}",
         "served-lag": f"lag {words.count(lag)}",
         "served-waiting": f"waiting {words.seconds(max(seconds_waiting) if seconds_waiting else None)}",
@@ -136,7 +157,7 @@ def _served(snapshot: Snapshot, samples: RecentSamples) -> dict[str, str]:
     }
 
 
-def _others(snapshot: Snapshot) -> dict[str, str]:
+def _others(snapshot: Snapshot, fit: _Fit) -> dict[str, str]:
     replay, routes = _replay(snapshot), snapshot.routes.value or ()
     texts = {"routes": f"routes: {words.counted(len(routes), 'run')}" if routes else "no route runs"}
     if replay is None or replay.progress is None:
@@ -146,7 +167,7 @@ def _others(snapshot: Snapshot) -> dict[str, str]:
     how_far = "caught up" if progress.caught_up else f"{share:.1%} of {words.count(progress.total)} records"
     left = f", {words.seconds(progress.left)} left" if progress.left is not None and not progress.caught_up else ""
     return texts | {
-        "replay-run": f"{replay.run.id} {progress.state.phase}, {how_far}",
+        "replay-run": fit(replay.run.id, f" {progress.state.phase}, {how_far}", _REPLAY),
         "replay-rate": f"{words.rate(progress.rate)}{left}",
     }
 

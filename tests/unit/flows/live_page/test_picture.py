@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from core.cut import Cut
+from core.identifiers import Name
 from flows.live_page.picture import picture_states, picture_summary, picture_texts
 from flows.live_page.recent_samples import RecentSamples
-from flows.live_page.snapshot import Snapshot
+from flows.live_page.snapshot import GateState, Snapshot
 from infra.project_files import ROOT
+from speed.replay_state import ReplayProgress
 from tests.support.examples.live_snapshot import AT, VIEW, away, snapshot
 
 TEMPLATE = (ROOT / "flows" / "live_page" / "templates" / "picture.svg").read_text("utf-8")
@@ -86,6 +89,54 @@ def test_a_box_is_red_when_its_process_has_ended_and_pale_when_its_server_is_awa
     assert healthy.trino.value
     dropped = replace(healthy.trino, value=replace(healthy.trino.value, missing=(VIEW,)))
     assert picture_states(replace(healthy, trino=dropped))["box-trino"] == "bad"
+
+
+def with_long_names() -> tuple[Snapshot, RecentSamples]:
+    """Names of 60 characters, and millions of records: a run that serves, and a replay."""
+    topic, run, build = (Name((name * 60)[:60]) for name in ("topic", "run", "build"))
+    now = snapshot(10)
+    (live,) = now.runs.value or ()
+    served = replace(live, run=replace(live.run, id=run))
+    progress = ReplayProgress(live.state, None, 61_234_567, 123_456_789, 9_876.5, 3_600.0, False, Cut())
+    replay = replace(served, role="replay", progress=progress)
+    assert now.status.value
+    assert now.lake.value
+    (view,) = now.status.value.views
+    views = tuple(replace(view, view=Name(mode), mode=mode) for mode in ("batch", "lambda", "speed") for _ in range(50))
+    log = (replace((now.log.value or ())[0], topic=topic, end=123_456_789),)
+    lake = replace(now.lake.value, build_began={build: AT})
+    gate = GateState(build, now.gate.value.results if now.gate.value else ())
+    changed = replace(
+        now,
+        runs=replace(now.runs, value=(served, served, replay)),
+        status=replace(now.status, value=replace(now.status.value, views=views)),
+        log=replace(now.log, value=log),
+        lake=replace(now.lake, value=lake),
+        gate=replace(now.gate, value=gate),
+    )
+    samples = RecentSamples()
+    fewer = replace(now.log, value=(replace(log[0], end=123_456_789 - 987_650),), clock=AT.timestamp())
+    samples.add(replace(changed, log=fewer))
+    samples.add(changed)
+    return changed, samples
+
+
+def test_long_names_stay_inside_their_boxes() -> None:
+    number = r"(\d+), (\d+)"
+    boxes = [tuple(map(int, box)) for box in re.findall(rf'box\("[a-z-]+", {number}, {number}', TEMPLATE)]
+    places = re.findall(rf'line\("([a-z0-9-]+)", {number}', TEMPLATE)
+    texts = picture_texts(*with_long_names())
+    for place, left, top in ((place, int(x), int(y)) for place, x, y in places):
+        ((right,),) = [[x + width] for x, y, width, height in boxes if x < left < x + width and y < top < y + height]
+        assert left + 7 * len(texts[place]) <= right, texts[place]
+    assert texts["topic-0"] == "topicto… 123,456,789 · 98,765/s"
+    assert texts["replay-run"] == "runrunrunrunr… running, 49.6% of 123,456,789 records"
+
+
+def test_those_who_hear_the_page_hear_whole_names() -> None:
+    summary = picture_summary(*with_long_names())
+    assert "topic" * 12 in summary
+    assert "build" * 12 in summary
 
 
 def test_before_anything_was_read_every_text_is_there() -> None:
