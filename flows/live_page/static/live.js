@@ -1,16 +1,21 @@
 "use strict";
 // Asks for the page's document every two seconds and places its texts. Every value becomes text, never markup.
 
-const EVERY = 2000, SAMPLES = 1800, MARKS = 12;
+const EVERY = 2000, PATIENCE = 8000, STALE = 15000, SAMPLES = 1800, MARKS = 12; // times in milliseconds
 const LINKS = { views: [0, "/view/"], quarantine: [3, "/trace/"] }; // by table: the column of links, and where they lead
-let tag = "", samples = [], marks = [], failed = 0, last = "";
+const listed = {}; // by list: the lines that it shows
+let tag = "", samples = [], marks = [], failed = 0, answered = performance.now();
 
 function show(id, text) {
   const place = document.getElementById(id);
   if (place && place.textContent !== text) place.textContent = text;
 }
 
+// Only what changed is placed again: a screen reader reads every line of a new list.
 function list(id, lines) {
+  const joined = lines.join("\n");
+  if (listed[id] === joined) return;
+  listed[id] = joined;
   const place = document.getElementById(id);
   place.replaceChildren(...lines.map(line => {
     const item = document.createElement("li");
@@ -70,9 +75,7 @@ function health(state, verdict, lines) {
   const place = document.getElementById("health");
   if (place.dataset.state !== state) place.dataset.state = state;
   show("verdict", verdict);
-  const joined = lines.join("\n");
-  if (joined !== last) list("unhealthy", lines);
-  last = joined;
+  list("unhealthy", lines);
   document.title = `${state === "ok" ? "healthy" : verdict}: Lambda and Kappa`;
 }
 
@@ -90,7 +93,9 @@ function place(page) {
   quality.hidden = checks.length === 0;
   if (checks.length) quality.href = `/quality/${encodeURIComponent(checks[0][0])}/index.html`;
   const newest = samples.length ? samples[samples.length - 1].at : 0;
-  if (page.sample && page.sample.at > newest) samples = [...samples, page.sample].slice(-SAMPLES);
+  if (page.sample && page.sample.at !== newest) { // one before the newest: the clock of the server was set back
+    samples = [...samples.filter(sample => sample.at < page.sample.at), page.sample].slice(-SAMPLES);
+  }
   marks = page.marks;
   draw();
 }
@@ -102,21 +107,30 @@ function draw() {
   list("marks", marks.slice(-MARKS).reverse().map(mark => `${new Date(mark.at * 1000).toISOString().slice(0, 19).replace("T", " ")} UTC: ${mark.text}`));
 }
 
+async function get(path, headers) {
+  const answer = await fetch(path, { headers, cache: "no-store", signal: AbortSignal.timeout(PATIENCE) });
+  if (answer.status !== 200 && answer.status !== 304) throw new Error(`status ${answer.status}`);
+  return answer;
+}
+
 async function ask() {
-  const answer = await fetch("/page.json", { headers: tag ? { "If-None-Match": tag } : {}, cache: "no-store" });
+  const answer = await get("/page.json", tag ? { "If-None-Match": tag } : {});
   if (answer.status === 200) {
-    tag = answer.headers.get("ETag") || "";
     place(await answer.json());
-  } else if (answer.status !== 304) {
-    throw new Error(`status ${answer.status}`);
+    tag = answer.headers.get("ETag") || "";
   }
 }
 
 async function remember() {
-  const answer = await fetch("/history.json");
+  const answer = await get("/history.json", {});
   const history = await answer.json();
   samples = history.samples;
   marks = history.marks;
+}
+
+function away() {
+  tag = ""; // the next answer is placed whole, also if nothing changed
+  health("bad", "this page's server does not answer, and what you see is old: `lk status` says why", []);
 }
 
 async function loop() {
@@ -125,13 +139,24 @@ async function loop() {
       if (samples.length === 0) await remember();
       await ask();
       failed = 0;
+      answered = performance.now();
     } catch (error) {
       failed += 1;
-      if (failed > 1) health("bad", "this page's server does not answer: `lk status` says why", []);
+      if (failed > 1) away();
     }
   }
   setTimeout(loop, EVERY);
 }
 
-document.addEventListener("visibilitychange", () => { if (!document.hidden) samples = []; });
+// Whatever the loop waits for: a page that got no answer for long does not say that all is well.
+function watch() {
+  if (!document.hidden && performance.now() - answered > STALE) away();
+}
+
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) return;
+  samples = [];
+  answered = performance.now(); // while it was hidden nothing was asked
+});
+setInterval(watch, 1000);
 loop();

@@ -1,9 +1,10 @@
-"""The live page in a real browser: its numbers, markup as text, nothing from elsewhere; a kill turns it red."""
+"""The live page in a real browser: its numbers, markup as text, nothing from elsewhere; a kill or a hang turns it red."""
 
 from __future__ import annotations
 
 import os
 import shutil
+import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from playwright.sync_api import Page, Request, sync_playwright
 from pyspark.sql import SparkSession
 
-from infra.local import ui_server
+from infra.local import local_processes, ui_server
 from infra.project_files import ROOT
 from tests.scenarios.live_page.records import MARKUP
 from tests.support.faults.killed_server import killed_server
@@ -194,6 +195,22 @@ def test_while_a_server_is_away_the_page_says_so_and_the_rest_goes_on(
         opened.page.wait_for_function("shown => document.getElementById('at').textContent !== shown", arg=shown_at)
     opened.page.wait_for_selector("#health[data-state=ok]")
     assert opened.page.locator("#away").is_hidden()
+
+
+def test_while_its_own_server_hangs_the_page_does_not_stay_green(world: World, opened: Opened) -> None:
+    """The server is stopped: it takes requests and answers none."""
+    opened.page.goto(opened.url)
+    opened.page.wait_for_selector("#health[data-state=ok]")
+    process = local_processes.running_process(world.settings, ui_server.NAME)
+    assert process
+    os.kill(process.pid, signal.SIGSTOP)
+    try:
+        opened.page.wait_for_selector("#health[data-state=bad]", timeout=30_000)
+        assert opened.text("verdict").startswith("this page's server does not answer, and what you see is old")
+    finally:
+        os.kill(process.pid, signal.SIGCONT)
+    opened.page.wait_for_selector("#health[data-state=ok]")
+    assert opened.text("verdict") == "healthy"
 
 
 def test_a_kill_of_the_speed_process_turns_it_red_within_ten_seconds(world: World, opened: Opened) -> None:
