@@ -134,7 +134,11 @@ def declare(settings: Settings, catalog: Catalog, *, id: Name | None = None, fro
 
 def progress(settings: Settings, run: Run) -> ReplayProgress:
     """How far a replay is, by its manifest."""
-    state = lifecycle.status(settings, run.id)
+    return progress_of(settings, run, lifecycle.status(settings, run.id))
+
+
+def progress_of(settings: Settings, run: Run, state: RunState) -> ReplayProgress:
+    """The same, for a replay whose state was read just now."""
     epochs = last_epochs(settings, run.id, _RATE_EPOCHS)
     end = epochs[-1].end if epochs else run.start
     behind = state.behind

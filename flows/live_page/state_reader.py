@@ -31,6 +31,7 @@ from infra.trino import served_views
 from serving import replace_views
 from speed import replay_state
 from speed.process import lifecycle
+from speed.process.lifecycle import RunState
 from speed.quarantine.newest_rules import NewestRule, newest_rules
 
 MOST_RUNS = 12  # the newest that neither serve nor have ended; those that serve are all read
@@ -141,7 +142,9 @@ def _trino(settings: Settings) -> TrinoState:
 def _runs(settings: Settings) -> tuple[LiveRun, ...]:
     roles = run_roles.roles(settings)
     read = runs_to_read(roles)
-    return tuple(_live_run(settings, run, roles[run.id]) for run in runs.read_runs(settings) if run.id in read)
+    declared = [run for run in runs.read_runs(settings) if run.id in read]
+    states = lifecycle.states(settings, declared) if declared else {}
+    return tuple(_live_run(settings, run, roles[run.id], states[run.id]) for run in declared)
 
 
 def runs_to_read(roles: Mapping[Name, run_roles.Role]) -> frozenset[Name]:
@@ -151,9 +154,8 @@ def runs_to_read(roles: Mapping[Name, run_roles.Role]) -> frozenset[Name]:
     return frozenset(serving + others[-MOST_RUNS:])
 
 
-def _live_run(settings: Settings, run: Run, role: run_roles.Role) -> LiveRun:
-    progress = replay_state.progress(settings, run) if run.kind == "replay" else None
-    state = progress.state if progress else lifecycle.status(settings, run.id)
+def _live_run(settings: Settings, run: Run, role: run_roles.Role, state: RunState) -> LiveRun:
+    progress = replay_state.progress_of(settings, run, state) if run.kind == "replay" else None
     return LiveRun(run, role, state, last_epoch(settings, run.id), progress)
 
 

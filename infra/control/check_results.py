@@ -78,14 +78,18 @@ def add_results(settings: Settings, lease: Lease, results: Sequence[CheckResult]
 def of_build(settings: Settings, build: Name) -> list[CheckResult]:
     """The results of a build: for each view (or topic) those of its last evaluation, in the order of evaluation."""
     rows = TABLE.read(settings, where=pc.field("build") == build)
-    last = {row["view"]: max(other["at"] for other in rows if other["view"] == row["view"]) for row in rows}
+    last: dict[str, datetime] = {}
+    for row in rows:
+        last[row["view"]] = max(row["at"], last.get(row["view"], row["at"]))
     return [_result(row) for row in rows if row["at"] == last[row["view"]]]
 
 
 def last_judged_build(settings: Settings) -> Name | None:
-    """The build that was checked last."""
-    rows = TABLE.read(settings, ("build", "at"))
-    return Name(max(rows, key=lambda row: row["at"])["build"]) if rows else None
+    """The build that was checked last. The table of years stays in Arrow: it has a row for each check of each build."""
+    rows = TABLE.read_arrow(settings, ("build", "at"))
+    if rows.num_rows == 0:
+        return None
+    return Name(rows["build"][pc.index(rows["at"], pc.max(rows["at"])).as_py()].as_py())
 
 
 def folder(settings: Settings) -> Path:

@@ -199,7 +199,7 @@ def _wait_until_gone(settings: Settings, name: str, seconds: float) -> None:
 def _reap(pid: int) -> None:
     child = _children.get(pid)
     if child is not None and child.poll() is not None:
-        del _children[pid]
+        _children.pop(pid, None)  # another thread may have seen its end, too
 
 
 def _session(process: Process) -> Iterator[psutil.Process]:

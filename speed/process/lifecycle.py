@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +14,7 @@ from core.identifiers import Name
 from core.validation.definition_change import require_same_definitions
 from infra.control import run_roles, runs
 from infra.control.log_history import require_log_of_history
-from infra.control.manifest import Epoch, last_epoch
+from infra.control.manifest import last_epoch
 from infra.control.runs import Kind, Run
 from infra.kafka import kafka_admin, log_checks, topic_admin
 from infra.lake import table_paths
@@ -133,31 +133,53 @@ def status(settings: Settings, run: Name | None = None) -> RunState:
     chosen = run or run_roles.current_run(settings)
     if chosen is None:
         return RunState(None, alive=False, phase="none", epoch=-1)
-    alive = background.alive(settings, chosen) or background.remote_owner(settings, chosen)
+    return states(settings, [runs.read_run(settings, chosen)])[chosen]
+
+
+def states(settings: Settings, declared: Sequence[Run]) -> dict[Name, RunState]:
+    """The state of each of these runs; Kafka is asked once, however many they are."""
+    read = {run.id: _without_lag(settings, run) for run in declared}
+    ends = _log_ends(settings, declared)
+    return {run: replace(state, lag=_lag(ends[run], position)) for run, (state, position) in read.items()}
+
+
+def _without_lag(settings: Settings, run: Run) -> tuple[RunState, Cut]:
+    """The state of a run by its process and its manifest, and up to where it has committed."""
+    alive = background.alive(settings, run.id) or background.remote_owner(settings, run.id)
     host = alive.host if isinstance(alive, ProcessIdentity) else None
-    state = state_file.read_state(settings, chosen)
-    epoch = last_epoch(settings, chosen)
+    state = state_file.read_state(settings, run.id)
+    epoch = last_epoch(settings, run.id)
     reason = state.get("reason") or {}
-    return RunState(
-        run=chosen,
+    shown = RunState(
+        run=run.id,
         alive=alive is not None,
         phase=state_file.phase_of(state, alive=alive is not None, remote=host is not None),
         epoch=epoch.number if epoch else -1,
         pid=alive.pid if alive else None,
         host=host,
-        lag=_lag(settings, runs.read_run(settings, chosen), epoch),
         age=(datetime.now(UTC) - epoch.committed_at).total_seconds() if epoch else None,
         maintenance_behind=int(state.get("maintenance_behind", 0)),
         reason=str(reason.get("what", "")),
         steps=step_times.parsed(state.get("steps", {})),
-        log=background.log_file(settings, chosen),
+        log=background.log_file(settings, run.id),
     )
+    return shown, epoch.end if epoch else run.origin
 
 
-def _lag(settings: Settings, run: Run, epoch: Epoch | None) -> dict[str, int] | None:
-    position = epoch.end if epoch else run.origin
+def _log_ends(settings: Settings, declared: Sequence[Run]) -> dict[Name, Cut | None]:
+    """Run -> the ends of its topics; None while Kafka does not answer, and without one of its topics."""
     try:
-        spans = kafka_admin.end_offsets(settings, run.topics).since(position)
-    except (TryAgain, Refused):
+        ends = kafka_admin.end_offsets(settings, sorted({topic for run in declared for topic in run.topics}))
+    except TryAgain:
+        return {run.id: None for run in declared}
+    except Refused:  # Kafka answers: a topic of one of the runs is gone
+        if len(declared) == 1:
+            return {declared[0].id: None}
+        return {run.id: _log_ends(settings, [run])[run.id] for run in declared}
+    return {run.id: ends.only(run.topics) for run in declared}
+
+
+def _lag(ends: Cut | None, position: Cut) -> dict[str, int] | None:
+    if ends is None:
         return None
-    return {f"{span.topic}/{span.partition}": span.size for span in spans}
+    return {f"{span.topic}/{span.partition}": span.size for span in ends.since(position)}

@@ -1,4 +1,4 @@
-"""The live page in a real browser: its numbers, markup as text, nothing from elsewhere; a kill or a hang turns it red."""
+"""The live page in a real browser: its numbers, markup as text, nothing from elsewhere; a kill, a hang turn it red."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,11 +11,16 @@ import pytest
 from core.cut import Cut
 from core.identifiers import Name
 from flows.live_page import state_reader
+from flows.live_page.newest_changes import NewestChanges
+from flows.live_page.state_reader import StateReader
+from infra.control import locks, publications
+from infra.control.publications import Change, PublicationState, add_publication
 from infra.control.run_roles import Role
 from infra.control.runs import Run
 from infra.local.ports import free_ports
 from infra.settings import Settings
 from speed.process.lifecycle import RunState
+from tests.support.records.control_rows import PUBLICATION
 
 IDS = [Name(f"r{number:06d}") for number in range(1, 21)]
 
@@ -25,7 +31,8 @@ def shown(monkeypatch: pytest.MonkeyPatch, roles: list[Role]) -> list[int]:
     monkeypatch.setattr("flows.live_page.state_reader.run_roles.roles", lambda _: dict(zip(IDS, roles, strict=False)))
     monkeypatch.setattr("flows.live_page.state_reader.runs.read_runs", lambda _: runs)
     monkeypatch.setattr(
-        "flows.live_page.state_reader.lifecycle.status", lambda _, id: RunState(id, False, "stopped", -1)
+        "flows.live_page.state_reader.lifecycle.states",
+        lambda _, declared: {run.id: RunState(run.id, False, "stopped", -1) for run in declared},
     )
     monkeypatch.setattr(state_reader, "last_epoch", lambda *_: None)
     return [int(live.run.id[1:]) for live in state_reader._runs(Settings())]
@@ -54,3 +61,30 @@ def test_the_disks_are_read_while_the_leases_cannot_be(tmp_path: Path, monkeypat
     assert "access denied" in snapshot.lake.problem
     free, size = (snapshot.disks.value or {})[str(tmp_path)]
     assert 0 < free <= size
+
+
+def test_a_part_rests_half_a_minute_at_most_and_the_processes_ten_seconds(tmp_path: Path) -> None:
+    reader = StateReader(Settings(data=tmp_path))
+    rests = {part.name: part._longest_rest for part in reader.parts}
+    assert (rests.pop("processes"), rests.pop("sizes"), set(rests.values())) == (10.0, 300.0, {30.0})
+
+
+def test_the_publications_are_parsed_again_only_after_a_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings, reads = Settings(data=tmp_path), list[int]()
+    read = publications.recent_changes
+
+    def counting(settings: Settings, count: int) -> list[Change]:
+        reads.append(count)
+        return read(settings, count)
+
+    monkeypatch.setattr(publications, "recent_changes", counting)
+    newest = NewestChanges(settings, 100)
+    assert newest.read() == ()
+    reads.clear()
+    with locks.hold(settings, "control") as lease:
+        states: tuple[PublicationState, ...] = ("intent", "done")
+        for state in states:
+            add_publication(settings, lease, replace(PUBLICATION, state=state))
+            for _ in range(5):
+                assert [(change.seq, change.state) for change in newest.read()] == [(PUBLICATION.seq, state)]
+    assert reads == [100, 100]

@@ -18,6 +18,7 @@ from infra.control.builds import add_built, read_builds
 from infra.control.check_results import CheckResult
 from infra.control.claims import add_claim, claim_of, read_claims
 from infra.control.publications import Publication, add_publication, read_publications
+from infra.control.store import ControlTable
 from infra.lake import delta, table_paths
 from infra.settings import Settings
 from infra.trino.served_views import parse_pins
@@ -240,6 +241,25 @@ def test_a_rollback_past_many_deleted_builds_reads_the_builds_few_times(
     monkeypatch.setattr(run_roles, "unusable_builds", counting)
     assert run_roles.rollback_target(settings) == rows[0]
     assert reads == [1, 10, 28]
+
+
+def test_the_build_that_was_judged_last_is_read_without_a_row_for_each_check(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert check_results.last_judged_build(settings) is None
+    result = CheckResult(
+        CLAIM.build, VIEW, "complete", "critical", True, None, "1", "1", None, "[]", "offsets", AT, 0.5
+    )
+    later = AT + timedelta(hours=1)
+    with locks.hold(settings, "batch") as lease:
+        check_results.add_results(settings, lease, [result, replace(result, view="other")])
+        again = replace(result, view="other", success=False, at=later)
+        check_results.add_results(settings, lease, [again])
+        check_results.add_results(settings, lease, [replace(result, build=Name("b000009"), at=AT - timedelta(days=1))])
+    of_build = check_results.of_build(settings, CLAIM.build)
+    assert sorted((row.view, row.success) for row in of_build) == [("other", False), (VIEW, True)]
+    monkeypatch.setattr(ControlTable, "read", None)
+    assert check_results.last_judged_build(settings) == CLAIM.build
 
 
 def test_the_last_row_counts_also_when_the_clock_stepped_back(settings: Settings) -> None:
