@@ -15,8 +15,8 @@ from flows.live_page.snapshot import LiveRun, Snapshot
 BoxState = Literal["ok", "bad", "away", "idle"]
 TOPICS = 4  # lines in the box of Kafka
 _BATCH = Name("batch")
-# Characters of a line in the boxes of templates/picture.svg, at seven units each; and those of a name at least.
-_KAFKA, _SPEED, _BUILD, _SERVED, _REPLAY, _SHORTEST = 31, 33, 33, 30, 52, 6
+# Characters of a line in the boxes of templates/picture.svg, at 7.5 units each; and those of a name at least.
+_KAFKA, _SPEED, _BUILD, _SERVED, _REPLAY, _SHORTEST = 29, 30, 30, 28, 48, 6
 _Fit = Callable[[str, str, int], str]  # a name and what follows it, in so many characters
 _NO_EPOCH = {"rows-epoch": "", "rows-records": "", "rows-at": ""}
 _NO_BUILD = {"batch-gate": "", "build-served": "", "build-age": ""}
@@ -65,9 +65,9 @@ def picture_summary(snapshot: Snapshot, samples: RecentSamples) -> str:
 
 def _fitting(name: str, rest: str, longest: int) -> str:
     """A name and what follows it; the name loses its end where both together are too long."""
-    return (
-        shortened(name, max(_SHORTEST, longest - len(rest) - 1)) + rest if len(name + rest) > longest else name + rest
-    )
+    if len(name + rest) <= longest:
+        return name + rest
+    return shortened(name, max(_SHORTEST, longest - len(rest) - 1)) + rest
 
 
 def _whole(name: str, rest: str, _: int) -> str:
@@ -141,7 +141,7 @@ def _served(snapshot: Snapshot, samples: RecentSamples) -> dict[str, str]:
         empty = ("served-publication", "served-lag", "served-waiting", "served-query")
         return {"served-mode": "nothing is served yet", **dict.fromkeys(empty, "")}
     modes = sorted({view.mode for view in views})
-    listed = (" and " if len(modes) < 3 else ", ").join(modes)
+    listed = " and ".join(modes) if len(modes) < 3 else f"{len(modes)} modes"
     lags = [view.lag for view in views]
     lag = None if None in lags else max(lag for lag in lags if lag is not None)
     waiting = samples.waiting(snapshot)

@@ -129,8 +129,9 @@ def test_long_names_stay_inside_their_boxes() -> None:
     for place, left, top in ((place, int(x), int(y)) for place, x, y in places):
         ((right,),) = [[x + width] for x, y, width, height in boxes if x < left < x + width and y < top < y + height]
         assert left + 7 * len(texts[place]) <= right, texts[place]
-    assert texts["topic-0"] == "topicto… 123,456,789 · 98,765/s"
-    assert texts["replay-run"] == "runrunrunrunr… running, 49.6% of 123,456,789 records"
+    assert texts["topic-0"] == "topict… 123,456,789 · 98,765/s"
+    assert texts["served-mode"] == "150 views · 3 modes"
+    assert texts["replay-run"] == "runrunrun… running, 49.6% of 123,456,789 records"
 
 
 def test_those_who_hear_the_page_hear_whole_names() -> None:
