@@ -56,7 +56,7 @@ slow: $(INSTALLED) setup $(CLOUD_HERE)
 long: $(INSTALLED) setup ## more cases and sizes: a soak, an aged instance, extreme records, tutorials, millions of changed records
 	@$(PYTEST) -m long tests
 
-test-times: $(INSTALLED) setup ## what each fast test costs, as docs/test-times.md
+test-times: $(INSTALLED) setup ## measure each fast test and write docs/test-times.md
 	@rm -f .test-times.jsonl
 	@$(PYTEST) -p tests.support.suite.cost --cost .test-times.jsonl -m "not slow" $(FAST)
 	@$(BIN)/python -m tests.support.suite.cost_page .test-times.jsonl docs/test-times.md
@@ -70,7 +70,7 @@ docs: $(INSTALLED) ## write the references of verbs and settings, the rights in 
 	@$(BIN)/python -m cli.security_page
 	@$(BIN)/lk report --study docs/report/raw.parquet --out docs/report
 
-docs-rights: $(INSTALLED) setup ## write what came of each right in Kafka and in Trino when the tests tried it: docs/security.md
+docs-rights: $(INSTALLED) setup ## tests try each right in Kafka and in Trino and write the result into docs/security.md
 	@LK_DOCS_RIGHTS=yes $(BIN)/pytest tests/integration/security/test_kafka_rights.py tests/integration/security/test_trino_rights.py
 
 docs-images: $(INSTALLED) setup ## make the pictures of docs/images in a browser (Chromium), and the plots of the notebook
