@@ -10,7 +10,8 @@ from typing import Any
 import click
 
 from cli.options import LINES_OPTION, OLD_LINES_OPTION, OLD_PREFIX_OPTION, OLD_STEPS_OPTION, PREFIX_OPTION, STEPS_OPTION
-from cli.root import RENAMED, SECTIONS, lk
+from cli.root import SECTIONS, lk
+from cli.verb_group import VerbGroup
 from infra.project_files import ROOT
 from infra.settings import PREFIX, Settings
 
@@ -63,11 +64,20 @@ def _verbs() -> str:
         f"\n## {title}\n" + "".join(_verb(command, root) for command in commands)
         for title, commands in SECTIONS.items()
     ]
-    renamed = [f"| `lk {old}` | `lk {new}` |\n" for old, new in RENAMED.items()]
+    renamed = [f"| `{old}` | `{new}` |\n" for old, new in _renamed(lk, "lk")]
     renamed.append(f"| `{OLD_PREFIX_OPTION}` | `{PREFIX_OPTION}` |\n")
     renamed.append(f"| `lk status {OLD_LINES_OPTION}` | `lk status {LINES_OPTION}` |\n")
     renamed.append(f"| `lk speed status {OLD_STEPS_OPTION}` | `lk speed status {STEPS_OPTION}` |\n")
     return "".join([_VERBS, *sections, "\n## Old spellings\n\n| old | now |\n|---|---|\n", *renamed])
+
+
+def _renamed(group: click.Group, path: str) -> Iterator[tuple[str, str]]:
+    """Old and new spelling of each renamed verb of a group, then those of the groups in it."""
+    if isinstance(group, VerbGroup):
+        yield from ((f"{path} {old}", f"{path} {new}") for old, new in group.renamed.items())
+    for command in group.commands.values():
+        if isinstance(command, click.Group):
+            yield from _renamed(command, f"{path} {command.name}")
 
 
 def _verb(command: click.Command, parent: click.Context) -> str:

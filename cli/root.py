@@ -56,7 +56,7 @@ SECTIONS: dict[str, Sequence[click.Command]] = {
     "Upkeep": [*upkeep.COMMANDS, *persons.COMMANDS, *audit.COMMANDS, *completion.COMMANDS],
     "Evidence": [*evidence.COMMANDS, *report_verb.COMMANDS, *plan.COMMANDS],
 }
-RENAMED = {
+_RENAMED = {
     "drift": "compare --served",
     "reset": "switch kappa --in-place",
     "demo-airflow": "demo --airflow",
@@ -67,7 +67,7 @@ RENAMED = {
 @click.group(
     cls=VerbGroup,
     sections=SECTIONS,
-    renamed=RENAMED,
+    renamed=_RENAMED,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": WIDTH},
 )
 @click.version_option(VERSION, prog_name="lk", message="%(prog)s %(version)s")

@@ -14,6 +14,12 @@ def test_the_reference_is_generated_from_the_code(name: str) -> None:
     assert reference.pages()[name] == (reference.FOLDER / name).read_text("utf-8"), "run `make docs`, then commit"
 
 
+def test_the_reference_names_the_old_spellings_of_every_group() -> None:
+    old_spellings = reference.pages()["verbs.md"].partition("## Old spellings")[2]
+    assert "| `lk tidy` | `lk cleanup` |" in old_spellings
+    assert "| `lk quarantine digest` | `lk quarantine counts` |" in old_spellings
+
+
 def test_every_setting_has_a_description_of_one_line() -> None:
     descriptions = {name: field.description or "" for name, field in Settings.model_fields.items()}
     assert {name for name, text in descriptions.items() if not text or "\n" in text} == set()
