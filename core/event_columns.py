@@ -30,5 +30,5 @@ def decoded_columns(topic: Topic) -> dict[str, str]:
 
 
 def decoded_ddl(topic: Topic) -> str:
-    """The same columns as Spark DDL."""
+    """The columns of decoded records as Spark DDL."""
     return ", ".join(f"`{name}` {kind}" for name, kind in decoded_columns(topic).items())

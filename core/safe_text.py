@@ -21,7 +21,7 @@ def one_line(text: str) -> str:
 
 
 def several_lines(text: str) -> str:
-    """The same for text that may have line ends and tabs."""
+    """Text for some lines of a terminal: line ends and tabs stay, what else could control it is escaped."""
     return _UNSAFE.sub(lambda match: match[0] if match[0] in "\n\t" else _escaped(match), text)
 
 

@@ -31,13 +31,13 @@ def of_run(settings: Settings, run: Name) -> Needed:
 
 
 def of_current_run(settings: Settings) -> Needed:
-    """The same of the run that `lk speed start` resumes; empty when it would be the first one."""
+    """The views and topics of the run that `lk speed start` resumes; empty when it would be the first one."""
     current = run_roles.current_run(settings)
     return of_run(settings, current) if current else ()
 
 
 def of_open_replay(settings: Settings) -> Needed:
-    """The same of the replay in progress; empty when there is none."""
+    """The views and topics of the replay in progress; empty when there is none."""
     replay = run_roles.replay_in_progress(settings)
     return of_run(settings, replay) if replay else ()
 

@@ -31,7 +31,7 @@ def served_shares(
 
 
 def topic_shares(settings: Settings, catalog: Catalog, topic: Name) -> tuple[QuarantineShare, ...]:
-    """Of one topic, what its newest run has too many of in quarantine."""
+    """The quarantine share of one topic, by its newest run, when it is too high."""
     run = run_roles.current_run(settings)
     shares = share.of_run(settings, catalog, run) if run else ()
     return tuple(of_topic for of_topic in shares if of_topic.topic == topic)

@@ -34,7 +34,7 @@ def decode(topic: Topic, records: DataFrame) -> DataFrame:
 
 
 def decode_originals(topic: Topic, records: DataFrame) -> DataFrame:
-    """The same for records without redriven copies, with a plan half as large."""
+    """The columns of ``decode`` for records that hold no redriven copy, with a plan half as large."""
     return _decoded(topic, _raw_columns(records), decode_originals_plainly)
 
 
@@ -44,7 +44,7 @@ def decode_plainly(topic: Topic, frame: DataFrame) -> DataFrame:
 
 
 def decode_originals_plainly(topic: Topic, frame: DataFrame) -> DataFrame:
-    """The same for records without redriven copies."""
+    """The definition of decoding for records that hold no redriven copy."""
     return _events(topic, frame.withColumn(rules.ORIGINAL_DECODES, fn.lit(False)))
 
 
@@ -106,7 +106,7 @@ def _checked_bytes(topic: Topic, frame: DataFrame) -> DataFrame:
 
 
 def _with_key(topic: Topic, frame: DataFrame) -> DataFrame:
-    """In a changelog, a delete takes its key from the record key, and so does every record where only that is sure."""
+    """Adds the text of a changelog's key: from the record key for a delete, and for all where that key decides."""
     if not topic.changelog:
         return frame
     text = key_text(topic)

@@ -1,6 +1,6 @@
 """Declares the good records of a topic for infra/spark/scala/OnePass.scala, which reads them in one pass.
 
-Only what is sure is declared: a record that breaks a rule, or is written in another way, goes to the plain decoder.
+It declares only what both decoders read alike; any other record goes to the plain decoder.
 """
 
 from __future__ import annotations

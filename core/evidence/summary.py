@@ -59,7 +59,7 @@ def summarize(measurements: Iterable[Measurement]) -> list[Summary]:
 
 
 def in_short(measurements: Iterable[Measurement]) -> list[Summary]:
-    """The same, with one row for all moments of a series; its ``repetitions`` are the number of observations."""
+    """One row for all moments of a series, else as ``summarize``; ``repetitions`` is the number of its observations."""
     return summarize(replace(row, x=None) if row.question in SERIES else row for row in measurements)
 
 

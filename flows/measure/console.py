@@ -64,7 +64,7 @@ def bare(*columns: str, left: int = 1) -> Table:
 
 
 def with_text(*columns: str, left: int = 1) -> Table:
-    """The same, with text in the last column."""
+    """A table without lines, with text in the last column."""
     table = bare(*columns, left=left)
     text = table.columns[-1]
     text.justify, text.no_wrap, text.style = "left", False, "dim"

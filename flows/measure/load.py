@@ -67,7 +67,7 @@ def send_trades(
     rate: float | None = None,
     on_send: OnSend | None = None,
 ) -> Acknowledged:
-    """The same for trades."""
+    """Sends generated trades: on schedule with a ``rate``, else as fast as possible."""
     return send(settings, catalog.topic(TRADES), samples, rate=rate, on_send=on_send)
 
 

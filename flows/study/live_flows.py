@@ -27,7 +27,7 @@ def trade_delays(live: LiveInstance, seconds: float) -> list[float]:
 
 
 def order_delays(live: LiveInstance, seconds: float) -> list[float]:
-    """The same for orders of the join: each is a row of its own, also before it is paid."""
+    """Sends orders of the join, each a row of its own before it is paid; the sorted seconds from due to visible."""
     load.wait_for_lag_zero(live.settings, live.run)
     sql = f"SELECT count(*) FROM {demo_queries.served(Name('order_payments'))} WHERE side = 'order'"  # noqa: S608
     with measuring(lambda: int(query(live.settings, sql).rows[0][0])) as meter:

@@ -67,5 +67,5 @@ class Subject:
         )
 
     def with_deployed(self, rows: list[Measurement]) -> Subject:
-        """The same with the rows of its deployment."""
+        """The subject with the rows of its deployment."""
         return replace(self, deployed=tuple(rows))

@@ -93,13 +93,13 @@ def sent_origins(settings: Settings, places: Collection[str] | None = None) -> d
 
 
 def each_sent(settings: Settings) -> Iterator[str]:
-    """The same origins, one at a time."""
+    """The origins of the copies that are in the log for certain, one at a time."""
     for _, texts in _sent_texts(settings):
         yield from (texts[n].as_py() for n in range(0, len(texts), 2))
 
 
 def sent_places(settings: Settings, topic: Name) -> pa.Array:
-    """The same origins of one topic as texts of Arrow, without fingerprints."""
+    """The origins, in one topic, of the copies that are in the log for certain, as texts of Arrow."""
     chunks = [texts.filter(pc.starts_with(texts, f"{topic}/")) for _, texts in _sent_texts(settings)]
     return pa.chunked_array(chunks, TEXT).combine_chunks()
 

@@ -59,7 +59,7 @@ class ControlTable:
         return [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)]
 
     def read_arrow(self, settings: Settings, columns: Sequence[str], where: pc.Expression | None = None) -> pa.Table:
-        """The same as Arrow, for a table of years; without the columns that an older program did not write."""
+        """Columns of the rows as Arrow, for a table of years; without those that an older program did not write."""
         snapshot = table_snapshots.current(self.path(settings))
         if snapshot is None:
             return self.schema.empty_table().select(list(columns))

@@ -45,7 +45,7 @@ def load(settings: Settings) -> Catalog:
 
 
 def load_files(settings: Settings) -> Catalog:
-    """The same without erasures, from the files alone."""
+    """Every topic, view and route from the files alone, without erasures. Raises Refused as ``load``."""
     return with_sealed_fields(_correct(settings))
 
 

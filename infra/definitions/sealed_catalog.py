@@ -17,7 +17,7 @@ def with_sealed_fields(catalog: Catalog, erased: Collection[str] = ()) -> Catalo
 
 
 def with_erasures(settings: Settings, catalog: Catalog) -> Catalog:
-    """The same with the erasures of the lake, which is read only if a topic has sealed fields."""
+    """The catalog with sealed fields and the erasures of the lake, which is read only if a topic has such fields."""
     if not has_sealed_fields(catalog):
         return catalog
     from infra.control.erasures import erased_pseudonyms  # loads Arrow, which the completion of a name does not need

@@ -50,7 +50,7 @@ def as_principal(settings: Settings, principal: str) -> Settings:
 
 
 def spark_options(settings: Settings) -> dict[str, str]:
-    """The same options for Spark's Kafka source. Executors need no files: certificates are passed as text."""
+    """Brokers and login as options of Spark's Kafka source; executors need no files, as certificates are texts."""
     client = librdkafka(settings)
     options = {"bootstrap.servers": client["bootstrap.servers"]}
     if asks_for_password(settings):
@@ -66,7 +66,7 @@ def spark_options(settings: Settings) -> dict[str, str]:
 
 
 def java_client(settings: Settings) -> dict[str, str]:
-    """The same options for a Java client of Kafka."""
+    """Brokers and login as options of a Java client of Kafka."""
     return {name.removeprefix("kafka."): value for name, value in spark_options(settings).items()}
 
 

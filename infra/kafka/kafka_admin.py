@@ -34,7 +34,7 @@ def partition_counts(settings: Settings) -> dict[str, int]:
 
 
 def partition_counts_by_broker(settings: Settings) -> list[dict[str, int]]:
-    """The same from the metadata of each broker that answers; a new topic reaches some brokers later."""
+    """Topics → partitions, as each broker that answers reports it; a new topic reaches some brokers later."""
     brokers = call_or_raise(
         settings, lambda: admin_client(settings).list_topics(timeout=admin_requests.DEADLINE)
     ).brokers.values()

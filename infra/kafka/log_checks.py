@@ -29,7 +29,7 @@ def require_same_topics(settings: Settings, topic_ids: Mapping[Name, str], *, wh
 
 
 def require_same_ids(recorded: Mapping[Name, str], current: Mapping[Name, str], *, where: str, fix: str) -> None:
-    """The same for topic ids that were already read from Kafka."""
+    """Raises Refused when a recorded topic id is not the current one: the topic was deleted and created again."""
     recreated = [topic for topic, topic_id in recorded.items() if current.get(topic) != topic_id]
     if recreated:
         ids = ", ".join(f"topic {topic} had id {recorded[topic]}, now {current.get(topic)}" for topic in recreated)

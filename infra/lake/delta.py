@@ -144,7 +144,7 @@ def batches(path: str, columns: Sequence[str], filters: Any) -> Iterator[pa.Reco
 
 
 def batches_one_by_one(path: str, columns: Sequence[str], filters: Any) -> Iterator[pa.RecordBatch]:
-    """The same, for a reader that may stop early: Arrow would read some batches of four files ahead."""
+    """The rows that pass ``filters``, for a reader that may stop early: else Arrow reads ahead in four files."""
     return _scan(path, columns, filters, batch_readahead=1, fragment_readahead=1)
 
 

@@ -1,6 +1,6 @@
-"""Blocks new epochs of a run while another run takes over from it: one lock file per run, on this machine.
+"""Blocks new epochs of a run while another run is promoted: one lock file per run, on this machine.
 
-The process of a run holds a shared lock during each epoch; a takeover holds the exclusive lock. The OS releases a
+The process of a run holds a shared lock during each epoch; a promotion holds the exclusive lock. The OS releases a
 lock when its process dies.
 """
 

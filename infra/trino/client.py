@@ -84,7 +84,7 @@ def execute(settings: Settings, sql: str) -> None:
 
 
 def as_reader(settings: Settings) -> Settings:
-    """The same settings with the user who may only read what is served."""
+    """The settings with the user of Trino who may only read what is served."""
     return settings.model_copy(update={"trino_user": settings.trino_reader})
 
 

@@ -96,7 +96,7 @@ class EpochPacing:
 
     @contextmanager
     def _unblocked(self) -> Iterator[None]:
-        """A takeover may be paused for ever: it blocks the run for as long as it holds its lease."""
+        """The process that promotes another run may be paused: it blocks this run while it holds its lease."""
         while True:
             with epoch_lock.run_epoch(self.settings, self.run.id, self.settings.lease_seconds) as is_unblocked:
                 if is_unblocked or leases.holder(self.settings, "control") is None:

@@ -177,7 +177,7 @@ def test_a_big_epoch_claims_priority_and_a_small_or_limited_one_releases_it(sett
         assert waited(settings, LIVE) < 0.1
 
 
-def test_an_epoch_starts_only_after_a_takeover_unblocks_it(settings: Settings) -> None:
+def test_an_epoch_starts_only_after_a_promotion_unblocks_it(settings: Settings) -> None:
     started = threading.Event()
 
     def run_epoch() -> None:
@@ -239,22 +239,22 @@ def blocked_rounds(monkeypatch: pytest.MonkeyPatch, pacing: EpochPacing) -> Iter
     assert not working.is_alive()
 
 
-def test_a_run_stays_blocked_for_as_long_as_the_takeover_holds_its_lease(
+def test_a_run_stays_blocked_for_as_long_as_the_promotion_holds_its_lease(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A switch of many views takes longer than any fixed time: an epoch within it would take what is served back."""
-    with ExitStack() as takeover:
-        takeover.enter_context(leases.hold(settings, "control"))
-        takeover.enter_context(block_epochs(settings, LIVE, 1.0))
+    with ExitStack() as promotion:
+        promotion.enter_context(leases.hold(settings, "control"))
+        promotion.enter_context(block_epochs(settings, LIVE, 1.0))
         rounds = 0
         for working in blocked_rounds(monkeypatch, pacing_of(settings, LIVE)):
             assert working.is_alive()
             rounds += 1
             if rounds == 5:
-                takeover.close()
+                promotion.close()
         assert rounds >= 5
 
 
-def test_a_takeover_that_lost_its_lease_blocks_no_run(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_promotion_that_lost_its_lease_blocks_no_run(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     with block_epochs(settings, LIVE, 1.0):
         assert len(list(blocked_rounds(monkeypatch, pacing_of(settings, LIVE)))) == 1

@@ -1,4 +1,4 @@
-"""A takeover blocks a run's epochs. A dead or paused process does not block other processes for ever."""
+"""A promotion blocks a run's epochs. A dead or paused process does not block other processes for ever."""
 
 from __future__ import annotations
 
