@@ -87,7 +87,7 @@ def require_same_outside(view: Rollup, rebuild: RangeRebuild, base: DataFrame, w
         row: Any = compared.agg(*(fn.count_if(which).alias(name) for name, which in counts.items())).first()
         if row["wrong"]:
             raise Refused(
-                f"a rebuild of {_range_text(rebuild)} changes {row['wrong']} keys of {view.name} outside of it: "
+                f"a rebuild of {_range_text(rebuild)} changes {row['wrong']} keys of {view.name} outside that range: "
                 + str(first_differences(view, compared.where(~within))[0])[:300],
                 where=f"build {source}, which is served and stays as it is",
                 fix="run the command again; `lk batch` computes every window",

@@ -116,7 +116,7 @@ def _land_again(settings: Settings, catalog: Catalog, topic: Name, decoder: Name
     definition_files.require_usable(settings, catalog, ("topic", topic))
     if topic not in catalog.topics or catalog.decoder(topic) != decoder:
         raise Refused(
-            "no topic file decodes like this any more",
+            "no topic file has the decoder of this archive any more",
             where=path,
             fix="run `lk batch`; `lk cleanup` deletes this archive once no build needs it",
         )
@@ -156,7 +156,7 @@ def _require_log_of_history(settings: Settings, topic: Name, decoder: Name, bad_
         log_checks.require_same_topics(settings, {topic: archived.topic_id}, where=path, fix=fix)
     whole = [file.span for file in archived.files if f"{path}/{file.path}" not in bad_files]
     if not whole and not marked:
-        raise Refused("nothing tells whether the log is the one that was landed", where=path, fix=fix)
+        raise Refused("it cannot be shown that this log is the one that was landed", where=path, fix=fix)
     ends = {span.partition: max(s.end for s in whole if s.partition == span.partition) for span in whole}
     log_history.require_log_of_archive(settings, archived, fix=fix, ends=Cut.of({topic: ends}))
 

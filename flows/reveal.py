@@ -24,7 +24,7 @@ def reveal(settings: Settings, tokens: Sequence[str]) -> tuple[Revealed, ...]:
     """The text of each token. Raises Usage for a text that is no token."""
     wrong = next((token for token in tokens if not is_token(token)), None)
     if wrong is not None:
-        raise Usage(f"{wrong!r} is no token", fix="name values of a field with a subject, as `lk show` prints them")
+        raise Usage(f"{wrong!r} is not a token", fix="pass values of a sealed field as `lk show` prints them")
     keys = key_store.keys_by_pseudonym(settings, {person_of(token) for token in tokens})
     erased = key_store.destroyed(settings)
     return tuple(_revealed(token, keys.get(person_of(token)), person_of(token) in erased) for token in tokens)

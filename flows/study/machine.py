@@ -33,7 +33,7 @@ def is_busy(*, label: bool, share: float) -> bool:
         return False
     if not label:
         raise Refused(
-            f"other programs use {share:.0%} of the cores: the numbers would be those of both",
+            f"other programs use {share:.0%} of the cores, which would distort the figures",
             where="this machine",
             fix="stop them (`top` shows them) and call it again, it resumes; or label the rows: --label-busy",
         )

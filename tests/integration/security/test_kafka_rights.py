@@ -267,7 +267,7 @@ def test_rights_are_not_set_where_all_verbs_have_one_login_or_nothing_authorizes
     cluster: AuthorizedCluster, stack: Settings
 ) -> None:
     one_login = cluster.own.model_copy(update={"bootstrap": cluster.own.bootstrap_servers, "kafka_user": "lk"})
-    with pytest.raises(Refused, match="all verbs log in as one user, lk, who would have no right any more"):
+    with pytest.raises(Refused, match="all verbs log in as one user, lk, and the matrix gives that user no rights"):
         apply_declared(one_login)
     with pytest.raises(Refused, match="the brokers have no authorizer"):
         apply_rights(stack, RIGHTS)

@@ -207,7 +207,7 @@ def test_a_repair_refuses_only_what_needs_the_broken_file(instance: Instance) ->
     (instance.views / "newer.py").write_text("(")
     assert "newer.py:1: not Python" in (said := _refused(settings, damaged[2]))
     assert said.startswith("run r000001 does not come back: definitions have 1 mistake:")
-    assert "no topic file decodes like this any more" in _refused(settings, damaged[0])
+    assert "no topic file has the decoder of this archive any more" in _refused(settings, damaged[0])
     (instance.views / "songs.py").write_text("(")
     for file, what in zip(damaged[:2], ("archive songs/d1", "build b000001 of plays"), strict=True):
         assert _refused(settings, file).startswith(f"{what} does not come back: definitions have 4 mistakes:")
