@@ -61,6 +61,10 @@ class AirflowApi:
         """The JSON at a path. Raises Refused with Airflow's response."""
         return self._request("GET", path, None, query)
 
+    def post(self, body: Mapping[str, object], *path: str) -> Any:
+        """The JSON that Airflow answers to a body. Raises Refused with Airflow's response."""
+        return self._request("POST", path, body)
+
     def unpause(self, dag: str, *, paused: bool = False) -> None:
         """Unpauses a DAG, so that the scheduler starts its runs; ``paused`` pauses it."""
         self._request("PATCH", ("dags", dag), {"is_paused": paused})
@@ -68,7 +72,7 @@ class AirflowApi:
     def trigger(self, dag: str, conf: Mapping[str, object] | None = None, run: str | None = None) -> str:
         """Triggers a DAG run with these parameters and returns its id."""
         body = {"logical_date": None, "conf": dict(conf or {})} | ({"dag_run_id": run} if run else {})
-        return str(self._request("POST", ("dags", dag, "dagRuns"), body)["dag_run_id"])
+        return str(self.post(body, "dags", dag, "dagRuns")["dag_run_id"])
 
     def runs(self, dag: str) -> list[dict[str, Any]]:
         """Every run of a DAG."""
@@ -92,11 +96,6 @@ class AirflowApi:
         log = self.get("dags", dag, "dagRuns", run, "taskInstances", task, "logs", str(attempt), full_content="true")
         return "\n".join(line if isinstance(line, str) else str(line.get("event", line)) for line in log["content"])
 
-    def return_value(self, dag: str, run: str, task: str) -> Any:
-        """The return value of a task."""
-        path = ("dags", dag, "dagRuns", run, "taskInstances", task, "xcomEntries", "return_value")
-        return self._request("GET", path, None, {"stringify": "false"})["value"]
-
     def events(self) -> list[dict[str, Any]]:
         """Every asset event so far."""
         return list(self.get("assets", "events", limit="100")["asset_events"])
@@ -117,13 +116,7 @@ class AirflowApi:
     def clear(self, dag: str, run: str, *tasks: str) -> None:
         """Clears tasks of a DAG run that ended, so that they run again."""
         body = {"dry_run": False, "dag_run_id": run, "task_ids": list(tasks), "only_failed": False}
-        self._request("POST", ("dags", dag, "clearTaskInstances"), body | {"reset_dag_runs": True})
-
-    def backfill(self, dag: str, first: str, last: str, conf: Mapping[str, object]) -> int:
-        """Starts a backfill of a DAG from ``first`` to ``last``, one run at a time, and returns its id."""
-        span = {"from_date": first, "to_date": last}
-        body = {"dag_id": dag, **span, "dag_run_conf": dict(conf), "max_active_runs": 1}
-        return int(self._request("POST", ("backfills",), body | {"reprocess_behavior": "completed"})["id"])
+        self.post(body | {"reset_dag_runs": True}, "dags", dag, "clearTaskInstances")
 
     def _request(
         self,

@@ -10,8 +10,6 @@ from tests.support.oracle import view_oracle
 from tests.support.oracle.view_oracle import Record
 from tests.support.records.kafka_log import Headers
 
-_LEVELS = {"DEBUG", "INFO", "WARN", "ERROR"}
-
 
 class Copy(NamedTuple):
     """A record in an output topic. ``partition`` is the partition of the output."""

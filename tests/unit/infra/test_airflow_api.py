@@ -73,18 +73,18 @@ def settings(tmp_path: Path) -> Settings:
 
 
 def test_a_request_that_found_the_database_locked_is_sent_again(settings: Settings) -> None:
-    with airflow(settings, LOCKED, LOCKED, (200, {"id": 7})) as (api, requests):
-        assert api.backfill("range_rebuild", "2026-03-13", "2026-03-14", {}) == 7
-    assert requests == ["/api/v2/backfills"] * 3
+    with airflow(settings, LOCKED, LOCKED, (200, {"dag_run_id": "manual__7"})) as (api, requests):
+        assert api.trigger("range_rebuild", {"day": "2026-03-13"}) == "manual__7"
+    assert requests == ["/api/v2/dags/range_rebuild/dagRuns"] * 3
 
 
 def test_a_refused_request_is_not_sent_again(settings: Settings) -> None:
     with (
-        airflow(settings, (409, {"detail": "There is already a running backfill"})) as (api, requests),
-        pytest.raises(Refused, match="already a running backfill"),
+        airflow(settings, (409, {"detail": "There is already a run with this id"})) as (api, requests),
+        pytest.raises(Refused, match="already a run with this id"),
     ):
-        api.backfill("range_rebuild", "2026-03-13", "2026-03-14", {})
-    assert requests == ["/api/v2/backfills"]
+        api.trigger("range_rebuild", {"day": "2026-03-13"}, "manual__7")
+    assert requests == ["/api/v2/dags/range_rebuild/dagRuns"]
 
 
 def test_a_request_that_only_reads_is_sent_again_when_airflow_is_silent(
