@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pyspark.sql import Column as SparkColumn
+from pyspark.sql import Column
 from pyspark.sql import functions as fn
 
-from core.measures import Column
+from core import measures
 
 
-def stored_value(value: SparkColumn, kind: str) -> SparkColumn:
+def stored_value(value: Column, kind: str) -> Column:
     """A value in its declared type; a time is cut to milliseconds, as Trino reads Delta times only to the millisecond.
 
     Else keys that differ in microseconds would be two rows in Spark and one in Trino.
@@ -17,6 +17,6 @@ def stored_value(value: SparkColumn, kind: str) -> SparkColumn:
     return fn.timestamp_millis(fn.unix_millis(typed)) if kind == "timestamp" else typed
 
 
-def stored(column: Column) -> SparkColumn:
+def stored(column: measures.Column) -> Column:
     """A column of a frame as it is stored."""
     return stored_value(fn.col(column.name), column.type).alias(column.name)

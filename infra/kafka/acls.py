@@ -114,7 +114,8 @@ def apply_declared(settings: Settings) -> RightsChange:
     """
     if not settings.has_principals:
         raise Refused(
-            f"all verbs log in as one user, {settings.kafka_user or 'ANONYMOUS'}, and the matrix gives that user no rights",
+            f"all verbs log in as one user, {settings.kafka_user or 'ANONYMOUS'}, "
+            "and the matrix gives that user no rights",
             where=settings.bootstrap_servers,
             fix="set kafka_passwords to a folder with a password for each principal of infra/kafka/access.toml",
         )
