@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from functools import reduce
-from operator import or_
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -67,11 +65,7 @@ def _topic_counts(settings: Settings, catalog: Catalog, topic: Name, since: Cut)
 
 def _records(settings: Settings, catalog: Catalog, topic: Name, since: Cut) -> pa.Table:
     """Coordinates, time and rules of the quarantined records of a topic from a cut on, by time."""
-    before = [
-        (pc.field("_partition") == partition) & (pc.field("_offset") < end)
-        for _, partition, end in since.only([topic]).ends
-    ]
-    after = ~reduce(or_, before, pc.scalar(False))
+    after = quarantine_tables.from_offsets(since, topic)
     tables = [
         pa.Table.from_batches([batch]).cast(_SCHEMA)
         for batch in quarantine_tables.batches(settings, catalog, topic, _COLUMNS, after)
