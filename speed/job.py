@@ -18,7 +18,7 @@ from core.catalog import Catalog
 from core.errors import NEW_RUN, RESUME_RUN, LkError, Refused, TryAgain
 from core.identifiers import Name
 from infra.control import runs
-from infra.control.manifest import last_epoch
+from infra.control.manifest import last_epoch, read_up_to
 from infra.control.run_roles import ServingWatch
 from infra.control.runs import Run
 from infra.control.stored_totals import store_totals
@@ -200,7 +200,7 @@ def raise_reason(sink: EpochSink, error: Any) -> None:
 
 def _start(spark: SparkSession, settings: Settings, sink: EpochSink) -> StreamingQuery:
     run, last = sink.run, last_epoch(settings, sink.run.id)
-    starting, position = _starting(settings, run), last.end if last else run.origin
+    starting, position = _starting(settings, run), read_up_to(run, last)
     sink.log.sample({(topic, p): position.end(topic, p) for topic, offsets in starting.items() for p in offsets})
     options = {
         **source_options(settings, SMALL),  # big epochs read the log themselves

@@ -6,7 +6,7 @@ from core.catalog import Catalog
 from core.errors import NEW_RUN, Refused
 from core.identifiers import Name
 from infra.control.log_history import require_log_of_history, require_log_of_run
-from infra.control.manifest import Epoch, last_epoch
+from infra.control.manifest import Epoch, last_epoch, read_up_to
 from infra.control.runs import Run
 from infra.kafka import log_checks
 from infra.lake import damage, table_paths
@@ -31,7 +31,7 @@ def require_startable(settings: Settings, catalog: Catalog, run: Run) -> None:
 
 def require_unread_records(settings: Settings, run: Run, last: Epoch | None) -> None:
     """Raises Refused when Kafka removed records that the run has not read."""
-    position = last.end if last else run.origin
+    position = read_up_to(run, last)
     fix = f"{log_checks.KEEP_RECORDS}; then {NEW_RUN}"
     where = f"run {run.id}, which has not read them"
     log_checks.require_unread_records(settings, run.topics, position, where=where, fix=fix)

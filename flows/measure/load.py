@@ -12,7 +12,6 @@ from itertools import takewhile
 from pathlib import Path
 
 from core.catalog import Catalog
-from core.cut import Cut
 from core.errors import TryAgain
 from core.identifiers import Name
 from core.sample_data.records import records
@@ -21,7 +20,7 @@ from core.topic import Topic
 from flows.measure import run_verb
 from infra import clock
 from infra.control import runs
-from infra.control.manifest import last_epoch
+from infra.control.manifest import last_epoch, read_up_to
 from infra.kafka import kafka_admin
 from infra.kafka.input_files import InputFile
 from infra.kafka.producer import Acknowledged, OnSend, produce
@@ -135,8 +134,8 @@ def in_background(work: Callable[[threading.Event], None]) -> Iterator[threading
 def lag(settings: Settings, run: Name) -> int:
     """The number of records after the run's last epoch."""
     declared = runs.read_run(settings, run)
-    epoch = last_epoch(settings, run)
-    return kafka_admin.end_offsets(settings, declared.topics).size_since(epoch.end if epoch else Cut())
+    position = read_up_to(declared, last_epoch(settings, run))
+    return kafka_admin.end_offsets(settings, declared.topics).size_since(position)
 
 
 def wait_for(condition: Callable[[], bool], what: str, seconds: float = 300.0, *, every: float = 0.25) -> float:

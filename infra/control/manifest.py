@@ -56,6 +56,11 @@ class Epoch:
     marks: Mapping[Partition, LogMark] = field(default_factory=dict)
 
 
+def read_up_to(run: Run, last: Epoch | None) -> Cut:
+    """The end offsets up to which a run has read the log: of its last epoch, else where its first one begins."""
+    return last.end if last else run.origin
+
+
 def read_epochs(settings: Settings, id: Name, first: int | None = None, last: int | None = None) -> tuple[Epoch, ...]:
     """The committed epochs of a run from number ``first`` to ``last``, both included, in order; all by default."""
     opened = open_manifest(settings, id)

@@ -14,7 +14,7 @@ from core.identifiers import Name
 from core.validation.definition_change import require_same_definitions
 from infra.control import run_roles, runs
 from infra.control.log_history import require_log_of_history
-from infra.control.manifest import last_epoch
+from infra.control.manifest import last_epoch, read_up_to
 from infra.control.runs import Kind, Run
 from infra.kafka import kafka_admin, log_checks, topic_admin
 from infra.lake import table_paths
@@ -163,7 +163,7 @@ def _without_lag(settings: Settings, run: Run) -> tuple[RunState, Cut]:
         steps=step_times.parsed(state.get("steps", {})),
         log=background.log_file(settings, run.id),
     )
-    return shown, epoch.end if epoch else run.origin
+    return shown, read_up_to(run, epoch)
 
 
 def _log_ends(settings: Settings, declared: Sequence[Run]) -> dict[Name, Cut | None]:
