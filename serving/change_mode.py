@@ -24,10 +24,11 @@ from infra.control.runs import Run
 from infra.settings import Settings
 from serving import hidden_columns, replace_views, view_sql
 from serving.promote import PATIENCE, caught_up
-from serving.publish import ServedNow, in_kappa, last_published, require_uncrossed, served_now
+from serving.publish import ServedNow, in_kappa, last_published, served_now
 from serving.recover import finish_open_intent
 from serving.replace_views import ServingChange
 from serving.served_ends import served_ends
+from serving.uncrossed_folds import require_uncrossed
 
 
 def to_kappa(

@@ -30,6 +30,7 @@ from infra.settings import Settings
 from infra.spark.count_differences import count_differences, first_differences
 from infra.trino import metastore
 from serving import replace_views, view_sql
+from serving.uncrossed_folds import refuse_crossing
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -121,22 +122,14 @@ def _pinned(spark: SparkSession, settings: Settings, view: View, claim: Claim, p
     assert pin.run is not None
     name, columns = Name(view.name), [*(column.name for column in view.stored_columns), "last_epoch"]
     parts = spark.read.format("delta").load(table_paths.speed(settings, pin.run, name))
-    _refuse_crossing(parts, claim, name)
+    where, fix = f"run {claim.run}, build {claim.build}", "run the comparison again: it claims a newer cut first"
+    crossing = parts.where(epoch_range.crosses(fn.col, claim.epoch)).count()
+    refuse_crossing(crossing, name, claim.epoch, where=where, fix=fix)
     after = parts.where(epoch_range.within(pin.epoch, claim.epoch)).select(*columns)
     if pin.build is None:
         return after
     base = parquet_scan.read_table(spark, table_paths.batch(settings, name, pin.build))
     return after.unionByName(base.withColumn("last_epoch", fn.lit(pin.epoch).cast("bigint")).select(*columns))
-
-
-def _refuse_crossing(parts: DataFrame, claim: Claim, view: Name) -> None:
-    crossing = parts.where(epoch_range.crosses(claim.epoch)).count()
-    if crossing:
-        raise Refused(
-            f"{crossing} partial rows of view {view} were folded across epoch {claim.epoch}",
-            where=f"run {claim.run}, build {claim.build}",
-            fix="run the comparison again: it claims a newer cut first",
-        )
 
 
 def _trino_agrees(settings: Settings, view: View, claim: Claim, pin: Pin, *, gaps: bool) -> bool:

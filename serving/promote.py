@@ -23,9 +23,10 @@ from infra.local.epoch_lock import block_epochs
 from infra.retry import retry_on
 from infra.settings import Settings
 from serving import replace_views, view_sql
-from serving.publish import ServedNow, require_uncrossed, served_now
+from serving.publish import ServedNow, served_now
 from serving.replace_views import ServingChange
 from serving.served_ends import served_ends
+from serving.uncrossed_folds import require_uncrossed
 
 PATIENCE = 120.0
 

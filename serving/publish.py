@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-import pyarrow.compute as pc
-
 from core.catalog import Catalog
 from core.errors import Refused
 from core.identifiers import Name
@@ -17,12 +15,12 @@ from infra.control.claims import Claim, builds_of, claim_of
 from infra.control.manifest import claimed_epoch
 from infra.control.pins import Pin
 from infra.control.publications import Publication, last_done
-from infra.lake import delta, table_paths
 from infra.lake.leases import Lease
 from infra.settings import Settings
 from serving import recover, replace_views, view_sql
 from serving.replace_views import ServingChange
 from serving.served_ends import served_ends
+from serving.uncrossed_folds import require_uncrossed
 
 PublishKind = Literal["build", "lambda", "rollback"]
 
@@ -214,19 +212,3 @@ def _refuse_going_back(settings: Settings, catalog: Catalog, now: ServedNow, pin
                     where=f"topic {span.topic}, partition {span.partition}; served: {before.build or before.run}",
                     fix="run `lk batch` again for a newer cut",
                 )
-
-
-def require_uncrossed(settings: Settings, pins: Mapping[Name, Pin]) -> None:
-    """Raises Refused if a folded partial row crosses the pinned epoch: it would be lost or counted twice."""
-    for view, pin in pins.items():
-        if pin.run is None:
-            continue
-        path = table_paths.speed(settings, pin.run, view)
-        crossing = (pc.field("first_epoch") <= pin.epoch) & (pc.field("last_epoch") > pin.epoch)
-        rows = delta.read(path, columns=["first_epoch", "last_epoch"], filters=crossing)
-        if rows.num_rows:
-            raise Refused(
-                f"{rows.num_rows} partial rows of view {view} were folded across epoch {pin.epoch}",
-                where=path,
-                fix="run `lk batch` again for a newer cut",
-            )

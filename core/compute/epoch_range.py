@@ -1,15 +1,21 @@
-"""SQL over the epochs that a partial row covers, ``first_epoch`` to ``last_epoch``; a fold widens that range."""
+"""Conditions on the epochs that a partial row covers, ``first_epoch`` to ``last_epoch``; a fold widens that range."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
 
 BEFORE_ALL = -2  # before every epoch: a prefix from the archive is epoch -1
 
 
 def within(after: int, until: int | None = None) -> str:
-    """Whether all epochs of a row come after ``after``, and none after ``until``."""
+    """SQL: whether all epochs of a row come after ``after``, and none after ``until``."""
     return f"first_epoch > {after:d}" + (f" AND last_epoch <= {until:d}" if until is not None else "")
 
 
-def crosses(epoch: int) -> str:
-    """Whether a row has epochs up to ``epoch`` and others after it, which cannot be told apart any more."""
-    return f"first_epoch <= {epoch:d} AND last_epoch > {epoch:d}"
+def crosses(column: Callable[[str], Any], epoch: int) -> Any:
+    """Whether a row has epochs up to ``epoch`` and others after it, which cannot be told apart any more.
+
+    ``column`` makes a column from its name: ``col`` of Spark, or ``field`` of Arrow.
+    """
+    return (column("first_epoch") <= epoch) & (column("last_epoch") > epoch)

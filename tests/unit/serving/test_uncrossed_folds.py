@@ -13,7 +13,7 @@ from core.identifiers import Name
 from infra.control.pins import Pin
 from infra.lake import delta, idempotent_writes, table_paths
 from infra.settings import Settings
-from serving.publish import require_uncrossed
+from serving.uncrossed_folds import require_uncrossed
 
 VIEW, RUN = Name("trades_by_day"), Name("r000001")
 TAGS = pa.schema({"first_epoch": pa.int64(), "last_epoch": pa.int64()})
