@@ -97,8 +97,7 @@ def _compare(
     compared = differences(view, comparable(view, build, gaps=gaps), comparable(view, merged, gaps=gaps)).persist()
     try:
         counts = count_differences(compared)
-        are_equal = not any(counts[name] for name in ("only_build", "only_run", "repeated", "cells"))
-        first = () if are_equal else first_differences(view, compared)
+        first = first_differences(view, compared) if comparisons.count_of_differences(counts) else ()
     finally:
         compared.unpersist()
     return Comparison(

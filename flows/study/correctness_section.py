@@ -10,6 +10,7 @@ from flows.measure.load import TRADES
 from flows.study.deploy import serving_run
 from flows.study.measured_verb import measured_verb
 from flows.study.subject import Subject
+from infra.control.comparisons import count_of_differences
 from infra.kafka import kafka_admin
 from infra.trino.metastore import query
 
@@ -31,10 +32,5 @@ def correctness_section(subject: Subject) -> list[Measurement]:
     return [
         *(subject.row("records-lost", max(0, count), view=view) for view, count in missing.items()),
         *(subject.row("records-twice", max(0, -count), view=view) for view, count in missing.items()),
-        *(subject.row("mode-cells", _differences(view), view=view["view"]) for view in compared.output),
+        *(subject.row("mode-cells", count_of_differences(view), view=view["view"]) for view in compared.output),
     ]
-
-
-def _differences(view: dict[str, int]) -> int:
-    """The keys and cells of one comparison that differ."""
-    return sum(view[name] for name in ("only_build", "only_run", "repeated", "cells"))

@@ -18,14 +18,20 @@ from infra.control.store import TEXT, TIME, ControlTable, after, as_row
 from infra.lake.leases import Lease
 from infra.settings import Settings
 
+_DIFFERENCES = ("only_build", "only_run", "repeated", "cells")
 TABLE = ControlTable(
     "comparisons",
     pa.schema(
         {"run": TEXT, "build": TEXT, "epoch": pa.int64(), "cut": TEXT, "head": TEXT, "view": TEXT, "digest": TEXT}
-        | {name: pa.int64() for name in ("keys", "only_build", "only_run", "repeated", "cells")}
+        | {name: pa.int64() for name in ("keys", *_DIFFERENCES)}
         | {"first": TEXT, "trino": pa.bool_(), "at": TIME, "seconds": pa.float64()}
     ),
 )
+
+
+def count_of_differences(counts: Mapping[str, int]) -> int:
+    """The number of keys on one side only, of repeated keys and of cells that differ."""
+    return sum(counts[name] for name in _DIFFERENCES)
 
 
 @dataclass(frozen=True)
@@ -86,7 +92,7 @@ class Comparison:
     @property
     def differences(self) -> int:
         """The number of keys on one side only, of repeated keys and of cells that differ."""
-        return self.only_build + self.only_run + self.repeated + self.cells
+        return count_of_differences(vars(self))
 
     @property
     def equal(self) -> bool:
