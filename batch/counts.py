@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from core.catalog import Catalog
-from core.compute.partial_rows import record_counts
+from core.compute.partial_rows import record_counts, totals_of
 from core.cut import Cut
 from core.identifiers import Name
 from core.record_counts import RecordCounts, account_for
@@ -44,21 +44,17 @@ def archives(settings: Settings, catalog: Catalog, claim: Claim, topics: Iterabl
 def count_topic(spark: SparkSession, archive: Archive, views: Sequence[View], cut: Cut, start: Cut) -> TopicCounts:
     """Counts one topic between two cuts without grouping, and compares with the number of offsets."""
     rows = record_counts(views, rows_below(spark, archive, cut, start)).collect()
-    partitions = {
-        f"{archive.topic}/{row['_partition']}": RecordCounts(row["records"], row["decoded"], row["quarantined"])
-        for row in rows
-    }
+    total = totals_of((row.asDict() for row in rows), (view.name for view in views))
     problems = []
     for span in cut.only([archive.topic]).since(start):
         where = f"{span.topic}/{span.partition}"
-        counts = partitions.get(where, RecordCounts())
+        counts = total.partitions.get(where, RecordCounts())
         is_sum = counts.records == counts.decoded + counts.quarantined
         if not (is_sum and account_for(counts.records, span.size, gaps=archive.gaps)):
             problems.append(
                 f"{where}: {span.size} offsets, {counts.decoded} decoded and {counts.quarantined} quarantined records"
             )
-    view_rows = {Name(view.name): sum(row[f"rows_{view.name}"] for row in rows) for view in views}
-    return TopicCounts(partitions, view_rows, tuple(problems))
+    return TopicCounts(total.partitions, total.rows, tuple(problems))
 
 
 def counts_of_view(

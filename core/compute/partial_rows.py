@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
 from core.compute.stored_values import stored, stored_value
 from core.event_columns import ERROR
+from core.identifiers import Name
 from core.measures import BLOCK, LOG_ORDER, ORDER
+from core.record_counts import RecordCounts, Totals
 from core.topic import EVENT_TIME, Topic
 from core.view import PROCESSING_TIME, ROWS, Keyed, Rollup, View, Window
 
@@ -68,6 +71,19 @@ def record_counts(views: Iterable[View], events: DataFrame, more: Iterable[Colum
         *counted,
         *more,
     )
+
+
+def totals_of(rows: Iterable[Mapping[str, Any]], views: Iterable[str]) -> Totals:
+    """The totals of collected rows of ``record_counts``, of any topics.
+
+    Rows of a topic that a view does not read have no column of the view.
+    """
+    counted = list(rows)
+    partitions = {
+        f"{row['_topic']}/{row['_partition']}": RecordCounts(row["records"], row["decoded"], row["quarantined"])
+        for row in counted
+    }
+    return Totals(partitions, {Name(view): sum(row.get(f"rows_{view}", 0) for row in counted) for view in views})
 
 
 def _rows_per_event(view: View) -> Column:

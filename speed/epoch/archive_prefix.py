@@ -16,7 +16,7 @@ from pyspark.sql import functions as fn
 from core.catalog import Catalog
 from core.compute.keyed_events import pack
 from core.compute.keyed_rows import result_rows, source_rows
-from core.compute.partial_rows import partial, record_counts
+from core.compute.partial_rows import partial, record_counts, totals_of
 from core.cut import Cut
 from core.errors import Refused
 from core.event_columns import ERROR, RAW_COLUMNS
@@ -42,22 +42,16 @@ def replay_prefix(spark: SparkSession, settings: Settings, catalog: Catalog, run
     if not run.prefix.ends or idempotent_writes.txn_version(manifest, runs.archive_app(run.id)) is not None:
         return
     events = {topic: _events(spark, settings, catalog, run, topic, run.prefix) for topic in run.topics}
-    counted: dict[str, RecordCounts] = {}
-    rows = dict.fromkeys(run.views, 0)
-    for topic, frame in events.items():
-        reading = [view for view in catalog.reading(topic) if view.name in run.views]
-        for row in record_counts(reading, frame).collect():
-            place = f"{topic}/{row['_partition']}"
-            counted[place] = RecordCounts(row["records"], row["decoded"], row["quarantined"])
-            for view in reading:
-                rows[Name(view.name)] += row[f"rows_{view.name}"]
-    _require_complete(catalog, run, counted)
+    reading = {topic: [view for view in catalog.reading(topic) if view.name in run.views] for topic in events}
+    counts = [row for topic, frame in events.items() for row in record_counts(reading[topic], frame).collect()]
+    total = totals_of((row.asDict() for row in counts), run.views)
+    _require_complete(catalog, run, total)
     faults.at("replay.1_before_prefix")
     versions = {view: _write(settings, catalog, run, view, events, lease) for view in sorted(run.views)}
     _quarantine(settings, run, events, lease)
     faults.at("replay.1_before_prefix_manifest")
-    total, now = Totals(counted, rows), datetime.now(UTC)
-    epoch = Epoch(ARCHIVE_EPOCH, run.start, run.prefix, counted, rows, versions, 0, now, total)
+    now = datetime.now(UTC)
+    epoch = Epoch(ARCHIVE_EPOCH, run.start, run.prefix, total.partitions, total.rows, versions, 0, now, total)
     idempotent_writes.append_once(manifest, epoch_row(epoch), runs.archive_app(run.id), 0, lease=lease)
 
 
@@ -78,9 +72,9 @@ def _events(spark: SparkSession, settings: Settings, catalog: Catalog, run: Run,
     return archive.rows_below(spark, archived, cut, Cut())
 
 
-def _require_complete(catalog: Catalog, run: Run, counted: dict[str, RecordCounts]) -> None:
+def _require_complete(catalog: Catalog, run: Run, total: Totals) -> None:
     for topic, partition, end in run.prefix.ends:
-        records = counted.get(f"{topic}/{partition}", RecordCounts(0, 0, 0)).records
+        records = total.partitions.get(f"{topic}/{partition}", RecordCounts()).records
         if not account_for(records, end, gaps=catalog.topic(topic).compacted):
             raise Refused(
                 f"the archive holds {records} records of {end} offsets",

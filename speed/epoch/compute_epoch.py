@@ -24,10 +24,10 @@ from pyspark.storagelevel import StorageLevel
 
 from core.catalog import Catalog
 from core.compute.large_records import LARGE_COUNT
+from core.compute.partial_rows import totals_of
 from core.decoding.decode import decode
 from core.errors import NEW_RUN, LkError, Refused
 from core.identifiers import Name
-from core.record_counts import RecordCounts
 from core.view import Keyed, View
 from infra.control.runs import Run
 from infra.kafka.spark_source import read_spans
@@ -162,12 +162,8 @@ class EpochComputer:
         """The results grouped by the table to write. Raises Refused unless the counts account for every offset."""
         counts = [row for result, rows in results if result.part == COUNTS for row in _row_dicts(rows)]
         require_all_offsets(self.catalog, counts, planned)
-        counted = {
-            f"{row['_topic']}/{row['_partition']}": RecordCounts(row["records"], row["decoded"], row["quarantined"])
-            for row in counts
-        }
-        view_rows = {Name(view): sum(row.get(f"rows_{view}", 0) for row in counts) for view in self.run.views}
-        bad = sum(count.quarantined for count in counted.values())
+        total = totals_of(counts, self.run.views)
+        bad = sum(count.quarantined for count in total.partitions.values())
         results = self._collect_small(results, counts, bad)
         quarantine = [rows for result, rows in results if result.part == QUARANTINE] if bad else []
         partials: dict[Name, list[Rows]] = {Name(view): [] for view in self.run.views}
@@ -175,7 +171,7 @@ class EpochComputer:
             if result.part not in (COUNTS, QUARANTINE):
                 view = self.catalog.view(result.part)
                 partials[Name(result.part)].append(in_window(view, rows, planned.batch_time_ms))
-        epoch = EpochResults(counted, view_rows, quarantine, partials)
+        epoch = EpochResults(total.partitions, total.rows, quarantine, partials)
         require_same_counts(epoch, planned, self.rollups)
         return epoch
 

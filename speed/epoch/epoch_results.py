@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,8 +22,8 @@ from speed.epoch.topic_results import Rows
 class EpochResults:
     """All results of an epoch, before any of them is written; ``partials`` of a keyed view are its new events."""
 
-    counted: dict[str, RecordCounts]
-    view_rows: dict[Name, int]
+    counted: Mapping[str, RecordCounts]
+    view_rows: Mapping[Name, int]
     quarantine: list[Rows]
     partials: dict[Name, list[Rows]]
 

@@ -16,12 +16,12 @@ from batch.claim import claim
 from batch.gate import gate, require_passed
 from batch.land import land
 from core.catalog import Catalog
-from core.compute.partial_rows import partial, record_counts
+from core.compute.partial_rows import partial, record_counts, totals_of
 from core.cut import Cut
 from core.decoding.decode import decode
 from core.identifiers import Name
 from core.measures import Column
-from core.record_counts import RecordCounts, Totals
+from core.record_counts import Totals
 from core.sample_data.records import records
 from core.sample_spec import SampleRecord, SampleSpec
 from flows.batch_cycle import run_batch
@@ -158,21 +158,20 @@ def commit_epoch(spark: SparkSession, settings: Settings, catalog: Catalog, run:
         path = table_paths.speed(settings, run.id, name)
         idempotent_writes.append_once(path, table.cast(delta.read(path).schema), runs.txn_app(run.id, name), number)
         versions[name] = delta.version(path)
-    counted = record_counts(list(catalog.views.values()), events).collect()
+    counts = record_counts(list(catalog.views.values()), events).collect()
+    counted = totals_of((row.asDict() for row in counts), catalog.views)
     committed = Epoch(
         number=number,
         start=start,
         end=end,
-        counted={
-            f"{topic}/{r['_partition']}": RecordCounts(r["records"], r["decoded"], r["quarantined"]) for r in counted
-        },
-        rows={name: sum(r[f"rows_{name}"] for r in counted) for name in catalog.views},
+        counted=counted.partitions,
+        rows=counted.rows,
         versions=versions,
         batch_time_ms=0,
         committed_at=datetime.now(UTC),
         total=Totals(),
     )
-    committed = replace(committed, total=(last.total if last else Totals()) + Totals(committed.counted, committed.rows))
+    committed = replace(committed, total=(last.total if last else Totals()) + counted)
     idempotent_writes.append_once(
         table_paths.manifest(settings, run.id), epoch_row(committed), runs.txn_app(run.id), number
     )
